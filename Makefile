@@ -72,7 +72,7 @@ $(VENV)/.monitor: requirements-monitor.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-monitor.txt
 	@touch $@
 
-# What reads the recipes in packaging/.
+# Installs the tools that read the recipes in packaging/.
 $(VENV)/.packaging: requirements-packaging.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-packaging.txt
 	@touch $@

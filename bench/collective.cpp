@@ -70,7 +70,7 @@ bench::OptionTable option_table(Options& options, Choice& choice) {
   return table;
 }
 
-// One operation of one size: its buffers' use, what they must hold, how it is repeated.
+// One operation of one size: use of its buffers, their expected content, its repetition.
 class Measurement {
  public:
   Measurement(const Operation& operation, const Choice& choice, const World& world, const Place& place, int count,
@@ -119,7 +119,7 @@ class Measurement {
     receive_.write(host.data(), host.size());
   }
 
-  // False, with a message, when a byte is wrong.
+  // Returns false, with a message, if a byte is wrong.
   bool verify() const {
     std::vector<unsigned char> found(expected_.size() + bench::kGuard);
     receive_.read(found.data(), found.size());
@@ -153,7 +153,8 @@ class Measurement {
     return static_cast<std::size_t>(blocks) * static_cast<std::size_t>(count);
   }
 
-  // A rank whose data is in the receive buffer (the root of a broadcast) writes there; the others read what came there.
+  // A rank whose data is in the receive buffer (the root of a broadcast) writes there; the others read what they
+  // received.
   void once() {
     if (!choice_.touch) return call();
     const bool sends_received = operation_.starts_in_receive && place_.rank == bench::kRoot;
@@ -204,7 +205,7 @@ Place make_cartesian(const World& world) {
   return place;
 }
 
-// Elements a block, so that the larger buffer has about `bytes`, and at least one element a block.
+// Returns elements a block, at least one, so that the larger buffer has about `bytes`.
 int block_count(std::size_t bytes, int blocks, int element_bytes) {
   if (bytes == 0 || blocks == 0) return 0;
   const std::size_t count = bytes / static_cast<std::size_t>(blocks) / static_cast<std::size_t>(element_bytes);

@@ -1,5 +1,5 @@
 // datatypes: MPI_Pack and MPI_Unpack of common layouts, in microseconds, beside one memcpy of as many bytes and beside
-// a loop written by hand for the layout, between the same buffers ("bare"). Every rank works for itself; the slowest
+// a loop written by hand for the layout, between the same buffers ("bare"). Every rank works by itself; the slowest
 // counts.
 #include <algorithm>
 #include <cstdio>
@@ -19,7 +19,7 @@ namespace {
 using bench::Options;
 using bench::World;
 
-// Where a type's bytes are, in our own words: the check must not depend on the library's idea of the type.
+// Position of a type's bytes, without datatypes: the check must not depend on the library's idea of the type.
 struct Run {
   std::size_t offset, length;
 };
@@ -41,7 +41,7 @@ Layout finished(MPI_Datatype type, std::vector<Run> runs, Bare pack, Bare unpack
   return layout;
 }
 
-// Blocks of kBlock doubles, one of two.
+// Blocks of kBlock doubles, with gaps of the same length.
 template <int kBlock>
 Layout vector_of(std::size_t bytes) {
   constexpr std::size_t kWidth = sizeof(double) * kBlock;
@@ -172,7 +172,7 @@ class Measurement {
     asm volatile("" : : "r"(target_.data()) : "memory");
   }
 
-  // There and back: the runs arrive, the gaps stay as they were.
+  // Packs and unpacks: the runs arrive, the gaps stay as they were.
   bool verify() {
     std::fill(target_.begin(), target_.end(), kGap);
     pack();

@@ -61,7 +61,7 @@ MPI_Datatype make_type(Shape shape, Side side, const Choice& choice) {
   return type;
 }
 
-// Element `i` of the cube that `rank` sends; moved as bits, never computed with.
+// Returns element `i` of the cube that `rank` sends; moved as bits, never computed with.
 std::uint32_t word(int rank, std::size_t i) {
   return static_cast<std::uint32_t>(i * 2654435761u) + static_cast<std::uint32_t>(rank) * 0x9E3779B9u;
 }
@@ -99,7 +99,7 @@ class Exchange {
     receive_.write(host.data(), host.size() * sizeof host[0]);
   }
 
-  // Every element of the cube: those of the shape are the peer's, nothing else was touched.
+  // Checks every element of the cube: those of the shape are the peer's, the others are untouched.
   bool verify() const {
     const auto random = static_cast<std::size_t>(choice_.random);
     const auto from = bench::positions(shape_, Side::kSend, choice_.edge, random);
@@ -120,7 +120,7 @@ class Exchange {
  private:
   void send() { MPI_Send(send_.data(), 1, send_type_, world_.peer(), 1, world_.comm); }
   void receive() { MPI_Recv(receive_.data(), 1, receive_type_, world_.peer(), 1, world_.comm, MPI_STATUS_IGNORE); }
-  // The complement of what would come to this place from the same place.
+  // Returns the complement of the peer's element at this place.
   std::uint32_t untouched(std::size_t i) const { return ~word(world_.peer(), i); }
 
   const Shape shape_;

@@ -1,6 +1,6 @@
-// files: how long all ranks together take to write and to read a file of a size, in microseconds, on the slowest rank:
-// a three-dimensional array of doubles, of which each rank has a block (collectively), and one run a rank (each by
-// itself); and what one process takes for the same bytes with write() and read(), as the limit.
+// files: time of all ranks together to write and to read a file of a size, in microseconds, on the slowest rank: a
+// three-dimensional array of doubles, of which each rank has a block (collectively), and one run a rank (each by
+// itself); and as the limit, one process with write() and read() for the same bytes.
 //
 // The file is empty before each writing: its pages are made within the time. Nothing waits for the disk; where writing
 // back disturbs, choose a directory in memory.
@@ -53,7 +53,7 @@ struct Array {
 
   [[nodiscard]] std::size_t bytes() const { return sizeof(double) * static_cast<std::size_t>(size) * size * size; }
   [[nodiscard]] int elements() const { return subsizes[0] * subsizes[1] * subsizes[2]; }
-  // The number that stands at the i-th place of this rank's block.
+  // Returns the value at the i-th place of this rank's block.
   [[nodiscard]] double value(int i) const {
     const int x = starts[2] + i % subsizes[2], y = starts[1] + i / subsizes[2] % subsizes[1];
     const int z = starts[0] + i / subsizes[2] / subsizes[1];

@@ -1,5 +1,5 @@
-// gpu_limits: what two GPUs (or one, both sides on it) do without MPI, in one process: the limits beside which the
-// figures of the other benchmarks stand. Microseconds from before the call until completion is seen by polling.
+// gpu_limits: speed of two GPUs (or one, both sides on it) without MPI, in one process: the limits beside which the
+// figures of the other benchmarks stand. Microseconds from before the call until polling sees its completion.
 #include <cstdio>
 
 #include "common/options.hpp"
@@ -16,7 +16,7 @@ using bench::Effort;
 using bench::Memory;
 using bench::Statistics;
 
-constexpr int kInFlight = 4;  // copies of one stream, where the bandwidth and not one copy is asked for
+constexpr int kInFlight = 4;  // copies of one stream when bandwidth is measured
 
 struct Choice {
   std::vector<std::size_t> sizes{8,      32,     128,     512,     2048,     8192,     32768,
@@ -61,7 +61,7 @@ class Limits {
   }
 
  private:
-  // `moved`: bytes that cross in the time, for the bandwidth.
+  // `moved`: bytes moved in the time, for the bandwidth.
   void add(const char* label, std::size_t bytes, const Statistics& times, std::size_t moved, std::string note = "") {
     bench::Row row{label,          bytes, 1, times, {{"GB/s", static_cast<double>(moved) / times.median * 1e-3}},
                    std::move(note)};
@@ -91,7 +91,7 @@ class Limits {
 
   void pointer_query() {
     const Memory memory(devices_, 0, 4096);
-    // Context, memory type, buffer id, managed, ordinal: what telling a pointer's kind takes.
+    // Context, memory type, buffer id, managed, ordinal: the attributes that tell a pointer's kind.
     int attributes[] = {1, 2, 7, 8, 9};
     void* context = nullptr;
     unsigned type = 0, managed = 0;
@@ -139,7 +139,7 @@ class Limits {
     });
   }
 
-  // One way, both ways at once, each as one copy and as several in flight; from the side that does it better.
+  // Times one way and both ways at once, as one copy and as several in flight, each from the faster side.
   void copies() {
     for (const std::size_t bytes : choice_.sizes) {
       const Memory from0(devices_, 0, bytes), from1(devices_, 1, bytes), to0(devices_, 0, bytes),

@@ -1,5 +1,5 @@
-// host_gpu: how long a long copy between pinned memory of the host and a rank's GPU takes, each way, while all others
-// wait, and while all GPUs are busy.
+// host_gpu: time of a long copy between pinned memory of the host and a rank's GPU, each way, while all others wait,
+// and while all GPUs are busy.
 //
 //   0>1 alone, 0>1 together   to the GPU of rank 0 (the host is 0, the GPU of rank r is r + 1)
 //   1>0 alone, 1>0 together   from it
@@ -17,7 +17,7 @@ namespace {
 constexpr int kCopies = 4;  // of one sample
 constexpr int kHost = 0;
 
-// What one rank has measured: samples by label.
+// Samples of one rank, by label.
 using Samples = std::map<std::string, std::vector<double>>;
 
 struct Copies {
@@ -32,7 +32,7 @@ struct Copies {
     return std::to_string(from) + '>' + std::to_string(to) + ' ' + when;
   }
 
-  // Microseconds of each copy.
+  // Returns the microseconds of each copy.
   [[nodiscard]] double time(bool to_device) const {
     const double begin = MPI_Wtime();
     for (int i = 0; i < kCopies; ++i) {

@@ -1,6 +1,6 @@
-// host_limits: what two cores of this machine do without MPI, beside which latency and bandwidth stand: a cache line
+// host_limits: speed of two cores of this machine without MPI, beside which latency and bandwidth stand: a cache line
 // handed from core to core and a message through shared memory (a copy into it, a flag, a copy out of it; from 256 B on
-// the least of several ways, in pieces and with non-temporal stores, limits/ping_pong.hpp), one way in microseconds,
+// the fastest of several ways, in pieces and with non-temporal stores, limits/ping_pong.hpp), one way in microseconds,
 // and one memcpy between two buffers of each size. With --ping-pong also longer messages both ways, through little and
 // through much memory, an allgather by reading and a broadcast. With --collectives instead operations of several
 // processes (limits/bare_collectives.hpp).
@@ -22,9 +22,9 @@
 
 namespace {
 
-// Beyond it a message is better copied once.
+// Longer messages are better copied once.
 constexpr std::size_t kLargestExchange = 262144;
-// Memory that messages wander through: what nearest caches hold, and more than that.
+// Memory that messages cycle through: as much as the nearest caches hold, and more.
 constexpr std::size_t kRoom = 524288, kMuchRoom = 2097152;
 constexpr bench::Through kInPieces[] = {{3072, kRoom},      {2048, kMuchRoom}, {8192, kMuchRoom},
                                         {32768, kMuchRoom}, {3072, 0, true},   {16384, 0, true}};
@@ -57,7 +57,7 @@ class Mailbox {
   std::vector<Line> memory_;
 };
 
-// Microseconds for one way, of `rounds` there and back.
+// Returns microseconds for one way, of `rounds` round trips.
 double exchange_us(std::size_t bytes, int other_core, unsigned rounds) {
   Mailbox there(bytes), back(bytes);
   std::thread partner([&] {
@@ -69,7 +69,7 @@ double exchange_us(std::size_t bytes, int other_core, unsigned rounds) {
     }
   });
   std::vector<std::byte> own(bytes);
-  // The first one waits for the thread to be there.
+  // The first round waits for the thread to start.
   there.send(1, own.data(), bytes);
   back.receive(1, own.data(), bytes);
   const double start = bench::now_us();
@@ -82,7 +82,7 @@ double exchange_us(std::size_t bytes, int other_core, unsigned rounds) {
   return passed / (2.0 * (rounds - 1));
 }
 
-// The quickest way.
+// Returns the time of the fastest way.
 double long_exchange_us(std::size_t bytes, int other_core) {
   const auto rounds = static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{4} << 20) / bytes, 50, 500));
   double least = bench::nontemporal_us(bytes, {32768, kRoom}, other_core, rounds);
@@ -105,7 +105,7 @@ bench::Statistics copy_us(std::size_t bytes, const bench::Effort& effort) {
   });
 }
 
-// What is asked for, and where figures go.
+// Options and results.
 struct Job {
   std::vector<std::size_t> sizes{8, 64, 1024, 2048, 8192, 32768, 262144, 1 << 20, 2 << 20, 4 << 20};
   int samples = 1000;
@@ -117,13 +117,13 @@ struct Job {
   bench::CoreDistance cores_apart;
   bench::Report report{};
 
-  // At most `samples` of what `once` returns, for about so long. Returns false where a figure is not one.
+  // Samples `once` at most `samples` times, for about this long. False if a sample failed.
   template <class Once>
   bool add(const char* label, std::size_t bytes, int least, double microseconds, Once once) {
     return add(label, bytes,
                bench::sample({std::min(samples, least), samples, microseconds}, [&] { return at_distance(once); }));
   }
-  // What `once` returns where the two cores are as far apart before and after it as they should be. 0: they never were.
+  // Runs `once` when the two cores are at the wanted distance before and after it. 0: they never were.
   template <class Once>
   double at_distance(Once once) const {
     if (!cores_apart) return once();
@@ -185,8 +185,8 @@ void measure_copies(Job& job) {
   }
 }
 
-// Each way to do what is asked for, of each size that it is for; what the system does not let us do is left out. False,
-// with a message, where what was received is wrong.
+// Measures each way of the chosen operations at each size it supports, without those that the system refuses. False,
+// with a message, if received data is wrong.
 bool measure_collectives(Job& job) {
   for (const bench::BareAlgorithm& way : bench::bare_algorithms()) {
     if (std::find(job.collectives.begin(), job.collectives.end(), way.operation) == job.collectives.end()) continue;

@@ -1,11 +1,10 @@
-// links: how long messages take between each pair of ranks, while all others wait, and while all ranks are busy in
-// pairs.
+// links: time of messages between each pair of ranks, while all others wait, and while all ranks are busy in pairs.
 //
 //   A-B alone, A-B together   8 bytes, half a ping-pong
 //   A>B alone, A>B together   one long message of a stream (--sizes: its length)
 //
-// The pairs are those of a round-robin tournament: in each round every rank has one partner, and each has had every
-// other one after size - 1 rounds. For headrace doctor --run: a rank a host, or a rank a GPU.
+// The pairs are those of a round-robin tournament: in each round every rank has one partner, and after size - 1 rounds
+// it has had every other one. For headrace doctor --run: a rank a host, or a rank a GPU.
 #include <cstdio>
 #include <map>
 #include <sstream>
@@ -39,7 +38,7 @@ struct Messages {
   int length;  // of long ones
   int window;
 
-  // Microseconds of each message of half a ping-pong.
+  // Returns the microseconds of each message of half a ping-pong.
   [[nodiscard]] double ping_pong(int other, int times) const {
     const bool first = world.rank < other;
     const double begin = MPI_Wtime();
@@ -51,7 +50,7 @@ struct Messages {
     return (MPI_Wtime() - begin) * 1e6 / times / 2;
   }
 
-  // Microseconds of each message from one to the other, with the answer to the last one.
+  // Returns the microseconds of each message one way, including the answer to the last one.
   [[nodiscard]] double stream(int other, bool sends) const {
     std::vector<MPI_Request> requests(static_cast<std::size_t>(window));
     const double begin = MPI_Wtime();
@@ -73,7 +72,7 @@ struct Messages {
   }
 };
 
-// What one rank has measured: samples by label and length.
+// Samples of one rank, by label and length.
 using Samples = std::map<std::pair<std::string, std::size_t>, std::vector<double>>;
 
 std::string name(int from, char how, int to, const char* when) {

@@ -1,4 +1,4 @@
-"""What headrace monitor costs: python bench/monitor.py [--ranks 256] [--page FILE.hrc]
+"""Cost of headrace monitor: python bench/monitor.py [--ranks 256] [--page FILE.hrc]
 
 - The size of the history of a day: spans are written at the resolution that thinning would have left after a day, so the file is
   the one that a day leaves, without waiting for it.
@@ -41,7 +41,7 @@ _DETAILS = 10  # seconds between two looks at all counters, before thinning
 
 
 def _resolution(age: float, levels: tuple[tuple[float, float], ...], finest: float) -> tuple[int, float]:
-    """(level, seconds of a span) of what is `age` old."""
+    """(level, seconds of a span) of history that is `age` old."""
     level, seconds = 0, finest
     for number, (limit, next_seconds) in enumerate(levels):
         if age > limit:

@@ -1,4 +1,4 @@
-"""What jobs pay for a monitor that looks at them: python bench/monitor_overhead.py --build build/dev [--rounds 20]
+"""Cost to jobs of a monitor that watches them: python bench/monitor_overhead.py --build build/dev [--rounds 20]
 
 The message rate of 8 B, the latency of 8 B and halo3d's time, with `headrace monitor` attached (its collector, its history, one look
 a second) and without, in turn, in changing order. Each figure is the median over the rounds, the ratio the median of the rounds'
@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
-# Of a mode: with what a job runs, and whether a monitor looks at it.
+# Modes: without a monitor, and with one that watches the job.
 MODES = ("without", "attached")
 
 
@@ -46,7 +46,7 @@ class Monitor:
         return self
 
     def seconds(self) -> float:
-        """That it has used of a core."""
+        """Returns the CPU seconds that it has used."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -57,7 +57,7 @@ class Monitor:
 
 
 def programs(build: Path, seconds: float) -> dict[str, tuple[list[str], Callable[[str], float], str, bool]]:
-    """Name: command, its figure, unit, whether more is better."""
+    """By name: command, its figure, unit, True if more is better."""
     mpiexec, repetitions = [build / "bin/mpiexec", "-n", "2"], str(max(5, round(seconds * 100)))
     median = lambda text: json.loads(text)["rows"][0]["median"]  # noqa: E731
     small = ["--sizes", "8", "--reps", repetitions, "--seconds", str(max(1, round(2 * seconds))), "--json", "-"]

@@ -1,5 +1,5 @@
-// one_sided: what an origin pays for put, get and atomic updates of another rank's memory, the target's part taken or
-// not. The lower rank of each pair is the origin; the upper one waits in a barrier.
+// one_sided: cost to an origin of put, get and atomic updates of another rank's memory, with or without the target's
+// part. The lower rank of each pair is the origin; the upper one waits in a barrier.
 //
 //   put, get, fetch_and_op, compare_and_swap, accumulate   one operation and a flush, in microseconds
 //   put stream, get stream                                 a window of operations and one flush, a operation of it
@@ -92,7 +92,7 @@ const Case kCases[] = {
 
 bool is_stream(const Case& each) { return std::strstr(each.name, "stream") != nullptr; }
 
-// The origins work, the others wait.
+// The origins work while the others wait.
 bench::Repeat by_origins(const World& world, const Window& w, const Case& each, char* buffer, int bytes, int window) {
   return [&world, &w, &each, buffer, bytes, window](int iterations) {
     const double start = MPI_Wtime();
@@ -109,7 +109,7 @@ bench::Repeat by_origins(const World& world, const Window& w, const Case& each, 
   };
 }
 
-// What was put is there, and comes back.
+// Puts data and gets it back; true if the target and the origin have it.
 bool verify(const World& world, const Window& w, bench::Buffer& target, bench::Buffer& buffer, std::size_t bytes) {
   std::vector<char> out(bytes);
   std::vector<char> back(bytes, 1);

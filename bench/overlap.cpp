@@ -1,11 +1,11 @@
-// overlap: how much of a non-blocking operation's time computation hides, in percent.
+// overlap: share of a non-blocking operation's time that computation hides, in percent.
 //
-// The operation alone takes t; then the same with a computation of t between start and completion takes T; hidden is
-// the part of t that T does not show: 100 % when T is the computation's time, 0 % when T is the sum. With --computation
-// the computation has the same length for every size and library: which operations a longer one hides, and libraries
-// that are fast when nothing is to be hidden are not measured with a shorter one. Rows "..., tested"
-// call MPI_Testall now and then while they compute. The computation touches no memory. In the rows isend and irecv one
-// side computes, the other one waits for the message at once.
+// The operation alone takes t; then the same with a computation of t between start and completion takes T; the hidden
+// share is the part of t that T does not show: 100 % when T is the computation's time, 0 % when T is the sum. With
+// --computation the computation has the same length for every size and library: this shows which operations a longer
+// one hides, and gives no library a shorter one because its operation alone is fast. Rows "..., tested" call
+// MPI_Testall now and then while they compute. The computation touches no memory. In the rows isend and irecv one side
+// computes, the other one waits for the message at once.
 #include <algorithm>
 #include <cmath>
 
@@ -89,8 +89,8 @@ const Operation kOperations[] = {
      }},
 };
 
-// `iterations` times: start, compute in `pieces` with a test after each but the last, complete. Seconds of a rank that
-// computes, of another one nothing.
+// Does `iterations` times: start, compute in `pieces` with a test after each but the last, complete. Returns the
+// seconds of a computing rank, 0 on others.
 double repeat(const World& world, const Operation& operation, const Buffers& buffers, int iterations, long steps,
               int pieces) {
   MPI_Request requests[kRequests];

@@ -2,7 +2,7 @@
 """The tables of docs/performance/ from the runs that are kept in docs/performance/data/.
 
     bench/page.py write           writes every table anew; tests/bench/test_page.py fails where that changes a page
-    bench/page.py keep RUN DATA   keeps what `headrace bench --json RUN` or `bench/gpu.py --json RUN` wrote, in small, as
+    bench/page.py keep RUN DATA   keeps a summary of the output of `headrace bench --json RUN` or `bench/gpu.py --json RUN` as
                                   docs/performance/data/DATA.json
 
 A page says where a table goes, and of what; what lies between the two lines is replaced:
@@ -159,7 +159,7 @@ def used(page: str) -> set[str]:
 
 
 def small(run: dict, commit: str) -> dict:
-    """What is kept of a run: all but the reports of single runs."""
+    """The part of a run that is kept: all but the reports of single runs."""
     run = {key: value for key, value in run.items() if key not in ("benchmarks", "reports")} | {"commit": commit}
     for figure in run.get("figures", []):
         figure.pop("values", None)

@@ -1,5 +1,5 @@
-// startup: how long MPI_Init and a first message to every rank take, in microseconds, on the slowest rank, once a run.
-// The whole job, from the launcher's start to its end, is timed by who starts it (headrace bench).
+// startup: time of MPI_Init and of a first message to every rank, in microseconds, on the slowest rank, once a run. The
+// starter of the job (headrace bench) times it as a whole, from the launcher's start to its end.
 #include <ctime>
 
 #include "common/measure.hpp"

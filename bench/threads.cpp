@@ -41,7 +41,7 @@ void all_at_once(std::vector<Talk>& talks, int iterations) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// What thread `t` of `rank` sends differs from what every other one does.
+// Identifies the data of thread `t` of `rank`, different from every other thread's.
 int identity(const World& world, int rank, std::size_t t) { return rank + world.size * static_cast<int>(t); }
 
 int run_all(const bench::Program& program, const World& world, const Options& options,

@@ -1,7 +1,7 @@
 # hr_gpu_test(<name> SOURCES ... LAYERS ... [LIBS ...] [NO_DEFAULT_RUN])
 #
 # A GoogleTest program for GPU paths, run with the fake driver three times: with streams that run ahead (plain), with
-# streams that do nothing until somebody waits (lazy: a missing wait fails), and without kernels (copy engine). The
+# streams that do nothing until they are waited for (lazy: a missing wait fails), and without kernels (copy engine). The
 # program itself knows nothing of the fake driver; tests/gpu/run.sh runs it on a real one.
 include_guard(GLOBAL)
 include(HrTest)

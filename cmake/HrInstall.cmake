@@ -1,8 +1,8 @@
-# Where things go, and the build tree as a prefix of its own. Include after GNUInstallDirs.
+# Installation directories, and the build tree as a prefix of its own. Include after GNUInstallDirs.
 #
-# By `cmake --install`: the directories of GNUInstallDirs. By pip (scikit-build-core) these same variables point into the
-# wheel, so that .venv/bin/mpiexec, .venv/lib/libmpi_abi.so.1 and .venv/include/mpi.h are what a system-wide
-# installation has too, and no install rule need know the difference.
+# By `cmake --install`: the directories of GNUInstallDirs. By pip (scikit-build-core) these same variables point into
+# the wheel, so that .venv/bin/mpiexec, .venv/lib/libmpi_abi.so.1 and .venv/include/mpi.h correspond to a system-wide
+# installation, and no install rule need know the difference.
 include_guard(GLOBAL)
 
 if(DEFINED SKBUILD_DATA_DIR)
@@ -10,7 +10,7 @@ if(DEFINED SKBUILD_DATA_DIR)
   set(CMAKE_INSTALL_LIBDIR ${SKBUILD_DATA_DIR}/lib)
   set(CMAKE_INSTALL_INCLUDEDIR ${SKBUILD_DATA_DIR}/include)
   set(CMAKE_INSTALL_DATADIR ${SKBUILD_DATA_DIR}/share)
-  # As seen in the environment that the wheel is installed into.
+  # Paths within the environment that the wheel is installed into.
   set(HR_PREFIX_FROM_BIN ..)
   set(HR_LIBDIR_NAME lib)
   set(HR_INCLUDEDIR_NAME include)

@@ -85,7 +85,7 @@ function(hr_fatbin name)
   configure_file(${HR_FATBIN_TEMPLATE} ${assembly} @ONLY)
   set_source_files_properties(${assembly} PROPERTIES LANGUAGE C COMPILE_OPTIONS "-x;assembler-with-cpp")
   add_library(${name}_fatbin STATIC ${assembly})
-  set_target_properties(${name}_fatbin PROPERTIES C_COMPILER_LAUNCHER "")  # a cache does not see what .incbin reads
+  set_target_properties(${name}_fatbin PROPERTIES C_COMPILER_LAUNCHER "")  # a cache does not see files read by .incbin
 
   if(HEADRACE_TESTS)
     set_source_files_properties(${unit} PROPERTIES LANGUAGE CXX)

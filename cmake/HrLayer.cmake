@@ -1,8 +1,7 @@
 # hr_layer(<name> SOURCES ... DEPS <lower layers> [LIBS <external targets>] [PRECOMPILE <headers that most sources include>])
 #
-# One static library a layer. A layer's headers are reachable as "<name>/x.hpp" only through
-# build/layers/<name>, which its dependants receive and nobody else: an include of a layer above
-# does not compile (design section 1).
+# One static library for each layer. A layer's headers are reachable as "<name>/x.hpp" only through build/layers/<name>,
+# which only its dependants receive: an include of a layer above does not compile (design section 1).
 function(hr_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS;PRECOMPILE" ${ARGN})
   set(view ${CMAKE_BINARY_DIR}/layers/${name})

@@ -21,7 +21,7 @@ set(HR_PRECOMPILED_STANDARD
 
 function(hr_precompile target)
   if(HEADRACE_PRECOMPILED_HEADERS)
-    # In angle brackets, so that the list is the same in every checkout, and with it what ccache keeps.
+    # In angle brackets, so that the list, and with it ccache's contents, is the same in every checkout.
     list(TRANSFORM ARGN REPLACE "(.+)" "<\\1>" OUTPUT_VARIABLE own)
     target_precompile_headers(${target} PRIVATE ${HR_PRECOMPILED_STANDARD} ${own})
   endif()
@@ -31,7 +31,7 @@ function(hr_compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# The programs whose precompiled headers others share; they are built for that alone.
+# Programs whose precompiled headers others share; they are built only for that.
 function(hr_precompile_like program kind)
   if(NOT HEADRACE_PRECOMPILED_HEADERS)
     return()

@@ -1,7 +1,7 @@
-# How the tests of every directory are declared. Each adds one ctest entry.
+# Functions that declare the tests of every directory. Each adds one ctest entry.
 #
 # A test belongs to the change tier, which `make test` runs on every change, unless hr_night() moves it to the night tier,
-# which `make test-all` adds. CONTRIBUTING.md says which is which and how to choose.
+# which `make test-all` adds. CONTRIBUTING.md describes both tiers and how to choose.
 include_guard(GLOBAL)
 
 # hr_night(<regular expressions...> WHY "reason")
@@ -15,8 +15,8 @@ function(hr_night)
 endfunction()
 
 # hr_as_hosts_in_change_tier(<regular expressions...>)
-# Tests of this directory that the change tier runs a second time as if their ranks were on two hosts. The night tier does
-# so with all that hr_on_one_host() does not exclude.
+# Tests of this directory that the change tier runs a second time as if their ranks were on two hosts. The night tier
+# does so with all that hr_on_one_host() does not exclude.
 function(hr_as_hosts_in_change_tier)
   _hr_label(as_hosts ${ARGN})
 endfunction()
@@ -52,7 +52,7 @@ function(hr_unit_test name)
 endfunction()
 
 # hr_on_one_host(<tests...> WHY "reason")
-# Tests whose subject is what processes of one host share: they run on one host even where the others run as if on
+# Tests of memory or files that processes of one host share: they run on one host even if the others run as if on
 # several (HEADRACE_AS_HOSTS, `make test-hosts`), which leaves them out by the label one_host.
 function(hr_on_one_host)
   cmake_parse_arguments(ARG "" "WHY" "" ${ARGN})
@@ -88,10 +88,10 @@ endfunction()
 # hr_namespace_test(<name> HOSTS n COMMAND <program> [args ...] [IN <host>] [SLURM] [RAILS r] [SHARE what ...]
 #                   [NEEDS <program> ...] [NEEDS_FILE <path> ...] [EXPECT status] [TIMEOUT s] [ENVIRONMENT K=V ...]
 #                   [LABELS ...] [CONFIGURATIONS hosts] [PROCESSORS n])
-# A command on hosts made of namespaces (tests/hosts/namespace_test.py, which says what the command is told): in one of
-# them (IN h1), or outside, from where `$HR_HOSTS exec h1 ...` gets in. Skipped, with the reason, where the machine
-# cannot make such hosts; a failure there with HR_NAMESPACES=required (`make test-hosts`). CONFIGURATIONS hosts: too long
-# for `make test`, run by `ctest -C hosts` alone. PROCESSORS 1: it mostly waits, so that another may run beside it.
+# A command on hosts made of namespaces (tests/hosts/namespace_test.py, which sets its environment): in one of them (IN
+# h1), or outside, from where `$HR_HOSTS exec h1 ...` gets in. Skipped, with the reason, if the machine cannot make such
+# hosts; a failure then with HR_NAMESPACES=required (`make test-hosts`). CONFIGURATIONS hosts: too long for `make test`,
+# run by `ctest -C hosts` alone. PROCESSORS 1: it mostly waits, so that another may run beside it.
 function(hr_namespace_test name)
   cmake_parse_arguments(ARG "SLURM" "HOSTS;IN;RAILS;EXPECT;TIMEOUT;PROCESSORS"
                         "COMMAND;SHARE;NEEDS;NEEDS_FILE;ENVIRONMENT;LABELS;CONFIGURATIONS" ${ARGN})
@@ -127,7 +127,7 @@ function(hr_namespace_test name)
   foreach(path IN LISTS ARG_NEEDS_FILE)
     list(APPEND words --needs-file ${path})
   endforeach()
-  math(EXPR ctest_timeout "${ARG_TIMEOUT} + 120")  # the cluster's ups and downs, Slurm's among them
+  math(EXPR ctest_timeout "${ARG_TIMEOUT} + 120")  # time for the cluster to start and stop, Slurm among it
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/hosts/namespace_test.py ${words} --
                                 ${ARG_COMMAND}
            CONFIGURATIONS ${ARG_CONFIGURATIONS})

@@ -1,4 +1,4 @@
-/* mpi-ext.h: what Headrace has beyond MPI 5.0, under the names that other MPI libraries use.
+/* mpi-ext.h: Headrace's extensions of MPI 5.0, under the names that other MPI libraries use.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPI_EXT_H_HEADRACE
@@ -30,9 +30,9 @@ int MPIX_GPU_query_support(int gpu_type, int* is_supported);
 #define MPIX_C_BF16 MPIX_BFLOAT16
 
 /* User-level failure mitigation: a job that goes on when a process of it has failed (mpiexec --enable-recovery; see
- * docs/failures.md). What depends on a failed process ends with MPIX_ERR_PROC_FAILED. A receive from any source that may
- * be waiting for one is reported with MPIX_ERR_PROC_FAILED_PENDING and stays posted. What is done with a revoked
- * communicator ends with MPIX_ERR_REVOKED, but for the functions below and local ones. */
+ * docs/failures.md). Operations that depend on a failed process end with MPIX_ERR_PROC_FAILED. A receive from any
+ * source that may be waiting for one is reported with MPIX_ERR_PROC_FAILED_PENDING and stays posted. Calls with a
+ * revoked communicator end with MPIX_ERR_REVOKED, except the functions below and local ones. */
 #define MPIX_HAVE_ULFM 1
 #define MPIX_ERR_PROC_FAILED 101
 #define MPIX_ERR_PROC_FAILED_PENDING 102
@@ -41,28 +41,28 @@ int MPIX_GPU_query_support(int gpu_type, int* is_supported);
 /* Local: ends all communication on it, here and at all its members. */
 int MPIX_Comm_revoke(MPI_Comm comm);
 int MPIX_Comm_is_revoked(MPI_Comm comm, int* flag);
-/* Collective over those who are left. *newcomm: their communicator. */
+/* Collective over the survivors. *newcomm: their communicator. */
 int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm* newcomm);
 int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request);
-/* Collective over those who are left. *flag becomes the bitwise AND of all. MPIX_ERR_PROC_FAILED, at all of them alike,
- * where somebody has not acknowledged a failure; *flag is valid then, too. */
+/* Collective over the survivors. *flag becomes the bitwise AND of all. MPIX_ERR_PROC_FAILED, at all of them alike, if a
+ * survivor has not acknowledged a failure; *flag is valid then, too. */
 int MPIX_Comm_agree(MPI_Comm comm, int* flag);
 int MPIX_Comm_iagree(MPI_Comm comm, int* flag, MPI_Request* request);
 /* Local: the members that this process knows to have failed, in the order in which it learned of them. */
 int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group* failed);
 /* Local: acknowledges the first num_to_ack of them; *num_acked: how many are acknowledged now. */
 int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int* num_acked);
-/* The same under the names of before: all of them, and the group of those that are acknowledged. */
+/* The same under their former names: all of them, and the group of those that are acknowledged. */
 int MPIX_Comm_failure_ack(MPI_Comm comm);
 int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group* failed);
 
-/* Partitions that kernels mark as ready, or ask for (mpix-device.h; MPI 5.0 chapter 4): makes what a kernel is given by
- * value. request: of MPI_Psend_init or MPI_Precv_init, not started; it keeps the memory, so *prequest is good as long as
- * it. A kernel works with it between MPI_Start and the request's completion, for which the host waits as ever. With CUDA,
- * make the context current first. MPI_ERR_REQUEST for any other request. */
+/* Partitions that kernels mark as ready, or test (mpix-device.h; MPI 5.0 chapter 4): makes an object that kernels get
+ * by value. request: of MPI_Psend_init or MPI_Precv_init, not started; it owns the memory, so *prequest is valid as
+ * long as the request. A kernel works with it between MPI_Start and the request's completion, for which the host waits
+ * as usual. With CUDA, make the context current first. MPI_ERR_REQUEST for any other request. */
 #define MPIX_HAVE_PREQUEST 1
 int MPIX_Prequest_create(MPI_Request request, MPIX_Prequest* prequest);
-/* *prequest is of no use from then on; the request stays. */
+/* *prequest is invalid afterwards; the request stays. */
 int MPIX_Prequest_free(MPIX_Prequest* prequest);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* mpix.h: the extensions of Headrace; the same as mpi-ext.h, under the name that the other half of programs includes.
+/* mpix.h: the extensions of Headrace; the same as mpi-ext.h, under another name that programs include.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPIX_H_HEADRACE

@@ -17,7 +17,7 @@ HR_DEVICE std::uint64_t divide(std::uint64_t n, const Divisor& by) {
   return (n * by.multiplier) >> by.shift;  // n < 2^31: the product fits
 }
 
-// The listed block that holds packed byte `at` of the pattern.
+// Returns the listed block that holds packed byte `at` of the pattern.
 template <bool kWide>
 HR_DEVICE std::uint64_t find_block(const Side& side, std::uint64_t element, std::uint64_t at) {
   if (side.block_elements.value != 0) return divide<kWide>(element, side.block_elements);
@@ -37,7 +37,7 @@ HR_DEVICE std::uint64_t find_block(const Side& side, std::uint64_t element, std:
   return low;
 }
 
-// Address of the n-th element of the packed form.
+// Returns the address of the n-th element of the packed form.
 template <int kWidth, bool kWide>
 HR_DEVICE std::uint64_t locate(const Side& side, std::uint64_t n) {
   if (side.ndims < 0) return side.address + (n - side.origin) * kWidth;
@@ -56,7 +56,7 @@ HR_DEVICE std::uint64_t locate(const Side& side, std::uint64_t n) {
   return address + static_cast<std::uint64_t>(block.offset) + (at - block.packed);
 }
 
-// The bytes of [first, last) outside of the whole elements [begin, end): fewer than an element at either end.
+// Copies the bytes of [first, last) outside the whole elements [begin, end): fewer than an element at either end.
 template <int kWidth, bool kWide>
 HR_DEVICE void copy_ends(const CopyArguments& args, std::uint64_t begin, std::uint64_t end) {
   HR_NO_UNROLL
@@ -70,7 +70,7 @@ HR_DEVICE void copy_ends(const CopyArguments& args, std::uint64_t begin, std::ui
   }
 }
 
-// The share of block `block` of the `blocks` that make this copy.
+// Copies the share of block `block` of the `blocks` of this copy.
 template <class Element, bool kWide>
 HR_DEVICE void copy_range(const CopyArguments& args, unsigned block, unsigned blocks) {
   constexpr int kWidth = sizeof(Element);

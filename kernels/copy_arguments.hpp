@@ -1,9 +1,9 @@
-// copy_arguments.hpp: what the copy kernels are told; shared by the kernels and the code that launches them.
+// copy_arguments.hpp: arguments of the copy kernels; shared by the kernels and the code that launches them.
 //
-// A copy moves elements of `width` bytes from one side to the other. A side says where the n-th element of the packed
-// form lies: dims[] (innermost first) repeat a pattern of one run or of listed blocks; or it is the packed form itself
-// (linear). Every run, block and stride is a multiple of the width, so an element never crosses a border. Several
-// copies, of different widths, may be one launch.
+// A copy moves elements of `width` bytes from one side to the other. A side gives the position of the n-th element of
+// the packed form: dims[] (innermost first) repeat a pattern of one run or of listed blocks; or it is the packed form
+// itself (linear). Every run, block and stride is a multiple of the width, so an element never crosses a border.
+// Several copies, of different widths, may be one launch.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct SideDim {
 inline constexpr int kSideDims = 5;
 
 struct Side {
-  std::uint64_t address;  // of element `origin` (linear), of the first run, or what block offsets count from
+  std::uint64_t address;  // of element `origin` (linear), of the first run, or base of the block offsets
   std::uint64_t blocks;   // const ListedBlock*; 0: the pattern is one run
   std::uint64_t index;    // const uint32_t*: for each 2^index_shift packed bytes, the block that holds the first
   std::uint64_t origin;   // linear: number of the first element at `address`
@@ -46,13 +46,13 @@ struct CopyArguments {
   Side to;
   std::uint64_t first;  // packed bytes [first, last)
   std::uint64_t last;
-  std::uint32_t blocks;  // of a batch's launch, those that move this
+  std::uint32_t blocks;  // blocks of a batch's launch for this copy
   std::uint16_t width;   // 1, 2, 4, 8 or 16
   std::uint16_t wide;    // element numbers may exceed 2^31: divide in 64 bits
 };
 
-// Copies that one launch moves, as many as fit into the 4 KiB of a kernel's parameters. The first pieces[0].blocks
-// blocks of the grid belong to the first, the next ones to the second, and so on.
+// Most copies of one launch: as many as fit into the 4 KiB of a kernel's parameters. The first pieces[0].blocks blocks
+// of the grid belong to the first, the next ones to the second, and so on.
 inline constexpr unsigned kCopyBatch = 10;
 
 struct CopyBatch {
@@ -60,7 +60,7 @@ struct CopyBatch {
 };
 static_assert(sizeof(CopyBatch) <= 4096);
 
-// Threads of a block, and elements that a thread has in flight at a time.
+// Threads of a block, and elements that a thread has in flight.
 inline constexpr unsigned kCopyThreads = 256;
 inline constexpr unsigned kCopyUnroll = 4;
 

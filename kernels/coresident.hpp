@@ -1,11 +1,11 @@
-// coresident.hpp: what kernels need, beyond portability.hpp, whose threads and blocks wait for one another and for the
+// coresident.hpp: additions to portability.hpp for kernels whose threads and blocks wait for one another and for the
 // host.
 //
 //   HR_CORESIDENT_KERNEL(name, (parameters)) { ... }     in blocks of at most 512 threads
 //
 // On the CPU the blocks of such a launch run at the same time, each a single thread: write loops over a block's share
-// as `for (n = hr_thread(); n < end; n += hr_block_threads())`. What a kernel learns as it runs (an address written to
-// it) is not among its parameters; hr_translate() makes it usable.
+// as `for (n = hr_thread(); n < end; n += hr_block_threads())`. Addresses that a kernel reads while it runs are not
+// among its parameters; hr_translate() makes them usable.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 HR_DEVICE unsigned hr_thread() { return threadIdx.x; }
 HR_DEVICE unsigned hr_block_threads() { return blockDim.x; }
-// Waits for the block's threads; what each has written before, all see after.
+// Waits for the block's threads; writes before it are visible to all of them after.
 HR_DEVICE void hr_barrier() { __syncthreads(); }
 HR_DEVICE std::uint64_t hr_translate(std::uint64_t address) { return address; }
 HR_DEVICE std::uint64_t hr_nanoseconds() {
@@ -28,13 +28,13 @@ HR_DEVICE std::uint64_t hr_nanoseconds() {
   return now;
 }
 
-// The threads that the hardware runs in step: the first hr_warp_threads() of a block, hr_thread() among themselves.
+// Returns how many threads the hardware runs in step: the lanes, the first ones of a block, numbered by hr_thread().
 HR_DEVICE unsigned hr_warp_threads() { return 32; }
-// For the lanes together: it is so for each of them.
+// True if `mine` is true for every lane; called by all lanes together.
 HR_DEVICE bool hr_all(bool mine) { return __all_sync(~0u, mine); }
 
-// Words that the host, other devices and other blocks read or write meanwhile. What was written before a word that is
-// read by hr_load_acquire() is seen after; for release stores this holds on this device, or everywhere (system). A load
+// Words that the host, other devices and other blocks read or write concurrently. Writes before a word that is read by
+// hr_load_acquire() are visible after it; for release stores this holds on this device, or everywhere (system). A load
 // of the lanes from one sector of 32 bytes is one access to the host's memory.
 HR_DEVICE std::uint64_t hr_load_acquire(const std::uint64_t* from) {
   std::uint64_t value;
@@ -59,7 +59,7 @@ namespace hr_host_kernels {
 
 inline thread_local Translate reach = nullptr;
 
-// One block of a launch.
+// Runs one block of a launch.
 template <class... T>
 void launch_block(void (*kernel)(T...), const unsigned* shape, unsigned index, void** arguments, Translate translate) {
   reach = translate;

@@ -35,7 +35,7 @@ struct Dim3 {
 };
 inline thread_local Dim3 grid, block, block_index, thread_index;
 
-// Turns a device address into one that the driver may touch; every other value stays.
+// Turns a device address into one that the driver may access; every other value stays.
 using Translate = std::uint64_t (*)(std::uint64_t address);
 
 template <class T>
@@ -57,7 +57,7 @@ T translated(const void* argument, Translate translate) {
   return value;
 }
 
-// One thread.
+// Runs one thread.
 template <class... T, std::size_t... kIndex>
 void call(void (*kernel)(T...), void** arguments, Translate translate, std::index_sequence<kIndex...>) {
   kernel(translated<std::remove_cv_t<T>>(arguments[kIndex], translate)...);
@@ -74,7 +74,7 @@ void run(void (*kernel)(T...), void** arguments, Translate translate, std::index
             for (thread_index.x = 0; thread_index.x < block.x; ++thread_index.x) kernel(std::get<kIndex>(values)...);
 }
 
-// What the fake driver needs of a kernel: how to copy its arguments out of the launch call, and how to run it.
+// Interface of a kernel to the fake driver: sizes of its arguments in the launch call, and its launch.
 template <class... T>
 void launch(void (*kernel)(T...), const unsigned* shape, void** arguments, Translate translate) {
   grid = {shape[0], shape[1], shape[2]};

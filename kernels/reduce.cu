@@ -7,7 +7,7 @@
 
 namespace hr::reduce_kernels {
 
-// Bitwise operations, and copies, on words of any meaning.
+// Bitwise operations and copies, on words of any type.
 template <class T>
 HR_DEVICE void combine_bits(const ReduceArguments& args) {
   switch (args.op) {
@@ -82,7 +82,7 @@ HR_REDUCE_KERNEL(bits_2, combine_bits<std::uint16_t>)
 HR_REDUCE_KERNEL(bits_4, combine_bits<std::uint32_t>)
 HR_REDUCE_KERNEL(bits_8, combine_bits<std::uint64_t>)
 
-// Two's complement: sums and products of signed integers are those of unsigned ones.
+// Two's complement: sums and products of signed integers equal those of unsigned ones.
 HR_REDUCE_KERNEL(i8, combine_order<std::int8_t>)
 HR_REDUCE_KERNEL(i16, combine_order<std::int16_t>)
 HR_REDUCE_KERNEL(i32, combine_order<std::int32_t>)
@@ -105,7 +105,7 @@ HR_REDUCE_KERNEL(bf16, combine_numbers<hr::reduce_kernels::Bfloat16>)
 HR_REDUCE_KERNEL(f32, combine_numbers<float>)
 HR_REDUCE_KERNEL(f64, combine_numbers<double>)
 
-// Sums of complex numbers are those of their parts.
+// A sum of complex numbers is the sum of their parts.
 HR_REDUCE_KERNEL(complex_f16, combine_product<hr::reduce_kernels::Half>)
 HR_REDUCE_KERNEL(complex_f32, combine_product<float>)
 HR_REDUCE_KERNEL(complex_f64, combine_product<double>)

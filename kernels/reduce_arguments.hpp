@@ -1,4 +1,4 @@
-// reduce_arguments.hpp: what the reduction kernels are told; shared by the kernels and the code that launches them.
+// reduce_arguments.hpp: arguments of the reduction kernels; shared by the kernels and the code that launches them.
 //
 // A kernel combines elements [first, first + count) of all inputs, input 0 leftmost, strictly from left to right, and
 // stores the result to every output. Inputs and outputs may lie on peer devices; an output may be an input (the same
@@ -27,8 +27,8 @@ enum ReduceOp : std::uint32_t {
 
 enum ReduceAccess : std::uint32_t {
   kReduceByBytes,     // some address is not aligned to the elements
-  kReduceByElements,  // all are
-  kReduceByVectors    // and they are a whole number of elements away from a multiple of 16, all the same one
+  kReduceByElements,  // all are aligned
+  kReduceByVectors    // and all have the same offset, in whole elements, from a multiple of 16
 };
 
 struct ReduceArguments {
@@ -36,11 +36,11 @@ struct ReduceArguments {
   std::uint64_t outputs[kReduceSides];
   std::uint64_t first;
   std::uint64_t count;
-  // Logical operations: the operand that is false, and what results are written as.
+  // Logical operations: the operand that counts as false, and the values of results.
   std::int64_t true_value;
   std::int64_t false_value;
-  // Signalling between the processes of a collective: the address of a 32-bit word (0: none) that gets flag_value,
-  // and that of the counter of the blocks that have finished.
+  // Signalling between the processes of a collective: address of a 32-bit word (0: none) that gets flag_value, and
+  // address of the counter of finished blocks.
   std::uint64_t flag;
   std::uint64_t arrivals;
   std::uint32_t flag_value;

@@ -1,9 +1,9 @@
-// reduce_loops.hpp: how the reduction kernels go through memory, for any element type and operation.
+// reduce_loops.hpp: loops of the reduction kernels through memory, for any element type and operation.
 //
 // Where the addresses allow it, threads work on vectors of 16 bytes: all inputs of a vector (of four vectors, where
-// there are one or two inputs) are loaded before any is combined, so that enough bytes are on the way to fill NVLink,
-// and a short message pays for one round trip only. The elements before the first and after the last vector are the
-// work of the last threads of the grid, which have no vector when there is one for each thread.
+// there are one or two inputs) are loaded before any is combined, so that enough bytes are in flight to fill NVLink,
+// and a short message pays for one round trip only. The last threads of the grid, which have no vector when there is
+// one for each thread, combine the elements before the first and after the last vector.
 #pragma once
 
 #include <cstdint>
@@ -108,7 +108,7 @@ struct ByBytes : ByElements<T> {
   HR_DEVICE void store(std::uint64_t address, T value) { Element<T>::store_bytes(address, value); }
 };
 
-// One unit, `offset` bytes into every buffer, of any number of inputs.
+// Combines one unit, `offset` bytes into every buffer, of any number of inputs.
 template <class Access, class Op>
 HR_DEVICE void combine_at(const ReduceArguments& args, const Op& op, std::uint64_t offset) {
   using Unit = typename Access::Unit;
@@ -130,8 +130,8 @@ HR_DEVICE void combine_at(const ReduceArguments& args, const Op& op, std::uint64
   for (unsigned i = 0; i < args.noutputs; ++i) Access::store(args.outputs[i] + offset, value);
 }
 
-// Four vectors at a time of one or two inputs, from vector *at on, `step` apart; stops before a group that is not
-// whole.
+// Combines four vectors at a time of one or two inputs, from vector *at on, `step` apart; stops before an incomplete
+// group.
 template <unsigned kInputs, class T, class Op>
 HR_DEVICE void combine_fours(const ReduceArguments& args, const Op& op, std::uint64_t start, std::uint64_t step,
                              std::uint64_t vectors, std::uint64_t* at) {
@@ -157,7 +157,7 @@ HR_DEVICE void combine_fours(const ReduceArguments& args, const Op& op, std::uin
   }
 }
 
-// Combines all that the arguments say; kInputs is the number of inputs that is worth its own loop.
+// Combines everything that the arguments describe; kInputs: number of inputs with a loop of its own.
 template <unsigned kInputs, class T, class Op>
 HR_DEVICE void combine(const ReduceArguments& args, const Op& op) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
@@ -171,7 +171,7 @@ HR_DEVICE void combine(const ReduceArguments& args, const Op& op) {
   }
 
   std::uint64_t head = args.count;  // elements before the first vector
-  std::uint64_t in_vectors = 0;     // elements that are combined as vectors
+  std::uint64_t in_vectors = 0;     // elements combined as vectors
   if constexpr (!Element<T>::kPadded) {
     if (args.access == kernels::kReduceByVectors) {
       const std::uint64_t unaligned = (0 - (args.inputs[0] + start)) % sizeof(Vector) / sizeof(T);

@@ -1,8 +1,8 @@
 // reduce_operations.hpp: the element types of the reduction kernels and the operations on them.
 //
-// Results have the bits that the host engine's (src/layout/reduce) have: no fused multiply-add, half and bfloat16
-// rounded to nearest even after every operation, min and max by one comparison (so that NaN and signed zero go the
-// same way). Only the payload of a NaN that arithmetic makes is the processor's own.
+// Results have the same bits as those of the host engine (src/layout/reduce): no fused multiply-add, half and bfloat16
+// rounded to nearest even after every operation, min and max by one comparison (so that NaN and signed zero agree).
+// Only the payload of a NaN made by arithmetic depends on the processor.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ HR_DEVICE float widen(Half a) {
 HR_DEVICE void narrow(float a, Half* to) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to->bits) : "f"(a)); }
 HR_DEVICE float widen(Bfloat16 a) { return __uint_as_float(std::uint32_t{a.bits} << 16); }
 HR_DEVICE void narrow(float a, Bfloat16* to) { asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to->bits) : "f"(a)); }
-// Products that are never fused with the sum that follows.
+// Multiplies; the product is never fused with a following sum.
 HR_DEVICE float multiply(float a, float b) { return __fmul_rn(a, b); }
 HR_DEVICE double multiply(double a, double b) { return __dmul_rn(a, b); }
 #else
@@ -90,7 +90,7 @@ HR_DEVICE Complex<T> operator*(Complex<T> a, Complex<T> b) {
           static_cast<T>(multiply(a.re, b.im) + multiply(a.im, b.re))};
 }
 
-// Value and index. Where the C struct has padding, that is neither read nor written.
+// Value and index. Padding of the C struct is neither read nor written.
 template <class V, class I>
 struct Pair {
   using Value = V;
@@ -143,7 +143,7 @@ struct Prod {
     return static_cast<std::uint16_t>(std::uint32_t{a} * b);
   }
 };
-// Bitwise operations know no elements: they work on whatever word is at hand.
+// Bitwise operations ignore elements: they work on any word.
 struct Band {
   static constexpr bool kWordwise = true;
   template <class T>
@@ -166,7 +166,7 @@ struct Bxor {
   }
 };
 
-// Anything but `no` is true; results are one of the two.
+// Every value but `no` is true; results are `yes` or `no`.
 template <class T>
 struct Logic {
   static constexpr bool kWordwise = false;
@@ -185,7 +185,7 @@ struct Lxor : Logic<T> {
   HR_METHOD T operator()(T a, T b) const { return (a != this->no) != (b != this->no) ? this->yes : this->no; }
 };
 
-// Of equal values the lower index wins (section 6.9.4).
+// Among equal values the lower index wins (section 6.9.4).
 template <bool kMin>
 struct Loc {
   static constexpr bool kWordwise = false;

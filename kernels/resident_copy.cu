@@ -1,9 +1,9 @@
 // resident_copy: a kernel that stays on the device and waits for copies to make, so that they need not be launched.
 //
-// The first block reads entries from the mailbox in the host's memory and passes them on through device memory (two
-// blocks that read the host's memory at the same time take twice as long); each block carries out its share and says
-// so. It exits when an entry asks for it, or when it has had nothing to do for `idle_nanoseconds` nanoseconds: whoever
-// forgets it loses little.
+// The first block reads entries from the mailbox in host memory and passes them on through device memory (two blocks
+// that read host memory at the same time take twice as long); each block makes its share of the copy and reports it.
+// The kernel exits when an entry asks for it, or after `idle_nanoseconds` nanoseconds without work, so that a forgotten
+// kernel costs little.
 #include "copy_mailbox.hpp"
 #include "coresident.hpp"
 
@@ -25,7 +25,7 @@ struct alignas(16) ResidentBytes16 {
   std::uint64_t low, high;
 };
 
-// By the lanes together: puts the words of the entry into `words`; false when none came for so long.
+// Puts the words of the entry into `words`; false if none came for so long. Called by all lanes together.
 HR_DEVICE bool wait_for_entry(const CopyEntry* slot, std::uint32_t number, std::uint64_t idle_nanoseconds,
                               std::uint64_t* words) {
   const std::uint64_t begun = hr_nanoseconds();
@@ -36,7 +36,7 @@ HR_DEVICE bool wait_for_entry(const CopyEntry* slot, std::uint32_t number, std::
       numbered = numbered && words[i] >> kEntryNumberShift == (number & 0xffff);
     }
     if (hr_all(numbered)) return true;
-    // Together, too: the lanes do not read the clock at the same time.
+    // Decided together, too: the lanes do not read the clock at the same time.
     if (idle_nanoseconds != 0 && !hr_all(hr_nanoseconds() - begun <= idle_nanoseconds)) break;
     hr_pause();
   }
@@ -62,7 +62,7 @@ HR_DEVICE void copy_elements(std::uint64_t source, std::uint64_t target, std::ui
   }
 }
 
-// In the widest elements that both addresses allow; what is before and after whole ones byte by byte.
+// Copies in the widest elements that both addresses allow, and byte by byte before and after whole ones.
 HR_DEVICE void copy_bytes(std::uint64_t source, std::uint64_t target, std::uint32_t bytes) {
   const auto apart = static_cast<std::uint32_t>(source ^ target) & 15;
   const std::uint32_t width = apart == 0 ? 16 : apart & (0 - apart);

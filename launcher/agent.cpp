@@ -36,7 +36,7 @@ constexpr int kWindow = 256 << 10;        // output that is on its way to mpiexe
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 constexpr int kLostParent = 1;
 
-// One line from standard input, byte by byte: nothing after it may be taken.
+// Reads one line from standard input, byte by byte: no byte behind it may be taken.
 std::optional<std::string> read_line() {
   std::string line;
   const auto deadline = EventLoop::Clock::now() + kGreeting;
@@ -52,7 +52,7 @@ std::optional<std::string> read_line() {
   return std::nullopt;
 }
 
-// The descriptor under a number of its own, out of the way of whatever prints.
+// Moves the descriptor to a number of its own, out of the way of code that prints.
 Descriptor take_over(int standard, const char* instead) {
   Descriptor moved(::fcntl(standard, F_DUPFD_CLOEXEC, 3));
   const Descriptor null(::open(instead, O_RDWR | O_CLOEXEC));
@@ -76,7 +76,7 @@ class Agent {
   }
 
  private:
-  // One stream of one rank here, on its way to mpiexec.
+  // One stream of one rank here, forwarded to mpiexec.
   class Output final : public OutputTarget {
    public:
     Output(Agent& agent, int rank, int stream) : agent_(agent), rank_(rank), stream_(stream) {}
@@ -154,7 +154,7 @@ class Agent {
     for (const auto& resume : std::exchange(own.waiting, {})) resume();
   }
 
-  // mpiexec is about to be stopped with its ranks, or goes on: stopped, it says nothing.
+  // Notes that mpiexec is about to be stopped with its ranks, or goes on: while stopped, it sends nothing.
   void note_stop(int signal) {
     if (signal != SIGTSTP && signal != SIGCONT) return;
     above_.expect_silence(signal == SIGTSTP);
@@ -167,7 +167,7 @@ class Agent {
     } else if (signal == SIGTERM || signal == SIGHUP || signal == SIGINT || signal == SIGQUIT) {
       const std::string why = "its mpiexec was ended by signal " + signal_text(signal);
       std::fprintf(stderr, "%s\n", why.c_str());
-      // Before the ranks end: it is not they who are at fault.
+      // Before the ranks end: they are not at fault.
       if (tree_ != nullptr) above_.send({.kind = Kind::kLost, .host = host_, .numbers = {hosts_, 1}, .text = why});
       abandon();
     }
@@ -178,7 +178,7 @@ class Agent {
     abandon();
   }
 
-  // Nobody will tell what to do any more.
+  // Ends the subtree when there is no connection to the parent any more.
   void abandon() {
     exit_code_ = kLostParent;
     if (tree_ == nullptr) return end(kLostParent);
@@ -193,7 +193,7 @@ class Agent {
     loop_.after(kGrace, [this] {
       tree_->down({.kind = Kind::kSignal, .numbers = {SIGKILL, 1}});
       tree_->down({.kind = Kind::kFinish});
-      // Agents below that do not answer lose this one, and end by themselves.
+      // Agents below that do not answer lose their connection to this one, and end by themselves.
       loop_.after(kGrace, [this] { end(kLostParent); });
     });
   }

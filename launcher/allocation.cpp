@@ -25,7 +25,7 @@ bool skip(std::string_view* from, char sign) {
   return true;
 }
 
-// "1-3,07]" after the bracket: each number, as wide as it is written.
+// Takes "1-3,07]" after the bracket: each number, as wide as it is written.
 bool take_numbers(std::string_view* from, std::vector<std::string>* numbers) {
   do {
     int first = 0;
@@ -44,7 +44,7 @@ bool take_numbers(std::string_view* from, std::vector<std::string>* numbers) {
   return skip(from, ']');
 }
 
-// One name with its brackets: every text in front with every number.
+// Takes one name with its brackets: every text in front with every number.
 bool take_names(std::string_view* from, std::vector<std::string>* names) {
   std::vector<std::string> begun = {""};
   while (!from->empty() && from->front() != ',') {
@@ -125,7 +125,7 @@ Status read_allocation(Allocation* allocation) {
   if (pbs == nullptr || *pbs == '\0') return kOk;
   allocation->origin = std::string("PBS_NODEFILE=") + pbs;
   HR_TRY(read_host_file("PBS_NODEFILE", pbs, &allocation->hosts));
-  // The file names a host once for each of its slots.
+  // The file lists a host once for each of its slots.
   for (HostSlots& each : allocation->hosts) each.slots_said = true;
   return kOk;
 }

@@ -1,4 +1,4 @@
-// Work that takes seconds (a debugger that looks at a process), beside the event loop: meanwhile heartbeats go on.
+// Work that takes seconds (a debugger that looks at a process), beside the event loop: heartbeats go on meanwhile.
 //
 // Owner: HostRanks. The work runs on a thread of its own and shares nothing with the loop; `done` runs in the loop.
 #pragma once
@@ -16,7 +16,7 @@ namespace hr::launcher {
 class Background {
  public:
   explicit Background(EventLoop& loop) : loop_(loop) {}
-  // Waits for the threads; what they found is not told any more.
+  // Waits for the threads; their results are dropped.
   ~Background();
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;

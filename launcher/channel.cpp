@@ -17,7 +17,7 @@ constexpr std::size_t kMostQueued = std::size_t{256} << 20;
 constexpr std::size_t kTidy = std::size_t{1} << 20;  // written bytes that are kept at the front of the queue
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
-constexpr milliseconds kMostGrace{8000};  // for what TCP repeats when a link has healed
+constexpr milliseconds kMostGrace{8000};  // for data that TCP retransmits when a link has healed
 
 }  // namespace
 
@@ -56,11 +56,11 @@ void Channel::expect_silence(bool expected) {
 }
 
 void Channel::tick() {
-  take({});  // what had come before the first time
+  take({});  // received before the channel existed
   if (closing_) return;
   const auto now = EventLoop::Clock::now();
   const auto late = now - next_tick_;
-  // Who was stopped himself could not hear anything.
+  // A process that was itself stopped could not hear anything.
   if (late > silence_ / 2 || silence_expected_) heard_ += silence_expected_ ? now - heard_ : late;
   if (now - heard_ > silence_ + std::min(silence_, kMostGrace)) {
     char seconds[32];
@@ -95,12 +95,12 @@ void Channel::take(std::string_view bytes) {
   if (decoder_.broken()) close("what came from it is no message of this version of mpiexec");
 }
 
-// The handler may destroy this channel, so it runs when nothing of it does.
+// The handler may destroy this channel, so it runs when none of the channel's functions does.
 void Channel::close(const std::string& cause) {
   if (!closed_) loop_.forget(reading_.get());
   closed_ = true;
   if (std::exchange(closing_, true)) return;
-  loop_.cancel(timer_);  // has no effect where it is the one that runs
+  loop_.cancel(timer_);  // has no effect if this is the timer that runs
   closing_timer_ = loop_.after(milliseconds(0), [handler = handlers_.closed, cause] { handler(cause); });
 }
 
@@ -123,7 +123,7 @@ void Channel::write() {
       writing_watched_ = true;
       return;
     } else if (errno != EINTR) {
-      break;  // the other side is gone: reading tells why
+      break;  // the other side is gone: reading reports the reason
     }
   }
   queue_.clear();

@@ -1,10 +1,10 @@
-// Channel: messages to and from the neighbour above or below, over two pipes, and whether the neighbour still lives.
+// Channel: messages to and from the neighbour above or below, over two pipes, and checks that the neighbour is alive.
 //
-// Both sides say something at least four times within the time that a neighbour may be silent. A neighbour that has
-// been silent for longer gets as much time again, up to a bound: TCP repeats what was lost after pauses that double, so
-// that what was said over a link that has healed comes at the latest after twice the time that it was cut. Sending
-// never blocks: what the pipe does not take waits here, and who sends much waits for credits (see Message), so that it
-// is bounded. Owner: Agent or RemoteHost. One thread.
+// Each side sends at least four times within the time that a neighbour may be silent. A neighbour that has been silent
+// for longer gets as much time again, up to a bound: TCP retransmits after pauses that double, so that data sent over a
+// link that has healed arrives at the latest after twice the time that it was cut. Sending never blocks: data that the
+// pipe does not take waits here, and large senders wait for credits (see Message), so that it is bounded. Owner: Agent
+// or RemoteHost. One thread.
 #pragma once
 
 #include <chrono>
@@ -22,11 +22,11 @@ class Channel {
  public:
   struct Handlers {
     std::function<void(const Message&)> message;
-    // Once, from the loop: nothing comes any more. The text says why; empty: the other side closed it.
+    // Called once, from the loop: nothing more comes. `cause`: the reason; empty: the other side closed the channel.
     std::function<void(const std::string& cause)> closed;
   };
 
-  // silence: so long a neighbour may give no sign of life. received: what has come already.
+  // silence: the time that a neighbour may be silent. received: data that has come already.
   Channel(EventLoop& loop, Descriptor reading, Descriptor writing, std::chrono::milliseconds silence, Handlers handlers,
           std::string_view received);
   ~Channel();
@@ -35,7 +35,7 @@ class Channel {
 
   void send(const Message& message);
   void set_silence(std::chrono::milliseconds silence);
-  // The neighbour is stopped by a signal, or goes on: meanwhile its silence means nothing.
+  // Notes that the neighbour is stopped by a signal, or goes on: meanwhile its silence means nothing.
   void expect_silence(bool expected);
   // Waits until all is written, up to the limit.
   void flush(std::chrono::milliseconds limit);

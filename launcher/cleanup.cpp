@@ -39,7 +39,7 @@ std::set<pid_t> own_children() {
 pid_t parent_of(pid_t process) {
   std::string line;
   std::getline(std::ifstream("/proc/" + std::to_string(process) + "/stat"), line);
-  // The parent's pid stands second after the name in parentheses, which may itself hold anything.
+  // The parent's pid is the second field after the name in parentheses, which may itself contain anything.
   const auto after_name = line.rfind(')');
   if (after_name == std::string::npos || line.size() < after_name + 4) return -1;
   return std::atoi(line.c_str() + after_name + 4);
@@ -72,7 +72,7 @@ void kill_orphans(const std::set<pid_t>& spared) {
     if (children.empty()) return;
     for (const pid_t child : children) {
       ::kill(child, SIGKILL);
-      ::waitpid(child, nullptr, 0);  // its own children come to us now: look again
+      ::waitpid(child, nullptr, 0);  // its own children become ours now: look again
     }
   }
 }

@@ -1,4 +1,4 @@
-// What a job may leave behind, and its removal.
+// Removal of processes and files that a job may leave behind.
 #pragma once
 
 #include <sys/types.h>
@@ -8,17 +8,17 @@
 
 namespace hr::launcher {
 
-// Kills every process that was handed to us when its parent died (we are the subreaper of the job), until none is left
-// but the spared, or a second has passed.
+// Kills every process that we inherited when its parent died (we are the subreaper of the job), until only the spared
+// are left, or a second has passed.
 void kill_orphans(const std::set<pid_t>& spared);
 
-// The parent of a process; -1: there is none of that number.
+// Returns the parent of a process; -1: there is no such process.
 [[nodiscard]] pid_t parent_of(pid_t process);
 
-// Of this process, where the kernel lists them; else none.
+// Returns the children of this process; empty if the kernel does not list them.
 [[nodiscard]] std::set<pid_t> listed_children();
 
-// Kills every process whose environment has the text. Returns how many there were.
+// Kills every process whose environment contains the text. Returns their number.
 int kill_processes_with(const std::string& text);
 
 // Removes <directory>/headrace.<job>* in each directory.

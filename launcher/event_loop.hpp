@@ -22,14 +22,14 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Calls the handler whenever any of the events (EPOLLIN, EPOLLOUT), an error or a hang-up is there.
+  // Calls the handler whenever any of the events (EPOLLIN, EPOLLOUT), an error or a hang-up occurs.
   void watch(int descriptor, std::uint32_t events, Handler handler);
   void forget(int descriptor) noexcept;
 
   TimerId after(std::chrono::milliseconds delay, Handler handler);
   void cancel(TimerId timer) noexcept;
 
-  // Waits for something to happen and handles it.
+  // Waits for an event and handles it.
   void run_once();
 
  private:

@@ -1,8 +1,8 @@
-// Frames: how messages between mpiexec and its agents follow one another on a pipe. Each is its size (four bytes, least
-// first) and so many bytes.
+// Frames: the form in which messages between mpiexec and its agents follow one another on a pipe. Each is its size
+// (four bytes, least first) and so many bytes.
 //
-// Plain values. What comes in is not trusted: a size above the limit is an error, and memory grows with what has
-// arrived, not with what was announced.
+// Plain values. Input is not trusted: a size above the limit is an error, and memory grows with the data received, not
+// with the size announced.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ void append_frame(std::string* to, std::string_view payload);
 class FrameDecoder {
  public:
   void add(std::string_view bytes);
-  // The next whole frame; false where there is none yet, or nothing more to come after an error.
+  // Returns the next whole frame; false if there is none yet, or nothing more will come after an error.
   bool next(std::string* payload);
-  // A size was announced that no frame has.
+  // True if an impossible size was announced.
   [[nodiscard]] bool broken() const noexcept { return broken_; }
 
  private:

@@ -17,8 +17,8 @@
 namespace hr::launcher {
 namespace {
 
-constexpr std::chrono::seconds kLimit{10};  // processes that sleep in the kernel take their time
-constexpr useconds_t kPause = 20'000;       // between two looks at who is left
+constexpr std::chrono::seconds kLimit{10};  // processes that sleep in the kernel may take long
+constexpr useconds_t kPause = 20'000;       // between two checks for remaining processes
 
 void close_others() {
 #ifdef SYS_close_range
@@ -28,7 +28,7 @@ void close_others() {
   for (int each = STDERR_FILENO + 1; each < kMost; ++each) ::close(each);
 }
 
-// Returns when mpiexec is gone. True: in order.
+// Returns when mpiexec is gone. True: it ended in order.
 bool ended_in_order(int pipe) {
   for (;;) {
     char word = 0;
@@ -44,7 +44,7 @@ bool ended_in_order(int pipe) {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  // Gives up mpiexec's output, so that its reader does not wait for the guard.
+  // Releases mpiexec's output, so that its reader does not wait for the guard.
   ::dup2(pipe, STDIN_FILENO);
   const int null = ::open("/dev/null", O_RDWR);
   ::dup2(null, STDOUT_FILENO);

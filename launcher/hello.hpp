@@ -1,8 +1,8 @@
-// How mpiexec and an agent find one another on the pipes of the command that started it.
+// Handshake of mpiexec and an agent on the pipes of the command that started the agent.
 //
-// A login shell may print before the agent does, or even repeat what it reads. So mpiexec sends a line with a random
-// key, and takes for the agent's answer only a line with a keyed hash, which nothing that merely repeats can make.
-// Nothing that stands before is interpreted. That nobody else reads or writes these pipes is ssh's matter. Pure.
+// A login shell may print before the agent does, or even repeat its input. So mpiexec sends a line with a random key,
+// and accepts as the agent's answer only a line with a keyed hash, which a mere echo cannot produce. Nothing in front
+// of it is interpreted. Keeping other readers and writers off these pipes is left to ssh. Pure.
 #pragma once
 
 #include <optional>
@@ -13,24 +13,24 @@
 
 namespace hr::launcher {
 
-// What mpiexec sends, with a newline, and what the agent reads of it.
+// Line that mpiexec sends, with a newline, and the key that the agent reads from it.
 std::string hello_line(const Nonce& nonce);
 std::optional<Nonce> read_hello(std::string_view line);
 
-// What the agent answers, lines of its own. `version` of the program: one word.
+// Lines that the agent answers with. `version` of the program: one word.
 std::string proof_line(const Nonce& nonce, std::string_view version);
 
-// Looks for the answer in what comes from the command.
+// Looks for the answer in the output of the command.
 class ProofSearch {
  public:
   explicit ProofSearch(const Nonce& nonce) : nonce_(nonce) {}
 
-  // True once it is there; *rest gets what follows it.
+  // Returns true once it is there; *rest gets the bytes that follow it.
   bool add(std::string_view bytes, std::string* rest);
   [[nodiscard]] const std::string& version() const noexcept { return version_; }
-  // More was printed than any greeting has.
+  // True if more was printed than any greeting contains.
   [[nodiscard]] bool gave_up() const noexcept { return skipped_ > kMostNoise; }
-  // What came last, for a message about what went wrong.
+  // Returns the last line, for an error message.
   [[nodiscard]] const std::string& last_line() const noexcept { return last_line_; }
 
  private:

@@ -1,4 +1,4 @@
-// What `mpiexec --help` prints.
+// Text of `mpiexec --help`.
 #pragma once
 
 namespace hr::launcher {

@@ -12,7 +12,7 @@ extern char** environ;
 namespace hr::launcher {
 namespace {
 
-// What a session or a resource manager says of one host, or of one process there.
+// Variables in which a session or a resource manager describes one host, or one process there.
 constexpr std::string_view kOfHost[] = {
     "HOSTNAME",        "HOST",           "SSH_CLIENT",          "SSH_CONNECTION",
     "SSH_TTY",         "SSH_AUTH_SOCK",  "XDG_RUNTIME_DIR",     "XDG_SESSION_ID",
@@ -20,8 +20,9 @@ constexpr std::string_view kOfHost[] = {
     "SLURM_LOCALID",   "SLURM_TASK_PID", "SLURM_GTIDS",
 };
 
-// What another launcher has told this process of its own place in a job, and a program would take for its own. All else
-// is the program's, such as HYDRA_FULL_ERROR or PMIX_MCA_gds. A word that ends with '_' stands for all that begin so.
+// Variables in which another launcher has told this process its place in a job, which a program would take for its own.
+// All others are the program's, such as HYDRA_FULL_ERROR or PMIX_MCA_gds. A word that ends with '_' stands for all that
+// begin so.
 constexpr std::string_view kOfOuterLauncher[] = {
     "PMI_",
     "PMI2_",

@@ -1,4 +1,4 @@
-// The environment of ranks: mpiexec's, sent to the other hosts, with what only a host itself can know.
+// The environment of ranks: mpiexec's, sent to the other hosts, completed by variables that only a host itself knows.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace hr::launcher {
 
-// What a program inherits of mpiexec's environment, without what an outer launcher left there, plus the variables;
+// Returns the variables that a program inherits from mpiexec, without those of an outer launcher, plus the given ones;
 // "NAME=VALUE" each.
 std::vector<std::string> make_environment(const Inherited& inherited, const std::vector<Variable>& variables);
 
-// The same on the host where the ranks run: the library's folder at the end of LD_LIBRARY_PATH (empty: none), and on
-// other hosts than mpiexec's variables that are about a host (HOSTNAME, SSH_CONNECTION) as they are there.
+// Adapts it to the host where the ranks run: the library's folder at the end of LD_LIBRARY_PATH (empty: none), and on
+// hosts other than mpiexec's the local values of variables that describe a host (HOSTNAME, SSH_CONNECTION).
 std::vector<std::string> environment_here(const std::vector<std::string>& environment,
                                           const std::string& library_folder, bool is_root);
 

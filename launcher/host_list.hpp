@@ -1,4 +1,4 @@
-// Lists of hosts, as options and files name them. Plain values.
+// Lists of hosts, as named by options and files. Plain values.
 #pragma once
 
 #include <string>
@@ -15,21 +15,21 @@ struct HostSlots {
   bool slots_said = false;  // by a number, not by naming the host
 };
 
-// localhost, the host's name (short or full), an address of its interfaces.
+// True for localhost, the host's name (short or full), an address of its interfaces.
 bool is_this_host(std::string_view name);
 std::string own_host_name();
 
-// Letters, digits and "._-:@%" from a letter or digit on: what ssh can take for nothing but a host, and no shell for
-// anything but a word. `where` it stands, for the message.
+// Accepts letters, digits and "._-:@%", beginning with a letter or digit: ssh can only take that for a host, and a
+// shell only for a word. `where`: its origin, for the message.
 Status check_host_name(const std::string& where, std::string_view name);
 
-// A host that is there already gets the slots on top.
+// Adds a host; one that is in the list already gets the slots on top.
 void add_host(std::vector<HostSlots>* hosts, HostSlots more);
 
-// "localhost:4,n1". `word` is the option that the list belongs to, for the message.
+// Reads "localhost:4,n1". `word`: the option that the list belongs to, for the message.
 Status read_host_list(const std::string& word, std::string_view list, std::vector<HostSlots>* hosts);
 
-// A file with a host a line: "n1", "n1:4", "n1 slots=4 max_slots=8"; '#' begins a comment.
+// Reads a file with a host on each line: "n1", "n1:4", "n1 slots=4 max_slots=8"; '#' begins a comment.
 Status read_host_file(const std::string& word, const std::string& path, std::vector<HostSlots>* hosts);
 
 }  // namespace hr::launcher

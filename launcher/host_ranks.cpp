@@ -77,7 +77,7 @@ HostRanks::~HostRanks() {
   }
 }
 
-// A rank asks one thing at a time and reads the answer, so there is room; one that is gone needs none.
+// Sends without waiting: a rank asks one thing at a time and reads the answer, so there is room, unless it is gone.
 void HostRanks::send_line(int number, std::string_view line) {
   const std::string text = std::string(line) + "\n";
   const Rank* rank = find(number);
@@ -155,13 +155,13 @@ void HostRanks::catch_up(const Rank& rank) {
 
 void HostRanks::signal_all(int signal) {
   for (const Rank& rank : ranks_) {
-    // The group of a rank that ended may live on; its number cannot be anyone else's while we keep the zombie.
+    // The group of a rank that ended may live on; its number stays reserved while we keep the zombie.
     if (rank.pid > 0) ::kill(-rank.pid, signal);
   }
 }
 
-// One stack says what went wrong; those of others that crash for the same reason only hide it. They wait until the
-// first one's death ends the job.
+// Shows one stack, which explains the failure; those of others that crash for the same reason would only hide it. They
+// wait until the first one's death ends the job.
 void HostRanks::on_crash(Rank& rank, int signal) {
   rank.crash = signal;
   const auto end_by_force = [this, &rank] {
@@ -203,13 +203,13 @@ void HostRanks::receive_pmi(Rank& rank) {
   }
 }
 
-// --- programs that come for a line of their own ---
+// --- programs that request a line of their own ---
 
 void HostRanks::watch_pmi(Rank& rank) {
   loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });
 }
 
-// The MPI program of a rank: the rank itself, or what its shell or wrapper has started.
+// Returns the MPI program of a rank: the rank itself, or a process started by its shell or wrapper.
 pid_t HostRanks::program_of(const Rank& rank) const {
   const pid_t client = pmi_->client(rank.number);
   return client > 0 && descends_from(client, rank.pid) ? client : rank.pid;
@@ -220,7 +220,7 @@ std::string HostRanks::judge_late(int number, pid_t pid) {
   if (rank == nullptr || rank->pid <= 0 || rank->ended) return "rc=-1 msg=there_is_no_such_rank_any_more";
   const int client = pmi_->client(number);
   if (!pmi_->initialised(number)) return "rc=0";
-  // A program that an MPI program of the job starts, in whatever way, is alone, as it has always been.
+  // A program started by an MPI program of the job, in whatever way, runs alone, as always.
   if (client > 0 && descends_from(pid, client)) return "rc=-1 alone=1";
   return pmi_->finalized(number) ? "rc=0" : "rc=-1 busy=" + std::to_string(client);
 }
@@ -229,7 +229,7 @@ void HostRanks::join_late(int number, Descriptor line) {
   Rank& rank = *find(number);
   if (rank.pmi.is_open()) {
     loop_.forget(rank.pmi.get());
-    // One that has come before has left its line open, and said good-bye.
+    // An earlier one has left its line open, after a good-bye.
     if (!rank.inherited.is_open()) rank.inherited = std::move(rank.pmi);
   }
   rank.pmi_lines.forget();
@@ -246,14 +246,14 @@ void HostRanks::back_to_inherited(Rank& rank) {
                  std::to_string(pmi_->client(rank.number)) + ") ended without calling MPI_Finalize");
 }
 
-// A rank that is gone will never come to the barrier that others wait in.
+// Reports that others wait in a barrier that a rank which is gone will never enter.
 void HostRanks::check_stuck() {
   if (!someone_left_ || stuck_told_ || !pmi_->anyone_waits()) return;
   stuck_told_ = true;
   callbacks_.post({.kind = Message::Kind::kStuck, .host = host_});
 }
 
-// The job goes on without that rank.
+// Lets the job go on without that rank.
 void HostRanks::lose(int rank, const std::string& why) {
   for (boot::LossBoard& each : boards_) {
     if (!each.post(rank, why)) problem(1, "there is no memory to tell the others that " + why);
@@ -265,12 +265,12 @@ void HostRanks::reap() {
   for (Rank& rank : ranks_) {
     siginfo_t information{};
     if (rank.ended || rank.pid < 0) continue;
-    // WNOWAIT: the zombie keeps the number of the process group ours.
+    // WNOWAIT: the zombie keeps the number of the process group reserved.
     if (::waitid(P_PID, static_cast<id_t>(rank.pid), &information, WEXITED | WNOHANG | WNOWAIT) != 0 ||
         information.si_pid == 0) {
       continue;
     }
-    // What it said last (finalize, abort) counts.
+    // Its last messages (finalize, abort) count.
     if (rank.pmi.is_open()) receive_pmi(rank);
     rank.ended = true;
     catch_up(rank);
@@ -280,7 +280,7 @@ void HostRanks::reap() {
   }
 }
 
-// One that is no child of ours ends, as far as we see, when it closes its socket.
+// Ends a rank that is not our child: its end shows only when it closes its socket.
 void HostRanks::end_adopted(Rank& rank) {
   if (std::exchange(rank.ended, true)) return;
   const int flags = Message::kInitialised | (pmi_->finalized(rank.number) ? Message::kFinalized : 0);
@@ -303,7 +303,7 @@ void HostRanks::finish() {
     rank.ended = true;
   }
   if (!callbacks_.has_other_jobs()) kill_orphans(callbacks_.others());
-  // The writers are gone, so what is in the pipes is all there is.
+  // The writers are gone, so the pipes contain all that is left.
   for (Forwarder& each : forwarders_) each.finish();
   for (Rank& rank : ranks_) rank.outputs = {};
   forwarders_.clear();

@@ -2,9 +2,9 @@
 // for the agent's.
 //
 // It starts them, forwards their output, serves PMI-1, reaps, passes signals on, and has the stack of a crash looked
-// at. What it is told comes by handle(), what it has to tell goes out as messages (message.hpp); what follows from them
-// is decided by Job. A rank that crashes tells us before it dies, and waits until its stack has been looked at. In the
-// end nothing is left: processes, shared memory. Owner: Tree. One thread.
+// at. Instructions come through handle(), its reports go out as messages (message.hpp); Job decides on the
+// consequences. A rank that crashes reports it before it dies, and waits until its stack has been looked at. In the end
+// nothing is left: processes, shared memory. Owner: Tree. One thread.
 #pragma once
 
 #include <functional>
@@ -32,32 +32,32 @@ class HostRanks {
  public:
   struct Callbacks {
     std::function<void(const Message&)> post;
-    // Where each stream (0 standard output, 1 standard error) of a rank goes; it outlives the ranks.
+    // Returns the destination of each stream (0 standard output, 1 standard error) of a rank; it outlives the ranks.
     std::function<OutputTarget&(int rank, int stream)> target;
-    // Children of this process that are none of the ranks' and stay.
+    // Returns children of this process that are not among the ranks and stay.
     std::function<std::set<pid_t>()> others;
-    // Whether this process has other jobs' ranks, whose orphans cannot be told from these ranks'.
+    // True if this process has other jobs' ranks, whose orphans cannot be told from these ranks'.
     std::function<bool()> has_other_jobs;
-    // The descriptor that rank 0 gets as standard input; -1: a pipe that kInput messages fill.
+    // Returns the descriptor that rank 0 gets as standard input; -1: a pipe that kInput messages fill.
     std::function<int()> standard_input;
   };
 
-  // host: an index into the plan's; -1: none of the ranks is here. The plan outlives this.
+  // host: an index into the plan's; -1: none of the ranks is here. The plan outlives this object.
   HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks callbacks);
   ~HostRanks();
 
-  // Whether the ranks could be started here; posts kProblem where not.
+  // Returns true if the ranks can be started here; else posts kProblem.
   bool prepare();
-  // Starts them; posts kProblem where one cannot be.
+  // Starts them; posts kProblem if one cannot be started.
   void start();
   void handle(const Message& message);
   void reap();
-  // What ranks printed so far goes out, as far as there is room.
+  // Forwards what ranks have printed so far, as far as there is room.
   void catch_up();
-  // Ends whatever still runs here, hands out its last output, and removes what it left.
+  // Ends everything that still runs here, forwards its last output, and removes its remains.
   void finish();
 
-  // Of the ranks that were started and not buried.
+  // Returns the pids of ranks that were started and not reaped.
   [[nodiscard]] std::set<pid_t> pids() const;
 
   PmiServer& pmi() noexcept { return *pmi_; }
@@ -103,19 +103,18 @@ class HostRanks {
   RankMap map_;                     // as programs see it
   topo::Machine machine_;           // this host; once there are ranks to place
   std::vector<topo::CpuSet> cpus_;  // of each of ranks_
-  std::vector<Prepared> prepared_;  // one a program
-  std::vector<Rank> ranks_;         // ascending; as many from the beginning as there will be
+  std::vector<Prepared> prepared_;  // one for each program
+  std::vector<Rank> ranks_;         // ascending; complete from the beginning
   std::unique_ptr<PmiServer> pmi_;
   LateClients late_;
-  std::list<boot::LossBoard>
-      boards_;  // one a directory for shared memory; where the job goes on without ranks that die
+  std::list<boot::LossBoard> boards_;  // one for each shm directory; if the job goes on after failures
   std::list<Forwarder> forwarders_;
   InputPipe input_;
   Background background_;
   bool crash_seen_ = false;
   bool someone_left_ = false;
   bool stuck_told_ = false;
-  bool ending_ = false;  // the job is being ended: crashes are not news
+  bool ending_ = false;  // the job is being ended: crashes are expected
 };
 
 }  // namespace hr::launcher

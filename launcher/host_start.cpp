@@ -1,4 +1,4 @@
-// The beginning of the ranks of one host: programs found, ranks placed and started.
+// Start of the ranks of one host: programs found, ranks placed and started.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -41,7 +41,7 @@ bool make_socket_pair(Descriptor* ours, Descriptor* theirs) {
   return true;
 }
 
-// 0, or the errno that says why nothing can start there.
+// Returns 0, or the errno for which nothing can start there.
 int check_directory(const std::string& directory) {
   struct stat state{};
   if (::stat(directory.c_str(), &state) != 0) return errno;
@@ -64,7 +64,7 @@ bool HostRanks::prepare() {
 
 bool HostRanks::prepare(int number, Prepared* prepared) {
   const PlannedProgram& program = plan_.programs[static_cast<std::size_t>(number)];
-  // Where all ranks are beside mpiexec, there is no need to say where.
+  // If all ranks are beside mpiexec, the host need not be named.
   const std::string here = plan_.hosts.size() == 1 && plan_.root_host == 0 ? "" : " on host " + host_name();
   prepared->directory = directory_of(program);
   if (const int error = check_directory(prepared->directory); error != 0) {
@@ -97,7 +97,7 @@ bool HostRanks::place_ranks() {
   return false;
 }
 
-// A line for each rank, and a picture of them all.
+// Prints a line for each rank, and a picture of them all.
 void HostRanks::report_bindings() {
   const std::vector<topo::Nearest> nearest = topo::nearest_devices(machine_, cpus_);
   std::vector<int> numbers;
@@ -118,7 +118,7 @@ bool HostRanks::make_boards() {
   return true;
 }
 
-// The rank is there already; all there is of it is its socket.
+// Takes over a rank that exists already, and consists only of its socket.
 bool HostRanks::adopt(Rank& rank) {
   rank.pmi = Descriptor(plan_.adopted);
   loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });
@@ -140,7 +140,7 @@ void HostRanks::start() {
   if (plan_.report_bindings) report_bindings();
 }
 
-// Ranks that are never started are not waited for.
+// Marks ranks that are never started, so that they are not waited for.
 void HostRanks::give_up_from(std::size_t at) {
   for (; at < ranks_.size(); ++at) {
     ranks_[at].pid = -1;
@@ -203,7 +203,7 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
   return true;
 }
 
-// A relative directory is relative to where mpiexec was started.
+// Resolves a relative directory against the one where mpiexec was started.
 std::string HostRanks::directory_of(const PlannedProgram& program) const {
   if (program.directory.empty()) return plan_.directory;
   return program.directory[0] == '/' ? program.directory : plan_.directory + "/" + program.directory;

@@ -11,10 +11,10 @@
 namespace hr::launcher {
 namespace {
 
-// In the background a read of the terminal would stop us.
+// True in the background, where reading the terminal would stop us.
 bool is_background() { return ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) != ::getpgrp(); }
 
-// Files cannot be waited for: they always have something to read.
+// True for files, which cannot be waited for: they always have something to read.
 bool is_file() {
   struct stat state{};
   return ::fstat(STDIN_FILENO, &state) != 0 || S_ISREG(state.st_mode) || S_ISDIR(state.st_mode) ||
@@ -69,7 +69,7 @@ int InputPipe::for_rank_0() {
 }
 
 void InputPipe::write(std::string_view piece) {
-  if (piece.empty()) return close();  // rank 0 sees the end, too
+  if (piece.empty()) return close();  // rank 0 gets the end, too
   if (!our_end_.is_open()) return;
   pending_ += piece;
   write_pending();
@@ -84,7 +84,7 @@ void InputPipe::write_pending() {
       watched_ = true;
       return;
     }
-    if (count < 0) return close();  // rank 0 reads no more
+    if (count < 0) return close();  // rank 0 no longer reads
     pending_.erase(0, static_cast<std::size_t>(count));
   }
   if (std::exchange(watched_, false)) loop_.forget(our_end_.get());

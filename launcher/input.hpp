@@ -1,9 +1,9 @@
 // Standard input of rank 0.
 //
-// Where rank 0 runs beside mpiexec, a file or pipe is handed to it as it is, so that nothing is read that the program
-// does not read itself. A terminal is forwarded through a pipe: the ranks are in process groups of their own, and only
-// ours may read the terminal. On another host it is forwarded in any case: InputSource reads it in mpiexec, InputPipe
-// writes it there. One piece is on its way at a time. One thread.
+// If rank 0 runs beside mpiexec, it gets a file or pipe as it is, so that nothing is read that the program does not
+// read itself. A terminal is forwarded through a pipe: the ranks are in separate process groups, and only ours may read
+// the terminal. On another host it is forwarded in any case: InputSource reads it in mpiexec, InputPipe writes it
+// there. One piece is under way at a time. One thread.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace hr::launcher {
 // Our standard input, read piece by piece.
 class InputSource {
  public:
-  // The piece; empty at the end.
+  // Receives the piece; empty at the end.
   using Take = std::function<void(std::string_view piece)>;
 
   InputSource(EventLoop& loop, Take take) : loop_(loop), take_(std::move(take)) {}
@@ -28,7 +28,7 @@ class InputSource {
 
   // Reads the next piece when there is one.
   void more();
-  // After a stop (Ctrl-Z, fg) the terminal may be ours again.
+  // Called after a stop (Ctrl-Z, fg), when the terminal may be ours again.
   void resume();
   void close();
 
@@ -46,16 +46,16 @@ class InputSource {
 // A pipe to rank 0.
 class InputPipe {
  public:
-  // taken: the last piece is in the pipe.
+  // taken: called when the last piece is in the pipe.
   InputPipe(EventLoop& loop, std::function<void()> taken) : loop_(loop), taken_(std::move(taken)) {}
   ~InputPipe();
   InputPipe(const InputPipe&) = delete;
   InputPipe& operator=(const InputPipe&) = delete;
 
-  // The descriptor that rank 0 gets, -1 where there is none; close it with started() when the rank runs.
+  // Returns the descriptor for rank 0, -1 if there is none; close it with started() when the rank runs.
   [[nodiscard]] int for_rank_0();
   void started() { child_end_.close(); }
-  // Empty: nothing follows.
+  // Writes a piece. Empty: nothing follows.
   void write(std::string_view piece);
 
  private:

@@ -95,7 +95,7 @@ Job::~Job() = default;
 int Job::run() {
   not_ours_ = listed_children();
   guard_.start(first().tree->plan().id, first().tree->plan().shm_directories);
-  // Orphans of our ranks come to us, and we end them.
+  // Orphans of our ranks become our children, and we end them.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   signals_ = std::make_unique<Signals>(loop_, [this](int signal) { on_signal(signal); });
   raise_descriptor_limit();
@@ -147,7 +147,7 @@ void Job::open_output(World& world, int rank, int digits) {
   }
 }
 
-// All hosts could start their ranks.
+// Starts the ranks, when all hosts can.
 void Job::go(World& world) {
   if (ending_ || world.finishing || std::exchange(world.started, true)) return;
   world.running = static_cast<int>(world.ranks.size());
@@ -169,7 +169,7 @@ void Job::go(World& world) {
   if (input_ != nullptr) input_->more();
 }
 
-// For rank 0 on this host.
+// Returns standard input for rank 0 on this host.
 int Job::standard_input() {
   if (::isatty(STDIN_FILENO) != 1) return STDIN_FILENO;
   terminal_ = std::make_unique<InputPipe>(loop_, [this] { input_->more(); });
@@ -198,7 +198,7 @@ void Job::fail(int exit_code, const std::string& text) {
   if (ending_) return;
   ending_ = true;
   exit_code_ = exit_code;
-  // What ranks printed before comes before.
+  // Earlier output of the ranks comes first.
   catch_up();
   if (!text.empty()) say(started_ ? text + "; ending the job" : text);
   signal_all(SIGTERM);
@@ -213,10 +213,10 @@ void Job::catch_up() {
   for (World& world : worlds_) world.tree->catch_up();
 }
 
-// The end of one rank, which is the job's end unless it is to go on without the rank.
+// Handles the failure of one rank, which ends the job unless it is to go on without the rank.
 void Job::fail_rank(World& world, const Message& ended, int exit_code, const std::string& text) {
   if (!options_.keep_going) return fail(exit_code, text);
-  // First, as others wait for it.
+  // First, as others wait for the rank.
   if ((ended.numbers[3] & Message::kInitialised) != 0) tell_failed(world, ended.rank, text);
   go_on(exit_code, text);
 }
@@ -227,7 +227,7 @@ void Job::go_on(int exit_code, const std::string& text) {
   if (exit_code_ == 0) exit_code_ = exit_code;
 }
 
-// Who waits for a rank that has died is told so, and does not wait any more.
+// Tells processes that wait for a rank that it has died, so that they stop waiting.
 void Job::tell_failed(World& world, int rank, const std::string& text) {
   if (world.running != 0) world.tree->down({.kind = Kind::kLeft, .rank = rank, .text = text});
 }
@@ -255,7 +255,7 @@ void Job::on_signal(int signal) {
     case SIGUSR2:
       return signal_all(signal);
     default:
-      // The first time the ranks decide what it means to them; the second time nobody is asked.
+      // The first time the ranks decide what it means to them; the second time they are not asked.
       if (!started_) return fail(128 + signal, "interrupted by signal " + signal_text(signal));
       if (interrupted_by_ != 0) {
         fail(128 + signal, "");
@@ -346,7 +346,7 @@ void Job::on_message(World& world, const Message& message) {
       where_[{&world, message.rank}] = message.text;
       return ++where_told_ == where_.size() ? show_where() : void();
     case Kind::kStuck:
-      // A rank that is gone will never come to the barrier that others wait in.
+      // A rank that is gone will never enter the barrier that others wait in.
       if (world.left < 0) return;
       return on_stuck(world);
     case Kind::kEnded:
@@ -374,13 +374,13 @@ void Job::on_output(World& world, const Message& message) {
   give_credit(world, host, stream);
 }
 
-// Readers of the output must not take it for all there was.
+// Reports lost output, so that readers do not take it for complete.
 void Job::tell_lost_output() {
   if (output_.lost() == 0 || std::exchange(lost_told_, true)) return;
   say("cannot write standard output: " + reason_of_write(output_.lost()) + "; what ranks print there is lost");
 }
 
-// A host that prints faster than our reader reads waits for this.
+// Sends credit to a host; one that prints faster than our reader reads waits for it.
 void Job::give_credit(World& world, int host, int stream) {
   Taken& taken = world.taken[{host, stream}];
   Sink& sink = stream == 0 ? output_ : error_;
@@ -390,7 +390,7 @@ void Job::give_credit(World& world, int host, int stream) {
     taken.waits = true;
     const int number = world.number;
     return sink.when_room([this, number, host, stream] {
-      // Its world may have ended since.
+      // Its world may have ended in the meantime.
       for (World& each : worlds_) {
         if (each.number != number) continue;
         each.taken[{host, stream}].waits = false;
@@ -401,7 +401,7 @@ void Job::give_credit(World& world, int host, int stream) {
   world.tree->down({.kind = Kind::kCredit, .host = host, .numbers = {stream, std::exchange(taken.bytes, 0)}});
 }
 
-// One stack says what went wrong.
+// Shows one stack, which explains the failure.
 void Job::on_crash(World& world, const Message& message) {
   if (message.text.empty() || ending_ || std::exchange(crash_seen_, true)) return;
   catch_up();
@@ -411,7 +411,7 @@ void Job::on_crash(World& world, const Message& message) {
 
 void Job::on_abort(World& world, const Message& message) {
   const int code = message.numbers[1];
-  // A job that was given up must not look like one that went well.
+  // An aborted job must not look like a successful one.
   const int exit_code = (code & 0xff) == 0 ? 1 : code & 0xff;
   const std::string text = name_of(world, message.rank) + " called MPI_Abort with code " + std::to_string(code) +
                            (exit_code == code ? "" : " (exit code " + std::to_string(exit_code) + ")");
@@ -464,12 +464,12 @@ void Job::on_ended(World& world, const Message& message) {
   world.any_finalized |= finalized;
   if (world.spawner && !finalized && !world.finishing) world.failed.push_back(rank);
   if (ending_ || world.finishing || (world.spawner && !world.answered)) {
-    // Not news.
+    // Expected.
   } else if (code != CLD_EXITED) {
     judge_death(world, message, status, code == CLD_DUMPED);
     if (!ending_ && (finalized || !initialised)) tell_left(world, rank, finalized);
   } else if (status != 0 && finalized) {
-    // The others are past MPI too, or near it: they end by themselves.
+    // The others are past MPI too, or nearly: they end by themselves.
     if (exit_code_ == 0) exit_code_ = status;
     tell_left(world, rank, finalized);
   } else if (status != 0) {
@@ -486,7 +486,7 @@ void Job::on_ended(World& world, const Message& message) {
 }
 
 void Job::judge_death(World& world, const Message& message, int signal, bool dumped) {
-  // A rank that was killed because it did not get to its end after a crash.
+  // A rank that was killed because it did not end after a crash.
   const int crash = message.numbers[3] >> Message::kCrashShift;
   if (crash != 0 && signal == SIGKILL) signal = crash;
   if (signal == interrupted_by_) return fail(128 + signal, "interrupted by signal " + signal_text(signal));
@@ -495,7 +495,7 @@ void Job::judge_death(World& world, const Message& message, int signal, bool dum
       name_of(world, message.rank) + " was killed by signal " + signal_text(signal) + (dumped ? ", core dumped" : ""));
 }
 
-// Who waits for a rank that is gone says so.
+// Tells hosts that a rank is gone, so that those whose ranks wait for it report that.
 void Job::tell_left(World& world, int rank, bool finalized) {
   if (ending_ || world.running == 0 || world.left >= 0) return;
   world.left = rank;
@@ -503,7 +503,7 @@ void Job::tell_left(World& world, int rank, bool finalized) {
   world.tree->down({.kind = Kind::kLeft, .rank = rank});
 }
 
-// No rank runs any more, or none has been started and none will be: the hosts tidy up.
+// Lets the hosts tidy up when no rank runs any more, or none was or will be started.
 void Job::check_end(World& world) {
   if (world.running > 0 || (!world.started && !ending_) || std::exchange(world.finishing, true)) return;
   if (world.spawner && world.answered) tell_spawned_ended(world);

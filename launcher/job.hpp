@@ -1,14 +1,13 @@
 // Job: one run of mpiexec, from the first rank's start to the last one's end.
 //
-// It has a World for what the command line names, and one more for each that its ranks spawn (MPI 5.0 section 11.8),
-// each with a tree of hosts of its own. The rules are the same for all of them: the end of the job is the end of all.
-// A world that cannot start is told to who spawned it, and is nobody else's affair. Job also keeps the names that ranks
-// publish.
+// It has a World for the command line's ranks, and one more for each spawn by its ranks (MPI 5.0 section 11.8), each
+// with a tree of hosts of its own. The rules are the same for all of them: the end of the job is the end of all. A
+// world that cannot start is reported to its spawner only. Job also keeps the names that ranks publish.
 //
 // Rules. A rank fails when it dies by a signal, exits with a code that is not 0 before MPI_Finalize, exits with 0
-// between MPI_Init and MPI_Finalize, or calls MPI_Abort. The first failure is told, decides the exit code, and ends the
-// job: SIGTERM to every rank's process group, SIGKILL a second later. With --enable-recovery only MPI_Abort ends it,
-// and the ranks that are left are told who has died, also where a host is lost. A host that cannot start its ranks ends
+// between MPI_Init and MPI_Finalize, or calls MPI_Abort. The first failure is reported, decides the exit code, and ends
+// the job: SIGTERM to every rank's process group, SIGKILL a second later. With --enable-recovery only MPI_Abort ends
+// it, and the remaining ranks are told of each death, also if a host is lost. A host that cannot start its ranks ends
 // it in any case; no rank is started before all hosts can. In the end nothing is left: processes, shared memory. Owner:
 // main(). One thread.
 #pragma once
@@ -38,7 +37,7 @@ namespace hr::launcher {
 
 class Job {
  public:
-  // The plan says what runs where, the options what is made of it here.
+  // The plan places ranks and programs, the options control their treatment here.
   Job(const Options& options, JobPlan plan);
   ~Job();
 
@@ -48,21 +47,21 @@ class Job {
  private:
   struct RankState {
     bool ended = false;
-    pid_t pid = -1;  // where it is known
+    pid_t pid = -1;  // if it is known
   };
-  // Output of one stream of one host that was taken, and that the host has not been told of.
+  // Output of one stream of one host that was taken, and for which the host has got no credit yet.
   struct Taken {
     int bytes = 0;
     bool waits = false;  // until there is room
   };
   struct World;
-  // Who asked for a world, and waits for the answer.
+  // Rank that asked for a world, and waits for the answer.
   struct Spawner {
     World* world;
     int host;
     int rank;
   };
-  // The ranks that start together.
+  // Ranks that start together.
   struct World {
     int number = 0;                    // 0: those of the command line
     std::deque<RankOutput> outputs{};  // two for each rank
@@ -77,7 +76,7 @@ class Job {
     bool over = false;
     bool any_finalized = false;
     std::optional<Spawner> spawner{};  // of a spawned one
-    bool answered = false;             // the spawner has been told that it runs, or why it does not
+    bool answered = false;             // the spawner has been told that it runs, or the reason that it does not
     std::vector<int> failed{};         // of a spawned one: ranks that ended without MPI_Finalize
     std::string why_failed{};
   };
@@ -96,7 +95,8 @@ class Job {
   void answer_spawn(World& spawned, const std::string& line);
   // `failed`: the ranks that could not be started; none: all.
   void refuse_spawn(World& spawned, const std::string& why, std::vector<int> failed = {});
-  // Whether a failure of a spawned job is that job's alone, which ends then: where others go on without who fails.
+  // Ends a spawned job alone, and returns true, if its failure does not concern others: if the job goes on after
+  // failures.
   bool end_spawned_alone(World& world, int exit_code, const std::string& why);
   void end_spawned(World& spawned);
   void tell_spawned_ended(World& spawned);
@@ -150,15 +150,15 @@ class Job {
   std::map<std::string, std::string> names_;       // published ports by service
   std::unique_ptr<SavedCounters> saved_counters_;  // null: they are not kept
   std::unique_ptr<InputSource> input_;
-  std::unique_ptr<InputPipe> terminal_;  // to rank 0, where it is here
+  std::unique_ptr<InputPipe> terminal_;  // to rank 0, if it is here
   std::unique_ptr<Signals> signals_;
-  int input_host_ = -1;                                        // where rank 0 is, if not here
+  int input_host_ = -1;                                        // host of rank 0, if not this one
   std::map<std::pair<const World*, int>, std::string> where_;  // of ranks, when the time is over
   std::size_t where_told_ = 0;
   bool started_ = false;
   bool crash_seen_ = false;
   bool lost_told_ = false;
-  bool ending_ = false;  // the end has been decided; what ranks do from here on is not news
+  bool ending_ = false;  // the end has been decided; later events of ranks are expected
   bool over_ = false;
   int exit_code_ = 0;
   int interrupted_by_ = 0;  // SIGINT, SIGTERM... that was passed on

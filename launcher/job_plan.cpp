@@ -9,7 +9,7 @@
 namespace hr::launcher {
 namespace {
 
-// Numbers and names lead to one another, and no further.
+// True if all numbers and names refer to existing entries.
 bool fits_together(const JobPlan& plan) {
   const int hosts = static_cast<int>(plan.hosts.size());
   int ranks = 0;
@@ -20,7 +20,7 @@ bool fits_together(const JobPlan& plan) {
   for (const int host : plan.host_of) {
     if (host >= hosts) return false;
   }
-  // Its name becomes part of names of files.
+  // Its name becomes part of file names.
   for (const char letter : plan.id) {
     if (letter == '/' || letter == '\0') return false;
   }

@@ -15,7 +15,7 @@
 
 namespace hr::launcher {
 
-// How mpiexec is started on another host.
+// Command that starts mpiexec on another host.
 struct RemoteShell {
   enum class Kind : int { kSsh, kSrun, kOther, kLast = kOther };
   Kind kind = Kind::kSsh;
@@ -36,7 +36,7 @@ struct JobPlan {
   std::vector<std::string> hosts;  // those with ranks
   int root_host = -1;              // mpiexec's own among them
   std::vector<int> host_of;        // of each rank, an index into hosts
-  int declared_hosts = 1;          // where all ranks are on one host: how many it is to be (--as-hosts)
+  int declared_hosts = 1;          // if all ranks are on one host: how many it is to be (--as-hosts)
 
   int universe = 1;  // MPI_UNIVERSE_SIZE
 
@@ -48,7 +48,7 @@ struct JobPlan {
   bool prompts = false;  // show lines before they end
   bool keep_going = false;
   bool save_counters = false;
-  bool one_host = false;                                   // all that this mpiexec may start is on one host
+  bool one_host = false;                                   // everything that this mpiexec may start is on one host
   bool spawned = false;                                    // by a rank of another job of this mpiexec
   std::vector<std::pair<std::string, std::string>> given;  // in the key-value space from the beginning
   std::set<std::string> shm_directories;
@@ -58,20 +58,21 @@ struct JobPlan {
   RemoteShell shell;
   std::string mpiexec;  // path of the program
 
-  // No part of what is sent:
-  int adopted = -1;                              // the PMI socket of the one rank, which is no child of ours (--serve)
+  // Not part of the message:
+  int adopted = -1;                              // the PMI socket of the one rank, which is not our child (--serve)
   std::shared_ptr<const topo::Machine> machine;  // the host of mpiexec, which has looked at it
 
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(host_of.size()); }
-  // The program of each rank.
+  // Returns the program of each rank.
   [[nodiscard]] std::vector<int> appnums() const;
-  // What programs are to see, which is not where the ranks are when one host is declared to be several.
+  // Returns the map that programs are to see, which differs from the ranks' placement if one host is declared to be
+  // several.
   [[nodiscard]] RankMap visible_map() const;
   [[nodiscard]] std::vector<int> ranks_of(int host) const { return RankMap(host_of).ranks_of(host); }
 };
 
 std::string encode(const JobPlan& plan);
-// nullopt where the bytes are no plan, or one that does not fit together.
+// Returns nullopt if the bytes are not a plan, or an inconsistent one.
 std::optional<JobPlan> decode_plan(std::string_view bytes);
 
 }  // namespace hr::launcher

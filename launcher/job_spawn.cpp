@@ -1,4 +1,4 @@
-// What ranks ask of mpiexec while they run: to start others, and to keep names.
+// Services of mpiexec for running ranks: starting others, and keeping names.
 #include <signal.h>
 
 #include <utility>
@@ -41,7 +41,7 @@ void Job::answer_spawn(World& spawned, const std::string& line) {
 
 namespace {
 
-// " failed=1,3 msg=..."; nothing of what there is none of.
+// Returns " failed=1,3 msg=..."; leaves out parts that are empty.
 std::string told_of(const std::vector<int>& failed, const std::string& why) {
   std::string text;
   for (const int rank : failed) text += (text.empty() ? " failed=" : ",") + std::to_string(rank);
@@ -50,7 +50,7 @@ std::string told_of(const std::vector<int>& failed, const std::string& why) {
 
 }  // namespace
 
-// What has been started of it goes again.
+// Refuses a spawn, and ends the processes that it has started.
 void Job::refuse_spawn(World& spawned, const std::string& why, std::vector<int> failed) {
   answer_spawn(spawned, "cmd=spawn_result rc=-1" + told_of(failed, why));
   end_spawned(spawned);
@@ -72,7 +72,7 @@ bool Job::end_spawned_alone(World& world, int exit_code, const std::string& why)
   return true;
 }
 
-// Who spawned them may still wait for them.
+// Tells the spawner, which may still wait for them.
 void Job::tell_spawned_ended(World& spawned) {
   if (spawned.any_finalized) return;
   reply(*spawned.spawner,
@@ -81,7 +81,7 @@ void Job::tell_spawned_ended(World& spawned) {
 
 void Job::drop_finished() {
   for (auto each = worlds_.begin(); each != worlds_.end();) {
-    // Standard input and the time limit are about the first one.
+    // Standard input and the time limit belong to the first one.
     if (each->number == 0 || !each->over || over_) {
       ++each;
       continue;

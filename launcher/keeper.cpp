@@ -33,7 +33,7 @@ std::set<std::string> texts_of(const char* from) {
   return texts;
 }
 
-// Returns when the agent has ended. When nobody is left who could tell it anything, it gets a while for that, no more.
+// Returns when the agent has ended. An agent that has lost its connection gets a while to end, and is then killed.
 void end_if_it_hangs(pid_t agent) {
   const Descriptor ended(static_cast<int>(::syscall(SYS_pidfd_open, agent, 0)));
   if (!ended.is_open()) return;
@@ -51,7 +51,7 @@ void end_if_it_hangs(pid_t agent) {
   kill_orphans({});
   if (*job != '\0') remove_shared_memory(texts_of(directories), job);
   if (WIFEXITED(status)) ::_exit(WEXITSTATUS(status));
-  // Who started us shows this as the reason.
+  // The starting process shows this as the reason.
   std::fprintf(stderr, "its mpiexec was killed by signal %s\n", signal_text(WTERMSIG(status)).c_str());
   ::_exit(128 + WTERMSIG(status));
 }
@@ -66,7 +66,7 @@ bool Keeper::start() {
   const pid_t keeper = ::getpid();
   const pid_t agent = ::fork();
   if (agent > 0) {
-    ::setpgid(agent, agent);  // what is sent to the keeper's group ends the keeper, and so the agent in order
+    ::setpgid(agent, agent);  // signals to the keeper's group end the keeper, and so the agent in order
     keep(agent, notes_->job, notes_->directories);
   }
   if (agent < 0) return false;

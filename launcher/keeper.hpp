@@ -1,4 +1,4 @@
-// The process around an agent that tidies up after it, however it ends.
+// Process around an agent that tidies up after it, in whatever way it ends.
 #pragma once
 
 #include <set>
@@ -6,13 +6,13 @@
 
 namespace hr::launcher {
 
-// Forks. Returns in the new process, the agent; the old one stays until that has ended, kills whatever it left, removes
-// the job's shared-memory files, and exits as the agent did. It kills an agent that outlives its connection.
+// Forks. Returns in the new process, the agent; the old one stays until that has ended, kills its remaining processes,
+// removes the job's shared-memory files, and exits as the agent did. It kills an agent that outlives its connection.
 class Keeper {
  public:
-  // Does not return in the keeper. False in the agent where there could be none.
+  // Does not return in the keeper. Returns false in the agent if there could be no keeper.
   bool start();
-  // In the agent: what there will be to remove. One job, once.
+  // Called in the agent: notes the files to be removed. One job, once.
   void note(const std::string& job, const std::set<std::string>& directories);
 
  private:

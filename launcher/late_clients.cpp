@@ -17,7 +17,7 @@
 namespace hr::launcher {
 namespace {
 
-constexpr std::size_t kMostCallers = 256;  // that have not said who they are
+constexpr std::size_t kMostCallers = 256;  // that have not identified themselves
 constexpr std::size_t kLongestHello = 256;
 constexpr std::chrono::milliseconds kHelloLimit{10000};
 constexpr int kMostAncestors = 1000;

@@ -1,8 +1,8 @@
-// LateClients: programs of ranks that did not inherit the launcher's line, and come for one of their own
+// LateClients: programs of ranks that did not inherit the launcher's line, and request one of their own
 // (boot/late_line.hpp).
 //
-// It listens at an address outside the file system, hears who comes, and asks its owner for an answer. A process proves
-// itself by the secret that the ranks' environment has, and by its user. Owner: HostRanks. One thread.
+// It listens at an address outside the file system, reads requests, and asks its owner for an answer. A process proves
+// itself by the secret in the ranks' environment, and by its user. Owner: HostRanks. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -16,13 +16,14 @@
 
 namespace hr::launcher {
 
-// One a launcher, the same for all its ranks here: who has it in the environment belongs to the job.
+// Returns the secret of this launcher, the same for all its ranks here: a process with it in the environment belongs to
+// the job.
 const std::string& job_secret();
 
 class LateClients {
  public:
   struct Callbacks {
-    // The answer to a process that says it is a program of that rank, as PMI words: "rc=0" takes it.
+    // Returns the answer to a process that claims to be a program of that rank, as PMI words: "rc=0" takes it.
     std::function<std::string(int rank, pid_t pid)> judge;
     // Takes the line, after the answer was "rc=0".
     std::function<void(int rank, Descriptor line)> join;
@@ -33,9 +34,9 @@ class LateClients {
   LateClients(const LateClients&) = delete;
   LateClients& operator=(const LateClients&) = delete;
 
-  // False where no such socket can be had: then there is none.
+  // Returns false if no such socket can be made: then there is none.
   bool begin();
-  // What a rank is told, whose end of the usual line is this socket; empty before begin().
+  // Returns the variable for a rank whose end of the usual line is this socket; empty before begin().
   [[nodiscard]] std::string variable_for(int socket) const;
 
  private:
@@ -58,7 +59,7 @@ class LateClients {
   std::list<Caller> callers_;
 };
 
-// Whether `process` was started by `ancestor`, or by what that started.
+// True if `process` was started by `ancestor`, or by a descendant of it.
 [[nodiscard]] bool descends_from(pid_t process, pid_t ancestor);
 
 }  // namespace hr::launcher

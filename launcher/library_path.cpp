@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The loader looks there anyway.
+// True for folders that the loader searches anyway.
 bool is_of_the_system(const fs::path& folder) {
   const std::string text = folder.string();
   for (const std::string_view each : {"/lib", "/lib64", "/usr/lib", "/usr/lib64"}) {
@@ -18,7 +18,7 @@ bool is_of_the_system(const fs::path& folder) {
   return false;
 }
 
-// A conda environment has its own libstdc++, libtinfo, libssl, at which programs of the system break.
+// True for a conda environment, whose libstdc++, libtinfo and libssl break programs of the system.
 bool is_of_an_environment(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder.parent_path() / "conda-meta", ignored);
@@ -41,7 +41,7 @@ std::string library_folder() {
 std::string with_folder(std::string_view path, std::string_view folder) {
   std::string joined(path);
   if (folder.empty()) return joined;
-  // To the loader an empty variable is none, and an empty part is the working directory, which stays where it is.
+  // To the loader an empty variable is none, and an empty part is the working directory, which keeps its position.
   if (joined.empty()) return std::string(folder);
   const std::string framed = ":" + joined + ":";
   if (framed.find(":" + std::string(folder) + ":") != std::string::npos) return joined;

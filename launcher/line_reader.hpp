@@ -1,7 +1,7 @@
-// LineReader: lines out of bytes that arrive in pieces, in time that grows with their number alone.
+// LineReader: splits bytes that arrive in pieces into lines, in time that grows with their number alone.
 //
-// Of a line longer than the limit the beginning is handed on, and what is beyond is dropped as it comes. A plain value.
-// One thread.
+// A line longer than the limit is passed on up to the limit, and the rest is dropped as it comes. A plain value. One
+// thread.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class LineReader {
  public:
   explicit LineReader(std::size_t longest) : longest_(longest) {}
 
-  // handle(line): each that is complete now, without its newline.
+  // Calls handle(line) for each line that is complete now, without its newline.
   template <class Handle>
   void add(std::string_view bytes, Handle&& handle) {
     while (!bytes.empty()) {
@@ -30,7 +30,7 @@ class LineReader {
     }
   }
 
-  // What has come of a line whose end has not. Not from within handle().
+  // Drops the beginning of an unfinished line. Not from within handle().
   void forget() { begun_.clear(); }
 
  private:

@@ -1,4 +1,4 @@
-// What `mpiexec --list-options` prints: the table of options as JSON, from which completions of shells are made.
+// Prints the table of options as JSON (`mpiexec --list-options`), from which completions of shells are made.
 #pragma once
 
 namespace hr::launcher {

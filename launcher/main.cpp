@@ -15,7 +15,7 @@
 
 int main(int argc, char** argv) {
   hr::launcher::expect_children();
-  // Whoever starts us without standard descriptors must not get a pipe of ours under their numbers.
+  // If we were started without standard descriptors, pipes of ours must not get their numbers.
   for (int opened = 0; opened >= 0 && opened <= STDERR_FILENO;) {
     opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     if (opened > STDERR_FILENO) ::close(opened);

@@ -32,7 +32,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// "--map-by cor: ranks go by ... or ...; did you mean core?"
+// Fails with "--map-by cor: ranks go by ... or ...; did you mean core?"
 Status unknown(const ParsedOption& given, std::string_view word, const char* what,
                std::span<const std::string_view> known) {
   std::string all;
@@ -49,7 +49,7 @@ Status wants_number(const ParsedOption& given, const char* form) {
   return fail(Errc::kOther, "%s: %s wants a whole number from 1 to %d for N", given.text().c_str(), form, kMostRanks);
 }
 
-// "3", "0-7"; adds to the set.
+// Reads "3" or "0-7"; adds to the set.
 bool read_range(std::string_view text, topo::CpuSet* cpus) {
   const auto number = [](std::string_view digits, unsigned* value) {
     if (digits.empty() || digits.size() > 5 ||
@@ -77,7 +77,7 @@ bool read_cpus(std::string_view text, char between, topo::CpuSet* cpus) {
   return !parts.empty();
 }
 
-// "0-3,7": a rank each; "0+4,1+5": the CPUs of a rank are joined by '+'.
+// Reads "0-3,7": one CPU for each rank; "0+4,1+5": the CPUs of a rank are joined by '+'.
 Status read_user_list(const ParsedOption& given, std::string_view text, MappingWords* words) {
   words->policy = MappingWords::Policy::kList;
   words->mapping.list.clear();
@@ -95,7 +95,7 @@ Status read_user_list(const ParsedOption& given, std::string_view text, MappingW
               given.text().c_str());
 }
 
-// "0,2,4": all of them for every rank, or ("ordered") one each.
+// Reads "0,2,4": all of them for every rank, or ("ordered") one each.
 Status read_pe_list(const ParsedOption& given, std::string_view text, bool is_ordered, MappingWords* words) {
   words->policy = MappingWords::Policy::kList;
   topo::CpuSet cpus;
@@ -121,7 +121,7 @@ Status read_modifier(const ParsedOption& given, const std::string& text, Mapping
     words->mapping.allow_oversubscription = word == "oversubscribe";
     words->oversubscription_said = true;
   } else if (word == "overload-allowed" || word == "no-overload") {
-    // Bound ranks may share cores under Open MPI only where that is said.
+    // With Open MPI, bound ranks may share cores only if that is said.
     words->mapping.allow_oversubscription = word == "overload-allowed";
     words->oversubscription_said = true;
   } else if (word == "hwtcpus") {
@@ -139,7 +139,7 @@ Status read_modifiers(const ParsedOption& given, const Words& parts, std::size_t
   return kOk;
 }
 
-// ppr:N:PLACE; *at moves past it.
+// Reads ppr:N:PLACE; *at moves past it.
 Status read_ppr(const ParsedOption& given, const Words& parts, std::size_t* at, MappingWords* words) {
   int each = 0;
   if (parts.size() < 3) return fail(Errc::kOther, "%s: it is ppr:N:PLACE, as in ppr:2:socket", given.text().c_str());
@@ -159,7 +159,7 @@ Status read_ppr(const ParsedOption& given, const Words& parts, std::size_t* at, 
   return kOk;
 }
 
-// bunch:LEVEL, scatter:LEVEL
+// Reads bunch:LEVEL or scatter:LEVEL.
 Status read_spreading(const Words& parts, std::size_t* at, MappingWords* words) {
   words->policy = lower(parts[0]) == "bunch" ? MappingWords::Policy::kBunch : MappingWords::Policy::kScatter;
   *at = 1;
@@ -171,7 +171,7 @@ Status read_spreading(const Words& parts, std::size_t* at, MappingWords* words) 
   return kOk;
 }
 
-// hybrid:N:linear
+// Reads hybrid:N:linear.
 Status read_hybrid(const ParsedOption& given, const Words& parts, std::size_t* at, MappingWords* words) {
   using Policy = MappingWords::Policy;
   words->policy = Policy::kLinear;
@@ -188,7 +188,7 @@ Status read_hybrid(const ParsedOption& given, const Words& parts, std::size_t* a
   return kOk;
 }
 
-// core, numa:2, slot, node
+// Reads core, numa:2, slot or node.
 Status read_level(const ParsedOption& given, const Words& parts, std::size_t* at, MappingWords* words) {
   const std::string place = lower(parts[0]);
   *at = 1;
@@ -227,7 +227,7 @@ void apply_policy(const MappingWords& words, Mapping* mapping) {
     default:
       break;
   }
-  // So many threads as there is room for: that is an equal share each.
+  // Uses all threads that there is room for: an equal share each.
   if (is_hybrid && words.threads_per_rank == 0) mapping->policy = Mapping::Policy::kShare;
   mapping->bind = words.bind_level ? words.bind_level : words.policy_level;
 }
@@ -338,13 +338,13 @@ Status make_mapping(const MappingWords& words, Mapping* mapping) {
   mapping->bind = words.bind_level;
   const bool goes_round = words.map_level && level != Level::kMachine;
   if (goes_round || words.bind_level || words.cpus_per_rank > 0) mapping->policy = Mapping::Policy::kParts;
-  // Ranks that are bound to sockets and the like go round them, unless somebody says otherwise.
+  // Ranks that are bound to sockets and the like go round them, unless the user says otherwise.
   if (words.bind_level && !words.map_level && words.cpus_per_rank == 0 && !is_one_cpu_or_core(*words.bind_level)) {
     mapping->level = *words.bind_level;
   }
-  // Ranks that go round parts are bound to them, unless somebody says otherwise.
+  // Ranks that go round parts are bound to them, unless the user says otherwise.
   if (goes_round && !words.bind_level && words.cpus_per_rank == 0) mapping->bind = level;
-  // Several cores each: one after the other, as no core has room for them.
+  // Several cores each: one after the other, as one core has no room for them.
   if (mapping->count > 1 && mapping->level == mapping->unit && mapping->per_part == 0) mapping->level = Level::kMachine;
   return kOk;
 }

@@ -1,5 +1,5 @@
-// What the command line says about where ranks go, in the words of Open MPI and Hydra and those of the policies bunch,
-// scatter and hybrid: collected option by option, and made one topo::Mapping at the end. Plain values.
+// Placement of ranks as given on the command line, in the words of Open MPI and Hydra and those of the policies bunch,
+// scatter and hybrid: collected option by option, and turned into one topo::Mapping at the end. Plain values.
 #pragma once
 
 #include <optional>
@@ -23,8 +23,8 @@ struct MappingWords {
   std::optional<topo::Level> policy_level;  // bunch:socket
   int bind_count = 1;                       // --bind-to core:4
   bool not_bound = false;                   // --bind-to none
-  int cpus_per_rank = 0;                    // PE=n; 0: not said
-  int threads_per_rank = 0;                 // hybrid:n; 0: not said
+  int cpus_per_rank = 0;                    // PE=n; 0: not given
+  int threads_per_rank = 0;                 // hybrid:n; 0: not given
   bool hardware_threads = false;            // each counts as a core
   bool oversubscription_said = false;       // allowed or forbidden: then it needs no note
 };
@@ -32,13 +32,13 @@ struct MappingWords {
 Status read_map_by(const ParsedOption& given, MappingWords* words);
 Status read_bind_to(const ParsedOption& given, MappingWords* words);
 Status read_rank_by(const ParsedOption& given, MappingWords* words);
-// "0-3,8": CPUs that may be used.
+// Reads "0-3,8": CPUs that may be used.
 Status read_cpu_set(const ParsedOption& given, topo::CpuSet* cpus);
 
-// The words that an option of places takes first ("bind-to": auto, none, ...); empty for other options.
+// Returns the words that an option of places takes first ("bind-to": auto, none, ...); empty for other options.
 std::span<const std::string_view> words_of(std::string_view option);
 
-// All words together.
+// Combines all words.
 Status make_mapping(const MappingWords& words, topo::Mapping* mapping);
 
 }  // namespace hr::launcher

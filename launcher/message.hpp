@@ -1,6 +1,7 @@
-// Message: what the hosts of a job tell one another, up and down the tree of mpiexec and its agents.
+// Message: communication of the hosts of a job, up and down the tree of mpiexec and its agents.
 //
-// All have one form, so that there is one decoder to trust. What the numbers mean stands beside each kind. Plain value.
+// All have one form, so that there is one decoder to trust. The meaning of the numbers is given at each kind. Plain
+// value.
 #pragma once
 
 #include <array>
@@ -21,11 +22,11 @@ struct Message {
     // Down
     kPlan,    // text: JobPlan; host, numbers[0]: first host of the receiver's subtree (itself), and past the last
     kGo,      // start the ranks
-    kSignal,  // numbers: signal; 1 where the job is being ended
+    kSignal,  // numbers: signal; 1 if the job is being ended
     kInput,   // to the host of rank 0. text: standard input; empty: its end
-    kCredit,  // to a host. numbers: stream; bytes of output that were taken, -1: nobody wants more
-    kWanted,  // text: a key that somebody waits for
-    kLeft,    // a rank has ended well: who waits for others will not see it. text: it died so, and the job goes on
+    kCredit,  // to a host. numbers: stream; bytes of output taken, -1: no more is wanted
+    kWanted,  // text: a key that a rank waits for
+    kLeft,    // a rank has ended well: those that wait will not see it. text: it died so, and the job goes on
     kWhere,   // to the host of the rank. numbers: milliseconds to find out where it is
     kFinish,  // no rank runs any more, or none shall
     kReply,   // to the host of the rank. text: a line of PMI for it
@@ -33,16 +34,16 @@ struct Message {
     // Both ways
     kValues,  // numbers[0]: exchange (below). text: pairs, which belong to the next kFence of that exchange
     kFence,   // numbers[0]: exchange. Up: all ranks of the subtree take part; down: that was all
-    kAnswer,  // text: pairs that somebody waited for
+    kAnswer,  // text: pairs that a rank waited for
 
     // Up
     kReady,       // the subtree could start
     kDone,        // nothing is left in the subtree
     kProblem,     // numbers: exit code, 1 + the program that cannot be started (0: another thing). text: what cannot be
                   // done
-    kLost,        // host, numbers[0]: hosts that are gone; numbers[1]: 1 where the first had been ready. text: why
+    kLost,        // host, numbers[0]: hosts that are gone; numbers[1]: 1 if the first had been ready. text: why
     kBound,       // rank, numbers[0]: pid. text: its CPUs. Without a rank, the picture of the host
-    kOutput,      // rank, numbers: 0 standard output, 1 standard error; 1 where the next one goes on with it. text
+    kOutput,      // rank, numbers: 0 standard output, 1 standard error; 1 if the next one goes on with it. text
     kInputTaken,  // send more
     kAsk,         // text: a key that a rank waits for
     kStuck,       // a rank waits for one that has left
@@ -51,22 +52,22 @@ struct Message {
     kWhereIs,     // rank, numbers[0]: pid. text
     kEnded,       // rank, numbers: pid, si_code, si_status, flags (below)
     kSpawn,       // rank. text: SpawnRequest
-    kName,        // rank, numbers[0]: what about a service (below). text: a pair of its name and its port, or empty
+    kName,        // rank, numbers[0]: request about a service (below). text: a pair of its name and its port, or empty
     kCounters,    // text: a page of counters that a rank has left (docs/counters.md)
     kLast = kCounters
   };
 
-  // An exchange: what the key-value space gains at a barrier, or, once, what the ranks see of their hosts; of the
-  // latter one value comes down, where all are.
+  // An exchange: the values added to the key-value space at a barrier, or, once, the ranks' views of their hosts; for
+  // the latter one value comes down, the placement of all.
   static constexpr int kSpace = 0;
   static constexpr int kViews = 1;
 
-  // Of kName.
+  // Requests of kName.
   static constexpr int kPublish = 0;
   static constexpr int kUnpublish = 1;
   static constexpr int kLookUp = 2;
 
-  // Of kEnded; the signal of a crash it announced stands above them.
+  // Flags of kEnded; the signal of a crash that the rank reported is above them.
   static constexpr int kInitialised = 1;
   static constexpr int kFinalized = 2;
   static constexpr int kCrashShift = 8;
@@ -79,13 +80,12 @@ struct Message {
 };
 
 std::string encode(const Message& message);
-// nullopt where the bytes are no message. Ranks and hosts are from -1 on; whether they exist is the receiver's to
-// check.
+// Returns nullopt if the bytes are not a message. Ranks and hosts are from -1 on; the receiver checks that they exist.
 std::optional<Message> decode(std::string_view bytes);
 
-// Pairs as the text of a message, cut so that each fits well into a frame.
+// Returns pairs as the text of messages, cut so that each fits well into a frame.
 std::vector<std::string> pack(const std::vector<KeyValue>& pairs);
-// False where the text is none of those.
+// Returns false if the text is not one of those.
 bool unpack(std::string_view text, std::vector<KeyValue>* pairs);
 
 }  // namespace hr::launcher

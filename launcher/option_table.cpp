@@ -58,7 +58,7 @@ Status global_variable(ParseState& parsed, const ParsedOption& given) {
   return kOk;
 }
 
-// NAME=VALUE; a bare NAME is in the environment already, or it is nowhere.
+// Handles NAME=VALUE, or a bare NAME, whose value comes from mpiexec's environment.
 Status exported(ParseState& parsed, const ParsedOption& given) {
   const auto equals = given.value().find('=');
   if (equals != std::string::npos) {
@@ -115,7 +115,7 @@ Status output_files(ParseState& parsed, const ParsedOption& given) {
   return read_output_directory(given, given.value(), &parsed.options);
 }
 
-// Open MPI 5: "tag", "dir=NAME", and words about the form of the labels.
+// Handles Open MPI 5's "tag", "dir=NAME", and words about the form of the labels.
 Status apply_output(ParseState& parsed, const ParsedOption& given) {
   for (const std::string& word : split(given.value(), ',')) {
     if (word.starts_with("tag") || word.starts_with("rank")) {
@@ -133,7 +133,7 @@ Status bind_to(ParseState& parsed, const ParsedOption& given) { return read_bind
 Status map_by(ParseState& parsed, const ParsedOption& given) { return read_map_by(given, &parsed.mapping); }
 Status rank_by(ParseState& parsed, const ParsedOption& given) { return read_rank_by(given, &parsed.mapping); }
 
-// The older words, each as a value of one of these.
+// Handles older options, each as a value of one of these.
 template <Status (*kRead)(const ParsedOption&, MappingWords*), const char* kValue>
 Status same_as(ParseState& parsed, const ParsedOption& given) {
   return kRead({given.word, {kValue}}, &parsed.mapping);
@@ -370,7 +370,7 @@ constexpr OptionSpec kOptions[] = {
     {"h help", kNoValue, kApplies, help, "", "Print this and exit"},
     {"V version info build-info", kNoValue, kApplies, version, "", "Print it and exit"},
 
-    // Scripts for other launchers: so anyway.
+    // Scripts for other launchers: true here anyway.
     {"allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly disable-recovery hetero-nodes ordered-output "
      "no-transfer line-buffer mt_mpi",
      kNoValue, kAlreadyTrue, nullptr, "", ""},

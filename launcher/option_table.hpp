@@ -1,6 +1,7 @@
 // The options of mpiexec's command line, as data: ours, and those that scripts written for other launchers use.
 //
-// An option of the table is taken with one dash or two. Nothing else is one: no abbreviations, no letters in a bunch.
+// An option of the table is taken with one dash or two. Nothing else is an option: no abbreviations, no bundled
+// letters.
 #pragma once
 
 #include <span>
@@ -16,7 +17,7 @@ namespace hr::launcher {
 
 enum class OptionEffect {
   kApplies,      // does what the help says
-  kAlreadyTrue,  // what it asks for is so anyway: taken in silence
+  kAlreadyTrue,  // asks for something that is so anyway: taken silently
   kIgnored,      // means nothing to this library: taken with a note
   kRefused,      // asks for something that is not there and that the user would miss: an error
 };
@@ -28,7 +29,7 @@ enum class Arity {
   kVariable,  // NAME VALUE, or NAME=VALUE
 };
 
-// What has been read so far of one part of the command line.
+// State of reading one part of the command line.
 struct ParseState {
   ParseState(Options& all, MappingWords& words) : options(all), mapping(words) {}
   Options& options;
@@ -45,7 +46,7 @@ struct ParseState {
   bool saved = false;  // --save-machine
 };
 
-// One option as it stands on the command line.
+// One option as given on the command line.
 struct ParsedOption {
   std::string word;
   std::vector<std::string> values;
@@ -54,20 +55,20 @@ struct ParsedOption {
 };
 
 struct OptionSpec {
-  std::string_view names;  // without dashes, blanks between; the first is the one that the help shows
+  std::string_view names;  // without dashes, separated by blanks; the help shows the first
   Arity arity;
   OptionEffect effect;
-  Status (*apply)(ParseState&, const ParsedOption&);  // null where there is nothing to do
+  Status (*apply)(ParseState&, const ParsedOption&);  // null if there is nothing to do
   std::string_view values;                            // for the help: "SECONDS"
   std::string_view help;  // kIgnored and kRefused: what to use in its place, for the message
 };
 
 std::span<const OptionSpec> option_table() noexcept;
 
-// The names of an option, without dashes.
+// Returns the names of an option, without dashes.
 std::vector<std::string_view> names_of(const OptionSpec& option);
 
-// The option that this word is, with one dash or two; null when it is none. `attached` gets what follows '='.
+// Returns the option that this word is, with one dash or two; null if it is none. `attached` gets the text after '='.
 const OptionSpec* find_option(std::string_view text, std::string* attached, bool* has_attached);
 
 }  // namespace hr::launcher

@@ -18,7 +18,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Parts that are still to be read, and what holds for all of them.
+// Parts that are still to be read, and settings for all of them.
 struct CommandLine {
   explicit CommandLine(Options& all) : options(all) {}
   Options& options;
@@ -28,14 +28,14 @@ struct CommandLine {
   Inherited inherited_by_all;
   std::vector<std::string> without_effect;
   bool from_file = false;
-  bool answered = false;  // --help and its like: nothing is to be run
+  bool answered = false;  // --help or the like: nothing is to be run
 };
 
 bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
 
 const char* describe(Arity arity) { return arity == Arity::kOne ? "a value" : "two values"; }
 
-// NAME=VALUE becomes two.
+// Splits NAME=VALUE into two.
 bool split_variable(Words& values) {
   const auto equals = values[0].find('=');
   if (equals == std::string::npos) return false;
@@ -44,7 +44,7 @@ bool split_variable(Words& values) {
   return true;
 }
 
-// The values of the option at words[*at]; *at moves past them.
+// Takes the values of the option at words[*at]; *at moves past them.
 Status take_values(const OptionSpec& word, const Words& words, std::size_t* at, const std::string* attached,
                    ParsedOption* given) {
   const std::string& text = words[(*at)++];
@@ -80,7 +80,7 @@ Status unknown_option(const std::string& text) {
   return fail(Errc::kOther, "unknown option %s; did you mean --%s?", text.c_str(), meant.c_str());
 }
 
-// Reads options up to the first word that is neither one nor the value of one.
+// Reads options up to the first word that is neither an option nor a value of one.
 Status read_options(const Words& words, ParseState& parsed, std::size_t* at) {
   while (*at < words.size() && is_option(words[*at])) {
     if (words[*at] == "--") {
@@ -107,7 +107,7 @@ Status read_options(const Words& words, ParseState& parsed, std::size_t* at) {
   return kOk;
 }
 
-// Answers --help and its like.
+// Answers --help and the like.
 bool answer(const ParseState& parsed) {
   if (parsed.help) {
     print_help();
@@ -123,7 +123,7 @@ bool answer(const ParseState& parsed) {
   return true;
 }
 
-// The file's programs take the place of the part that names the file.
+// Replaces the part that names the file by the file's programs.
 Status insert_file(CommandLine& line, const ParseState& parsed, const Words& words, std::size_t at, std::size_t part) {
   const std::string option = "-configfile " + parsed.config_file;
   if (line.from_file) return fail(Errc::kOther, "%s: a file cannot name another one", option.c_str());
@@ -153,7 +153,7 @@ Status read_part(CommandLine& line, std::size_t part) {
   append(line.without_effect, parsed.without_effect);
   if (!parsed.config_file.empty()) return insert_file(line, parsed, words, at, part);
 
-  // Where ranks would go can be asked without naming a program.
+  // The placement of ranks can be requested without naming a program.
   if (at == words.size() && !line.options.do_not_launch) return fail(Errc::kOther, "a program to run is missing");
   Program& program = parsed.program;
   program.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
@@ -161,7 +161,7 @@ Status read_part(CommandLine& line, std::size_t part) {
   return kOk;
 }
 
-// Hydra's variable; the option wins. 0 and -1 mean no limit there.
+// Reads Hydra's variable; the option has precedence. 0 and -1 mean no limit there.
 Status read_timeout_variable(Options& options) {
   const char* text = hr::environment("MPIEXEC_TIMEOUT");
   if (text == nullptr || options.timeout_seconds > 0) return kOk;
@@ -171,7 +171,7 @@ Status read_timeout_variable(Options& options) {
   return read_seconds("MPIEXEC_TIMEOUT=" + value, value, &options.timeout_seconds);
 }
 
-// A program's own words win over those for all. A list of hosts holds from its program on.
+// Applies the settings for all programs; a program's own have precedence. A list of hosts holds from its program on.
 void share(const CommandLine& line) {
   for (Program& program : line.options.programs) {
     if (line.options.hosts.empty()) line.options.hosts = program.hosts;

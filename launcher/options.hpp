@@ -1,4 +1,4 @@
-// The command line of mpiexec, understood. Plain values, owned by main().
+// The command line of mpiexec, parsed. Plain values, owned by main().
 #pragma once
 
 #include <optional>
@@ -15,20 +15,20 @@ inline constexpr int kUsageExit = 2;  // a command line that is not understood, 
 
 using Variable = std::pair<std::string, std::string>;
 
-// Which of mpiexec's own variables a program gets.
+// Variables of mpiexec's own environment that a program gets.
 struct Inherited {
   bool all = true;
-  std::vector<std::string> names;  // where not all
-  bool said = false;               // on the command line
+  std::vector<std::string> names;  // if not all
+  bool said = false;               // given on the command line
 };
 
 // One part of the command line between ':' signs.
 struct Program {
-  int ranks = 0;                       // 0: not said
+  int ranks = 0;                       // 0: not given
   int per_host = 0;                    // the same
   std::vector<HostSlots> hosts;        // empty: those of the job
   std::vector<std::string> arguments;  // the first is the program as written
-  std::vector<Variable> environment;   // on top of what is inherited
+  std::vector<Variable> environment;   // in addition to inherited variables
   Inherited inherited;
   std::string directory;  // empty: mpiexec's own
 };
@@ -37,19 +37,19 @@ struct Options {
   std::vector<Program> programs;
   bool label = false;
   topo::Mapping mapping;
-  int as_hosts = 0;              // as if the ranks were on so many; 0: what the knob as_hosts says
+  int as_hosts = 0;              // as if the ranks were on this number of hosts; 0: the value of the knob as_hosts
   std::vector<HostSlots> hosts;  // of programs that name none; empty: those of an allocation, or this one
   int most_hosts = 0;            // of those; 0: all
   bool not_here = false;         // none on this host
-  std::string launcher;          // empty: what the knob launcher says
+  std::string launcher;          // empty: the value of the knob launcher
   bool report_bindings = false;
   bool note_oversubscription = false;
-  bool do_not_launch = false;         // print where ranks would go
+  bool do_not_launch = false;         // print the placement of ranks
   bool json = false;                  // as JSON
-  std::vector<std::string> machines;  // where they would go on these (topo::read_machine()); empty: on this one
-  int universe = 0;                   // MPI_UNIVERSE_SIZE; 0: what the hosts take
+  std::vector<std::string> machines;  // place them on these (topo::read_machine()); empty: on this one
+  int universe = 0;                   // MPI_UNIVERSE_SIZE; 0: the capacity of the hosts
   double timeout_seconds = 0;         // 0: none
-  std::string timeout_origin;         // "--timeout" or the variable that says so
+  std::string timeout_origin;         // "--timeout" or the variable that sets it
   bool keep_going = false;            // a rank that dies does not end the job
   bool quiet = false;                 // no notes
   std::string output_directory;
@@ -57,7 +57,7 @@ struct Options {
   std::string save_counters;  // the file; empty: none
 };
 
-// nullopt when there is nothing to run (help, version, an error, all already printed): exit with *exit_code.
+// Returns nullopt if there is nothing to run (help, version, an error, all already printed): exit with *exit_code.
 std::optional<Options> parse_options(int argc, char** argv, int* exit_code);
 
 }  // namespace hr::launcher

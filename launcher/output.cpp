@@ -13,8 +13,8 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::size_t kFullSink = std::size_t{1} << 20;
-// Lines are held back until they are whole. One that is longer than this takes from what all share, and goes out in
-// pieces, between which others may print, where nothing is left of that.
+// Lines are held back until they are complete. A line that is longer than this uses shared memory, and goes out in
+// pieces, between which others may print, if none of that is left.
 constexpr std::size_t kUsualLine = std::size_t{1} << 20;
 constexpr std::size_t kHeldByAll = std::size_t{256} << 20;
 constexpr std::chrono::milliseconds kPromptDelay{100};
@@ -44,8 +44,8 @@ void Sink::write(const void* source, std::string_view text) {
 
 void Sink::drain() {
   while (!broken_ && written_ < queue_.size()) {
-    // A descriptor that we share with other processes must not be made non-blocking: ask first, and write no more than
-    // a pipe that has room takes at once.
+    // A descriptor that we share with other processes must not be made non-blocking: poll first, and write no more than
+    // a pipe with room takes at once.
     pollfd state{descriptor_, POLLOUT, 0};
     if (!regular_ && ::poll(&state, 1, 0) == 0) return wait_for_room();
     const std::size_t left = queue_.size() - written_;
@@ -56,7 +56,7 @@ void Sink::drain() {
     } else if (errno == EAGAIN) {
       return wait_for_room();
     } else if (errno == EPIPE || errno == EIO || errno == EBADF) {
-      broken_ = true;  // the reader has gone: the ranks find out when their pipes close
+      broken_ = true;  // the reader has gone: the ranks notice when their pipes close
     } else if (errno != EINTR) {
       lose(errno);
     }
@@ -66,7 +66,7 @@ void Sink::drain() {
   wake();
 }
 
-// There may be room again for what comes next.
+// Drops the queue: there may be room again for later text.
 void Sink::lose(int error) {
   written_ = queue_.size();
   if (std::exchange(lost_, error) != 0 || tell_lost_ == nullptr) return;
@@ -179,7 +179,7 @@ void Forwarder::take(std::string_view text) {
     rest_ += text;
   }
   if (!hold_rest()) return emit_rest();
-  // A prompt has no newline: on a terminal it is shown after a moment.
+  // A prompt has no newline: it appears on a terminal after a moment.
   if (!rest_.empty() && target_.wants_prompts() && !timer_set_) {
     timer_set_ = true;
     timer_ = loop_.after(kPromptDelay, [this] {
@@ -189,7 +189,7 @@ void Forwarder::take(std::string_view text) {
   }
 }
 
-// What the beginning of a long line takes from the memory of all.
+// Reserves shared memory for the beginning of a long line.
 bool Forwarder::hold_rest() {
   const std::size_t needed = rest_.size() > kUsualLine ? rest_.size() : 0;
   if (held_by_all - held_ + needed > kHeldByAll) return false;

@@ -1,7 +1,7 @@
 // Output: from the ranks' pipes to mpiexec's own standard output and error, whole lines at a time.
 //
-// A Forwarder is one pipe of one rank. An OutputTarget is where its text goes: RankOutput (rank_output.hpp) in mpiexec,
-// a message to it in an agent. A Sink is one of mpiexec's outputs. One thread.
+// A Forwarder is one pipe of one rank. An OutputTarget is the destination of its text: RankOutput (rank_output.hpp) in
+// mpiexec, a message to it in an agent. A Sink is one of mpiexec's outputs. One thread.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace hr::launcher {
 
-// Never blocks the loop on a slow reader (a pager, a full pipe): what does not fit waits, and forwarders pause.
+// Never blocks the loop on a slow reader (a pager, a full pipe): text that does not fit waits, and forwarders pause.
 class Sink {
  public:
   Sink(EventLoop& loop, int descriptor);
@@ -24,19 +24,20 @@ class Sink {
 
   // Appends text of `source` (any address that names it). A line that another source left unended is ended first.
   void write(const void* source, std::string_view text);
-  // True when the last text of this source did not end its line, and nobody else has written since.
+  // True if the last text of this source did not end its line, and no other source has written since.
   [[nodiscard]] bool is_mid_line(const void* source) const noexcept { return open_line_of_ == source; }
   [[nodiscard]] bool full() const noexcept;
-  // The reader has gone.
+  // True if the reader has gone.
   [[nodiscard]] bool broken() const noexcept { return broken_; }
-  // Calls it once, from the loop, when text is lost although the reader is there: a full disk, a quota.
+  // Sets a function that is called once, from the loop, when text is lost although the reader is there: a full disk, a
+  // quota.
   void when_lost(std::function<void()> tell) { tell_lost_ = std::move(tell); }
-  // errno of the first text that was lost; 0: none was.
+  // Returns errno of the first text that was lost; 0: none was.
   [[nodiscard]] int lost() const noexcept { return lost_; }
   [[nodiscard]] bool is_terminal() const noexcept { return terminal_; }
-  // Called once, when a full sink has room again or broke.
+  // Calls `resume` once, when a full sink has room again or broke.
   void when_room(std::function<void()> resume) { waiting_.push_back(std::move(resume)); }
-  // At the end, when nobody is left who waits for room: blocks until everything is written or the reader is gone.
+  // Blocks until everything is written or the reader is gone: at the end, when no forwarder waits for room any more.
   void flush();
 
  private:
@@ -59,19 +60,18 @@ class Sink {
   std::list<std::function<void()>> waiting_;
 };
 
-// Where the text of one stream of one rank goes.
+// Destination of the text of one stream of one rank.
 class OutputTarget {
  public:
   virtual ~OutputTarget() = default;
-  // Whole lines, or the beginning of one that nothing followed, or a piece of one that is longer than there is memory
-  // for.
+  // Takes whole lines, or the beginning of one that nothing followed, or a piece of one too long for the memory.
   virtual void take(std::string_view text) = 0;
   [[nodiscard]] virtual bool full() const = 0;
-  // Nobody wants more.
+  // True if no more is wanted.
   [[nodiscard]] virtual bool broken() const = 0;
-  // A person reads: the beginning of a line is shown after a moment.
+  // True if a person reads: the beginning of a line is shown after a moment.
   [[nodiscard]] virtual bool wants_prompts() const = 0;
-  // Called once, when a full target has room again or broke.
+  // Calls `resume` once, when a full target has room again or broke.
   virtual void when_room(std::function<void()> resume) = 0;
 };
 
@@ -83,15 +83,15 @@ class Forwarder {
   Forwarder& operator=(const Forwarder&) = delete;
 
   [[nodiscard]] bool done() const noexcept { return !pipe_.is_open(); }
-  // Takes what is there now, within reason.
+  // Takes the text that is there now, up to a limit.
   void catch_up();
-  // Takes all that is there now and gives up the pipe.
+  // Takes all text that is there now and closes the pipe.
   void finish();
 
  private:
   void resume();
   void pause();
-  bool read_some();  // whether there was something
+  bool read_some();  // true if there was something
   void take(std::string_view text);
   bool hold_rest();
   void emit_rest();
@@ -101,8 +101,8 @@ class Forwarder {
   Descriptor pipe_;
   OutputTarget& target_;
   std::string rest_;                                             // the beginning of a line
-  std::size_t held_ = 0;                                         // of it, where it is long
-  std::shared_ptr<const bool> here_ = std::make_shared<bool>();  // as long as this is: who waits for room may go first
+  std::size_t held_ = 0;                                         // bytes of shared memory for it, if it is long
+  std::shared_ptr<const bool> here_ = std::make_shared<bool>();  // expires with this: a wait may outlast it
   bool watched_ = false;
   bool timer_set_ = false;
   EventLoop::TimerId timer_;

@@ -1,4 +1,4 @@
-// The files of --output-filename: DIR/1/rank.N/stdout and stderr.
+// Files of --output-filename: DIR/1/rank.N/stdout and stderr.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace hr::launcher {
 
-// One file that a stream of one rank is written to. A default one takes nothing.
+// A file for one stream of one rank. A default one takes nothing.
 class OutputFile {
  public:
   OutputFile() = default;
-  // Makes the folders and the file. Returns 0, or the errno that says why not. `digits`: of the largest rank, so that
-  // the folders sort.
+  // Makes the folders and the file. Returns 0, or the errno of the failure. `digits`: of the largest rank, so that the
+  // folders sort.
   int open(const std::string& directory, int rank, int digits, const char* stream);
 
-  // What cannot be written is told once; the job goes on.
+  // Writes; a failure is reported once, and the job goes on.
   void write(std::string_view text);
   [[nodiscard]] bool lost() const noexcept { return lost_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

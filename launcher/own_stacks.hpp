@@ -1,5 +1,5 @@
-// The stacks of a process as its own threads tell them (base/stack_request.hpp), and what the system says of those that
-// do not: where no debugger may look.
+// Stacks of a process as reported by its own threads (base/stack_request.hpp), and the system's data on those that do
+// not answer: for hosts where no debugger may look.
 #pragma once
 
 #include <sys/types.h>
@@ -9,10 +9,10 @@
 
 namespace hr::launcher {
 
-// Lines of text; empty where the process does not listen: it has not begun MPI, or handles the signal itself.
+// Returns lines of text; empty if the process does not listen: it has not begun MPI, or handles the signal itself.
 std::string own_stacks(pid_t pid, std::chrono::steady_clock::time_point deadline);
 
-// What it is, what state it is in, what it waits for; of one thread, or of the process by its first.
+// Describes the state of one thread, or of the process by its first thread: kind, state, what it waits for.
 std::string state_by_proc(const std::string& folder);
 
 }  // namespace hr::launcher

@@ -30,7 +30,7 @@
 namespace hr::launcher {
 namespace {
 
-// Unique among running jobs; "headrace_" tells the library that it is.
+// Makes an id that is unique among running jobs; "headrace_" tells the library that it is.
 std::string make_id() {
   unsigned long long random = 0;
   [[maybe_unused]] const ssize_t filled = ::getrandom(&random, sizeof random, 0);
@@ -39,7 +39,7 @@ std::string make_id() {
   return text;
 }
 
-// By the name that the user knows it by, where that leads there: it is more likely to be so on other hosts.
+// Returns the name by which the user knows it, if that leads there: it is more likely to exist on other hosts.
 std::string working_directory() {
   std::error_code error;
   const std::string physical = std::filesystem::current_path(error);
@@ -57,7 +57,7 @@ std::string names_of(const std::vector<HostSlots>& hosts) {
   return all;
 }
 
-// What is left of a list after --nodes and --nolocal.
+// Applies --nodes and --nolocal to a list.
 Status restrict_hosts(const Options& options, std::vector<HostSlots>* hosts) {
   if (options.not_here) {
     std::erase_if(*hosts, [](const HostSlots& each) { return is_this_host(each.name); });
@@ -72,9 +72,9 @@ Status restrict_hosts(const Options& options, std::vector<HostSlots>* hosts) {
   return kOk;
 }
 
-// The hosts of programs that name none.
+// Finds the hosts of programs that name none.
 Status find_hosts(Options* options, Allocation* allocation) {
-  // Where a job names its hosts, a resource manager's list only says how to reach them.
+  // If a job names its hosts, a resource manager's list only tells how to reach them.
   const bool named = !options->hosts.empty();
   if (const Status read = read_allocation(allocation); !read.ok()) {
     if (!named) return read;
@@ -82,7 +82,7 @@ Status find_hosts(Options* options, Allocation* allocation) {
     *allocation = {};
   }
   if (!named && options->machines.empty()) options->hosts = allocation->hosts;
-  // Each described machine is a host, where none are named.
+  // Each described machine is a host, if none are named.
   for (std::size_t at = 0; !named && at < options->machines.size(); ++at) {
     options->hosts.push_back({"host" + std::to_string(at), 1, false});
   }
@@ -94,7 +94,7 @@ Status find_hosts(Options* options, Allocation* allocation) {
   return kOk;
 }
 
-// What it may start later is on hosts of the list, too.
+// True if all ranks, also those that it may start later, are on this host.
 bool is_all_here(const Options& options) {
   const auto here = [](const HostSlots& host) { return is_this_host(host.name); };
   return std::all_of(options.hosts.begin(), options.hosts.end(), here) &&
@@ -103,7 +103,7 @@ bool is_all_here(const Options& options) {
          });
 }
 
-// The number of a host in the plan, which it gets with its first rank.
+// Returns the number of a host in the plan, which it gets with its first rank.
 int number_of(const std::string& name, JobPlan* plan) {
   const bool here = is_this_host(name);
   if (here && plan->root_host >= 0) return plan->root_host;
@@ -115,7 +115,7 @@ int number_of(const std::string& name, JobPlan* plan) {
   return static_cast<int>(plan->hosts.size()) - 1;
 }
 
-// Where this process may use a part of the machine alone, messages about room for ranks say so.
+// Returns a note for messages about room for ranks, if this process may use only a part of the machine.
 std::string own_binding() {
   const topo::CpuSet cpus = topo::allowed_cpus();
   const long all = ::sysconf(_SC_NPROCESSORS_ONLN);
@@ -126,7 +126,7 @@ std::string own_binding() {
                  : " alone (taskset, or a container)");
 }
 
-// Which host each rank is on.
+// Places each rank on a host.
 Status place_ranks(Options* options, JobPlan* plan) {
   RankLayout layout;
   HR_TRY(lay_out(options, &layout));
@@ -136,7 +136,7 @@ Status place_ranks(Options* options, JobPlan* plan) {
     if (number < 0) number = number_of(layout.hosts[static_cast<std::size_t>(host)].name, plan);
     plan->host_of.push_back(number);
   }
-  // What is not possible here is told before anything is started; agents look for themselves.
+  // Errors on this host are reported before anything is started; agents check their own.
   if (plan->root_host >= 0) HR_TRY(place_on(layout.own_host, options->mapping, &layout));
   plan->machine = std::make_shared<topo::Machine>(std::move(layout.machines.front()));
   if (options->note_oversubscription && !layout.note.empty())
@@ -175,7 +175,7 @@ Status declare_hosts(const Options& options, JobPlan* plan) {
   return kOk;
 }
 
-// srun reaches the hosts of its allocation alone.
+// True if srun can start all: it reaches only the hosts of its allocation.
 bool is_all_of(const JobPlan& plan, const Allocation& allocation) {
   if (!allocation.is_slurm) return false;
   return std::all_of(plan.hosts.begin(), plan.hosts.end(), [&allocation](const std::string& name) {
@@ -184,7 +184,7 @@ bool is_all_of(const JobPlan& plan, const Allocation& allocation) {
   });
 }
 
-// How many ranks the hosts take: their slots, and as many as cores here where no number was said.
+// Returns the number of ranks that the hosts take: their slots, and the cores of this host if no number was given.
 int slots_of(const Options& options) {
   std::map<std::string, int> slots;
   const auto add = [&](const std::vector<HostSlots>& hosts) {
@@ -265,7 +265,7 @@ Status make_plan(Options* options, JobPlan* plan) {
 
 namespace {
 
-// Keys of section 11.8.4, and what other implementations have; others are for somebody else.
+// Handles keys of section 11.8.4, and those of other implementations; other keys are for other libraries.
 Status take_info(const std::string& key, const std::string& value, Program* program, std::string* search_path) {
   if (key == "host" || key == "hosts" || key == "add-host") return read_host_list(key, value, &program->hosts);
   if (key == "hostfile" || key == "add-hostfile") return read_host_file(key, value, &program->hosts);
@@ -289,7 +289,7 @@ Status take_info(const std::string& key, const std::string& value, Program* prog
   return kOk;
 }
 
-// A file of lines "key = value", which the info key "file" names.
+// Reads a file of lines "key = value", which the info key "file" names.
 Status take_info_file(const std::string& path, Program* program, std::string* search_path) {
   std::string text;
   if (!read_file(path, kLargestTextFile, &text).ok())
@@ -308,8 +308,8 @@ Status take_info_file(const std::string& path, Program* program, std::string* se
   return kOk;
 }
 
-// A name without a slash is looked for in the info key's path first. Names that are nowhere stay as they are: other
-// hosts may have them.
+// Looks for a name without a slash in the info key's path first. Names that are not found stay as they are: other hosts
+// may have them.
 void find_in(const std::string& search_path, Program* program) {
   std::string found;
   std::string& name = program->arguments[0];
@@ -339,7 +339,7 @@ Status plan_spawn(const Options& options, const SpawnRequest& request, JobPlan* 
   own.programs.clear();
   for (const SpawnRequest::Part& part : request.programs)
     HR_TRY(make_program(part, like, &own.programs.emplace_back()));
-  // Who spawns has the cores already.
+  // The spawning processes have the cores already.
   own.mapping = {};
   own.mapping.bound = false;
   own.report_bindings = false;

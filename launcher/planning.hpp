@@ -1,4 +1,4 @@
-// From what the command line says to what each host must know.
+// Turns the command line into the plan that each host must know.
 #pragma once
 
 #include <vector>
@@ -12,15 +12,15 @@
 
 namespace hr::launcher {
 
-// Fills in what the command line left open (numbers of ranks, hosts) and makes the plan of the job. Says on standard
-// error what a user should know of it.
+// Fills in what the command line left open (numbers of ranks, hosts) and makes the plan of the job. Prints notes for
+// the user on standard error.
 Status make_plan(Options* options, JobPlan* plan);
 
-// The plan of what a rank has asked for, on the hosts of the job or those that its info names; the options are those of
-// the job. Errors: what cannot be, for who asked.
+// Makes the plan of a spawn by a rank, on the hosts of the job or those that its info names; the options are those of
+// the job. Errors: impossible requests, for the rank that asked.
 Status plan_spawn(const Options& options, const SpawnRequest& request, JobPlan* plan);
 
-// Only where the ranks would go (--do-not-launch), on all hosts.
+// Makes only the placement of ranks (--do-not-launch), on all hosts.
 Status make_layout(Options* options, RankLayout* layout);
 
 }  // namespace hr::launcher

@@ -1,8 +1,8 @@
 // PmiServer: the launcher's side of PMI-1 for the ranks of one host.
 //
-// It keeps this host's copy of the key-value space, the barrier of these ranks, and what each has said about itself. It
-// does no input or output of its own: lines go in through handle_line(), answers and what other hosts must know go out
-// through the callbacks. Owner: HostRanks. One thread.
+// It keeps this host's copy of the key-value space, the barrier of these ranks, and the state of each. It does no input
+// or output: lines go in through handle_line(), answers and messages to other hosts go out through the callbacks.
+// Owner: HostRanks. One thread.
 #pragma once
 
 #include <functional>
@@ -24,59 +24,58 @@ class PmiServer {
   struct Callbacks {
     std::function<void(int rank, std::string_view line)> send;
     std::function<void(int rank, int exit_code)> abort;
-    // A file that the process has open is to last as long as the job.
+    // A file that the process has open is to be kept as long as the job.
     std::function<void(int rank, int pid, int file)> keep_file;
     std::function<void(int rank, int signal)> crashed;  // answer_crash() lets it go on
-    // All ranks here are in the barrier; leave_fence() lets them go on. What they have put since the last one.
+    // All ranks here are in the barrier; leave_fence() lets them go on. values: put since the last one.
     std::function<void(std::vector<KeyValue> values)> fence;
-    // All ranks here have said what they see of their host (boot/host_view.hpp): pairs of a view and the ranks that
+    // All ranks here have reported their views of their host (boot/host_view.hpp): pairs of a view and the ranks that
     // have it, one after the other. tell_hosts() lets them go on.
     std::function<void(std::vector<KeyValue> views)> views;
     std::function<void(const std::string& key)> ask;  // a rank waits for a key that is not here; asked once
-    std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by who starts it
-    // A question about a service (Message::kPublish and its like), answered with a line.
+    std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by Job, which starts it
+    // A request about a service (Message::kPublish and the like), answered with a line.
     std::function<void(int rank, int what, std::string_view service, std::string_view port)> name;
-    std::function<void(std::vector<KeyValue> values)> answer;  // what somebody elsewhere waits for: see want()
+    std::function<void(std::vector<KeyValue> values)> answer;  // a value awaited elsewhere: see want()
   };
 
-  // appnums: which program each rank of the job belongs to. ranks: those of this host, as `map` says it. machine_ranks:
-  // how many share the cores, where the map does not say it; else 0.
-  // loss_board: where ranks here read who has died (boot/loss_board.hpp); -1: nowhere. one_host: what they spawn comes
-  // on this host, too.
+  // appnums: program of each rank of the job. ranks: those of this host, as in `map`. machine_ranks: the number that
+  // shares the cores, if the map does not give it; else 0. loss_board: number of the board that lists failed ranks
+  // (boot/loss_board.hpp); -1: none. one_host: spawned processes come to this host, too.
   PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
             int machine_ranks, int loss_board, bool one_host, Callbacks callbacks);
 
-  // What is in the key-value space from the beginning.
+  // Adds pairs to the key-value space at the beginning.
   void give(const std::vector<KeyValue>& pairs);
 
-  // MPI_UNIVERSE_SIZE; the job's ranks without it.
+  // Sets MPI_UNIVERSE_SIZE; the default is the number of ranks.
   void set_universe(int size) { universe_ = size; }
 
-  // One line without its newline, of a rank of this host. What is not understood is answered with an error.
+  // Handles one line without its newline, of a rank of this host. An unknown line is answered with an error.
   void handle_line(int rank, std::string_view line);
 
-  // A rank of the job has died: nobody waits for it any more. One that is not of this host counts where it is.
+  // Notes that a rank of the job has died, so that no rank waits for it any more. One of another host counts there.
   void lose(int rank);
 
   // shown: the rank need not show its stack itself.
   void answer_crash(int rank, bool shown);
 
-  // From other hosts: values that ranks there have put; ranks here that waited for one go on.
+  // Adds values that ranks of other hosts have put; ranks here that waited for one go on.
   void publish(const std::vector<KeyValue>& values);
   void leave_fence();
   void tell_hosts(std::string_view hosts);
-  // Somebody elsewhere waits for the key: callbacks.answer as soon as a rank here has put it, with all else that this
-  // rank has put.
+  // Requests a key for another host: callbacks.answer as soon as a rank here has put it, with all else that this rank
+  // has put.
   void want(const std::string& key);
   [[nodiscard]] bool knows(std::string_view key) const { return values_.find(key) != values_.end(); }
-  // The key and what else its rank has put; empty where it is not known here.
+  // Returns the key and what else its rank has put; empty if it is not known here.
   [[nodiscard]] std::vector<KeyValue> put_with(std::string_view key) const;
 
   [[nodiscard]] bool initialised(int rank) const noexcept { return state(rank).initialised; }
   [[nodiscard]] bool finalized(int rank) const noexcept { return state(rank).finalized; }
-  // The process that has called MPI_Init last; 0: not known.
+  // Returns the process that has called MPI_Init last; 0: not known.
   [[nodiscard]] int client(int rank) const noexcept { return state(rank).client; }
-  // True when some rank waits for others, in a barrier or for a value.
+  // True if some rank waits for others, in a barrier or for a value.
   [[nodiscard]] bool anyone_waits() const noexcept { return waiting_ != 0 || !views_.empty() || !asked_for_.empty(); }
 
  private:
@@ -87,7 +86,7 @@ class PmiServer {
     bool lost = false;
     std::size_t put = 0;  // bytes, up to kMostPut
     int run = 0;          // programs of this rank that have come and gone
-    int client = 0;       // the process that has called MPI_Init, where it says so
+    int client = 0;       // the process that has called MPI_Init, if it says so
     SpawnLines spawn;
   };
   struct Value {
@@ -122,8 +121,8 @@ class PmiServer {
   std::map<std::string, std::vector<int>, std::less<>> asked_for_;  // ranks that wait for a key
   std::set<std::string, std::less<>> wanted_;                       // keys that others wait for
   std::size_t waiting_ = 0;                                         // ranks in the barrier
-  bool fencing_ = false;                                            // all that are left are, and it has been told
-  std::map<int, std::string> views_;                                // of ranks that wait to hear where all are
+  bool fencing_ = false;                                            // all that remain are, and it has been reported
+  std::map<int, std::string> views_;                                // of ranks that wait for the placement of all
   bool views_told_ = false;
 };
 

@@ -1,4 +1,4 @@
-// What --do-not-launch prints.
+// Output of --do-not-launch.
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Row = std::array<std::string, 6>;
 
-// The numbers of the machine's cores that these CPUs are of.
+// Returns the numbers of the machine's cores that these CPUs belong to.
 std::string cores_text(const topo::Machine& machine, const topo::CpuSet& cpus) {
   std::vector<std::size_t> cores;
   const std::vector<topo::CpuSet>& all =
@@ -45,7 +45,7 @@ void print_table(const RankLayout& layout) {
   for (const Row& row : rows) {
     std::string line;
     for (std::size_t at = 0; at < row.size(); ++at) {
-      // Ranks to the right, all else to the left.
+      // Ranks are right-aligned, all else left-aligned.
       const std::string fill(widths[at] - row[at].size(), ' ');
       line += (at == 0 ? fill + row[at] : "  " + row[at] + fill);
     }

@@ -24,7 +24,7 @@ namespace {
 
 rlimit inherited_limit{};
 
-// What the new process does before it becomes the program. It shares our memory until then (vfork): system calls only.
+// Turns the new process into the program. It shares our memory until then (vfork): system calls only.
 [[noreturn]] void become(const ChildPlan& plan, const unsigned long* cpu_mask, std::size_t mask_bytes, pid_t parent,
                          volatile int* error) {
   const auto give_up = [error] {
@@ -33,9 +33,9 @@ rlimit inherited_limit{};
   };
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // it died before we had asked to be told
+  if (::getppid() != parent) ::_exit(127);  // it died before we had asked to be notified
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) give_up();
-  // Binding is a matter of speed: a program runs also where it is refused.
+  // Binding only affects speed: a program also runs if it is refused.
   if (mask_bytes != 0) ::syscall(SYS_sched_setaffinity, 0, mask_bytes, cpu_mask);
   if (::dup2(plan.standard_input, STDIN_FILENO) < 0 || ::dup2(plan.standard_output, STDOUT_FILENO) < 0 ||
       ::dup2(plan.standard_error, STDERR_FILENO) < 0) {
@@ -56,7 +56,7 @@ rlimit inherited_limit{};
   __builtin_unreachable();
 }
 
-// 0 when it can be executed, else why not.
+// Returns 0 if it can be executed, else the errno.
 int check_executable(const std::string& path) {
   struct stat state{};
   if (::stat(path.c_str(), &state) != 0) return errno;
@@ -87,7 +87,7 @@ int check_executable(const std::string& path) {
 
 int find_executable(const std::string& name, const std::string& directory, std::string_view search_path,
                     std::string* path) {
-  // A relative name is relative to where the program starts.
+  // A relative name is relative to the directory where the program starts.
   const auto in_directory = [&](const std::string& file) {
     return directory.empty() || file[0] == '/' ? file : directory + "/" + file;
   };

@@ -11,7 +11,7 @@
 
 namespace hr::launcher {
 
-// Borrows everything for the time of the call.
+// Borrows everything for the duration of the call.
 struct ChildPlan {
   const char* path = nullptr;  // the file to execute
   char* const* arguments = nullptr;
@@ -20,27 +20,27 @@ struct ChildPlan {
   int standard_input = -1;
   int standard_output = -1;
   int standard_error = -1;
-  int kept = -1;  // one descriptor more that the program gets, under the same number; -1: none
+  int kept = -1;  // one more descriptor for the program, under the same number; -1: none
   const topo::CpuSet* cpus = nullptr;
 };
 
-// The child leads a process group of its own and is killed when mpiexec dies. Returns its pid, or -1 with the errno of
-// the step that failed. The caller has all signals of interest blocked; the child starts with
-// none blocked, and ignores those alone that stays_ignored() (signals.hpp) names.
+// Starts a child, which leads a process group of its own and is killed when mpiexec dies. Returns its pid, or -1 with
+// the errno of the step that failed. The caller has all signals of interest blocked; the child starts with none
+// blocked, and ignores only those that stays_ignored() (signals.hpp) names.
 pid_t start_process(const ChildPlan& plan, int* error);
 
-// The file that a program's name stands for: as it is when it has a slash, else the first executable in the search path
-// (PATH), else one in the directory. Returns 0, or the errno that says why it cannot be executed.
+// Finds the file of a program's name: the name itself if it has a slash, else the first executable in the search path
+// (PATH), else one in the directory. Returns 0, or the errno for which it cannot be executed.
 int find_executable(const std::string& name, const std::string& directory, std::string_view search_path,
                     std::string* path);
 
-// Why the system would not execute a file that is there, in words: what strerror() says, and what is behind it.
+// Returns the reason that the system would not execute an existing file, in words: strerror()'s, and its likely cause.
 std::string why_not_executed(const std::string& path, const std::string& directory, int error);
 
-// PATH of this process, or what stands for it.
+// Returns PATH of this process, or its default.
 std::string own_search_path();
 
-// The null-terminated array that exec takes; the strings must outlive it.
+// Returns the null-terminated array that exec takes; the strings must outlive it.
 std::vector<char*> as_pointers(const std::vector<std::string>& strings);
 
 // Lets this process have as many descriptors as the system allows; children get the old limit back.

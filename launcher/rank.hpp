@@ -18,10 +18,10 @@ struct Rank {
   int number = 0;
   pid_t pid = -1;  // also its process group; stays reserved until the job ends, as the zombie is kept
   bool ended = false;
-  int crash = 0;         // the signal that it says it dies by, while it waits for its stack to be shown
+  int crash = 0;         // signal of the crash that it reports, while it waits for its stack to be shown
   Descriptor pmi;        // our end of the PMI socket of its program
   Descriptor inherited;  // of the socket that the rank was started with, while a program of it has another
-  LineReader pmi_lines{kLongestSpawn + 1};  // what it says there; no command is longer
+  LineReader pmi_lines{kLongestSpawn + 1};  // its lines there; no command is longer
   Descriptor counters;                      // its page (docs/counters.md), once it has one: as long as the job
   std::array<Forwarder*, 2> outputs{};      // of its standard output and error, once it runs
 };

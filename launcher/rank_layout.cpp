@@ -24,13 +24,13 @@ bool is_same_host(std::string_view one, std::string_view other) {
   return alike(one, other) || (is_this_host(one) && is_this_host(other));
 }
 
-// The number of a host. Hosts are like the machines in order, and the rest like the last of these.
+// Returns the number of a host. Hosts are like the machines in order, and the rest like the last of these.
 std::size_t number_of(const HostSlots& said, RankLayout* layout) {
   std::vector<topo::Host>& hosts = layout->hosts;
   for (std::size_t at = 0; at < hosts.size(); ++at) {
     if (alike(hosts[at].name, said.name)) return at;
   }
-  // This host has many names, and asking whether one is its own takes time.
+  // This host has many names, and checking a name is slow.
   const bool is_here = is_this_host(said.name);
   if (is_here && layout->own_host >= 0) return static_cast<std::size_t>(layout->own_host);
   if (is_here) layout->own_host = static_cast<int>(hosts.size());
@@ -40,7 +40,7 @@ std::size_t number_of(const HostSlots& said, RankLayout* layout) {
   return hosts.size() - 1;
 }
 
-// Programs that follow one another on the same hosts, which fill these together.
+// Programs that follow one another on the same hosts, which they fill together.
 struct Group {
   const std::vector<HostSlots>* list = nullptr;
   int per_host = 0;
@@ -67,7 +67,7 @@ Status distribute(const Group& group, topo::Mapping mapping, RankLayout* layout)
   return kOk;
 }
 
-// Where nobody says how many.
+// Returns the number of ranks of a program that gives none.
 int ranks_of(const Program& program, const std::vector<HostSlots>& list, topo::Mapping mapping, RankLayout* layout) {
   std::vector<topo::Host> hosts;
   for (const HostSlots& said : list) {

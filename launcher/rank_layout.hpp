@@ -1,8 +1,8 @@
-// RankLayout: where the ranks of a job go, before any of them is started: hosts, ranks on each, and the CPUs of each
-// rank.
+// RankLayout: placement of the ranks of a job, before any of them is started: hosts, ranks on each, and the CPUs of
+// each rank.
 //
-// Made from the command line and from machines, which are this one or described ones (--machine). A host that nobody
-// has looked at is taken to be like this one; the agent there places its ranks on what it finds. Owner: main().
+// Made from the command line and from machines, which are this one or described ones (--machine). A host that has not
+// been looked at is assumed to be like this one; the agent there places its ranks on the actual machine. Owner: main().
 #pragma once
 
 #include <list>
@@ -22,20 +22,20 @@ struct RankLayout {
   int own_host = -1;                   // this one among them
   std::vector<int> host_of;            // of each rank, an index into hosts
   std::vector<topo::CpuSet> cpus;      // of each rank; empty: not bound
-  std::vector<topo::Nearest> nearest;  // of each rank, where the machines' devices were read
+  std::vector<topo::Nearest> nearest;  // of each rank, if the machines' devices were read
   std::string note;                    // on oversubscription; empty: there is none
 
   [[nodiscard]] std::vector<int> ranks_on(int host) const;
 };
 
-// Decides how many ranks the programs have that do not say it, and which host each rank is on. Hosts of programs that
-// name none are options->hosts.
+// Decides the numbers of ranks of programs that give none, and the host of each rank. Hosts of programs that name none
+// are options->hosts.
 Status lay_out(Options* options, RankLayout* layout);
 
-// Also the CPUs of the ranks of one host. An error says what is not possible there.
+// Also sets the CPUs of the ranks of one host. Fails if that is not possible there.
 Status place_on(int host, const topo::Mapping& mapping, RankLayout* layout);
 
-// What --do-not-launch prints: a table of ranks and a picture of each host, or JSON.
+// Prints the output of --do-not-launch: a table of ranks and a picture of each host, or JSON.
 void print_layout(const RankLayout& layout, bool as_json);
 
 }  // namespace hr::launcher

@@ -1,4 +1,4 @@
-// RankOutput: one stream of one rank in mpiexec, wherever the rank runs: labels, the file of --output-filename, a sink.
+// RankOutput: one stream of one rank in mpiexec, for ranks on any host: labels, the file of --output-filename, a sink.
 //
 // Owner: Job. One thread.
 #pragma once
@@ -12,15 +12,15 @@ namespace hr::launcher {
 
 class RankOutput final : public OutputTarget {
  public:
-  // label: what each line begins with, or empty. The file gets the text as well, without labels; the sink gets it where
-  // to_sink says so.
+  // label: beginning of each line, or empty. The file gets the text as well, without labels; the sink gets it if
+  // to_sink is set.
   RankOutput(Sink& sink, std::string label, OutputFile file, bool to_sink)
       : sink_(sink), label_(std::move(label)), file_(std::move(file)), to_sink_(to_sink) {}
 
   void take(std::string_view text) override;
-  // Text that comes in parts: all of it is taken with the last one.
+  // Takes text that comes in parts: all of it goes out with the last one.
   void take_part(std::string_view text, bool goes_on);
-  // At the end: takes what never went on. True where text was lost on its way to the file.
+  // Called at the end: takes text that was never continued. Returns true if text was lost on its way to the file.
   bool finish();
   [[nodiscard]] bool full() const override { return to_sink_ && sink_.full(); }
   [[nodiscard]] bool broken() const override { return to_sink_ && sink_.broken(); }

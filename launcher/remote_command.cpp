@@ -19,7 +19,7 @@ RemoteShell remote_shell(std::string_view said, bool in_slurm) {
 std::string quoted(std::string_view text) {
   std::string result = "'";
   for (const char letter : text) {
-    // csh looks for its history even in these quotes.
+    // csh expands its history even in these quotes.
     if (letter == '\'' || letter == '!') {
       result += std::string("'\\") + letter + "'";
     } else {
@@ -42,7 +42,7 @@ std::vector<std::string> remote_command(const RemoteShell& shell, const std::str
     add({"-T", "-x", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-o", "ControlMaster=no", "-o",
          "ConnectTimeout=" + std::to_string(connect_limit.count())});
   }
-  // sh and csh alike. Where this installation is not at the same path, the one in PATH will say its version.
+  // For sh and csh alike. If this installation is not at the same path, the one in PATH will report its version.
   const std::string path = quoted(mpiexec);
   add({host, "test -x " + path + " && exec " + path + " --agent || exec mpiexec --agent"});
   return words;

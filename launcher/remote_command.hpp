@@ -1,4 +1,5 @@
-// The command that starts mpiexec as an agent on another host. Pure, but for the knob and the variables it reads.
+// The command that starts mpiexec as an agent on another host. Pure, except for the knob and the variables that it
+// reads.
 #pragma once
 
 #include <chrono>
@@ -10,14 +11,14 @@
 
 namespace hr::launcher {
 
-// What --launcher or the knob says: "auto", "ssh", "rsh", "slurm", "srun", or a command with its options.
+// Reads the value of --launcher or the knob: "auto", "ssh", "rsh", "slurm", "srun", or a command with its options.
 RemoteShell remote_shell(std::string_view said, bool in_slurm);
 
-// Program and arguments. Nothing of the job is on the command line: the path of mpiexec, and --agent.
+// Returns program and arguments. Nothing of the job is on the command line: the path of mpiexec, and --agent.
 std::vector<std::string> remote_command(const RemoteShell& shell, const std::string& host, const std::string& mpiexec,
                                         std::chrono::seconds connect_limit);
 
-// In single quotes, as all shells understand them.
+// Returns the text in single quotes, as all shells understand them.
 std::string quoted(std::string_view text);
 
 }  // namespace hr::launcher

@@ -24,7 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kLogin{20000};     // for the shell there, beyond what a connection may take
+constexpr milliseconds kLogin{20000};     // for the shell there, in addition to the time for a connection
 constexpr milliseconds kLastWords{2000};  // from the end of the channel to that of the command
 constexpr std::size_t kMostErrors = 4096;
 
@@ -166,7 +166,7 @@ void RemoteHost::open_channel(std::string_view received) {
   channel_->send({.kind = Message::Kind::kPlan, .host = first_, .numbers = {last_}, .text = encoded_plan_});
 }
 
-// What comes from below concerns ranks and hosts that are there.
+// True if a message from below names only ranks and hosts of the subtree.
 bool RemoteHost::may_say(const Message& message) const {
   if (message.kind < Message::Kind::kValues) return false;
   const bool names_rank = message.rank >= 0;
@@ -182,7 +182,7 @@ void RemoteHost::on_message(const Message& message) {
   if (message.kind == Message::Kind::kReady) ready_ = true;
   if (message.kind != Message::Kind::kDone) return up_(message);
   if (std::exchange(done_, true)) return;
-  // The agent ends now; we wait for that, so that nothing of it is left when mpiexec returns.
+  // The agent ends now; this waits for it, so that nothing of it is left when mpiexec returns.
   timer_set_ = true;
   timer_ = loop_.after(kLastWords, [this] {
     timer_set_ = false;
@@ -198,11 +198,11 @@ void RemoteHost::on_closed(const std::string& cause) {
     loop_.forget(reading_.get());
     reading_.close();
   }
-  // Whatever is there learns that it is not wanted any more.
+  // Tells a process there that it is no longer wanted.
   writing_.close();
   if (timer_set_) loop_.cancel(timer_);
   timer_set_ = true;
-  // The command has some last words, which say more than the end of a pipe.
+  // The command's last output says more than the end of a pipe.
   timer_ = loop_.after(cause_.empty() && pid_ > 0 ? kLastWords : milliseconds(0), [this] {
     timer_set_ = false;
     check_gone();
@@ -220,7 +220,7 @@ void RemoteHost::reap() {
     read_errors();
     if (errors_.is_open() && last_errors_.size() == before) break;
   }
-  // What it left in the pipe still counts; its end is seen there.
+  // Messages left in the pipe still count; its end is seen there.
   if (closed_ && timer_set_) {
     loop_.cancel(timer_);
     timer_ = loop_.after(milliseconds(0), [this] {

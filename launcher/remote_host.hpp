@@ -1,8 +1,8 @@
 // RemoteHost: the subtree of hosts beyond one channel, as mpiexec or an agent above it sees them.
 //
-// It starts the agent of the first of them by ssh (or srun, see remote_command.hpp), makes sure that it is the agent
-// that answers, hands it the plan, and then passes messages. When the subtree is lost for whatever reason, it says so
-// once, with a kLost. Owner: Tree. One thread.
+// It starts the agent of the first of them by ssh (or srun, see remote_command.hpp), verifies that the agent answers,
+// sends it the plan, and then passes messages. When the subtree is lost for whatever reason, it reports that once, with
+// a kLost. Owner: Tree. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -21,14 +21,14 @@
 
 namespace hr::launcher {
 
-// The hosts of a plan other than mpiexec's own, in order, so that a subtree is a range of places.
+// Hosts of a plan other than mpiexec's own, in order, so that a subtree is a range of places.
 [[nodiscard]] int host_at(const JobPlan& plan, int place) noexcept;
 [[nodiscard]] int place_of(const JobPlan& plan, int host) noexcept;
 [[nodiscard]] int count_of_places(const JobPlan& plan) noexcept;
 
 class RemoteHost {
  public:
-  // first to last (exclusive): the places of the subtree. The plan outlives this.
+  // first to last (exclusive): the places of the subtree. The plan outlives this object.
   RemoteHost(EventLoop& loop, const JobPlan& plan, const std::string& encoded_plan, int first, int last,
              std::function<void(const Message&)> up);
   ~RemoteHost();
@@ -36,11 +36,11 @@ class RemoteHost {
   RemoteHost& operator=(const RemoteHost&) = delete;
 
   void start();
-  // Has no effect where the subtree is lost.
+  // Has no effect if the subtree is lost.
   void send(const Message& message);
-  // kFinish: the subtree ends, or, where it has not answered yet, is given up. kDone comes when it is gone.
+  // Sends kFinish: the subtree ends, or, if it has not answered yet, is given up. kDone comes when it is gone.
   void finish();
-  // The agent's command may have ended.
+  // Called when the agent's command may have ended.
   void reap();
   void expect_silence(bool expected);
   void flush(std::chrono::milliseconds limit);
@@ -49,7 +49,7 @@ class RemoteHost {
   [[nodiscard]] bool is_gone() const noexcept { return gone_; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-  // Whether all of the subtree takes part in an exchange already (Tree).
+  // True if all of the subtree takes part in an exchange already (Tree).
   std::array<bool, 2> in_fence{};
 
  private:
@@ -79,10 +79,10 @@ class RemoteHost {
   EventLoop::TimerId timer_;
   bool timer_set_ = false;
   bool ready_ = false;      // the subtree was
-  bool finishing_ = false;  // its end is no news
-  bool done_ = false;       // it said so
-  bool closed_ = false;     // nothing comes from it any more
-  bool gone_ = false;       // and we have said so
+  bool finishing_ = false;  // its end is expected
+  bool done_ = false;       // it has reported its end
+  bool closed_ = false;     // nothing more comes from it
+  bool gone_ = false;       // and its loss has been reported
   std::string cause_;
 };
 

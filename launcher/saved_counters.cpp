@@ -15,7 +15,7 @@
 namespace hr::launcher {
 namespace {
 
-// Far more than one has, and less than a frame.
+// Far more than a page needs, and less than a frame.
 constexpr std::size_t kLargestPage = std::size_t{8} << 20;
 
 }  // namespace
@@ -25,7 +25,7 @@ Descriptor open_page(int pid, int file) {
   char target[64] = {};
   const ssize_t length = ::readlink(path.c_str(), target, sizeof target - 1);
   const bool is_page = length > 0 && std::string_view(target).starts_with("/memfd:headrace.");
-  // For writing, as the process has it: readers of pages are told apart by that.
+  // Opened for writing, as in the process: readers of pages are recognised by not doing so.
   return Descriptor(is_page ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1);
 }
 
@@ -47,7 +47,7 @@ std::string SavedCounters::problem() const {
 }
 
 std::string SavedCounters::begin() {
-  // Nobody can have put a link there before.
+  // Other users cannot have put a link there before.
   const std::string name = path_ + "." + digits_of(make_nonce());
   errno = 0;
   file_.open(name, std::ios::binary | std::ios::trunc);

@@ -11,12 +11,13 @@
 
 namespace hr::launcher {
 
-// A page that a rank keeps, which lasts as long as it is open here; no file where it cannot be reached, or is none.
+// Opens a page that a rank keeps, which lasts as long as it is open here; no file if it cannot be reached, or is not a
+// page.
 [[nodiscard]] Descriptor open_page(int pid, int file);
-// Empty where there is none.
+// Returns an empty text if there is none.
 [[nodiscard]] std::string read_page(const Descriptor& page);
 
-// mpiexec's. The file is there whole, or not at all.
+// File of mpiexec's. It exists complete, or not at all.
 class SavedCounters {
  public:
   explicit SavedCounters(std::string path) : path_(std::move(path)) {}
@@ -24,7 +25,7 @@ class SavedCounters {
   SavedCounters(const SavedCounters&) = delete;
   SavedCounters& operator=(const SavedCounters&) = delete;
 
-  // Before the job starts; also the others: what went wrong, or nothing.
+  // Called before the job starts. Returns, like end(), the error, or nothing.
   [[nodiscard]] std::string begin();
   void add(std::string_view page);
   [[nodiscard]] std::string end();

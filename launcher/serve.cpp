@@ -33,7 +33,7 @@ int serve(const char* descriptor) {
     return kUsageExit;
   }
   ::fcntl(socket, F_SETFD, FD_CLOEXEC);
-  // The client waits for the first process, so that it has none to bury.
+  // The client waits for the first process, so that it has no zombie.
   const pid_t pid = ::fork();
   if (pid != 0) ::_exit(pid > 0 ? 0 : 1);
   Options options;

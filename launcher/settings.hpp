@@ -3,7 +3,7 @@
 
 namespace hr::launcher {
 
-// Every knob on standard output: name, value, origin, default, and what it is for.
+// Prints every knob on standard output: name, value, origin, default, and purpose.
 void print_settings();
 
 }  // namespace hr::launcher

@@ -1,4 +1,4 @@
-// The signals that mpiexec handles: blocked, and read from a descriptor in the event loop.
+// Signals that mpiexec handles: blocked, and read from a descriptor in the event loop.
 #pragma once
 
 #include <signal.h>
@@ -24,17 +24,17 @@ class Signals {
   Descriptor descriptor_;
 };
 
-// Makes ends of children arrive: the process that started us may ignore SIGCHLD, with which children leave nothing that
-// could be waited for; and threads that a library starts must not take the signal, so it is blocked before the first
+// Makes the ends of children arrive: the process that started us may ignore SIGCHLD, in which case children leave
+// nothing to wait for; and threads that a library starts must not take the signal, so it is blocked before the first
 // one.
 void expect_children() noexcept;
 
-// Whether a rank, too, ignores a signal that we were started to ignore: those that a person or a batch system sends to
+// True if a rank, too, ignores a signal that we were started to ignore: those that a person or a batch system sends to
 // a whole job (nohup, a shell's background job, `trap '' USR1` in a job script). Any other ignored signal is an
 // accident of the process that started us: Python ignores SIGPIPE, servers SIGCHLD.
 [[nodiscard]] bool stays_ignored(int signal) noexcept;
 
-// "9 (Killed)"
+// Returns "9 (Killed)".
 std::string signal_text(int signal);
 
 }  // namespace hr::launcher

@@ -52,7 +52,7 @@ std::string text_of(const Fields& fields, const std::string& name) {
   return found != fields.end() ? found->second : std::string();
 }
 
-// From 0 on; -1 for what is no number.
+// Returns a number from 0 on; -1 for other text.
 int number_of(const Fields& fields, const std::string& name) {
   const std::string text = text_of(fields, name);
   int value = 0;
@@ -60,7 +60,7 @@ int number_of(const Fields& fields, const std::string& name) {
   return read_number(text, &value) ? value : -1;
 }
 
-// How many of something the lines have; -1 where that cannot be.
+// Returns the number of items that the lines announce; -1 if it is impossible.
 int count_of(const Fields& fields, const std::string& name) {
   const int count = fields.contains(name) ? number_of(fields, name) : 0;
   return count <= static_cast<int>(fields.size()) ? count : -1;
@@ -104,7 +104,7 @@ std::optional<SpawnRequest> decode_spawn(std::string_view bytes) {
 }
 
 void SpawnLines::add(std::string_view line) {
-  // These say where the request ends, however long it is.
+  // These mark the end of the request, in any length.
   for (const auto& [name, value] : {std::pair(kNumber, &number_), std::pair(kPrograms, &programs_)}) {
     if (!line.starts_with(name)) continue;
     if (!read_number(line.substr(name.size()), value)) *value = 0;

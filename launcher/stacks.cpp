@@ -37,7 +37,7 @@ std::string read_all(int descriptor, Clock::time_point deadline) {
   }
 }
 
-// What a program prints on its standard output; killed at the deadline.
+// Returns what a program prints on its standard output; killed at the deadline.
 std::string output_of(const std::vector<std::string>& command, Clock::time_point deadline) {
   std::string path;
   int ends[2];
@@ -67,7 +67,7 @@ std::string output_of(const std::vector<std::string>& command, Clock::time_point
 
 constexpr std::size_t kSecretDigits = 20;  // and more; addresses have up to 16
 
-// The lines of gdb's that are about frames and threads. Arguments that it shows may be names of ports.
+// Keeps gdb's lines about frames and threads. Arguments in them may be names of ports.
 std::string stacks_by_gdb(pid_t pid, Clock::time_point deadline) {
   const std::string text = output_of(
       {"gdb", "-nx", "-batch", "-p", std::to_string(pid), "-ex", "set width 200", "-ex", "thread apply all bt 30"},
@@ -81,7 +81,7 @@ std::string stacks_by_gdb(pid_t pid, Clock::time_point deadline) {
   return kept.find("  #") == std::string::npos ? std::string() : kept;
 }
 
-// Leader and members of the group of a rank: the program may have been started by a shell, say.
+// Returns leader and members of the group of a rank: the program may have been started by a shell, say.
 std::vector<pid_t> members_of(pid_t group) {
   std::vector<pid_t> members{group};
   std::error_code gone;
@@ -94,7 +94,7 @@ std::vector<pid_t> members_of(pid_t group) {
 
 std::string where_is_one(pid_t pid, Clock::time_point deadline) {
   const std::string folder = "/proc/" + std::to_string(pid) + "/";
-  // Before the debugger, which stops the process, and may take longer than there is time.
+  // Before the debugger, which stops the process, and may take too long.
   std::string told = "  program " + state_by_proc(folder) + "\n" + own_stacks(pid, deadline);
   std::string stacks = stacks_by_gdb(pid, deadline);
   if (stacks.empty()) ::kill(pid, SIGCONT);  // a debugger that was ended leaves it stopped
@@ -104,7 +104,7 @@ std::string where_is_one(pid_t pid, Clock::time_point deadline) {
 }  // namespace
 
 std::string crash_of(pid_t pid, std::chrono::milliseconds limit) {
-  // One thread is in a signal handler: what lies below it is the stack of the crash.
+  // One thread is in a signal handler: the frames below it are the stack of the crash.
   std::istringstream lines(stacks_by_gdb(pid, Clock::now() + limit));
   std::string kept;
   bool inside = false;

@@ -1,4 +1,4 @@
-// The known word that a mistyped one was probably meant to be.
+// Finds the known word that a mistyped one was probably meant to be.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace hr::launcher {
 
-// Empty where none is near enough to be meant (two letters too many, too few, or others; upper and lower case are one).
+// Returns an empty word if none is near enough (two letters too many, too few, or different; case does not matter).
 std::string nearest_word(std::string_view word, std::span<const std::string_view> known);
 
 }  // namespace hr::launcher

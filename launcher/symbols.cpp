@@ -19,7 +19,7 @@
 namespace hr::launcher {
 namespace {
 
-// A file's bytes, as long as this lives. Whatever a table says is looked for within them.
+// A file's bytes, for the lifetime of the object. Offsets from tables are looked up only within them.
 class Bytes {
  public:
   explicit Bytes(const std::string& path) {
@@ -37,7 +37,7 @@ class Bytes {
   Bytes(const Bytes&) = delete;
   Bytes& operator=(const Bytes&) = delete;
 
-  // The item of that number in a table; null beyond the end of the file.
+  // Returns the item of that number in a table; null beyond the end of the file.
   template <class Item>
   [[nodiscard]] const Item* at(std::uint64_t offset, std::uint64_t number = 0) const noexcept {
     if (offset > size_ || number > size_ / sizeof(Item)) return nullptr;
@@ -105,7 +105,7 @@ const Symbols::File& Symbols::file(const std::string& path) {
     if (segment == nullptr) break;
     if (segment->p_type == PT_LOAD) file.segments.push_back({segment->p_offset, segment->p_filesz, segment->p_vaddr});
   }
-  // The full table has what the other one has.
+  // The full table contains the other one.
   for (const std::uint32_t kind : {SHT_SYMTAB, SHT_DYNSYM}) {
     for (std::uint64_t i = 0; i < header->e_shnum && file.functions.empty(); ++i) {
       const auto* table = bytes.at<Elf64_Shdr>(header->e_shoff, i);

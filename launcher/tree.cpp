@@ -13,7 +13,7 @@ using Kind = Message::Kind;
 
 namespace {
 
-// From pairs of a view and the ranks that have it.
+// Computes the hosts from pairs of a view and the ranks that have it.
 std::string hosts_of_views(const std::vector<KeyValue>& views, int ranks) {
   std::vector<std::string> view_of_rank(static_cast<std::size_t>(ranks));
   for (const auto& [view, with] : views) {
@@ -70,7 +70,7 @@ void Tree::to_children(const Message& message) {
   for (RemoteHost& child : children_) child.send(message);
 }
 
-// What the parts of this subtree say together.
+// Combines messages of the parts of this subtree.
 bool Tree::gather(const Message& message, RemoteHost* child) {
   const std::size_t exchange = message.numbers[0] == Message::kViews ? 1 : 0;
   switch (message.kind) {
@@ -111,7 +111,7 @@ void Tree::on_child(RemoteHost& child, const Message& message) {
   if (message.kind == Kind::kLost && child.is_gone()) lose(child);
 }
 
-// Where the job goes on without it, nobody waits for it any more.
+// Excludes a lost child from exchanges, if the job goes on without it.
 void Tree::lose(RemoteHost& child) {
   if (!plan_.keep_going) return;
   --members_;
@@ -122,7 +122,7 @@ void Tree::lose(RemoteHost& child) {
   }
 }
 
-// A question goes up once. At the root it becomes one to all: who puts the value, answers.
+// Passes a request up once. The root sends it to all: the host whose rank puts the value answers.
 void Tree::on_ask(const std::string& key, RemoteHost* child) {
   if (child != nullptr && own_.pmi().knows(key)) {
     for (std::string& part : pack(own_.pmi().put_with(key))) {

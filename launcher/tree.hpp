@@ -1,8 +1,8 @@
 // Tree: this process's part of a job's tree of hosts: the ranks here, and the subtrees below.
 //
-// mpiexec has the root, each agent a node. A message that comes down goes where it belongs; what comes up is gathered
-// where it can be (PMI exchanges, kReady, kDone), so that a channel carries it once, and else passed on. At the root an
-// exchange turns round: what all have put goes down to all. Owner: Job or Agent. One thread.
+// mpiexec has the root, each agent a node. A message that comes down goes to its destination; messages that come up are
+// combined if possible (PMI exchanges, kReady, kDone), so that a channel carries one for all, and else passed on. The
+// root turns an exchange round: the values of all go down to all. Owner: Job or Agent. One thread.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class Tree {
     std::function<void(const Message&)> up;
     std::function<OutputTarget&(int rank, int stream)> target;  // see HostRanks
     std::function<int()> standard_input;                        // the same
-    // Of other trees of this process: its children, and whether there are any.
+    // Children of other trees of this process, and whether there are other trees.
     std::function<std::set<pid_t>()> others = [] { return std::set<pid_t>(); };
     std::function<bool()> has_other_jobs = [] { return false; };
   };
@@ -34,17 +34,17 @@ class Tree {
   // own: the host of this process, an index into the plan's, or -1. first to last: places (remote_host.hpp) below.
   Tree(EventLoop& loop, JobPlan plan, int own, int first, int last, bool is_root, Callbacks callbacks);
 
-  // Starts the agents below, and looks whether the ranks here can be started. kReady goes up when all can.
+  // Starts the agents below, and checks that the ranks here can be started. kReady goes up when all can.
   void start();
   void down(const Message& message);
-  // Children of this process have ended.
+  // Called when children of this process have ended.
   void reap();
   void catch_up() { own_.catch_up(); }
-  // Below, silence is no sign of anything, or is again.
+  // Declares silence of the agents below meaningless, or meaningful again.
   void expect_silence(bool expected);
   void flush(std::chrono::milliseconds limit);
 
-  // Of this process: the ranks here, and the commands of agents.
+  // Returns the children of this process: the ranks here, and the commands of agents.
   [[nodiscard]] std::set<pid_t> pids() const;
 
   [[nodiscard]] const JobPlan& plan() const noexcept { return plan_; }
@@ -73,7 +73,7 @@ class Tree {
   std::size_t members_;  // parts that take part in an exchange
   std::size_t ready_ = 0;
   std::size_t done_ = 0;
-  // By exchange.
+  // Indexed by exchange.
   std::array<std::size_t, 2> in_fence_{};
   std::array<std::vector<KeyValue>, 2> collected_;
   std::set<std::string> asked_;  // keys that were asked for

@@ -1,4 +1,4 @@
-// Values of options, from text. Each error says what was given, and what it may be.
+// Values of options, from text. Each error names the given text, and the possible values.
 #pragma once
 
 #include <string>
@@ -12,22 +12,22 @@ namespace hr::launcher {
 
 inline constexpr int kMostRanks = 65536;
 
-// Whether they are the same but for the case of letters.
+// True if they are the same, case aside.
 bool alike(std::string_view one, std::string_view two);
 
-// False where the text is no whole number from 1 to kMostRanks.
+// Returns false if the text is not a whole number from 1 to kMostRanks.
 bool read_number(std::string_view text, int* value);
 
-// "a,b" -> a, b; empty parts are left out.
+// Splits "a,b" into a and b; empty parts are left out.
 std::vector<std::string> split(std::string_view text, char sign);
 
-// Such a number. `what` it counts, for the message.
+// Reads such a number. `what`: the counted thing, for the message.
 Status read_count(const ParsedOption& given, const char* what, int* value);
 
-// Seconds, more than 0. `where` the text stands, for the message.
+// Reads seconds, more than 0. `where`: the text's origin, for the message.
 Status read_seconds(const std::string& where, const std::string& text, double* seconds);
 
-// "DIR", "DIR:nocopy".
+// Reads "DIR" or "DIR:nocopy".
 Status read_output_directory(const ParsedOption& given, std::string text, Options* options);
 
 }  // namespace hr::launcher

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that are missing: install-packages.sh <package>...
-# Where it may not (neither root nor passwordless sudo, or no apt-get), it says which ones are missing and stops.
+# Without the right to (neither root nor passwordless sudo, or no apt-get), it names the missing ones and stops.
 set -eu
 
 missing=""
@@ -10,7 +10,7 @@ done
 [ -n "$missing" ] || exit 0
 
 if ! command -v apt-get >/dev/null; then
-  # Not a Debian: what counts is whether the build finds its tools.
+  # Not a Debian: enough if the build finds its tools.
   echo "note: no apt-get here; if the build misses something, install what Debian calls:$missing" >&2
   exit 0
 fi
@@ -24,7 +24,7 @@ else
   exit 1
 fi
 echo "installing$missing"
-# Servers among them are not to be started: Debian asks this file.
+# Debian asks this file before it starts servers; none shall start.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   trap '$as_root rm -f "$policy"' EXIT

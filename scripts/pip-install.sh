@@ -1,5 +1,5 @@
 #!/bin/sh
-# pip install of this tree into a virtual environment, showing the compiler's progress and, on failure, its last words:
+# pip install of this tree into a virtual environment, showing the compiler's progress and, on failure, its last lines:
 # pip-install.sh <environment> <build directory> [pip options]
 set -u
 environment=$1
@@ -9,7 +9,7 @@ mkdir -p "$build"
 log=$build/pip-install.txt
 
 begun=$(date +%s)
-: >"$log"  # there before its reader
+: >"$log"  # exists before its reader
 "$environment/bin/pip" install -v --no-build-isolation --no-deps --force-reinstall -C "build-dir=$build" "$@" . >"$log" 2>&1 &
 pip=$!
 tail -n +1 -f --pid=$pip "$log" | grep --line-buffered -E '^ *\[[0-9]+/[0-9]+\]|(warning|error):|Headrace:' || true

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the tests of a build directory and ends with what they cost and their totals:
+# Runs the tests of a build directory and ends with their cost and their totals:
 # run-tests.sh <build directory> [ctest options]
 #
 # The totals are in <build>/totals-of-run.txt, too. ctest keeps each test's time in <build>/Testing/Temporary/CTestCostData.txt and begins with the longest next time.
@@ -15,7 +15,7 @@ if [ ! -f "$build/CTestTestfile.cmake" ]; then
   end "0 passed, 1 failed, 0 skipped" 1
 fi
 log=$build/test-output.txt
-if ! : >"$log"; then  # there before its reader
+if ! : >"$log"; then  # exists before its reader
   echo "run-tests.sh: cannot write $log" >&2
   end "0 passed, 1 failed, 0 skipped" 1
 fi
@@ -27,7 +27,7 @@ wait $ctest
 status=$?
 seconds=$(($(date +%s) - begun))
 
-# "97% tests passed, 3 tests failed out of 100"; newer ones that have seen no failure: "100% tests passed out of 100"
+# "97% tests passed, 3 tests failed out of 100"; newer versions without a failure: "100% tests passed out of 100"
 summary=$(grep '% tests passed' "$log" | tail -n 1)
 total=${summary##*out of }
 failed=$(echo "$summary" | sed -n 's/.*passed, \([0-9]*\) tests* failed.*/\1/p')

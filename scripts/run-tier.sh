@@ -1,5 +1,5 @@
 #!/bin/sh
-# The change tier or all of a build directory's tests, on one host and then as two, ending with what they cost and with the
+# Runs the change tier or all tests of a build directory, on one host and then as two, and ends with their cost and the
 # sum of both totals: run-tier.sh <build directory> <change|all> [ctest options]
 #
 # The tier of a test is declared beside it (cmake/HrTest.cmake). The second pass runs, with HEADRACE_AS_HOSTS=2, the tests of
@@ -25,7 +25,7 @@ if [ "$one_host" != none ]; then
   tail -n 1 "$build/totals-of-run.txt" >>"$totals"
 fi
 echo "As two hosts:"
-# Options that choose tests may leave none here.
+# Options that choose tests may leave none.
 # shellcheck disable=SC2086
 if [ $# = 0 ] || ctest --test-dir "$build" -N $as_hosts "$@" | grep -q 'Test *#'; then
   HEADRACE_AS_HOSTS=2 "$here/run-tests.sh" "$build" $as_hosts "$@" || status=1

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Everything that a machine without a GPU can run, part by part, with one table of totals: test-all.sh <build directory> [part...]
+# Runs everything that a machine without a GPU can, part by part, with one table of totals: test-all.sh <build
+# directory> [part...]
 #
 # Resumable: a part that has passed for this commit and these changes is not run again; `make test-all AGAIN=1` forgets that.
 # Each part is a target of the Makefile; its output is kept as <build directory>/test-all/<part>.txt. A part fails by its

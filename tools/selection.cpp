@@ -1,6 +1,6 @@
-// selection: what the library knows of the choice of collectives, as JSON: its version, this machine as tuning files
-// name it, the algorithms of each operation, and the tuning file that a job started now would use. `headrace tune` and
-// `headrace config` ask it, so that they say what the library itself would.
+// selection: prints, as JSON, the library's data on the choice of collectives: its version, this machine as tuning
+// files name it, the algorithms of each operation, and the tuning file that a job started now would use. `headrace
+// tune` and `headrace config` run it, so that they report what the library itself would.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

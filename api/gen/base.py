@@ -1,4 +1,4 @@
-"""Writes what the lowest layer needs: base/errc.hpp, base/abi.hpp, base/knob_table.hpp."""
+"""Writes headers of the lowest layer: base/errc.hpp, base/abi.hpp, base/knob_table.hpp."""
 
 from __future__ import annotations
 

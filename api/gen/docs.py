@@ -40,7 +40,7 @@ A knob's value comes from, later ones winning: the default; the configuration fi
 
 
 def found_tests(file: Path) -> dict[str, str]:
-    """The source of the test that misses each function (tests/noop/find.py)."""
+    """Returns the source of the test that misses each function (tests/noop/find.py)."""
     rows = (line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
     return {function: source for function, _, source in rows if source}
 

@@ -1,4 +1,4 @@
-"""Writes the entry points: PMPI_X checks its arguments by their kinds, calls hr::bind::impl::x, raises what fails.
+"""Writes the entry points: PMPI_X checks its arguments by their kinds, calls hr::bind::impl::x, raises failures.
 
 One Writer writes one entry point. What it does with a parameter depends on the parameter's kind, direction and flags,
 never on the function's name.
@@ -47,11 +47,11 @@ static_assert(std::size(kFunctionNames) <= counters::kFunctions);
 # The length of an array that is not an argument.
 KNOWN_LENGTHS = {"peers": "{comm}->peers().size()", "sources": "sources_of(*{comm})",
                  "destinations": "destinations_of(*{comm})"}
-# Checks of arguments that say where others are significant.
+# Checks of arguments that decide at which processes others are significant.
 ROOTS = ("root", "leader")
 # Arguments that belong to the buffer before them.
 BUFFER_COMPANIONS = ("count", "displacement", "datatype", "aint")
-# Those of them, and others, that say how much is in it.
+# Companions, and other kinds, that give the amount of data in it.
 BUFFER_COUNTS = ("count", "count64", "size", "external_size")
 
 
@@ -77,13 +77,13 @@ class Writer:
         self.on_failure: list[str] = []  # once it has failed
         self.late: list[str] = []       # checks of results
         self.where = "nullptr"          # the object errors are raised on
-        self.comm = ""                  # the first communicator (or group, where there is none), once it is checked
+        self.comm = ""                  # the first communicator (or group, if there is none), once it is checked
         self.conditions = self.significance()
 
-    # --- what is significant ---
+    # --- significance ---
 
     def significance(self) -> dict[str, str]:
-        """By parameter: the C++ condition under which it is significant; absent: always."""
+        """Returns, by parameter, the C++ condition under which it is significant; absent: always."""
         conditions, owner = {}, None
         for parameter in self.function.parameters:
             if parameter.kind.role == "buffer":
@@ -138,7 +138,7 @@ class Writer:
         return [p.name for p in self.function.parameters_of(self.large)]
 
     def watched(self) -> str:
-        """What the entry point is left for where calls are watched (bind/checked_calls.hpp); empty: it never is."""
+        """Returns the function for watched calls of the entry point (bind/checked_calls.hpp); empty: never watched."""
         function = self.function
         if any(p.kind.role == "varargs" for p in function.parameters):
             return ""
@@ -154,7 +154,7 @@ class Writer:
                 "}\n")
 
     def argument(self, parameter: Parameter) -> str | None:
-        """A parameter as check/call.hpp describes it; None: nobody looks at it."""
+        """Describes a parameter as in check/call.hpp; None: it is not looked at."""
         role, name = parameter.kind.role, parameter.name
         if role in ("handle", "request", "message"):
             kind = parameter.kind.object.split("::")[1]
@@ -176,7 +176,7 @@ class Writer:
         return f'Argument::memory("{name}", {name}, Argument::Use::{use})'
 
     def in_checking_order(self) -> list[Parameter]:
-        """First what says where errors are raised and who the members are, then roots, which others depend on."""
+        """Sorts: first objects for errors and members, then roots, which others depend on, then the rest."""
         def order(parameter: Parameter) -> int:
             if is_object(parameter) and parameter.kind.name in ("comm", "session", "win", "file", "group"):
                 if parameter.direction != "out" and "root_only" not in parameter.flags:
@@ -191,7 +191,7 @@ class Writer:
             getattr(self, "visit_" + parameter.kind.role)(parameter)
 
     def absent(self, parameter: Parameter) -> None:
-        """A parameter that only the _c form has."""
+        """Handles a parameter that only the _c form has."""
         if parameter.is_array:
             self.arguments[parameter.name] = "nullptr"
         elif parameter.is_out:
@@ -220,7 +220,7 @@ class Writer:
             self.check(self.when(parameter, check), "report_in_place", parameter)
 
     def has_data(self, buffer: Parameter) -> str | None:
-        """The rest of a condition: what the buffer holds is not empty, whose address may be anything. None: the body
+        """Returns the rest of a condition: the buffer has data (an empty one may have any address). None: the body
         knows (arrays of counts; buffers that an earlier call has described)."""
         def is_buffer(p: Parameter) -> bool:
             return p.kind.role == "buffer"
@@ -272,7 +272,7 @@ class Writer:
     def integer_argument(self, parameter: Parameter) -> None:
         name, kind = parameter.name, parameter.kind
         condition = self.conditions.get(name)
-        # The body ignores the arguments beside MPI_IN_PLACE: it knows whether that is allowed here.
+        # The body ignores the arguments beside MPI_IN_PLACE: it knows if that is allowed here.
         at_root = condition is not None and condition.startswith("at_root_")
         self.arguments[name] = f"at_root_ ? {name} : 0" if at_root else name
         if kind.internal == "bool":
@@ -302,7 +302,7 @@ class Writer:
             self.after.append(f"*{name} = static_cast<int>({name}_);")
 
     def check_array(self, parameter: Parameter) -> None:
-        """Not null, where the length is known and not 0."""
+        """Checks that it is not null, if the length is known and not 0."""
         length = self.length_of(parameter)
         if length is None:
             return
@@ -366,7 +366,7 @@ class Writer:
         self.arguments[name] = local if may_be_null(parameter) else f"*{local}"
         if kind.name in ("comm", "group") and not self.comm:
             self.comm = local
-        # A file of its chapter's functions is where they raise their errors, a communicator is not.
+        # Functions of the chapter on files raise their errors on a file, not on a communicator.
         raises = kind.name in ("comm", "session", "win") and not self.fallback or kind.name == "file"
         if raises and self.where == "nullptr":
             self.where = local
@@ -385,7 +385,7 @@ class Writer:
         self.arguments[name] = f"{name}_.span()"
 
     def counts_of(self, parameter: Parameter) -> str:
-        """In functions with buffers: the counts that belong to an array of datatypes."""
+        """Returns, in functions with buffers, the counts that belong to an array of datatypes."""
         if not self.function.has_buffer:
             return "{}"
         before = self.function.parameters[:self.function.parameters.index(parameter)]
@@ -403,7 +403,7 @@ class Writer:
         if function.tests:
             passed.append("guard")
         self.emit(f"const Status status_ = impl::{function.impl_name}{'_c' if wide else ''}({', '.join(passed)});")
-        # Programs look at the handle after a failure, whatever the code says.
+        # Programs look at the handle even after a failure.
         failed = "".join(f"{line} " for line in self.on_failure)
         raised = f"return raise(kCall, {self.where}, status_);"
         self.emit(f"if (!status_.ok()) [[unlikely]] {f'{{ {failed}{raised} }}' if failed else raised}")
@@ -413,7 +413,7 @@ class Writer:
 
 
 def direct_entry(function: Function, large: bool, number: int) -> str:
-    """Arguments and result as they are (api/overlay.yaml)."""
+    """Writes an entry point that passes arguments and result on unchanged (api/overlay.yaml)."""
     arguments = ", ".join(p.name for p in function.parameters if p.kind.role != "varargs")
     guard = "" if function.unlocked else f"  const LibraryGuard guard;\n  const counters::Call<{number}> counted;\n"
     name = function.form(large)
@@ -430,9 +430,9 @@ def entries_of(function: Function, fallback: str | None, number: int) -> str:
 
 
 def write(tables: Tables, root: Path) -> None:
-    """One file a chapter; the list of them for CMake."""
+    """Writes one file for each chapter, and their list for CMake."""
     names = []
-    # A function and its _c form are one to the counters (src/base/counters.hpp); 0 is none.
+    # The counters treat a function and its _c form as one (src/base/counters.hpp); 0 is none.
     numbers = {function.name: number for number, function in enumerate(tables.functions, 1)}
     for chapter, title in tables.chapters.items():
         fallback = tables.overlay["raise_on"].get(chapter)

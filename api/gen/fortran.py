@@ -1,7 +1,7 @@
-"""The standard as Fortran has it: which functions, with which arguments, of which sort (docs/adr/0021-fortran.md).
+"""The standard in Fortran: functions, their arguments, and the sorts of these (docs/adr/0021-fortran.md).
 
-A sort says how an argument goes from Fortran to C. It depends on the parameter's kind, never on the function's name;
-what the tables cannot tell stands in api/fortran.yaml.
+A sort determines the way of an argument from Fortran to C. It depends on the parameter's kind, never on the function's
+name; facts that are not in the tables are in api/fortran.yaml.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OWN_SORTS = ("logical", "index", "result_length", "buffer_length", "error_code",
              "f_status", "f08_status")
 BY_ROLE = {"buffer": "choice", "string": "text", "status": "status", "function": "function"}
 BY_KIND = {"string_array": "texts", "string_matrix": "text_matrix"}
-# Kinds whose presence says that a buffer is one message, rather than blocks for several ranks.
+# Kinds whose presence implies that a buffer is one message, rather than blocks for several ranks.
 ONE_MESSAGE = ("dest", "source", "target_rank", "file", "size", "external_size")
 
 
@@ -96,17 +96,17 @@ class Procedure:
 
     @property
     def interoperable(self) -> bool:
-        """The program can call C itself."""
+        """True if the program can call C itself."""
         return not self.has(*NOT_INTEROPERABLE)
 
     @cached_property
     def makes_request(self) -> bool:
         return any(a.parameter.kind.name == "request" and a.direction == "out" for a in self.arguments)
 
-    # --- what the buffers are ---
+    # --- buffers ---
 
     def companions(self, choice: Argument) -> list[Argument]:
-        """The arguments up to the next buffer."""
+        """Returns the arguments up to the next buffer."""
         after = self.arguments[self.arguments.index(choice) + 1:]
         found = []
         for argument in after:
@@ -123,7 +123,7 @@ class Procedure:
                      if a.parameter.kind.name == "datatype" and a.direction == "in"), None)
 
     def section_way(self, choice: Argument) -> str:
-        """What becomes of an array section: a method of hr::fortran::Section, or "base" for its address alone."""
+        """Returns the treatment of an array section: a method of hr::fortran::Section, or "base" for its address."""
         if not self.has_kind("datatype"):
             return "storage" if choice.parameter.kind.name == "storage" else "base"
         count, datatype = self.counted_by(choice), self.typed_by(choice)
@@ -136,7 +136,7 @@ class Procedure:
         return "message" if one_message else "elements"
 
     def is_asynchronous(self, argument: Argument) -> bool:
-        """Still used after the call (MPI 5.0 section 19.1.16)."""
+        """True if it is still used after the call (MPI 5.0 section 19.1.16)."""
         kind, parameter = argument.parameter.kind.name, argument.parameter
         if argument.sort == "choice":
             split = self.has_kind("file") and not self.has_kind("status")
@@ -148,7 +148,7 @@ class Procedure:
         return kind == "comm" and argument.direction == "out"
 
     def has_intent(self, argument: Argument) -> bool:
-        """Without one: what a sentinel may stand for, and what is only the start of something longer."""
+        """False for arguments that may be sentinels, and for those that only begin something longer."""
         if argument.sort == "choice":
             return argument.direction == "in" and self.has_kind("datatype", "file") \
                 and argument.parameter.kind.name != "storage"
@@ -159,13 +159,13 @@ class Procedure:
         return "in" if argument.name in only_read else argument.direction
 
     def length_of(self, argument: Argument) -> str | None:
-        """The argument that says how long an array is; None: not an argument of this form."""
+        """Returns the argument that gives the length of an array; None: not an argument of this form."""
         names = [a.name for a in self.arguments]
         return argument.parameter.length if argument.parameter.length in names else None
 
 
 def same_arguments(function: Function) -> bool:
-    """True when the plain and the large form cannot be told apart by their arguments (MPI 5.0 section 19.1.5)."""
+    """True if the plain and the large form cannot be told apart by their arguments (MPI 5.0 section 19.1.5)."""
     integers = {"MPI_Aint": 8, "MPI_Count": 8, "MPI_Offset": 8}
     plain, large = function.parameters_of(False), function.parameters_of(True)
     def kind(parameter: Parameter, wide: bool):

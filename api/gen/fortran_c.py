@@ -34,13 +34,13 @@ class Writer:
         self.parameters: list[str] = []
         self.before: list[str] = []
         self.checks: list[str] = []   # expressions of error codes, before the call
-        self.after: list[str] = []    # whatever the outcome
+        self.after: list[str] = []    # in any case
         self.success: list[str] = []
-        self.values: list[str] = []   # what C is given
+        self.values: list[str] = []   # arguments of C
         self.replaced = self.replaceable() if sections else set()
 
     def replaceable(self) -> set[str]:
-        """Counts and datatypes that a section may replace."""
+        """Returns counts and datatypes that a section may replace."""
         found = set()
         for choice in self.p.choices:
             way = self.p.section_way(choice)
@@ -91,7 +91,7 @@ class Writer:
         return f"*{known}" if known else default
 
     def at_root(self, argument: Argument, length: str) -> str:
-        """The length where it is significant; elsewhere it may be anything."""
+        """Returns the length if it is significant; elsewhere it may be anything."""
         if "root_only" not in argument.parameter.flags:
             return length
         return f"at_root(handle<MPI_Comm>(*{self.comm()}), *root) ? {length} : 0"
@@ -100,7 +100,7 @@ class Writer:
         return next(a.name for a in self.p.arguments if a.parameter.kind.name == "comm" and a.direction == "in")
 
     def in_place_owner(self, argument: Argument) -> str | None:
-        """The buffer without which an array of datatypes means nothing, as C sees it."""
+        """Returns the buffer, as C sees it, without which an array of datatypes has no meaning."""
         if argument.parameter.length not in KNOWN_LENGTHS:
             return None
         owner = next((c.name for c in self.p.choices if "in_place" in c.parameter.flags
@@ -140,7 +140,7 @@ class Writer:
         if argument.is_array:
             found = next(a.name for a in self.p.arguments if a.parameter.kind.name == "length" and a.direction == "out")
             self.success.append(f"for (int i = 0; i < *{found}; ++i) ++{name}[i];")
-            # Some requests failed: the indices are there all the same.
+            # Some requests failed: the indices are set all the same.
             self.after.append(f"if (code_ == MPI_ERR_IN_STATUS) for (int i = 0; i < *{found}; ++i) ++{name}[i];")
         else:
             self.after.append(f"if (*{name} != MPI_UNDEFINED) ++*{name};")
@@ -307,7 +307,7 @@ class Writer:
             self.success.append(f"note_handler({made}_, {name});")
 
     def finish_procedures(self) -> None:
-        """Functions with extra_state: what C keeps for the callbacks."""
+        """Writes the object that C keeps for the callbacks of functions with extra_state."""
         state = next((a for a in self.p.arguments if a.sort in ("extra_state", "small_extra_state")), None)
         if state is None:
             return
@@ -320,7 +320,7 @@ class Writer:
         self.take(f"void** {argument.name}", argument.name)
 
     def visit_detached(self, argument: Argument) -> None:
-        """mpi_f08 gets the address; elsewhere the argument means nothing (MPI 5.0 section 3.6.1)."""
+        """mpi_f08 gets the address; elsewhere the argument has no meaning (MPI 5.0 section 3.6.1)."""
         name = argument.name
         self.before.append(f"void* {name}_ = nullptr;")
         self.values.append(f"&{name}_")
@@ -366,7 +366,7 @@ class Writer:
 def functions_of(procedure: Procedure) -> list[Writer]:
     forms = []
     if procedure.in_mpif or procedure.in_f08:
-        # A large form with buffers is only ever called with descriptors.
+        # A large form with buffers is called only with descriptors.
         if not (procedure.large and procedure.choices):
             forms.append(Writer(procedure, False))
     if procedure.choices or procedure.has("detached"):

@@ -26,7 +26,7 @@ def indented(lines: list[str], by: int = 2) -> list[str]:
 # --- mpif.h: fixed and free form at once: columns 7 to 72, no continuation ---
 
 def declarations(bindings: Bindings, template: str, sections: str) -> str:
-    """Constants and sentinels, as mpif.h and the module mpi have them."""
+    """Returns constants and sentinels in the form for mpif.h and the module mpi."""
     lines = []
     for name, value, _ in bindings.constants():
         lines += [f"      INTEGER {name}", f"      PARAMETER ({name}={value})"]
@@ -107,7 +107,7 @@ def mpi_module(bindings: Bindings, template: str, declared: str, descriptors: bo
 
 
 def only_fortran(prefixes: tuple[str, str], style: str) -> list[str]:
-    """MPI_Sizeof and MPI_F_sync_reg, which C does not have."""
+    """Returns MPI_Sizeof and MPI_F_sync_reg, which C does not have."""
     error = "integer, optional, intent(out) :: ierror" if style == "f08" else "integer :: ierror"
     lines = []
     for prefix in prefixes:

@@ -31,7 +31,7 @@ def c_name(procedure: Procedure, profiling: bool, section: bool) -> str:
 
 
 def shape(procedure: Procedure, argument: Argument, style: str) -> str:
-    """What stands after the name: how many elements."""
+    """Returns the part behind the name: the number of elements."""
     parameter = argument.parameter
     if argument.sort == "f_status":
         return "(MPI_STATUS_SIZE)"
@@ -79,7 +79,7 @@ def type_of(procedure: Procedure, argument: Argument, style: str) -> str:
 
 
 def declare(procedure: Procedure, argument: Argument, style: str) -> str:
-    """The declaration of a dummy argument. Style: f08, mpi (with descriptors), mpif (addresses)."""
+    """Returns the declaration of a dummy argument. Style: f08, mpi (with descriptors), mpif (addresses)."""
     name, sort = argument.name, argument.sort
     more = attributes(procedure, argument, style)
     if sort in ("choice", "detached"):
@@ -132,7 +132,7 @@ def end(procedure: Procedure) -> str:
 
 
 def interface_body(procedure: Procedure, name: str, style: str, bind: str = "") -> list[str]:
-    """A specific procedure as a module declares it."""
+    """Returns a specific procedure as a module declares it."""
     lines = [head(procedure, name, f' bind(C, name="{bind}")' if bind else ""), "  import"]
     lines += ["  " + declare(procedure, a, style) for a in in_order(procedure, style)]
     lines += ["  " + line for line in declare_error(procedure, style)]
@@ -142,7 +142,7 @@ def interface_body(procedure: Procedure, name: str, style: str, bind: str = "") 
 # --- procedures of ours between the program and C ---
 
 def c_declare(procedure: Procedure, argument: Argument, style: str) -> list[str]:
-    """A dummy argument of the C function."""
+    """Returns a dummy argument of the C function."""
     name, sort = argument.name, argument.sort
     if sort == "logical":
         return [f"type(c_ptr), value :: {name}"]
@@ -193,7 +193,7 @@ def c_interface(procedure: Procedure, bind: str, style: str) -> list[str]:
 
 
 def wrapper(procedure: Procedure, name: str, bind: str, style: str, uses: list[str]) -> list[str]:
-    """A procedure that passes its arguments on to the C function `bind`."""
+    """Returns a procedure that passes its arguments on to the C function `bind`."""
     lines = [head(procedure, name)] + ["  " + use for use in uses]
     if uses:
         lines.append("  implicit none")

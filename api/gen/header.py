@@ -14,7 +14,7 @@ ENUMS = ("MPI_T_cb_safety", "MPI_T_source_order")
 
 
 def constants_of(constants: dict):
-    """(category, name, value, C type) of every constant that C has."""
+    """Yields (category, name, value, C type) of every constant that C has."""
     for category, body in constants.items():
         if category in FORTRAN_ONLY:
             continue

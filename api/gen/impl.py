@@ -1,4 +1,4 @@
-"""Writes bind/impl.hpp (what the bodies in src/bind/impl/ look like) and bind/unsupported.cpp (the missing ones)."""
+"""Writes bind/impl.hpp (declarations of the bodies in src/bind/impl/) and bind/unsupported.cpp (the missing ones)."""
 
 from __future__ import annotations
 

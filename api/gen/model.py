@@ -13,14 +13,14 @@ FLAGS = ("in_place", "root_only", "optional", "kept")
 FUNCTION_FLAGS = ("any time", "deprecated", "unlocked", "tests", "collective")
 
 # The forms of a collective operation (MPI 5.0 sections 6.12 and 6.13): its name, the parameters after those of the
-# blocking form, and the function of coll/coll.hpp that carries it out.
+# blocking form, and the function of coll/coll.hpp that executes it.
 COLLECTIVE_FORMS = (("{}", "", "run"),
                     ("I{}", ", out request request", "start"),
                     ("{}_init", ", info info, out request request", "init"))
 
 
 class TableError(Exception):
-    """A table in api/ says something the generator does not understand."""
+    """A table in api/ contains something that the generator does not understand."""
 
 
 def load(path: Path):
@@ -52,7 +52,7 @@ class Parameter:
     direction: str = "in"
     const: bool = False
     large_only: bool = False
-    length: str | None = None  # what stands in the brackets; None: not an array
+    length: str | None = None  # the text in the brackets; None: not an array
     inner: str = ""            # a fixed second dimension: "[3]"
     flags: frozenset[str] = frozenset()
 
@@ -68,7 +68,7 @@ class Parameter:
         return self.kind.large if large and self.kind.large else self.kind.c
 
     def declare(self, large: bool) -> str:
-        """This parameter as C code."""
+        """Returns this parameter as C code."""
         kind, const = self.kind, "const " if self.const else ""
         if kind.role == "varargs":
             return "..."
@@ -96,7 +96,7 @@ class Function:
     flags: frozenset[str] = frozenset()
     implemented: bool = False
     direct: bool = False         # arguments go to impl unchecked, its result is returned as it is
-    needs_form: bool = False     # impl is told which form was called
+    needs_form: bool = False     # impl gets the form that was called
     with_revoked: bool = False   # its communicator may have been revoked
     operation: str = ""          # of a collective: the name of its blocking form
     carried_out_by: str = ""     # of a collective: the function of coll/coll.hpp that makes this form of it
@@ -111,7 +111,7 @@ class Function:
 
     @property
     def tests(self) -> bool:
-        """Only tests whether requests are complete: the body decides whether it needs the lock."""
+        """True if it only tests requests for completion: the body decides on taking the lock."""
         return "tests" in self.flags
 
     @property
@@ -194,7 +194,7 @@ def parse_function(name: str, text: str, chapter: str, kinds: dict[str, Kind]) -
 
 
 def parse_entry(name: str, text: str, chapter: str, kinds: dict[str, Kind]) -> list[Function]:
-    """The functions of one entry of a table: three where it is a collective operation."""
+    """Returns the functions of one entry of a table: three for a collective operation."""
     function = parse_function(name, text, chapter, kinds)
     if "collective" not in function.flags:
         return [function]
@@ -222,7 +222,7 @@ def with_overlay(function: Function, overlay: dict) -> Function:
 
 
 def title_of(path: Path) -> str:
-    """A chapter's title is the first line of its file."""
+    """Returns a chapter's title, the first line of its file."""
     with open(path, encoding="utf-8") as file:
         return file.readline().removeprefix("# ").split(" Notation:")[0].strip().rstrip(".")
 

@@ -2,7 +2,7 @@
 
 One Writer writes one function that a program built for MPICH calls: it translates the arguments, calls the function of
 the same name in libmpi_abi.so.1, translates the results. Each parameter has a rule, by its kind or by api/mpich.yaml;
-what a rule does is a type or function in src/mpich/.
+a rule is implemented by a type or function in src/mpich/.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def callback_type(name: str) -> str:
 
 
 def foreign(parameter: Parameter, overlay: Overlay) -> Parameter:
-    """The parameter with MPICH's C type."""
+    """Returns the parameter with MPICH's C type."""
     kind = parameter.kind
     c = large = None
     if kind.name in overlay["handles"] or kind.c in ("MPI_T_cb_safety", "MPI_T_source_order"):
@@ -93,7 +93,7 @@ def foreign(parameter: Parameter, overlay: Overlay) -> Parameter:
 
 
 def foreign_function(function: Function, overlay: Overlay) -> Function:
-    """The function as MPICH declares it."""
+    """Returns the function as MPICH declares it."""
     returns = function.returns
     if returns is not None and returns.name in overlay["handles"]:
         returns = replace(returns, c="int")
@@ -155,7 +155,7 @@ class Writer:
             self.value(parameter, camel(rule))
 
     def local(self, parameter: Parameter, kind: str, *more: str) -> None:
-        """A helper object that translates before the call and after it."""
+        """Uses a helper object that translates before the call and after it."""
         name = f"{parameter.name}_"
         self.before.append(f"{kind} {name}({', '.join([parameter.name, *more])});")
         self.arguments[parameter.name] = f"{name}.argument()"
@@ -262,7 +262,7 @@ class Writer:
         return ("*" if length.is_out else "") + length.name
 
     def buffer_of(self, parameter: Parameter) -> Parameter:
-        """The buffer that an array of datatypes belongs to: the last one before it."""
+        """Returns the buffer that an array of datatypes belongs to: the last one before it."""
         before = self.parameters[:self.parameters.index(parameter)]
         return [p for p in before if p.kind.role == "buffer"][-1]
 
@@ -285,7 +285,7 @@ def entries(function: Function, overlay: Overlay) -> str:
 
 
 def standard_table(tables: Tables) -> str:
-    """The functions of libmpi_abi.so.1 as members, and their names in the same order."""
+    """Writes the functions of libmpi_abi.so.1 as members, and their names in the same order."""
     lines = [BANNER, "#pragma once\n\n#include \"mpi.h\"\n\nnamespace hr::mpich {\n\n",
              "// What libmpi_abi.so.1 has, by address: its names are those that this library exports itself.\n",
              "struct Standard {\n"]
@@ -352,7 +352,7 @@ def mask(rule: str, patterns: list[str], overlay: Overlay) -> str:
 
 
 def kind_of(handle: int, overlay: Overlay) -> str | None:
-    """The kind that a value of MPICH belongs to: bits 26 to 29."""
+    """Returns the kind that a value of MPICH belongs to: bits 26 to 29."""
     return next((kind for kind, body in overlay["handles"].items() if body["prefix"] >> 26 & 15 == handle >> 26 & 15), None)
 
 
@@ -421,7 +421,7 @@ def handle_tables(tables: Tables, overlay: Overlay) -> str:
 
 
 def named_values(overlay: Overlay) -> str:
-    """MPICH's constants under their names, for what is written by hand."""
+    """Writes MPICH's constants under their names, for code written by hand."""
     lines = ["// MPICH's constants by name (mpi.h's macros are the standard's).\nnamespace value {\n"]
     for name in overlay["values"]:
         if re.match(r"MPI_(UNDEFINED|ROOT|PROC_NULL|ANY_|BSEND|IN_PLACE|BUFFER_AUTO|STATUS_IGN|ERR_LASTCODE|MAX_)", name):

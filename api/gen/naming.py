@@ -1,4 +1,4 @@
-"""How names of the standard become names of ours: MPI_ERR_UNSUPPORTED_OPERATION -> kUnsupportedOperation."""
+"""Turns names of the standard into names of ours: MPI_ERR_UNSUPPORTED_OPERATION -> kUnsupportedOperation."""
 
 
 def camel(words: str) -> str:

@@ -1,4 +1,4 @@
-"""What each role of api/kinds.yaml becomes in the declarations of hr::bind::impl (docs/adr/0001-entry-points.md)."""
+"""Turns roles of api/kinds.yaml into parts of the declarations of hr::bind::impl (docs/adr/0001-entry-points.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def pointer(c_type: str) -> str:
 
 
 def as_in_c(parameter: Parameter, large: bool = False) -> str:
-    """The C type with an array as a pointer, for parameters that are passed on untouched."""
+    """Returns the C type with an array as a pointer, for parameters that are passed on untouched."""
     kind = parameter.kind
     if kind.role in ("buffer", "string", "status"):
         stars = "" if kind.role == "buffer" else "*"
@@ -30,7 +30,7 @@ def is_count_array(parameter: Parameter) -> bool:
 
 
 def is_object_array(parameter: Parameter) -> bool:
-    """An array of handles that the entry point looks up (arrays of infos stay as they are)."""
+    """True for an array of handles that the entry point looks up (arrays of infos stay as they are)."""
     kind = parameter.kind
     return kind.role == "handle" and parameter.is_array and parameter.direction == "in" and not kind.nullable
 
@@ -85,7 +85,7 @@ def impl_type(parameter: Parameter, large: bool) -> str:
 
 
 def own_large_impl(function: Function) -> bool:
-    """True when the two forms take different callbacks and so have an impl function each."""
+    """True if the two forms take different callbacks and so have an impl function each."""
     return any(p.kind.role == "function" and p.kind.large for p in function.parameters)
 
 
@@ -98,7 +98,7 @@ def impl_parameters(function: Function, large: bool) -> list[Parameter]:
 
 
 def impl_prototype(function: Function, large: bool = False) -> str:
-    """The declaration of the body, without the semicolon."""
+    """Returns the declaration of the body, without the semicolon."""
     wide = large and own_large_impl(function)
     declared = []
     for parameter in impl_parameters(function, large):

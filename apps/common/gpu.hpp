@@ -31,9 +31,9 @@
 
 namespace gpu {
 
-// What kind of memory allocate() gives. kVmm may be given to other processes by file descriptor, which is what
-// frameworks with growing segments ask for; kVmmPrivate may not. kHostRegistered is ordinary memory made known to the
-// driver, kHostPinned the driver's own.
+// Kind of memory that allocate() gives. kVmm may be given to other processes by file descriptor, which frameworks with
+// growing segments need; kVmmPrivate may not. kHostRegistered is ordinary memory registered with the driver,
+// kHostPinned is allocated by the driver.
 enum class Memory { kDevice, kManaged, kPool, kVmm, kVmmPrivate, kHostRegistered, kHostPinned };
 
 using Stream = void*;
@@ -67,7 +67,7 @@ struct AllocationProperties {
 };
 struct PitchedCopy {  // CUDA_MEMCPY2D
   std::size_t source_x = 0, source_y = 0;
-  int source_type = 4;  // the address says it
+  int source_type = 4;  // taken from the address
   const void* source_host = nullptr;
   DevicePointer source = 0;
   void* source_array = nullptr;
@@ -147,7 +147,7 @@ struct Driver {
 #undef GPU_MEMBER
   bool usable = false;
   int devices = 0;
-  int device = -1;              // the one that select() took
+  int device = -1;              // taken by select()
   std::vector<void*> contexts;  // primary contexts retained, by device; for the life of the process
 
   Driver() {
@@ -197,7 +197,7 @@ inline void (*fatal_exit)() = [] { std::exit(1); };
   std::abort();
 }
 
-// A driver function, which is there only where the driver is.
+// Returns a function of the driver; ends the program if there is no driver or it lacks the function.
 template <class DriverFunction>
 DriverFunction loaded(DriverFunction function, const char* call) {
   if (function == nullptr) fail(call, "no driver", "libcuda.so.1 was not found or lacks this function");
@@ -215,10 +215,10 @@ inline void check(int result, const char* call) {
 #define GPU_DRIVER(function) ::gpu::loaded(::gpu::detail::driver().function, #function)
 #define GPU_CALL(function, ...) ::gpu::check(GPU_DRIVER(function)(__VA_ARGS__), #function)
 
-// A driver and at least one device.
+// True if there is a driver and at least one device.
 inline bool available() { return detail::driver().usable; }
 inline int device_count() { return detail::driver().devices; }
-// The device that select() took; -1 before.
+// Device taken by select(); -1 before.
 inline int device() { return detail::driver().device; }
 
 // Takes device `local_rank` modulo the number of devices and makes its primary context current in this thread.
@@ -230,7 +230,7 @@ inline void select(int local_rank) {
   if (context == nullptr) GPU_CALL(cuDevicePrimaryCtxRetain, &context, driver.device);
   GPU_CALL(cuCtxSetCurrent, context);
 }
-// Makes a context current in another thread: that of the selected device, or of one that was selected before.
+// Makes a context current in another thread: that of the selected device, or of a device selected before.
 inline void bind_thread(int device = -1) {
   detail::Driver& driver = detail::driver();
   GPU_CALL(cuCtxSetCurrent, driver.contexts[static_cast<std::size_t>(device < 0 ? driver.device : device)]);
@@ -252,7 +252,7 @@ inline bool enable_peer_access(int peer) {
   return true;
 }
 
-// As in "13.0".
+// Like "13.0".
 inline std::string driver_version() {
   int version = 0;
   GPU_CALL(cuDriverGetVersion, &version);
@@ -364,7 +364,7 @@ inline void copy(void* to, const void* from, std::size_t bytes) {
   // A copy within the device may return before it is done.
   GPU_CALL(cuStreamSynchronize, kDefaultStream);
 }
-// Whole pages of host memory, for as long as the process lives.
+// Pins whole pages of host memory until the process ends.
 inline void pin(void* memory, std::size_t bytes) {
   const std::size_t rounded = (bytes + 4095) / 4096 * 4096;
   GPU_CALL(cuMemHostRegister, memory, rounded, 3u /* portable, mapped for devices */);
@@ -374,7 +374,7 @@ inline IpcHandle ipc_handle(void* allocation) {
   GPU_CALL(cuIpcGetMemHandle, &handle, detail::address_of(allocation));
   return handle;
 }
-// Maps it for the current device until the process ends.
+// Maps the allocation for the current device until the process ends.
 inline void* open_ipc(const IpcHandle& handle) {
   constexpr unsigned kLazyPeerAccess = 1;
   detail::DevicePointer address = 0;
@@ -385,7 +385,7 @@ inline void* open_ipc(const IpcHandle& handle) {
 inline void copy_async(void* to, const void* from, std::size_t bytes, Stream stream) {
   if (bytes != 0) GPU_CALL(cuMemcpyAsync, detail::address_of(to), detail::address_of(from), bytes, stream);
 }
-// `rows` rows of `bytes` bytes, the next one a pitch further, by copy engine.
+// Copies `rows` rows of `bytes` bytes, each a pitch after the one before, by copy engine.
 inline void copy_pitched_async(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                                std::size_t bytes, std::size_t rows, Stream stream) {
   detail::PitchedCopy copy;
@@ -405,11 +405,11 @@ inline void fill(void* to, unsigned char value, std::size_t bytes) {
 // Waits for all work of this device's context.
 inline void synchronize() { GPU_CALL(cuCtxSynchronize); }
 
-// A stream that does not wait for the legacy default stream when `independent`. What is given to an `urgent` one goes
-// before the waiting parts of kernels of others.
+// Makes a stream; an `independent` one does not wait for the legacy default stream. Work in an `urgent` one runs before
+// blocks of other kernels that have not started.
 inline Stream create_stream(bool independent = false, bool urgent = false) {
   Stream stream = nullptr;
-  GPU_CALL(cuStreamCreate, &stream, independent ? 1u : 0u, urgent ? -100 : 0);  // the driver takes its own limit
+  GPU_CALL(cuStreamCreate, &stream, independent ? 1u : 0u, urgent ? -100 : 0);  // clamped by the driver
   return stream;
 }
 inline void destroy_stream(Stream stream) { GPU_CALL(cuStreamDestroy, stream); }
@@ -423,7 +423,7 @@ inline Event create_event() {
 inline void destroy_event(Event event) { GPU_CALL(cuEventDestroy, event); }
 inline void record(Event event, Stream stream) { GPU_CALL(cuEventRecord, event, stream); }
 inline void wait(Stream stream, Event event) { GPU_CALL(cuStreamWaitEvent, stream, event, 0u); }
-// Whether all work before the event is complete; never waits.
+// True if all work before the event is complete; never waits.
 inline bool complete(Event event) {
   constexpr int kNotReady = 600;
   const int result = GPU_DRIVER(cuEventQuery)(event);

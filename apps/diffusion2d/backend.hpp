@@ -1,4 +1,4 @@
-// Where a strip's two fields are and what works on them: the host or a GPU. The variants know only this.
+// Storage of a strip's two fields and the device that updates them, host or GPU. The variants know only this.
 //
 // A step goes from one field to the other. Work is queued in order; wait() waits for it. One thread.
 #pragma once
@@ -15,27 +15,27 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // The first own point of a line of the field as it is now; device memory on a GPU.
+  // First own point of a line of the current field; device memory on a GPU.
   virtual double* row(int row) = 0;
   // Queues the step of rows `first` to `last`, halo lines included in neither.
   virtual void update(int first, int last) = 0;
   // Queues a copy of one row between the field and host memory.
   virtual void copy_row(double* to, const double* from) = 0;
   virtual void wait() = 0;
-  // What update() has made becomes the field as it is now. Nothing may be queued.
+  // Makes the rows that update() wrote the current field. Nothing may be queued.
   virtual void swap() = 0;
 
-  // Room for one row, where the host and MPI reach it at once; zero, and the backend's own.
+  // Allocates room for one row, zeroed, that the host and MPI access directly. The backend owns it.
   virtual double* allocate_host_row() = 0;
-  // All lines of the strip, walls and halo included; both fields get the same.
+  // Copies all lines of the strip, walls and halo included; both fields get the same.
   virtual void upload(const double* from) = 0;
   virtual void download(double* to) = 0;
 };
 
 std::unique_ptr<Backend> make_host_backend(const Strip& strip);
-// Takes a GPU for this process. False, with a reason and what would do, where there is none.
+// Takes a GPU for this process. False, with a reason and a remedy, where there is none.
 [[nodiscard]] bool take_gpu(const Options& options, int local_rank, std::string& reason);
-// On the GPU that was taken.
+// Makes a backend on the GPU taken by take_gpu().
 std::unique_ptr<Backend> make_cuda_backend(const Strip& strip);
 std::string gpu_name();
 

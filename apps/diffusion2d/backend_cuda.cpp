@@ -67,7 +67,7 @@ class CudaBackend final : public Backend {
   std::vector<double*> rows_;
 };
 
-// Whether the driver takes the embedded kernel: it does not where it was left out of the build.
+// True if the driver loads the embedded kernel; false where the build left it out.
 bool kernel_loads() {
   void* module = nullptr;
   auto& driver = gpu::detail::driver();

@@ -1,4 +1,4 @@
-// The host's backend: everything is done when it is asked for.
+// The host's backend: every call completes its work before it returns.
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace diffusion2d {
 namespace {
 
-// Apart, so that the compiler knows that the fields do not overlap and takes vectors.
+// A function of its own, so that the compiler knows that the fields do not overlap and vectorises the loop.
 void step_row(const double* __restrict from, double* __restrict to, std::ptrdiff_t line, std::ptrdiff_t nx) {
   for (std::ptrdiff_t x = 0; x < nx; ++x)
     to[x] = stepped(from[x], from[x - 1], from[x + 1], from[x - line], from[x + line]);

@@ -1,4 +1,5 @@
-// diffusion2d: heat on a grid split into strips, by two ways to exchange edge rows and one better; every point checked.
+// diffusion2d: heat on a grid split into strips, with two ways to exchange edge rows and a better one; every point
+// checked.
 //
 // Exit codes: 0 all valid; 1 a result is wrong; 2 bad arguments; 3 a resource is missing.
 #include <mpi.h>
@@ -24,7 +25,7 @@ int node_local_rank() {
   return rank;
 }
 
-// Whether every rank has taken a GPU; if not, with the reason of this rank.
+// True if every rank has taken a GPU; otherwise `reason` is this rank's.
 bool take_gpus(const Options& options, std::string& reason) {
   if (options.device == DeviceChoice::kHost) return false;
   int taken = take_gpu(options, node_local_rank(), reason) ? 1 : 0;
@@ -33,7 +34,7 @@ bool take_gpus(const Options& options, std::string& reason) {
   return taken != 0;
 }
 
-// 0 where that is more than an int holds.
+// Returns 0 if the product overflows an int.
 int weak_rows(int rows, int ranks) { return rows > std::numeric_limits<int>::max() / ranks ? 0 : rows * ranks; }
 
 std::vector<Case> cases_of(const Options& options, int ranks) {
@@ -70,7 +71,7 @@ bool possible(const std::vector<Case>& cases, int steps, std::string& message) {
   return true;
 }
 
-// The same grid gives the same bits, whatever the variant and the number of ranks.
+// True if the same grid gives the same bits for all variants and numbers of ranks.
 bool alike(const std::vector<Result>& results) {
   for (const Result& a : results) {
     for (const Result& b : results) {
@@ -84,7 +85,7 @@ bool alike(const std::vector<Result>& results) {
   return true;
 }
 
-// All variants on the case's ranks; the others wait. Empty on them.
+// Runs all variants on the case's ranks while the others wait. Empty on the others.
 std::vector<Result> run_variants(const Case& what, const std::vector<const VariantRecord*>& variants, int steps,
                                  const MakeBackend& make) {
   int rank = 0;

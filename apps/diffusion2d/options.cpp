@@ -60,7 +60,7 @@ bool parse_scaling(const std::string& text, Scaling& scaling) {
   return true;
 }
 
-// What a value must look like where `wants` is set; empty for an option that is not there.
+// Result of parsing an option; `wants` says what a value must look like, empty if the option is unknown.
 struct Outcome {
   bool taken;
   std::string wants;

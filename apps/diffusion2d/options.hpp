@@ -1,4 +1,4 @@
-// What a run is asked to do. Filled once from the command line, equal on all ranks, read-only after.
+// Options of a run. Filled once from the command line, equal on all ranks, read-only after.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct Options {
 
 enum class ParseResult { kRun, kHelp, kError };
 
-// On kError `message` names the argument and what would do.
+// On kError `message` names the argument and a value that would do.
 [[nodiscard]] ParseResult parse(int argc, char** argv, Options& options, std::string& message);
 const char* usage();
 

@@ -20,7 +20,7 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-// How many times one rank's work is done in one rank's time; 0 where one rank alone was not measured.
+// Returns the speedup over one rank, scaled by the work; 0 if one rank alone was not measured.
 double speedup(const Result& result, const std::vector<Result>& results) {
   for (const Result& one : results) {
     if (one.what.ranks == 1 && one.variant == result.variant &&
@@ -35,7 +35,7 @@ double points_a_second(const Result& result, int steps) {
   return static_cast<double>(result.what.nx) * result.what.ny * steps / result.seconds;
 }
 
-// Of a rank with two neighbours, or as many as there are.
+// Returns the messages a step of the rank with most neighbours, at most two.
 int messages(const Result& result) { return result.what.ranks > 2 ? 2 : result.what.ranks - 1; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What is printed and written; by rank 0 only.
+// Printed table and JSON file; for rank 0 only.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// One variant on one number of ranks, measured and judged.
+// Runs one variant on one number of ranks: times it and checks it.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct Result {
 
 using MakeBackend = std::function<std::unique_ptr<Backend>(const Strip&)>;
 
-// By all ranks of `comm`, which are those of the case.
+// Called by all ranks of `comm`, which are those of the case.
 Result run_case(const Case& what, const VariantRecord& variant, int steps, MPI_Comm comm, const MakeBackend& make);
 
 }  // namespace diffusion2d

@@ -1,4 +1,4 @@
-// The heat's initial state and what it must be after any number of steps.
+// Initial state of the heat and its exact value after any number of steps.
 //
 // Initially two waves: sin(pi x) sin(pi y) and half of sin(2 pi x) sin(2 pi y), x and y from wall to wall in 0 to 1.
 // Each is an eigenvector of the stencil: a step multiplies it by 1 - 4 kRatio (sin^2(k pi / 2(nx + 1)) + the same in
@@ -14,25 +14,25 @@
 
 namespace diffusion2d {
 
-// What check() finds, the same on all ranks of the strip's communicator.
+// Result of check(), the same on all ranks of the strip's communicator but for `difference`.
 struct Verdict {
   bool valid = false;
   double error = 0;            // largest difference to the exact solution, against the largest value
   double tolerance = 0;        // four roundings a step
-  double equation = 0;         // the same, to the differential equation's solution: what the mesh itself costs
+  double equation = 0;         // the same against the differential equation's solution: the error of the mesh
   std::uint64_t checksum = 0;  // of every bit of every point, however the grid is split
-  std::string difference;      // on the rank that has it: the first point that is wrong
+  std::string difference;      // first wrong point of this rank
 };
 
 class Solution {
  public:
   explicit Solution(const Strip& strip);
 
-  // All lines of the strip.
+  // Fills all lines of the strip.
   void fill(std::vector<double>& field) const;
   Verdict check(const std::vector<double>& field, int steps) const;
 
-  // After more steps than this too little is left of the heat to compare.
+  // Returns the number of steps after which too little heat is left to compare.
   static int most_steps(int nx, int ny);
 
  private:

@@ -1,8 +1,8 @@
 // A rank's part of the grid: all points along x of some rows, which follow those of the rank before it.
 //
 // A strip is stored as rows + 2 lines of nx + 2 points. Lines 0 and rows + 1 are the halo, or a wall at the ends of the
-// grid; the first and the last point of a line are walls. Walls are zero and stay so. Trivially copyable; the
-// communicator is its maker's.
+// grid; the first and the last point of a line are walls. Walls stay zero. Trivially copyable; the maker owns the
+// communicator.
 #pragma once
 
 #include <mpi.h>
@@ -16,19 +16,19 @@ struct Strip {
   MPI_Comm comm = MPI_COMM_NULL;
   int ranks = 1, rank = 0;
   int nx = 0, ny = 0;                                  // of the whole grid
-  int rows = 0, first = 0;                             // own rows, and the first one's number in the grid
-  int previous = MPI_PROC_NULL, next = MPI_PROC_NULL;  // who has the rows before and after; nobody beyond the walls
+  int rows = 0, first = 0;                             // own rows, and the first row's number in the grid
+  int previous = MPI_PROC_NULL, next = MPI_PROC_NULL;  // ranks of the rows before and after; none beyond walls
 
   std::size_t line() const { return static_cast<std::size_t>(nx) + 2; }
   std::size_t points() const { return line() * (static_cast<std::size_t>(rows) + 2); }
-  // The first point that is not a wall in line `row`: 0 and rows + 1 are the halo.
+  // Index of the first point of line `row` that is not a wall: 0 and rows + 1 are the halo.
   std::size_t at(int row) const { return static_cast<std::size_t>(row) * line() + 1; }
   std::size_t row_bytes() const { return static_cast<std::size_t>(nx) * sizeof(double); }
 };
 
-// Whether ny rows split into equal strips; if not, `message` says what would.
+// True if ny rows split into equal strips; if not, `message` names numbers that do.
 [[nodiscard]] bool divides(int ny, int ranks, std::string& message);
-// Of the calling rank; ny must divide.
+// Makes the calling rank's strip; ny must divide.
 Strip make_strip(MPI_Comm comm, int nx, int ny);
 
 }  // namespace diffusion2d

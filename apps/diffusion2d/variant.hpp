@@ -13,12 +13,12 @@
 
 namespace diffusion2d {
 
-// Seconds of one rank. Computing that goes on beside an exchange counts where the host waits for it.
+// Seconds of one rank. Computing beside an exchange counts where the host waits for it.
 struct Times {
   double exchange = 0, update = 0;
 };
 
-// Adds the time of its own life.
+// Adds its lifetime to a sum.
 class Stopwatch {
  public:
   explicit Stopwatch(double& sum) : sum_(sum), begin_(MPI_Wtime()) {}
@@ -35,7 +35,7 @@ class Variant {
  public:
   Variant(const Strip& strip, Backend& backend, Times& times) : strip_(strip), field_(backend), times_(times) {}
   virtual ~Variant() = default;
-  // One time step, complete on return.
+  // Makes one time step, complete on return.
   virtual void step() = 0;
 
  protected:
@@ -51,7 +51,7 @@ struct VariantRecord {
 };
 
 const std::vector<const VariantRecord*>& all_variants();
-// Those that are asked for; empty with a message when a name is unknown.
+// Returns the variants with these names; empty with a message if a name is unknown.
 std::vector<const VariantRecord*> find_variants(const std::vector<std::string>& names, std::string& message);
 
 }  // namespace diffusion2d

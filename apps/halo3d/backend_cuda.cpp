@@ -15,7 +15,7 @@ extern "C" const unsigned char halo3d_fatbin[];
 namespace halo3d {
 namespace {
 
-// As in kernels.cu.
+// Same layout as in kernels.cu.
 struct Region {
   unsigned row, plane, volume, lo[3], extent[3], fields;
 };
@@ -96,7 +96,7 @@ class CudaBackend final : public Backend {
   void wait() override { gpu::synchronize(main_); }
   void finish_step() override { std::swap(current_, spare_); }
   void hand_over_step() override {
-    // Each stream waits for the other one's part only, so that the inner points follow the inner points at once.
+    // Each stream waits only for the other's part, so that inner updates of two steps follow each other at once.
     gpu::record(inner_done_, inner_);
     gpu::record(boundary_done_, main_);
     gpu::wait(inner_, boundary_done_);
@@ -131,7 +131,7 @@ class CudaBackend final : public Backend {
     for (int axis = 0; axis < kAxes; ++axis) block.points[axis] = static_cast<unsigned>(shape_.points[axis]);
     return block;
   }
-  // Tiles that cover the largest of the planes, `planes` times.
+  // Returns tiles that cover the largest of the planes, `planes` times.
   gpu::Dim3 faces_grid(unsigned planes) const {
     const auto& points = shape_.points;
     const auto width = static_cast<unsigned>(std::max(points[0], points[1]));
@@ -140,7 +140,7 @@ class CudaBackend final : public Backend {
     return {(width + kTileWidth - 1) / kTileWidth, (rows + kTileHeight - 1) / kTileHeight, planes};
   }
 
-  // 256 threads a block, laid out after the box: a plane normal to x is one element wide.
+  // Grid of 256 threads a block, shaped after the box: a plane normal to x is one element wide.
   struct Launch {
     gpu::Dim3 grid, block;
   };
@@ -179,7 +179,7 @@ class CudaBackend final : public Backend {
   char *current_, *spare_;
 };
 
-// Whether the driver takes the embedded kernels: it does not where they were left out of the build.
+// True if the driver loads the embedded kernels; false where the build left them out.
 bool kernels_load() {
   void* module = nullptr;
   auto& driver = gpu::detail::driver();

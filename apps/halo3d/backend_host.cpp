@@ -1,5 +1,5 @@
-// The host's backend: nothing but memcpy and memmove, row by row. The update is in place, from the far end on, so that
-// no value is overwritten before it has moved.
+// The host's backend: memcpy and memmove, row by row. Updates in place from the far end, so that no value is
+// overwritten before it has moved.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -93,7 +93,7 @@ class HostBackend final : public Backend {
     }
   }
 
-  // Field `axis`, in `box`, takes the values one point back along `axis`.
+  // Gives field `axis` in `box` the values one point back along `axis`.
   void shift(int axis, int way, const Box& box) {
     const std::size_t bytes = static_cast<std::size_t>(box.extent(0)) * sizeof(Word);
     const auto back = static_cast<std::ptrdiff_t>(shape_.stride(axis)) * way_step(way);

@@ -1,4 +1,4 @@
-// Which ranks there are, where they lie, and who is next to whom.
+// The ranks, their positions in the domain, and their neighbours.
 //
 // Owns a Cartesian communicator (periodic, not reordered) and frees it; must die before MPI_Finalize.
 #pragma once
@@ -20,8 +20,8 @@ class Decomposition {
   Decomposition(const Decomposition&) = delete;
   Decomposition& operator=(const Decomposition&) = delete;
 
-  // False, with the reason, where the ranks or points cannot be divided as asked. Collective over MPI_COMM_WORLD; every
-  // rank comes to the same answer.
+  // Returns false, with the reason, if the ranks or points cannot be divided as asked. Collective over MPI_COMM_WORLD;
+  // the answer is the same on every rank.
   [[nodiscard]] bool create(const Options& options, std::string& message);
 
   MPI_Comm comm() const { return comm_; }
@@ -32,7 +32,7 @@ class Decomposition {
   const std::array<int, kAxes>& size() const { return size_; }
   // Global coordinate of this rank's first own point along an axis, counted from 0.
   int first_point(int axis) const { return coordinates_[axis] * shape_.points[axis]; }
-  // The rank that a message going `way` along `axis` goes to; it comes from neighbour(axis, 1 - way).
+  // Destination of a message going `way` along `axis`; its source is neighbour(axis, 1 - way).
   int neighbour(int axis, int way) const { return neighbours_[axis][way]; }
 
  private:

@@ -5,12 +5,12 @@
 
 namespace {
 
-// Plain 32-bit members, so that the fake driver takes nothing here for an address.
+// Plain 32-bit members, so that the fake driver takes none of them for an address.
 struct Region {
   unsigned row, plane;        // strides of a field, in elements
   unsigned volume;            // elements of a field
   unsigned lo[3], extent[3];  // the box
-  unsigned fields;            // as many of them, one behind the other
+  unsigned fields;            // number of consecutive fields
 };
 
 struct Place {
@@ -50,8 +50,8 @@ HR_DEVICE void shift(const Word* from, Word* to, int back, const Place& place) {
   if (place.inside) to[place.element] = from[static_cast<std::ptrdiff_t>(place.element) - back];
 }
 
-// Faces. The update keeps every place for threads taken, and what it gets done depends on how long a thread lives: so
-// what runs beside it does with few threads, each of which has many loads under way.
+// Faces. The update keeps every thread slot occupied, and its progress depends on how long a thread lives: so kernels
+// that run beside it use few threads, each with many loads in flight.
 constexpr unsigned kDeep = 8;  // rows of a plane that a thread moves
 
 struct Block {
@@ -62,7 +62,7 @@ struct Faces {
   void* face[3][2];  // by direction and way
 };
 
-// A thread's part of the plane at coordinate 0 along an axis: a column of kDeep elements or less.
+// One thread's part of the plane at coordinate 0 along an axis: a column of kDeep elements or less.
 struct Column {
   unsigned count;             // 0: outside
   std::size_t element, step;  // in a field: the first element, and from one to the next
@@ -89,8 +89,8 @@ HR_DEVICE Column column_of(const Block& block, unsigned axis) {
   return column;
 }
 
-// A launch's z extent counts directions and fields. One thread packs for both ways: along x, a row's last element and
-// the next row's first mostly share a sector of memory.
+// The z extent of a launch counts directions and fields. One thread packs for both ways: along x, a row's last element
+// and the next row's first mostly share a sector of memory.
 template <class Word>
 HR_DEVICE void pack_faces(const Word* fields, const Faces& to, const Block& block) {
   const unsigned axis = blockIdx.z / 3, field = blockIdx.z % 3;
@@ -117,7 +117,8 @@ HR_DEVICE void pack_faces(const Word* fields, const Faces& to, const Block& bloc
   }
 }
 
-// Each field's boundary plane along its own axis takes what has arrived for it. A launch's z extent counts fields.
+// Gives each field's boundary plane along its own axis the values received for it. The z extent of a launch counts
+// fields.
 template <class Word>
 HR_DEVICE void take_faces(Word* fields, const Faces& arrived, unsigned way, const Block& block) {
   const unsigned axis = blockIdx.z;

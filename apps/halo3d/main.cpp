@@ -1,4 +1,4 @@
-// halo3d: halo exchange of three fields in a periodic box, by every pattern people use, validated to the last bit.
+// halo3d: halo exchange of three fields in a periodic box, by every common pattern, validated to the last bit.
 //
 // Exit codes: 0 all valid; 1 a validation failed; 2 bad arguments; 3 a resource is missing.
 #include <mpi.h>
@@ -29,7 +29,7 @@ bool all_ranks(bool mine) {
   return all != 0;
 }
 
-// Null, with the reason, where --device cuda cannot be had by every rank.
+// Makes backends; not usable(), with the reason, if a rank has no GPU for --device cuda.
 class Backends {
  public:
   Backends(const Shape& shape, DeviceChoice choice) : shape_(shape), local_rank_(node_local_rank()) {
@@ -53,7 +53,7 @@ class Backends {
   std::string reason_;
 };
 
-// The records that --pattern asks for; false with a message when one is not there.
+// Finds the records that --pattern names; false with a message if one does not exist.
 bool choose_patterns(const Options& options, bool on_device, std::vector<const PatternRecord*>& chosen,
                      std::string& message) {
   for (const std::string& name : options.patterns) {

@@ -40,7 +40,7 @@ struct Digest {
           index = 7 * step % 16;
           break;
       }
-      // The table of the RFC: the integer part of 2^32 * |sin(step + 1)|.
+      // Table of the RFC: the integer part of 2^32 * |sin(step + 1)|.
       const auto constant = static_cast<std::uint32_t>(std::floor(4294967296.0 * std::fabs(std::sin(step + 1.0))));
       const std::uint32_t sum = a + mixed + constant + input[index];
       a = d;

@@ -25,7 +25,7 @@ std::vector<std::string> split(const std::string& text) {
   }
 }
 
-// "N" is N along each axis, "X,Y,Z" one each.
+// Parses "N" (N along each axis) or "X,Y,Z".
 bool parse_triple(const std::string& text, std::array<int, 3>& values) {
   const std::vector<std::string> parts = split(text);
   if (parts.size() != 1 && parts.size() != 3) return false;
@@ -48,7 +48,7 @@ bool parse_device(const std::string& text, DeviceChoice& device) {
   return true;
 }
 
-// The options without a value; true when `name` is one.
+// Sets an option that has no value; true if `name` is one.
 bool parse_flag(const std::string& name, Options& options) {
   if (name == "--reverse") {
     options.reverse = true;

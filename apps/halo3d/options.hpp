@@ -1,4 +1,4 @@
-// What a run is asked to do. Filled once from the command line, equal on all ranks, read-only after.
+// Options of a run. Filled once from the command line, equal on all ranks, read-only after.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace halo3d {
 enum class DeviceChoice { kAuto, kHost, kCuda };
 
 struct Options {
-  std::vector<std::string> patterns = {"all"};  // names or "stepN"; "all": every one the device has
+  std::vector<std::string> patterns = {"all"};  // names or "stepN"; "all": all of the device
   DeviceChoice device = DeviceChoice::kAuto;
   std::array<int, 3> size = {0, 0, 0};      // points of the whole domain; 0: local * procs
   std::array<int, 3> local = {48, 48, 48};  // points a rank, when size is not given

@@ -1,4 +1,4 @@
-// A communication pattern: one way to fill the halos, and the record by which it is found.
+// A communication pattern: one way to fill the halos, and the record that describes it.
 //
 // A pattern is one file in patterns/ that holds its record, and one line in patterns/list.cpp. It lives for one run and
 // uses the memory of the run's backend.
@@ -14,12 +14,12 @@
 
 namespace halo3d {
 
-// What a pattern works with; all outlive it.
+// Context of a pattern; every member outlives it.
 struct Setup {
   const Decomposition& decomposition;
   Backend& backend;
   Times& times;
-  int way;  // the one the fields move
+  int way;  // in which the fields move
 };
 
 class Pattern {
@@ -29,9 +29,9 @@ class Pattern {
   Pattern(const Pattern&) = delete;
   Pattern& operator=(const Pattern&) = delete;
 
-  // All faces of all fields' halos are there on return.
+  // Fills all faces of all fields' halos, complete on return.
   virtual void exchange() = 0;
-  // Exchange and update; the fields have moved by one point on return, or once Backend::wait() has returned.
+  // Exchanges and updates; the fields have moved by one point on return, or once Backend::wait() has returned.
   virtual void step();
 
  protected:
@@ -50,7 +50,7 @@ struct PatternRecord {
 };
 
 std::span<const PatternRecord* const> all_patterns();
-// By name, "stepN" or "N"; null when the device has no such pattern.
+// Finds a pattern by name, "stepN" or "N"; null if the device has no such pattern.
 const PatternRecord* find_pattern(const std::string& name, bool on_device);
 
 }  // namespace halo3d

@@ -1,5 +1,5 @@
-// Profiles of the fields through the middle of a block, as text: what a person plots and what is hashed, because two
-// runs agree when their profiles do.
+// Profiles of the fields through the middle of a block, as text: to be plotted, and to be hashed, because two runs
+// agree when their profiles do.
 #pragma once
 
 #include <array>
@@ -9,11 +9,11 @@
 
 namespace halo3d {
 
-// One text an axis: a line a point, with its coordinate and the values of the three fields.
+// One text an axis; each line holds a point's coordinate and the values of the three fields.
 using Profiles = std::array<std::string, kAxes>;
 
 Profiles make_profiles(const Shape& shape, const void* fields);
-// profile_<axis>.<pattern>.<rank>.txt in `directory`, which is made if need be. False, with the reason, when that
+// Writes profile_<axis>.<pattern>.<rank>.txt in `directory`, which it makes if need be. False, with the reason, if that
 // fails.
 [[nodiscard]] bool write_profiles(const Profiles& profiles, const std::string& directory, const std::string& pattern,
                                   int rank, std::string& message);

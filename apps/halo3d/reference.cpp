@@ -10,7 +10,7 @@ namespace halo3d {
 namespace {
 
 constexpr double kHaloMark = -1e30;
-constexpr std::uint64_t kIdentities = (1u << 24) - 1;  // every one of them is a float
+constexpr std::uint64_t kIdentities = (1u << 24) - 1;  // each exact as a float
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Reference::Reference(const Decomposition& decomposition, Initial initial, int wa
   }
 }
 
-// The global coordinate, counted from 0, of what stands at a local one after having moved `moved` points.
+// Returns the original global coordinate, counted from 0, of the value at a local one after `moved` points.
 int Reference::origin(int axis, int coordinate, int moved) const {
   const long size = decomposition_.size()[axis];
   const long global = decomposition_.first_point(axis) + coordinate - 1L - static_cast<long>(moved) * way_step(way_);

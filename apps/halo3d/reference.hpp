@@ -1,9 +1,9 @@
-// What every element of every field must be after any number of steps.
+// Expected value of every element of every field after any number of steps.
 //
 // Nothing is computed on the fields, so the truth is known exactly: field f is its initial field, moved along axis f.
-// Two initial fields: kSine, one sine period along each axis of each block, equal on all ranks, is the one that is
-// measured; kIdentity gives every element of the domain another value (up to 2^24 of them), so that a plane from the
-// wrong rank, field or way cannot go unnoticed.
+// There are two initial fields: kSine, one sine period along each axis of each block, equal on all ranks, is for
+// measurements; kIdentity gives every element of the domain another value (up to 2^24 of them), so that a plane from
+// the wrong rank, field or way cannot go unnoticed.
 #pragma once
 
 #include <string>
@@ -17,12 +17,13 @@ enum class Initial { kSine, kIdentity };
 
 class Reference {
  public:
-  // `way`: the one the fields move.
+  // `way`: in which the fields move.
   Reference(const Decomposition& decomposition, Initial initial, int way);
 
-  // The initial fields, own points; halos are set to a value that no element has.
+  // Fills the own points with the initial fields; the halos get a value that no element has.
   void fill(void* fields) const;
-  // Every own point and every face of the halo, bit for bit. Empty when all is right, else the first difference.
+  // Compares every own point and every face of the halo, bit for bit. Empty if all are right, else the first
+  // difference.
   std::string compare(const void* fields, int steps) const;
 
  private:
@@ -32,7 +33,7 @@ class Reference {
   std::string compare_fields(const Real* fields, int steps) const;
   template <class Real>
   std::string compare_box(const Real* field, int index, const Box& box, int steps) const;
-  // The row of values that begins at (i, j, k) of field `index`.
+  // Returns the row of values that begins at (i, j, k) of field `index`.
   template <class Real>
   void expected_row(std::vector<Real>& row, int index, int i, int j, int k, int steps) const;
   int origin(int axis, int coordinate, int moved) const;

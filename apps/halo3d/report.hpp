@@ -1,4 +1,4 @@
-// What a run found: text for people, JSON for programs. Called on rank 0.
+// Results of a run: text for people, JSON for programs. For rank 0 only.
 #pragma once
 
 #include <string>

@@ -53,14 +53,14 @@ class Run {
       MPI_Barrier(decomposition_.comm());
       const double begin = MPI_Wtime();
       for (int i = 0; i < chunk && step < options_.steps; ++i, ++step) pattern_->step();
-      backend_.wait();  // for what a pattern has left to the device
+      backend_.wait();  // for work that a pattern has left on the device
       seconds += MPI_Wtime() - begin;
       check(reference, step);
     }
     result_.seconds = slowest(seconds);
   }
 
-  // What a step takes whose communication is free: every point updated at once, nothing packed, no message.
+  // Times steps with free communication: every point updated at once, nothing packed, no message.
   void measure_alone() {
     MPI_Barrier(decomposition_.comm());
     const double begin = MPI_Wtime();
@@ -82,7 +82,7 @@ class Run {
     backend_.upload(host_.data());
   }
 
-  // Own points, and after one more exchange the halos; its time is not counted.
+  // Checks own points and, after one more exchange that is not timed, the halos.
   void check(const Reference& reference, int steps) {
     const Times kept = times_;
     pattern_->exchange();

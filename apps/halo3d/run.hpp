@@ -1,4 +1,4 @@
-// One pattern from the initial fields to the validated result.
+// Runs one pattern from the initial fields to the validated result.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,14 @@ struct Result {
   std::string name;
   int step = 0;            // in the published series
   double seconds = 0;      // of all steps, the slowest rank, validation left out
-  double alone = 0;        // the same for as many updates without an exchange; 0 when not measured
+  double alone = 0;        // the same updates without exchange; 0: not measured
   Times times;             // the mean over the ranks, of all steps; messages and bytes a step
   bool valid = false;      // on every rank
-  std::string difference;  // the first one found on this rank
+  std::string difference;  // first one found on this rank
   std::string md5;         // of the profiles; "differ" when the ranks' are not the same
 };
 
-// Collective over the decomposition's communicator. `backend` is this run's own.
+// Collective over the decomposition's communicator. `backend` is for this run alone.
 Result run_pattern(const PatternRecord& record, const Options& options, const Decomposition& decomposition,
                    Backend& backend);
 

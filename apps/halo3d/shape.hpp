@@ -52,7 +52,7 @@ inline Box one_plane(const Shape& shape, int axis, int coordinate) {
   return box;
 }
 
-// What goes to the neighbour `way` along `axis`, and where the message going that way arrives.
+// Boxes sent to the neighbour `way` along `axis`, and received by a message going that way.
 inline Box send_box(const Shape& shape, int axis, int way) {
   return one_plane(shape, axis, way == 0 ? shape.points[axis] : 1);
 }
@@ -60,7 +60,7 @@ inline Box receive_box(const Shape& shape, int axis, int way) {
   return one_plane(shape, axis, way == 0 ? 0 : shape.points[axis] + 1);
 }
 
-// Which points of a field a partial update covers: those that need a halo, or those that do not.
+// Points of a field that a partial update covers: kBoundary needs a halo, kInner does not.
 enum class Part { kAll, kInner, kBoundary };
 
 inline Box update_box(const Shape& shape, int axis, int way, Part part) {

@@ -1,4 +1,4 @@
-// Where one rank's time goes, and what it sent.
+// Time that one rank spends in each phase, and its messages.
 #pragma once
 
 #include <mpi.h>

@@ -28,7 +28,7 @@ program laplace2d
 
 contains
 
-  ! Without the text that STOP writes.
+  ! Exits without the text that STOP writes.
   subroutine leave(code)
     integer, intent(in) :: code
     interface
@@ -70,8 +70,8 @@ contains
     if (rank == 0) write (error_unit, '(2a)') 'laplace2d: ', message
   end function complain
 
-  ! The GPU of this rank by its place on its node; -1 for the host. False with a message where what is asked for is not
-  ! there.
+  ! The GPU of this rank by its place on its node; -1 for the host. False with a message if there is
+  ! no such device.
   logical function choose_device(set, device, message)
     type(settings), intent(in) :: set
     integer, intent(out) :: device

@@ -1,4 +1,4 @@
-! What a run is asked to do: the command line, equal on all ranks.
+! Options of a run: the command line, equal on all ranks.
 module options
   use, intrinsic :: iso_fortran_env, only: real64
   implicit none

@@ -1,4 +1,4 @@
-! How far a solution has come: iterations, the largest change of the last one over all ranks, and times of this rank.
+! Progress of a solution: iterations, the largest change of the last one over all ranks, and times of this rank.
 module progress
   use, intrinsic :: iso_fortran_env, only: real64
   use mpi_f08
@@ -18,7 +18,7 @@ module progress
 
 contains
 
-  ! An iteration, and its exchange of rows, begins; the first one when all ranks' fields are where they shall be.
+  ! Begins an iteration and its exchange of rows; the first one once all ranks' fields are in place.
   subroutine begin(self, s)
     class(outcome), intent(inout) :: self
     type(strip), intent(in) :: s
@@ -32,7 +32,7 @@ contains
     self%exchange_seconds = self%exchange_seconds + MPI_Wtime() - self%started
   end subroutine exchanged
 
-  ! The largest change of all ranks; an iteration has ended.
+  ! Ends an iteration: computes the largest change of all ranks.
   subroutine reduce(self, s)
     class(outcome), intent(inout) :: self
     type(strip), intent(in) :: s

@@ -1,6 +1,6 @@
-! A rank's part of the grid, its initial values, what identifies a result, and the rows that neighbours exchange.
+! A rank's part of the grid, its initial values, numbers that identify a result, and the rows that neighbours exchange.
 !
-! The grid has nx * ny points inside of walls, columns 0 and nx + 1 and rows 0 and ny + 1, whose values stay. It is split
+! The grid has nx * ny points inside walls, columns 0 and nx + 1 and rows 0 and ny + 1, whose values stay. It is split
 ! along y: a rank has `rows` rows and one more on either side, the neighbours' or a wall.
 module strips
   use, intrinsic :: iso_fortran_env, only: int64, real64
@@ -19,7 +19,7 @@ module strips
 
 contains
 
-  ! Whether ny rows split into equal strips; if not, `message` says what would do.
+  ! True if ny rows split into equal strips; if not, `message` names numbers that do.
   logical function divides(ny, ranks, message)
     integer, intent(in) :: ny, ranks
     character(len=:), allocatable, intent(inout) :: message
@@ -83,7 +83,7 @@ contains
     end do
   end subroutine fill
 
-  ! Of every bit of every point, the same however the grid is split.
+  ! A checksum of every bit of every point, the same for every split of the grid.
   integer(int64) function checksum(s, u)
     type(strip), intent(in) :: s
     real(real64), intent(in) :: u(0:, 0:)
@@ -99,7 +99,7 @@ contains
     call MPI_Allreduce(MPI_IN_PLACE, checksum, 1, MPI_INTEGER8, MPI_BXOR, s%comm)
   end function checksum
 
-  ! Of all points, in whole billionths: such sums do not depend on the order.
+  ! The sum of all points in whole billionths, which does not depend on the order.
   real(real64) function sum_of(s, u)
     type(strip), intent(in) :: s
     real(real64), intent(in) :: u(0:, 0:)
@@ -115,8 +115,8 @@ contains
     sum_of = real(total, real64) * 1e-9_real64
   end function sum_of
 
-  ! Edge rows to the neighbours, theirs to the rows outside. `u` may be device memory: the explicit shape makes of it
-  ! an address that nothing here looks at but MPI.
+  ! Exchanges edge rows with the neighbours. `u` may be device memory: the explicit shape makes it
+  ! an address that only MPI uses.
   subroutine exchange_rows(s, nx, rows, u)
     type(strip), intent(in) :: s
     integer, intent(in) :: nx, rows

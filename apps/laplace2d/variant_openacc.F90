@@ -22,7 +22,7 @@ module variant_openacc
 
 contains
 
-  ! GPUs that are there; 0 without OpenACC.
+  ! Number of GPUs; 0 without OpenACC.
   integer function openacc_devices()
     openacc_devices = 0
 #ifdef _OPENACC

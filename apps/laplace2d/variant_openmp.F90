@@ -22,7 +22,7 @@ module variant_openmp
 
 contains
 
-  ! GPUs that are there; 0 without OpenMP.
+  ! Number of GPUs; 0 without OpenMP.
   integer function openmp_devices()
     openmp_devices = 0
 #ifdef _OPENMP
@@ -44,7 +44,7 @@ contains
 #endif
   end subroutine openmp_choose
 
-  ! That a loop takes on the host.
+  ! Threads of a loop on the host.
   integer function openmp_threads()
     openmp_threads = 1
 #ifdef _OPENMP

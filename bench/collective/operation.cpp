@@ -37,7 +37,7 @@ long my_block_of_rank(const Place& p, int block, std::size_t i, std::size_t coun
 long block_of_neighbour(const Place& p, int block, std::size_t i, std::size_t) {
   return sent_value(p.neighbours[static_cast<std::size_t>(block)], i);
 }
-// What came from the lower neighbour went to its upper one (section 8.6 of the standard).
+// The lower neighbour sent this block to its upper one, and vice versa (section 8.6 of the standard).
 long opposite_block_of_neighbour(const Place& p, int block, std::size_t i, std::size_t count) {
   return sent_value(p.neighbours[static_cast<std::size_t>(block)], static_cast<std::size_t>(block ^ 1) * count + i);
 }
@@ -51,7 +51,7 @@ constexpr bool kCartesian = true;
 constexpr bool kApart = true;
 constexpr bool kInReceive = true;
 
-// The three forms of a collective; the arguments before the communicator are those of each, `c` is the Call.
+// The three forms of a collective; the arguments before the communicator are the same in each, `c` is the Call.
 #define FORMS(Name, name, ...)                                                                \
   [](const Call& c) { MPI_##Name(__VA_ARGS__, c.comm); },                                     \
       [](const Call& c, MPI_Request* request) { MPI_I##name(__VA_ARGS__, c.comm, request); }, \

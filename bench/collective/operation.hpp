@@ -1,8 +1,7 @@
-// The collective operations as data: how to call each form, how large its buffers are, what must be in them after.
+// The collective operations as data: how to call each form, the size of its buffers, and their content afterwards.
 //
 // A buffer is a number of blocks of `count` elements. An operation moves or adds whole blocks, so one formula gives
-// every element that a rank must receive, and the check is exact: values are small integers, whose sums every type
-// holds.
+// every element that a rank must receive, and the check is exact: values are small integers, whose sums fit every type.
 #pragma once
 
 #include <mpi.h>
@@ -39,10 +38,10 @@ inline constexpr int kRoot = 0;
 struct Operation {
   const char* name;
   bool neighbourhood;  // on a periodic Cartesian communicator
-  bool apart;          // a rank may leave before others enter: timed one by one, with a barrier between
+  bool apart;          // a rank may leave before others enter: barrier between calls
   int (*send_blocks)(const Place& place);
   int (*receive_blocks)(const Place& place);
-  // Element `i` of block `block` of the receive buffer; `count` elements a block.
+  // Returns element `i` of block `block` of the receive buffer; `count` elements a block.
   long (*expected)(const Place& place, int block, std::size_t i, std::size_t count);
   bool starts_in_receive;                    // the root's data is in the receive buffer (MPI_Bcast)
   double (*bus_factor)(const Place& place);  // bus bandwidth over algorithm bandwidth, as NCCL's tests define them
@@ -55,7 +54,7 @@ struct Operation {
 std::span<const Operation> operations();
 const Operation* find_operation(const std::string& name);  // null when there is none
 
-// Element `i` of what `rank` sends.
+// Returns element `i` of the data that `rank` sends.
 inline long sent_value(int rank, std::size_t i) {
   return 1 + static_cast<long>((static_cast<std::size_t>(rank) * 31 + i * 7 + i / 977) % 101);
 }

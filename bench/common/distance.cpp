@@ -17,8 +17,8 @@ constexpr unsigned kRounds = 100;
 
 }  // namespace
 
-// Fresh shared memory is zero, and that is what they begin with. One rank writes each; two lines for neighbours that
-// are fetched in pairs.
+// Fresh shared memory is zero, the initial value of both words. One rank writes each; two lines for neighbours that are
+// fetched in pairs.
 struct Distance::Words {
   alignas(128) std::atomic<unsigned> there;
   double nanoseconds;  // before the last turn of `there`
@@ -54,7 +54,7 @@ Distance::Distance(const World& world) : world_(world) {
 Distance::~Distance() { ::munmap(words_, sizeof(Words)); }
 
 double Distance::now() {
-  // Rank 0 may be a turn ahead: nobody tells it that its last one has been seen.
+  // Rank 0 may be a turn ahead: it is not told that its last turn has been seen.
   const auto await = [](const std::atomic<unsigned>& word, unsigned turn) {
     while (static_cast<int>(word.load(std::memory_order_acquire) - turn) < 0) {
     }
@@ -71,7 +71,7 @@ double Distance::now() {
   for (unsigned i = 0; i <= kRounds; ++i) {
     words_->there.store(++turn_, std::memory_order_release);
     await(words_->back, turn_);
-    if (i == 0) start = MPI_Wtime();  // the first one waits for the other rank to be here
+    if (i == 0) start = MPI_Wtime();  // the first turn waits for the other rank
   }
   words_->nanoseconds = (MPI_Wtime() - start) / (2.0 * kRounds) * 1e9;
   words_->there.store(++turn_, std::memory_order_release);

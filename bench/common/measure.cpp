@@ -12,8 +12,8 @@ namespace {
 // Short repetitions, because the quiet moments of a shared machine are short.
 constexpr double kRepetition = 0.010;
 constexpr int kLeastRepetitions = 5;
-// Tries beforehand, of which the least counts: the first one warms up, and a machine that is busy for a moment must not
-// make repetitions of one iteration. Of what takes long, two.
+// Tries before measuring, of which the fastest counts: the first one warms up, and a moment's load must not lead to
+// repetitions of one iteration. Long operations get two tries.
 constexpr int kTries = 10;
 constexpr double kTriesSeconds = 0.1;
 constexpr double kPatience = 30;

@@ -14,10 +14,10 @@ struct Plan {
   CoreDistance cores_apart;
 };
 
-// Does what is measured `iterations` times; the seconds of it that count.
+// Does the measured work `iterations` times; returns the seconds that count.
 using Repeat = std::function<double(int iterations)>;
 
-// A Repeat whose seconds are all that `work` takes.
+// Makes a Repeat that counts all seconds of `work`.
 template <class Work>
 Repeat whole_time(Work work) {
   return [work](int iterations) {
@@ -27,10 +27,11 @@ Repeat whole_time(Work work) {
   };
 }
 
-// Tries, on all ranks, how long one iteration takes; what rank 0 makes of it.
+// Times one iteration on all ranks and returns the plan that rank 0 derives.
 Plan agree_on_plan(const World& world, const Options& options, const Repeat& repeat);
-// Warm-up, then a barrier before each repetition. Seconds of each. With `cores_apart`: of those only that fit, as many
-// as wanted or as there are in 30 s; none: ends the job (code 3), and says how far apart the cores were.
+// Warms up, then repeats with a barrier before each repetition. Returns the seconds of each. With `cores_apart` only
+// those at that distance, as many as wanted or as there are in 30 s; none: ends the job (code 3) and prints the
+// distances seen.
 std::vector<double> measure(const World& world, const Plan& plan, const Repeat& repeat);
 
 }  // namespace bench

@@ -12,7 +12,7 @@ namespace {
 struct Kind {
   MemoryKind kind;
   const char* name;
-  gpu::Memory memory;  // what the driver is asked for; not for host
+  gpu::Memory memory;  // asked of the driver; unused for host
 };
 constexpr Kind kKinds[] = {{MemoryKind::kHost, "host", {}},
                            {MemoryKind::kCuda, "cuda", gpu::Memory::kDevice},
@@ -24,7 +24,7 @@ constexpr Kind kKinds[] = {{MemoryKind::kHost, "host", {}},
 
 const Kind& record(MemoryKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
-// Who touches it: the CPU, else the GPU.
+// True if the CPU touches it, false if the GPU does.
 bool by_cpu(MemoryKind kind) {
   return kind == MemoryKind::kHost || kind == MemoryKind::kPinned || kind == MemoryKind::kManagedOnHost;
 }

@@ -23,8 +23,8 @@ inline constexpr char kMemoryKinds[] = "host, cuda, managed, pool, vmm, pinned o
 [[nodiscard]] bool memory_kind(const std::string& name, MemoryKind& kind);
 const char* memory_name(MemoryKind kind);
 
-// Makes this rank's GPU (local rank modulo the number of devices) current. False, with the reason, where there is
-// none. To be called before a Buffer of a kind other than host is allocated.
+// Makes this rank's GPU (local rank modulo the number of devices) current. False, with the reason, if there is none.
+// Call it before allocating a Buffer of a kind other than host.
 [[nodiscard]] bool prepare_device(int local_rank, std::string& reason);
 
 class Buffer {
@@ -34,7 +34,7 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  // Zeroed, page aligned; what the buffer held before is released. False when the memory is not there.
+  // Allocates zeroed, page-aligned memory and releases the buffer's old memory. False if the memory cannot be had.
   [[nodiscard]] bool allocate(MemoryKind kind, std::size_t bytes);
   void* data() const { return data_; }
   std::size_t size() const { return size_; }

@@ -1,7 +1,7 @@
-// What a benchmark is asked to do: one struct filled from the command line.
+// Options of a benchmark: one struct filled from the command line.
 //
 // Owned by main, read-only after parsing. Every program takes the common options, so that a runner can drive them
-// alike, and ignores what it has no use for (latency has no window); it may add options of its own to the table.
+// alike, and ignores those it has no use for (latency has no window); it may add its own options to the table.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace bench {
 
-// How long a bare cache line takes between two cores, at least and at most. Most 0: it does not matter.
+// Least and most time of a bare cache line between two cores. Most 0: any distance.
 struct CoreDistance {
   double least = 0, most = 0;  // nanoseconds
   explicit operator bool() const { return most > 0; }
@@ -30,22 +30,22 @@ struct Options {
   int window = 64;                 // messages in flight, for the programs that stream
   MemoryKind memory[2] = {MemoryKind::kHost, MemoryKind::kHost};  // of the lower and of the upper rank of a pair
   bool cuda_in_use = false;  // have a CUDA context and one device message before anything is measured
-  bool touch = false;        // host memory: write what is sent and read what came, within the time
+  bool touch = false;        // host memory: write sent and read received data within the time
   bool validate = false;     // check every byte, outside the time
-  CoreDistance cores_apart;  // only repetitions count during which the cores of two ranks are that far apart
+  CoreDistance cores_apart;  // count only repetitions with the two ranks' cores at this distance
   std::string json;          // file for the results; "-" is standard output instead of the table
 };
 
 enum class ParseResult { kRun, kHelp, kError };
 
-// The options a program knows. Parsers write through references of the caller's, which must outlive the table.
+// Options known to a program. Parsers write through the caller's references, which must outlive the table.
 class OptionTable {
  public:
-  using Parser = std::function<bool(const std::string& value)>;  // false: not a value it takes
+  using Parser = std::function<bool(const std::string& value)>;  // false: not a valid value
 
   // `argument` names the value in the help; empty: the option is a flag and its parser gets "".
   void add(std::string name, std::string argument, std::string help, Parser parse);
-  // On kError `message` says which argument is wrong.
+  // On kError `message` names the wrong argument.
   [[nodiscard]] ParseResult parse(int argc, char** argv, std::string& message) const;
   std::string help() const;
 
@@ -57,17 +57,17 @@ class OptionTable {
   std::vector<Option> options_;
 };
 
-// The common ones, into `options`.
+// Returns the common options, parsed into `options`.
 OptionTable common_options(Options& options);
-// --touch, for programs that do.
+// Adds --touch, for programs that support it.
 void add_touch(OptionTable& table, Options& options);
-// Sizes from min, max and factor where none were listed. False, with a message, where they make none.
+// Fills in sizes from min, max and factor if none were listed. False, with a message, if that gives none.
 [[nodiscard]] bool complete(Options& options, std::string& message);
 
-// "8", "4K", "16M", "1G": powers of 1024. False when it is not a size.
+// Parses "8", "4K", "16M", "1G": powers of 1024. False if it is not a size.
 [[nodiscard]] bool parse_size(const std::string& text, std::size_t& value);
 [[nodiscard]] bool parse_positive(const std::string& text, int& value);
-// "45-150".
+// Parses a range like "45-150".
 [[nodiscard]] bool parse_core_distance(const std::string& text, CoreDistance& apart);
 [[nodiscard]] bool parse_size_list(const std::string& text, std::vector<std::size_t>& sizes);
 std::vector<std::string> split(const std::string& text);  // at commas

@@ -1,4 +1,4 @@
-// What the bytes of a checked message are, and the search for those that are not.
+// Bytes of a checked message, and the search for wrong ones.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +6,11 @@
 
 namespace bench {
 
-// Bytes behind a receive buffer that nobody may write.
+// Bytes behind a receive buffer that must stay unwritten.
 inline constexpr std::size_t kGuard = 64;
 inline constexpr unsigned char kGuardByte = 0xA5;
 
-// Byte i of a buffer that `rank` sends.
+// Returns byte i of a buffer that `rank` sends.
 inline unsigned char expected_byte(int rank, std::size_t i) {
   return static_cast<unsigned char>(i * 131 + (i >> 8) * 31 + static_cast<std::size_t>(rank) * 17 + 1);
 }
@@ -21,14 +21,15 @@ inline std::vector<unsigned char> message_of(int rank, std::size_t bytes) {
   return data;
 }
 
-// A receive buffer before `expected` arrives: its complement, so that a byte nobody wrote is wrong too, and the guard.
+// Returns a receive buffer's initial content: the complement of `expected`, so that an unwritten byte is wrong too, and
+// the guard.
 inline std::vector<unsigned char> poison_for(const std::vector<unsigned char>& expected) {
   std::vector<unsigned char> data(expected.size() + kGuard, kGuardByte);
   for (std::size_t i = 0; i < expected.size(); ++i) data[i] = static_cast<unsigned char>(~expected[i]);
   return data;
 }
 
-// The first byte of `found` (with its guard) that is not as it must be; found.size() when all are.
+// Returns the index of the first wrong byte of `found` (with its guard); found.size() if all are right.
 inline std::size_t first_wrong(const std::vector<unsigned char>& found, const std::vector<unsigned char>& expected) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] != (i < expected.size() ? expected[i] : kGuardByte)) return i;

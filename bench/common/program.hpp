@@ -11,7 +11,7 @@
 
 namespace bench {
 
-// What a program says of itself before it starts.
+// Static description of a benchmark program.
 struct Program {
   const char* name;
   const char* sentence;                               // what it measures; for --help
@@ -21,18 +21,19 @@ struct Program {
   bool threads = false;                               // asks for MPI_THREAD_MULTIPLE
 };
 
-// Initializes MPI, unless main has done so, parses, prints usage or error, or calls `body`; finalizes. Main's exit
-// status: 2 for wrong usage.
+// Initializes MPI, unless main has done so, parses, prints usage or error, or calls `body`; finalizes. Returns main's
+// exit status: 2 for wrong usage.
 int run_program(int argc, char** argv, const Program& program, const OptionTable& table, Options& options,
                 const std::function<int(const World&)>& body);
 
-// Of this rank; its device is prepared. Ends the job (code 3) where the memory cannot be had.
+// Returns the kind of this rank's memory and prepares its device. Ends the job (code 3) if the memory cannot be had.
 MemoryKind memory_of(const Program& program, const World& world, const Options& options);
 void allocate(const Program& program, const World& world, MemoryKind kind, std::size_t bytes, Buffer& buffer);
 
-// Everything but the rows, unit and settings. Collective.
+// Fills in everything but the rows, unit and settings. Collective.
 Report make_report(const Program& program, const World& world, const Options& options);
-// On rank 0: prints (unless the JSON goes to standard output), and at the end writes. Main's exit status.
+// On rank 0: print (unless the JSON goes to standard output) and write the file at the end. finish() returns main's
+// exit status.
 bool prints_table(const World& world, const Options& options);
 void add_row(Report& report, Row row, bool print);
 int finish(const Program& program, const World& world, const Options& options, const Report& report);

@@ -1,4 +1,4 @@
-// What a benchmark found, as the table a person reads and as the JSON a runner reads. Rank 0 only.
+// Results of a benchmark, as a table for people and as JSON for a runner. Rank 0 only.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace bench {
 
 struct Row {
-  std::string label;  // what was measured, where the size does not say it; "" otherwise
+  std::string label;  // of the measurement, where the size does not tell; else ""
   std::size_t bytes;
   int iterations;
   Statistics value;
@@ -30,10 +30,11 @@ struct Report {
   std::vector<Row> rows;
 };
 
-// Rows are printed as they are found. Every row of a report has a label or none has, and the same names in `more`.
+// Rows are printed as they are measured. Either all rows of a report have a label or none; `more` has the same names in
+// each.
 void print_heading(const Report& report);
 void print_row(const Row& row, bool first);
-// False when the file cannot be written.
+// Returns false if the file cannot be written.
 [[nodiscard]] bool write_json(const Report& report, const std::string& file);
 
 }  // namespace bench

@@ -11,7 +11,7 @@
 namespace bench {
 namespace {
 
-// The buffers of a transfer of `slots` messages: what this rank sends, and what it must receive.
+// Buffers of a transfer of `slots` messages: sent, received and expected data.
 class CheckedBuffers {
  public:
   CheckedBuffers(const Benchmark& benchmark, const Program& program, const World& world, const Pair& pair,
@@ -34,7 +34,7 @@ class CheckedBuffers {
     return {pair_, send_.data(), receive_.data(), bytes_, iterations, window, options_.touch, slots_};
   }
 
-  // Ends the job (code 4) when a byte is wrong.
+  // Ends the job (code 4) if a byte is wrong.
   void verify() const {
     if (!options_.validate || (pair_.lower && !benchmark_.both_ways)) return;  // nothing received
     std::vector<unsigned char> found(expected_.size() + kGuard);
@@ -59,7 +59,7 @@ class CheckedBuffers {
   std::vector<unsigned char> expected_;
 };
 
-// As many messages of a window as a check has memory for.
+// Returns how many messages of a window fit the memory of a check.
 int checked_window(const Options& options, std::size_t bytes) {
   constexpr std::size_t kCheckedBytes = std::size_t{64} << 20;
   if (bytes == 0) return options.window;

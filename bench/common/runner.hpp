@@ -1,7 +1,7 @@
 // The frame around a benchmark of pairs of ranks: sizes, validation, repetitions, statistics, report.
 //
-// A program is one record: its names, how one repetition is measured, and what a time means. `run` does
-// everything else and returns main's exit status.
+// A program is one record: its names, how one repetition is measured, and what a time means. `run` does everything else
+// and returns main's exit status.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +12,7 @@
 
 namespace bench {
 
-// This rank's half of a pair. The lower rank leads: it is the one whose clock counts.
+// This rank's half of a pair. The lower rank leads: its clock counts.
 struct Pair {
   int peer;
   bool lower;
@@ -26,7 +26,7 @@ struct Transfer {
   std::size_t bytes;
   int iterations;
   int window;
-  bool touch;  // the program writes what it sends and reads what it got
+  bool touch;  // write sent data and read received data
   int slots;   // message m of a window uses slot m % slots: 1 when timing, as other suites do; window when checking
 };
 

@@ -1,6 +1,6 @@
-// What programs do to their buffers and the usual loops leave out: data that is sent is new, so that its cache lines
-// are the sender's alone, and data that came is looked at. A library that reads other processes' memory is faster where
-// nobody does either.
+// Buffer accesses of real programs that the usual loops leave out: a program writes the data it sends, so that its
+// cache lines are the sender's alone, and reads the data it receives. A library that reads other processes' memory is
+// faster without both.
 #pragma once
 
 #include <cstddef>

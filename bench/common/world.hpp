@@ -1,4 +1,4 @@
-// The ranks of a run, and what the frame itself needs to say between them.
+// The ranks of a run, and the messages that the frame itself needs.
 //
 // Everything here goes over point-to-point messages of host memory, so that a library can be measured before its
 // collectives exist; none of it is inside a measured time.
@@ -25,18 +25,19 @@ struct World {
 };
 
 void barrier(const World& world);
-// What rank 0 has.
+// Returns rank 0's value.
 int from_root(const World& world, int value);
-// On rank 0 the text of every rank, elsewhere nothing.
+// Returns every rank's text on rank 0, elsewhere nothing.
 std::vector<std::string> gather_text(const World& world, const std::string& mine);
 int node_local_rank(const World& world);
 
-// The cores this process may run on: "0", "0-1,4".
+// Returns the cores this process may run on: "0", "0-1,4".
 std::string allowed_cpus();
-// The first line of MPI_Get_library_version.
+// Returns the first line of MPI_Get_library_version.
 std::string library_version();
 
-// Samples of ranks 0 to `ranks` - 1, one list each of equal length, made one on rank 0; elsewhere what was given.
+// Combines samples of ranks 0 to `ranks` - 1, one list each of equal length, into one on rank 0; elsewhere returns its
+// argument.
 enum class Combine { kMean, kSum, kMax };
 std::vector<double> combine(const World& world, std::vector<double> samples, int ranks, Combine how);
 

@@ -1,7 +1,6 @@
-// What the benchmark's layouts cost without MPI: for each a loop as one writes it by hand, its shape known to the
-// compiler.
+// Cost of the benchmark's layouts without MPI: for each a hand-written loop, its shape known to the compiler.
 //
-// kPack copies from the typed to the packed side, otherwise back. The caller keeps the compiler from leaving them out.
+// kPack copies from the typed to the packed side, otherwise back. The caller keeps the compiler from eliding the loops.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +26,14 @@ inline bool prefetches() {
 #endif
 }
 
-// Blocks of kWidth bytes, one of two.
+// Blocks of kWidth bytes, with gaps of the same length.
 template <bool kPack, std::size_t kWidth>
 void vector(unsigned char* typed, unsigned char* packed, std::size_t blocks) {
   for (std::size_t i = 0; i < blocks; ++i) move<kPack>(typed + 2 * i * kWidth, packed + i * kWidth, kWidth);
 }
 
-// Doubles at these places. Scattered stores beyond the first cache wait for their lines one after the other, so on
-// Intel's processors the lines are asked for ahead (AMD's gain nothing by it).
+// Doubles at the given places. Scattered stores beyond the first cache wait for their lines one after the other, so on
+// Intel's processors the lines are prefetched (AMD's gain nothing by it).
 template <bool kPack>
 void indexed(unsigned char* typed, unsigned char* packed, const std::vector<int>& places) {
   constexpr std::size_t kAhead = 32;

@@ -19,11 +19,11 @@ inline constexpr Shape kAllShapes[] = {Shape::kContiguous, Shape::kRows, Shape::
 
 inline const char* shape_name(Shape shape) { return kShapes[static_cast<std::size_t>(shape)]; }
 
-// Which side of a message: the sender's plane is the one beside the halo, the receiver's is the halo at the other end.
+// Side of a message: the sender's plane is the one beside the halo, the receiver's is the halo at the other end.
 enum class Side { kSend, kReceive };
 inline int plane_of(Side side, int n) { return side == Side::kSend ? 1 : n - 1; }
 
-// `count` different positions below `total` in random order, the same wherever it is called.
+// Returns `count` different positions below `total` in random order, the same for the same arguments.
 inline std::vector<std::int32_t> random_positions(std::size_t total, std::size_t count, Side side) {
   std::vector<std::int32_t> all(total);
   std::iota(all.begin(), all.end(), 0);
@@ -36,7 +36,7 @@ inline std::vector<std::int32_t> random_positions(std::size_t total, std::size_t
   return all;
 }
 
-// In the order in which a message of the shape has them.
+// Returns positions in the order of a message of the shape.
 inline std::vector<std::int32_t> positions(Shape shape, Side side, int n, std::size_t random_count) {
   const auto edge = static_cast<std::size_t>(n);
   if (shape == Shape::kIndexed) return random_positions(edge * edge * edge, random_count, side);

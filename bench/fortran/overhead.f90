@@ -1,4 +1,4 @@
-! What the Fortran bindings add to a call: 8 bytes through mpi_f08 and in C, and an array section beside a derived
+! Overhead of the Fortran bindings for a call: 8 bytes through mpi_f08 and in C, and an array section beside a derived
 ! datatype. To oneself, so that only calls are timed, not cores; ways take turns, the fastest round of each counts.
 !
 !   mpicc -O2 -c overhead.c && mpifort -O2 overhead.f90 overhead.o -o overhead && mpiexec -n 1 ./overhead

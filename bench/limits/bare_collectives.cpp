@@ -12,7 +12,7 @@
 
 namespace bench {
 
-// What one process of a crowd sees. Its buffers and the shared memory are at the same addresses in all of them.
+// One process's view of the group. Its buffers and the shared memory are at the same addresses in all processes.
 struct BareGroup {
   static constexpr int kMostSteps = 16;  // for 2^16 processes
   struct Member {
@@ -20,8 +20,8 @@ struct BareGroup {
     Flag met[kMostSteps], wrote, done;
   };
   struct Shared {
-    std::atomic<bool> failed{false};  // the system did not let us read
-    std::atomic<bool> wrong{false};   // received
+    std::atomic<bool> failed{false};  // the system refused a read
+    std::atomic<bool> wrong{false};   // received data
   };
 
   int me, count;
@@ -29,7 +29,7 @@ struct BareGroup {
   std::size_t bytes;
   Shared& shared;
   Member* members;
-  std::byte* room;  // shared; of as many rounds as it holds, `stride` for each member
+  std::byte* room;  // shared; a ring of `rounds_apart` rounds, `stride` for each member
   std::size_t stride, rounds_apart;
   std::byte* send;
   std::byte* receive;
@@ -38,7 +38,7 @@ struct BareGroup {
   [[nodiscard]] Member& own() const { return members[me]; }
   [[nodiscard]] Member& member(std::size_t of) const { return members[of % size()]; }
   [[nodiscard]] std::size_t block() const { return bytes / size(); }
-  // The first round that uses this memory again begins after everybody has left this one.
+  // The next round that uses this memory begins only after all processes have left this one.
   [[nodiscard]] std::byte* place(unsigned long round, std::size_t of) const {
     return room + ((round % rounds_apart) * size() + of % size()) * stride;
   }
@@ -48,12 +48,12 @@ struct BareGroup {
       if (yields) sched_yield();
     }
   }
-  // Until everybody is there.
+  // Waits until all processes have arrived.
   void meet(Flag Member::* flag, std::uint64_t round) const {
     (own().*flag).tell(round);
     for (int i = 1; i < count; ++i) wait(member(static_cast<std::size_t>(me + i)).*flag, round);
   }
-  // The benchmark's barrier, by dissemination; processes leave it one after the other as they do there.
+  // The benchmark's barrier, by dissemination; processes leave it one after the other, as in the benchmark.
   void line_up(std::uint64_t round) const {
     for (std::size_t step = 0, distance = 1; distance < size(); ++step, distance *= 2) {
       own().met[step].tell(round);
@@ -71,13 +71,13 @@ namespace {
 using Round = unsigned long;
 
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kShort = 16384;  // up to which everybody combines everything
-constexpr std::size_t kLong = 4096;    // from which reading another process may pay
+constexpr std::size_t kShort = 16384;  // up to which every process combines all vectors
+constexpr std::size_t kLong = 4096;    // from which reading another process's memory may pay
 constexpr std::size_t kPieces = 4;     // of a long broadcast
 
 std::size_t index(int me) { return static_cast<std::size_t>(me); }
 
-// `to` += `from`, floats; a line's worth at a time, which compilers turn into instructions on several at once.
+// Adds floats of `from` to `to`, a line at a time, which compilers vectorise.
 void add(std::byte* __restrict to, const std::byte* __restrict from, std::size_t bytes) {
   constexpr std::size_t kLine = 16;
   auto* sum = reinterpret_cast<float*>(to);
@@ -130,7 +130,7 @@ void broadcast_by_reading(const BareGroup& group, Round round) {
   }
 }
 
-// Everybody writes its vector down and adds all of them.
+// Every process writes its vector and adds up all of them.
 void allreduce_everybody(const BareGroup& group, Round round) {
   std::memcpy(group.place(round, index(group.me)), group.send, group.bytes);
   group.meet(&BareGroup::Member::wrote, round);
@@ -138,8 +138,8 @@ void allreduce_everybody(const BareGroup& group, Round round) {
   for (std::size_t i = 1; i < group.size(); ++i) add(group.receive, group.place(round, i), group.bytes);
 }
 
-// The parts of one vector go round: process c writes its part c down, process c + 1 adds its own, and so on; everybody
-// copies out what has gone round.
+// The parts of one vector go round: process c writes its part c, process c + 1 adds its own, and so on; every process
+// copies the result.
 void allreduce_ring(const BareGroup& group, Round round) {
   std::byte* const sum = group.place(round, 0);
   const std::size_t part = group.block() / sizeof(float) * sizeof(float);
@@ -160,7 +160,7 @@ void allreduce_ring(const BareGroup& group, Round round) {
     group.own().wrote.tell(told(step));
   }
   for (std::size_t i = 0; i < steps; ++i) {
-    const std::size_t last = me + i;  // the one that has added to a part last; part last + 1 it is
+    const std::size_t last = me + i;  // process that added to part last + 1 last
     group.wait(group.member(last).wrote, told(steps - 1));
     std::memcpy(group.receive + begin(last + 1), sum + begin(last + 1), length(last + 1));
   }
@@ -257,7 +257,7 @@ constexpr BareAlgorithm kWays[] = {
      .blocks = true},
 };
 
-// Everybody sends ones.
+// Checks the received data; every process sends ones.
 bool received_well(const BareAlgorithm& way, const BareGroup& group) {
   if (way.apart && group.me == 0) return true;
   const auto* const first = reinterpret_cast<const float*>(group.receive);
@@ -320,7 +320,7 @@ double bare_collective_us(const BareAlgorithm& way, std::size_t bytes, int proce
     group.line_up(1);
     return timed(way, group, rounds);
   });
-  if (shared.failed) return 0;  // so that nothing came
+  if (shared.failed) return 0;  // nothing was received
   return shared.wrong ? -1 : found;
 }
 

@@ -1,6 +1,5 @@
-// Collective operations of several processes without MPI, each as plainly as it can be done, and as the benchmark
-// `collective` times them: the longest of the processes' mean times. Where processes share cores, one that waits gives
-// its core away.
+// Collective operations of several processes without MPI, each done as plainly as possible and timed like the benchmark
+// `collective`: the longest of the processes' mean times. Where processes share cores, a waiting process yields.
 //
 // Owner: the caller. It waits for the processes that it makes.
 #pragma once
@@ -17,20 +16,20 @@ struct BareGroup;
 struct BareAlgorithm {
   const char* operation;
   const char* label;                                           // the operation's name first
-  std::size_t least = 0, most = 0;                             // sizes that it is for; a barrier has none
+  std::size_t least = 0, most = 0;                             // supported sizes; a barrier has none
   void (*round)(const BareGroup& group, unsigned long round);  // one process's part
   bool apart = false;   // timed one by one, with a barrier between; process 0 is the root
-  bool blocks = false;  // of one process each
+  bool blocks = false;  // one for each process
   bool adds = false;
 };
 std::span<const BareAlgorithm> bare_algorithms();
 
-// As in `collective`: the size of the larger of a process's two buffers, of whole floats and whole blocks.
+// Returns the size of the larger of a process's two buffers, in whole floats and whole blocks, as in `collective`.
 std::size_t bare_collective_bytes(const BareAlgorithm& way, std::size_t asked, int processes);
 
-// Microseconds of one round of `bare_collective_bytes`. 0: the system does not let us; less: a process has received
-// what nobody sent. One round after the other goes through other shared memory, `room` bytes of it as far as they hold
-// more than two rounds (limits/ping_pong.hpp).
+// Returns microseconds of one round of `bare_collective_bytes`. 0: the system refuses; less: a process received wrong
+// data. Successive rounds use other shared memory, within `room` bytes or two rounds, whichever is more
+// (limits/ping_pong.hpp).
 double bare_collective_us(const BareAlgorithm& way, std::size_t bytes, int processes, const std::vector<int>& cores,
                           std::size_t room, unsigned rounds);
 

@@ -18,7 +18,7 @@ struct Effort {
   double microseconds = 60e3;   // about what a figure may cost between the two
 };
 
-// `once` does the work and returns its microseconds. Three times to warm up.
+// Calls `once`, which does the work and returns its microseconds, three times to warm up and then for samples.
 template <class Once>
 Statistics sample(const Effort& effort, Once once) {
   for (int i = 0; i < 3; ++i) once();

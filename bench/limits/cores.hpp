@@ -17,7 +17,7 @@ inline std::vector<int> allowed_cores() {
   return cores;
 }
 
-// The calling thread.
+// Binds the calling thread.
 inline void bind_to(int core) {
   cpu_set_t set;
   CPU_ZERO(&set);

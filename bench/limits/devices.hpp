@@ -1,8 +1,8 @@
-// The two devices of a bare measurement, a stream and an event on each, and work on one or both of them timed until its
-// event is seen complete by polling: what a message-passing library could do at best.
+// The two devices of a bare measurement, a stream and an event on each, and work on one or both of them timed until
+// polling sees its event complete: the best that a message-passing library could do.
 //
-// With one device in the machine both sides are that one. Side 0 is driven by the calling thread, side 1 either by it
-// too or, where both must work at once, by a second thread. One object a program.
+// With one device in the machine both sides are that one. The calling thread drives side 0 and also side 1, unless both
+// must work at once: then a second thread drives side 1. One object a program.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace bench {
 
 class Devices {
  public:
-  Devices();  // gpu::available()
+  Devices();  // requires gpu::available()
   ~Devices();
   Devices(const Devices&) = delete;
   Devices& operator=(const Devices&) = delete;
@@ -29,7 +29,7 @@ class Devices {
   void select(int side) const { gpu::select(ordinal_[static_cast<std::size_t>(side)]); }
   gpu::Stream stream(int side) const { return streams_[static_cast<std::size_t>(side)]; }
 
-  // Microseconds from before `work` until what it put into the stream of `side` is complete.
+  // Returns microseconds from before `work` until its work in the stream of `side` is complete.
   template <class Work>
   double timed(int side, Work work) const {
     select(side);
@@ -38,7 +38,7 @@ class Devices {
     finish(side);
     return now() - start;
   }
-  // The same for both sides at once: `work(side)` is called on a thread of each side.
+  // Does the same for both sides at once: calls `work(side)` on a thread of each side.
   double timed_both(const std::function<void(int side)>& work);
   // Ends the second thread, which spins between two calls of timed_both; the next call starts it again.
   void rest();

@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kWordsEach[] = {1, 2, 4};
 constexpr unsigned kBlocks[] = {64, 128, 256};
 
-// The face in words of `width` bytes, where its runs allow that.
+// Describes the face in words of `width` bytes; false if its runs do not allow that.
 bool face_of(Shape shape, int edge, unsigned width, Face& face) {
   const auto n = static_cast<unsigned>(edge);
   const auto from = static_cast<unsigned>(plane_of(Side::kSend, edge));
@@ -39,7 +39,7 @@ bool face_of(Shape shape, int edge, unsigned width, Face& face) {
   return true;
 }
 
-// Compiled into both devices, as either may run them.
+// Loaded on both devices, as either may run them.
 class Kernels {
  public:
   explicit Kernels(const Devices& devices) {
@@ -54,7 +54,7 @@ class Kernels {
   std::unique_ptr<gpu::Module> modules_[2];
 };
 
-// One way to do it: on which side it runs, and the launch.
+// A kernel launch and the side that runs it.
 struct Variant {
   int side;
   std::string how;
@@ -103,7 +103,7 @@ class Contest {
     return limit;
   }
 
-  // What the winner leaves in a cube of known content.
+  // Runs the winner on a cube of known content and returns the first difference.
   std::string difference() {
     std::vector<std::uint32_t> source(cube_bytes() / sizeof(std::uint32_t)), expected(source.size(), kUntouched);
     for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::uint32_t>(i);

@@ -16,10 +16,11 @@ struct FaceLimit {
   std::string how;       // "pull, 16-byte words, 2 a thread, blocks of 256"
   Statistics pitched{};  // rows only: one copy by the copy engine
   std::string pitched_how;
-  std::string difference;  // what came out wrong; empty when all was right
+  std::string difference;  // first wrong word; empty if all are right
 };
 
-// From device 0 to device 1. `validate`: every float of the destination cube is compared after the best kernel ran.
+// Times copies from device 0 to device 1. `validate`: compares every float of the destination cube after the best
+// kernel.
 FaceLimit measure_face(const Devices& devices, Shape shape, int edge, int random_count, const Effort& effort,
                        bool validate);
 

@@ -23,15 +23,15 @@ namespace bench {
 namespace {
 
 constexpr std::size_t kLongPiece = 8192;
-constexpr std::size_t kAsked = 4096;  // lines that a writer asks for ahead of its turn
+constexpr std::size_t kAsked = 4096;  // bytes that a writer prefetches ahead of its turn
 constexpr std::size_t kLine = 64;
 
-// How data gets into shared memory.
+// Way to write data into shared memory.
 enum class In { kPieces, kNontemporal };
 
 class Way {
  public:
-  // `other`: the way back, whose memory this one uses, too.
+  // `other`: the opposite way, whose memory this one shares.
   Way(In in, std::size_t bytes, Through through, const Way* other = nullptr)
       : in_(in),
         bytes_(bytes),
@@ -101,7 +101,7 @@ struct SharedFlags {
   Flag here[2];
   Flag through[2];
   std::atomic<bool> failed{false};
-  pid_t ids[2];  // told by the first flag that each raises
+  pid_t ids[2];  // published by each process's first flag
 };
 
 // One of the two processes. Both have their buffers at the same addresses.
@@ -162,7 +162,7 @@ struct Side {
   static constexpr std::size_t kRoom = std::size_t{512} << 10;
 };
 
-// What `work(side)` returns on each of two processes, the second one bound to another core: the larger. 0 where
+// Runs `work(side)` on two processes, the second one bound to another core, and returns the larger result; 0 if
 // something failed.
 template <class Work>
 double on_two_processes(std::size_t bytes, int other_core, Work work) {
@@ -199,7 +199,7 @@ double ping_pong_us(In in, std::size_t bytes, Through through, int other_core, u
     there.send(i, send.data());
     back.receive(i, receive.data());
     there.prefetch_for_write(i + 1);
-    if (i == 1) start = now_us();  // the thread is there
+    if (i == 1) start = now_us();  // the thread has started
   }
   const double passed = now_us() - start;
   partner.join();

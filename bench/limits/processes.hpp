@@ -1,4 +1,4 @@
-// Work that several processes, made for it, do at once, and memory for it.
+// Work done by several processes at once, forked for it, and memory for it.
 #pragma once
 
 #include <sys/mman.h>
@@ -17,7 +17,7 @@
 
 namespace bench {
 
-// Zeroed memory that a process which is made later has at the same address: its own copy, or the same memory.
+// Zeroed memory at the same address in processes forked later: as a copy of their own, or shared.
 class Mapped {
  public:
   enum class Kind { kOwn, kShared };
@@ -38,7 +38,7 @@ class Mapped {
   void* const memory_;
 };
 
-// A word in a line of its own, on which others wait.
+// A word in its own line, for others to wait on.
 struct alignas(128) Flag {
   std::atomic<std::uint64_t> value{0};
   [[nodiscard]] bool reached(std::uint64_t wanted) const { return value.load(std::memory_order_acquire) >= wanted; }
@@ -49,9 +49,9 @@ struct alignas(128) Flag {
   void tell(std::uint64_t now) { value.store(now, std::memory_order_release); }
 };
 
-// The largest of what `work(me)` returns in `count` processes, this one being number 0. Each is bound to one of `cores`
-// if there are enough, and to none otherwise, as `headrace bench` starts ranks. Each may read the others' memory. 0
-// where one of them could not be made or returned less than 0. (One that is killed meanwhile leaves the others
+// Runs `work(me)` in `count` processes, this one being number 0, and returns the largest result. Each is bound to one
+// of `cores` if there are enough, and to none otherwise, as `headrace bench` starts ranks. Each may read the others'
+// memory. 0 if a process could not be made or returned less than 0. (One that is killed meanwhile leaves the others
 // waiting.)
 template <class Work>
 double on_processes(int count, const std::vector<int>& cores, Work work) {

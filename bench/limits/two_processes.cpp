@@ -14,13 +14,13 @@
 namespace bench {
 namespace {
 
-constexpr unsigned kSeconds = 30;  // after which a process that hangs is ended
+constexpr unsigned kSeconds = 30;  // after which a hanging process is killed
 constexpr int kMostLaps = 1000;
 
-// Between the two; zero at first.
+// Memory shared by the two processes; zero at first.
 struct Shared {
   struct alignas(64) Side {
-    std::atomic<int> reached;  // of the steps that both take
+    std::atomic<int> reached;  // common steps completed
     alignas(64) std::atomic<int> lap;
     gpu::IpcHandle memory;
   } sides[2];
@@ -32,8 +32,8 @@ void await(const std::atomic<int>& word, int value) {
   }
 }
 
-// How a message lies in pinned memory: in two rows at a distance, which copy engines move whatever their length (short
-// runs from host memory wait for the multiprocessors).
+// Distance of the two rows of a message in pinned memory: copy engines move two rows whatever their length (short runs
+// from host memory wait for the multiprocessors).
 std::size_t pitch_of(std::size_t bytes) { return bytes / 2 + 64; }
 
 class Process {
@@ -50,7 +50,7 @@ class Process {
     other_ = gpu::open_ipc(shared.sides[1 - side].memory);
   }
 
-  // Side 0 writes down the times.
+  // Side 0 records the times.
   void ping_pong(std::size_t bytes, Way way, int laps) {
     mine().lap.store(0, std::memory_order_relaxed);
     meet();
@@ -101,7 +101,7 @@ class Process {
   void* other_;
 };
 
-// A process of its own that works and ends.
+// Forks a process that works and exits.
 template <class Work>
 pid_t start(const Work& work) {
   const pid_t process = ::fork();
@@ -147,7 +147,7 @@ std::vector<Exchange> measure_exchanges(const std::vector<std::size_t>& sizes, i
   const pid_t second = start([&] { work(1); });
   const pid_t first = start([&] { work(0); });
   const bool well = ended_well(first);
-  // It would wait for the first one.
+  // The second process would wait for the first one.
   if (!well && second > 0) ::kill(second, SIGKILL);
   const bool both = ended_well(second) && well;
   ::close(results[1]);

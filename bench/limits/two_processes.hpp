@@ -1,8 +1,8 @@
-// What two processes with a GPU each (or with one of both) do without MPI: one copies a message out of the other's
-// memory or into it, or both copy it by way of pinned memory that they share; sees by polling that the copy has ended,
-// and says so in shared memory. The limit of a message between processes, which is later than a copy within one.
+// Message between two processes with a GPU each (or sharing one) without MPI: one copies it out of the other's memory
+// or into it, or both copy it through pinned memory that they share; polls until the copy has ended, and says so in
+// shared memory. The limit of a message between processes, which is higher than for a copy within one.
 //
-// The processes are forked: call it before this one has touched CUDA. It waits for them.
+// Forks the processes: call it before this one has touched CUDA. Waits for them.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ struct Exchange {
   Statistics times;  // us, one way
 };
 
-// Half the time of a ping-pong for each size. Empty where two processes cannot reach each other's memory; *why says so.
+// Returns half the time of a ping-pong for each size. Empty if two processes cannot reach each other's memory; *why
+// says so.
 std::vector<Exchange> measure_exchanges(const std::vector<std::size_t>& sizes, int laps, std::string* why);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// What is shown stands in the address, so that a view can be kept and sent: view, job, range of time, ranks, filter, metric.
+// The address holds everything that is shown, so that a view can be kept and sent: view, job, range of time, ranks, filter, metric.
 
 export type Field = "view" | "job" | "other" | "from" | "to" | "ranks" | "filter" | "metric";
 

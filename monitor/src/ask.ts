@@ -2,12 +2,12 @@
 import type { Address } from "./address";
 import type { News } from "./types";
 
-/** Why there is no answer. `lost`: there is no server to ask, or it lets nobody in; otherwise it has refused this question. */
+/** Reason for a missing answer. `lost`: the server is gone, or refuses access; otherwise it has refused this question. */
 export class Problem extends Error {
   constructor(text: string, readonly lost = false) { super(text); }
 }
 
-const AGAIN = 3000; // milliseconds until a stream that was refused is asked for once more
+const AGAIN = 3000; // milliseconds until the next try after a stream was refused
 export const SILENT = "headrace monitor does not answer; it may have been stopped";
 
 export async function ask<T>(name: string, parameters: Record<string, string | undefined> = {}): Promise<T> {
@@ -35,7 +35,7 @@ export function listen(told: (news: News) => void, lost: () => void): void {
   stream.onmessage = (event) => told(JSON.parse(event.data) as News);
   stream.onerror = () => {
     lost();
-    // The browser tries again by itself, but not after a refusal, as of a server that has too many pages to serve.
+    // The browser tries again by itself, but not after a refusal, for example of a server that serves too many pages.
     if (stream.readyState === EventSource.CLOSED) setTimeout(() => listen(told, lost), AGAIN);
   };
 }

@@ -1,4 +1,4 @@
-// Elements, made of text and never of markup: names come from other people's programs.
+// Elements made from text, never from markup: names come from other people's programs.
 
 type Child = Node | string | number | null | undefined;
 type Handler = (event: Event) => void;
@@ -24,12 +24,12 @@ function handle(made: HTMLElement, name: string, handler: Handler): void {
   if (!own[name]) made.addEventListener(name, (event) => handlers.get(made)?.[name]?.(event));
 }
 
-/** An element that stays does from now on what the one drawn in its place would do. */
+/** Gives an element that stays the handlers of the one drawn in its place. */
 export function takeHandlers(old: HTMLElement, fresh: HTMLElement): void {
   for (const [name, handler] of Object.entries(handlers.get(fresh) ?? {})) handle(old, name, handler);
 }
 
-/** Names an element among its siblings, so that it is found again when it has moved (renew.ts). */
+/** Names an element among its siblings, so that renew.ts finds it after a move. */
 export function keyed<E extends Node>(element: E, key: string): E {
   keys.set(element, key);
   return element;
@@ -37,7 +37,7 @@ export function keyed<E extends Node>(element: E, key: string): E {
 
 export const keyOf = (element: Node): string | undefined => keys.get(element);
 
-/** A sum of the view, exact, for people who look closely and for tests. */
+/** An exact sum of the view, for close inspection and for tests. */
 export function sum(name: string, value: number, shown: string): HTMLElement {
   return el("span", { class: "sum", "data-sum": name, "data-value": value, title: value.toLocaleString("en") }, `${name} `, el("b", {}, shown));
 }

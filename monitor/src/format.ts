@@ -33,5 +33,5 @@ export function clock(time: number): string {
 
 export const date = (time: number): string => `${day(time)} ${clock(time)}`;
 
-/** Both ends of a stretch of time; the day of the second only where it is another one. */
+/** Both ends of a stretch of time; the day of the second only if it differs. */
 export const stretch = (begin: number, end: number): string => `${date(begin)} to ${day(begin) === day(end) ? clock(end) : date(end)}`;

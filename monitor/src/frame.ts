@@ -28,7 +28,7 @@ function field(name: string, title: string, wide: string, go: (change: Address) 
   } });
 }
 
-/** A slider of time. It is left alone while a hand holds it. */
+/** A slider of time. It is not moved while the user drags it. */
 function slider(name: string, moved: () => void): { input: HTMLInputElement; put: (value: number) => void } {
   let held = false;
   const input = el("input", { type: "range", name, min: 0, max: STEPS, "aria-label": name, class: "time", change: () => { held = false; moved(); } });
@@ -39,7 +39,7 @@ function slider(name: string, moved: () => void): { input: HTMLInputElement; put
 
 const option = (job: Job, chosen: boolean): HTMLElement => keyed(el("option", { value: job.id, selected: chosen }, `${job.key} · ${job.program} · ${job.size}${job.ended ? "" : " · running"}`), String(job.id));
 
-/** The last line of a choice of jobs that has not all of them. */
+/** The last line of an incomplete list of jobs. */
 export const olderOption = (older: number): HTMLElement[] => older ? [keyed(el("option", { disabled: true, value: "" }, `${older.toLocaleString("en")} more: search in Jobs`), "older")] : [];
 
 export function frame(state: State, go: (change: Address) => void, themed: () => void): Frame {

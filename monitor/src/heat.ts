@@ -1,4 +1,4 @@
-// The communication matrix on a canvas: a row a sender, a column a receiver. Cells of large jobs are smaller than a pixel, and share it.
+// The communication matrix on a canvas: a row a sender, a column a receiver. Cells of large jobs are smaller than a pixel and share one.
 import { el, keyed } from "./dom";
 import { colour } from "./plot";
 import { part } from "./renew";
@@ -10,7 +10,7 @@ type Show = (value: number) => string;
 interface Heat { canvas: HTMLCanvasElement; said: HTMLOutputElement; scale: HTMLElement; cells: Map<number, number>; size: number; show: Show; at?: { from: number; to: number }; }
 
 function mix(share: number): [number, number, number] {
-  // From pale blue through violet to yellow: rises in brightness on dark, and is told apart without colours.
+  // From pale blue through violet to yellow: brightness rises on dark, so that values differ without colours, too.
   const stops: [number, number, number][] = [[38, 60, 120], [90, 70, 170], [190, 70, 140], [240, 130, 70], [250, 220, 90]];
   const at = share * (stops.length - 1), low = Math.min(stops.length - 2, Math.floor(at)), part = at - low;
   return stops[low]!.map((value, place) => Math.round(value + (stops[low + 1]![place]! - value) * part)) as [number, number, number];

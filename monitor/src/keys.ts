@@ -1,4 +1,4 @@
-// Keys: 1 to 9, 0 and c choose a view, [ and ] the one beside, / the filter, t dark or light, Escape lets go, ? says this.
+// Keys: 1 to 9, 0 and c choose a view, [ and ] the one beside it, / the filter, t dark or light, Escape leaves the filter, ? shows this.
 import type { Address } from "./address";
 import { el } from "./dom";
 import type { View } from "./view";

@@ -1,4 +1,4 @@
-// Shows the view that the address names, and renews it in place when the server has news of a job that runs.
+// Shows the view that the address names, and updates it in place when the server has news of a running job.
 import { read, write, type Address } from "./address";
 import { ask, listen, Problem, SILENT } from "./ask";
 import { frame, nextTheme } from "./frame";
@@ -38,10 +38,10 @@ function go(change: Address): void {
 const view = (): View => views.find((each) => each.name === address.view) ?? jobsView;
 const chosen = (): Job | undefined => address.job ? jobOf(jobs, address.job) : jobs.find((job) => !job.ended) ?? jobs[0];
 
-/** Runs in the list, and those that the address names, however old they are. */
+/** Asks for the runs in the list, and for those that the address names, at any age. */
 const askJobs = (): Promise<Job[]> => ask<Job[]>("jobs", { job: address.job, other: address.other, search: view() === jobsView ? address.filter : "" });
 
-/** One update at a time; what is wanted meanwhile is done after it. */
+/** Makes one update at a time; a request during it is served after it. */
 async function update(): Promise<void> {
   if (busy) { wanted = true; return; }
   busy = true;
@@ -53,7 +53,7 @@ async function update(): Promise<void> {
       const job = chosen(), full = { ...address, job: job ? String(job.id) : address.job };
       const answer = asked.needsJob && !full.job ? undefined : await asked.load(full);
       problem = "";
-      if (asking !== JSON.stringify(address)) continue; // an answer to what is not asked any more
+      if (asking !== JSON.stringify(address)) continue; // an answer to an outdated question
       said = answer;
       draw();
     } catch (error) {
@@ -83,19 +83,19 @@ function draw(): void {
   renewChildren(around.place, [...place.childNodes]);
   what = whatIsShown();
   document.documentElement.scrollTop = top;
-  // For tests and for those who measure: what is shown, and how often it was drawn.
+  // For tests and measurements: the view, and the number of times it was drawn.
   document.body.dataset.view = shown.name;
   document.body.dataset.drawn = String(++drawn);
   document.body.dataset.address = location.search;
   if (drawn === 1) performance.mark("first-view");
 }
 
-/** Once more what is there: other colours, another order. */
+/** Draws the present figures again: other colours, another order. */
 function redraw(): void {
   if (what === whatIsShown()) draw();
 }
 
-/** A view of the past, or of runs that have ended, does not change. */
+/** False for a view of the past, or of runs that have ended. */
 function changes(): boolean {
   if (address.to) return false;
   const job = chosen(), other = view() === compare ? jobOf(jobs, address.other) : undefined;

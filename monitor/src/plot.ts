@@ -1,4 +1,4 @@
-// Plots over time by uPlot, in the colours of the page. A plot that is there takes new figures in place.
+// Plots over time by uPlot, in the colours of the page. An existing plot takes new figures in place.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { el, keyed } from "./dom";
@@ -12,7 +12,7 @@ export const colour = (name: string): string => getComputedStyle(document.docume
 export interface Flag { time: number; text: string; colour: string; }
 export interface Shape {
   flags?: Flag[]; unit?: (value: number) => string; right?: (value: number) => string; height?: number; top?: number; relative?: boolean;
-  whole?: "y" | "right" | "both"; // the axis of what is counted in whole numbers
+  whole?: "y" | "right" | "both"; // the axis of values that are whole numbers
   ranks?: boolean; // the right axis names ranks, and need not begin at 0
 }
 type Zoom = (from: number, to: number) => void;
@@ -20,12 +20,12 @@ interface Figures { times: number[]; lines: Line[]; shape: Shape; zoomed?: Zoom;
 interface Shown { plot: uPlot; figures: Figures; held: boolean; late: boolean; forget: () => void; }
 
 const open = new Set<Shown>();
-const FLAG_ROOM = 26; // pixels that the text of a flag takes
+const FLAG_ROOM = 26; // width of a flag's text in pixels
 const TIME_ROOM = 84; // and a time of day, with space beside it
-const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]]; // so that lines are told apart without colours
+const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]]; // to tell lines apart without colours
 const WHOLE = [1, 2, 5].flatMap((digit) => [...Array(15).keys()].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
 
-/** Lines across the plot, with their text where there is room for it. */
+/** Draws lines across the plot, with their text if there is room. */
 function drawFlags(self: uPlot, flags: Flag[]): void {
   const { ctx, bbox } = self, scale = devicePixelRatio;
   let free = -1;
@@ -47,13 +47,13 @@ function drawFlags(self: uPlot, flags: Flag[]): void {
   ctx.restore();
 }
 
-/** Labels of an axis. A label that would stand there twice stands there once. */
+/** Labels of an axis. A label that would appear twice appears once. */
 function labels(values: number[], format: (value: number) => string): string[] {
   const texts = values.map(format);
   return texts.map((text, place) => values[place]! < 0 || texts.indexOf(text) !== place ? "" : text);
 }
 
-/** Times of day, and the day below the first one and where a new one begins. */
+/** Times of day; the day stands below the first one and below the first of each new day. */
 function times(splits: number[], step: number): string[] {
   let before = "";
   return splits.map((time) => {
@@ -102,7 +102,7 @@ function make(box: HTMLElement, figures: Figures): Shown {
   return shown;
 }
 
-/** While the mouse drags over a plot nothing moves below it, so that the time selected is the time that was dragged over. */
+/** Keeps a plot still while the mouse drags over it, so that the selected time is the one dragged over. */
 function hold(shown: Shown): void {
   const take = (): void => { shown.held = true; };
   const let_go = (): void => {
@@ -123,13 +123,13 @@ function update(shown: Shown): void {
   const width = widthOf(self.root.parentElement ?? self.root);
   shown.late = false;
   if (width !== self.width) self.setSize({ width, height: self.height });
-  // A plot that no address stands behind is looked into by its own scale, which stays.
+  // A plot without an address keeps its own zoomed scale.
   const into = !shown.figures.zoomed && before.length > 1 && ((x.min ?? 0) > before[0]! || (x.max ?? 0) < before[before.length - 1]!);
   self.setData(columns(shown.figures), !into);
   if (into) self.redraw();
 }
 
-/** A plot to be put into a view. `zoomed` is told of a stretch of time that was dragged over. */
+/** Makes a plot for a view. Calls `zoomed` with the stretch of time that was dragged over. */
 export function plot(name: string, times: number[], lines: Line[], shape: Shape = {}, zoomed?: Zoom): HTMLElement {
   const figures: Figures = { times, lines, shape, zoomed };
   return keyed(part<Shown>(el("div", { class: "plot", "data-plot": name }), {

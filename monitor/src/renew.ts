@@ -1,8 +1,8 @@
-// Turns what is on the page into what a view has just drawn, and touches nothing that is the same already. So an element stays under
+// Turns the page into what a view has just drawn, and leaves equal elements untouched. So an element stays under
 // the pointer, and a drag, a selection of text, the focus and scroll positions last while figures change.
 import { keyOf, takeHandlers } from "./dom";
 
-/** An element that fills itself once it is in the page, and takes new figures in place: a plot, a canvas. */
+/** An element that draws itself once it is in the page, and takes new figures in place: a plot, a canvas. */
 export interface Part<State> {
   form: string; // with another form it is made anew
   make: (box: HTMLElement) => State;
@@ -41,7 +41,7 @@ function drop(node: ChildNode): void {
   node.remove();
 }
 
-/** `fresh` are the children that `place`, which is in the page, has afterwards. */
+/** Makes `fresh` the children of `place`, which is in the page. */
 export function renewChildren(place: Element, fresh: readonly Node[]): void {
   const known = new Map<string, ChildNode>();
   for (const child of place.childNodes) {
@@ -55,7 +55,7 @@ export function renewChildren(place: Element, fresh: readonly Node[]): void {
     const key = keyOf(next);
     if (key !== undefined && known.has(key)) while (at && keyOf(at) === undefined) { const gone: ChildNode = at; at = at.nextSibling; drop(gone); }
     const old: ChildNode | null | undefined = key !== undefined ? known.get(key) : at && keyOf(at) === undefined ? at : null;
-    if (key !== undefined) known.delete(key); // of two with one key the second is made anew
+    if (key !== undefined) known.delete(key); // the second of two with the same key is made anew
     if (old && old.nodeName === next.nodeName) {
       if (old === at) at = at.nextSibling;
       else place.insertBefore(old, at);
@@ -88,7 +88,7 @@ function renew(old: Node, fresh: Node): void {
   }
   for (const name of old.getAttributeNames()) if (name !== "style" && !fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const name of fresh.getAttributeNames()) if (name !== "style" && old.getAttribute(name) !== fresh.getAttribute(name)) old.setAttribute(name, fresh.getAttribute(name)!);
-  if (old.style.cssText !== fresh.style.cssText) old.style.cssText = fresh.style.cssText; // as an attribute the policy of the page forbids it
+  if (old.style.cssText !== fresh.style.cssText) old.style.cssText = fresh.style.cssText; // the page's policy forbids a style attribute
   renewChildren(old, [...fresh.childNodes]);
   if (old instanceof HTMLSelectElement && fresh instanceof HTMLSelectElement && old.value !== fresh.value) old.value = fresh.value;
 }

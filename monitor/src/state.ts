@@ -1,10 +1,10 @@
-// Whether the figures are those of now: in a word, a sign and a colour. The age is that of the last news by this machine's own clock,
-// as the server's may be another.
+// Shows whether the figures are current: in a word, a sign and a colour. The age is that of the last news by this machine's own clock,
+// since the server's may differ.
 import { el } from "./dom";
 import { seconds } from "./format";
 import type { News } from "./types";
 
-const STALE = 5; // seconds without a new look, and between two words on that
+const STALE = 5; // seconds without new figures, and between two messages about that
 
 export interface State { place: HTMLElement; heard: (news: News) => void; lost: (lost: boolean) => void; }
 

@@ -1,4 +1,4 @@
-// A table that sorts by any column; some columns have bars. Its cells take new figures in place, without anything made anew.
+// A table that sorts by any column; some columns have bars. Its cells take new figures in place; no element is made anew.
 import { el, keyed } from "./dom";
 import { part } from "./renew";
 
@@ -8,13 +8,13 @@ export interface Column<Row> {
   text?: (row: Row) => string;
   bar?: (row: Row) => number; // share of the column's width
   go?: (row: Row) => void; // the cell is a link
-  wraps?: boolean; // long texts go on in a second line
+  wraps?: boolean; // long texts continue in a second line
 }
 
 export interface Manner<Row> {
   mark?: (row: Row) => boolean;
-  more?: string; // how to see rows that there is no room for
-  key?: (row: Row) => string; // tells rows apart; the first column
+  more?: string; // how to see rows without room
+  key?: (row: Row) => string; // identifies a row; default: the first column
 }
 
 interface Figures<Row> { columns: Column<Row>[]; rows: Row[]; again: () => void; manner: Manner<Row>; }

@@ -1,14 +1,14 @@
-// What the server answers (python/headrace/monitor/answers.py).
+// The server's answers (python/headrace/monitor/answers.py).
 
 export interface Job {
   id: number; key: string; program: string; size: number; began: number; seen: number; ended: number; known: number;
   calls: number; wait_ns: number; mpi_ns: number; sent: number; sent_bytes: number; received_bytes: number; hosts: string;
 }
 
-/** How many runs the history has, and how many of them fit what is looked for. */
+/** Number of runs in the history, and of those that match the search. */
 export interface Count { all: number; found: number; }
 
-/** Who holds the others up: `rank` is null where it may be chance. */
+/** The rank that holds the others up: `rank` is null if it may be chance. */
 export interface Slowest { rank: number | null; share: number; equal: number; points: number; }
 
 export interface RankRow {

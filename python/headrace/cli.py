@@ -44,7 +44,7 @@ def config(_: argparse.Namespace) -> int:
     if mpiexec is None:
         print("headrace: mpiexec is not installed beside this command", file=sys.stderr)
         return 1
-    # The library's own code reads the settings, so that what is shown is what a program gets.
+    # The library's own code reads the settings, so that the output is what a program gets.
     code = subprocess.run([str(mpiexec), "--config"], check=False).returncode
     try:
         file = collectives.selection(locate(installation.prefix(), mpiexec))["tuning_file"]

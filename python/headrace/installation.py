@@ -1,8 +1,10 @@
-"""Where this installation of Headrace is, and what it finds on the machine."""
+"""Paths of this installation of Headrace, and the driver found on the machine."""
 
 from __future__ import annotations
 
 import ctypes
+import functools
+import os
 import subprocess
 import sysconfig
 from importlib import metadata
@@ -18,13 +20,24 @@ def _own_prefix() -> Path | None:
     return place.parents[1] if names[:1] == ["python"] and (place.parents[1] / "bin" / "mpiexec").is_file() else None
 
 
-def scripts() -> Path:
-    own = _own_prefix()
-    return own / "bin" if own else Path(sysconfig.get_path("scripts"))
-
-
+@functools.cache
 def prefix() -> Path:
-    return _own_prefix() or Path(sysconfig.get_path("data"))
+    """The directory whose bin/, lib/ and include/ have our files: the environment, or ~/.local after pip install --user."""
+    own = _own_prefix()
+    if own:
+        return own
+    try:
+        ours = metadata.distribution("headrace")
+        for file in ours.files or ():
+            if file.parts[-2:] == ("bin", "mpiexec"):
+                return Path(os.path.normpath(ours.locate_file(file))).parent.parent
+    except (metadata.PackageNotFoundError, OSError):
+        pass
+    return Path(sysconfig.get_path("data"))
+
+
+def scripts() -> Path:
+    return prefix() / "bin"
 
 
 def version() -> str:

@@ -1,4 +1,4 @@
-"""`headrace map`: where a command line of mpiexec would put its ranks, here or on described machines. Nothing is started.
+"""`headrace map`: places that a command line of mpiexec would give its ranks, here or on described machines. Starts nothing.
 
 mpiexec itself answers (`mpiexec --do-not-launch`), so that the words mean here what they mean when a job starts.
 """
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 
 def translated(arguments: list[str]) -> list[str]:
-    """The words for mpiexec, to which "--" would be the end of its options."""
+    """The words for mpiexec, which would take "--" for the end of its options."""
     if arguments[:1] == ["--save"]:
         return ["--save-machine", *arguments[1:]]
     words = list(arguments)

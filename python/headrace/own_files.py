@@ -1,6 +1,6 @@
-"""Files and directories that another user of the host may have put where ours belong: the rules, once.
+"""Rules for files and directories that another user of the host may have put in place of ours.
 
-What a name stands for is judged by the open descriptor, never by the name. Nothing here waits for a writer, and nothing reads
+A file is judged by its open descriptor, never by its name. Nothing here waits for a writer, and nothing reads
 more than it was told to. Threads: any.
 """
 
@@ -23,7 +23,7 @@ _FLAGS = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Unfit(OSError):
-    """A file or directory that is not taken. `strerror` says why; str() names it as well."""
+    """A file or directory that is refused. `strerror` says why; str() names it as well."""
 
     def __init__(self, path: str | os.PathLike, why: str):
         super().__init__(errno.EPERM, why, os.fspath(path))
@@ -38,9 +38,9 @@ def _regular(path: str | os.PathLike, status: os.stat_result) -> None:
 
 
 def open_regular(path: str | os.PathLike, most: int, *, owners: Collection[int] | None = None, follow: bool = True) -> int:
-    """A descriptor of a regular file of at most `most` bytes, open for reading; the caller closes it. `owners`: whose it may be
-    (None: anybody's). `follow`: whether its name may be a link. Raises Unfit, OSError."""
-    _regular(path, os.stat(path, follow_symlinks=follow))  # opening a device may do something
+    """Opens a regular file of at most `most` bytes for reading and returns its descriptor; the caller closes it. `owners`: its allowed
+    owners (None: any). `follow`: the name may be a link. Raises Unfit, OSError."""
+    _regular(path, os.stat(path, follow_symlinks=follow))  # opening a device may have effects
     file = os.open(path, os.O_RDONLY | _FLAGS | (0 if follow else os.O_NOFOLLOW))
     try:
         status = os.fstat(file)
@@ -56,7 +56,7 @@ def open_regular(path: str | os.PathLike, most: int, *, owners: Collection[int] 
 
 
 def _read(file: int, path: str | os.PathLike, most: int) -> bytes:
-    """Also of a file that says it is empty, or that grows meanwhile."""
+    """Reads also a file that claims to be empty, or that grows meanwhile."""
     found = bytearray()
     while part := os.read(file, min(1 << 20, most + 1 - len(found))):
         found += part
@@ -66,7 +66,7 @@ def _read(file: int, path: str | os.PathLike, most: int) -> bytes:
 
 
 def read_bytes(path: str | os.PathLike, most: int = SMALL) -> bytes:
-    """Of a file that the user has named. Raises Unfit, OSError."""
+    """Reads a file that the user has named. Raises Unfit, OSError."""
     file = open_regular(path, most)
     try:
         return _read(file, path, most)
@@ -82,12 +82,12 @@ def _text(data: bytes, path: str | os.PathLike) -> str:
 
 
 def read_text(path: str | os.PathLike, most: int = SMALL) -> str:
-    """The same as text in UTF-8."""
+    """Does the same, as text in UTF-8."""
     return _text(read_bytes(path, most), path)
 
 
 def read_secret(path: str | os.PathLike, most: int = 4096) -> str:
-    """Of a file that this user owns and nobody else can read or write. Raises Unfit, OSError."""
+    """Reads a file that this user owns and that is private to this user. Raises Unfit, OSError."""
     file = open_regular(path, most, owners=(os.geteuid(),))
     try:
         mode = stat.S_IMODE(os.fstat(file).st_mode)
@@ -100,7 +100,7 @@ def read_secret(path: str | os.PathLike, most: int = 4096) -> str:
 
 
 def own_directory(path: Path) -> None:
-    """Makes it with mode 700. One that is there must be this user's and closed to writes of others. Raises Unfit, OSError."""
+    """Makes it with mode 700. An existing one must be this user's and closed to writes of others. Raises Unfit, OSError."""
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     status = os.stat(path)
     if status.st_uid != os.geteuid():
@@ -110,7 +110,7 @@ def own_directory(path: Path) -> None:
 
 
 def ours_or_missing(path: str | os.PathLike) -> None:
-    """For a name that is going to be opened for writing: it is free, or a regular file of this user with one link. Raises Unfit."""
+    """Checks a name before it is opened for writing: it is free, or a regular file of this user with one link. Raises Unfit."""
     try:
         status = os.lstat(path)
     except FileNotFoundError:
@@ -124,8 +124,8 @@ def ours_or_missing(path: str | os.PathLike) -> None:
 
 @contextlib.contextmanager
 def unfinished(path: Path) -> Iterator[Path]:
-    """An empty file of this user beside `path`, under a name that nobody can guess, which becomes `path` when the block ends
-    and goes where it fails."""
+    """Makes an empty file of this user beside `path`, under an unpredictable name; it becomes `path` when the block ends and is removed if
+    the block fails."""
     name = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     try:
@@ -137,7 +137,7 @@ def unfinished(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def replacing(path: Path, mode: str = "w") -> Iterator[IO]:
-    """`path` as a file to write to; it is there whole or as it was."""
+    """Opens `path` for writing; it ends up whole or as it was."""
     with unfinished(path) as name, open(name, mode, **({} if "b" in mode else {"encoding": "utf-8"})) as file:
         yield file
         file.flush()

@@ -1,11 +1,11 @@
 // Attributes: values that programs cache on communicators, datatypes and windows (MPI 5.0 section 7.7).
 //
-// A keyval is the program's number for a kind of attribute, with a copy and a delete callback. It stays alive while
-// the program has not freed it or any attribute uses it (section 7.7.2); its number is never used again.
-// Callbacks are closures made by bind/ that hold the program's function and extra state; they run with the library
-// lock held and may call MPI, also on the same object: no reference into a set is held across one.
-// Owner: an AttributeSet belongs to its object; the objects' destructors run no callbacks, so whoever frees an object
-// calls clear() first. Threads: library lock.
+// A keyval is the program's number for a kind of attribute, with a copy and a delete callback. It stays alive until the
+// program has freed it and no attribute uses it (section 7.7.2); its number is never used again. Callbacks are closures
+// made by bind/ that hold the program's function and extra state; they release the library lock meanwhile, and may call
+// MPI, also on the same object: no reference into a set is held across one. Owner: an AttributeSet belongs to its
+// object; the objects' destructors run no callbacks, so code that frees an object calls clear() first. Threads: library
+// lock.
 #pragma once
 
 #include <cstdint>
@@ -41,30 +41,30 @@ class Keyval {
   Delete remove_;
 };
 
-// A new keyval; its number, greater than any predefined one, goes to the program.
+// Makes a keyval; its number, greater than any predefined one, goes to the program.
 int create_keyval(KeyvalKind kind, Keyval::Copy copy, Keyval::Delete remove);
-// The live keyval behind a number. Errors: MPI_ERR_KEYVAL (unknown, freed, of another kind of object).
+// Finds the live keyval behind a number. Errors: MPI_ERR_KEYVAL (unknown, freed, of another kind of object).
 Status find_keyval(KeyvalKind kind, int number, std::shared_ptr<const Keyval>* keyval);
 // MPI_Comm_free_keyval and its siblings: the number is dead, attributes in use stay. Errors: MPI_ERR_KEYVAL.
 Status free_keyval(KeyvalKind kind, int number);
 
 class AttributeSet {
  public:
-  // False when nothing is cached under `number`.
+  // Returns false if no value is cached under `number`.
   [[nodiscard]] bool get(int number, void** value) const noexcept;
 
   // `object` is the handle that callbacks get. A failing callback's code is returned as the program gave it.
 
-  // Replaces an old value after its delete callback; when that fails the old value stays.
+  // Replaces an old value after its delete callback; if that fails the old value stays.
   Status set(void* object, std::shared_ptr<const Keyval> keyval, void* value);
-  // Runs the delete callback, then forgets the value; when it fails the value stays.
-  // Errors: MPI_ERR_KEYVAL when nothing is cached under `number`.
+  // Runs the delete callback, then removes the value; if it fails the value stays. Errors: MPI_ERR_KEYVAL if no value
+  // is cached under `number`.
   Status erase(void* object, int number);
-  // Calls the copy callbacks in the order in which the attributes were set. When one fails, what was copied so far
-  // is deleted again and `to` is empty.
+  // Calls the copy callbacks in the order in which the attributes were set. If one fails, the copies made so far are
+  // deleted again and `to` is empty.
   Status copy_to(void* object, AttributeSet* to, void* new_object) const;
-  // Deletes all, the newest first (the order that section 11.2.4 wants for MPI_COMM_SELF). Stops at the first failure;
-  // what was not deleted stays.
+  // Deletes all, the newest first (the order that section 11.2.4 requires for MPI_COMM_SELF). Stops at the first
+  // failure; the remaining ones stay.
   Status clear(void* object);
 
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }

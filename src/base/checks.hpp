@@ -1,4 +1,4 @@
-// Checks: which of the checks that cost time, or refuse what others let pass, the user asked for with the knob `check`.
+// Checks that cost time, or refuse calls that other libraries accept, as selected by the user with the knob `check`.
 //
 // Threads: any; the knob does not change while the library is in use.
 #pragma once
@@ -8,13 +8,13 @@
 
 namespace hr {
 
-// Whether the knob, words between commas, has this word, or `full`, which is all of them.
+// True if the knob, words between commas, has this word, or `full`, which stands for all.
 [[nodiscard]] bool asked_to_check(std::string_view word) noexcept;
 
-// Whether it has `full`: every call is looked at (check/).
+// True if it has `full`: every call is looked at (check/).
 [[nodiscard]] bool asked_for_full_check() noexcept;
 
-// The first word of the knob that is none; empty when there is none.
+// Returns the first unknown word of the knob; empty if there is none.
 [[nodiscard]] std::string unknown_check();
 
 }  // namespace hr

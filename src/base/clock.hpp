@@ -19,7 +19,7 @@ inline double clock_resolution_seconds() noexcept {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// The processor's counter, of a fixed rate: for lengths of time too short for the clock.
+// The processor's counter, of a fixed rate: for durations too short for the clock.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();

@@ -6,8 +6,8 @@
 namespace hr::counters {
 namespace {
 
-// A call this long costs so much more than the clock that the next one is timed as well; of shorter ones, one of so
-// many.
+// A call this long costs so much more than the clock that the next one is timed as well; of shorter ones, one in
+// kOneOf.
 constexpr Value kLong = 5000;
 constexpr Value kOneOf = 1024;
 
@@ -78,7 +78,7 @@ void begin_timing(std::size_t function) noexcept {
   page.timed_since = nanoseconds(CLOCK_MONOTONIC);
 }
 
-// Waits have been counted in full already.
+// Leaves out waits, which have been counted in full already.
 void end_timing() noexcept {
   const Value length = nanoseconds(CLOCK_MONOTONIC) - page.timed_since;
   const Value waited = std::min(length, page.waited - page.waited_before);

@@ -1,8 +1,8 @@
-// Counters: what this process has done and does, in a page that other processes can read (docs/counters.md, ADR 35).
+// Counters of this process's activity, in a page that other processes can read (docs/counters.md, ADR 35).
 //
-// The page is static memory of the library, so that counting is an addition at a fixed address. publish() puts shared
-// memory in its place, with what has been counted so far; where there is none to be had, counting goes on unseen. It
-// describes itself: a reader needs its head and its text alone, which says what stands where (counters_text.cpp).
+// The page is static memory of the library, so that counting is an addition at a fixed address. publish() replaces it
+// by shared memory, with the counts so far; if there is none, counting goes on unseen. It describes itself: a reader
+// needs only its head and its text, which gives the layout (counters_text.cpp).
 //
 // Every value is 64 bits wide at its natural alignment, so that a reader never sees half of one; values that belong
 // together may be of different moments. One thread writes at a time. Memory order: none between values; the head's
@@ -18,7 +18,7 @@ namespace hr::counters {
 
 using Value = std::uint64_t;
 
-// Of the layout of the head, and of the form of the text.
+// Version of the layout of the head, and of the form of the text.
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr char kMagic[] = "HRCOUNTS";
 
@@ -48,11 +48,11 @@ struct Head {
   Value ended;  // likewise; 0: not yet
 };
 
-// What it does now.
+// Present activity.
 struct Now {
-  Value function;       // that the program is in, by its number; 0: in none
+  Value function;       // number of the function that the program is in; 0: in none
   Value waiting_since;  // CLOCK_MONOTONIC, nanoseconds; 0: it does not wait, or not long
-  Value waiting_for;    // which process, and 1; 0: not a single one
+  Value waiting_for;    // its process + 1; 0: not a single one
 };
 
 struct Amount {
@@ -67,17 +67,17 @@ struct Amount {
 
 struct Function {
   Value calls;
-  Value timed_next;   // which call is timed next: not for readers
+  Value timed_next;   // number of the call that is timed next: not for readers
   Value nanoseconds;  // within it, estimated from calls that were timed
   Value bytes;        // of messages sent in it
 };
 
 enum class PeerClass : std::uint8_t { kSelf, kHost, kOtherHost };
 
-// Another process that has been sent a message. The last rows, one of each class, stand for all that have none of their
-// own. Which row is whose does not change.
+// Another process that has been sent a message. The last rows, one of each class, stand for all processes without a
+// row. A row's process does not change.
 struct Peer {
-  Value process;     // and 1: its place in the table of processes, the rank for those of the own job; 0: no row yet
+  Value process;     // + 1: its index in the table of processes, the rank for those of this job; 0: no row yet
   Value peer_class;  // PeerClass
   Amount sent[2];    // the program's messages; the library's own (collective operations, agreements, ...)
   Value waits;
@@ -117,10 +117,10 @@ struct alignas(kPageAlignment) Page {
   alignas(64) Value sizes[kSizes];  // messages sent, place n: of less than 2^(n + 1) bytes
   alignas(64) Amount received[kProtocols];
   Amount announced;               // messages whose data the receiver asks for
-  Amount memories[kMemories];     // messages sent; that of host memory is what is left of all
-  Amount to_memories[kMemories];  // the same of messages received
+  Amount memories[kMemories];     // messages sent; that of host memory is the remainder
+  Amount to_memories[kMemories];  // the same for messages received
   Level unexpected;               // messages without a receive
-  Level unexpected_bytes;         // that they hold here
+  Level unexpected_bytes;         // held here by those
   Value unexpected_messages;
   Value waits;
   Value waited;  // nanoseconds
@@ -135,7 +135,7 @@ struct alignas(kPageAlignment) Page {
   Peer peers[kPeers];
   alignas(64) Function functions[kFunctions];
   // Not for readers.
-  Value stands_for[kFunctions];  // for how many calls the next one that is timed stands
+  Value stands_for[kFunctions];  // number of calls that the next timed one stands for
   Value timed;                   // the function of the call that is timed now
   Value timed_since;             // CLOCK_MONOTONIC, nanoseconds
   Value waited_before;           // `waited` at that time
@@ -145,13 +145,13 @@ struct alignas(kPageAlignment) Page {
 inline constinit Page page{};
 
 // --- counting ---
-// The row of a process that is first sent to; it has one already: that one.
+// Returns the row of a process: a new one at the first message to it.
 Peer& row_of(int process, PeerClass peer_class) noexcept;
 inline Peer& row_of_others(PeerClass peer_class) noexcept {
   return page.peers[kPeers - kClasses + static_cast<std::size_t>(peer_class)];
 }
 
-// A message begins its way to that process.
+// Counts a message that begins its way to that process.
 inline void count_sent(Peer& row, bool internal, std::size_t bytes) noexcept {
   if (internal) {
     row.sent[1].add(bytes);
@@ -171,16 +171,16 @@ inline void count_operation(std::size_t operation, std::size_t bytes) noexcept {
 inline void count_announced(std::size_t bytes) noexcept { page.announced.add(bytes); }
 void count_mark(int level) noexcept;
 
-// A wait that has become long, until its end. Within another one it is not counted.
+// Begins and ends a wait that has become long. Within another one it is not counted.
 [[nodiscard]] bool begin_wait(int process) noexcept;  // -1: for no single one; false: within another one
 void end_wait(int process) noexcept;
 
-// The length of the calls of a function, of which some are timed.
+// Time calls of a function, of which some are timed.
 void begin_timing(std::size_t function) noexcept;
 void end_timing() noexcept;
 
-// One call of the program, of the function of that number, from 1 on. Owner: the entry point, with the library lock
-// held.
+// Counts one call of the program, of the function of that number, from 1 on. Owner: the entry point, with the library
+// lock held.
 template <std::size_t kFunction>
 class Call {
  public:
@@ -198,7 +198,7 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 };
-// The same of one that may not have the lock: then it is not counted.
+// Does the same for a call that may not have the lock: then it is not counted.
 template <std::size_t kFunction>
 class CallIf {
  public:

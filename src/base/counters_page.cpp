@@ -26,7 +26,7 @@ Status refused(const char* what, const std::string& name, int code) {
               name.c_str(), std::strerror(code));
 }
 
-// Memory for all of it now: that there is none is an error here and not a bus error later.
+// Gets memory for all of it now: a lack of it is an error here and not a bus error later.
 Status fill(int file, const std::string& name, void** memory) {
   if (sizeof(Page) > largest_file()) return refused("size", name, EFBIG);
   if (::ftruncate(file, sizeof(Page)) != 0) return refused("size", name, errno);
@@ -35,7 +35,7 @@ Status fill(int file, const std::string& name, void** memory) {
   return *memory != MAP_FAILED ? kOk : refused("map", name, errno);
 }
 
-// The new memory holds what has been counted, and then takes the place of the old.
+// Copies the counts so far to the new memory, which then replaces the old.
 Status replace(int file, const std::string& name, const std::string& text) {
   void* memory = nullptr;
   HR_TRY(fill(file, name, &memory));

@@ -1,8 +1,8 @@
-// The page of counters becomes one that other processes can read: shared memory takes the place of the library's own.
+// Makes the page of counters readable for other processes: shared memory replaces the library's own.
 //
 // It is a memory file by the name of headrace.<job>.counters.<rank>, which others find at /proc/<process>/fd and which
-// goes with the last process that has it open: nothing is ever left behind. Only the same user may read it. Owner:
-// process-wide, once a process. Threads: library lock.
+// ends with the last process that has it open: nothing is ever left behind. Only the same user may read it. Owner:
+// process-wide, made once. Threads: library lock.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace hr::counters {
 
-// What a reader is told of this process, and what the places of tables stand for.
+// Data for readers on this process, and names for the indices of tables.
 struct About {
   std::string job;
   int rank = 0;
@@ -27,12 +27,13 @@ struct About {
   std::vector<std::string_view> operations;  // collective ones
 };
 
-// *file: stays open, as it is how others find it. Errors: MPI_ERR_OTHER, with the cause: counting goes on unseen.
+// *file: stays open, as others find the page through it. Errors: MPI_ERR_OTHER, with the cause: counting goes on
+// unseen.
 Status publish(const About& about, int* file);
-// It has called MPI_Finalize; what is counted later is seen all the same.
+// Notes that MPI_Finalize has been called; later counts are visible all the same.
 void note_finalized() noexcept;
 
-// The text that describes the page (docs/counters.md); JSON.
+// Returns the text that describes the page (docs/counters.md); JSON.
 [[nodiscard]] std::string describe(const About& about);
 
 }  // namespace hr::counters

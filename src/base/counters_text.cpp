@@ -1,4 +1,4 @@
-// What the page says of itself: who it is of, which counters there are, and where they stand. JSON.
+// The page's description of itself: its process, its counters, and their places. JSON.
 #include <sched.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ bool is_plain(char letter) {
   return byte >= 0x20 && byte < 0x7f && letter != '"' && letter != '\\';
 }
 
-// Bytes that are no ASCII stand for the characters of their number.
+// Bytes outside ASCII stand for the characters of their number.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   out.reserve(text.size() + 2);
@@ -42,7 +42,7 @@ std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// Ranges of CPUs that it may run on.
+// Returns the ranges of CPUs that this process may run on.
 std::string cores() {
   std::string line;
   for (std::ifstream status("/proc/self/status"); std::getline(status, line);) {
@@ -51,7 +51,7 @@ std::string cores() {
   return {};
 }
 
-// In clock ticks since the machine's start, as others see it in /proc: tells it from a later process of its number.
+// Returns the start in clock ticks since boot, as shown in /proc: tells this process from a later one of its pid.
 std::string start_of_this_process() {
   std::string line;
   std::getline(std::ifstream("/proc/self/stat"), line, '\0');
@@ -83,7 +83,7 @@ std::string dimension(const char* name, const Labels& labels) {
   std::string out = std::string("\"") + name + "\":{\"length\":" + std::to_string(labels.size()) + ",\"labels\":[";
   out.reserve(out.size() + 32 * labels.size());
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    // Names of the library's own, all of them plain.
+    // The library's own names are all plain.
     out.append(i == 0 ? "\"" : ",\"").append(labels[i]).append("\"");
   }
   return out.append("]}");
@@ -98,7 +98,7 @@ std::vector<std::string> size_classes() {
   return labels;
 }
 
-// Place n of operation i stands at i * sizes + n.
+// Place n of operation i is at i * sizes + n.
 std::string operation_sizes(const About& about) {
   std::string names;
   for (const std::string_view each : about.operations)
@@ -132,7 +132,7 @@ struct Entry {
   const char* sentence;
   const char* dimension = nullptr;
   std::size_t stride = 0;
-  const char* rest_of = nullptr;  // place 0 is what is left of that counter
+  const char* rest_of = nullptr;  // place 0 is the remainder of that counter
 };
 
 #define HR_AT(member) offsetof(Page, member)

@@ -12,7 +12,7 @@ void DriverEpoch::track(std::uint64_t gap) noexcept {
 }
 
 void DriverEpoch::enter_slow() noexcept {
-  // A counter that runs backwards from one core to another makes the gap a large one.
+  // If the counter runs backwards from one core to another, the gap counts as large.
   if (depth_++ != 0 || ticks() - left_ > gap_) ++number_;
 }
 

@@ -1,11 +1,11 @@
-// DriverEpoch: whether the program may have used its devices since an earlier moment.
+// DriverEpoch: tells if the program may have used its devices since an earlier moment.
 //
-// What the CUDA driver has said about a pointer or a stream stays true until the program calls the driver again, and
-// asking costs microseconds. So answers are kept for a driver epoch: the calls of this library that follow one another
-// so closely that no driver call fits between them: in less than 3/4 of the time of the cheapest one that matters,
-// which is to make a stream wait for an event (0.2 us on an H200's host; launches, copies, allocations and frees take 1
-// us and more). Only where the program has promised that it has one thread (MPI_THREAD_SINGLE) can this be told; with
-// more, every call is a driver epoch of its own. So is what comes after a callback of the program.
+// An answer of the CUDA driver about a pointer or a stream stays true until the program calls the driver again, and
+// asking costs microseconds. So answers are kept for a driver epoch: calls of this library that follow one another so
+// closely that no driver call fits between them: in less than 3/4 of the time of the cheapest one that matters, which
+// is to make a stream wait for an event (0.2 us on an H200's host; launches, copies, allocations and frees take 1 us
+// and more). This works only if the program has promised that it has one thread (MPI_THREAD_SINGLE); with more, every
+// call is a driver epoch of its own. A callback of the program also begins a new one.
 //
 // Owner: process-wide. Threads: library lock. Cost before track(): one predictable branch a call.
 #pragma once
@@ -16,17 +16,17 @@ namespace hr {
 
 class DriverEpoch {
  public:
-  // From the first use of a device on; `gap`: the longest one within a driver epoch, in ticks() (base/clock.hpp).
-  // Called within a call of the library; again, for another device: the shortest gap counts.
+  // Starts tracking, at the first use of a device; `gap`: the longest one within a driver epoch, in ticks()
+  // (base/clock.hpp). Called within a call of the library; again, for another device: the shortest gap counts.
   static void track(std::uint64_t gap) noexcept;
   [[nodiscard]] static bool tracked() noexcept { return tracking_; }
-  // The program has more than one thread: no driver epoch lasts.
+  // Called if the program has more than one thread: no driver epoch lasts.
   static void set_multithreaded() noexcept { single_threaded_ = tracking_ = false; }
 
-  // What is kept with an answer, and compared with later. Never 0.
+  // Returns the epoch's number, which is kept with an answer and compared later. Never 0.
   [[nodiscard]] static std::uint64_t current() noexcept { return single_threaded_ ? number_ : ++number_; }
 
-  // A call of the library begins, ends; the program's code has run in between.
+  // Called when a call of the library begins and ends; the program's code has run in between.
   static void enter() noexcept {
     if (tracking_) [[unlikely]]
       enter_slow();
@@ -35,7 +35,7 @@ class DriverEpoch {
     if (tracking_) [[unlikely]]
       leave_slow();
   }
-  // For what a callback of the program has returned.
+  // Passes a callback's result on, and begins a new epoch.
   template <class Result>
   static Result after_callback(Result result) noexcept {
     ++number_;

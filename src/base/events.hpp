@@ -1,9 +1,9 @@
-// Events: moments in what the library does, which tools hear of by callbacks (MPI 5.0 section 15.3.8).
+// Events: moments in the library's work that are reported to tools by callbacks (MPI 5.0 section 15.3.8).
 //
 // One line in the list below is an event: the code where it happens, MPI_T and docs/events.md name it by that. Its
-// elements are 64-bit integers. An event that nobody has asked for costs a test of one word, and in short messages
-// nothing, as their handlers are other ones while somebody has (p2p/receive.cpp).
-// Owner: process-wide. Threads: library lock.
+// elements are 64-bit integers. An event without listeners costs a test of one word, and in short messages nothing, as
+// their handlers are different ones while there are listeners (p2p/receive.cpp). Owner: process-wide. Threads: library
+// lock.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct Record {
   const char* sentence;
 };
 
-// In the order of Event.
+// Ordered as Event.
 inline constexpr Record kRecords[] = {
 #define HR_EVENT_RECORD(name, elements, sentence) {#name, elements, sentence},
     HR_EVENTS(HR_EVENT_RECORD)
@@ -49,14 +49,15 @@ inline constexpr Record kRecords[] = {
 };
 inline constexpr int kMostElements = 8;
 
-// Who hands events to the tools; it may be called within a delivery, and makes no progress.
+// Hands events to the tools; may be called within a delivery, and makes no progress.
 using Sink = void (*)(Event event, std::span<const std::int64_t> elements);
 
 namespace detail {
 inline std::uint32_t wanted = 0;                     // a bit each, and kChecker
 inline constexpr std::uint32_t kChecker = 1U << 31;  // the checker (check/) looks at messages and collectives itself
 inline Sink sink = nullptr;
-// Told when the first is wanted and the last is not any more; for what is otherwise while somebody listens.
+// Called when the first event becomes wanted and the last no longer is; for code that differs while there are
+// listeners.
 inline void (*changed)() = nullptr;
 }  // namespace detail
 
@@ -64,7 +65,7 @@ inline void (*changed)() = nullptr;
 [[nodiscard]] inline bool wanted(Event event) noexcept {
   return (detail::wanted >> static_cast<unsigned>(event) & 1) != 0;
 }
-// The checker begins or ceases to look: whoever asks wanted() first asks then what it has set.
+// Called when the checker begins or ends to look: code that tests wanted() first then looks for the checker's handler.
 inline void let_checker_look(bool looks) {
   const bool before = wanted();
   detail::wanted = looks ? detail::wanted | detail::kChecker : detail::wanted & ~detail::kChecker;

@@ -1,4 +1,5 @@
-// FileStates: what the files of a layer keep while the layer is up, each file a struct of its own that no header shows.
+// FileStates: state of the files of a layer while the layer is up, for each file a struct of its own that is in no
+// header.
 //
 // A state is made at its first use and destroyed with the object that holds them all, which the layer makes at init and
 // destroys at finalize. So a second start begins anew, and nothing is left of the first. Owner: the layer's state
@@ -19,11 +20,11 @@ class FileState {
   virtual ~FileState() = default;
 };
 
-// `Layer`: any type of the layer's; it keeps the places of two layers' states apart.
+// `Layer`: any type of the layer's; it keeps the indices of two layers' states apart.
 template <class Layer>
 class FileStates {
  public:
-  // Not from within the destructor of another one.
+  // Not to be called within the destructor of another one.
   template <class State>
   [[nodiscard]] State& of() {
     std::unique_ptr<FileState>& state = states_[kPlace<State>];

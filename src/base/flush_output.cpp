@@ -13,7 +13,7 @@
 namespace hr {
 namespace {
 
-// Each step may wait for a lock whose owner waits for us, and has a thread of its own that is left behind then.
+// A step may wait for a lock whose owner waits for us, so it runs in a thread of its own, which is left behind then.
 using Step = void (*)();
 
 constexpr std::size_t kStack = std::size_t{256} << 10;
@@ -28,14 +28,15 @@ Function find(const char* name) noexcept {
 
 void flush_standard() { std::fflush(stdout); }
 
-// For where the lock's owner waits for this very process to end: what the stream holds is complete by then, or that
-// thread is in the middle of a line that nobody will miss.
+// For the case that the lock's owner waits for this very process to end: the stream's contents are complete by then, or
+// that thread is in the middle of a line that will not be missed.
 void flush_standard_without_lock() { ::fflush_unlocked(stdout); }
 
 void flush_all() { std::fflush(nullptr); }
 
-// Streams that are not synchronised with C's keep their text themselves. The program's library is asked, by its names:
-// ours may be another. A program that never mentions the streams has not made them, which the first call does.
+// Flushes C++ streams, which keep text themselves if they are not synchronised with C's. Uses the program's library, by
+// its symbols: ours may be another. A program that never mentions the streams has not made them, which the first call
+// does.
 void flush_cpp() {
   static char initializer[16];
   const auto make = find<void (*)(void*)>("_ZNSt8ios_base4InitC1Ev");
@@ -46,7 +47,7 @@ void flush_cpp() {
   flush(out);
 }
 
-// Our own function knows the standard units, whatever the compiler (src/fortran/sources/output.f90); gfortran's knows
+// Our own function flushes the standard units, with any compiler (src/fortran/sources/output.f90); gfortran's flushes
 // all.
 void flush_fortran() {
   if (const auto flush = find<void (*)(const int*)>("_gfortran_flush_i4"); flush != nullptr) return flush(nullptr);
@@ -58,7 +59,7 @@ struct Flusher {
   sem_t done{};
 };
 
-// They outlive threads that are left behind.
+// Static, since they outlive threads that are left behind.
 Flusher cpp{flush_cpp}, fortran{flush_fortran}, standard{flush_standard}, without_lock{flush_standard_without_lock},
     all_streams{flush_all};
 std::atomic<bool> begun{false};
@@ -100,10 +101,10 @@ bool ended(Flusher& flusher) noexcept {
   return result == 0;
 }
 
-// False: it could not run, or does not end.
+// Returns false if it could not run, or does not end.
 bool carry_out(Flusher& flusher) noexcept { return begin(flusher) && ended(flusher); }
 
-// No thread can be had, perhaps. What is free is flushed from here.
+// Flushes from here if the stream is free: perhaps there is no room for a thread.
 bool flush_if_free() noexcept {
   if (::ftrylockfile(stdout) != 0) return false;
   ::fflush_unlocked(stdout);
@@ -115,12 +116,12 @@ bool flush_if_free() noexcept {
 
 void flush_output() noexcept {
   if (begun.exchange(true)) {
-    // Another thread is at it, and must get to the end.
+    // Another thread is at it, and must be able to finish.
     const timespec pause{0, kPause};
     for (int at = 0; at < kMostPauses && !over.load(); ++at) ::nanosleep(&pause, nullptr);
     return;
   }
-  // C++'s and Fortran's first: what they hold may go into C's.
+  // C++'s and Fortran's first: their contents may go into C's.
   carry_out(cpp);
   carry_out(fortran);
   if (!carry_out(standard) && !flush_if_free()) carry_out(without_lock);

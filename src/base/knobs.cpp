@@ -18,7 +18,7 @@ namespace {
 
 struct Rule {
   KnobRecord record;
-  const char* low;  // "" where the table gives no range
+  const char* low;  // "" if the table gives no range
   const char* high;
   const char* values;  // of an enum, comma-separated, in the order of its enumerators
 };
@@ -41,7 +41,7 @@ constexpr FormerName kFormerNames[] = {
 #undef HR_FORMER_NAME
 };
 
-// The present name of what was called so in an earlier version; empty where nothing was.
+// Returns the present name of a knob that had this one in an earlier version; empty if there is none.
 std::string_view renamed(std::string_view name) noexcept {
   for (const FormerName* each = kFormerNames; each->former != nullptr; ++each) {
     if (each->former == name) return each->name;
@@ -57,7 +57,7 @@ constexpr auto kRecords = [] {
   return records;
 }();
 
-// The index of `wanted` in a comma-separated list.
+// Returns the index of `wanted` in a comma-separated list.
 std::optional<int> position_in(std::string_view list, std::string_view wanted) noexcept {
   for (int position = 0;; ++position) {
     const auto comma = list.find(',');
@@ -75,7 +75,7 @@ std::optional<Number> number(std::string_view text) noexcept {
   return value;
 }
 
-// Bytes, with K, M, G or T (of 1024; "64K", "64KB" and "64KiB" are the same).
+// Parses bytes, with K, M, G or T (of 1024; "64K", "64KB" and "64KiB" are the same).
 std::optional<std::size_t> bytes(std::string_view text) noexcept {
   int shift = 0;
   if (const auto digits = text.find_first_not_of("0123456789"); digits != std::string_view::npos) {
@@ -112,7 +112,7 @@ std::optional<T> parse(std::string_view text, const char* values) {
   }
 }
 
-// The default is always a value, also where it lies outside the range ("0 chooses").
+// The default is always allowed, even if it lies outside the range ("0 chooses").
 template <class T>
 bool allowed(const T& value, const Rule& rule) {
   if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
@@ -173,7 +173,7 @@ std::string variable_of(const char* name) {
   return variable;
 }
 
-// What a rejected value should have been.
+// Describes the values that are accepted.
 std::string expected(const Rule& rule) {
   if (rule.values[0] != '\0') return std::string("one of ") + rule.values;
   std::string text = std::string("a value of type ") + rule.record.type;
@@ -233,7 +233,7 @@ class Store {
   KnobOrigin origin(std::size_t index) const noexcept { return origins_[index]; }
 
  private:
-  // Last, since what names the file is a knob; only what nobody has set.
+  // Called last, since the file's name is a knob; sets only knobs that are still unset.
   void take_tuned() {
     tuned_ = read_tuned_knobs(values_.tuning_file);
     if (!tuned_.problem.empty()) {

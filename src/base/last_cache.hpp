@@ -1,4 +1,4 @@
-// The last-level cache that a process keeps to: that of the cores it may run on, where all of them have the same one.
+// The last-level cache that a process is bound to: that of the cores it may run on, if all of them share it.
 //
 // Owner: plain values. Threads: any. Reads a few small files of /sys.
 #pragma once
@@ -9,11 +9,11 @@
 
 namespace hr {
 
-// The CPUs of that cache, as the system lists them ("0-7,64-71"): equal for processes that share it. Empty where the
-// process may run under several, is not there, or the system does not say. 0: this process.
+// Returns the CPUs of that cache, as the system lists them ("0-7,64-71"): equal for processes that share it. Empty if
+// the process may run under several, does not exist, or the system does not say. 0: this process.
 [[nodiscard]] std::string last_cache_of(pid_t process);
 
-// The last-level cache of one CPU, from a directory that stands for /sys/devices/system/cpu.
+// Returns the last-level cache of one CPU, from a directory that stands for /sys/devices/system/cpu.
 [[nodiscard]] std::string last_cache_of_cpu(unsigned cpu, const std::string& directory);
 
 }  // namespace hr

@@ -1,7 +1,7 @@
-// LayerState: what a layer keeps while MPI is in use, from its init() to its finalize(). A pointer that owns, like
-// std::unique_ptr, but for one thing: a program that exits without MPI_Finalize leaves it as it is. Destructors at exit
-// run in an order that no layer chooses, so that those of one would use what another has let go, and other threads may
-// still be in there. The system takes the memory; what is not the process's own is the launcher's to remove.
+// LayerState: state of a layer while MPI is in use, from its init() to its finalize(). An owning pointer like
+// std::unique_ptr, except that a program that exits without MPI_Finalize leaves the object as it is. Destructors at
+// exit run in an order that no layer chooses, so that those of one would use what another has released, and other
+// threads may still be in there. The system takes the memory; the launcher removes resources outside the process.
 // Threads: library lock.
 #pragma once
 
@@ -24,7 +24,7 @@ class LayerState {
     return *this;
   }
   void reset() noexcept { take(); }
-  // There is none from here on; the caller ends it.
+  // Leaves no state from here on; the caller destroys the one returned.
   std::unique_ptr<T> take() noexcept { return std::unique_ptr<T>(std::exchange(state_, nullptr)); }
 
   [[nodiscard]] T* get() const noexcept { return state_; }

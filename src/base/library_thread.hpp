@@ -9,8 +9,8 @@
 
 namespace hr {
 
-// Starts a thread that runs code of the whole library: it has room for that where `ulimit -s` gives threads little. The
-// result is pthread_create()'s.
+// Starts a thread that runs code of the whole library: it has enough stack even if `ulimit -s` gives threads little.
+// Returns pthread_create()'s result.
 inline int start_library_thread(pthread_t* thread, void* (*run)(void*), void* argument) noexcept {
   constexpr std::size_t kLeastStack = std::size_t{1} << 20;
   pthread_attr_t attributes;
@@ -23,7 +23,7 @@ inline int start_library_thread(pthread_t* thread, void* (*run)(void*), void* ar
   return error;
 }
 
-// Calls `start` with all signals blocked: so they are in a thread that it begins.
+// Calls `start` with all signals blocked, and so they are in a thread that it starts.
 template <class Start>
 auto with_signals_blocked(Start&& start) {
   class Blocked {

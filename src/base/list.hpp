@@ -1,7 +1,7 @@
 // IntrusiveList: a doubly linked list whose links live in the elements.
 //
-// Owner: nobody; the list holds no element and frees none. An element is in at most one list per Link
-// member and must be removed before it is destroyed. Threads: none of its own; guarded by whoever owns it.
+// Owner: none; the list holds no element and frees none. An element is in at most one list per Link member and must be
+// removed before it is destroyed. Threads: no threads of its own; guarded by its owner.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class IntrusiveList {
   static void remove(T& element) noexcept { (element.*kLink).unlink(); }
 
   [[nodiscard]] T* front() const noexcept { return empty() ? nullptr : owner(head_.next); }
-  // The element after this one, nullptr at the end. Valid while the element is linked.
+  // Returns the element after this one, nullptr at the end. Valid while the element is linked.
   [[nodiscard]] T* next(const T& element) const noexcept {
     Link* following = (element.*kLink).next;
     return following == &head_ ? nullptr : owner(following);
@@ -51,7 +51,7 @@ class IntrusiveList {
     position->previous = link;
   }
   static T* owner(Link* link) noexcept {
-    // The offset of the member within T; T need not be standard-layout for GCC and Clang.
+    // Offset of the member within T; T need not be standard-layout for GCC and Clang.
     const auto offset = reinterpret_cast<std::size_t>(&(reinterpret_cast<T*>(0x1000)->*kLink)) - 0x1000;
     return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(link) - offset);
   }

@@ -23,7 +23,8 @@ bool LibraryLock::try_acquire() noexcept {
   return true;
 }
 
-// Counted among the waiting until the end, so that those who have it in their waiting loops give it up.
+// Counts the thread among the waiting until the end, so that threads that hold the lock in their waiting loops give
+// way.
 bool LibraryLock::take(int tries, bool sleeps) noexcept {
   if (mutex.try_lock()) return true;
   waiters_.fetch_add(1, std::memory_order_relaxed);

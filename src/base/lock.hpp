@@ -1,13 +1,13 @@
-// The library lock: one recursive lock around every entry into the library, taken only where there are several
-// threads: those of a program that asked for MPI_THREAD_MULTIPLE, or the progress thread.
+// The library lock: one recursive lock around every entry into the library, taken only if there are several threads:
+// those of a program that asked for MPI_THREAD_MULTIPLE, or the progress thread.
 //
-// Rules: a function below bind/ runs with the lock held and needs no locks of its own, unless its header
-// says that it runs on a thread of the library. Whoever waits calls LibraryLock::yield() between two rounds
-// of progress, so that other threads get in; a round itself may give the lock up, too, for a long copy
-// (p2p/progress.hpp). Operations and error handlers of the program run with the lock held (they may call MPI),
-// callbacks of attributes without it: they may wait for a lock of the program whose owner waits for this one. Who waits
-// for the lock says so from its first failed try until it has it (contended()), and whoever gives way can look. Cost
-// where there is one thread: one predictable branch.
+// Rules: a function below bind/ runs with the lock held and needs no locks of its own, unless its header says that it
+// runs on a thread of the library. A waiting loop calls LibraryLock::yield() between two rounds of progress, so that
+// other threads get in; a round itself may release the lock, too, for a long copy (p2p/progress.hpp). Operations and
+// error handlers of the program run with the lock held (they may call MPI), callbacks of attributes without it: they
+// may wait for a lock of the program whose owner waits for this one. A waiting thread is counted from its first failed
+// try until it has the lock (contended()), so that others can give way. Cost with a single thread: one predictable
+// branch.
 #pragma once
 
 #include <pthread.h>
@@ -32,24 +32,24 @@ class LibraryLock {
     if (enabled_) [[unlikely]]
       release_slow();
   }
-  // For a thread of the library, which does not wait: false where somebody has the lock. Needs enable(); what it
-  // acquires is given back with release().
+  // Tries to take the lock for a thread of the library, which does not wait: false if another thread has it. Needs
+  // enable(); ends with release().
   [[nodiscard]] static bool try_acquire() noexcept;
-  // For a call that can do without: false where nobody gives the lock up within a microsecond or two. Needs enable().
+  // Takes the lock for a call that can do without: false if it is not free within a microsecond or two. Needs enable().
   [[nodiscard]] static bool acquire_soon() noexcept;
-  // How often acquire() has been called by threads that did not hold the lock.
+  // Number of calls of acquire() by threads that did not hold the lock.
   [[nodiscard]] static unsigned acquisitions() noexcept { return acquisitions_.load(std::memory_order_relaxed); }
-  // Lets waiting threads in, if there are any. The caller's depth of recursion is restored after.
+  // Lets waiting threads in, if there are any. The caller's depth of recursion is restored afterwards.
   static void yield() noexcept {
     if (enabled_) [[unlikely]]
       yield_slow();
   }
-  // Gives the lock up entirely around a sleep or a long copy; pass what it returned to resume(), which waits for it.
+  // Releases the lock entirely around a sleep or a long copy; pass the result to resume(), which waits for the lock.
   [[nodiscard]] static int suspend() noexcept { return enabled_ ? suspend_slow() : 0; }
   static void resume(int depth) noexcept {
     if (depth != 0) resume_slow(depth);
   }
-  // True when another thread waits for the lock.
+  // True if another thread waits for the lock.
   [[nodiscard]] static bool contended() noexcept { return waiters_.load(std::memory_order_relaxed) != 0; }
 
  private:
@@ -66,7 +66,7 @@ class LibraryLock {
   static inline std::atomic<unsigned> acquisitions_{0};
 };
 
-// For the length of one call of the library.
+// Holds the lock for the length of one call of the library.
 class LibraryGuard {
  public:
   LibraryGuard() noexcept {

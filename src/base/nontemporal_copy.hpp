@@ -1,5 +1,5 @@
-// Copies past this core's caches, straight to memory: for data that another core reads next and that would come to it
-// sooner from there (base/reader_distance.hpp says when).
+// Copies past this core's caches, straight to memory: for data that another core reads next and gets sooner from there
+// (base/reader_distance.hpp tells when).
 //
 // A line written the usual way is taken out of its last reader's cache first, and then the reader takes it out of the
 // writer's. Non-temporal stores do neither, which pays between two complexes of an AMD processor, which share no
@@ -12,8 +12,8 @@
 
 namespace hr {
 
-// The ranges do not overlap. Any length, any alignment. Memory order: as of a copy by plain stores, where a release
-// store of the same thread follows (non-temporal stores would not be ordered before that by themselves). On
+// Copies any length at any alignment; the ranges do not overlap. Memory order: that of a copy by plain stores, if a
+// release store of the same thread follows (non-temporal stores would not be ordered before that by themselves). On
 // processors other than x86-64 a plain copy.
 void copy_nontemporal(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 

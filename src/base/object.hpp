@@ -1,9 +1,9 @@
-// Object and Arena: what stands behind every opaque handle.
+// Object and Arena: the objects behind opaque handles.
 //
-// A handle is either a small constant of the ABI (a predefined object, below 0x1000) or the address of
-// an Object in the Arena of its type. An Arena has one range of addresses, which grows (growing_range.hpp) and is
-// never given back, so "is this handle mine and alive?" is a range check and a read of the magic word,
-// safe for any value a program passes: freed, foreign or random (design section 2).
+// A handle is either a small constant of the ABI (a predefined object, below 0x1000) or the address of an Object in the
+// Arena of its type. An Arena has one range of addresses, which grows (growing_range.hpp) and is never released, so the
+// test that a handle is ours and alive is a range check and a read of the magic word, safe for any value a program
+// passes: freed, foreign or random (design section 2).
 //
 // Owner: the reference count. create() returns one reference; release() of the last one destroys.
 // Threads: arenas and counts are guarded by the library lock (lock.hpp), like all state above base; a thread of the
@@ -45,28 +45,28 @@ class Object {
   Object& operator=(const Object&) = delete;
 
   [[nodiscard]] bool is(ObjectKind kind) const noexcept { return magic_ == static_cast<std::uint32_t>(kind); }
-  // Of an object whose handle other calls find from now on.
+  // Changes the kind, and with it the set of calls that find the object by its handle.
   void become(ObjectKind kind) noexcept { magic_ = static_cast<std::uint32_t>(kind); }
-  // The value programs hold: this address, or the ABI's constant for a predefined object.
+  // Returns the handle that programs hold: this address, or the ABI's constant for a predefined object.
   [[nodiscard]] void* handle() const noexcept { return handle_; }
   void set_predefined_handle(std::uintptr_t constant) noexcept { handle_ = reinterpret_cast<void*>(constant); }
   [[nodiscard]] bool is_predefined() const noexcept { return reinterpret_cast<std::uintptr_t>(handle_) < 0x1000; }
 
   void retain() noexcept { ++references_; }
-  // True when the caller held the last reference and must destroy the object.
+  // Drops a reference. True if it was the last one: the caller must destroy the object.
   [[nodiscard]] bool drop() noexcept { return --references_ == 0; }
   [[nodiscard]] std::uint32_t references() const noexcept { return references_; }
 
-  // Marks the memory as no live object. Called by the arena after destruction.
+  // Marks the memory as not a live object. Called by the arena after destruction.
   void poison() noexcept { *const_cast<volatile std::uint32_t*>(&magic_) = 0; }
 
-  // A live object again, with one reference: the other way from poison(), for the arena.
+  // Reverses poison(), for the arena: a live object again, with one reference.
   void revive(ObjectKind kind) noexcept {
     magic_ = static_cast<std::uint32_t>(kind);
     references_ = 1;
     handle_ = this;
   }
-  // While it is none: what the arena keeps in place of the handle.
+  // While the object is poisoned, the arena keeps a link in place of the handle.
   void set_next(Object* next) noexcept { handle_ = next; }
   [[nodiscard]] void* next() const noexcept { return handle_; }
 
@@ -86,7 +86,7 @@ class Arena {
   static Arena& instance() noexcept;
   constexpr Arena() = default;
 
-  // nullptr when there is no memory for one more.
+  // Returns nullptr if there is no memory for one more.
   template <class... Args>
   [[nodiscard]] T* create(Args&&... args) {
     void* slot = allocate();
@@ -102,8 +102,8 @@ class Arena {
     --live_;
   }
 
-  // The same for an object that is as good as new, without taking it to pieces: reuse() gives it out again, as it is,
-  // with one reference. nullptr when there is none.
+  // Keeps an object that is as good as new without destroying it: reuse() returns it again, as it is, with one
+  // reference; nullptr if there is none.
   void recycle(T* object) noexcept {
     object->poison();
     object->set_next(recycled_);
@@ -120,9 +120,9 @@ class Arena {
     return object;
   }
 
-  // True when the address is a live object of this arena. Never reads outside its range.
+  // True if the address is a live object of this arena. Never reads outside its range.
   [[nodiscard]] bool owns(const void* address) const noexcept { return owns(address, T::kKind); }
-  // The same for objects that have become() something else.
+  // Does the same for objects that have become() something else.
   [[nodiscard]] bool owns(const void* address, ObjectKind kind) const noexcept {
     const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base_);
     return offset < used_bytes_.load(std::memory_order_relaxed) && offset % sizeof(Slot) == 0 &&
@@ -147,7 +147,7 @@ class Arena {
 
   static constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes
 
-  // A slot that is free again. Where an Object has its magic word, there is none.
+  // A slot that is free again. It has no magic word where an Object has one.
   struct FreeSlot {
     std::uint32_t magic = 0;
     FreeSlot* next;
@@ -181,7 +181,7 @@ class Arena {
 };
 
 namespace detail {
-// There from the start and to the end of the process: every handle of every call is looked up in one.
+// Exists from the start to the end of the process: every handle of every call is looked up in one.
 template <class T>
 inline constinit Arena<T> the_arena;
 }  // namespace detail

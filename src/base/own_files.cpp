@@ -15,7 +15,7 @@
 namespace hr {
 namespace {
 
-// Closes what it holds.
+// Closes its descriptor.
 struct Open {
   explicit Open(int opened) noexcept : descriptor(opened) {}
   ~Open() {

@@ -1,7 +1,7 @@
-// Files that this process reads, and files that processes of one user share: what is taken, and what is refused.
+// Files that this process reads, and files that processes of one user share: rules for accepting and refusing them.
 //
-// Directories such as /tmp and /dev/shm are open to every user of the machine, so a name in them proves nothing. What
-// is opened is looked at through its descriptor, never by its name again. Plain functions; they own nothing and keep no
+// Directories such as /tmp and /dev/shm are open to every user of the machine, so a name in them proves nothing. An
+// opened file is checked through its descriptor, never by its name again. Plain functions; they own nothing and keep no
 // state. Threads: any.
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace hr {
 
-// Takes an open file as one of ours: a regular file, of this process's effective user, which nobody else may open, with
-// at most one name, and at least `least` bytes. Errors: MPI_ERR_OTHER with a sentence that names the file and says what
-// to do.
+// Accepts an open file as one of ours: a regular file, of this process's effective user, which no other user may open,
+// with at most one name, and at least `least` bytes. Errors: MPI_ERR_OTHER with a sentence that names the file and a
+// remedy.
 Status check_own_file(int descriptor, const std::string& path, std::size_t least);
 
-// The owner of a name, such as that of a symbolic link: this process's effective user or another.
-enum class Owner { kNobody, kThisUser, kAnotherUser };  // nobody's: there is no such name
+// Owner of a name, such as that of a symbolic link: this process's effective user or another.
+enum class Owner { kNobody, kThisUser, kAnotherUser };  // kNobody: there is no such name
 [[nodiscard]] Owner owner_of(const std::string& path) noexcept;
 
 enum class Pipes {
@@ -27,11 +27,11 @@ enum class Pipes {
 };
 
 // Reads a whole regular file of up to `most` bytes, or /dev/null. Never waits for a writer, so a FIFO, a device or a
-// directory is an error. Errors: MPI_ERR_NO_SUCH_FILE where there is no such file, else MPI_ERR_FILE; the detail is a
+// directory is an error. Errors: MPI_ERR_NO_SUCH_FILE if there is no such file, else MPI_ERR_FILE; the detail is a
 // clause whose subject is the file, e.g. "is a directory, not a file".
 Status read_file(const std::string& path, std::size_t most, std::string* text, Pipes pipes = Pipes::kRefused);
 
-// Of configuration files and the like.
+// Limit for configuration files and the like.
 inline constexpr std::size_t kLargestTextFile = std::size_t{1} << 20;
 
 }  // namespace hr

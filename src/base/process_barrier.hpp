@@ -1,15 +1,15 @@
 // Process barrier: a memory barrier in all processes of this machine that have registered for it (membarrier), so that
-// who does something often needs none, and who does the opposite seldom pays for both.
+// the frequent side of a protocol needs none, and the rare side pays for both.
 //
-// After barrier() has returned, every registered process has either seen what this one stored before, or this one sees
-// what that one stored before what it loads now. Threads: any.
+// After barrier() has returned, for each registered process: either that one sees this one's earlier stores, or this
+// one's later loads see that one's earlier stores. Threads: any.
 #pragma once
 
 namespace hr::process_barrier {
 
-// False where the system has none. May be called again.
+// Returns false if the system has none. May be called again.
 bool register_this_process() noexcept;
-// False: it has not happened.
+// Returns false if the barrier has not happened.
 bool barrier() noexcept;
 
 }  // namespace hr::process_barrier

@@ -1,4 +1,4 @@
-// "0-3,7" of an ascending list of whole numbers.
+// Writes an ascending list of whole numbers as "0-3,7".
 #pragma once
 
 #include <string>

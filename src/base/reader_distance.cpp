@@ -16,7 +16,7 @@
 namespace hr {
 namespace {
 
-// Writes between two loads that are timed, once there is no doubt: a load from afar takes a quarter of a microsecond.
+// Writes between two timed loads, once the decision is firm: a load from afar takes a quarter of a microsecond.
 constexpr std::uint32_t kBetween = 32;
 constexpr std::uint32_t kForever = std::numeric_limits<std::uint32_t>::max();
 
@@ -32,13 +32,13 @@ std::uint64_t ticks_of(Load load) noexcept {
   return ticks() - start;
 }
 
-// What a load takes by this clock.
+// Times of loads by this clock.
 struct Loads {
-  std::uint64_t from_cache;   // the nearest one: the clock itself, most of all
+  std::uint64_t from_cache;   // from the nearest one: mostly the clock itself
   std::uint64_t from_memory;  // beyond that
 };
 
-// Medians: some wait for the memory to be refreshed, or for an interrupt.
+// Takes medians: some loads wait for the memory to be refreshed, or for an interrupt.
 Loads measure_loads() noexcept {
   struct alignas(2 * kCacheLine) Line {
     std::atomic<std::uint64_t> word{0};

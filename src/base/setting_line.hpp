@@ -12,9 +12,9 @@ inline std::string_view trimmed(std::string_view text) noexcept {
 }
 
 struct SettingLine {
-  std::string_view name;   // all of the line where it has no '='; empty where nothing but a comment is in it
+  std::string_view name;   // the whole line if it has no '='; empty if it has nothing but a comment
   std::string_view value;  // trimmed
-  bool has_value = false;  // there is a '='
+  bool has_value = false;  // true if there is a '='
 };
 
 inline SettingLine parse_setting_line(std::string_view line) noexcept {

@@ -20,15 +20,15 @@
 namespace hr {
 namespace {
 
-// What a link below /proc leads to; empty where it cannot be read.
+// Returns the target of a link below /proc; empty if it cannot be read.
 std::string target_of(const std::string& link) {
   char text[512];
   const ssize_t length = ::readlink(link.c_str(), text, sizeof text);
   return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
 }
 
-// Of that kind ("pid", "user"), this process has the namespace that the launcher has, or the machine's own where the
-// launcher, another user's, does not show its. So have, in all likelihood, the other processes that it started.
+// True if this process has the launcher's namespace of that kind ("pid", "user"), or the machine's own if the launcher,
+// another user's, does not show its. The launcher's other processes then most likely have it, too.
 bool in_launchers(const char* kind, const char* machines) {
   const std::string own = target_of(std::string("/proc/self/ns/") + kind);
   const std::string parents = target_of("/proc/" + std::to_string(::getppid()) + "/ns/" + kind);
@@ -38,18 +38,18 @@ bool in_launchers(const char* kind, const char* machines) {
 bool names_needed = false;
 
 constexpr std::string_view kProcesses = "/proc/";
-// Of open(): a name may be another user's link, or a FIFO.
+// Flags of open(): a name may be another user's link, or a FIFO.
 constexpr int kOneOfOurs = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-// Where a file is that is reached by its descriptor: "/dev/shm/#1234", which is how the system names one without a
-// name. Any other path as it is.
+// Returns the path of a file that is reached by its descriptor: "/dev/shm/#1234", the system's way to name a file
+// without a name. Returns any other path as it is.
 std::string place_of(const std::string& path) {
   if (!path.starts_with(kProcesses)) return path;
   const std::string target = target_of(path);
   return target.starts_with('/') ? target.substr(0, target.find(" (deleted)")) : path;
 }
 
-// The processes that were started with this one may open what it has open: they see it under its number, and have the
+// True if processes that were started with this one may open its open files: they see it under its pid, and have the
 // rights. The numbers are those of the namespaces that a machine starts with, fixed in the kernel's interface.
 bool opens_for_siblings() {
   static const bool opens = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 && in_launchers("pid", "pid:[4026531836]") &&
@@ -140,7 +140,7 @@ Status SharedFile::create_or_attach(const std::string& path, std::size_t bytes, 
                                     const std::function<void(std::byte*)>& begin) {
   path_ = path;
   bytes_ = bytes;
-  // It comes and goes with its name only if somebody of the others has failed: a few attempts are many.
+  // The name comes and goes only if another process has failed: a few attempts are plenty.
   for (int attempt = 0; attempt < 100; ++attempt) {
     file_ = ::open(path.c_str(), O_RDWR | kOneOfOurs);
     if (file_ >= 0) return map_all(reserved);
@@ -155,15 +155,15 @@ Status SharedFile::create_or_attach(const std::string& path, std::size_t bytes, 
   return error("open", bytes, ENOENT);
 }
 
-// Without a name until it is whole: other users who watch the directory could otherwise take the name that it is about
-// to get. Where the file system cannot do that, with another one first.
+// Makes the file without a name until it is complete: other users who watch the directory could otherwise take the name
+// that it is about to get. If the file system cannot do that, it first gets another name.
 Status SharedFile::create_apart(std::size_t reserved) {
   const std::string path = path_;
   const std::string directory = path.substr(0, path.rfind('/') + 1);
   file_ = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   hidden_ = file_ >= 0;
   if (!hidden_) {
-    path_ = path + "." + std::to_string(::getpid());  // what fill() takes away if it fails
+    path_ = path + "." + std::to_string(::getpid());  // fill() removes this if it fails
     file_ = ::open(path_.c_str(), O_CREAT | O_EXCL | O_RDWR | kOneOfOurs, 0600);
     if (file_ < 0) return error("create", bytes_, errno);
   }
@@ -172,7 +172,7 @@ Status SharedFile::create_apart(std::size_t reserved) {
   return kOk;
 }
 
-// 0, or why it did not get its name.
+// Returns 0, or the reason that it did not get its name.
 int SharedFile::name_apart() {
   if (std::exchange(hidden_, false)) {
     const std::string link = "/proc/self/fd/" + std::to_string(file_);
@@ -221,7 +221,7 @@ Status SharedFile::give_name() {
   return kOk;
 }
 
-// Where a process has it open, the last part of the path is a link by nature.
+// If another process's descriptor leads to the file, the last part of the path is a link by nature.
 Status SharedFile::attach(const std::string& path, std::size_t bytes) {
   HR_TRY(open(path, path.starts_with(kProcesses) ? 0 : kOneOfOurs, "open", bytes));
   HR_TRY(check_own_file(file_, path, bytes));

@@ -1,8 +1,8 @@
 // SharedFile: a file that processes of one node map to share memory.
 //
-// Whoever shares it decides when all have it open; unlink() then takes its name away, so that no death of a process
-// leaves it behind (before that, the launcher removes what carries its job's name). The memory lives until the last
-// mapping goes. Fresh memory is zero. Owner: whoever holds it; the destructor unmaps. Threads: library lock.
+// Its users decide when all have it open; unlink() then removes its name, so that no death of a process leaves it
+// behind (before that, the launcher removes files that carry its job's name). The memory lives until the last mapping
+// goes. Fresh memory is zero. Owner: the holder of the object; the destructor unmaps. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -14,49 +14,49 @@
 
 namespace hr {
 
-// Bytes that a file of this process may have (`ulimit -f`). Beyond it the system ends the process by a signal.
+// Returns the limit of a file of this process (`ulimit -f`). Beyond it the system ends the process by a signal.
 [[nodiscard]] std::size_t largest_file() noexcept;
 
 class SharedFile {
  public:
-  // `remedy`: what else than freeing space a reader of the error could do; a clause, e.g. "make rings smaller with
-  // ...".
+  // `remedy`: advice for the error message beside freeing space; a clause, e.g. "make rings smaller with ...".
   explicit SharedFile(const char* remedy) noexcept : remedy_(remedy) {}
   SharedFile(const SharedFile&) = delete;
   SharedFile& operator=(const SharedFile&) = delete;
   ~SharedFile();
 
-  // Makes a file of `bytes` bytes of which the first `reserved` have memory, and maps it. Errors of all three:
+  // Makes a file of `bytes` bytes of which the first `reserved` are backed by memory, and maps it. Errors of all three:
   // MPI_ERR_OTHER that names the file, the size wanted, the cause and the remedies; nothing is left behind.
   Status create(const std::string& path, std::size_t bytes, std::size_t reserved);
-  // The same, but without a name in the directory, so that nothing is left however this process ends: others attach()
-  // to the name that leads to its descriptor, for as long as it holds it. With a name where the directory's file system
-  // cannot do without, or where others might not be let in that way.
+  // Does the same without a name in the directory, so that nothing is left in whatever way this process ends: others
+  // attach() to the name that leads to its descriptor, for as long as it holds it. With a name if the directory's file
+  // system requires one, or if others might not get access that way.
   Status create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved);
-  // Whether hidden files cannot be had, as the processes that are to share do not see each other under their numbers.
-  // Holds for files made from now on.
+  // Sets whether hidden files are impossible, as the processes that share do not see each other under their pids.
+  // Applies to files made from now on.
   static void need_names(bool need) noexcept;
-  // The same for processes that have nothing in common yet but the name, and all call this: the first makes the file,
-  // which has its name once it is whole, with what `begin` writes; the others map it, as long as it is. A file of that
-  // name that is not this user's, or others may open, is refused (own_files.hpp), here and by attach().
+  // Does the same for processes that have only the name in common yet, and all call this: the first makes the file,
+  // which gets its name once it is complete, with the contents that `begin` writes; the others map it, in its actual
+  // length. A file of that name that is not this user's, or that others may open, is refused (own_files.hpp), here and
+  // by attach().
   Status create_or_attach(const std::string& path, std::size_t bytes, std::size_t reserved,
                           const std::function<void(std::byte*)>& begin);
   // Maps the file that another process made.
   Status attach(const std::string& path, std::size_t bytes);
-  // What others attach() to; of a hidden file also name_of() its maker and its descriptor().
+  // Name that others attach() to; for a hidden file also name_of() its maker and its descriptor().
   [[nodiscard]] std::string name() const;
   [[nodiscard]] static std::string name_of(std::int64_t process, int descriptor);
   [[nodiscard]] bool hidden() const noexcept { return hidden_; }
   [[nodiscard]] int descriptor() const noexcept { return file_; }
   // Gives a hidden file the name that it was made for.
   Status give_name();
-  // Gives a range memory: that there is none is an error now and not a bus error later.
+  // Backs a range with memory: a lack of it is an error now and not a bus error later.
   Status reserve(std::size_t offset, std::size_t bytes);
-  // Takes the name away.
+  // Removes the name.
   void unlink() noexcept;
 
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  // Null before one of the first two.
+  // Returns null before one of the first two.
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
 
  private:

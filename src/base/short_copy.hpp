@@ -7,7 +7,7 @@
 namespace hr {
 
 namespace detail {
-// [0, bytes) by its first and its last `kPart` bytes, for kPart <= bytes <= 2 * kPart.
+// Copies [0, bytes) by its first and its last `kPart` bytes, for kPart <= bytes <= 2 * kPart.
 template <std::size_t kPart>
 inline void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   std::byte first[kPart];
@@ -19,7 +19,7 @@ inline void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) n
 }
 }  // namespace detail
 
-// The ranges do not overlap. Any length.
+// Copies any length; the ranges do not overlap.
 [[gnu::always_inline]] inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   if (bytes == 8) {
     std::memcpy(to, from, 8);

@@ -1,8 +1,8 @@
-// Statistics: numbers about what the library does, which tools read as performance variables (MPI 5.0 section 15.3.7).
+// Statistics: numbers about the library's work, which tools read as performance variables (MPI 5.0 section 15.3.7).
 //
-// One line in the list below is a statistic: the code that changes it, MPI_T and docs/guide.md name it by that.
-// A level is an amount in use now; a counter only goes up. Both begin at 0 with the process.
-// Owner: process-wide. Threads: library lock.
+// One line in the list below is a statistic: the code that changes it, MPI_T and docs/guide.md name it by that. A level
+// is an amount in use now; a counter only goes up. Both begin at 0 with the process. Owner: process-wide. Threads:
+// library lock.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ struct StatisticRecord {
   const char* sentence;
 };
 
-// In the order of Statistic.
+// Ordered as Statistic.
 inline constexpr StatisticRecord kStatistics[] = {
 #define HR_STATISTIC_RECORD(name, kind, sentence) {#name, StatisticRecord::kind, sentence},
     HR_STATISTICS(HR_STATISTIC_RECORD)

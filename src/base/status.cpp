@@ -6,12 +6,12 @@
 
 namespace hr {
 namespace {
-// Plain bytes: exit handlers (a program's last session ended long ago) run after destructors of thread_local objects.
+// Plain bytes: exit handlers (long after a program's last session) run after destructors of thread_local objects.
 constinit thread_local char detail[1024] = {};
 }  // namespace
 
 Status fail(Errc error_class, const char* format, ...) {
-  char text[sizeof detail];  // what is said may quote what was said before
+  char text[sizeof detail];  // the new text may quote the old one
   std::va_list args;
   va_start(args, format);
   std::vsnprintf(text, sizeof text, format, args);

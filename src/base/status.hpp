@@ -1,10 +1,10 @@
-// Status: what every internal function that can fail returns.
+// Status: result of every internal function that can fail.
 //
-// A Status is one int: 0 is success, a positive value is an error class of the standard (the ABI's
-// value, see errc.hpp), kAgain says "no room now, make progress and try again" and never reaches a user.
-// The text that explains an error is kept apart, in a thread-local detail buffer that the first to
-// detect the error fills (fail() below) and that the entry layer takes with take_detail(). So a Status
-// travels in a register and the success path touches no memory.
+// A Status is one int: 0 is success, a positive value is an error class of the standard (the ABI's value, see
+// errc.hpp), kAgain means "no room now, make progress and try again" and never reaches a user. The text that explains
+// an error is kept apart, in a thread-local detail buffer that the first to detect the error fills (fail() below) and
+// that the entry layer takes with take_detail(). So a Status travels in a register and the success path touches no
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class [[nodiscard]] Status {
   constexpr explicit(false) Status(Errc error_class) noexcept : code_(static_cast<int>(error_class)) {}
 
   static constexpr Status again() noexcept { return Status(kAgainCode); }
-  // A code that came back from a user's callback (attribute, error handler, user-defined class).
+  // A code returned by a user's callback (attribute, error handler, user-defined class).
   static constexpr Status from_code(int code) noexcept { return Status(code); }
 
   [[nodiscard]] constexpr bool ok() const noexcept { return code_ == 0; }
@@ -38,10 +38,10 @@ class [[nodiscard]] Status {
 
 inline constexpr Status kOk{};
 
-// Records why (printf-style, one sentence: what, where, what to do) and returns the class.
+// Records the reason (printf-style, one sentence: cause, place, remedy) and returns the class.
 [[gnu::format(printf, 2, 3), gnu::cold, gnu::noinline]] Status fail(Errc error_class, const char* format, ...);
 
-// The last recorded detail of this thread, and clears it; empty when nothing was recorded.
+// Returns the last recorded detail of this thread, and clears it; empty if none was recorded.
 std::string take_detail();
 // Puts a detail back (a request that failed on another thread, or earlier, carries its own text).
 void set_detail(std::string text);

@@ -18,7 +18,7 @@ std::string path_beside(const std::string& tuning_file) {
     if (path.empty()) return {};
     path += "/headrace/tuning.json";
   }
-  const auto name = path.find_last_of('/') + 1;  // 0 where there is none
+  const auto name = path.find_last_of('/') + 1;  // 0 if there is none
   if (const auto dot = path.find_last_of('.'); dot != std::string::npos && dot > name) path.resize(dot);
   return path + ".messages";
 }

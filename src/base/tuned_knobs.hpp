@@ -1,4 +1,4 @@
-// Tuned knobs: what `headrace tune --messages` measured, in a file beside the tuning file: tuning.json,
+// Tuned knobs: values measured by `headrace tune --messages`, in a file beside the tuning file: tuning.json,
 // tuning.messages.
 //
 //   # comments, as everywhere
@@ -8,11 +8,10 @@
 //   eager_bytes @ same-cache = 8192   for messages with these peers alone
 //   network_eager_bytes @ a,b = 262144
 //
-// Such a value takes the place of a knob's default; the configuration file and the environment go before it. A file of
-// another machine or version is left out: home directories are shared by machines of several kinds.
-// Peers: same-cache (both processes are bound to cores of one last-level cache), same-host (all others of the host),
-// or the names of two hosts, in either order.
-// Owner: plain values. Threads: any.
+// Such a value replaces a knob's default; the configuration file and the environment take precedence over it. A file of
+// another machine or version is left out: home directories are shared by machines of several kinds. Peers: same-cache
+// (both processes are bound to cores of one last-level cache), same-host (all others of the host), or the names of two
+// hosts, in either order. Owner: plain values. Threads: any.
 #pragma once
 
 #include <string>
@@ -26,11 +25,11 @@ struct TunedForPeers {
 };
 
 struct TunedKnobs {
-  std::string path;                                         // "" where there is to be none
+  std::string path;                                         // "" if there is none
   std::vector<std::pair<std::string, std::string>> values;  // names and texts, not looked at
   std::vector<TunedForPeers> of_peers;
-  std::string left_out;  // why; "" where the file is used, or is not there
-  std::string problem;   // why it cannot be read: a clause; "" else
+  std::string left_out;  // the reason; "" if the file is used, or does not exist
+  std::string problem;   // the reason that it cannot be read: a clause; "" else
 };
 
 // `tuning_file`: the value of that knob.

@@ -1,8 +1,8 @@
-// Watched calls: what an entry point does where every call is looked at (HEADRACE_CHECK=device, full).
+// Watched calls: the path of an entry point if every call is looked at (HEADRACE_CHECK=device, full).
 //
-// It costs nothing otherwise: entry points ask one flag, `ready` (bind/runtime.hpp), which stays false while calls are
-// watched, and leave for a cold function of their own then. That describes the arguments, has them looked at, and calls
-// the entry point again, which is let through once. Owner: the entry point, for the length of the call. Threads: any.
+// It costs nothing otherwise: entry points test one flag, `ready` (bind/runtime.hpp), which stays false while calls are
+// watched, and then branch to a cold function. That describes the arguments, has them looked at, and calls the entry
+// point again, which is let through once. Owner: the entry point, for the length of the call. Threads: any.
 #pragma once
 
 #include <initializer_list>
@@ -15,11 +15,11 @@ namespace hr::bind {
 
 using check::Argument;
 
-// True from the first use of MPI to the end of the last where calls are watched: for entry points that may be called at
+// True from the first use of MPI to the end of the last if calls are watched: for entry points that may be called at
 // any time.
 inline bool watching = false;
 
-// Whether this call has been looked at: true once after each.
+// Returns true once after a call has been looked at.
 [[gnu::cold]] bool let_through() noexcept;
 
 enum class Needs : bool { kNothing, kInitialized };
@@ -27,11 +27,11 @@ enum class Needs : bool { kNothing, kInitialized };
 // Looks at a call before and after its body.
 class WatchedCall {
  public:
-  // Where the library may not be used now this ends the process, as not_ready() does.
+  // Ends the process, as not_ready() does, if the library may not be used now.
   WatchedCall(const Call& call, Needs needs, const void* caller, std::span<const Argument> arguments);
-  // Not MPI_SUCCESS: a mistake that was raised; the body is not to run.
+  // Returns the code of a mistake that was raised, in which case the body must not run; MPI_SUCCESS: none.
   [[nodiscard]] int code() const noexcept { return code_; }
-  // What the call returns, its body having returned `code`.
+  // Returns the call's result, given its body's `code`.
   int left(int code);
 
  private:

@@ -79,7 +79,7 @@ void write_text(const char* text, int length, std::size_t room) noexcept {
 }
 
 void on_crash(int signal, siginfo_t* information, void*) {
-  // What a rank has forked has our handlers and the launcher's line, and is no rank.
+  // A forked child of a rank has our handlers and the launcher's line, but is not a rank.
   if (::getpid() == owner) {
     // Other threads that crash meanwhile wait for the end.
     while (seen.exchange(true)) ::pause();
@@ -87,7 +87,7 @@ void on_crash(int signal, siginfo_t* information, void*) {
     if (!boot::show_stack(signal)) show_frames(signal);
   }
   restore_defaults();
-  // An instruction that faults does so again, at the same place, for the core file; a signal that was sent comes again.
+  // A faulting instruction faults again, at the same place, for the core file; a signal that was sent is raised again.
   if (information->si_code <= 0) ::raise(signal);
 }
 

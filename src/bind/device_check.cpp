@@ -32,7 +32,7 @@ struct CurrentCall {
 };
 thread_local CurrentCall current;
 
-// A mistake is told once for each function.
+// True once for each function: a mistake is reported once.
 bool first_time(Pitfall pitfall) {
   static std::set<std::pair<Pitfall, std::string>> told;
   return told.emplace(pitfall, current.function).second;
@@ -42,7 +42,7 @@ bool is_buffer(const Argument& argument) {
   return argument.use == Argument::Use::kRead || argument.use == Argument::Use::kWritten;
 }
 
-// Views of buffers that the call was given; null for others (blocks further on, staging memory of ours).
+// Returns the argument whose buffer a view describes; null for others (blocks further on, our staging memory).
 const Argument* argument_of(const layout::View& view) {
   const auto found = std::ranges::find_if(current.arguments, [&](const Argument& argument) {
     return is_buffer(argument) && argument.address == view.address;
@@ -50,7 +50,7 @@ const Argument* argument_of(const layout::View& view) {
   return found == current.arguments.end() ? nullptr : &*found;
 }
 
-// Persistent operations name a buffer long before they use it.
+// True for persistent operations, which name a buffer long before they use it.
 bool only_names_buffers() {
   const std::string_view function(current.function);
   return function.ends_with("_init") || function.ends_with("_init_c");
@@ -73,7 +73,7 @@ void check_start() {
 
 // --- all ranks of a node on device 0 ---
 
-// Every rank sets a flag at its first message from or to device 0; who sees all of them tells, if nobody has.
+// Sets a flag at this rank's first message from or to device 0; the rank that sees the flags of all reports it, once.
 void look_at_default_device(const layout::View& view) {
   static bool looked = false;
   const int devices = mem::cuda::devices_seen();
@@ -106,7 +106,7 @@ void look_at_context(const layout::View& view, const Argument& argument) {
              current.function, argument.name, argument.address, static_cast<int>(view.where.device), device);
 }
 
-// --- a queue that nobody has waited for ---
+// --- a queue that has not been waited for ---
 
 void check_queues(const Argument& argument, int device) {
   if (!mem::openacc_queue_is_busy() || !first_time(Pitfall::kBusyQueue)) return;
@@ -117,11 +117,11 @@ void check_queues(const Argument& argument, int device) {
              current.function, argument.name, argument.address, device);
 }
 
-// --- a host buffer whose device copy is meant ---
+// --- a host buffer used instead of its device copy ---
 
 enum class Contents : std::uint8_t { kEqual, kDiffering, kUnknown };
 
-// What would be sent from the host against what would be sent from the device.
+// Compares the data that would be sent from the host with that of the device copy.
 Contents compare(const layout::View& host, const void* first, const mem::DeviceCopy& copy) {
   if (copy.address == nullptr) return Contents::kUnknown;
   layout::View device = host;
@@ -160,7 +160,7 @@ void check_host_buffer(const layout::View& view, const Argument& argument) {
              contents == Contents::kDiffering ? "which holds other data" : "which may hold other data");
 }
 
-// Every view with data comes here.
+// Called for every view with data.
 void check_view(const layout::View& view) {
   static thread_local bool looking = false;  // the check makes views, too
   if (looking || current.function == nullptr) return;

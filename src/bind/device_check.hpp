@@ -1,8 +1,8 @@
 // Device check: looks at run time for the mistakes with device memory, contexts and directives that docs/offload.md
-// lists (HEADRACE_CHECK=device), and says each once for each function.
+// lists (HEADRACE_CHECK=device), and reports each once for each function.
 //
-// Notes, not errors, unless the CPU is about to touch device memory, which is an error of the call. What a note says
-// stands in device_check.cpp. Threads: library lock; every thread has a call of its own.
+// Notes, not errors, unless the CPU is about to touch device memory, which is an error of the call. The texts are in
+// device_check.cpp. Threads: library lock; every thread has a call of its own.
 #pragma once
 
 #include <span>
@@ -12,12 +12,12 @@
 
 namespace hr::bind::device_check {
 
-// Once, before the library itself uses a device: looks at what the program has done so far. True: the knob asks for the
-// check, and calls are to be watched from now on.
+// Called once, before the library itself uses a device: looks at the program's use of devices so far. True: the knob
+// asks for the check, and calls are to be watched from now on.
 bool begin();
 
-// A call begins. Errors: MPI_ERR_ARG for an argument that must be host memory and is not.
-// Nothing where the check was not asked for.
+// Looks at a call that begins. Errors: MPI_ERR_ARG for an argument that must be host memory and is not. Does nothing if
+// the check was not asked for.
 Status look_at(const char* function, std::span<const Argument> arguments);
 
 }  // namespace hr::bind::device_check

@@ -1,7 +1,7 @@
 // Entry: the checks that generated entry points inline (docs/adr/0001-entry-points.md).
 //
-// The order in an entry point: is the library initialised, lock, handles that say where errors are raised, everything
-// else, the body, the results. A check is a compare and a branch; what it says when it fails is in raise.cpp.
+// Order in an entry point: a check that the library is initialised, the lock, handles on which errors are raised,
+// everything else, the body, the results. A check is a compare and a branch; its error text is in raise.cpp.
 #pragma once
 
 #include <climits>
@@ -38,7 +38,7 @@ inline bool source_ok(int rank, const comm::Communicator& comm) noexcept {
 inline bool root_ok(int rank, const comm::Communicator& comm) noexcept {
   return rank_ok(rank, comm) || (comm.is_inter() && (rank == abi::kRoot || rank == abi::kProcNull));
 }
-// This process is the root: arguments that are significant there only must be valid.
+// True if this process is the root: arguments that are significant there only must be valid.
 inline bool at_root(int root, const comm::Communicator& comm) noexcept {
   return comm.is_inter() ? root == abi::kRoot : root == comm.rank();
 }
@@ -51,13 +51,13 @@ inline layout::Datatype* committed(MPI_Datatype handle) noexcept {
   layout::Datatype* type = lookup<layout::Datatype>(handle);
   return type != nullptr && type->committed() ? type : nullptr;
 }
-// What stands in for a datatype argument that is not significant.
+// Replaces a datatype argument that is not significant.
 inline layout::Datatype* byte_type() noexcept { return predefined_datatypes[abi::kByte - kFirstDatatype]; }
 
-// The objects behind an array of datatypes.
+// Objects behind an array of datatypes.
 class TypeList {
  public:
-  // The index of the first handle that may not be used, or -1. An element whose count is 0 may be anything.
+  // Returns the index of the first handle that may not be used, or -1. An element whose count is 0 may be anything.
   int resolve(const MPI_Datatype* handles, int n, CountArray counts, bool must_be_committed);
   [[nodiscard]] std::span<layout::Datatype* const> span() const noexcept { return {types(), size_}; }
 

@@ -14,13 +14,13 @@ namespace {
 
 constexpr int kClassBits = 16;
 constexpr int kClassMask = (1 << kClassBits) - 1;
-// Enough that a program that collects codes and asks for their texts later gets the right ones.
+// Enough for a program that collects codes and asks for their texts later to get the right ones.
 constexpr std::size_t kSlots = 512;
 
 std::array<std::string, kSlots> texts;  // slot 0 is not used: a code without a slot is a bare class
 std::size_t next_slot = 1;
 
-// What the program added. Classes and codes share one sequence of numbers, as MPI_LASTUSEDCODE counts both.
+// A class or code that the program added. They share one sequence of numbers, as MPI_LASTUSEDCODE counts both.
 struct Added {
   int error_class;  // its own number for a class
   std::string text;
@@ -28,7 +28,7 @@ struct Added {
 };
 std::map<int, Added> added;
 int last_code = MPI_ERR_LASTCODE;
-// Removed numbers, the oldest first; used again when there are no others, so that a stale one stays unknown for long.
+// Removed numbers, the oldest first; reused when there are no others, so that a stale one stays unknown for long.
 std::deque<int> removed;
 
 constexpr int kFirstFailure = static_cast<int>(Errc::kProcFailed);
@@ -43,7 +43,7 @@ const ErrorText* standard_class(int error_class) {
   return found != std::end(kErrorTexts) && found->error_class == error_class ? found : nullptr;
 }
 
-// nullptr when the program added no such class or code.
+// Returns nullptr if the program added no such class or code.
 Added* find_added(int code) {
   const auto found = added.find(code);
   return found == added.end() ? nullptr : &found->second;

@@ -5,10 +5,9 @@
 //   a code that the program added: below 0x10000 as well; it belongs to a class
 //   an instance: class | slot << 16. The slot names one of the last texts raised in this process, so that
 //   MPI_Error_string tells function, argument and value. An old slot is used again; its class stays right for ever.
-// Failures of processes and revocations (MPIX_ERR_PROC_FAILED and its siblings) are their classes, which programs
-// compare codes with; MPI_Error_string tells of the last one of the class.
-// Owner: process-wide, for as long as the process lives: programs may add before MPI_Init and ask after MPI_Finalize.
-// Threads: library lock.
+// Process failures and revocations (MPIX_ERR_PROC_FAILED and its siblings) have their class as code, with which
+// programs compare; MPI_Error_string describes the last one of the class. Owner: process-wide, for the lifetime of the
+// process: programs may add before MPI_Init and ask after MPI_Finalize. Threads: library lock.
 #pragma once
 
 #include <string>
@@ -22,27 +21,27 @@ namespace hr::bind {
 // it has a text of its own).
 int make_instance(int code, std::string text);
 
-// MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING or MPIX_ERR_REVOKED itself.
+// True for MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING and MPIX_ERR_REVOKED themselves.
 [[nodiscard]] bool is_failure(int code) noexcept;
 void keep_failure_text(int code, std::string text);
 
-// The class, or -1 when no such code exists.
+// Returns the class, or -1 if no such code exists.
 int class_of(int code);
-// The text, or false when no such code exists. An added code without a text has an empty one.
+// Returns the text; false if no such code exists. An added code without a text has an empty one.
 bool text_of(int code, std::string* text);
-// "MPI_ERR_RANK"; "error class 16384" for added ones.
+// Returns "MPI_ERR_RANK"; "error class 16384" for added ones.
 std::string class_name(int error_class);
-// The sentence of api/errors.yaml; empty for added ones.
+// Returns the sentence of api/errors.yaml; empty for added ones.
 std::string_view class_sentence(int error_class);
 
 Status add_class(int* error_class);
 Status add_code(int error_class, int* code);
 Status add_text(int code, std::string_view text);
-// Errors: MPI_ERR_ARG for what the program did not add, or what still has codes or a text.
+// Errors: MPI_ERR_ARG for numbers that the program did not add, or that still have codes or a text.
 Status remove_class(int error_class);
 Status remove_code(int code);
 Status remove_text(int code);
-// The value of the attribute MPI_LASTUSEDCODE.
+// Returns the value of the attribute MPI_LASTUSEDCODE.
 int last_used_code() noexcept;
 
 }  // namespace hr::bind

@@ -1,4 +1,4 @@
-// Handles and objects: what a program holds, and what the layers work on.
+// Handles and objects: a program holds handles, the layers work on objects.
 //
 // A handle below 0x1000 is a constant of the ABI and names a predefined object; any other is the address of a live
 // Object in the arena of its type. lookup() is safe for every value a program may pass (base/object.hpp).
@@ -117,7 +117,7 @@ template <class T>
   return reinterpret_cast<Handle<T>>(HandleOf<T>::kNull);
 }
 
-// The live object behind a handle; nullptr for the null handle and for everything that is not a live object.
+// Returns the live object behind a handle; nullptr for the null handle and for anything that is not a live object.
 template <class T>
 [[nodiscard]] inline T* lookup(Handle<T> handle) noexcept {
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
@@ -125,16 +125,16 @@ template <class T>
   return Arena<T>::instance().owns(handle) ? reinterpret_cast<T*>(handle) : nullptr;
 }
 
-// The revoked communicator behind a handle, which lookup() does not find; nullptr for all else.
+// Returns the revoked communicator behind a handle, which lookup() does not find; nullptr for anything else.
 [[nodiscard]] comm::Communicator* lookup_revoked(MPI_Comm handle) noexcept;
-// For functions that may be called with a revoked communicator.
+// Looks up like lookup(), for functions that may be called with a revoked communicator.
 template <class T>
 [[nodiscard]] inline T* lookup_revoked_too(Handle<T> handle) noexcept {
   T* const found = lookup<T>(handle);
   return found != nullptr ? found : lookup_revoked(handle);
 }
 
-// The handle of an object; the null handle for nullptr.
+// Returns the handle of an object; the null handle for nullptr.
 template <class T>
 [[nodiscard]] inline Handle<T> handle_of(const T* object) noexcept {
   return object == nullptr ? null_handle<T>() : static_cast<Handle<T>>(object->handle());

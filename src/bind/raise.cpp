@@ -20,17 +20,17 @@ thread_local Ref<io::File> blamed_file;
 thread_local Ref<comm::Errhandler> blamed_handler;
 bool world_serves = true;
 
-// The requests of one call that have failed.
+// Failed requests of one call.
 struct FailedElements {
   int count = 0;
   int first_code = 0;
-  Ref<comm::Communicator> first;  // whose object it was
+  Ref<comm::Communicator> first;  // on whose object its error is raised
   std::string text;
 };
 thread_local FailedElements failed_elements;
 constexpr int kMostElementsTold = 8;
 
-// Who is in charge of errors that belong to no object.
+// Returns the object on which errors that belong to no object are raised.
 Object* nobodys() {
   comm::Communicator* const self = comm::self();
   comm::Communicator* const world = comm::world();
@@ -51,7 +51,7 @@ comm::Errhandler* handler_of(Object& where) {
   return nullptr;
 }
 
-// " (MPI_COMM_WORLD)"
+// Returns " (MPI_COMM_WORLD)".
 std::string place(const Object* where) {
   std::string name;
   if (where != nullptr && is_communicator(*where)) {
@@ -62,17 +62,17 @@ std::string place(const Object* where) {
   return name.empty() ? std::string() : " (" + name + ")";
 }
 
-// The sentence without function and place: what was detected, else what the class means.
+// Returns the sentence without function and place: the detail, else the meaning of the class.
 std::string describe(Status status, std::string detail) {
   if (detail.empty()) detail = class_sentence(status.code());
   if (detail.empty()) text_of(status.code(), &detail);
   return class_name(class_of(status.code())) + (detail.empty() ? "" : ": " + detail);
 }
 
-// "Try again" is between the layers; one that gets here is a mistake of ours.
+// Turns "try again" into an internal error: it is for use between the layers only.
 Status visible(Status status) { return status.is_again() ? Status(Errc::kIntern) : status; }
 
-// Codes that programs compare with, or that a callback of theirs made, stay as they are.
+// True for codes that programs compare with, or that a callback of theirs made.
 bool stays_bare(Status status, const std::string& detail) {
   const bool compared = status == Errc::kInStatus || status == Errc::kPending || is_failure(status.code());
   const bool from_callback = detail.empty() || class_of(status.code()) != status.code();
@@ -89,7 +89,7 @@ int invoke_on(Object* where, Fallback fallback, int code, const std::string& tex
   return comm::invoke(*handler, where != nullptr ? where->handle() : nullptr, code, text);
 }
 
-// What texts say of a handle type.
+// Names of a handle type for texts.
 struct HandleType {
   ObjectKind kind;
   std::uintptr_t null;
@@ -131,7 +131,7 @@ Status type_failure(const char* parameter, const char* index, const void* handle
   return fail(Errc::kType, "%s%s is not committed; call MPI_Type_commit first", parameter, index);
 }
 
-// What the handler returns is not news: the call says where to look.
+// Raises the errors of several elements. The handler's result is ignored: the call's code says where to look.
 int raise_elements(const Call& call, Object* where, FailedElements& elements) {
   if (elements.first) where = elements.first.get();
   const int others = elements.count - kMostElementsTold;
@@ -141,7 +141,7 @@ int raise_elements(const Call& call, Object* where, FailedElements& elements) {
   return Status(Errc::kInStatus).code();
 }
 
-// A call that fails at once makes progress, too (MPI 5.0 section 3.5): a program may repeat it until it learns of
+// Makes progress in a call that fails at once, too (MPI 5.0 section 3.5): a program may repeat it until it learns of
 // something else, such as a revocation. Callbacks within a round of progress have no object to communicate on.
 void make_progress(const Object* where) {
   const bool communicates =

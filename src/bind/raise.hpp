@@ -1,8 +1,7 @@
 // Raising errors: the one place where a Status becomes an MPI error (MPI 5.0 section 9.3).
 //
-// All functions here are cold and out of line; an entry point calls one of them and returns what it answers, which is
-// the error code for the program, if the error handler comes back at all.
-// Threads: library lock.
+// All functions here are cold and out of line; an entry point calls one of them and returns its result, which is the
+// error code for the program, if the error handler returns at all. Threads: library lock.
 #pragma once
 
 #include <string>
@@ -13,7 +12,7 @@
 
 namespace hr::bind {
 
-// Whose error handler is in charge when no communicator or session is among the arguments.
+// Object whose error handler is used if no communicator or session is among the arguments.
 enum class Fallback { kSelf, kFile };
 
 // The call in progress, a constant of its entry point.
@@ -25,31 +24,32 @@ struct Call {
 // Raises `status` with its recorded detail. `where`: a Communicator, a Session, a Window, a File, or nullptr.
 [[gnu::cold, gnu::noinline]] int raise(const Call& call, Object* where, Status status);
 
-// For bodies that find the communicator or file themselves (waits on requests): the failing status that they are about
-// to return is raised there.
+// Called by bodies that find the communicator or file themselves (waits on requests): the failing status that they are
+// about to return is raised there.
 void blame(Object* where) noexcept;
-// A request of MPI_Waitall and its like has failed, `code` is what its status says, and blame() has been called for it.
-// The call then fails with MPI_ERR_IN_STATUS. A handler is called with the first such code, for the object of the first
-// such request: MPI_ERR_IN_STATUS alone would tell it nothing, as it does not see the statuses.
+// Notes that a request of MPI_Waitall or the like has failed, with `code` in its status; blame() has been called for
+// it. The call then fails with MPI_ERR_IN_STATUS. A handler is called with the first such code, for the object of the
+// first such request: MPI_ERR_IN_STATUS alone would tell it nothing, as it does not see the statuses.
 void blame_element(int index, int code);
 // For errors of creating a communicator without a parent: raised with the handler that it would have had.
 void blame_handler(comm::Errhandler& handler) noexcept;
-// From the first session on, errors that belong to no object are MPI_COMM_SELF's alone, as the standard says. Before,
-// where MPI_COMM_SELF has the handler it had from the start, MPI_COMM_WORLD's is called: programs that were written
-// for MPI 3 set that one only.
+// From the first session on, errors that belong to no object are raised on MPI_COMM_SELF, as the standard says. Before,
+// if MPI_COMM_SELF still has its initial handler, MPI_COMM_WORLD's is called: programs written for MPI 3 set only that
+// one.
 void a_session_begins() noexcept;
 
-// The code that MPI_Waitall and its siblings put into a status' MPI_ERROR: class, slot and text, raised by nobody.
-// Takes the recorded detail, or `detail` where it is not empty.
+// Returns the code that MPI_Waitall and its siblings put into a status' MPI_ERROR: class, slot and text, without
+// raising it. Takes the recorded detail, or `detail` if it is not empty.
 [[gnu::cold, gnu::noinline]] int record(Status status, std::string detail = {});
 
 // Calls a handler with a code of the program's choice (MPI_Comm_call_errhandler, MPI_Session_call_errhandler).
 int call_errhandler(Object& where, int code);
 
-// The handler that the entry points of chapter 14 use: MPI_FILE_NULL's, MPI_ERRORS_RETURN unless the program sets one.
+// Returns the handler that the entry points of chapter 14 use: MPI_FILE_NULL's, MPI_ERRORS_RETURN unless the program
+// sets one.
 Ref<comm::Errhandler>& file_errhandler();
 
-// --- what the checks of the entry points say ---
+// --- reports of failed checks in entry points ---
 int report_handle(const Call& call, Object* where, const char* parameter, const void* handle, ObjectKind kind);
 int report_type(const Call& call, Object* where, const char* parameter, const void* handle);
 int report_type_element(const Call& call, Object* where, const char* parameter, int index, const void* handle);

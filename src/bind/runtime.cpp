@@ -42,7 +42,7 @@ namespace {
 
 enum class World { kBefore, kInside, kAfter };
 
-// Which models of the process are at work. Process-wide: MPI_Initialized may be asked at any time.
+// Models in use by the process. Process-wide: MPI_Initialized may be called at any time.
 struct State {
   int uses = 0;  // the world model and every session
   bool layers_up = false;
@@ -63,7 +63,7 @@ void fill_tables() {
   }
 }
 
-// Calls that communicate do not find its handle any more.
+// Removes a communicator from the table: calls that communicate do not find its handle any more.
 void drop_from_table(comm::Communicator& revoked) {
   for (auto& entry : predefined_communicators) {
     if (entry == &revoked) entry = nullptr;
@@ -75,7 +75,7 @@ void clear_tables() {
   for (auto& entry : predefined_datatypes) entry = nullptr;
 }
 
-// The job goes on where nobody can read them.
+// Publishes the counters; if they cannot be read, the job goes on.
 void publish_counters() {
   const boot::Identity& identity = boot::identity();
   counters::About about;
@@ -95,9 +95,9 @@ void publish_counters() {
   log::write(log::Level::kDecision, "%s", take_detail().c_str());
 }
 
-// What all processes of the job take part in: it is there from the first use of MPI to the end of the last that can be,
-// MPI_Finalize or the process's. Sessions are begun and ended by each process alone, as often as it likes; a second
-// exchange with the others would wait for those that have no second session.
+// Brings up those layers that all processes of the job take part in, from the first use of MPI to the last possible
+// one, the end of MPI_Finalize or of the process. Each process begins and ends sessions alone, as often as it likes; a
+// second exchange with the others would wait for those that have no second session.
 Status bring_up() {
   stack_answer::listen();
   mem::init();
@@ -117,7 +117,7 @@ Status bring_up() {
   return kOk;
 }
 
-// Every layer gets its turn even when one fails; the first failure is returned.
+// Takes down every layer, even if one fails; returns the first failure.
 Status take_down() {
   state.layers_up = false;
   check::end();
@@ -129,7 +129,7 @@ Status take_down() {
   return messages.ok() ? launcher : messages;
 }
 
-// A program whose last session ended long ago: nobody is left whom a failure could be told.
+// Takes down a program whose last session ended long ago: a failure can no longer be reported.
 void take_down_at_exit() {
   if (state.layers_up && state.uses == 0) static_cast<void>(take_down());
 }
@@ -173,8 +173,8 @@ Status acquire() { return add_use(); }
 
 Status release() {
   drop_use();
-  // After MPI_Finalize there is no exit handler to wait for: the launcher expects the process to end. A process that
-  // has come back since keeps its layers for the next session.
+  // After MPI_Finalize this does not wait for an exit handler: the launcher expects the process to end. A process that
+  // was brought up again since keeps its layers for the next session.
   if (state.uses == 0 && state.world == World::kAfter && state.layers_up && !state.resumed) return take_down();
   return kOk;
 }
@@ -213,7 +213,7 @@ void enable_threads() noexcept {
   if (LibraryLock::enabled()) return;
   DriverEpoch::set_multithreaded();
   LibraryLock::enable();
-  // The guard of the call that we are in found no lock to take and will release one.
+  // The guard of the call in progress found no lock to take, but will release one.
   LibraryLock::acquire();
 }
 

@@ -67,7 +67,7 @@ void on_request(int, siginfo_t* information, void* context) {
   errno = error;
 }
 
-// The handler must stay where it is.
+// Keeps the library loaded: the handler must stay where it is.
 void keep_loaded() noexcept {
   Dl_info own{};
   if (::dladdr(reinterpret_cast<void*>(&on_request), &own) == 0 || own.dli_fname == nullptr) return;

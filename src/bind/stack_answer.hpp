@@ -1,7 +1,7 @@
-// Tells our mpiexec where a thread of this process is, when it asks (base/stack_request.hpp): for jobs that hang.
+// Reports a thread's call stack to our mpiexec, when it asks (base/stack_request.hpp): for jobs that hang.
 //
-// A signal handler, which stays until the process is gone: a rank may hang after MPI_Finalize as well. A program that
-// handles the signal itself, or has ignored it, keeps it. Threads: from bring-up of the library only.
+// A signal handler, which stays until the process ends: a rank may hang after MPI_Finalize as well. A program that
+// handles the signal itself, or has ignored it, keeps it. Threads: only from bring-up of the library.
 #pragma once
 
 namespace hr::bind::stack_answer {

@@ -1,4 +1,4 @@
-// MPI_Status and what the layers below know of a completed operation.
+// Conversions between MPI_Status and the layers' record of a completed operation.
 #pragma once
 
 #include "bind/status_words.hpp"
@@ -7,7 +7,7 @@
 
 namespace hr::bind {
 
-// Everything but MPI_ERROR, which functions that return a single status leave alone (section 3.2.5).
+// Fills everything but MPI_ERROR, which functions that return a single status leave alone (section 3.2.5).
 inline void fill_status(MPI_Status& status, const p2p::Completion& completion) noexcept {
   status.MPI_SOURCE = completion.source;
   status.MPI_TAG = completion.tag;
@@ -15,17 +15,17 @@ inline void fill_status(MPI_Status& status, const p2p::Completion& completion) n
   set_status_cancelled(status, completion.cancelled);
 }
 
-// The same where the program may have passed MPI_STATUS_IGNORE.
+// Does the same if the program may have passed MPI_STATUS_IGNORE.
 inline void fill_status(MPI_Status* status, const p2p::Completion& completion) noexcept {
   if (status != MPI_STATUS_IGNORE) fill_status(*status, completion);
 }
 
-// The way back, for generalized requests, whose status the program fills in.
+// Converts back, for generalized requests, whose status the program fills in.
 inline p2p::Completion completion_of(const MPI_Status& status) noexcept {
   return {status.MPI_SOURCE, status.MPI_TAG, status_bytes(status), status_cancelled(status), kOk};
 }
 
-// "Empty" as of section 3.7.3: any source, any tag, no data, no error.
+// Sets an "empty" status, as defined in section 3.7.3: any source, any tag, no data, no error.
 inline void set_empty(MPI_Status& status) noexcept {
   fill_status(status, p2p::Completion());
   status.MPI_ERROR = MPI_SUCCESS;

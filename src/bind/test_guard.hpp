@@ -1,16 +1,16 @@
 // TestGuard: the guard of calls that only test whether requests are complete (MPI_Test, MPI_Request_get_status and
 // their siblings; `tests` in api/functions/).
 //
-// Without a progress thread that watches it is a LibraryGuard, and poll_unless() a round of progress, with a pause
-// where many such calls in close succession have found nothing (p2p/progress.hpp, TestPacing). With one, such a call
-// does not wait for the lock before there is something to report: whether a request is complete is asked without it
-// (p2p/request.hpp), and the thread makes progress meanwhile. Where the thread has made no round since the last such
-// call, it is asleep, busy, or has no core: the call looks itself, if it gets the lock soon, as far as that is short
-// (p2p/progress.hpp). What is complete is reported, even if the lock must be waited for.
+// Without a progress thread that watches it is a LibraryGuard, and poll_unless() a round of progress, with a pause if
+// many such calls in close succession have found nothing (p2p/progress.hpp, TestPacing). With one, such a call does not
+// wait for the lock before there is something to report: it tests requests for completion without the lock
+// (p2p/request.hpp), and the thread makes progress meanwhile. If the thread has made no round since the last such call,
+// it is asleep, busy, or has no core: the call makes progress itself, if it gets the lock soon, as far as that is short
+// (p2p/progress.hpp). A complete request is reported, even if the lock must be waited for.
 //
-// Nobody is put off for ever: the thread gives way to who waits for the lock, and after many calls in a row that found
-// no round of the thread one waits for the lock and makes a round itself. Owner: the entry point. Threads: each its
-// own.
+// No call is put off for ever: the thread gives way to threads that wait for the lock, and after many calls in a row
+// that found no round of the thread one waits for the lock and makes a round itself. Owner: the entry point. Threads:
+// each its own.
 #pragma once
 
 #include "base/lock.hpp"
@@ -32,8 +32,8 @@ class TestGuard {
   TestGuard(const TestGuard&) = delete;
   TestGuard& operator=(const TestGuard&) = delete;
 
-  // Progress: a round, or where a thread watches what of it takes little time, and nothing where the answer is known()
-  // already. May let other threads in.
+  // Makes progress: a round, or with a watching thread its quick part, and nothing if the answer is known() already.
+  // May let other threads in.
   template <class Known>
   void poll_unless(Known&& known) {
     if (!watched_) [[likely]] {
@@ -42,8 +42,8 @@ class TestGuard {
       test_beside_thread();
     }
   }
-  // The same for calls that report all that is complete: where something has moved, further rounds until done() or
-  // nothing moves any more, and at most so many.
+  // Does the same for calls that report all that is complete: once something has moved, further rounds until done() or
+  // nothing moves any more, up to a limit.
   template <class Known, class Done>
   void poll_on(Known&& known, Done&& done) {
     if (watched_) [[unlikely]]
@@ -51,9 +51,9 @@ class TestGuard {
     bool moved = p2p::poll_for_test(known);
     for (int rounds = 0; moved && rounds < kMostRounds && !done(); ++rounds) moved = p2p::poll();
   }
-  // Whether it has the lock, from here to the end of the call.
+  // True if it has the lock, from here to the end of the call.
   [[nodiscard]] bool entered() const noexcept { return entered_; }
-  // For the report on a request that is neither null nor inactive: with the lock from here to the end of the call.
+  // Takes the lock until the end of the call, to report on a request that is neither null nor inactive.
   void enter() noexcept {
     if (!entered_) [[unlikely]]
       enter_now();

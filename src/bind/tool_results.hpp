@@ -1,5 +1,5 @@
-// How functions of the tool information interface give their results (MPI 5.0 section 15.3): every one may be left out
-// with a null pointer.
+// Results of functions of the tool information interface (MPI 5.0 section 15.3): each may be left out with a null
+// pointer.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace hr::bind {
 
-// Section 15.3.3: *length is the room on the way in, the full length with its end on the way out.
+// *length (section 15.3.3): the room on entry, the full length with the terminator on return.
 inline void give_text(std::string_view text, char* to, int* length) {
   if (length == nullptr) return;
   if (to != nullptr && *length > 0) {
@@ -21,13 +21,13 @@ inline void give_text(std::string_view text, char* to, int* length) {
   *length = static_cast<int>(text.size()) + 1;
 }
 
-// Every result of the tool interface may be left out with a null pointer.
+// Stores a result, unless the tool left it out with a null pointer.
 template <class T>
 void give(T* to, T value) {
   if (to != nullptr) *to = value;
 }
 
-// "HEADRACE_SHM_DIR" for "shm_dir".
+// Returns "HEADRACE_SHM_DIR" for "shm_dir".
 inline std::string tool_name(std::string_view name) {
   std::string full = "headrace_" + std::string(name);
   std::transform(full.begin(), full.end(), full.begin(), [](unsigned char c) { return std::toupper(c); });

@@ -24,7 +24,7 @@ namespace {
 LayerState<State> state;
 LayerState<State> retired;  // of a process that may come back
 
-// What two processes on one host have in common and two hosts seldom have.
+// Returns an id that is common to processes of one host and seldom equal on two hosts.
 std::string host_id() {
   utsname names{};
   ::uname(&names);
@@ -34,7 +34,7 @@ std::string host_id() {
   return file_safe(id);
 }
 
-// Names of settings are words; those of knobs stand after this.
+// Names of settings are words; those of knobs follow this prefix.
 constexpr std::string_view kKnob = "knob ";
 
 KeyValues read_settings(std::span<const Setting> settings) {
@@ -44,7 +44,7 @@ KeyValues read_settings(std::span<const Setting> settings) {
   return values;
 }
 
-// Another process's knobs of scope job become those of process 0.
+// Sets this process's knobs of scope job to process 0's.
 void take_knobs(const KeyValues& settings) {
   std::vector<JobKnob> knobs;
   for (auto at = settings.lower_bound(kKnob); at != settings.end() && at->first.starts_with(kKnob); ++at) {
@@ -90,7 +90,7 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
                view.refused().c_str());
   const Status exchanged = exchange_job(*state->provider, view.text(), &self, &hosts, &state->settings);
   if (exchanged.ok()) state->processes = Processes(self.job_id, self.rank, hosts.of_rank);
-  // Everybody has looked, or nobody will be helped by it any more.
+  // All have looked, or the link cannot help any process any more.
   if (!exchanged.ok() || view.made() || state->processes.first_on_host()) view.forget();
   HR_TRY(exchanged);
   if (self.rank != 0) take_knobs(state->settings);
@@ -152,7 +152,7 @@ void keep_open(int socket) {
 
 Status finalize() {
   if (state == nullptr) return kOk;
-  std::unique_ptr<State> ending = state.take();  // a handler that runs now finds none
+  std::unique_ptr<State> ending = state.take();  // a handler that runs now finds no state
   const Status status = ending->provider->finalize();
   if (ending->identity.size == 1 || ending->provider->can_resume()) {
     ending->close_flags();
@@ -182,15 +182,15 @@ void keep_file(int file) noexcept {
 bool show_stack(int signal) noexcept { return state != nullptr && state->provider->show_stack(signal); }
 
 void abort(int exit_code, std::string_view message) {
-  // Where another process has given the job up as well the launcher ends this one: not before it has said why.
+  // If another process aborts the job as well, the launcher ends this one: not before it has said why.
   ::signal(SIGTERM, SIG_IGN);
-  // Before the launcher hears of it, which ends the others and shows what has come so far.
+  // Before the launcher is told: it then ends the other processes and shows the output so far.
   flush_output();
   if (!message.empty()) {
     log::write(log::Level::kError, "%.*s", static_cast<int>(message.size()), message.data());
   }
   if (state != nullptr) state->provider->abort(exit_code);
-  // A code whose low byte is 0 would look like success to a shell.
+  // An exit code whose low byte is 0 would look like success to a shell.
   ::_exit((exit_code & 0xff) == 0 ? 1 : exit_code);
 }
 

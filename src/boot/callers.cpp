@@ -14,13 +14,13 @@ namespace hr::boot {
 
 Callers::Heard Callers::hear(Caller& caller) {
   if (!caller.channel->step().ok()) {
-    static_cast<void>(take_detail());  // whoever that was
+    static_cast<void>(take_detail());  // the caller's identity does not matter
     return Heard::kNoCaller;
   }
   return caller.channel->greeted() ? Heard::kProof : Heard::kNothing;
 }
 
-// Those that have waited here come before the limit on their time: their proof may have arrived while nobody looked.
+// Callers that wait here are heard before their time limit is checked: a proof may have arrived in the meantime.
 std::unique_ptr<Channel> Callers::hear_all() {
   for (auto each = callers_.begin(); each != callers_.end();) {
     const Heard heard = hear(*each);
@@ -36,7 +36,7 @@ std::unique_ptr<Channel> Callers::hear_all() {
   return nullptr;
 }
 
-// False: all are too new to be dropped; who comes next waits in the socket.
+// Returns false if all are too new to be dropped; the next caller waits in the socket.
 bool Callers::make_room() {
   if (callers_.size() < kMost) return true;
   if (now_seconds() < callers_.front().since + kLeastSeconds) return false;

@@ -1,9 +1,9 @@
-// Callers: those who have connected to a listening socket and not yet proven that they know its secret.
+// Callers: connections to a listening socket that have not yet proven that they know its secret.
 //
-// Anybody who can reach the socket may connect. A caller is a Channel whose greeting must be right before anything else
-// it sends is looked at. It has a second to say it, a limited number is heard at a time, and one more drops the one
-// that has been silent for longest, so that connections which say nothing cannot keep out one that knows the secret.
-// Nothing waits. Owner: the socket's. Threads: library lock.
+// Anything that can reach the socket may connect. A caller is a Channel whose greeting must be right before anything
+// else it sends is looked at. It has a second to send it, a limited number is heard at a time, and one more drops the
+// one that has been silent for longest, so that silent connections cannot keep out one that knows the secret. No call
+// waits. Owner: the socket's. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ namespace hr::boot {
 class Callers {
  public:
   static constexpr std::size_t kMost = 64;
-  static constexpr double kSeconds = 1;            // to say the secret
+  static constexpr double kSeconds = 1;            // for the secret to come
   static constexpr double kLeastSeconds = 0.02;    // before others may take its place
   static constexpr std::size_t kMostAtOnce = 256;  // taken from the socket in one call
 
   explicit Callers(Channel::Greeting greeting) : greeting_(std::move(greeting)) {}
 
-  // One that has proven it, who is then no longer here; null: nobody so far. listening: a socket that does not wait.
+  // Returns a caller that has proven it, and removes it from here; null: none so far. listening: a non-blocking socket.
   std::unique_ptr<Channel> next(int listening);
-  // How many were dropped without a proof.
+  // Number of callers dropped without a proof.
   [[nodiscard]] std::size_t dropped() const noexcept { return dropped_; }
 
  private:

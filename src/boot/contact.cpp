@@ -26,7 +26,7 @@ std::string own_signature() {
   struct stat state{};
   ::stat(directory.c_str(), &state);
   std::string text = boot + "." + std::to_string(state.st_dev) + "." + std::to_string(state.st_ino);
-  // One machine that is declared to be several.
+  // One machine may be declared to be several hosts.
   if (identity().declared_hosts) text += ".as" + std::to_string(processes().host_of(processes().self()));
   return text;
 }

@@ -1,8 +1,8 @@
-// Contact: what processes of another job must know of this one to reach it.
+// Contact: the data by which processes of another job reach this one.
 //
-// A text of pairs (key_values.hpp): the job, the rank in it, the signature of the host, and what the transports add.
-// Two processes with equal signatures can map the same file: it is made of the machine's boot, the file system of the
-// shared-memory directory and that directory's name, and of the host that mpiexec declares (--as-hosts).
+// A text of pairs (key_values.hpp): the job, the rank in it, the signature of the host, and the transports' additions.
+// Two processes with equal signatures can map the same file: the signature is made of the machine's boot, the file
+// system of the shared-memory directory and that directory's inode, and of the host that mpiexec declares (--as-hosts).
 // Threads: library lock.
 #pragma once
 
@@ -16,20 +16,20 @@ namespace hr::boot {
 struct Contact {
   std::string job;
   int rank = 0;
-  std::string host;     // signature; empty: a name alone, of a process that is known there
+  std::string host;     // signature; empty: only a name, of a process that is known there
   std::string network;  // of the transport between hosts; empty: none
 };
 
-// This process, without what transports add.
+// Returns this process's contact, without the transports' additions.
 [[nodiscard]] Contact own_contact();
-// The name of a process that is known here.
+// Returns the name of a process that is known here.
 [[nodiscard]] Contact name_of(int proc);
 
 [[nodiscard]] std::string format(const Contact& contact);
-// Errors: MPI_ERR_OTHER for what format() did not write.
+// Errors: MPI_ERR_OTHER for text that format() did not write.
 Status parse(std::string_view text, Contact* contact);
 
-// Enters the process into boot::processes(), with its host. Its index.
+// Enters the process into boot::processes(), with its host. Returns its index.
 int meet(const Contact& contact);
 
 }  // namespace hr::boot

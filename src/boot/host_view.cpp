@@ -22,8 +22,8 @@ constexpr const char* kBegin = "headrace.";  // of a link's name
 constexpr const char* kEnd = ".host";
 constexpr std::size_t kTokenDigits = 32;
 constexpr int kAttempts = 100;     // the link may go between two system calls, when another job has the same name
-constexpr char kNamespaces = '.';  // stands between the token and them
-constexpr char kMixed = '/';       // stands between the mapping and the hosts that are mixed
+constexpr char kNamespaces = '.';  // between the token and the namespaces
+constexpr char kMixed = '/';       // between the mapping and the mixed hosts
 
 std::string target_of(const std::string& link) {
   char text[128];
@@ -37,7 +37,7 @@ bool is_token(std::string_view text) {
   return text.size() == kTokenDigits && std::all_of(text.begin(), text.end(), digit);
 }
 
-// "pid:[4026531836]"
+// Returns the number in a text such as "pid:[4026531836]".
 std::string number_in(const std::string& text) {
   std::string digits;
   for (const char each : text) {
@@ -50,10 +50,10 @@ std::string pid_namespace() { return number_in(target_of("/proc/self/ns/pid")); 
 
 std::string namespaces() { return pid_namespace() + "-" + number_in(target_of("/proc/self/ns/user")); }
 
-// Behind the token a link says who made it: "TOKEN.PID_NAMESPACE.PID".
+// Returns the part of a link behind the token, which names its creator: "TOKEN.PID_NAMESPACE.PID".
 std::string signature(std::int64_t pid) { return "." + pid_namespace() + "." + std::to_string(pid); }
 
-// Whether the process that made a link is gone, as far as it can be seen from here.
+// True if the process that made a link is gone, as far as this process can see.
 bool is_orphan(const std::string& target) {
   const auto last = target.rfind('.');
   if (target.size() <= kTokenDigits || last == std::string::npos) return false;
@@ -65,7 +65,7 @@ bool is_orphan(const std::string& target) {
   return ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
 }
 
-// Of jobs that were killed while they started.
+// Removes links of jobs that were killed while they started.
 void remove_orphans(const std::string& directory) {
   const auto closing = [](DIR* open) { ::closedir(open); };
   const std::unique_ptr<DIR, decltype(closing)> open(::opendir(directory.c_str()), closing);
@@ -83,7 +83,7 @@ std::string_view token_of(std::string_view view) { return view.substr(0, view.rf
 }  // namespace
 
 HostView::HostView(const std::string& directory, std::string_view job, std::string_view otherwise) {
-  // mpiexec removes what carries its job's name, should nobody come to do it.
+  // mpiexec removes files that carry its job's name, if no process comes to do it.
   const std::string link = directory + "/" + kBegin + std::string(job) + kEnd;
   const std::string own = digits_of(make_nonce());
   const std::string signed_own = own + signature(::getpid());

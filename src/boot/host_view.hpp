@@ -1,13 +1,13 @@
-// HostView: which processes of a job share memory, found by doing: those that find the same token in the directory of
-// the shared-memory files.
+// HostView: tells which processes of a job share memory, by experiment: those that find the same token in the directory
+// of the shared-memory files.
 //
-// Names and boot ids do not tell: containers may share both and no memory, or have their own and share it. The first
-// process to come makes a symbolic link there whose target is a random number (which is atomic, and works where the
-// file system is full); the others read it, if it is this user's: launchers of others name jobs so that anybody could
-// have made the link before. Beside the token a view says which process and user namespaces this process is in:
-// processes of one host that differ in these cannot reach each other's memory and descriptors by process id.
+// Host names and boot ids do not tell: containers may share both and no memory, or have separate ones and share memory.
+// The first process to come makes a symbolic link there whose target is a random number (which is atomic, and works
+// even if the file system is full); the others read it, if it is this user's: other launchers name jobs so predictably
+// that another user could have made the link before. Beside the token a view names the pid and user namespaces of this
+// process: processes of one host that differ in these cannot reach each other's memory and descriptors by process id.
 //
-// Internal to boot/, and for mpiexec, which compares views. Threads: none of its own.
+// Internal to boot/, and for mpiexec, which compares views. Threads: no threads of its own.
 #pragma once
 
 #include <string>
@@ -18,19 +18,20 @@ namespace hr::boot {
 
 class HostView {
  public:
-  // Nothing seen: text() is empty.
+  // An empty view: text() is empty.
   HostView() = default;
-  // `job`: a name that the job's processes have in common, and other jobs on the machine have not. `otherwise`: the
-  // token where no link can be made, so that the cause is told by who needs a file there.
+  // `job`: a name common to the job's processes and to no other job on the machine. `otherwise`: the token if no link
+  // can be made, so that the code that needs a file there reports the cause.
   HostView(const std::string& directory, std::string_view job, std::string_view otherwise);
 
-  // Equal exactly for processes that see each other's files and processes; with view_token(), their files.
+  // Equal exactly for processes that see each other's files and processes; its token alone, for those that see each
+  // other's files.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
-  // Whether this process made the link.
+  // True if this process made the link.
   [[nodiscard]] bool made() const noexcept { return made_; }
-  // The link's name where it is another user's, and was not looked at; else empty.
+  // The link's name if it belongs to another user, and was not looked at; else empty.
   [[nodiscard]] const std::string& refused() const noexcept { return refused_; }
-  // Takes the link away, once all processes have looked. Idempotent, for any of them.
+  // Removes the link, once all processes have looked. Idempotent; any of them may call it.
   void forget() noexcept;
 
  private:
@@ -40,16 +41,16 @@ class HostView {
   std::string text_;
 };
 
-// Where a job's processes are.
+// Placement of a job's processes on hosts.
 struct Hosts {
   std::vector<int> of_rank;  // a number for each; equal: they share memory
   std::vector<int> mixed;    // hosts whose processes do not all see each other
 };
 
-// From everybody's views. Hosts are numbered in the order of their first ranks.
+// Compares the views of all processes. Hosts are numbered in the order of their first ranks.
 [[nodiscard]] Hosts compare_views(const std::vector<std::string>& view_of_rank);
 
-// As a text without blanks, and back; false for what is not of that form.
+// Convert to a text without blanks, and back; false for text that is not of that form.
 [[nodiscard]] std::string format_hosts(const Hosts& hosts);
 [[nodiscard]] bool parse_hosts(std::string_view text, int ranks, Hosts* hosts);
 

@@ -21,7 +21,7 @@ void append(std::string_view text, std::string* to) {
   *to += std::to_string(escaped.size()) + "/" + escaped;
 }
 
-// The number at the front, and the '/' behind it.
+// Takes the number at the front, and the '/' behind it.
 bool take_number(std::string_view* from, std::size_t* number) {
   const auto [end, error] = std::from_chars(from->data(), from->data() + from->size(), *number);
   const auto digits = static_cast<std::size_t>(end - from->data());

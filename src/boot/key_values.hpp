@@ -1,6 +1,6 @@
 // KeyValues: pairs of texts, as one text that every launcher's key-value space takes.
 //
-// Internal to boot/, and for mpiexec. Threads: none of its own.
+// Internal to boot/, and for mpiexec. Threads: no threads of its own.
 #pragma once
 
 #include <map>
@@ -15,18 +15,19 @@ class Provider;
 
 using KeyValues = std::map<std::string, std::string, std::less<>>;
 
-// "3/shm9/some/path": each text after its length, of characters that a launcher takes (others as %20). Errors of
-// split(): MPI_ERR_OTHER for what join() did not write.
+// Convert to "3/shm9/some/path", each text after its length, of characters that a launcher takes (others as %20), and
+// back. Errors of split(): MPI_ERR_OTHER for text that join() did not write.
 [[nodiscard]] std::string join(const KeyValues& pairs);
 Status split(std::string_view text, KeyValues* pairs);
 
-// The text with all but plain characters as %20, and back; false for what escape() did not write.
+// Write all but plain characters as %20, and back; false for text that escape() did not write.
 [[nodiscard]] std::string escape(std::string_view text);
 [[nodiscard]] bool unescape(std::string_view text, std::string* plain);
 
-// A value of any length: it takes as many keys as it needs, which begin with this one. The first of them is put last.
+// Puts a value of any length: it takes as many keys as it needs, which begin with this one. The first of them is put
+// last.
 Status put_long(Provider& provider, const std::string& key, std::string_view text);
-// What the process `owner` has put so, or will put (Provider::get_waiting()).
+// Get a value that the process `owner` has put so, or will put (Provider::get_waiting()).
 Status get_long(Provider& provider, int owner, const std::string& key, std::string* text);
 Status get_long_waiting(Provider& provider, int owner, const std::string& key, std::string* text);
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kAnswerLimit = 20000;  // ms
 
-// The parts of a text up to each ':'.
+// Takes the part of a text up to the next ':'.
 std::string_view next_part(std::string_view* rest) {
   const auto end = rest->find(':');
   const std::string_view part = rest->substr(0, end);
@@ -59,7 +59,7 @@ bool connect_to(int socket, const std::string& name) {
   return ::connect(socket, reinterpret_cast<const sockaddr*>(&address), length) == 0;
 }
 
-// One line, and nothing after it.
+// Reads one line, and nothing behind it.
 bool receive_line(int socket, std::string* line) {
   line->clear();
   for (char letter = 0; line->size() < 1024; *line += letter) {
@@ -94,7 +94,7 @@ std::uint64_t inode_of(int socket) noexcept {
 Late join_late(const LateLine& line, int rank, int* socket) {
   Socket own;
   if (own.get() < 0 || !connect_to(own.get(), line.name)) {
-    // A variable may outlive its job.
+    // The variable may have outlived its job.
     if (::kill(line.launcher, 0) != 0 && errno == ESRCH) return Late::kNone;
     static_cast<void>(fail(Errc::kOther,
                            "boot: this program is part of rank %d and cannot reach mpiexec: %s, and this process is in "

@@ -1,8 +1,9 @@
-// The launcher's line, found by a program that should have inherited it (PMI_FD) and has not: a wrapper has closed it,
+// The launcher's line, found by a program that should have inherited it (PMI_FD) but did not: a wrapper has closed it,
 // as Python's subprocess does, or has something else under its number.
 //
-// Our mpiexec tells each rank in a variable how to know the line, and where it listens, under a name that is not in the
-// file system. A program shows the secret that is there, too, and gets a line of its own. Threads: any.
+// Our mpiexec tells each rank in a variable how to recognise the line, and the name at which it listens, which is not
+// in the file system. A program shows the secret that is also in the variable, and gets a line of its own. Threads:
+// any.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +18,16 @@ struct LateLine {
   static constexpr const char* kVariable = "PMI_HEADRACE";
 
   std::uint64_t inode = 0;  // of the socket whose number is PMI_FD
-  int launcher = 0;         // its process
-  std::string name;         // where it listens (abstract address)
+  int launcher = 0;         // its process id
+  std::string name;         // the abstract address that it listens at
   std::string secret;
 
   [[nodiscard]] std::string text() const;
-  // False: the text is none of ours.
+  // Returns false if the text is not one of ours.
   static bool read(std::string_view text, LateLine* line);
 };
 
-// The number that tells a socket from any other of this machine; 0: not a socket.
+// Returns the number that tells a socket from any other of this machine; 0: not a socket.
 [[nodiscard]] std::uint64_t inode_of(int socket) noexcept;
 
 enum class Late {

@@ -1,5 +1,5 @@
-// LossBoard: who of a job has died, in memory that a host's part of the launcher writes and the processes there map:
-// where a job goes on without those that die (mpiexec --enable-recovery). A look is one load.
+// LossBoard: lists the failed processes of a job, in memory that a host's part of the launcher writes and the processes
+// there map, if a job goes on without them (mpiexec --enable-recovery). A check is one load.
 //
 // Entries are appended and never change; all processes of a host see them in one order. Memory order: an entry, then
 // the count (release); the count (acquire), then entries. Owner: the launcher makes and removes the file; each process
@@ -18,14 +18,14 @@ namespace hr::boot {
 
 class LossBoard {
  public:
-  // number: of the part of the launcher that writes it; several may share a machine.
+  // Returns the file's path. number: of the part of the launcher that writes it; several may share a machine.
   [[nodiscard]] static std::string path(const std::string& directory, std::string_view job, int number);
 
-  // For a job of so many ranks, each of which is lost at most once. Errors: those of SharedFile.
+  // Creates a board for a job of `ranks`, each of which is lost at most once. Errors: those of SharedFile.
   Status create(const std::string& path, int ranks);
   Status attach(const std::string& path, int ranks);
 
-  // The launcher's: a rank has died. False: there is no memory left to say so.
+  // Reports, for the launcher, that a rank has died. False: there is no memory left for it.
   bool post(int rank, std::string_view why);
 
   [[nodiscard]] std::uint32_t count() const noexcept { return head().count.load(std::memory_order_acquire); }

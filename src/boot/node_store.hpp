@@ -19,18 +19,18 @@ class NodeStore {
   NodeStore(int host, int rank, int first, bool alone = false)
       : key_("headrace-node-" + std::to_string(host)), owner_(first), first_(rank == first), alone_(alone) {}
 
-  // Has an effect on the first process of the host alone, until it has published.
+  // Puts a value; has an effect on the first process of the host only, until it has published.
   void put(std::string_view key, std::string_view value);
-  // Before a fence. Something is published even where nothing has been put: the others will ask.
+  // Called before a fence. Publishes something even if no value was put: the others will ask.
   Status publish(Provider& provider);
-  // Empty when it has not been put. Errors: the provider's.
+  // Returns an empty value if none was put. Errors: the provider's.
   Status get(Provider& provider, std::string_view key, std::string* value);
 
  private:
   std::string key_;
   int owner_ = 0;
   bool first_ = false;
-  bool alone_ = true;   // on its host: nobody will ask
+  bool alone_ = true;   // on its host: no process will ask
   bool known_ = false;  // values_ is what was published
   KeyValues values_;
 };

@@ -18,7 +18,7 @@ extern char** environ;
 namespace hr::boot {
 namespace {
 
-// Of the file that this code is in.
+// Returns the folder of the file that this code is in.
 std::string own_folder() {
   Dl_info information{};
   static const char here = 0;
@@ -41,7 +41,8 @@ Status find_mpiexec(std::string* path) {
               folder.c_str());
 }
 
-// What does for the time between fork and exec: a group of its own, so that the terminal's signals come here alone.
+// Attributes of the new process: a separate process group, which the terminal's signals do not reach, and an empty
+// signal mask.
 struct Attributes {
   Attributes() {
     ::posix_spawnattr_init(&value);
@@ -67,7 +68,7 @@ Status OwnLauncher::start() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return fail(Errc::kSpawn, "no socket for an mpiexec of this process: %s", std::strerror(errno));
   }
-  // The other end is the program's under a number that it is told.
+  // The program gets the other end under a number that it is told.
   const int theirs = ::fcntl(ends[1], F_DUPFD, 3);
   ::close(ends[1]);
   const std::string number = std::to_string(theirs);
@@ -85,7 +86,7 @@ Status OwnLauncher::start() {
   }
   helper_ = pmi1_over(ends[0]);
   const Status status = helper_->connect_to_helper();
-  // It has left for a process of its own, which nobody here waits for.
+  // The child exits after it has forked a daemon, which is not waited for.
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   if (!status.ok()) helper_.reset();

@@ -1,8 +1,9 @@
-// An mpiexec of our own for a process that was started without one: it starts what the process spawns, and keeps names.
+// A private mpiexec for a process that was started without one: it starts processes that this one spawns, and keeps
+// names.
 //
 // It is the installation's (bin/mpiexec beside the library's folder), started on the first need with one end of a
-// socket pair, in a process group of its own. It ends when this process does and all it started has ended; should this
-// process die without a good-bye, it ends what is left. Owner: the singleton provider. Threads: library lock.
+// socket pair, in a separate process group. It ends when this process and all that it started have ended; if this
+// process dies without a good-bye, it ends the rest. Owner: the singleton provider. Threads: library lock.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +16,7 @@ namespace hr::boot {
 
 class OwnLauncher {
  public:
-  // Errors: MPI_ERR_SPAWN that says where mpiexec was looked for, or why it did not start.
+  // Errors: MPI_ERR_SPAWN with the places searched for mpiexec, or the reason that it did not start.
   Status start();
   [[nodiscard]] bool started() const noexcept { return helper_ != nullptr; }
   [[nodiscard]] Helper& helper() noexcept { return *helper_; }

@@ -1,5 +1,5 @@
-// PMI-1: lines over a socket that the launcher left us (PMI_FD) or that we connect to (PMI_PORT).
-// Spoken by Headrace's and MPICH's mpiexec, and by Slurm's pmi2 plugin.
+// PMI-1: lines over a socket that the launcher left us (PMI_FD) or that we connect to (PMI_PORT). Spoken by Headrace's
+// and MPICH's mpiexec, and by Slurm's pmi2 plugin.
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
@@ -23,14 +23,14 @@
 namespace hr::boot {
 namespace {
 
-// The first words of a key-value space that our own mpiexec named: it is unique already, and mpiexec removes the
+// First words of a key-value space that our own mpiexec named: it is unique already, and mpiexec removes the
 // shared-memory files that carry it.
 constexpr std::string_view kOwnSpace = "headrace_";
 constexpr std::string_view kMapping = "PMI_process_mapping";
 constexpr std::string_view kEnterBarrier = "cmd=barrier_in\n";
 constexpr std::string_view kLeaveBarrier = "barrier_out";
 constexpr int kHelloLimit = 30000;  // ms; a launcher that is there answers at once
-constexpr int kStackLimit = 20000;  // ms; it takes no longer than 10 s where all is well
+constexpr int kStackLimit = 20000;  // ms; it takes no longer than 10 s if all is well
 
 int number_of(const char* text) noexcept {
   int value = -1;
@@ -38,7 +38,7 @@ int number_of(const char* text) noexcept {
   return value;
 }
 
-// "1,3"
+// Returns the numbers in a text such as "1,3".
 std::vector<int> numbers_in(std::string_view list) {
   std::vector<int> numbers;
   for (const char* at = list.data(); at != list.data() + list.size();) {
@@ -57,11 +57,11 @@ bool is_socket(int descriptor) noexcept {
   return descriptor >= 0 && ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0;
 }
 
-// What our own mpiexec says of the line, beside its number.
+// Returns our own mpiexec's description of the line, beside its number.
 const char* own_variable() noexcept { return environment(LateLine::kVariable); }
 
-// The descriptor in PMI_FD when it is the launcher's socket; -1 for one that our parent left in the environment but not
-// open, or that is something else by now, as far as that can be told.
+// Returns the descriptor in PMI_FD if it is the launcher's socket; -1 for one that our parent left in the environment
+// but not open, or that is something else by now, as far as this can be detected.
 int inherited_socket() noexcept {
   const int descriptor = number_of(environment("PMI_FD"));
   LateLine line;
@@ -71,7 +71,7 @@ int inherited_socket() noexcept {
   return is_socket(descriptor) ? descriptor : -1;
 }
 
-// A line of this process's own, where there is none to inherit. Asked for once, as detect() comes before connect().
+// A separate line for this process, if there is none to inherit. Requested once, as detect() comes before connect().
 struct LateSocket {
   Late outcome = Late::kNone;
   int socket = -1;
@@ -122,12 +122,12 @@ Status connect_to(const std::string& address, int* descriptor) {
   return fail(Errc::kOther, "boot: PMI_PORT=\"%s\": cannot connect: %s", address.c_str(), std::strerror(reason));
 }
 
-// The key of what a spawned job gets from whoever spawned it.
+// Key of the text that a spawned job gets from its parent.
 constexpr const char* kParent = "headrace-parent";
-// A spawned job has ended without having said good-bye.
+// Begins the notice that a spawned job has ended without a good-bye.
 constexpr std::string_view kEnded = "cmd=spawn_ended job=";
 
-// Of mcmd=spawn: a line for each, which other launchers than ours take as it is.
+// Adds a line of mcmd=spawn, which launchers other than ours take unescaped.
 Status add_line(bool escaped, const std::string& name, std::string_view value, std::string* lines) {
   if (!escaped && value.find('\n') != std::string_view::npos) {
     return fail(Errc::kSpawn, "this launcher takes no line breaks in \"%.*s\"", static_cast<int>(value.size()),
@@ -148,7 +148,7 @@ class Pmi1 final : public Helper {
   Status connect(Identity* identity, std::vector<int>* hosts) override {
     HR_TRY(open_socket(identity));
     HR_TRY(say_hello());
-    // Our own launcher alone says these.
+    // Sent only by our own launcher.
     identity->processes_here = reply().number("machine_ranks", 0);
     compares_views_ = reply().number("views", 0) == 1;
     identity->one_host = reply().number("one_host", 0) == 1;
@@ -173,7 +173,7 @@ class Pmi1 final : public Helper {
 
   [[nodiscard]] bool names_jobs() const noexcept override { return own_launcher_; }
 
-  // Our own launcher keeps the question until all have asked.
+  // Our own launcher holds the answer back until all have asked.
   [[nodiscard]] bool compares_views() const noexcept override { return compares_views_; }
   Status compare_views(std::string_view view, std::string* hosts) override {
     return ask(kMapping, " seen=" + std::string(view), hosts);
@@ -193,7 +193,7 @@ class Pmi1 final : public Helper {
     return ask(std::string(key) + generation_, "", value);
   }
 
-  // Our own launcher keeps the question until somebody has put the key.
+  // Our own launcher holds the answer back until a process has put the key.
   [[nodiscard]] bool can_wait() const noexcept override { return own_launcher_; }
   Status get_waiting(std::string_view key, std::string* value) override {
     return ask(std::string(key) + generation_, " wait=1", value);
@@ -206,7 +206,7 @@ class Pmi1 final : public Helper {
     return *done ? receive_answer(kEnterBarrier, kLeaveBarrier) : kOk;
   }
 
-  // It answers when the processes run.
+  // The launcher answers when the processes run.
   Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent) override {
     std::string lines;
     spawned_.clear();
@@ -277,7 +277,7 @@ class Pmi1 final : public Helper {
     const std::string_view found = reply().field("port");
     if (!unescape(found, port)) *port = found;  // published by another library
     if (!port->empty()) return kOk;
-    // Slurm answers so where it does not know the name.
+    // Slurm answers this if it does not know the name.
     return fail(Errc::kName, "the service name \"%.*s\" %s", static_cast<int>(service.size()), service.data(),
                 kUnknown);
   }
@@ -305,7 +305,7 @@ class Pmi1 final : public Helper {
 
   void abort(int exit_code) noexcept override {
     if (socket_ < 0) return;
-    // Ours says what the program asked for, and exits with 1; others would end the job with success.
+    // Ours reports the exit code that the program asked for, and exits with 1; others would end the job with success.
     if (exit_code == 0 && !own_launcher_) exit_code = 1;
     const Status ignored = send("cmd=abort exitcode=" + std::to_string(exit_code) + "\n");
     static_cast<void>(ignored);  // the launcher is gone: our own exit says the rest
@@ -324,7 +324,7 @@ class Pmi1 final : public Helper {
     length = static_cast<std::size_t>(std::to_chars(text + length, text + sizeof text - 1, signal).ptr - text);
     text[length++] = '\n';
     if (::send(socket_, text, length, MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(length)) return false;
-    // The answer to something that this process asked before may come first.
+    // The answer to an earlier request of this process may come first.
     constexpr std::string_view kAnswer = "cmd=crashed_result rc=";
     char received[1024];
     std::size_t filled = 0;
@@ -344,7 +344,7 @@ class Pmi1 final : public Helper {
   }
 
  private:
-  // Whether a line is there, or the end of the connection.
+  // True if a line is there, or the end of the connection.
   [[nodiscard]] bool is_answered() {
     pollfd state{socket_, POLLIN, 0};
     if (take_notices(); received_.find('\n') != std::string::npos) return true;
@@ -352,7 +352,7 @@ class Pmi1 final : public Helper {
     return ::poll(&state, 1, 0) == 1 && ::recv(socket_, &next, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
   }
 
-  // What our own launcher says without being asked, taken out of what has arrived.
+  // Takes unsolicited notices of our own launcher out of the received text.
   void take_notices() {
     char chunk[4096];
     ssize_t count = 0;
@@ -377,7 +377,7 @@ class Pmi1 final : public Helper {
     static_cast<void>(unescape(notice.field("msg"), &why_failed_));
   }
 
-  // The answer to what was sent about a name.
+  // Receives the answer to a request about a name.
   Status named(std::string_view answer, Errc otherwise, std::string_view service, const char* why) {
     HR_TRY(receive_line());
     if (reply().command() == answer && reply().number("rc", 0) == 0) return kOk;
@@ -420,7 +420,7 @@ class Pmi1 final : public Helper {
     return kOk;
   }
 
-  // A descriptor that PMI_FD names may be anybody's.
+  // Checks that a launcher answers: the descriptor in PMI_FD may be any socket.
   Status say_hello() {
     const bool own = own_variable() != nullptr;
     HR_TRY(send("cmd=init pmi_version=1 pmi_subversion=1" + (own ? " pid=" + std::to_string(::getpid()) : "") + "\n"));
@@ -450,7 +450,7 @@ class Pmi1 final : public Helper {
       socket_ = late.socket;
     }
     if (socket_ >= 0) {
-      // What this process starts must not hold the launcher's line open.
+      // Programs that this process starts must not hold the launcher's line open.
       ::fcntl(socket_, F_SETFD, FD_CLOEXEC);
       identity->rank = number_of(environment("PMI_RANK"));
       identity->size = number_of(environment("PMI_SIZE"));
@@ -529,14 +529,14 @@ class Pmi1 final : public Helper {
   bool compares_views_ = false;
   std::size_t longest_value_ = 1024;
   std::string space_;
-  std::string generation_;  // what the keys end in
+  std::string generation_;  // suffix of the keys
   int resumed_ = 0;
-  std::string spawned_;        // the job that was spawned last, where our own launcher says it
+  std::string spawned_;        // the job that was spawned last, if our own launcher names it
   std::string spawned_ended_;  // one that has ended
   std::vector<int> failed_;    // ranks of the last one
   std::string why_failed_;
   std::string line_;      // the last answer
-  std::string received_;  // what came after it
+  std::string received_;  // received after it
 };
 
 bool detect() noexcept {

@@ -1,7 +1,7 @@
-// The PMI-1 wire format: one line a message, "cmd=NAME key=value key=value\n".
+// The PMI-1 wire format: one line for each message, "cmd=NAME key=value key=value\n".
 //
 // Shared by the client (pmi1.cpp) and the server in mpiexec. A view into the caller's line: it owns nothing and must
-// not outlive the line. Threads: none of its own.
+// not outlive the line. Threads: no threads of its own.
 #pragma once
 
 #include <charconv>
@@ -16,7 +16,7 @@ class WireMessage {
 
   [[nodiscard]] std::string_view command() const noexcept { return field("cmd"); }
 
-  // The value of the first field of that name, up to the next blank; empty when there is none.
+  // Returns the value of the first field of that name, up to the next blank; empty if there is none.
   [[nodiscard]] std::string_view field(std::string_view name) const noexcept {
     std::string_view rest = line_;
     while (!rest.empty()) {

@@ -1,5 +1,5 @@
-// PMIx: the library of the launcher's kind, opened at run time, speaks with a daemon on the host.
-// Spoken by PRRTE (prterun, Open MPI's mpirun) and by Slurm's pmix plugin.
+// PMIx: a library of the launcher's kind, opened at run time, which talks to a daemon on the host. Spoken by PRRTE
+// (prterun, Open MPI's mpirun) and by Slurm's pmix plugin.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using pmix::Info;
 using pmix::Proc;
 using pmix::Value;
 
-// What a launcher counts comes in more types than the standard names.
+// Converts a number: launchers use more types than the standard names.
 int number_in(const Value& value, int otherwise) noexcept {
   switch (value.type) {
     case pmix::kUint32:
@@ -58,11 +58,11 @@ Info seconds(const char* key, int count) {
   return info;
 }
 
-// PRRTE 3.0 hands out at a fence what all have put, and asks the process that put it all the same. One that has left
-// would never answer.
+// PRRTE 3.0 distributes at a fence the values of all, and still asks the process that put a value. A process that has
+// left would never answer.
 constexpr int kAnswerSeconds = 60;
 
-// What PMIx_Get hands out.
+// Value returned by PMIx_Get, freed at the end.
 class Got {
  public:
   Got() = default;
@@ -86,9 +86,9 @@ class Got {
   Value* value_ = nullptr;
 };
 
-// No status of PMIx: those are 0 and below.
+// Not a status of PMIx: those are 0 and below.
 constexpr int kUnderWay = 1;
-// Of the last fence; a thread of the library may write it when nobody waits any more.
+// State of the last fence; a thread of the library may write it after the wait has ended.
 std::atomic<int> fence_state{pmix::kSuccess};
 
 void fenced(pmix::Code status, void* /*data*/) noexcept {
@@ -96,7 +96,7 @@ void fenced(pmix::Code status, void* /*data*/) noexcept {
   fence_state.notify_all();
 }
 
-// Nobody would end this process when the job is over: it goes with its launcher, as under our own.
+// Exits when the launcher is gone, as under our own: nothing else would end this process when the job is over.
 void launcher_gone(std::size_t, pmix::Code, const Proc*, Info*, std::size_t, Info*, std::size_t, void*, void*) {
   constexpr std::string_view kText = "[headrace] the launcher (PMIx) is gone, and so ends this process\n";
   flush_output();
@@ -111,7 +111,7 @@ class Pmix final : public Provider {
     HR_TRY(check("PMIx_Init", library_->init(&self_, nullptr, 0)));
     connected_ = true;
     pmix::Code gone = pmix::kLostConnection;
-    // Where it is refused a process outlives its launcher.
+    // If this is refused, the process outlives its launcher.
     static_cast<void>(library_->register_event(&gone, 1, nullptr, 0, launcher_gone, nullptr, nullptr));
     identity->rank = static_cast<int>(self_.rank);
     identity->size = of_job(pmix::kJobSize, -1);
@@ -131,7 +131,7 @@ class Pmix final : public Provider {
     Value held{};
     held.type = pmix::kString;
     held.data.string = text.data();
-    return check("PMIx_Put", library_->put(pmix::kGlobal, name.c_str(), &held));  // which copies it
+    return check("PMIx_Put", library_->put(pmix::kGlobal, name.c_str(), &held));  // which makes a copy
   }
 
   Status get(int owner, std::string_view key, std::string* value) override {
@@ -157,7 +157,7 @@ class Pmix final : public Provider {
     HR_TRY(check("PMIx_Commit", library_->commit()));
     fence_state.store(kUnderWay, std::memory_order_relaxed);
     const pmix::Code begun = library_->begin_fence(nullptr, 0, &collect_, 1, fenced, nullptr);
-    // It may be over already, and then nobody is called.
+    // It may be over already, and then the callback is not called.
     if (begun == pmix::kDoneAtOnce) fenced(pmix::kSuccess, nullptr);
     return begun == pmix::kDoneAtOnce ? kOk : check("PMIx_Fence_nb", begun);
   }
@@ -167,8 +167,8 @@ class Pmix final : public Provider {
     return *done ? check("PMIx_Fence_nb", state) : kOk;
   }
 
-  // Under names of our own: others' programs publish other things. PRRTE takes a name twice, and takes back what nobody
-  // has published, so that it is looked for first.
+  // Publishes under a prefix of our own, as other programs publish other things. PRRTE accepts a name twice, and
+  // unpublishes names that were not published, so that the name is looked up first.
   Status publish(std::string_view service, std::string_view port) override {
     std::string other;
     if (look_up(service, &other).ok()) {
@@ -214,7 +214,7 @@ class Pmix final : public Provider {
 
   void abort(int exit_code) noexcept override {
     if (!connected_) return;
-    // No processes named: all of the job.
+    // No processes given: the whole job.
     static_cast<void>(library_->abort(exit_code == 0 ? 1 : exit_code, "MPI_Abort", nullptr, 0));
   }
 

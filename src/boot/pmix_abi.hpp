@@ -1,8 +1,8 @@
-// The part of PMIx that a client needs, as the PMIx standard (version 4 and 5, "PMIx Standard") lays it down and the
+// The part of PMIx that a client needs, as the PMIx standard (versions 4 and 5, "PMIx Standard") defines it and the
 // libraries of these versions have it: libpmix.so.2 is opened at run time, so no header of it is needed to build.
-// tests/unit/boot/pmix_abi_test.cpp compares with a library's own header where there is one.
+// tests/unit/boot/pmix_abi_test.cpp compares with a library's own header if there is one.
 //
-// Internal to boot/. Threads: none of its own.
+// Internal to boot/. Threads: no threads of its own.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace hr::boot::pmix {
 
 using Code = int;
 inline constexpr Code kSuccess = 0;
-inline constexpr Code kLostConnection = -61;  // the daemon that the process speaks with is gone
-inline constexpr Code kDoneAtOnce = -157;     // of a call that begins something: it is done, with success
+inline constexpr Code kLostConnection = -61;  // the daemon that the process talks to is gone
+inline constexpr Code kDoneAtOnce = -157;     // returned by a call that begins something: it is done, with success
 
 using Rank = std::uint32_t;
 inline constexpr Rank kJob = UINT32_MAX - 1;  // stands for all ranks of a job, and for the job itself
@@ -61,7 +61,7 @@ struct Info {
 };
 static_assert(sizeof(Info) == 552 && offsetof(Info, flags) == 512 && offsetof(Info, value) == 520);
 
-// What has been published under a name, and by whom.
+// A value published under a name, and its publisher.
 struct Published {
   Proc proc;
   char key[512];
@@ -69,12 +69,12 @@ struct Published {
 };
 static_assert(sizeof(Published) == 808 && offsetof(Published, key) == 260 && offsetof(Published, value) == 776);
 
-// Who is to see a value: everybody.
+// Processes that see a value: all.
 using Scope = std::uint8_t;
 inline constexpr Scope kGlobal = 3;
 
-// Keys: of calls, and of what the launcher says of a job.
-inline constexpr const char* kCollect = "pmix.collect";  // bool: a fence hands out what all have put
+// Keys: of calls, and of the launcher's data on a job.
+inline constexpr const char* kCollect = "pmix.collect";  // bool: a fence distributes the values of all
 inline constexpr const char* kTimeout = "pmix.timeout";  // int: seconds, after which a call fails
 inline constexpr const char* kJobSize = "pmix.job.size";
 inline constexpr const char* kAppNumber = "pmix.appnum";
@@ -83,8 +83,8 @@ inline constexpr const char* kUniverseSize = "pmix.univ.size";
 // Called by a thread of the library.
 using Done = void (*)(Code status, void* data);
 
-// Called by a thread of the library when something has happened that it was registered for. The last two are to be
-// called and handed on when it is dealt with.
+// Called by a thread of the library when a registered event has happened. `handled` and `data` are to be called and
+// passed on when it is dealt with.
 using Event = void (*)(std::size_t registration, Code status, const Proc* source, Info* info, std::size_t count,
                        Info* results, std::size_t result_count, void* handled, void* data);
 
@@ -93,17 +93,17 @@ using FinalizeFunction = Code (*)(const Info* info, std::size_t count);
 using AbortFunction = Code (*)(int status, const char* message, Proc* procs, std::size_t count);
 using PutFunction = Code (*)(Scope scope, const char* key, Value* value);
 using CommitFunction = Code (*)();
-// No processes: those of the own job.
+// Without `procs`: all processes of this job.
 using FenceFunction = Code (*)(const Proc* procs, std::size_t count, const Info* info, std::size_t infos, Done done,
                                void* data);
-// The value is the caller's, from malloc(), and so is what it points to.
+// The value is the caller's, from malloc(), and so is the memory that it points to.
 using GetFunction = Code (*)(const Proc* proc, const char* key, const Info* info, std::size_t count, Value** value);
-// Blocks where nothing is to be called.
+// Blocks if there is no callback.
 using RegisterFunction = Code (*)(Code* codes, std::size_t code_count, Info* info, std::size_t count, Event event,
                                   void* registered, void* data);
 using PublishFunction = Code (*)(const Info* info, std::size_t count);
 using UnpublishFunction = Code (*)(char** keys, const Info* info, std::size_t count);  // keys: null after the last
-// What the values point to is the caller's, from malloc().
+// The memory that the values point to is the caller's, from malloc().
 using LookupFunction = Code (*)(Published* data, std::size_t count, const Info* info, std::size_t infos);
 using ErrorStringFunction = const char* (*)(Code status);
 

@@ -1,7 +1,7 @@
-// The PMIx library, opened at run time: the one that is in the process already, a site's own where the system's loader
+// The PMIx library, opened at run time: the one that is in the process already, a site's own if the system's loader
 // finds it, else the one that the launcher itself has in use.
 //
-// Never closed: threads of its own may run until the process ends. Owner: process-wide. Threads: library lock.
+// Never closed: its threads may run until the process ends. Owner: process-wide. Threads: library lock.
 #pragma once
 
 #include "base/status.hpp"
@@ -24,7 +24,7 @@ struct Library {
   ErrorStringFunction error_string = nullptr;
 };
 
-// Errors: MPI_ERR_OTHER with what has been tried.
+// Errors: MPI_ERR_OTHER with the places tried.
 Status open_library(const Library** library);
 
 }  // namespace hr::boot::pmix

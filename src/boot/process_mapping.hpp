@@ -1,4 +1,4 @@
-// Which node each rank is on, from the value that PMI launchers publish as PMI_process_mapping.
+// Mapping of ranks to nodes, from the value that PMI launchers publish as PMI_process_mapping.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace hr::boot {
 // "(vector,(start,nodes,ranks_per_node),...)": from node `start` on, `nodes` nodes get `ranks_per_node` consecutive
 // ranks each; the blocks repeat until every rank has its node. nullopt when the text is not of that form.
 std::optional<std::vector<int>> parse_process_mapping(std::string_view text, int ranks);
-// The other way: ranks in blocks and ranks in turns over hosts, the usual placements, are one block.
+// Writes such a text: ranks in blocks and ranks in turns over hosts, the usual placements, are one block.
 std::string format_process_mapping(const std::vector<int>& node_of_rank);
 
 }  // namespace hr::boot

@@ -5,7 +5,7 @@
 namespace hr::boot {
 namespace {
 
-// FNV-1a, folded: far enough from one another for all but one in a million pairs of large jobs.
+// FNV-1a, folded: far enough apart for all but one in a million pairs of large jobs.
 std::uint32_t first_number(std::string_view job) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char letter : job) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
@@ -82,7 +82,7 @@ int Processes::host_with(std::string_view signature) {
 void Processes::name_host(int host, std::string_view signature) {
   const auto [place, is_new] = hosts_.try_emplace(std::string(signature), host);
   if (is_new || place->second == host) return;
-  // Processes of others were found to be there before anybody of this job had said that it is this host.
+  // Other jobs' processes were found there before this job learnt that the signature is that of its own host.
   for (Process& each : entries_) {
     if (each.host == place->second) each.host = host;
   }

@@ -1,15 +1,13 @@
 // Processes: the processes that this one knows of, its own job's and later those that it spawns or connects to.
 //
 // A process is an index into this table, the same for as long as MPI is in use: groups and communicators hold that
-// index (`proc`), and not a rank in one job. Processes of this process's own job come first, in the order of their
-// ranks, so that there the index is the rank. Indices are this process's own affair: what others are told is the job
-// and the rank in it.
+// index (`proc`), not a rank in one job. Processes of this process's own job come first, in the order of their ranks,
+// so that the index is the rank there. Indices are local to this process: others are told the job and the rank in it.
 //
-// An entry is what has to be known of a process that nobody has talked to. How it is reached is not stored: the
-// transports look up what it has published under key() when they connect, or were told it when jobs met
+// An entry holds the facts about a process that are known without contacting it. The way to reach it is not stored: the
+// transports look up its published data under key() when they connect, or were told it when jobs met
 // (transport/transport.hpp). Processes of other jobs stay in the table when they are parted from, and have the same
-// index should they come back.
-// Owner: boot, from init() to finalize(). Threads: library lock.
+// index if they come back. Owner: boot, from init() to finalize(). Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +20,7 @@
 
 namespace hr::boot {
 
-// Of a process whose host is not known: it is on the host of no other.
+// Host of a process whose host is not known: it shares it with no other.
 inline constexpr int kUnknownHost = -1;
 
 struct Process {
@@ -35,13 +33,13 @@ static_assert(sizeof(Process) <= 64);
 
 class Processes {
  public:
-  // Of a job of one process.
+  // A job of one process.
   Processes() : Processes("", 0, {0}) {}
-  // Of a job with a host for each rank.
+  // A job with a host for each rank.
   Processes(std::string job, int own_rank, const std::vector<int>& host_of_rank);
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(entries_.size()); }
-  // This process.
+  // Returns this process.
   [[nodiscard]] int self() const noexcept { return self_; }
   [[nodiscard]] const Process& operator[](int proc) const noexcept { return entries_[static_cast<std::size_t>(proc)]; }
   [[nodiscard]] std::string_view job_of(int proc) const noexcept { return jobs_[(*this)[proc].job]; }
@@ -51,41 +49,41 @@ class Processes {
     return one == other || (host_of(one) == host_of(other) && host_of(one) != kUnknownHost);
   }
   [[nodiscard]] bool on_this_host(int proc) const noexcept { return same_host(proc, self_); }
-  // The processes of this job on this host, by rank.
+  // Returns the processes of this job on this host, by rank.
   [[nodiscard]] std::span<const int> of_this_host() const noexcept { return of_this_host_; }
-  // Whether this process is the first of them.
+  // True if this process is the first of them.
   [[nodiscard]] bool first_on_host() const noexcept { return of_this_host_.front() == self_; }
-  // Whether all processes of this job are on this host.
+  // True if all processes of this job are on this host.
   [[nodiscard]] bool job_on_one_host() const noexcept { return of_this_host_.size() == job_size_; }
 
   // --- other jobs (MPI 5.0 chapter 11) ---
-  // The index of a process; a new entry where it is not known yet. Of another job's it says where it is, and that it
-  // can be reached.
+  // Returns the index of a process; makes a new entry if it is not known yet, with its host. Marks a process of another
+  // job reachable.
   int add(std::string_view job, int rank, int host);
-  // -1: it is not known.
+  // Returns -1 if it is not known.
   [[nodiscard]] int find(std::string_view job, int rank) const noexcept;
-  // Whether there are processes of other jobs.
+  // True if there are processes of other jobs.
   [[nodiscard]] bool has_others() const noexcept { return entries_.size() > job_size_; }
   [[nodiscard]] bool is_other(int proc) const noexcept { return (*this)[proc].job != 0; }
-  // A number from 0 that stands for the process everywhere: indices differ from process to process.
+  // Returns a number from 0 that stands for the process everywhere: indices differ from process to process.
   [[nodiscard]] int number_of(int proc) const noexcept {
     const Process& entry = (*this)[proc];
     return static_cast<int>((numbers_[entry.job] + static_cast<std::uint32_t>(entry.rank)) & 0x7fffffff);
   }
-  // -1: of no process here.
+  // Returns -1 if no process here has that number.
   [[nodiscard]] int with_number(int number) const noexcept;
-  // An order of processes that is the same everywhere.
+  // Orders processes in the same way everywhere.
   [[nodiscard]] bool before(int one, int other) const noexcept;
-  // The number of a host by its signature (contact.hpp), which is the same in all jobs; a new one where it is not
-  // known.
+  // Returns the number of a host by its signature (contact.hpp), which is the same in all jobs; a new number if it is
+  // not known.
   int host_with(std::string_view signature);
-  // The signature of a host of this job: processes of others that have it are there, too.
+  // Sets the signature of a host of this job: processes of other jobs with that signature are there, too.
   void name_host(int host, std::string_view signature);
 
   void mark_lost(int proc) noexcept { entries_[static_cast<std::size_t>(proc)].lost = true; }
   [[nodiscard]] bool lost(int proc) const noexcept { return (*this)[proc].lost; }
 
-  // The key under which a process publishes something about itself to its job, such as its address.
+  // Returns the key under which a process publishes something about itself to its job, such as its address.
   [[nodiscard]] std::string key(std::string_view what, int proc) const;
 
  private:

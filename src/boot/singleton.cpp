@@ -1,4 +1,4 @@
-// Started without a launcher: rank 0 of 1, and the key-value exchange is a map.
+// Start without a launcher: rank 0 of 1, and the key-value exchange is a map.
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,7 +15,7 @@
 namespace hr::boot {
 namespace {
 
-// srun without --mpi starts as many jobs of one process, which is seldom what was meant. One of them says so.
+// Warns, on one of them, that srun without --mpi started several jobs of one process, which is seldom intended.
 void note_srun() {
   const char* const tasks = environment("SLURM_STEP_NUM_TASKS");
   const char* const task = environment("SLURM_PROCID");

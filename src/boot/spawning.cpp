@@ -13,14 +13,14 @@ Status none(Errc error, const char* what) {
               what);
 }
 
-// An empty name is no word of a launcher's protocol.
+// Launchers' protocols have no empty words.
 Status check_service(std::string_view service, Errc error) {
   return !service.empty() ? kOk : fail(error, "the service name is empty: pass the name that the service is to have");
 }
 
 }  // namespace
 
-// What launchers answer that do not say otherwise.
+// Defaults for launchers that do not implement these.
 
 Status Provider::begin_spawn(std::span<const SpawnedProgram> /*programs*/, std::string_view /*parent*/) {
   return none(Errc::kSpawn, "start processes");

@@ -1,9 +1,8 @@
-// Spawning and publishing: what the launcher does for a job that is under way (MPI 5.0 sections 11.8 and 11.9.4).
+// Spawning and publishing: services of the launcher for a running job (MPI 5.0 sections 11.8 and 11.9.4).
 //
-// Under our mpiexec and those that speak PMI-1; a process that was started alone gets an mpiexec of its own, from the
-// installation, when it first asks (own_launcher.hpp). Other launchers answer MPI_ERR_SPAWN or MPI_ERR_SERVICE, with
-// what to do instead.
-// Threads: library lock; one question at a time.
+// Available under our mpiexec and those that speak PMI-1; a process that was started alone gets a private mpiexec, from
+// the installation, when it first asks (own_launcher.hpp). Other launchers answer MPI_ERR_SPAWN or MPI_ERR_SERVICE,
+// with advice. Threads: library lock; one request at a time.
 #pragma once
 
 #include <span>
@@ -23,19 +22,19 @@ struct SpawnedProgram {
   std::vector<std::pair<std::string, std::string>> info;  // as the program gave it
 };
 
-// Starts the programs as one job, whose processes get `parent` by parent_port(). In two steps, for who makes progress
-// meanwhile. Errors: MPI_ERR_SPAWN with the launcher's reason; no process of the job is left then.
+// Starts the programs as one job, whose processes get `parent` by parent_port(). In two steps, for callers that make
+// progress meanwhile. Errors: MPI_ERR_SPAWN with the launcher's reason; no process of the job is left then.
 Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent);
 Status spawn_done(bool* done);
-// After that, as long as none of them has come to the parent's port. Errors: MPI_ERR_SPAWN where they have ended
-// without.
+// Called after that, as long as none of them has come to the parent's port. Errors: MPI_ERR_SPAWN if they have ended
+// without coming.
 Status spawned_are_there();
 
-// After any of them has failed: the ranks of the spawned job that did, as far as the launcher tells; none: it does not
-// tell, and all have. *known: nothing more will come.
+// Called after any of them has failed: returns the failed ranks of the spawned job, as far as the launcher tells; none:
+// it does not tell, and all have failed. *known: nothing more will come.
 std::vector<int> spawned_failures(bool* known);
 
-// What whoever spawned this process's job gave it; empty: it was not spawned. Asks the launcher.
+// Returns the text that the parent of this process's job passed on; empty: it was not spawned. Asks the launcher.
 Status parent_port(std::string* port);
 
 // Errors: MPI_ERR_SERVICE (published already, or the launcher does not do it), MPI_ERR_NAME (not published).

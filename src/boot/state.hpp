@@ -1,4 +1,4 @@
-// What boot holds from init() to finalize(). Internal to boot/.
+// State of boot from init() to finalize(). Internal to boot/.
 #pragma once
 
 #include <memory>
@@ -27,13 +27,13 @@ struct State {
   std::vector<int> node_flags;  // their sockets
 };
 
-// init() with this provider, for tests.
+// Runs init() with this provider, for tests.
 Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span<const Setting> settings);
 
-// Between init() and finalize().
+// Valid between init() and finalize().
 [[nodiscard]] Provider& provider() noexcept;
 
-// A socket that is closed at finalize().
+// Closes the socket at finalize().
 void keep_open(int socket);
 
 }  // namespace hr::boot

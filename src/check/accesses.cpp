@@ -47,7 +47,7 @@ std::uint8_t basic_of(const layout::Datatype& type) {
   return static_cast<std::uint8_t>(found == std::end(kAlike) ? uniform->basic : found->second);
 }
 
-// Those whose order shows in the result, if two that differ meet.
+// True for operators whose order shows in the result, if two different ones meet.
 bool combines(std::uint8_t op) noexcept {
   return op != kOtherOp && op != static_cast<std::uint8_t>(OpKind::kNoOp) &&
          op != static_cast<std::uint8_t>(OpKind::kReplace);

@@ -1,4 +1,4 @@
-// Accesses: what operations and the CPU do to the memory of a window, and which two of these may not meet (MPI 5.0
+// Accesses: those of operations and the CPU to the memory of a window, and rules for pairs that must not meet (MPI 5.0
 // section 12.7). Internal to check/.
 #pragma once
 
@@ -13,13 +13,13 @@ namespace hr::check {
 
 enum class AccessKind : std::uint8_t { kGet, kPut, kUpdate, kFetch, kLoad, kStore };
 
-// How memory is accessed. Updates are atomic towards each other where they are of one type, at the same places.
+// A way to access memory. Updates are atomic towards each other if they are of one type, at the same places.
 struct Access {
   AccessKind kind{};
   std::uint8_t op = 0;      // updates: layout::OpKind, or kOtherOp
-  std::uint8_t basic = 0;   // updates: what elements are; 0: unknown
+  std::uint8_t basic = 0;   // updates: type of the elements; 0: unknown
   std::uint8_t size = 1;    // updates: of an element
-  std::uint64_t phase = 0;  // updates: where elements begin, modulo their size
+  std::uint64_t phase = 0;  // updates: start of elements, modulo their size
 
   bool operator==(const Access&) const = default;
 };
@@ -29,7 +29,7 @@ inline constexpr std::uint8_t kOtherOp = 255;  // compare and swap, the program'
 class Intervals {
  public:
   void add(const Run& run);
-  // What both have; none: nothing.
+  // Returns the first run in both; none: they are disjoint.
   [[nodiscard]] std::optional<Run> common(const Run& run) const;
   [[nodiscard]] std::optional<Run> common(const Intervals& other) const;
   bool operator==(const Intervals&) const = default;
@@ -39,19 +39,19 @@ class Intervals {
   std::map<std::uintptr_t, std::uintptr_t> runs_;  // end by begin
 };
 
-// Of a call; none: it accesses no memory of windows.
+// Returns a call's access; none: it accesses no memory of windows.
 std::optional<Access> access_of(const Call& call);
-// Operations of one origin, whose updates are ordered, and of several.
+// True if two operations, of one origin (whose updates are ordered) or of several, must not meet.
 [[nodiscard]] bool conflict(const Access& a, const Access& b, bool one_origin) noexcept;
 
-// "is written"
+// Returns text such as "is written".
 const char* verb(AccessKind kind) noexcept;
 
-// Where a call of an operation accesses memory of its target, as places in its window; false: nowhere, or that cannot
-// be told.
+// Finds where a call of an operation accesses memory of its target, as places in its window; false: nowhere, or it is
+// not known where.
 bool places_of(const Call& call, std::vector<Run>* runs);
 
-// The operations of this process that a call completes.
+// Operations of this process that a call completes.
 struct Completes {
   bool any = false;
   bool all = false;        // targets

@@ -1,5 +1,5 @@
-// Buffers: what the program must not do with a buffer while an operation uses it (MPI 5.0 section 3.7.2): change what
-// is being sent, or use what is being received. Internal to check/. Threads: library lock.
+// Buffers: forbidden uses of a buffer while an operation uses it (MPI 5.0 section 3.7.2): changing one that is being
+// sent, or using one that is being received. Internal to check/. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 
 namespace hr::check {
 
-// Of one call: they must not overlap each other, nor what operations use that are not complete.
+// Checks the buffers of one call: they must not overlap each other, nor buffers of operations that are not complete.
 Status look_at_use(std::vector<Buffer>& buffers);
-// What the buffers that are only read hold now, or those that are written; whether one holds something else since.
+// Hashes the present contents of buffers that are only read, or of those that are written; true if one has changed
+// since.
 void remember(std::vector<Buffer>& buffers, bool written = false);
 [[nodiscard]] bool has_changed(const Buffer& buffer);
-// From when the operation is started to when it is complete.
+// Track buffers from the start of the operation until it is complete.
 void note_in_use(const Operation& operation);
 void note_free(const Operation& operation);
 [[nodiscard]] std::uintptr_t first_byte(const Buffer& buffer);
@@ -24,7 +25,7 @@ void note_free(const Operation& operation);
 // "0x7ffd..."
 std::string pointer(const void* address);
 
-// The buffers of a collective operation: become the call's. Errors: as of other calls.
+// Sets the call's buffers to those of a collective operation. Errors: as for other calls.
 Status look_at_buffers(Call& call, const coll::Call& operation);
 
 }  // namespace hr::check

@@ -1,7 +1,7 @@
-// Call: one call of the program's as the checker sees it: the function, its arguments by name, and where it was made.
+// Call: one call of the program's as the checker sees it: the function, its arguments by name, and the call site.
 //
-// Entry points describe their arguments (api/gen/entries.py) where calls are watched (bind/checked_calls.hpp). Owner:
-// the entry point, for the length of the call. Threads: each its own; what is shared, the library lock.
+// Entry points describe their arguments (api/gen/entries.py) if calls are watched (bind/checked_calls.hpp). Owner: the
+// entry point, for the length of the call. Threads: each its own; shared data, the library lock.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Argument {
     kWritten,  // a buffer that it may write
     kForHost,  // counts, statuses: for the CPU
     kGiven,    // an array of handles
-    kMade,     // where handles go: one, or an array
+    kMade,     // destination of handles: one, or an array
     kChanged,  // handles that the call may set to null: one, or an array
     kHandle,   // a handle
     kNumber
@@ -55,37 +55,37 @@ class Call {
   Call(const char* function, const void* caller, std::span<const Argument> arguments) noexcept
       : function_(function), site_{function, caller}, arguments_(arguments) {}
 
-  // "MPI_Send", also of MPI_Send_c.
+  // Returns "MPI_Send", also for MPI_Send_c.
   [[nodiscard]] std::string_view function() const noexcept {
     const std::string_view name(function_);
     return name.ends_with("_c") ? name.substr(0, name.size() - 2) : name;
   }
   [[nodiscard]] bool is(std::string_view name) const noexcept { return function() == name; }
-  // Where the program made it: the caller may be a part of the library (Fortran's, MPICH's ABI).
+  // Finds where the program made it: the caller may be a part of the library (Fortran's, MPICH's ABI).
   void find_site() noexcept { site_.address = program_caller(site_.address); }
   [[nodiscard]] const Site& site() const noexcept { return site_; }
   [[nodiscard]] std::span<const Argument> arguments() const noexcept { return arguments_; }
 
-  // By name; null, 0: there is none.
+  // Find an argument by name; null, 0: there is none.
   [[nodiscard]] const Argument* find(std::string_view name) const noexcept;
   [[nodiscard]] const void* address(std::string_view name) const noexcept;
   [[nodiscard]] long long number(std::string_view name) const noexcept;
-  // The live object behind a handle that is an argument; null: there is none.
+  // Returns the live object behind a handle that is an argument; null: there is none.
   template <class T>
   [[nodiscard]] T* object(std::string_view name) const noexcept;
 
-  // Handles of the arguments that the call may change (kChanged), in their order, as they were before it.
+  // Handles of the arguments that the call may change (kChanged), in order, as they were before it.
   std::vector<void*> before;
-  // Where an error that is found is raised; null: nobody's.
+  // Object on which an error that is found is raised; null: none.
   Object* where = nullptr;
-  // What it reads and writes, for as long as it, or the operation that it starts, lasts (operations.hpp).
+  // Buffers that it reads and writes, for as long as it, or the operation that it starts, lasts (operations.hpp).
   std::vector<Buffer> buffers;
-  // Operations that it has completed; in leave().
+  // Operations that it has completed; set in leave().
   std::vector<Operation> completed;
-  // A receive of its own has met its message (match.hpp).
+  // True if a receive of its own has met its message (match.hpp).
   bool matched = false;
-  double since = 0;  // when it began, or something moved (base/clock.hpp)
-  // Of the communicator, window or file that the call frees; 0: none.
+  double since = 0;  // when it began, or when progress was last seen (base/clock.hpp)
+  // Context of the communicator, window or file that the call frees; 0: none.
   std::uint32_t ended_context = 0;
 
  private:
@@ -94,10 +94,10 @@ class Call {
   std::span<const Argument> arguments_;
 
  public:
-  Call* outer = nullptr;  // that this thread is in
+  Call* outer = nullptr;  // the call around it, of this thread
 };
 
-// The innermost call that this thread is in; null: none.
+// Returns the innermost call that this thread is in; null: none.
 Call* current_call() noexcept;
 
 }  // namespace hr::check

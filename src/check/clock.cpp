@@ -19,7 +19,7 @@ enum Mark : std::uint32_t { kUnsure = 1, kLocked = 2 };
 
 struct Clock final : FileState {
   Counts counts;
-  std::shared_ptr<const Counts> snapshot;  // null: something was learnt since
+  std::shared_ptr<const Counts> snapshot;  // null: the clock has learnt something since
   std::uint32_t phase = 0;
   bool unsure = false;
   bool locked = false;
@@ -51,7 +51,7 @@ void append(std::vector<std::byte>& message, const Counts& counts, std::uint32_t
   message.insert(message.end(), last.begin(), last.end());
 }
 
-// Calls that order this process after others in ways that are not followed.
+// True for calls that order this process after others in ways that are not followed.
 bool orders_unseen(const Call& call) {
   constexpr std::string_view kFunctions[] = {"MPI_Probe",
                                              "MPI_Iprobe",
@@ -129,7 +129,7 @@ void join(std::vector<std::byte>& into, std::span<const std::byte> clock) {
   if (into.empty()) return into.assign(clock.begin(), clock.end());
   Counts counts, more;
   std::uint32_t marks = 0, more_marks = 0;
-  if (!read(into, &counts, &marks) || !read(clock, &more, &more_marks)) return into.resize(1);  // no clock any more
+  if (!read(into, &counts, &marks) || !read(clock, &more, &more_marks)) return into.resize(1);  // invalid from now on
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = std::max(counts[i], more[i]);
   into.clear();
   append(into, counts, marks | more_marks);

@@ -29,7 +29,7 @@
 namespace hr::check {
 namespace {
 
-// Whoever compares may have other things to do.
+// Limit of a wait for the comparing member, which may have other things to do.
 constexpr double kExplainSeconds = 2;
 
 using Key = std::pair<std::uint32_t, std::uint64_t>;  // context, sequence
@@ -37,27 +37,27 @@ using Key = std::pair<std::uint32_t, std::uint64_t>;  // context, sequence
 struct Verdict {
   int code;
   std::string text;
-  std::vector<std::byte> clock;  // what all members knew
+  std::vector<std::byte> clock;  // merged from all members
 };
 
 struct Collectives final : FileState {
   std::unordered_map<std::uint32_t, std::uint64_t> sequences;  // by context
-  std::map<Key, Comparison> comparisons;                       // of those that this process compares
-  std::map<Key, Verdict> verdicts;                             // that have come
+  std::map<Key, Comparison> comparisons;                       // those that this process compares
+  std::map<Key, Verdict> verdicts;                             // received, by key
   std::optional<CollectiveWait> wait;
 };
 
-// The call that will come to coll/: of a collective operation of the program's.
+// The call of the program's for which coll/ is about to describe a collective operation.
 thread_local Call* current = nullptr;
 thread_local std::uint64_t begun = 0;
 
-// In messages: before the text.
+// Precedes the text in a message.
 struct VerdictHead {
   std::uint64_t sequence;
   std::int64_t code;
 };
 
-// Who does not wait is told only of mistakes: his completion may fail of them.
+// Answers a member. One that does not wait is told only of mistakes, since its completion may fail because of them.
 void answer(std::uint32_t context, Member& member, Status status, const std::string& why,
             const std::vector<std::byte>& clock) {
   if ((member.record.waits == 0 && status.ok()) || member.told) return;
@@ -117,7 +117,7 @@ void take_record(const Told& told) {
   if (comparison.complete()) comparisons.erase(key);
 }
 
-// The member that compares; -1: nobody, as there are processes of jobs that may not be checked.
+// Returns the member that compares; -1: none, as there are processes of jobs that may not be checked.
 int comparing(const comm::Communicator& comm) {
   if (comm.has_others_) return -1;
   const int own_side = comm.local_->proc(0);
@@ -130,7 +130,7 @@ bool anybody_lost(const comm::Communicator& comm) {
   return std::ranges::any_of(p2p::losses(), [&](int proc) { return comm::is_member(comm, proc); });
 }
 
-// All members have come so far.
+// Notes that all members have come so far.
 void note_met(const comm::Communicator& comm, const std::vector<std::byte>& clock) {
   if (!follows_order()) return;
   learn(clock);
@@ -146,7 +146,7 @@ Status wait_for_verdict(const comm::Communicator& comm, const Key& key) {
   own<Collectives>().wait.reset();
   HR_TRY(waited);
   const auto found = verdicts.find(key);
-  if (found == verdicts.end()) return kOk;  // the call itself says who is lost
+  if (found == verdicts.end()) return kOk;  // the call itself names the failed process
   const Verdict verdict = std::move(found->second);
   verdicts.erase(found);
   if (verdict.code == 0) {
@@ -191,7 +191,7 @@ Status agree(const Call& call, const comm::Communicator& comm, Described describ
   return waits ? wait_for_verdict(comm, key) : kOk;
 }
 
-// Operations of chapter 6, which coll/ describes.
+// Checks operations of chapter 6, which coll/ describes.
 Status check_operation(const coll::Call& operation) {
   Call* const call = std::exchange(current, nullptr);
   if (call == nullptr) return kOk;
@@ -201,7 +201,7 @@ Status check_operation(const coll::Call& operation) {
   return status;
 }
 
-// All other functions.
+// Returns the communicator of any other function.
 comm::Communicator* communicator_of(const Call& call, const CollectiveFunction& function) {
   if (function.kind == ObjectKind::kWindow) {
     const auto* const window = call.object<rma::Window>(function.argument);
@@ -231,7 +231,7 @@ Status after(Call& call, int code) {
   return kOk;
 }
 
-// The end of MPI is one, too.
+// Checks MPI_Finalize, which is collective, too.
 void at_finalize() {
   const Call* const call = current_call();
   const comm::Communicator* const world = comm::world();

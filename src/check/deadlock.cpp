@@ -1,9 +1,9 @@
 // Deadlocks: ranks that can only be freed by each other.
 //
 // A rank that has been in one call for the time of the knob, without a message that moved, tells the first process of
-// the job for whom it waits; and when the call is over after all, that too. The first process looks at what it was told
-// while it is in MPI itself: whoever waits for none that can go on, is in a deadlock. Processes that have not told
-// anything can go on. A process whose threads call MPI at a time says nothing: another thread may free it.
+// the job which processes it waits for; and when the call is over after all, that too. The first process looks at these
+// reports while it is in MPI itself: a rank that waits only for ranks that cannot go on is in a deadlock. Processes
+// without a report can go on. A process whose threads call MPI at a time reports nothing: another thread may free it.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t kMostText = 360;
 
-// In messages: before the processes that are waited for and the text.
+// Precedes the awaited processes and the text in a message.
 struct Report {
   std::int32_t waits = 0;  // 0: no more
   std::int32_t any = 0;
@@ -43,13 +43,13 @@ struct Reported {
 };
 
 struct Deadlocks final : FileState {
-  std::vector<Call*> calls;  // that the program is in
+  std::vector<Call*> calls;  // those that the program is in
   std::thread::id thread;    // of the first
   bool threads = false;      // calls have come from several
   bool told = false;         // the last report says that this process waits
   double told_at = 0;
   double next_look = 0;
-  // Of the first process:
+  // Used by the first process:
   std::map<int, Reported> waiting;
   double found_at = 0;  // a deadlock; 0: none
   bool told_all = false;
@@ -109,7 +109,7 @@ void look_at_own_wait(double now) {
     return;
   const std::optional<Wait> wait = wait_of(*all.calls.back());
   if (!wait || wait->processes.empty()) return;
-  // Processes of other jobs may always go on.
+  // Processes of other jobs can always go on.
   const int size = boot::identity().size;
   if (std::ranges::any_of(wait->processes, [&](int each) { return each >= size; })) return;
   tell_first(&*wait);
@@ -119,7 +119,7 @@ bool same_collective(const Wait& a, const Wait& b) {
   return a.sequence != 0 && a.sequence == b.sequence && a.context == b.context;
 }
 
-// Those who wait, less those who may be freed.
+// Returns those that wait, less those that may be freed.
 std::map<int, Wait> stuck(std::map<int, Wait> waiting) {
   const auto hinders = [&](const Wait& wait, int process) {
     const auto other = waiting.find(process);
@@ -136,7 +136,7 @@ std::map<int, Wait> stuck(std::map<int, Wait> waiting) {
   return waiting;
 }
 
-// Processes that wait for each other in a ring, as far as one is found.
+// Returns processes that wait for each other in a ring, if one is found.
 std::vector<int> cycle_of(const std::map<int, Wait>& all) {
   std::vector<int> way{all.begin()->first};
   for (;;) {
@@ -172,12 +172,12 @@ void tell_all(const std::map<int, Wait>& all) {
   }
 }
 
-// On the first process.
+// Runs on the first process.
 void look_at_all(double now) {
   auto& all = own<Deadlocks>();
   const double settled = std::min(0.5 * knobs().check_wait_seconds, 2.0);
   if (all.told_all || all.waiting.empty()) return;
-  std::map<int, Wait> waiting;  // of those whose last word is not new
+  std::map<int, Wait> waiting;  // those whose last report is not new
   for (const auto& [process, reported] : all.waiting) {
     if (now - reported.at >= settled) waiting.emplace(process, reported.wait);
   }
@@ -186,7 +186,7 @@ void look_at_all(double now) {
     all.found_at = 0;
     return;
   }
-  // Those who hang on it have time to say so.
+  // Gives processes that depend on it time to report.
   if (all.found_at == 0) all.found_at = now;
   if (now - all.found_at < 2 * settled) return;
   all.told_all = true;
@@ -195,7 +195,7 @@ void look_at_all(double now) {
     boot::abort(1, "check full: a deadlock ends the job (HEADRACE_CHECK_DEADLOCK=tell: it stays)");
 }
 
-// In each round of progress, so only now and then.
+// Runs in each round of progress, so it acts only now and then.
 void look() {
   auto& all = own<Deadlocks>();
   const double now = now_seconds();

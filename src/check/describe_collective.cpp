@@ -98,7 +98,7 @@ void set_data(Record& record, const Blocks& blocks, int at) {
   set_text(record.data, sizeof record.data, describe(blocks.type(at), blocks.count(at)));
 }
 
-// One block that all members must have alike. `also`: another of this process's own that must be like it.
+// Describes one block that all members must have alike. `also`: another of this process's own that must be like it.
 void all_have(Described& out, const Blocks& blocks, const Blocks* also = nullptr) {
   if (blocks.none()) return;
   out.record.has_same = 1;
@@ -112,14 +112,14 @@ void set_agreed(Record& record, const char* name, std::int64_t value) {
   record.agreed = value;
 }
 
-// All members must have given the same array: its hash.
+// Hashes an array that all members must have given alike.
 std::int64_t hash_of(const std::vector<Signature>& parts) {
   std::uint64_t hash = parts.size();
   for (const Signature& each : parts) hash = hash * 1'000'003 + each.hash + each.length;
   return static_cast<std::int64_t>(hash);
 }
 
-// "{2, 3} x MPI_INT", or each block's.
+// Returns "{2, 3} x MPI_INT", or each block's.
 std::string describe_all(const coll::Call& call, const Blocks& blocks) {
   constexpr int kShown = 8;
   const int length = coll::length_of(call, blocks);
@@ -136,13 +136,13 @@ std::string describe_all(const coll::Call& call, const Blocks& blocks) {
   return text + type.substr(1);
 }
 
-// Counts and types of all members, one after the other.
+// Describes counts and types of all members, one after the other.
 void set_counts(const coll::Call& call, Record& record, const Blocks& blocks) {
   set_text(record.data, sizeof record.data, describe_all(call, blocks));
   set_agreed(record, "recvcounts or types", hash_of(all_blocks(call, blocks)));
 }
 
-// "sends 2 x MPI_INT, expects {1, 1} x MPI_INT"
+// Writes "sends 2 x MPI_INT, expects {1, 1} x MPI_INT".
 void set_parts(Record& record, const std::string& sends, const std::string& expects) {
   const std::string first = sends.empty() ? "" : "sends " + sends;
   const std::string second = expects.empty() ? "" : "expects " + expects;
@@ -209,7 +209,7 @@ constexpr bool has_root(Operation operation) {
 
 }  // namespace
 
-// MPI_Iallreduce, MPI_Allreduce_init: by the name of the operation.
+// Matches MPI_Iallreduce, MPI_Allreduce_init, ... by the name of the operation.
 bool is_collective_operation(const Call& call) {
   std::string name(call.function().substr(4));
   if (name.ends_with("_init")) name.resize(name.size() - 5);

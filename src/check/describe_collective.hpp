@@ -1,4 +1,4 @@
-// What of a collective call must agree with the other members' (collectives.hpp). Internal to check/.
+// The parts of a collective call that must agree with the other members' (collectives.hpp). Internal to check/.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ struct Described {
   std::vector<Signature> expects;  // from each peer, or one from the root
 };
 
-// An operation of chapter 6 or section 8.6, in any form: it comes to coll/.
+// True for an operation of chapter 6 or section 8.6, in any form: coll/ executes it.
 [[nodiscard]] bool is_collective_operation(const Call& call);
 Described describe_operation(const coll::Call& operation);
 

@@ -1,8 +1,8 @@
 // Epochs: accesses of one origin to the same memory of a target within one epoch, of which the outcome is undefined
-// (MPI 5.0 section 12.7): put with anything, get with an update. Updates of one type may meet each other. What is
-// complete is handed on to races.hpp, which compares it with what other processes do.
+// (MPI 5.0 section 12.7): put with anything, get with an update. Updates of one type may meet each other. Complete
+// accesses are handed on to races.hpp, which compares them with those of other processes.
 //
-// Calls outside an epoch, and those that end one that is not open, are errors without the checker (rma/epoch.hpp).
+// Calls outside an epoch, and those that end an epoch that is not open, are errors without the checker (rma/epoch.hpp).
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -19,12 +19,12 @@
 namespace hr::check {
 namespace {
 
-// More call sites and requests at a time are not looked at.
+// Limit of call sites and requests at a time; further ones are not looked at.
 constexpr std::size_t kMostGroups = 256;
-// In place of a checksum: may be equal to others.
+// Replaces a checksum: may be equal to others.
 constexpr std::uint64_t kAnyData = 1;
 
-// Accesses of one call site that are not complete. `request`: of the one that MPI_Wait completes; null: none.
+// Accesses of one call site that are not complete. `request`: the one that MPI_Wait completes; null: none.
 struct Group {
   Accesses accesses;
   const void* request = nullptr;
@@ -32,12 +32,12 @@ struct Group {
 
 struct Target {
   std::vector<Group> groups;
-  bool fetches = false;  // something that tells this process what others did
+  bool fetches = false;  // some operation tells this process what others did
 };
 
 struct Epochs final : FileState {
   std::map<std::pair<std::uint32_t, int>, Target> of;  // by context and target
-  std::uint64_t data = 0;                              // that the call in progress puts
+  std::uint64_t data = 0;                              // a hash of what the call in progress puts
 };
 
 Status compare(const Target& all, const Access& access, const Run& run, int rank) {
@@ -71,7 +71,7 @@ void add(Target& all, const Access& access, const Run& run, const Call& call, co
   all.groups.back().accesses.places.add(run);
 }
 
-// The run as a call of this kind accesses it.
+// Returns the run as a call of this kind accesses it.
 Access at(Access access, const Run& run) {
   const bool updates = access.kind == AccessKind::kUpdate || access.kind == AccessKind::kFetch;
   access.phase = updates ? run.begin % access.size : 0;
@@ -83,7 +83,7 @@ Target& target_of(const Call& call) {
   return own<Epochs>().of[{window->context(), static_cast<int>(call.number("target_rank"))}];
 }
 
-// Elements with bytes that mean nothing, of which a checksum says nothing.
+// True for elements with meaningless bytes, of which a checksum says nothing.
 bool has_padding(const layout::Datatype& type) {
   using layout::Basic;
   constexpr Basic kPadded[] = {Basic::kFloat80, Basic::kComplex80, Basic::kDoubleInt,
@@ -102,7 +102,7 @@ Status look_at(const Call& call, const Access& access) {
   return kOk;
 }
 
-// It has been started.
+// Notes an access that has been started.
 void note(const Call& call, const Access& access) {
   std::vector<Run> runs;
   if (!places_of(call, &runs)) return;
@@ -118,7 +118,7 @@ bool only_reads(const Group& group) {
   return group.accesses.access.kind == AccessKind::kGet || group.accesses.access.kind == AccessKind::kFetch;
 }
 
-// Of those of a target that `which` names.
+// Completes those groups of a target that `which` selects.
 template <class Which>
 void complete(rma::Window& window, int rank, Target& all, Which&& which) {
   const auto is_complete = [&](Group& group) {
@@ -129,7 +129,7 @@ void complete(rma::Window& window, int rank, Target& all, Which&& which) {
     return true;
   };
   std::erase_if(all.groups, is_complete);
-  // Others may be waited for by what they have put into a window.
+  // The program may wait for others through data that they have put into a window.
   if (std::exchange(all.fetches, false)) lose_order();
 }
 
@@ -151,7 +151,7 @@ Status after(Call& call, int code) {
   if (const auto access = access_of(call); access && code == 0) note(call, *access);
   auto& of = own<Epochs>().of;
   if (of.empty()) return kOk;
-  // A get whose request is complete has read what it reads; others may go on at the target (section 12.3.5).
+  // A get whose request is complete has read its data; others may go on at the target (section 12.3.5).
   for (const Operation& operation : call.completed) {
     const auto found = of.find({operation.window, operation.target});
     if (operation.window == 0 || found == of.end()) continue;

@@ -1,4 +1,4 @@
-// Finding: one kind of mistake that the checker looks for. To add one: its file with its record, and its name in
+// Finding: one kind of mistake that the checker looks for. To add one: a file with its record, and its name in
 // finding_list.cpp.
 //
 // Threads: library lock. Functions may be null.
@@ -12,14 +12,14 @@ namespace hr::check {
 
 struct Finding {
   const char* name;
-  // Once messages can be sent; before they cannot any more.
+  // Called once messages can be sent, and before they no longer can.
   void (*start)();
   void (*stop)();
-  // Before the call's body; may wait with progress. Errors: the call is wrong, and is not carried out.
+  // Called before the call's body; may wait with progress. Errors: the call is wrong, and is not executed.
   Status (*before)(Call& call);
-  // After it, or after a `before` that has failed. Errors: told where the call has none of its own.
+  // Called after it, or after a `before` that has failed. Errors: reported if the call has none of its own.
   Status (*after)(Call& call, int code);
-  // Near the end of MPI_Finalize.
+  // Called near the end of MPI_Finalize.
   void (*at_finalize)();
 };
 

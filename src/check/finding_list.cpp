@@ -16,7 +16,7 @@ extern const Finding kThreads;
 
 namespace {
 
-// Those that look at what others have noted of the call come after them.
+// Findings that use other findings' notes on the call come after them.
 constexpr const Finding* kFindings[] = {&kThreads, &kDeadlocks,   &kBuffers, &kOneSided, &kSignatures, &kEpochs,
                                         &kOrder,   &kCollectives, &kRaces,   &kLost,     &kLeaks};
 

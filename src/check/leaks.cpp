@@ -36,7 +36,7 @@ void note_made(const Call& call, const Argument& argument) {
   }
 }
 
-// Handles that were live before and have been set to null.
+// Removes handles that were live before and have been set to null.
 void note_changed(const Call& call) {
   auto& made = own<Handles>().made;
   std::size_t at = 0;

@@ -1,4 +1,4 @@
-// Leaks: handles that the program has made and not given back; and where each live handle was made. Internal to check/.
+// Leaks: handles that the program has made and not freed; and where each live handle was made. Internal to check/.
 // Threads: library lock.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace hr::check {
 
-// Null: not known.
+// Returns null if it is not known.
 const Site* made_at(const void* handle);
 
 }  // namespace hr::check

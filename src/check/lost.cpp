@@ -1,5 +1,5 @@
-// Messages that were sent and are never received (MPI 5.0 section 11.2.2): told by who should have received them, at
-// the end. All processes have met in MPI_Finalize before; then each tells each other one that nothing follows.
+// Messages that were sent and are never received (MPI 5.0 section 11.2.2): reported by their destination, at the end.
+// All processes have met in MPI_Finalize before; then each tells each other one that nothing follows.
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -16,9 +16,9 @@
 namespace hr::check {
 namespace {
 
-// Beyond it, the messages of the last few are not waited for.
+// With more processes, messages of the last moments are not waited for.
 constexpr int kMostProcesses = 64;
-// A process that does not come here is no reason to hang.
+// Limit of the wait for processes that may never come here.
 constexpr double kMostSeconds = 10;
 
 struct Lost final : FileState {
@@ -39,7 +39,7 @@ void meet_all(int size) {
 
 void at_finalize() {
   const Call* const call = current_call();
-  if (call == nullptr || !call->is("MPI_Finalize") || p2p::any_endings()) return;  // who is lost receives nothing
+  if (call == nullptr || !call->is("MPI_Finalize") || p2p::any_endings()) return;  // a failed process receives nothing
   const int size = boot::identity().size;
   if (size > 1 && size <= kMostProcesses) meet_all(size);
   if (p2p::any_endings()) return;

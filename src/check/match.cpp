@@ -26,10 +26,11 @@
 namespace hr::check {
 namespace {
 
-// A send is cancelled, and what comes after it cannot be told apart any more. The send that was told last has failed.
+// kCancelled: a send is cancelled, and later ones cannot be told apart any more. kFailed: the send reported last
+// failed.
 constexpr std::uint64_t kCancelled = 1, kFailed = 2;
 
-// In messages.
+// Format of messages.
 struct Note {
   std::int32_t source = 0;
   std::int32_t tag = 0;
@@ -40,7 +41,7 @@ struct Note {
   RemoteSite site;
 };
 
-// As it has come: what the sender knew then (clock.hpp).
+// A note that has arrived, with the sender's clock (clock.hpp).
 struct Arrived : Note {
   std::vector<std::byte> clock;
 };
@@ -57,7 +58,7 @@ struct Matches final : FileState {
   std::set<Stream> stopped;
   std::unordered_map<const void*, Arrived> of_messages;   // of MPI_Mprobe, until they are received
   std::unordered_map<const void*, Mismatch> of_requests;  // until they are completed
-  std::deque<Mismatch> of_calls;                          // of a blocking receive
+  std::deque<Mismatch> of_calls;                          // those of blocking receives
 };
 
 void send_note(const comm::Communicator& comm, int dest, int tag, const layout::Datatype& type, Count count,
@@ -107,7 +108,7 @@ bool take(const p2p::Envelope& envelope, Arrived* note) {
   return true;
 }
 
-// A message that MPI_Mprobe has found has its note from then on.
+// Finds the note of a message. One that MPI_Mprobe has found keeps its note from then on.
 bool find_note(const Call* call, const p2p::Envelope& envelope, Arrived* note) {
   auto& of_messages = own<Matches>().of_messages;
   const bool probed = call != nullptr && (call->is("MPI_Mrecv") || call->is("MPI_Imrecv")) && !call->before.empty();
@@ -154,10 +155,10 @@ void look_at(const p2p::Request& receive, const p2p::Envelope& envelope) {
   }
 }
 
-// The call whose message was told last.
+// The call whose message was reported last.
 thread_local const Call* told_of = nullptr;
 
-// The arguments of a call that sends, by the name of its datatype.
+// Reports the signature of a call that sends, whose arguments are found by the name of its datatype.
 void tell_signature_of(const Call& call) {
   told_of = nullptr;
   constexpr std::pair<const char*, const char*> kNames[] = {{"sendtype", "sendcount"}, {"datatype", "count"}};
@@ -173,7 +174,7 @@ void tell_signature_of(const Call& call) {
   }
 }
 
-// Nothing has been sent after all. (What both sends and receives may have failed to receive.)
+// Takes the report back: nothing was sent after all. (A call that also receives may have failed in its receive.)
 void take_back(const Call& call) {
   const auto* const comm = call.object<comm::Communicator>("comm");
   const auto dest = static_cast<int>(call.number("dest"));
@@ -206,7 +207,7 @@ Status before(Call& call) {
   return kOk;
 }
 
-// Whether the call has made such a handle, and it is live.
+// Returns the handle of this kind that the call has made, if it is live; else null.
 const void* made(const Call& call, ObjectKind kind) {
   for (const Argument& each : call.arguments()) {
     if (each.use == Argument::Use::kMade && each.kind == kind && each.amount == 1 && is_live(each.values()[0], kind))
@@ -239,7 +240,7 @@ Status after(Call& call, int code) {
     all.of_calls.pop_front();
     const void* const request = made(call, ObjectKind::kRequest);
     if (request == nullptr) return raise_on(call, mismatch);
-    all.of_requests[request] = std::move(mismatch);  // met its message at once
+    all.of_requests[request] = std::move(mismatch);  // it met its message at once
   }
   if (all.of_requests.empty()) return kOk;
   for (const void* const handle : call.before) {
@@ -253,7 +254,7 @@ Status after(Call& call, int code) {
   return kOk;
 }
 
-// Receives that nobody completed.
+// Reports receives that were never completed.
 void at_finalize() {
   for (const auto& [handle, mismatch] : own<Matches>().of_requests)
     log::write(log::Level::kError, "check full: %s", mismatch.text.c_str());

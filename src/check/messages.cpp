@@ -17,7 +17,7 @@ struct Handlers final : FileState {
   WordHandler of[kWords] = {};
 };
 
-// In front of the data, which stays aligned.
+// Precedes the data, which stays aligned.
 struct Head {
   std::uint64_t word;
 };
@@ -32,7 +32,7 @@ void take_notice(const p2p::ArrivedNotice& notice) {
   Head head{};
   if (notice.lost || notice.bytes < sizeof head) return;
   std::memcpy(&head, notice.payload, sizeof head);
-  // A copy of its own: the payload need not be aligned for what is in it.
+  // A separate copy: the payload need not be aligned for its contents.
   const std::vector<std::byte> data(notice.payload + sizeof head, notice.payload + notice.bytes);
   hand_on(notice.from, notice.subject, static_cast<Word>(head.word), data);
 }

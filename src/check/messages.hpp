@@ -1,7 +1,7 @@
-// Messages of the checker between processes: notices (p2p/notices.hpp), each with a word that says what it is about.
+// Messages of the checker between processes: notices (p2p/notices.hpp), each with a word that names its subject.
 //
-// To one process they arrive in the order they were sent, and in order with the program's messages. A handler runs
-// within a delivery: it may send, and makes no progress. Internal to check/. Threads: library lock.
+// They arrive at a process in the order they were sent, and in order with the program's messages. A handler runs within
+// a delivery: it may send, and makes no progress. Internal to check/. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 namespace hr::check {
 
 enum class Word : std::uint8_t {
-  kCollective,  // a call of a collective function: to the one who compares
-  kVerdict,     // what came of that: back
+  kCollective,  // a call of a collective function: to the member that compares
+  kVerdict,     // the result of that: back
   kSignature,   // of a message that follows
   kAccesses,    // of the sender to the receiver's part of a window
-  kClock,       // what the sender knows of other processes: a post or complete of a window follows
+  kClock,       // the sender's knowledge of other processes: a post or complete of a window follows
   kLocks,       // the sender locks windows
   kFinal,       // the sender has sent its last message
   kWaiting,     // the sender waits in a call, or does so no more: to the first process of the job
@@ -24,7 +24,7 @@ inline constexpr std::size_t kWords = 8;
 
 struct Told {
   int from;               // process
-  std::uint64_t subject;  // as the sender gave it
+  std::uint64_t subject;  // as given by the sender
   std::span<const std::byte> data;
 };
 using WordHandler = void (*)(const Told& told);
@@ -32,9 +32,9 @@ using WordHandler = void (*)(const Told& told);
 void begin_messages();
 void end_messages();
 void on_word(Word word, WordHandler handler);
-// To oneself, too: at once.
+// Sends; a message to this process itself is handled at once.
 void tell(int proc, Word word, std::uint64_t subject, std::span<const std::byte> data);
-// The longest `data` to that process.
+// Returns the longest `data` to that process.
 std::size_t longest(int proc);
 
 template <class T>

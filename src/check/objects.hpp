@@ -1,4 +1,4 @@
-// Objects: what texts say of handles, and the objects behind them. Internal to check/. Threads: library lock.
+// Objects: names of handles in texts, and the objects behind them. Internal to check/. Threads: library lock.
 #pragma once
 
 #include <string>
@@ -11,14 +11,15 @@ namespace hr::check {
 struct HandleType {
   ObjectKind kind;
   const char* name;     // "MPI_Comm"
-  const char* release;  // what ends it: "free with MPI_Comm_free"
+  const char* release;  // how it is released: "free with MPI_Comm_free"
 };
 const HandleType& handle_type(ObjectKind kind) noexcept;
 
-// A live object of the program's, and none of the ABI's constants.
+// True for a live object of the program's; false for the ABI's constants.
 bool is_live(const void* handle, ObjectKind kind) noexcept;
 
-// "MPI_COMM_WORLD", the name that the program gave it, or where it was made; "the communicator" where nothing is known.
+// Returns "MPI_COMM_WORLD", the name that the program gave it, or where it was made; "the communicator" if none is
+// known.
 std::string name_of(const comm::Communicator& comm);
 
 }  // namespace hr::check

@@ -20,10 +20,10 @@
 namespace hr::check {
 namespace {
 
-// Two calls that are alike in all of it.
+// Two calls are alike if all of these are equal.
 using Likeness = std::tuple<std::string_view, const void*, Count, const void*, Count, Count, const void*>;
 
-// What has been started at a target, and may use buffers of this process.
+// Operations that have been started at a target, and may use buffers of this process.
 struct Pending {
   std::unordered_set<const void*> requests;
   std::map<Likeness, const void*> alike;
@@ -37,12 +37,12 @@ struct Found {
 struct OneSided final : FileState {
   std::map<std::pair<std::uint32_t, int>, Pending> pending;  // by context and target
   std::vector<Found> found;
-  std::unordered_set<const void*> repeated;  // gets that were said to be
+  std::unordered_set<const void*> repeated;  // gets already reported as repeated
   std::uintptr_t next = 1;
   const void* alike = nullptr;  // the operation that the call in progress repeats
 };
 
-// Operations without a request have a number in its place; handles are even.
+// Returns a number that replaces the request of an operation without one; handles are even.
 const void* make_number() {
   auto& next = own<OneSided>().next;
   next += 2;
@@ -100,8 +100,8 @@ Pending& pending_of(const Call& call) {
   return own<OneSided>().pending[{window->context(), static_cast<int>(call.number("target_rank"))}];
 }
 
-// The same data from the same place to the same buffer again: against the rules, and without harm. It is told once.
-// The same put again reads the buffer again.
+// Checks a repeated operation. The same data from the same place to the same buffer again is against the rules, but
+// harmless: reported once. The same put again reads the buffer again.
 Status look_at_repeated(const Call& call, const Operation& before) {
   for (const Buffer& buffer : before.buffers) {
     if (has_changed(buffer)) {
@@ -141,7 +141,7 @@ Status start(Call& call) {
   return kOk;
 }
 
-// A load or store that the CPU has seen since the last call.
+// Takes loads and stores that the CPU has seen since the last call.
 void take_uses() {
   for (const Seen& seen : take_seen()) {
     if (seen.request == nullptr) {
@@ -180,8 +180,8 @@ void watch_written(const Operation& operation) {
   }
 }
 
-// Where this process copies by itself, what it gets is there when the call returns, and stays. Of short data, as it
-// would take longer than to get it.
+// True if this process copies by itself, so that the result is there when the call returns, and stays. Only for short
+// data: hashing long data would take longer than getting it.
 bool has_result(rma::Window& window, const Call& call) {
   constexpr Count kMost = 16384;
   const rma::Member& member = window.member(static_cast<int>(call.number("target_rank")));
@@ -227,7 +227,7 @@ void note_begun(Call& call) {
   operations().emplace(number, std::move(operation));
 }
 
-// Receives that have been begun; what is over is not watched any more.
+// Watches receives that have begun, and stops watching those that are over.
 void follow_requests(const Call& call) {
   for (const Operation& operation : call.completed) {
     unwatch_buffer(operation.request);
@@ -257,7 +257,7 @@ Status after(Call& call, int code) {
   return fail(Errc::kBuffer, "%s", found[0].text.c_str());
 }
 
-// Memory that the operation uses, if any: MPI_NO_OP reads nothing here.
+// Adds memory that the operation uses, if any: MPI_NO_OP reads nothing here.
 void add(std::vector<Buffer>& buffers, const Call& call, const char* name, const char* count, const char* type_name,
          bool written) {
   const void* const address = call.address(name);

@@ -1,7 +1,8 @@
-// Operations: what the program has started and not completed, by request, with the buffers that it must leave alone.
+// Operations: those that the program has started and not completed, by request, with the buffers that it must leave
+// alone.
 //
-// A request that the library gives out for many sends that are done (p2p::request_of_a_send_that_is_done()) is replaced
-// by one of its own, so that each operation has its handle. Internal to check/. Owner: the table, from the call that
+// A request that the library returns for many sends that are done (p2p::request_of_a_send_that_is_done()) is replaced
+// by a separate one, so that each operation has its handle. Internal to check/. Owner: the table, from the call that
 // starts an operation to the one that completes it; then that Call. Threads: library lock.
 #pragma once
 
@@ -27,7 +28,7 @@ struct Buffer {
   Ref<layout::Datatype> type;
   bool written = false;
   bool hashed = false;
-  std::uint64_t hash = 0;  // of what it held when the operation began
+  std::uint64_t hash = 0;  // of its contents when the operation began
 };
 
 struct Operation {
@@ -49,14 +50,14 @@ struct Operation {
 using Operations = std::unordered_map<const void*, Operation>;
 Operations& operations();
 
-// In leave(): the operations that the call has completed, which are the table's no more (persistent ones: a copy), and
-// those that it has started.
+// Called in leave(): returns the operations that the call has completed, removed from the table (persistent ones: a
+// copy); and adds those that it has started.
 std::vector<Operation> take_completed(const Call& call);
 void note_started(Call& call);
 
-// The buffers of a call that is no collective operation: of each, address, count and datatype.
+// Returns the buffers of a call that is not a collective operation: address, count and datatype of each.
 std::vector<Buffer> buffers_of(const Call& call);
-// For calls that communicate with one process: MPI_PROC_NULL there.
+// True for a call that communicates with one process, if that is MPI_PROC_NULL.
 [[nodiscard]] bool is_nobody(const Call& call, const char* peer);
 
 }  // namespace hr::check

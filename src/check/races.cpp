@@ -24,12 +24,12 @@
 namespace hr::check {
 namespace {
 
-// Further ones of a phase push out the oldest: what they would meet is not found.
+// Further entries of a phase push out the oldest: races with those are not found.
 constexpr std::size_t kMostEntries = 512;
-// Of those that wait to be told.
+// Limit of accesses that wait to be sent.
 constexpr std::size_t kMostNoted = 4096;
 constexpr std::size_t kLooksBack = 8;
-// Of those that wait to be said.
+// Limit of races that wait to be reported.
 constexpr std::size_t kMostFound = 64;
 
 struct Noted {
@@ -39,7 +39,7 @@ struct Noted {
   Accesses accesses;
 };
 
-// As the target knows them.
+// An access as the target knows it.
 struct Entry {
   int origin = -1;  // process
   int rank = -1;    // of it
@@ -55,7 +55,7 @@ struct Entry {
   std::uint64_t data = 0;
 };
 
-// In messages: before the origin's Counts, and runs of bytes.
+// Precedes the origin's Counts, and runs of bytes, in a message.
 struct Head {
   Access access;
   std::uint64_t data;
@@ -90,7 +90,7 @@ struct Race {
   Side first, second;
 };
 
-// Who has locked windows in a phase: locks order their holders, in an order that is not followed.
+// Processes that have locked windows in a phase: locks order their holders, in an order that is not followed.
 struct Lockers {
   std::set<int> procs;
   bool exclusive = false;
@@ -104,12 +104,12 @@ struct Races final : FileState {
   std::map<std::uint32_t, std::vector<std::byte>> clocks;  // of posts and completes, by context
   std::map<std::uint32_t, rma::Window*> windows;           // live ones, by context
   std::vector<Race> found;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> said;  // pairs of call sites that put the same data
+  std::set<std::pair<std::uint64_t, std::uint64_t>> said;  // reported pairs of call sites that put the same data
   std::optional<std::uint32_t> due;                        // a window's context; 0: all
 };
 
 bool looks_at(const rma::Window& window) {
-  // Memory that others load and store as well orders them, too.
+  // In memory that others load and store as well, loads and stores order processes, too.
   return follows_order() && window.flavor_ != rma::Flavor::kShared && !window.comm_->has_others_;
 }
 
@@ -146,7 +146,7 @@ void look_at(std::uint32_t context, const Entry& a, const Entry& b) {
 void enter(std::uint32_t context, Entry entry) {
   auto& entries = own<Races>().entries[context];
   for (const Entry& other : entries) look_at(context, entry, other);
-  // A loop tells the same again and again.
+  // A loop repeats the same access again and again.
   const auto alike = std::find_if(entries.rbegin(), entries.rend(), [&](const Entry& each) {
     return each.origin == entry.origin && each.access == entry.access && each.site.offset == entry.site.offset &&
            each.until == entry.until && each.phase == entry.phase && each.until_phase == entry.until_phase &&
@@ -315,9 +315,9 @@ void note_received(const Call& call) {
   }
 }
 
-// --- what is said ---
+// --- reports ---
 
-// "rank 0 writes them (MPI_Put at halo.c:12 (main))"
+// Returns "rank 0 writes them (MPI_Put at halo.c:12 (main))".
 std::string who(const Side& side) {
   const bool writes = side.kind == AccessKind::kPut || side.kind == AccessKind::kStore;
   const char* const what = writes                             ? " writes them ("
@@ -344,7 +344,7 @@ bool is_excused(const Race& race) {
   });
 }
 
-// What is older than the phase before is not asked for any more.
+// Forgets entries older than the previous phase, which are not needed any more.
 void forget_old() {
   auto& all = own<Races>();
   const std::uint32_t now = moment().phase;
@@ -355,7 +355,7 @@ void forget_old() {
   std::erase_if(all.synced, [now](std::uint32_t phase) { return phase + 1 < now; });
 }
 
-// Of a window; 0: of all.
+// Takes the races of a window; 0: of all windows.
 std::vector<Race> take_found(std::uint32_t context) {
   auto& all = own<Races>();
   std::vector<Race> found;
@@ -365,13 +365,13 @@ std::vector<Race> take_found(std::uint32_t context) {
     if (!race.alike) {
       found.push_back(race);
     } else if (all.said.emplace(race.first.site.offset, race.second.site.offset).second) {
-      // Undefined, as the standard has it, and without harm.
+      // Undefined by the standard, but harmless.
       log::write(log::Level::kError, "check full: %s (both write the same data)", describe(race).c_str());
     }
     return true;
   });
   forget_old();
-  if (p2p::any_endings()) found.clear();  // who is lost has met nobody
+  if (p2p::any_endings()) found.clear();  // a failed process has met none
   return found;
 }
 
@@ -389,7 +389,7 @@ Status after(Call& call, int code) {
     unwatch_window(call.ended_context);
   }
   if (!all.due) return kOk;
-  // What others told on other ways than the verdict.
+  // Reports of others may come by other ways than the verdict.
   p2p::poll();
   p2p::poll();
   const std::vector<Race> found = take_found(*std::exchange(all.due, std::nullopt));

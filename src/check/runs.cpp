@@ -10,7 +10,7 @@ namespace {
 
 constexpr Count kMostRuns = Count{1} << 20;
 
-// Sorted runs that touch or overlap become one.
+// Joins sorted runs that touch or overlap.
 void join_neighbours(std::vector<Run>* runs) {
   std::size_t last = 0;
   for (std::size_t i = 1; i < runs->size(); ++i) {

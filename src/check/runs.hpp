@@ -1,5 +1,4 @@
-// Runs: the bytes that a buffer covers, as runs of memory, and whether two buffers have some in common.
-// Internal to check/.
+// Runs: the bytes that a buffer covers, as runs of memory, and the overlap of two buffers. Internal to check/.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +21,13 @@ struct Run {
   std::uintptr_t begin;
   std::uintptr_t end;
 };
-// From the first to the last.
+// Returns the span from the first byte to the last.
 Run span_of(const Region& region) noexcept;
-// All of them, by address, neighbours joined. False: too many to look at.
+// Collects all runs, by address, neighbours joined. False: too many to look at.
 bool collect_runs(const Region& region, std::vector<Run>* runs);
 
-// The first byte that both have; 0: none. Of layouts with very many runs, whether one of them is in the other's span is
-// not looked at: 0.
+// Returns the first byte that both have; 0: none. Layouts with very many runs are not searched for a run in the other's
+// span: 0.
 std::uintptr_t overlap(const Region& a, const Region& b);
 
 }  // namespace hr::check

@@ -35,7 +35,7 @@ Signature repeated(Signature once, std::uint64_t count) noexcept {
   return result;
 }
 
-// The group keeps apart what has one representation and another meaning: characters, bytes, integers.
+// The group separates types of one representation and different meanings: characters, bytes, integers.
 Signature of_basic(const layout::BasicType& type) noexcept {
   using Group = layout::BasicGroup;
   const bool integer =
@@ -70,7 +70,7 @@ Signature of_map(const Typemap& map) {
   return result;
 }
 
-// The first `length` of `count` copies of a map.
+// Returns the signature of the first `length` of `count` copies of a map.
 Signature first_of(const Typemap& map, std::uint64_t count, std::uint64_t length) {
   const auto each = static_cast<std::uint64_t>(map.leaves);
   if (each == 0 || length == 0) return {};

@@ -1,8 +1,8 @@
 // Signature: the sequence of basic types that a buffer holds (MPI 5.0 section 5.1), as its length and a hash.
 //
-// Two buffers match when their sequences are equal, however their types were made: 2 of MPI_INT is 1 of two MPI_INT.
-// Basic types count as equal where they mean the same on this machine (MPI_INT, MPI_INTEGER, MPI_INT32_T), so that what
-// C and Fortran call by different names matches. MPI_PACKED matches everything.
+// Two buffers match if their sequences are equal, however their types were made: 2 of MPI_INT is 1 of two MPI_INT.
+// Basic types count as equal if they mean the same on this machine (MPI_INT, MPI_INTEGER, MPI_INT32_T), so that the
+// different names of C and Fortran match. MPI_PACKED matches everything.
 //
 // The hash of a sequence is a polynomial, so that repetitions are powers and no type is expanded.
 #pragma once
@@ -29,10 +29,10 @@ struct Signature {
 
 Signature followed_by(const Signature& first, const Signature& second) noexcept;
 Signature signature_of(const layout::Datatype& type, Count count);
-// Of the first `length` basic types.
+// Returns the signature of the first `length` basic types.
 Signature prefix_of(const layout::Datatype& type, Count count, std::uint64_t length);
 
-// "4 x MPI_FLOAT", "1 x a derived type of MPI_INT".
+// Returns "4 x MPI_FLOAT", "1 x a derived type of MPI_INT".
 std::string describe(const layout::Datatype& type, Count count);
 
 }  // namespace hr::check

@@ -1,8 +1,8 @@
 // Site: where the program called a function of MPI.
 //
-// An address of the program, which becomes text only when somebody is told: the file and line by addr2line where that
-// and debug information are there, else the name of the function, or the place in the file. Another process's site is
-// told as the place in the file that was loaded. Threads: library lock.
+// An address of the program, which becomes text only when it is reported: the file and line by addr2line if that and
+// debug information are there, else the name of the function, or the offset in the file. Another process's site is
+// reported as the offset in the file that was loaded. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Site {
   const void* address = nullptr;  // to which it returns
 };
 
-// The first caller that is no part of the library: `caller`, or who called that.
+// Returns the first caller outside the library: `caller`, or one further up.
 const void* program_caller(const void* caller) noexcept;
 
 // A site as another process can read it; a part of messages.
@@ -26,7 +26,7 @@ struct RemoteSite {
 };
 RemoteSite remote(const Site& site);
 
-// "MPI_Irecv at halo.c:31 (exchange)"
+// Returns "MPI_Irecv at halo.c:31 (exchange)".
 std::string text(const Site& site);
 std::string text(const RemoteSite& site);
 

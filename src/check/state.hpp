@@ -1,4 +1,4 @@
-// What check/ keeps, from begin() to end(). Internal to check/. Threads: library lock.
+// State of check/, from begin() to end(). Internal to check/. Threads: library lock.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ struct State {
 // Null: nothing is checked.
 extern LayerState<State> state;
 
-// What the calling file keeps.
+// Returns the state of the calling file.
 template <class Own>
 Own& own() {
   return state->files.of<Own>();

@@ -13,7 +13,7 @@
 namespace hr::check {
 namespace {
 
-// Calls of a program that has too many threads come without the library lock.
+// Atomic, since calls of a program with too many threads come without the library lock.
 struct Threads final : FileState {
   std::atomic<int> level{abi::kThreadMultiple};
   pthread_t main{};

@@ -12,13 +12,13 @@ namespace hr::check {
 
 struct Wait {
   bool any = false;            // one of them can end it; else all are needed
-  std::uint32_t context = 0;   // of a collective that is to begin: who waits in the same is not what hinders it
+  std::uint32_t context = 0;   // of a collective that is to begin: processes that wait in the same one do not hinder it
   std::uint64_t sequence = 0;  // 0 and 0: none
   std::vector<int> processes;
   std::string text;  // "waits in MPI_Recv from rank 1 with tag 3 at a.c:12 (main)"
 };
 
-// None: the call waits for nobody, or it cannot be told for whom.
+// None: the call waits for no process, or it is not known for which.
 std::optional<Wait> wait_of(const Call& call);
 
 }  // namespace hr::check

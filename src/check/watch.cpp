@@ -26,7 +26,7 @@ constexpr std::size_t kForWindow = 2;
 // A program that goes on using such memory would be slowed down by each use.
 constexpr unsigned kMostTraps = 20000;
 constexpr std::size_t kMostHits = 64;
-// So many buffers are watched whatever it costs; of those that follow, one of some.
+// Buffers that are watched at any cost; of later ones, one in kOneOf.
 constexpr unsigned kAlways = 1000;
 constexpr unsigned kOneOf = 16;
 
@@ -40,7 +40,7 @@ struct Register {
   std::uintptr_t address = 0;
 };
 
-// --- what the signal handler uses ---
+// --- state of the signal handler ---
 struct Hit {
   const void* instruction;
   std::uint64_t place;  // of the register
@@ -156,7 +156,7 @@ void aim(Watch& watch, std::size_t place) { watch.registers[place].sees = Sees::
 void release(Register& which) { which = {}; }
 #endif
 
-// Its string functions read whole words around what they were asked for.
+// Its string functions read whole words around the requested bytes.
 bool is_of_c_library(const void* instruction) {
   Dl_info information{};
   if (::dladdr(instruction, &information) == 0 || information.dli_fname == nullptr) return false;

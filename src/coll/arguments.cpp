@@ -11,7 +11,7 @@ void begin(Call& call, Operation operation, Communicator& comm) {
   call.members = &members_of(comm);
 }
 
-// The first step of all of them: in place or not. Nothing is on an intercommunicator, and only an empty buffer may
+// The first step of all: in place or not. Nothing is in place on an intercommunicator, and only an empty buffer may
 // have that address.
 Status sends(Call& call, const void* sendbuf, Count sendcount) {
   call.in_place = is_in_place(sendbuf) && !call.comm->is_inter();
@@ -42,7 +42,7 @@ Status vectors(Call& call, const void* sendbuf, void* recvbuf, Count count, Data
   return not_aliased(call.send.all(), call.recv.all());
 }
 
-// The own block is not sent from where it is received.
+// Checks that the own block is not sent from where it is received.
 Status own_not_aliased(const Call& call, const layout::View& sent) {
   if (call.comm->is_inter()) return kOk;
   layout::View received;
@@ -154,7 +154,7 @@ Status exscan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datat
   return vectors(call, sendbuf, recvbuf, count, type, op);
 }
 
-// Here send always is the whole vector, in place the one in recvbuf; recv is this process's part of the result.
+// Here send is always the whole vector, in place the one in recvbuf; recv is this process's part of the result.
 Status reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype& type, Op& op,
                       Communicator& comm) {
   begin(call, Operation::kReduceScatter, comm);

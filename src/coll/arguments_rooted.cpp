@@ -1,4 +1,4 @@
-// Arguments of the operations with a root: what is significant depends on the process (sections 6.4 to 6.6).
+// Arguments of the operations with a root: their significance depends on the process (sections 6.4 to 6.6).
 #include "coll/check.hpp"
 #include "coll/coll.hpp"
 
@@ -12,7 +12,7 @@ void begin(Call& call, Operation operation, int root, Communicator& comm) noexce
   call.members = &members_of(comm);
 }
 
-// In an intercommunicator, a process beside the root takes no part.
+// True for a process beside the root of an intercommunicator, which takes no part.
 bool bystander(const Call& call) noexcept { return call.comm->is_inter() && call.root == abi::kProcNull; }
 
 Status one_block(const void* buffer, Count count, Datatype& type, const char* argument, Blocks* result) {
@@ -24,7 +24,7 @@ std::size_t bytes_of(Count count, const Datatype& type) noexcept {
   return static_cast<std::size_t>(count) * static_cast<std::size_t>(type.size());
 }
 
-// MPI_ERR_BUFFER when the root's own block is sent from where it is received.
+// MPI_ERR_BUFFER if the root's own block is sent from where it is received.
 Status root_not_aliased(const Call& call, const Blocks& many, const Blocks& one) {
   if (call.comm->is_inter()) return kOk;
   layout::View block;

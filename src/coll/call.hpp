@@ -49,8 +49,8 @@ inline constexpr int kOperations = static_cast<int>(Operation::kNeighborAlltoall
 [[nodiscard]] const char* name(Operation operation) noexcept;
 [[nodiscard]] std::optional<Operation> find_operation(std::string_view name) noexcept;
 
-// A buffer of a collective as blocks, one a peer: block i is what goes to or comes from peer i. Gather's receive
-// buffer, for example. A buffer that is one block is block 0.
+// A buffer of a collective as blocks, one for each peer: block i goes to or comes from peer i. Gather's receive buffer,
+// for example. A buffer that is one block is block 0.
 class Blocks {
  public:
   enum class Shape : std::uint8_t { kNone, kUniform, kConsecutive, kCounts, kTypes };
@@ -72,7 +72,7 @@ class Blocks {
   static Blocks typed(const void* address, CountArray counts, CountArray displacements,
                       layout::Datatype* const* types) noexcept;
 
-  // Not significant on this process, or in place.
+  // True if not significant on this process, or in place.
   [[nodiscard]] bool none() const noexcept { return shape_ == Shape::kNone; }
   [[nodiscard]] Shape shape() const noexcept { return shape_; }
   [[nodiscard]] Count count(int i) const noexcept {
@@ -85,17 +85,17 @@ class Blocks {
   [[nodiscard]] std::size_t bytes(int i) const noexcept {
     return static_cast<std::size_t>(count(i)) * static_cast<std::size_t>(type(i).size());
   }
-  // Errors: make_view()'s, where the whole was not looked at before.
+  // Errors: make_view()'s, if the whole was not looked at before.
   Status block(int i, layout::View* view) const;
-  // Every block as one view, uniform and consecutive ones only.
+  // Returns every block as one view; uniform and consecutive ones only.
   [[nodiscard]] const layout::View& all() const noexcept { return all_; }
-  // The same blocks of another whole (of equal count and type); uniform and consecutive ones only.
+  // Returns the same blocks of another whole (of equal count and type); uniform and consecutive ones only.
   [[nodiscard]] Blocks moved_to(const layout::View& all) const noexcept {
     Blocks moved = *this;
     moved.all_ = all;
     return moved;
   }
-  // The same blocks described by other copies of the argument arrays (null: there is no such array).
+  // Describes the same blocks by other copies of the argument arrays (null: there is no such array).
   void set_arrays(const Count* counts, const Count* displacements, layout::Datatype* const* types) noexcept;
   [[nodiscard]] CountArray counts() const noexcept { return counts_; }
   [[nodiscard]] CountArray displacements() const noexcept { return displacements_; }
@@ -116,23 +116,23 @@ struct Call {
   bool in_place = false;               // send is none() then; the data lies in recv (scatter: the root's stays in send)
   int root = 0;                        // intercommunicators: also abi::kRoot, abi::kProcNull
   int tag = 0;                         // of all its messages
-  comm::Communicator* comm = nullptr;  // whose operation it is
-  const Members* members = nullptr;    // whom it runs over: all of the communicator, or some
+  comm::Communicator* comm = nullptr;  // communicator of the operation
+  const Members* members = nullptr;    // processes that it runs over: all of the communicator, or some
   layout::Op* op = nullptr;            // reductions
   Blocks send;
   Blocks recv;  // bcast: the buffer
-  // What selection goes by; the same on every process, as the standard makes the arguments agree. 0 where they need
-  // not (gatherv, scatterv, alltoallv, alltoallw, neighborhoods). Bytes of one block; of the vector for reductions
-  // and bcast; the mean block of allgatherv.
+  // Size that selection goes by; the same on every process, as the standard makes the arguments agree. 0 if they need
+  // not agree (gatherv, scatterv, alltoallv, alltoallw, neighborhoods). Bytes of one block; of the vector for
+  // reductions and bcast; of the mean block for allgatherv.
   std::size_t bytes = 0;
   bool persistent = false;
-  bool blocking = false;         // the caller has nothing else to do than to wait for it
-  shared::Area* area = nullptr;  // shared memory of the members, when the operation has a place in its sequence
+  bool blocking = false;         // the caller only waits for it
+  shared::Area* area = nullptr;  // shared memory of the members, if the operation has a place in its sequence
   std::uint64_t ticket = 0;      // that place
 
   [[nodiscard]] int rank() const noexcept { return members->own(); }
   [[nodiscard]] int size() const noexcept { return members->size(); }
-  // Processes on the other side: the remote group's of an intercommunicator.
+  // Number of peers: in an intercommunicator, the processes of the remote group.
   [[nodiscard]] int peers() const noexcept { return static_cast<int>(members->peers().size()); }
   // This process among its peers; -1 in an intercommunicator.
   [[nodiscard]] int own_peer() const noexcept { return members->is_inter() ? -1 : members->own(); }

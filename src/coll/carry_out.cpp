@@ -11,13 +11,13 @@
 namespace hr::coll {
 namespace {
 
-// Operations whose Call::bytes is 0 on all processes when it is on one: nothing moves, so nothing need be sent.
+// Operations whose Call::bytes is 0 on all processes if it is on one: nothing moves, so nothing need be sent.
 constexpr std::uint32_t kAgreedSize =
     serves(Operation::kBcast, Operation::kGather, Operation::kScatter, Operation::kAllgather, Operation::kAlltoall,
            Operation::kReduce, Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock,
            Operation::kScan, Operation::kExscan);
 
-// Of a buffer that is one view.
+// For a buffer that is one view.
 bool on_device(const Blocks& blocks) noexcept { return !blocks.none() && blocks.all().where.is_device(); }
 
 Query query_of(const Call& call, DeviceMode mode) {
@@ -42,12 +42,13 @@ Query query_of(const Call& call, DeviceMode mode) {
     query.oversubscribed = call.area->oversubscribed();
   }
   query.devices = mode.agreed;
-  // The exchange has taken the operation's cells: what follows is a device algorithm, or goes through messages.
+  // The exchange has taken the operation's cells: a device algorithm follows, or it goes through messages.
   if (mode.on) query.sharing = Sharing::kNone;
   return query;
 }
 
-// Of what query_of() takes from the call; the rest is the same for all calls of the members, until the area changes.
+// Uses the parts of the call that query_of() uses; the rest is the same for all calls of the members, until the area
+// changes.
 PlanKey key_of(const Call& call, DeviceMode mode) noexcept {
   PlanKey key;
   key.bytes = call.bytes;
@@ -135,8 +136,8 @@ bool has_holes(const Call& call, const Blocks& blocks) {
   return what_is_in(call, blocks) == Holds::kDeviceData && blocks.all().packed != 0 && !blocks.all().contiguous;
 }
 
-// Its beginning copies data of a device while the caller waits: blocks to the process itself, packed forms, copies with
-// their holes. Not so what works on devices, nor copies of whole runs through pinned memory.
+// True if the operation copies data of a device as it begins, while the caller waits: blocks to the process itself,
+// packed forms, copies with their holes. Not so algorithms on devices, nor copies of whole runs through pinned memory.
 bool copies_at_once(const Call& call, const Algorithm* algorithm, bool through_pinned) {
   if (!mem::maybe_device() || algorithm->devices || algorithm->composes) return false;
   if (through_pinned) return has_holes(call, call.send) || has_holes(call, call.recv);

@@ -10,7 +10,7 @@ namespace hr::coll {
 }
 
 // MPI_ERR_BUFFER for MPI_IN_PLACE where the standard does not allow it. `argument`: "sendbuf". The address of an empty
-// buffer means nothing: clients exist that give it the value of MPI_IN_PLACE (Rust's empty slices).
+// buffer means nothing: some clients give it the value of MPI_IN_PLACE (Rust's empty slices).
 Status not_in_place(const void* buffer, Count count, const char* argument);
 Status not_in_place(const void* buffer, CountArray counts, int length, const char* argument);
 [[nodiscard]] bool none_counted(CountArray counts, int length);
@@ -20,13 +20,13 @@ Status in_place_allowed(const comm::Communicator& comm);
 // MPI_ERR_COUNT for a negative entry. `argument`: "recvcounts".
 Status check_counts(CountArray counts, int length, const char* argument);
 
-// MPI_ERR_BUFFER when both are the same data (section 6.2: no aliasing): the caller then wants MPI_IN_PLACE.
+// MPI_ERR_BUFFER if both are the same data (section 6.2: no aliasing): the caller then wants MPI_IN_PLACE.
 Status not_aliased(const layout::View& send, const layout::View& recv);
 
 // Uniform blocks: `blocks` times `count` elements.
 Status uniform_blocks(const void* buffer, Count count, layout::Datatype& type, int blocks, Blocks* result);
 
-// The sum of counts times the type's size, in bytes. MPI_ERR_COUNT when it is out of range.
+// Sum of counts times the type's size, in bytes. MPI_ERR_COUNT if it is out of range.
 Status total_count(CountArray counts, int length, const layout::Datatype& type, Count* total);
 
 }  // namespace hr::coll

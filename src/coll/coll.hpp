@@ -26,7 +26,7 @@ using layout::Datatype;
 using layout::Op;
 using Types = std::span<Datatype* const>;
 
-// In MPI_Init, after boot's init() and before its next fence; in MPI_Finalize, once no communicator is used any more.
+// Called in MPI_Init, after boot's init() and before its next fence; in MPI_Finalize, once no communicator is in use.
 void init();
 void finalize();
 
@@ -36,8 +36,8 @@ Status run(Call& call);
 Status start(Call& call, p2p::Request** request);
 Status init(Call& call, p2p::Request** request);
 
-// Looks at a call before it is carried out; null: nobody does. While it is set, events::let_checker_look() must be on.
-// Errors: end the call. Owner: check/.
+// Looks at a call before it is carried out; may be null. While it is set, events::let_checker_look() must be on. Errors
+// end the call. Owner: check/.
 inline Status (*call_checker)(const Call& call) = nullptr;
 
 // --- section 6.3 to 6.11. `call` is as constructed ---

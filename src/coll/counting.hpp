@@ -1,4 +1,4 @@
-// Which row of the counters (base/counters.hpp) is an algorithm's: its place in the list of all.
+// Finds the row of an algorithm in the counters (base/counters.hpp): its place in the list of all.
 //
 // Records of algorithms are constants, so their places are found by their addresses. Owner: State. Threads: library
 // lock.

@@ -1,5 +1,5 @@
-// Who works with whom in recursive doubling: a power of two of positions, of which partners differ in one bit. Where
-// the number of processes is none, the first ones work in pairs, whose odd ones go on for both.
+// Partners in recursive doubling: a power of two of positions, of which partners differ in one bit. If the number of
+// processes is no power of two, the first ones work in pairs, whose odd ones go on for both.
 //
 // Owner: plain values. Threads: any.
 #pragma once
@@ -13,7 +13,7 @@ struct Doubling {
   int paired;  // processes that work in pairs
   explicit constexpr Doubling(int size) noexcept
       : power(static_cast<int>(std::bit_floor(static_cast<unsigned>(size)))), paired(2 * (size - power)) {}
-  // Of a process that goes on.
+  // Position of a process that goes on.
   [[nodiscard]] constexpr int position(int rank) const noexcept { return rank < paired ? rank / 2 : rank - paired / 2; }
   [[nodiscard]] constexpr int rank_at(int position) const noexcept {
     return position < paired / 2 ? 2 * position + 1 : position + paired / 2;

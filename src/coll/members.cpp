@@ -11,7 +11,7 @@
 namespace hr::coll {
 namespace {
 
-// What a communicator keeps.
+// State that a communicator keeps.
 struct Kept final : comm::CollectiveState {
   explicit Kept(const comm::Communicator& comm) : members(comm) {}
   Members members;
@@ -70,7 +70,7 @@ const Hosts* Members::hosts() const {
   return hosts_.get();
 }
 
-// A list that is not on one host, and has no Hosts, has one on each.
+// A list that is not on one host, and has no Hosts, has one process on each.
 int Members::host_count() const {
   if (together_) return 1;
   const Hosts* spread = hosts();

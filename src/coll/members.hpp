@@ -1,14 +1,14 @@
-// Members: the processes that a collective runs over, and what is kept for the next one over the same processes: the
+// Members: the processes that a collective runs over, and the state kept for the next one over the same processes: the
 // memory that they share and the plans of their operations.
 //
-// A communicator's first collective makes one of all its processes. Where they are on several hosts, compositions
+// A communicator's first collective makes one of all its processes. If they are on several hosts, compositions
 // (compose/) run the algorithms of other operations over some of them: those of this process's host, and one of each
 // host. Algorithms see members by index, and do not know which of these they run over.
 //
 // A message within an operation is marked with its sender's rank in the communicator: two processes of one operation
 // may exchange messages over several lists, which match in the order they are posted.
 //
-// Owner: the communicator, or who made the list; an operation under way holds the communicator. Threads: library lock.
+// Owner: the communicator, or the maker of the list; a pending operation holds the communicator. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class Area;
 }
 class Hosts;
 
-// In which of a communicator's sequences of operations: each has its own memory, so that an operation of one waits for
-// none of the other.
+// Selects one of a communicator's sequences of operations: each has its own memory, so that an operation of one waits
+// for none of the other.
 enum class Sequence : std::uint8_t { kBlocking, kNonblocking };
 
 class Members {
@@ -44,32 +44,32 @@ class Members {
   // This process's index.
   [[nodiscard]] int own() const noexcept { return own_; }
   [[nodiscard]] bool is_inter() const noexcept { return inter_; }
-  // Whom messages go to: the members, or the other group of an intercommunicator.
+  // Targets of messages: the members, or the other group of an intercommunicator.
   [[nodiscard]] comm::ProcList peers() const noexcept { return peers_; }
   [[nodiscard]] int peer_proc(int peer) const noexcept { return peers_[peer]; }
-  // What messages of a peer are marked with.
+  // Source that messages of a peer are marked with.
   [[nodiscard]] int source(int peer) const noexcept {
     return ranks_.empty() ? peer : ranks_[static_cast<std::size_t>(peer)];
   }
   [[nodiscard]] int own_source() const noexcept { return ranks_.empty() ? own_ : source(own_); }
 
   [[nodiscard]] std::uint32_t context() const noexcept { return comm_.collective_context(); }
-  // Of agreements on memory.
+  // Context of agreements on memory.
   [[nodiscard]] std::uint32_t shared_memory_context() const noexcept {
     return comm_.context() + comm::kSharedMemoryContext;
   }
   [[nodiscard]] const comm::Topology& topology() const noexcept { return *comm_.topology_; }
 
-  // All are on one host, are several, and may share memory.
+  // True if all are on one host, are several, and may share memory.
   [[nodiscard]] bool can_share() const noexcept { return can_share_; }
-  // Their shared memory when the operation of that tag is to have a place in its sequence: nullptr for the first few
-  // operations (knob coll_shared_after), and where there is none.
+  // Returns their shared memory if the operation of that tag is to have a place in its sequence: null for the first few
+  // operations (knob coll_shared_after), and if there is none.
   [[nodiscard]] shared::Area* area_at(int tag) const noexcept;
-  // How they are spread over hosts, where that matters: they are on several, and there are several on one. nullptr:
-  // all are alike.
+  // Returns their spread over hosts, if that matters: they are on several, and there are several on one. Null: all are
+  // alike.
   [[nodiscard]] const Hosts* hosts() const;
 
-  // How many hosts they are spread over, and the most that one of them has.
+  // Number of hosts that they are spread over, and the most on one of them.
   [[nodiscard]] int host_count() const;
   [[nodiscard]] int ranks_per_host() const;
 
@@ -95,7 +95,7 @@ class Members {
   mutable Plans plans_;
 };
 
-// Those of the communicator; made at first use.
+// Members of the communicator; made at first use.
 [[nodiscard]] const Members& members_of(comm::Communicator& comm, Sequence sequence = Sequence::kBlocking);
 
 }  // namespace hr::coll

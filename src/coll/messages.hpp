@@ -22,7 +22,7 @@ using p2p::Task;
   return p2p::ireceive(data, wanted, request);
 }
 
-// Both at once. The receive is posted first.
+// Posts both, the receive first.
 template <class RequestSet>
 [[nodiscard]] Status exchange(const Call& call, int to, const View& out, int from, const View& in,
                               RequestSet& requests) {
@@ -30,7 +30,7 @@ template <class RequestSet>
   return send_to(call, to, out, requests.next());
 }
 
-// This process's own block from send to recv; nothing to do in place or without one.
+// Copies this process's own block from send to recv; does nothing in place or without one.
 [[nodiscard]] inline Status copy_block(const Blocks& send, int send_block, const Blocks& recv, int recv_block) {
   if (send.none() || recv.none()) return kOk;
   View from;

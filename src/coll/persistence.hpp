@@ -1,4 +1,4 @@
-// Persistent operations (section 6.13): how their starts go.
+// Persistent operations (section 6.13): carries out their starts.
 //
 // Starts of different requests may come in different orders on different processes, so that they have no place in the
 // communicator's sequence. An operation whose buffers all are on devices gets an area of its own; its buffers stay the
@@ -14,14 +14,14 @@ namespace hr::coll {
 
 class Persistence {
  public:
-  // A start of `call`, which is the same one every time.
+  // Starts `call`, which is the same one every time.
   p2p::Task begin(Call& call);
 
  private:
   p2p::Task in_own_area(const Call& call);
 
   enum class Way : std::uint8_t { kUnknown, kMessages, kDevices } way_ = Way::kUnknown;
-  std::unique_ptr<shared::Area> area_;  // none by messages
+  std::unique_ptr<shared::Area> area_;  // null if by messages
 };
 
 }  // namespace hr::coll

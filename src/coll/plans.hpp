@@ -1,9 +1,9 @@
-// Plans: what selection has decided for the operations of one list of members, so that an operation like an earlier one
+// Plans: the decisions of selection for the operations of one list of members, so that an operation like an earlier one
 // spends a few comparisons on it.
 //
-// A plan holds for everything that selection looks at and that changes from call to call; what is the same for all
-// operations of the members (their number, what they share) is not compared: who changes it, clears the plans. Plans of
-// other rows of selection are void (State::selection_epoch).
+// A plan holds for everything that selection looks at and that changes from call to call; facts that are the same for
+// all operations of the members (their number, the memory they share) are not compared: code that changes them clears
+// the plans. Plans of other rows of selection are void (State::selection_epoch).
 // Owner: the Members. Threads: library lock.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace hr::coll {
 
 struct Algorithm;
 
-// Of a call, as far as selection asks.
+// Parts of a call that selection looks at.
 struct PlanKey {
   std::size_t bytes = 0;
   std::size_t span = 0;
@@ -28,7 +28,7 @@ struct PlanKey {
 
 class Plans {
  public:
-  // nullptr: none is known.
+  // Null: none is known.
   [[nodiscard]] const Algorithm* find(const PlanKey& key) const noexcept {
     const Plan& plan = plans_[place(key)];
     return plan.key == key ? plan.algorithm : nullptr;

@@ -1,4 +1,4 @@
-// What the reductions share. The order of operands is the order of ranks everywhere, also for operations that are
+// Steps that the reductions share. The order of operands is the order of ranks everywhere, also for operations that are
 // declared commutative: two processes that combine the same operands then get the same bits (section 6.9.1).
 //
 // Algorithms see host or managed memory only (start.cpp stages device buffers).
@@ -15,7 +15,7 @@ namespace hr::coll {
   return layout::apply(*call.op, left.address, right.address, right.count, *right.type);
 }
 
-// result = left op right; `result` may be `right`. All have as many elements.
+// result = left op right; `result` may be `right`. All have the same number of elements.
 [[nodiscard]] inline Status combine_to(const Call& call, const View& left, const View& right, const View& result) {
   return layout::apply_to(*call.op, left.address, right.address, result.address, result.count, *result.type);
 }
@@ -38,18 +38,19 @@ struct Cut {
   }
 };
 
-// Commutative. Everybody's `vector` holds its contribution; after, part (rank + 1) mod p of it is the result.
+// Reduces round a ring; commutative operations only. `vector` holds each process's contribution; afterwards, part (rank
+// + 1) mod p of it is the result.
 [[nodiscard]] Task ring_reduce(const Call& call, View vector);
 
 // Reduces to relative order-keeping rank `top`: `mine` has this process's contribution and is overwritten; on `top`
 // it is the result. `other` is room for as much. `top` must be 0 unless the operation is commutative.
 [[nodiscard]] Task tree_reduce(const Call& call, int top, View mine, View other);
 
-// What the even one of a pair does (doubling.hpp): hands its vector to the next rank, which goes on for both, and gets
-// the result in it.
+// Takes the part of the even process of a pair (doubling.hpp): hands its vector to the next rank, which goes on for
+// both, and gets the result in it.
 [[nodiscard]] Task let_pair_work(const Call& call, View vector);
 
-// Receives everybody's vector of the other group (or this one) one after the other, in the order of ranks, and
+// Receives the vectors of the other group (or this one) one after the other, combines them in the order of ranks, and
 // leaves the result in `result`; sends nothing. `own` is this process's contribution in an intracommunicator.
 [[nodiscard]] Task receive_and_reduce(const Call& call, View own, View result);
 

@@ -1,5 +1,5 @@
-// The list of algorithms: one line each. The order within an operation is that of preference where the selection
-// table names none that applies; `linear` ones, which apply always, stand last.
+// The list of algorithms: one line each. The order within an operation is that of preference if the selection table
+// names none that applies; `linear` ones, which apply always, stand last.
 #pragma once
 
 #include "coll/algorithm.hpp"

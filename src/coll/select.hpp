@@ -1,13 +1,13 @@
-// Selection: which algorithm an operation uses. Data, not code: the rows of select/default.json, compiled in; before
-// them the rows of the job's tuning file (select/tuning.hpp); before all the knob coll_force, for tests and
+// Selection: chooses the algorithm of an operation. Data, not code: the rows of select/default.json, compiled in;
+// before them the rows of the job's tuning file (select/tuning.hpp); before all the knob coll_force, for tests and
 // experiments.
 //
-// Of the built-in rows the first one of the operation that covers the query and names an algorithm whose probe holds is
-// taken; where none does, the first algorithm of the registry that applies. Of the tuned rows the first one that covers
-// the query decides: it was measured for that place, and others were not; where it names no algorithm that applies, the
-// built-in rows do as without it.
-// All processes must choose alike: what rows ask for is the same on all of them, and so are the tuned rows.
-// What was chosen is kept with the members of the operation (plans.hpp).
+// The first built-in row of the operation that covers the query and names an algorithm whose probe holds is taken;
+// if none does, the first algorithm of the registry that applies. The first tuned row that covers the query decides: it
+// was measured for that place, and others were not; if it names no algorithm that applies, the built-in rows decide as
+// without it.
+// All processes must choose alike: the facts that rows ask for are the same on all of them, and so are the tuned rows.
+// The choice is kept with the members of the operation (plans.hpp).
 // Owner: the State, filled at first use. Threads: library lock.
 #pragma once
 
@@ -26,9 +26,9 @@ struct SelectionRow {
   std::size_t max_bytes;  // inclusive, as all maxima
   int max_ranks;
   Memory memory;
-  std::string_view algorithm;  // "default" in a tuned row: what the built-in rows say
+  std::string_view algorithm;  // "default" in a tuned row: the built-in rows decide
   Oversubscribed oversubscribed = Oversubscribed::kAny;
-  int max_hosts = kAnyNumber;  // that the processes are spread over; 1: rows for the processes of one host
+  int max_hosts = kAnyNumber;  // hosts that the processes are spread over; 1: rows for the processes of one host
   int max_ranks_per_host = kAnyNumber;
   static constexpr int kAnyNumber = 0x7fffffff;
 };
@@ -36,13 +36,12 @@ struct SelectionRow {
 // The rows of select/default.json.
 [[nodiscard]] std::span<const SelectionRow> default_rows() noexcept;
 
-// nullptr when no algorithm serves the query.
+// Null if no algorithm serves the query.
 [[nodiscard]] const Algorithm* select(const Query& query);
 
 inline constexpr std::string_view kBuiltIn = "default";
 
-// What a row's word for the algorithm names: `known` says whether it names one, or kBuiltIn (`algorithm` is nullptr
-// then).
+// Meaning of a row's word for the algorithm: `known` is true if it names one, or kBuiltIn (`algorithm` is null then).
 struct Named {
   bool known = false;
   const Algorithm* algorithm = nullptr;
@@ -51,7 +50,7 @@ struct Named {
 };
 [[nodiscard]] Named named(Operation operation, std::string_view word) noexcept;
 
-// Puts tuned rows in force, in place of the job's. The names are looked up now.
+// Puts tuned rows in force, in place of the job's; looks up the names now.
 // Errors: MPI_ERR_ARG for a name that is not an algorithm of the operation.
 Status use_rows(std::span<const SelectionRow> rows);
 

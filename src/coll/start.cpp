@@ -1,4 +1,4 @@
-// From a Call to a task: its place in the communicator's sequence, device mode, and the three forms.
+// Makes a Call a task: its place in the communicator's sequence, device mode, and the three forms.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -23,14 +23,14 @@ struct IsServed {
   bool operator()() const noexcept { return call.area->is_serving(call.ticket); }
 };
 
-// From this many bytes on a non-blocking operation is not begun in its call where a thread watches: one of the members
-// comes last, finds everybody's data there, and would copy them in its program's time.
+// From this many bytes on a non-blocking operation is not begun in its call while a thread watches: the last member to
+// come finds all data there, and would copy it in its program's time.
 constexpr std::size_t kLeftToThread = 16384;
 bool left_to_thread(const Call& call) noexcept {
   return !call.blocking && call.bytes >= kLeftToThread && p2p::progress_thread::is_watching();
 }
 
-// While the operation's ticket is served, with cells.
+// Called while the operation's ticket is served, with cells.
 bool in_device_mode(const Call& call) {
   if (mem::maybe_device() && !call.area->device_mode_requested() &&
       (what_is_in(call, call.send) == Holds::kDeviceData || what_is_in(call, call.recv) == Holds::kDeviceData))
@@ -38,7 +38,7 @@ bool in_device_mode(const Call& call) {
   return call.area->device_mode(call.ticket) && !never_on_devices(call);
 }
 
-// Waits until the ticket is served, opens what is needed. The algorithm is chosen when it is certain what there is.
+// Waits until the ticket is served, opens what is needed. Chooses the algorithm once the available parts are certain.
 Task when_served(const Call& call) {
   shared::Area& area = *call.area;
   shared::NextRound next;
@@ -54,7 +54,7 @@ Task when_served(const Call& call) {
     if (part <= area.sharing() && !area.is_open(part)) {
       Task opening = area.open(part);
       const Status opened = co_await opening;
-      call.members->plans().clear();  // what they share has changed
+      call.members->plans().clear();  // the memory that they share has changed
       if (!opened.ok()) co_return opened;
     }
     if (mode.on || buffers == Buffers::kPinned || !area.is_open(Sharing::kCells) || !in_device_mode(call)) {
@@ -85,8 +85,8 @@ void tell(events::Event event, const Call& call, std::initializer_list<std::int6
   if (events::wanted(event)) events::detail::sink(event, {elements, count});
 }
 
-// Operations through shared memory need no round of progress: a loop of them would starve what processes outside of it
-// want of this one.
+// Operations through shared memory need no round of progress: a loop of them would starve other processes that want
+// something of this one.
 constexpr unsigned kCallsPerTurn = 32;
 constinit unsigned calls_to_turn = kCallsPerTurn;
 void take_turn() {
@@ -96,7 +96,7 @@ void take_turn() {
   p2p::poll();
 }
 
-// For tools, which are told of its beginning and its end.
+// Runs an operation while tools are told of its beginning and its end.
 Task watched(const Call* call) {
   tell(events::Event::collective_begun, *call, {});
   Task inner = nothing_to_do(*call) ? Task{} : perform(*call);
@@ -118,7 +118,7 @@ Task begin_watched(Call& call) {
   return watched(&call);
 }
 
-// Blocking or non-blocking.
+// Begins a blocking or non-blocking operation.
 Task begin(Call& call) {
   if (events::wanted()) [[unlikely]]
     return begin_watched(call);
@@ -127,7 +127,7 @@ Task begin(Call& call) {
   return perform(call);
 }
 
-// A call that outlives its function: its own copy, with references to what it uses (sections 6.12, 6.13).
+// Call that outlives its function: a copy of its own, with references to what it uses (sections 6.12, 6.13).
 class PendingCall final : public p2p::TaskFactory {
  public:
   explicit PendingCall(const Call& call)
@@ -135,14 +135,14 @@ class PendingCall final : public p2p::TaskFactory {
     keep(call_.send, send_);
     keep(call_.recv, recv_);
   }
-  // Not persistent.
+  // Not for persistent calls.
   Task begin_now() { return begin(call_); }
   Task make() override { return events::wanted() ? watched_start(&persistence_, &call_) : persistence_.begin(call_); }
   [[nodiscard]] const char* what() const noexcept override { return name(call_.operation); }
 
  private:
-  // The argument arrays of one buffer. The standard lets us borrow counts and displacements until completion, but
-  // clients that drop them earlier exist (mpi4py 4.1, Allgatherv_init); types belong to the entry point anyway.
+  // Argument arrays of one buffer. The standard lets us borrow counts and displacements until completion, but some
+  // clients drop them earlier (mpi4py 4.1, Allgatherv_init); types belong to the entry point anyway.
   struct Arrays {
     std::vector<Count> counts, displacements;
     std::vector<Datatype*> types;

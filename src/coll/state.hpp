@@ -1,5 +1,5 @@
-// State: what coll/ keeps for the process: made by init() in MPI_Init, destroyed by finalize(), made anew by the next
-// session. What belongs to one communicator is kept with that (members.hpp).
+// State: kept by coll/ for the process: made at first use after init() in MPI_Init, destroyed by finalize(), made anew
+// by the next session. State of one communicator is kept with that (members.hpp).
 //
 // Owner: process-wide. Threads: library lock.
 #pragma once
@@ -32,7 +32,7 @@ extern LayerState<State> current_state;
 [[nodiscard]] State& make_state();
 }  // namespace detail
 
-// Before init(), and after finalize(), one that is made when it is asked for (unit tests, tools).
+// Makes it if there is none, also before init() and after finalize() (unit tests, tools).
 [[nodiscard]] inline State& state() {
   return detail::current_state != nullptr ? *detail::current_state : detail::make_state();
 }

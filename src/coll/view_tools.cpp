@@ -35,7 +35,7 @@ Count typed_capacity(std::size_t bytes, const layout::Datatype& type) noexcept {
 }
 
 Count typed_origin(Count count, const layout::Datatype& type) noexcept {
-  // It gets the alignment of the memory: what lies at a displacement is aligned as in the program's own buffers.
+  // It gets the alignment of the memory: data at a displacement is aligned as in the program's own buffers.
   const Count lowest = type.true_lb() + (type.extent() < 0 && count > 0 ? (count - 1) * type.extent() : 0);
   const Count padding = ((lowest % 16) + 16) % 16;
   return padding - lowest;

@@ -11,7 +11,8 @@
 
 namespace hr::coll {
 
-// An address so many bytes on. Done in integers: origins of elements may lie outside the buffer, or be MPI_BOTTOM.
+// Returns the address so many bytes on. Uses integers: origins of elements may lie outside the buffer, or be
+// MPI_BOTTOM.
 [[nodiscard]] inline std::byte* moved(std::byte* address, Count bytes) noexcept {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(bytes));
 }
@@ -21,7 +22,7 @@ namespace hr::coll {
 
 using layout::bytes_view;
 
-// Uninitialised host memory; small ones need no allocation.
+// Uninitialised host memory; a small one needs no allocation.
 class Scratch {
  public:
   explicit Scratch(std::size_t bytes) : heap_(bytes > sizeof inline_ ? new std::byte[bytes] : nullptr) {}
@@ -32,21 +33,21 @@ class Scratch {
   }
 
  private:
-  // 16: what a coroutine's frame is aligned to.
+  // 16: the alignment of a coroutine's frame.
   alignas(16) std::byte inline_[512];
   std::unique_ptr<std::byte[]> heap_;
 };
 
-// Bytes of host memory that `count` elements of a type with the type's own layout take, wherever they lie in it.
+// Bytes of host memory that `count` elements with the type's own layout take, wherever they lie in it.
 [[nodiscard]] std::size_t typed_bytes(Count count, const layout::Datatype& type) noexcept;
-// Elements that such memory of so many bytes has room for.
+// Number of elements that such memory of so many bytes has room for.
 [[nodiscard]] Count typed_capacity(std::size_t bytes, const layout::Datatype& type) noexcept;
-// Where the origin of element 0 lies in such memory, in bytes from its start.
+// Offset of the origin of element 0 in such memory, in bytes from its start.
 [[nodiscard]] Count typed_origin(Count count, const layout::Datatype& type) noexcept;
 // The elements in such memory, aligned as in the program's own buffers. `memory` is aligned to 16.
 [[nodiscard]] layout::View typed_view(std::byte* memory, Count count, const layout::Datatype& type) noexcept;
 
-// Host memory for `count` elements of a type with the type's own layout, so that an Op applies to it.
+// Host memory for `count` elements with the type's own layout, so that an Op applies to it.
 class TypedScratch {
  public:
   TypedScratch(Count count, const layout::Datatype& type);

@@ -9,7 +9,7 @@ namespace hr::comm {
 
 namespace {
 
-// Of the library's own memory.
+// Makes a view of the library's own memory.
 using layout::bytes_view;
 
 int number_of(int proc) noexcept { return boot::processes().number_of(proc); }
@@ -27,8 +27,8 @@ Status post_send(const Members& members, int to, const void* data, std::size_t b
 
 }  // namespace
 
-// Dissemination: after round k everyone has combined 2^(k+1) members. Some are combined twice when the number is
-// no power of two, which AND does not mind.
+// Dissemination: after round k each member has combined 2^(k+1) members. Some are combined twice if the number is not a
+// power of two, which AND does not mind.
 p2p::Task and_reduce(Members members, std::uint64_t* words, int count) {
   const auto length = static_cast<std::size_t>(count);
   std::vector<std::uint64_t> arrived(length);
@@ -66,7 +66,7 @@ p2p::Task broadcast(Members members, int root, void* data, std::size_t bytes) {
 
 namespace {
 
-// Bruck's algorithm on a buffer that holds the blocks of me, me + 1, ...; offsets[i] is where the i-th of them starts
+// Bruck's algorithm on a buffer that holds the blocks of me, me + 1, ...; offsets[i] is the start of the i-th of them
 // (offsets[size] the end). The buffer's first block is filled in.
 p2p::Task gather_rotated(Members members, std::byte* blocks, const std::size_t* offsets) {
   for (int distance = 1; distance < members.size; distance *= 2) {

@@ -1,4 +1,4 @@
-// What the constructors of communicators share. Internal to comm/.
+// Shared parts of the constructors of communicators. Internal to comm/.
 #pragma once
 
 #include <vector>
@@ -8,20 +8,20 @@
 
 namespace hr::comm {
 
-// The processes that take part in a collective creation from `comm`, in an order on which all of them agree: the local
-// group, or both groups of an intercommunicator, the one with the smaller first process first.
-// A view of the communicator's groups, which must outlive it.
+// Processes that take part in a collective creation from `comm`, in an order on which all of them agree: the local
+// group, or both groups of an intercommunicator, the one with the smaller first process first. A view of the
+// communicator's groups, which must outlive it.
 class Participants {
  public:
   explicit Participants(const Communicator& comm);
   Participants(const Participants&) = delete;
   Participants& operator=(const Participants&) = delete;
-  // The members and the tag of the next creation from `comm`; counts it.
+  // Returns the members and the tag of the next creation from `comm`; counts it.
   [[nodiscard]] Members next_creation(Communicator& comm) const;
   [[nodiscard]] int size() const noexcept { return procs_.size(); }
   [[nodiscard]] int me() const noexcept { return me_; }
   [[nodiscard]] int proc(int index) const noexcept { return procs_[index]; }
-  // Whether a participant is in this process's own group.
+  // True if a participant is in this process's own group.
   [[nodiscard]] bool on_own_side(int index) const noexcept { return (index < first_size_) == own_is_first_; }
 
  private:
@@ -32,18 +32,18 @@ class Participants {
   bool own_is_first_ = true;
 };
 
-// A communicator without context. `remote` may be empty.
+// Makes a communicator without context. `remote` may be empty.
 Ref<Communicator> assemble(Ref<Group> local, Ref<Group> remote, const Ref<Errhandler>& errhandler);
 
-// Agrees on the context of `result` and stores it. An empty `result` takes part without taking.
+// Agrees on the context of `result` and stores it. A process with an empty `result` takes part without getting one.
 Status agree(const Members& members, const Ref<Communicator>& result);
 
-// MPI_ERR_ARG: longer than MPI_MAX_STRINGTAG_LEN.
+// Errors: MPI_ERR_ARG: longer than MPI_MAX_STRINGTAG_LEN.
 Status check_stringtag(const char* stringtag);
-// The members of a group that meet without a parent communicator, told apart by the group and a tag string.
+// Returns the members of a group that meet without a parent communicator, told apart by the group and a tag string.
 Members bootstrap_members(const Group& group, const char* stringtag);
 
-// For functions that make sense on intracommunicators only.
+// For functions that make sense for intracommunicators only.
 Status check_intra(const Communicator& comm);
 Status check_no_room(const Ref<Communicator>& made);
 

@@ -1,10 +1,9 @@
-// Communicator: a group (or two), a context, and what programs hang on it (MPI 5.0 chapter 7).
+// Communicator: a group (or two), a context, and data that programs attach to it (MPI 5.0 chapter 7).
 //
 // Contexts: every communicator owns kContextSpacing consecutive contexts, so that its uses never match each other;
 // see enum ContextUse. Allocation is an agreement among the members (comm/context.hpp).
 // Owner: reference counted; a pending operation holds a reference, so MPI_Comm_free may come first. The context is
-// given back with the last reference.
-// Threads: library lock; rank, size, context and groups never change.
+// released with the last reference. Threads: library lock; rank, size, context and groups never change.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ class BufferPool;
 
 namespace hr::comm {
 
-// What the contexts of one communicator are for, as offsets from context().
+// Uses of the contexts of one communicator, as offsets from context().
 enum ContextUse : std::uint32_t {
   kPointToPointContext = 0,
   kCollectiveContext = 1,       // coll/; an intercommunicator: between the groups
@@ -35,11 +34,11 @@ enum ContextUse : std::uint32_t {
   kLeaderContext = 5,        // MPI_Intercomm_create between leaders on their peer communicator, tagged by the program
   kSharedMemoryContext = 6,  // agreements of all members on memory that they share (coll/)
   kPartitionedContext = 7,   // parts of partitioned messages
-  kSurvivorsContext = 8,     // making a communicator of those who are left (shrink.hpp)
+  kSurvivorsContext = 8,     // making a communicator of the survivors (shrink.hpp)
   kContextSpacing = 16,
 };
 
-// What coll/ keeps with a communicator; made by coll/ at the first collective.
+// State of coll/ for a communicator; made by coll/ at the first collective.
 class CollectiveState {
  public:
   virtual ~CollectiveState() = default;
@@ -54,17 +53,17 @@ class Communicator final : public Object {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return local_->size(); }
   [[nodiscard]] bool is_inter() const noexcept { return static_cast<bool>(remote_); }
-  // The ranks that sends go to and receives come from: the remote group of an intercommunicator.
+  // Returns the group that sends go to and receives come from: the remote group of an intercommunicator.
   [[nodiscard]] const Group& peers() const noexcept { return remote_ ? *remote_ : *local_; }
   [[nodiscard]] int peer_proc(int rank) const noexcept { return peers().proc(rank); }
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
   [[nodiscard]] std::uint32_t collective_context() const noexcept { return context_ + kCollectiveContext; }
 
-  // The tag of the next collective operation: members start collectives in the same order (section 6.14), so the
-  // same operation gets the same tag everywhere, and operations under way at once do not mix.
+  // Returns the tag of the next collective operation: members start collectives in the same order (section 6.14), so
+  // the same operation gets the same tag everywhere, and operations under way at once do not mix.
   [[nodiscard]] int next_collective_tag() noexcept { return static_cast<int>(collective_sequence_++ & 0x1fffffff); }
-  // Non-blocking ones have a sequence of their own: programs exist that start one before a blocking one here and after
-  // it there, against section 6.12.
+  // Non-blocking ones have a separate sequence: some programs start one before a blocking one on one process and after
+  // it on another, against section 6.12.
   static constexpr int kFirstNonblockingTag = 0x20000000;
   [[nodiscard]] int next_nonblocking_tag() noexcept {
     return kFirstNonblockingTag + static_cast<int>(nonblocking_sequence_++ & 0x1fffffff);
@@ -76,8 +75,8 @@ class Communicator final : public Object {
   std::uint32_t collective_sequence_ = 0;
   std::uint32_t nonblocking_sequence_ = 0;
   std::uint32_t agreements_ = 0;  // by consensus (consensus.hpp) so far; equal on all members
-  std::size_t acknowledged_ = 0;  // so many of p2p::losses(), from the first on (failure.hpp)
-  std::vector<int> excluded_;     // failed processes that all who are left know of, in ascending order (shrink.hpp)
+  std::size_t acknowledged_ = 0;  // how many of p2p::losses(), from the first on (failure.hpp)
+  std::vector<int> excluded_;     // failed processes that all survivors know of, in ascending order (shrink.hpp)
   bool has_others_ = false;       // processes of other jobs (connections.hpp)
   bool disconnects_ = false;      // its end ends connections
   std::unique_ptr<CollectiveState> collectives_;  // null: no collective so far
@@ -91,32 +90,32 @@ class Communicator final : public Object {
   std::shared_ptr<p2p::BufferPool> buffer_;  // MPI_Comm_attach_buffer; null: never attached
 };
 
-// The predefined communicators; null before initialisation.
+// Return the predefined communicators; null before initialisation.
 Communicator* world() noexcept;
 Communicator* self() noexcept;
-// The object behind MPI_COMM_WORLD, MPI_COMM_SELF (ABI values); nullptr for MPI_COMM_NULL, unknown values, and
+// Returns the object behind MPI_COMM_WORLD, MPI_COMM_SELF (ABI values); nullptr for MPI_COMM_NULL, unknown values, and
 // before initialisation.
 Communicator* predefined_communicator(std::uintptr_t abi_value) noexcept;
 
-// Makes world and self from boot::identity(). After boot::init() and p2p::init().
+// Makes world and self from boot::identity(). Called after boot::init() and p2p::init().
 Status init();
-// First thing in MPI_Finalize, while everything still works (section 11.2.4): deletes the attributes of self, newest
-// first, then those of world. The first failing callback's code.
+// Deletes the attributes of self, newest first, then those of world: first thing in MPI_Finalize, while everything
+// still works (section 11.2.4). Returns the first failing callback's code.
 Status delete_predefined_attributes();
-// Forgets world and self. Before p2p::finalize().
+// Drops world and self. Called before p2p::finalize().
 void finalize();
 
-// MPI_IDENT, MPI_CONGRUENT, MPI_SIMILAR or MPI_UNEQUAL (section 7.4.1).
+// Returns MPI_IDENT, MPI_CONGRUENT, MPI_SIMILAR or MPI_UNEQUAL (section 7.4.1).
 [[nodiscard]] int compare(const Communicator& a, const Communicator& b);
 
 // MPI_Comm_free: deletes the attributes, then drops the handle's reference. Errors: MPI_ERR_COMM (predefined); the
 // code of a failing delete callback, and then the communicator stays.
 Status free(Communicator& comm);
-// MPI_Comm_disconnect: also waits until no operation uses the communicator any more, with processes of other jobs on
-// none of its processes, which then are not connected through it any more.
+// MPI_Comm_disconnect: also waits until no operation uses the communicator any more; with processes of other jobs, at
+// none of its processes, which then are no longer connected through it.
 Status disconnect(Communicator& comm);
 
-// MPI_Comm_set_info, MPI_Comm_get_info (section 7.4.4): hints that are not known here are ignored.
+// MPI_Comm_set_info, MPI_Comm_get_info (section 7.4.4): unknown hints are ignored.
 void set_info(Communicator& comm, const Info* hints);
 Ref<Info> get_info(const Communicator& comm);
 

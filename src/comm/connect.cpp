@@ -64,7 +64,7 @@ std::vector<std::string> texts_of(const std::vector<Blob>& blobs) {
   return texts;
 }
 
-// --- what a side offers to the other ---
+// --- the offer of a side to the other ---
 
 struct Offer {
   std::uint64_t number = 0;  // random
@@ -97,7 +97,7 @@ std::uint64_t random_number() noexcept {
   return number;
 }
 
-// `network`: with an address for other hosts, in any case.
+// Returns this process's contact. `network`: with an address for other hosts, in any case.
 Status own_contact(bool network, std::string* text) {
   boot::Contact contact = boot::own_contact();
   const Status status = p2p::describe(network, &contact.network);
@@ -105,7 +105,7 @@ Status own_contact(bool network, std::string* text) {
   return status;
 }
 
-// Some of both are on several hosts, and there is not an address of everybody.
+// True if the processes of both are on several hosts, and some have no address.
 bool wants_network(const Offer& one, const Offer& other) {
   std::string host;
   bool several = false;
@@ -122,7 +122,7 @@ bool wants_network(const Offer& one, const Offer& other) {
   return several && lacks;
 }
 
-// Every member says how it is reached, and the leaders trade that. *own: comes with a number, which becomes the
+// Gathers the contacts of all members and lets the leaders trade them. *own: comes with a number, which becomes the
 // leader's.
 Status trade_offers(const Members& members, int leader, Line* line, bool network, Offer* own, Offer* other) {
   const bool leads = members.me == leader;
@@ -147,7 +147,7 @@ Status trade_offers(const Members& members, int leader, Line* line, bool network
   return kOk;
 }
 
-// Enters everybody; processes and addresses in the order of the contacts.
+// Enters all processes; returns processes and addresses in the order of the contacts.
 Status enter(const std::vector<std::string>& contacts, std::vector<int>* procs, std::vector<std::string>* addresses,
              std::vector<std::string>* jobs) {
   for (const std::string& text : contacts) {
@@ -191,13 +191,13 @@ Status meet(const Offer& own, const Offer& other, Sides* sides) {
   meeting.ours = sides->ours;
   meeting.theirs = sides->theirs;
   const std::string host = boot::own_contact().host;
-  // The launcher of that job removes what carries its name.
+  // The launcher of that job removes files that carry its name.
   meeting.name = std::string(processes.job_of(meeting.first ? own_leader : other_leader)) + ".meeting." + hex(number) +
                  "." + hex(static_cast<std::uint64_t>(hash_tag(host.data(), host.size())));
   return p2p::meet(meeting);
 }
 
-// Whether all members have succeeded; the error is one's own, or says that it is another's.
+// Succeeds if all members have succeeded; else the error is this member's, or says that it is another's.
 Status all_of_us(const Members& members, Status own) {
   std::string text = own.ok() ? "" : take_detail();
   std::uint64_t good = own.ok() ? 1 : 0;
@@ -220,7 +220,7 @@ Status ChannelLine::trade(const Blob& own, Blob* other) {
     return (arrived && channel_->flushed()) || !status.ok();
   });
   if (!arrived || !channel_->flushed()) {
-    // Where processes may die, it has, or one of its group, and it has given up.
+    // If processes may die, the other leader has died, or a member of its group, and it has given up.
     if (boot::identity().loss_board < 0) return status;
     const std::string why = take_detail();
     return fail(Errc::kProcFailed, "%s", why.c_str());
@@ -266,7 +266,7 @@ Status connect_groups(const Members& members, int leader, Status at_leader, Line
   if (wants_network(own, other)) HR_TRY(trade_offers(members, leader, line, true, &own, &other));
   Sides sides;
   const Status met = meet(own, other, &sides);
-  // Nobody goes on before all of both sides can.
+  // No process goes on before all of both sides can.
   const Status all = all_of_us(members, met);
   std::string why = all.ok() ? "" : take_detail();
   if (leads) {

@@ -1,7 +1,7 @@
-// Connecting two groups that may be of several jobs (MPI 5.0 sections 7.6.2 and 11.9): what MPI_Intercomm_create,
-// MPI_Comm_spawn, MPI_Comm_accept and MPI_Comm_join have in common.
+// Connecting two groups that may be of several jobs (MPI 5.0 sections 7.6.2 and 11.9): the common part of
+// MPI_Intercomm_create, MPI_Comm_spawn, MPI_Comm_accept and MPI_Comm_join.
 //
-// The leaders talk over a line that they have. Each group gathers how its members are reached, the leaders trade that,
+// The leaders talk over a line that they have. Each group gathers the contacts of its members, the leaders trade them,
 // every member meets the other side (p2p/meeting.hpp), and when all of both sides have, they agree on a context. An
 // error anywhere before is an error on all of both sides. Internal to comm/. Threads: library lock.
 #pragma once
@@ -22,11 +22,11 @@ using Blob = std::vector<std::byte>;
 class Line {
  public:
   virtual ~Line() = default;
-  // Gives a blob and gets the other leader's, making progress. Errors: that the other leader is gone.
+  // Sends a blob and gets the other leader's, making progress. Errors: the other leader is gone.
   virtual Status trade(const Blob& own, Blob* other) = 0;
 };
 
-// Through messages of processes that reach each other.
+// Uses messages between processes that reach each other.
 class PeerLine final : public Line {
  public:
   PeerLine(int own, int other, std::uint32_t context, int tag) noexcept
@@ -42,7 +42,7 @@ class PeerLine final : public Line {
   int tag_;
 };
 
-// Through a socket.
+// Uses a socket.
 class ChannelLine final : public Line {
  public:
   explicit ChannelLine(std::unique_ptr<boot::Channel> channel) noexcept : channel_(std::move(channel)) {}
@@ -52,16 +52,17 @@ class ChannelLine final : public Line {
   std::unique_ptr<boot::Channel> channel_;
 };
 
-// Everyone gets the leader's status, and where it is an error its text.
+// Passes the leader's status to all, with its text if it is an error.
 Status tell_status(const Members& members, int leader, Status at_leader);
-// The same, and where it is none what is in the leader's blob.
+// Does the same, and passes the leader's blob on if there is no error.
 Status tell(const Members& members, int leader, Status at_leader, Blob* blob);
 
-// Collective over both groups. `line`: at the leader, where `at_leader` is no error. `local`: the group of the members.
+// Connects; collective over both groups. `line`: at the leader, if `at_leader` is not an error. `local`: the group of
+// the members.
 Status connect_groups(const Members& members, int leader, Status at_leader, Line* line, Ref<Group> local,
                       const Ref<Errhandler>& errhandler, Ref<Communicator>* result);
 
-// The agreement of two groups that reach each other, and the communicator. The leaders agree at this context and tag.
+// The agreement of two groups that reach each other, and the communicator. The leaders agree on this context and tag.
 struct Bridge {
   int leader = 0;          // index in the local members
   int remote_leader = -1;  // process
@@ -71,9 +72,9 @@ struct Bridge {
 Status join_groups(const Members& members, const Bridge& bridge, std::vector<int> remote, Ref<Group> local,
                    const Ref<Errhandler>& errhandler, Ref<Communicator>* result);
 
-// Names of processes, for who knows them.
+// Packs names of processes, for processes that know them.
 Blob pack_names(const ProcList& procs);
-// Whether these and the named ones are of one job.
+// True if these and the named ones are of one job.
 [[nodiscard]] bool of_one_job(const ProcList& procs, const Blob& names);
 // Errors: MPI_ERR_OTHER for a process that is not known here.
 Status unpack_names(const Blob& names, std::vector<int>* procs);

@@ -26,7 +26,7 @@ void for_others(const Communicator& comm, Each&& each) {
   }
 }
 
-// Each of them has come to where this is called, too, or is lost: one that is ends no wait for another.
+// Waits until each of them has come to this call, too, or is lost: a lost one does not end the wait for another.
 void meet_each(const std::vector<int>& others, std::uint32_t context, int tag) {
   const int self = boot::processes().self();
   std::vector<p2p::Task> tasks;
@@ -52,7 +52,7 @@ void hold_connections(Communicator& comm) {
 
 void release_connections(Communicator& comm) noexcept {
   if (!comm.has_others_ || state == nullptr) return;
-  // One that never came to be has connected nobody.
+  // A communicator that was never completed has connected no processes.
   if (!comm.disconnects_ && comm.context_ != 0) return;
   std::vector<int> parted;
   for_others(comm, [&parted](int proc) {

@@ -15,13 +15,13 @@
 namespace hr::comm {
 namespace {
 
-// So many later ones of a communicator are decided before one is forgotten.
+// Number of later ones of a communicator that are decided before one is forgotten.
 constexpr std::uint32_t kRemembered = 32;
-// Messages of one that this process does not take part in yet, and how many such there may be.
+// Limits of messages of one that this process does not take part in yet, and of the table's entries.
 constexpr std::size_t kMostEarly = 65536;
 constexpr std::size_t kMostKnown = 65536;
 
-// What a notice carries: this, and the words of three sets for an opinion, twice.
+// Head of a notice; the words of two sets for each of two opinions follow.
 struct Head {
   std::int32_t members;
   std::int32_t leader;
@@ -45,7 +45,7 @@ std::vector<std::byte> encode(const ConsensusMessage& message, int members) {
   return bytes;
 }
 
-// False: it is no such message, or one of a communicator of other size where that is known (members >= 0).
+// Returns false if it is no such message, or one of a communicator of another size, if that is known (members >= 0).
 bool decode(const std::byte* bytes, std::size_t length, int members, ConsensusMessage* out) {
   Head head;
   if (length < sizeof head) return false;
@@ -74,10 +74,10 @@ bool decode(const std::byte* bytes, std::size_t length, int members, ConsensusMe
 using Key = std::pair<std::uint32_t, std::uint32_t>;  // context of the communicator, number
 std::uint64_t subject_of(const Key& key) { return std::uint64_t{key.first} << 32 | key.second; }
 
-// One consensus, from this process's start or the first message of it.
+// One consensus, from this process's start or its first message on.
 struct Consensus {
-  std::unique_ptr<ConsensusMember> member;  // null until the own start
-  std::vector<int> procs;                   // of the members, from the own start on
+  std::unique_ptr<ConsensusMember> member;  // null until this process's start
+  std::vector<int> procs;                   // of the members, from this process's start on
   std::vector<std::pair<int, ConsensusMessage>> early;
   std::size_t losses_seen = 0;
 
@@ -95,7 +95,7 @@ class ConsensusTable {
 };
 
 State::State() = default;
-State::~State() = default;  // here, where all that it holds is complete
+State::~State() = default;  // here, where the types of all members are complete
 
 namespace {
 
@@ -113,7 +113,7 @@ void take_notice(const p2p::ArrivedNotice& notice) {
   if (!decode(notice.payload, notice.bytes, begun ? static_cast<int>(known->second.procs.size()) : -1, &message))
     return drop_message(notice.from, "it is no message of an agreement");
   if (!begun) {
-    // Nobody has more to say before this process takes part, and few agreements are that far ahead.
+    // No member sends more before this process takes part, and few agreements are that far ahead.
     if (key.first >= p2p::kMostContexts || (known == table().end() && table().size() >= kMostKnown) ||
         (known != table().end() && known->second.early.size() >= kMostEarly))
       return drop_message(notice.from, "it is of an agreement that this process does not know");

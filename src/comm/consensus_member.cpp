@@ -32,7 +32,7 @@ void ConsensusMember::join(Opinion opinion) {
   joined_ = true;
   opinion_ = std::move(opinion);
   if (decided_) return;
-  // Who has asked before is told now, whether it leads or not.
+  // Answers an earlier request of another leader now, whether that still leads or not.
   if (promised_ >= 0 && promised_ != first_left() && !world_.is_lost(promised_)) tell(promised_);
   look_at_losses();
 }
@@ -46,7 +46,7 @@ void ConsensusMember::look_at_losses() {
   tell(leader);
 }
 
-// What it has, as far as that goes.
+// Leads, as far as the messages received so far allow.
 void ConsensusMember::lead() {
   leader_ = own_;
   promised_ = own_;
@@ -60,7 +60,7 @@ void ConsensusMember::lead() {
   if (!proposed_) {
     if (!everybody(&Said::known)) return;
     proposed_ = true;
-    // The newest proposal that anybody has accepted, or else what all say.
+    // Starts from the newest proposal that a member has accepted, else from all opinions.
     int newest = accepted_;
     Opinion all = opinion_;
     for (int member = 0; member < members(); ++member) {
@@ -96,7 +96,7 @@ void ConsensusMember::take(int from, const ConsensusMessage& message) {
     case Kind::kDecided:
       if (decided_) return;
       decide(message.outcome);
-      // Others wait for the leader to say so, or have taken this member for it already.
+      // Others wait for the leader's decision, or have already taken this member for the leader.
       for (int member = 0; member < members(); ++member) {
         const bool waits = leader_ == own_ || said_[static_cast<std::size_t>(member)].known;
         if (member != own_ && waits && !world_.is_lost(member)) world_.send(member, message);

@@ -1,16 +1,16 @@
-// ConsensusMember: one member's part in one consensus, as a machine without input and output of its own: messages and
-// losses go in, messages and at last the outcome come out.
+// ConsensusMember: one member's part in one consensus, as a state machine without input and output: messages and losses
+// go in, messages and at last the outcome come out.
 //
-// Who leads is the first member that is left, in the order that all members share. The others send it their opinions;
-// once it has those of all who are left it proposes an outcome, and once all who are left have accepted that, it is
-// decided and told. Where the leader is lost the next one takes over: it asks everybody, and those who have accepted a
-// proposal say so. The newest of these is proposed again, since it may have been decided, by the old leader or by
-// members that are lost as well. Whoever has been asked by a new leader accepts nothing of an older one. So all members
-// that decide, also those that are lost later, decide the same (uniform agreement), as long as nobody holds a member
-// for lost that is not; of one that is held for lost nothing is taken any more.
+// The leader is the first surviving member, in the order that all members share. The others send it their opinions;
+// once it has those of all survivors it proposes an outcome, and once all survivors have accepted that, it is decided
+// and announced. If the leader is lost the next one takes over: it asks all members, and those that have accepted a
+// proposal report it. The newest of these is proposed again, since it may have been decided, by the old leader or by
+// members that are lost as well. A member that a new leader has asked accepts nothing of an older one. So all members
+// that decide, also those that are lost later, decide the same (uniform agreement), as long as no member is taken for
+// lost that is not; messages of one that is taken for lost are ignored.
 //
-// A member that has decided answers whoever still asks, so its machine is kept for a while.
-// Owner: Consensus (consensus.cpp). Threads: library lock.
+// A member that has decided answers those that still ask, so its machine is kept for a while. Owner: Consensus
+// (consensus.cpp). Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace hr::comm {
 
-// Sets of members, a bit each.
+// Set of members, a bit each.
 class MemberSet {
  public:
   MemberSet() = default;
@@ -44,8 +44,8 @@ class MemberSet {
   std::vector<std::uint64_t> words_;
 };
 
-// What a member says, and what comes of it: the bitwise AND of the flags, all failures that anybody knows of, and those
-// that everybody has acknowledged.
+// A member's opinion, and the outcome of all: the bitwise AND of the flags, all failures that any member knows of, and
+// those that all have acknowledged.
 struct Opinion {
   std::int32_t flag = 0;
   MemberSet failed{};
@@ -59,12 +59,12 @@ struct ConsensusMessage {
     kAsk,       // of a new leader, to all
     kProposal,  // of the leader, to all
     kAccepted,  // to the leader
-    kDecided,   // to all, or to who asks
+    kDecided,   // to all, or to members that ask
   };
   Kind kind = Kind::kOpinion;
-  std::int32_t leader = -1;  // kOpinion: whose proposal was accepted; kProposal, kAccepted: whose it is
+  std::int32_t leader = -1;  // kOpinion: leader whose proposal was accepted; kProposal, kAccepted: its leader
   Opinion opinion{};         // kOpinion
-  Opinion outcome{};         // kProposal, kDecided; kOpinion: what was accepted
+  Opinion outcome{};         // kProposal, kDecided; kOpinion: the accepted proposal
 };
 
 class ConsensusMember {
@@ -76,11 +76,11 @@ class ConsensusMember {
   ConsensusMember(int members, int own, World world)
       : own_(own), world_(std::move(world)), said_(static_cast<std::size_t>(members)) {}
 
-  // This member takes part from now on.
+  // Takes part from now on.
   void join(Opinion opinion);
-  // `from` is not lost.
+  // Handles a message. `from` is not lost.
   void take(int from, const ConsensusMessage& message);
-  // Members may have been lost.
+  // Reacts to members that may have been lost.
   void look_at_losses();
 
   [[nodiscard]] bool decided() const noexcept { return decided_; }
@@ -90,7 +90,7 @@ class ConsensusMember {
   struct Said {
     bool known = false;
     ConsensusMessage message;
-    bool accepted = false;  // the own proposal
+    bool accepted = false;  // the proposal of this process
   };
 
   [[nodiscard]] int members() const noexcept { return static_cast<int>(said_.size()); }
@@ -105,9 +105,9 @@ class ConsensusMember {
   World world_;
   bool joined_ = false;
   Opinion opinion_;
-  int leader_ = -1;    // whom the opinion was sent to
+  int leader_ = -1;    // the member that the opinion was sent to
   int promised_ = -1;  // nothing of an earlier leader is accepted
-  int accepted_ = -1;  // whose proposal
+  int accepted_ = -1;  // leader whose proposal was accepted
   Opinion outcome_;    // accepted, or decided
   bool decided_ = false;
   bool asked_ = false;     // as leader

@@ -19,12 +19,12 @@ constexpr int kNumbersPerRound = kWordsPerRound * 64;
 static_assert(std::uint32_t{kRounds} * kNumbersPerRound * kContextSpacing <= p2p::kMostContexts);
 
 // 262,144 numbers; a set bit is taken. Processes may have taken different ones, each a few of all, so that there are
-// many more than a program has communicators. Those that exist from the start stand in kReserved.
+// many more than a program has communicators. Those that exist from the start are in kReserved.
 std::vector<std::uint64_t>& taken() noexcept { return state->contexts.taken; }
 constexpr std::uint64_t kReserved =
     std::uint64_t{1} << kBootstrapNumber | std::uint64_t{1} << kWorldNumber | std::uint64_t{1} << kSelfNumber;
 
-// Of numbers that agreements choose, which are no reserved ones.
+// For numbers that agreements choose, which are not reserved ones.
 bool is_free(std::uint32_t number) noexcept {
   const std::size_t word = number / 64;
   return word >= taken().size() || (taken()[word] >> (number % 64) & 1) == 0;
@@ -41,7 +41,7 @@ void give_back(std::uint32_t number) noexcept {
   if (word < taken().size()) taken()[word] &= ~(std::uint64_t{1} << (number % 64));
 }
 
-// The mask of a round, in which a set bit is free.
+// Copies the mask of a round, in which a set bit is free.
 void copy_round(int round, std::uint64_t* words) noexcept {
   const auto first = static_cast<std::size_t>(round) * kWordsPerRound;
   for (std::size_t word = 0; word < kWordsPerRound; ++word) {
@@ -50,7 +50,7 @@ void copy_round(int round, std::uint64_t* words) noexcept {
   if (round == 0) words[0] &= ~kReserved;
 }
 
-// An agreement may go on longer than the use of MPI that it began in.
+// An agreement may outlast the use of MPI that it began in.
 struct CountUnderWay {
   CountUnderWay() noexcept { ++state->contexts.agreements_under_way; }
   ~CountUnderWay() {
@@ -60,7 +60,7 @@ struct CountUnderWay {
   CountUnderWay& operator=(const CountUnderWay&) = delete;
 };
 
-// The n-th set bit of the mask; n is less than the number of set bits.
+// Returns the n-th set bit of the mask; n is less than the number of set bits.
 std::uint32_t nth_set(const std::uint64_t* words, int n) noexcept {
   for (std::uint32_t word = 0;; ++word) {
     const int here = std::popcount(words[word]);
@@ -74,14 +74,14 @@ std::uint32_t nth_set(const std::uint64_t* words, int n) noexcept {
   }
 }
 
-// The same on all members, different for agreements that may meet.
+// Chooses the same number on all members, and different ones for agreements that may meet.
 std::uint32_t choose(const Agreement& agreement, const std::uint64_t* words, std::uint32_t attempt) noexcept {
   if (attempt == 0) return nth_set(words, 0);
   int free = 0;
   for (int i = 0; i < kWordsPerRound; ++i) free += std::popcount(words[i]);
   std::uint32_t key[3] = {agreement.members.context, static_cast<std::uint32_t>(agreement.members.tag), attempt};
   if (agreement.remote_leader >= 0) {
-    // The two sides share nothing else.
+    // The two sides have nothing else in common.
     key[0] = agreement.leader_context;
     key[1] = static_cast<std::uint32_t>(agreement.leader_tag);
   }

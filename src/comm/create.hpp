@@ -1,8 +1,8 @@
 // The constructors of communicators (MPI 5.0 sections 7.4.2 and 7.6.2).
 //
 // All are collective over the members that the standard names; each waits with progress. An empty *result means
-// MPI_COMM_NULL. A new communicator inherits the error handler of the one it was made from (section 9.3).
-// Errors that can be seen locally come before any message; the others are left as they would be with any MPI.
+// MPI_COMM_NULL. A new communicator inherits the error handler of the one it was made from (section 9.3). Errors that
+// can be detected locally come before any message; the other members are left as with any MPI.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -16,19 +16,19 @@ Status dup(Communicator& comm, const Info* hints, Ref<Communicator>* result);
 // MPI_Comm_idup: *result may be used when the request is complete. Attributes are copied before this returns.
 Status idup(Communicator& comm, const Info* hints, Ref<Communicator>* result, p2p::Request** request);
 
-// MPI_Comm_create. MPI_ERR_GROUP when the group is not part of the local group.
+// MPI_Comm_create. MPI_ERR_GROUP if the group is not part of the local group.
 Status create(Communicator& comm, const Group& group, Ref<Communicator>* result);
 // MPI_Comm_create_group. MPI_ERR_COMM for an intercommunicator, MPI_ERR_GROUP as above.
 Status create_group(Communicator& comm, const Group& group, int tag, Ref<Communicator>* result);
-// MPI_Comm_create_from_group. MPI_ERR_GROUP when this process is not in the group, MPI_ERR_ARG for a bad tag string.
+// MPI_Comm_create_from_group. MPI_ERR_GROUP if this process is not in the group, MPI_ERR_ARG for a bad tag string.
 Status create_from_group(const Group& group, const char* stringtag, const Info* hints, Errhandler& errhandler,
                          Ref<Communicator>* result);
 
 // MPI_Comm_split. MPI_ERR_ARG for a negative color.
 Status split(Communicator& comm, int color, int key, Ref<Communicator>* result);
 // MPI_Comm_split_type: processes that share memory are those of a node. The guided types know the resource
-// "mpi_shared_memory" (and, resource guided, the sets mpi://WORLD and mpi://SELF); the unguided type splits into
-// nodes where there are several and writes into `hints` which resource that was. MPI_ERR_ARG for an unknown type.
+// "mpi_shared_memory" (and, resource guided, the sets mpi://WORLD and mpi://SELF); the unguided type splits into nodes
+// if there are several and writes that resource into `hints`. MPI_ERR_ARG for an unknown type.
 Status split_type(Communicator& comm, int type, int key, Info* hints, Ref<Communicator>* result);
 
 // MPI_Intercomm_create; `peer`, `remote_leader` and `tag` matter at the leader only (`peer` may be null elsewhere).
@@ -42,8 +42,8 @@ Status intercomm_create_from_groups(const Group& local, int local_leader, const 
 // MPI_Intercomm_merge. Groups that give the same `high` are ordered by their first process.
 Status intercomm_merge(Communicator& comm, bool high, Ref<Communicator>* result);
 
-// --- topologies (chapter 8). Ranks are never reordered. Processes that the grid or graph has no room for get an
-// empty *result. MPI_ERR_COMM: intercommunicator ---
+// --- topologies (chapter 8). Ranks are never reordered. Processes for which the grid or graph has no room get an empty
+// *result. MPI_ERR_COMM: intercommunicator ---
 
 // MPI_ERR_DIMS: dimension not positive, or more nodes than processes.
 Status cart_create(Communicator& comm, std::vector<int> dims, std::vector<bool> periods, Ref<Communicator>* result);
@@ -51,7 +51,7 @@ Status cart_create(Communicator& comm, std::vector<int> dims, std::vector<bool> 
 Status cart_sub(Communicator& comm, const int* remain, Ref<Communicator>* result);
 // MPI_ERR_ARG: see check_graph(); more nodes than processes.
 Status graph_create(Communicator& comm, std::vector<int> index, std::vector<int> edges, Ref<Communicator>* result);
-// MPI_ERR_RANK: a neighbor outside the communicator (MPI_PROC_NULL is none).
+// MPI_ERR_RANK: a neighbor outside the communicator (such as MPI_PROC_NULL).
 Status dist_graph_create_adjacent(Communicator& comm, DistGraph::Edges in, DistGraph::Edges out, bool weighted,
                                   const Info* hints, Ref<Communicator>* result);
 // `degrees[i]` destinations for sources[i]; `weights` empty unless weighted.

@@ -2,9 +2,8 @@
 //
 // The free dimensions get the factorisation whose largest and smallest entries differ least: "as close to each other as
 // possible". Of several the one with the largest smallest entry is taken, then the one with the smallest largest entry,
-// then the smallest second largest, and so on; programs see the same grids with other libraries. The search walks
-// divisors of the node count only; a count below 2^31 has at most 1,536 of them, and the bounds below cut the walk
-// short.
+// then the smallest second largest, and so on; other libraries return the same grids. The search walks divisors of the
+// node count only; a count below 2^31 has at most 1,536 of them, and the bounds below cut the walk short.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -18,11 +17,11 @@ namespace {
 
 struct Divisor {
   int value;
-  int largest_prime;  // of its factors; 1 for 1
-  int primes;         // how many factors, each as often as it occurs
+  int largest_prime;  // among its factors; 1 for 1
+  int primes;         // number of factors, each as often as it occurs
 };
 
-// In ascending order.
+// Returns the divisors in ascending order.
 std::vector<Divisor> divisors_of(int number) {
   std::vector<Divisor> divisors{{1, 1, 0}};
   const auto take_prime = [&](int prime, int times) {
@@ -42,7 +41,7 @@ std::vector<Divisor> divisors_of(int number) {
   return divisors;
 }
 
-// The smallest integer whose `n`-th power is at least `number`.
+// Returns the smallest integer whose `n`-th power is at least `number`.
 int root_up(int number, std::size_t n) {
   const auto power_reaches = [&](int base) {
     std::int64_t product = 1;
@@ -54,7 +53,7 @@ int root_up(int number, std::size_t n) {
   return guess;
 }
 
-// Of one number, for all the searches that its balance takes.
+// Search in the divisors of one number, for all the steps of its balance.
 class Search {
  public:
   Search(int number, std::size_t ndims) : divisors_(divisors_of(number)), failed_(divisors_.size() * (ndims + 1)) {}
@@ -66,7 +65,7 @@ class Search {
   }
 
   // Writes the lexicographically smallest non-increasing factorisation of a divisor into `out`, with no factor below
-  // `least` or above `limit`. False when there is none.
+  // `least` or above `limit`. False if there is none.
   bool factor(int number, int least, int limit, std::span<int> out) {
     const std::size_t n = out.size();
     if (n == 1) {
@@ -91,7 +90,7 @@ class Search {
   }
 
  private:
-  // By the number of factors and the divisor: with this least factor and limits up to this one there is no way.
+  // For a number of factors and a divisor: with this least factor and limits up to this one there is no factorisation.
   struct Failed {
     int least = 0;
     int limit = 0;
@@ -101,18 +100,18 @@ class Search {
   std::vector<Failed> failed_;
 };
 
-// The factorisation of `number` into out.size() factors, largest first.
+// Factorises `number` into out.size() factors, largest first.
 void balance(int number, std::span<int> out) {
   const std::size_t others = out.size() - 1;
   out[0] = number;
   if (others == 0) return;
   Search search(number, out.size());
   const int largest_prime = search.divisors().back().largest_prime;
-  // The one with the least largest entry is often the best, and bounds the search.
+  // The factorisation with the least largest entry is often the best, and bounds the search.
   static_cast<void>(search.factor(number, 1, number, out));
   std::int64_t best = std::int64_t{out.front()} - out.back() + 1;
-  // From the largest possible smallest entry down: the others grow, until no difference can be less than the best so
-  // far.
+  // Runs down from the largest possible smallest entry: the others grow, until no difference can be less than the best
+  // so far.
   std::vector<int> found(others);
   const auto end = search.at_least(root_up(number, out.size()) + 1);
   for (auto divisor = std::make_reverse_iterator(end); divisor != search.divisors().rend(); ++divisor) {
@@ -151,7 +150,7 @@ Status dims_create(int nodes, std::span<int> dims) {
     if (rest == 1) return kOk;
     return fail(Errc::kDims, "no dimension is free, and the product of the given ones is not %d", nodes);
   }
-  // Trailing ones need no search, and keep its depth at 31.
+  // Trailing ones need no search, which keeps its depth at 31.
   std::vector<int> found(free_dims, 1);
   const std::size_t searched = std::min<std::size_t>(free_dims, 31);
   balance(rest, std::span(found).first(searched));

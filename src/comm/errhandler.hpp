@@ -1,8 +1,8 @@
-// Errhandler: what happens when an MPI call fails (MPI 5.0 section 9.3).
+// Errhandler: the reaction to an MPI call that fails (MPI 5.0 section 9.3).
 //
 // Owner: reference counted; a communicator, session (window, file) holds a reference to its handler, so
-// MPI_Errhandler_free may come first. The predefined ones live for the process.
-// Threads: immutable. A user's function runs with the library lock held.
+// MPI_Errhandler_free may come first. The predefined ones live as long as the process. Threads: immutable. A user's
+// function runs with the library lock held.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace hr::comm {
 
 enum class ErrhandlerKind : std::uint8_t { kFatal, kAbort, kReturn, kUser };
 
-// The objects a user's handler was made for; predefined ones fit all.
+// Kinds of objects that a user's handler was made for; predefined ones fit all.
 enum class ErrhandlerTarget : std::uint8_t { kAny, kCommunicator, kSession, kWindow, kFile };
 
 class Errhandler final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kErrhandler;
-  // Made by bind/ around the program's function. Both arguments may be changed by it (they are var-args style
-  // pointers in MPI); changes to *handle are dropped, *code is what the MPI call returns.
+  // Made by bind/ around the program's function. It may change both arguments (they are var-args style pointers in
+  // MPI); changes to *handle are dropped, *code becomes the result of the MPI call.
   using Function = std::function<void(void** handle, int* code)>;
 
   Errhandler(ErrhandlerKind kind, ErrhandlerTarget target, Function function)
@@ -40,24 +40,23 @@ class Errhandler final : public Object {
   Function function_;
 };
 
-// The object behind MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN (ABI values); nullptr for
+// Returns the object behind MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN (ABI values); nullptr for
 // MPI_ERRHANDLER_NULL and unknown values. Usable before initialisation.
 Errhandler* predefined_errhandler(std::uintptr_t abi_value) noexcept;
 
-// A user's handler. An empty Ref when the arena is full.
+// Makes a user's handler. Returns an empty Ref if the arena is full.
 Ref<Errhandler> create_errhandler(ErrhandlerTarget target, Errhandler::Function function);
 
-// MPI_ERR_ERRHANDLER when `handler` was made for another kind of object.
+// Errors: MPI_ERR_ERRHANDLER if `handler` was made for another kind of object.
 Status check_errhandler(const Errhandler& handler, ErrhandlerTarget target);
 
-// The code's error class: bind/ puts the slot of the detail text above it (ADR 1).
+// Returns the code's error class: bind/ puts the slot of the detail text above it (ADR 1).
 constexpr int error_class_of(int code) noexcept { return code & 0xffff; }
 
 // Raises `code` (never MPI_SUCCESS; as the program will see it) on an object whose handle is `handle`. `text` is the
-// sentence for people.
-// MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT: prints it and ends the job; does not return.
+// sentence for people. MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT: prints it and ends the job; does not return.
 // MPI_ERRORS_RETURN: returns `code`. A user's function: calls it, returns the code it left (section 9.3).
-// This is the only thing bind/ has to call once it knows which handler is in charge.
+// bind/ need not call anything else once it has chosen the handler.
 int invoke(Errhandler& handler, void* handle, int code, std::string_view text);
 
 }  // namespace hr::comm

@@ -14,14 +14,14 @@
 namespace hr::comm {
 namespace {
 
-// Of contexts for which a revocation came when there was no communicator here yet.
+// Contexts for which a revocation came before there was a communicator here.
 using EarlyRevocations = std::vector<std::uint32_t>;
 constexpr std::size_t kMostEarly = 4096;
 EarlyRevocations& early() { return state->early_revocations; }
 
 void (*revoked_elsewhere)(Communicator& comm) = nullptr;
 
-// What is revoked: not what the survivors go on with.
+// Uses that a revocation ends: not those that the survivors go on with.
 constexpr ContextUse kRevokedUses[] = {kPointToPointContext, kCollectiveContext,  kLocalCollectiveContext,
                                        kCreationContext,     kCreateGroupContext, kLeaderContext,
                                        kSharedMemoryContext, kPartitionedContext};
@@ -48,7 +48,7 @@ void take_notice(const p2p::ArrivedNotice& notice) {
     if (is_member(*comm, notice.from)) return revoke(*comm);
     return drop_message(notice.from, "it revokes a communicator that it is no member of");
   }
-  // It is being made, and is complete elsewhere already; or it has been freed.
+  // It is being made here, and complete elsewhere already; or it has been freed.
   if (state->contexts.agreements_under_way == 0 || std::ranges::find(early(), context) != early().end()) return;
   if (early().size() < kMostEarly) early().push_back(context);
 }

@@ -11,7 +11,7 @@ namespace hr::comm {
 
 namespace {
 
-// Answers "which rank has this process" in O(1), after O(size) where the group is no range: procs are small numbers.
+// Finds the rank of a process in O(1), after O(size) if the group is not a range: procs are small numbers.
 class RankTable {
  public:
   explicit RankTable(const Group& group) : procs_(group.procs()) {
@@ -33,7 +33,7 @@ class RankTable {
   std::vector<int> ranks_;
 };
 
-// Whether the entries are at equal distances, none twice.
+// True if the entries are at equal distances, and none comes twice.
 bool is_progression(const std::vector<int>& procs) noexcept {
   if (procs.size() < 2) return true;
   const int stride = procs[1] - procs[0];

@@ -24,7 +24,7 @@ class Group final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kGroup;
   // `procs`: a range, or a view of `table`, whose memory the group takes over. own_rank: this process's rank in it,
-  // abi::kUndefined when not a member.
+  // abi::kUndefined if it is not a member.
   Group(ProcList procs, std::vector<int> table, int own_rank, std::shared_ptr<p2p::BufferPool> session_buffer = nullptr)
       : Object(kKind),
         procs_(procs),
@@ -36,7 +36,7 @@ class Group final : public Object {
   [[nodiscard]] int rank() const noexcept { return own_rank_; }
   [[nodiscard]] int proc(int rank) const noexcept { return procs_[rank]; }
   [[nodiscard]] const ProcList& procs() const noexcept { return procs_; }
-  // The buffer of the session that it was derived from (MPI_Session_attach_buffer); null: of none.
+  // Returns the buffer of the session that the group was derived from (MPI_Session_attach_buffer); null: of none.
   [[nodiscard]] const std::shared_ptr<p2p::BufferPool>& session_buffer() const noexcept { return session_buffer_; }
 
  private:
@@ -46,8 +46,8 @@ class Group final : public Object {
   std::shared_ptr<p2p::BufferPool> session_buffer_;
 };
 
-// A group of these processes; finds the caller's own rank. An empty one is MPI_GROUP_EMPTY itself. What is made of it
-// belongs to this session, or that of `origin`.
+// Makes a group of these processes; finds the caller's own rank. An empty one is MPI_GROUP_EMPTY itself. Communicators
+// made of it belong to this session, or that of `origin`.
 Ref<Group> make_group(std::vector<int> procs, std::shared_ptr<p2p::BufferPool> session_buffer = nullptr);
 inline Ref<Group> make_group(std::vector<int> procs, const Group& origin) {
   return make_group(std::move(procs), origin.session_buffer());
@@ -57,13 +57,13 @@ inline Ref<Group> group_of(const ProcList& procs, const Group& origin) {
   return group_of(procs, origin.session_buffer());
 }
 
-// MPI_GROUP_EMPTY, and the object behind its ABI value (nullptr for MPI_GROUP_NULL and unknown values).
+// Return MPI_GROUP_EMPTY, and the object behind its ABI value (nullptr for MPI_GROUP_NULL and unknown values).
 Group& group_empty() noexcept;
 Group* predefined_group(std::uintptr_t abi_value) noexcept;
 
 // --- section 7.3.2, 7.3.3. Errors: MPI_ERR_RANK (outside the group, twice), MPI_ERR_ARG (stride 0, count < 0) ---
 
-// MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
+// Returns MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
 [[nodiscard]] int compare(const Group& a, const Group& b);
 [[nodiscard]] Ref<Group> unite(const Group& a, const Group& b);
 [[nodiscard]] Ref<Group> intersect(const Group& a, const Group& b);
@@ -73,13 +73,13 @@ Status exclude(const Group& group, std::span<const int> ranks, Ref<Group>* resul
 // `ranges`: `count` triplets first, last, stride.
 Status include_ranges(const Group& group, int count, const int (*ranges)[3], Ref<Group>* result);
 Status exclude_ranges(const Group& group, int count, const int (*ranges)[3], Ref<Group>* result);
-// MPI_PROC_NULL stays; MPI_UNDEFINED where `to` has no such process.
+// Translates ranks: MPI_PROC_NULL stays; MPI_UNDEFINED if `to` has no such process.
 Status translate(const Group& from, std::span<const int> ranks, const Group& to, int* result);
 
 // --- for the layers above ---
 [[nodiscard]] bool is_subset(const Group& part, const Group& whole);
 [[nodiscard]] bool overlap(const Group& a, const Group& b);
-// Whether all processes are on one host.
+// True if all processes are on one host.
 [[nodiscard]] bool on_one_host(const ProcList& procs) noexcept;
 
 }  // namespace hr::comm

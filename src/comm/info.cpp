@@ -26,13 +26,13 @@ std::string own_command_line_word(bool first) {
   return rest;
 }
 
-// An info takes no empty or overlong value; such a key is left out.
+// Sets a key unless its value is empty or too long for an info.
 void set_if_it_fits(Info& info, std::string_view key, std::string_view value) {
   if (!value.empty() && value.size() < abi::kMaxInfoVal) static_cast<void>(info.set(key, value));
 }
 
-// The keys of section 11.2.5 (MPI_Info_create_env) that are known here. "thread_level" is what was asked for before
-// the program started, which nobody can do here; what MPI_Init gives is no part of it.
+// Fills in the known keys of section 11.2.5 (MPI_Info_create_env). "thread_level" is a request made before the program
+// started, which is not possible here; it is not the level that MPI_Init grants.
 void fill(Info& info, const std::string& command, const std::string& arguments) {
   set_if_it_fits(info, "command", command);
   set_if_it_fits(info, "argv", arguments);

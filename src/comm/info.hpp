@@ -1,7 +1,7 @@
 // Info: an ordered list of (key, value) strings (MPI 5.0 chapter 10).
 //
-// Keys are unique and keep the order in which they were first set (MPI_Info_get_nthkey).
-// Owner: reference counted; what a communicator keeps of an info is its own copy. Threads: library lock.
+// Keys are unique and keep the order in which they were first set (MPI_Info_get_nthkey). Owner: reference counted; a
+// communicator keeps a copy of the hints that it uses. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ class Info final : public Object {
   static constexpr ObjectKind kKind = ObjectKind::kInfo;
   Info() noexcept : Object(kKind) {}
 
-  // MPI_ERR_INFO_KEY, MPI_ERR_INFO_VALUE: empty or longer than MPI_MAX_INFO_KEY - 1, MPI_MAX_INFO_VAL - 1.
+  // Errors: MPI_ERR_INFO_KEY, MPI_ERR_INFO_VALUE: empty or longer than MPI_MAX_INFO_KEY - 1, MPI_MAX_INFO_VAL - 1.
   Status set(std::string_view key, std::string_view value);
-  // nullptr when there is no such key. Valid until the info changes.
+  // Returns nullptr if there is no such key. Valid until the info changes.
   [[nodiscard]] const std::string* get(std::string_view key) const noexcept;
-  // MPI_ERR_INFO_NOKEY.
+  // Errors: MPI_ERR_INFO_NOKEY.
   Status erase(std::string_view key);
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(entries_.size()); }
@@ -39,14 +39,15 @@ class Info final : public Object {
   std::vector<std::pair<std::string, std::string>> entries_;
 };
 
-// An empty info; an empty Ref when the arena is full.
+// Makes an empty info; an empty Ref if the arena is full.
 Ref<Info> create_info();
-// MPI_ERR_INFO_KEY for a key that no info can hold.
+// Errors: MPI_ERR_INFO_KEY for a key that no info can hold.
 Status check_info_key(std::string_view key);
 
-// MPI_INFO_ENV (section 11.2.5): how this process was started. Exists before and after initialisation.
+// Returns MPI_INFO_ENV (section 11.2.5), which describes the start of this process. Exists before and after
+// initialisation.
 Info& info_env();
-// MPI_Info_create_env: the same keys; the command line from argv where it is given (argc > 0).
+// MPI_Info_create_env: the same keys; the command line from argv if it is given (argc > 0).
 Ref<Info> create_info_env(int argc, char** argv);
 
 }  // namespace hr::comm

@@ -1,4 +1,4 @@
-// ProcList: processes (indices into boot::processes()) in an order. Those at equal distances, such as all of a job,
+// ProcList: processes (indices into boot::processes()) in an order. Processes at equal distances, such as all of a job,
 // take no memory.
 //
 // A view: it owns no table and must not outlive it. Threads: immutable.
@@ -13,7 +13,7 @@ namespace hr::comm {
 class ProcList {
  public:
   constexpr ProcList() = default;
-  // `size` entries of a table.
+  // A list of `size` entries of a table.
   constexpr ProcList(const int* table, int size) noexcept : table_(table), size_(size) {}
   // first, first + stride, ...
   static constexpr ProcList range(int first, int stride, int size) noexcept {
@@ -30,12 +30,12 @@ class ProcList {
       return first_ + rank * stride_;
     return table_[rank];
   }
-  // Where the processes are computed; two such lists have equal entries only if they have equal members.
+  // True if the processes are computed; two such lists have equal entries only if they have equal members.
   [[nodiscard]] constexpr bool is_range() const noexcept { return table_ == nullptr; }
   [[nodiscard]] constexpr ProcList front(int count) const noexcept {
     return is_range() ? range(first_, stride_, count) : ProcList(table_, count);
   }
-  // MPI_UNDEFINED where it is none of them. O(1) in a range, O(size) in a table.
+  // Returns MPI_UNDEFINED if it is none of them. O(1) in a range, O(size) in a table.
   [[nodiscard]] constexpr int rank_of(int proc) const noexcept {
     if (is_range()) {
       const int offset = proc - first_;

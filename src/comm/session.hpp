@@ -29,17 +29,17 @@ class Session final : public Object {
   std::string thread_level_;                 // as MPI_Session_get_info reports it: "MPI_THREAD_MULTIPLE"
 };
 
-// The process sets that exist: mpi://WORLD and mpi://SELF, in this order.
+// Number of process sets: mpi://WORLD and mpi://SELF, in this order.
 int number_of_psets() noexcept;
-// Whether this is the name of set number n; names are without regard to case.
+// True if this is the name of set number n, without regard to case.
 bool is_pset_name(int n, std::string_view name) noexcept;
-// MPI_ERR_ARG: no such index.
+// Errors: MPI_ERR_ARG: no such index.
 Status pset_name(int n, std::string_view* name);
-// A group of the session's. MPI_ERR_ARG: no such set.
+// Makes a group of the session's. Errors: MPI_ERR_ARG: no such set.
 Status pset_group(const Session& session, std::string_view name, Ref<Group>* group);
-// The info of a set: "mpi_size".
+// Returns the info of a set: "mpi_size".
 Status pset_info(std::string_view name, Ref<Info>* info);
-// The info of a session: its thread level.
+// Returns the info of a session: its thread level.
 Ref<Info> session_info(const Session& session);
 
 }  // namespace hr::comm

@@ -20,14 +20,14 @@ std::vector<int> without(const ProcList& procs, const std::vector<int>& failed) 
   return left;
 }
 
-// All that one shrinking needs until it is over.
+// State of one shrinking until it is over.
 class Shrinking final : public p2p::TaskResources {
  public:
   Shrinking(Communicator& comm, Ref<Communicator> made)
       : comm(Ref<Communicator>::share(&comm)), made(std::move(made)), participants(comm) {}
   [[nodiscard]] const char* what() const noexcept override { return "shrinking of a communicator"; }
 
-  // Those who are left, in the order of the participants.
+  // Returns the survivors, in the order of the participants.
   Members survivors(std::uint32_t number) {
     left.clear();
     int me = 0;
@@ -50,7 +50,7 @@ class Shrinking final : public p2p::TaskResources {
   Agreed confirmed;
 };
 
-// The groups of the new communicator.
+// Sets the groups of the new communicator.
 Status fill(Shrinking& shrinking) {
   const Communicator& comm = *shrinking.comm;
   std::vector<int> local = without(comm.local_->procs(), shrinking.agreed.failed);
@@ -80,7 +80,7 @@ p2p::Task shrink_task(Shrinking* shrinking) {
     agreement.blocking = false;
     p2p::Task on_context = agree_on_context(agreement, &context);
     const Status made = co_await on_context;
-    // Whatever it was: a failure has been noticed, or will be.
+    // After any error here, a failure has been noticed, or will be.
     if (!made.ok()) static_cast<void>(take_detail());
     shrinking->confirmed.flag = made.ok() ? 1 : 0;
     p2p::Task on_success = reach_consensus(comm, shrinking->participants, &shrinking->confirmed);
@@ -93,7 +93,7 @@ p2p::Task shrink_task(Shrinking* shrinking) {
       co_return kOk;
     }
     if (made.ok()) release_context(context);
-    // With nobody lost there is no reason that another try would not have.
+    // Without a new loss another try would fail for the same reason.
     if (same) {
       HR_CO_TRY(made);
       co_return fail(Errc::kOther, "another member could not make the communicator");
@@ -102,7 +102,7 @@ p2p::Task shrink_task(Shrinking* shrinking) {
 }
 
 Status prepare(Communicator& comm, std::unique_ptr<Shrinking>* shrinking) {
-  // Until it is known who is left it stands for the old one.
+  // It has the old groups until the survivors are known.
   Ref<Communicator> made = assemble(comm.local_, comm.remote_, comm.errhandler_);
   HR_TRY(check_no_room(made));
   *shrinking = std::make_unique<Shrinking>(comm, std::move(made));

@@ -1,9 +1,9 @@
-// Shrinking: a communicator of the members that are left (MPIX_Comm_shrink), in the same order, with the error handler
-// of the old one and nothing else of it. Works on a revoked communicator.
+// Shrinking: a communicator of the surviving members (MPIX_Comm_shrink), in the same order, with nothing of the old one
+// but its error handler. Works on a revoked communicator.
 //
-// Those who are left agree on who has failed (consensus.hpp), agree on a context as at any creation, and agree on
-// whether that came to its end everywhere without a further failure; else they begin again. Of an intercommunicator
-// both groups shrink.
+// The survivors agree on the failed members (consensus.hpp), agree on a context as at any creation, and agree on
+// whether that succeeded everywhere without a further failure; else they begin again. Both groups of an
+// intercommunicator shrink.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -11,7 +11,7 @@
 
 namespace hr::comm {
 
-// MPI_ERR_COMM: nobody is left in one group of an intercommunicator.
+// Errors: MPI_ERR_COMM: one group of an intercommunicator has no survivors.
 Status shrink(Communicator& comm, Ref<Communicator>* result);
 // *result may be used when the request is complete.
 Status ishrink(Communicator& comm, Ref<Communicator>* result, p2p::Request** request);

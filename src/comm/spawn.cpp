@@ -30,7 +30,7 @@ std::unique_ptr<Line> line_over(std::unique_ptr<boot::Channel> channel) {
   return channel != nullptr ? std::make_unique<ChannelLine>(std::move(channel)) : nullptr;
 }
 
-// The caller's side of connecting over what the root has.
+// Connects, on every member, over the root's channel.
 Status connect_over(Communicator& comm, int root, Status at_root, std::unique_ptr<boot::Channel> channel,
                     Ref<Communicator>* result) {
   const Participants participants(comm);
@@ -39,7 +39,7 @@ Status connect_over(Communicator& comm, int root, Status at_root, std::unique_pt
   return connect_groups(members, root, at_root, line.get(), comm.local_, comm.errhandler_, result);
 }
 
-// Processes on other hosts may come to this one.
+// True if processes on other hosts may come to this one.
 bool may_come_from_elsewhere() { return !boot::identity().one_host || !boot::processes().job_on_one_host(); }
 
 bool names_hosts(const std::vector<boot::SpawnedProgram>& programs) {
@@ -51,14 +51,14 @@ bool names_hosts(const std::vector<boot::SpawnedProgram>& programs) {
   return false;
 }
 
-// The reason for a root to stop waiting for somebody outside: a member of its group has failed, or the communicator has
-// been revoked. The others, who wait for the root, have the same error.
+// Returns the reason for a root to stop waiting for an outside event: a member of its group has failed, or the
+// communicator has been revoked. The others, which wait for the root, have the same error.
 Status given_up(const Communicator& comm) { return p2p::barred(comm.context() + kCreationContext); }
 
-// How far a spawn has come.
+// Progress of a spawn.
 enum class Stage : std::uint8_t { kRefusedHere, kAskedFor, kStarted };
 
-// At the root: starts them, and waits for their first process to come.
+// Called at the root: starts the programs, and waits for their first process to come.
 Status start(const Communicator& comm, const std::vector<boot::SpawnedProgram>& programs, Stage* stage,
              std::unique_ptr<boot::Channel>* channel) {
   boot::Port port;
@@ -91,7 +91,7 @@ std::vector<OpenPort>::iterator find_port(const std::string& name) {
                       [&](const OpenPort& each) { return each.port->name() == name; });
 }
 
-// Where the job goes on without processes that die, one that has died since the port was opened may have been about to
+// If the job goes on without processes that die, one that died since the port was opened may have been about to
 // connect: the caller decides whether to wait for another. It may have died before this call, too.
 Status may_not_come(OpenPort& open) {
   const std::span<const int> losses = p2p::losses();
@@ -106,7 +106,7 @@ Status may_not_come(OpenPort& open) {
 Status accept_at(const Communicator& comm, const std::string& name, std::unique_ptr<boot::Channel>* channel) {
   Status status = kOk;
   wait_outside([&] {
-    // Another thread may close it.
+    // Another thread may close the port.
     const auto open = find_port(name);
     if (open == state->ports.end()) {
       status = no_such_port(name);
@@ -120,7 +120,7 @@ Status accept_at(const Communicator& comm, const std::string& name, std::unique_
   return status;
 }
 
-// Until the other side greets, the time is up, the connection ends, or the call is given up.
+// Waits until the other side greets, the time is up, the connection ends, or the call is given up.
 Status greet(const Communicator& comm, boot::Channel& channel, double end, Status* abandoned) {
   Status status = kOk;
   wait_outside([&] {
@@ -131,8 +131,8 @@ Status greet(const Communicator& comm, boot::Channel& channel, double end, Statu
   return status;
 }
 
-// Until the other side greets: it does when it accepts. One that has too many callers at once drops some, and these
-// come again.
+// Connects and waits until the other side greets, which it does when it accepts. A port with too many callers at once
+// drops some, and these call again.
 Status call_port(const Communicator& comm, const std::string& name, double seconds,
                  std::unique_ptr<boot::Channel>* channel) {
   constexpr int kCalls = 5;
@@ -160,8 +160,8 @@ Status call_port(const Communicator& comm, const std::string& name, double secon
   return fail(Errc::kPort, "%s did not take this connection: %s", port.c_str(), why.c_str());
 }
 
-// After a spawn that failed, on every member: the error codes of the processes that did; of all, where nobody knows.
-// Processes may end a little later than the connection to them.
+// Called after a failed spawn, on every member: sets the error codes of the processes that failed; of all, if these are
+// not known. Processes may end a little later than the connection to them.
 void note_failures(Communicator& comm, int root, Stage stage, Status code, std::vector<int>* codes) {
   Blob told;
   if (comm.rank() == root && stage != Stage::kRefusedHere) {
@@ -215,7 +215,7 @@ Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boo
   std::string why = take_detail();
   note_failures(comm, root, stage, words[1] == 0 ? Status(Errc::kSpawn) : Status::from_code(words[1]), codes);
   set_detail(std::move(why));
-  // The children were started and have not come: MPI_ERR_SPAWN says that, unless a member of this group has failed.
+  // The children were started and have not come: that is MPI_ERR_SPAWN, unless a member of this group has failed.
   return words[1] == 0 && !is_revoked(comm) && failed_members(comm)->size() == 0 ? Status(Errc::kSpawn) : connected;
 }
 

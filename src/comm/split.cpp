@@ -16,7 +16,7 @@ struct Choice {
   int key;
 };
 
-// The participants of one side that chose `color`, by key, then by rank.
+// Returns the participants of one side that chose `color`, by key, then by rank.
 Ref<Group> side_of(const Participants& participants, const std::vector<Choice>& choices, int color, bool own_side,
                    const Group& origin) {
   std::vector<int> chosen;
@@ -37,7 +37,7 @@ int own_host() { return boot::processes().host_of(boot::processes().self()); }
 constexpr const char* kResourceKey = "mpi_hw_resource_type";
 constexpr const char* kSharedMemory = "mpi_shared_memory";
 
-// The color by which a guided split groups this process; MPI_UNDEFINED for a resource that is not known.
+// Returns the color by which a guided split groups this process; MPI_UNDEFINED for an unknown resource.
 int color_by_resource(const Info* hints, int type) {
   if (hints == nullptr) return abi::kUndefined;
   const int proc = boot::identity().rank;
@@ -65,7 +65,7 @@ Status split(Communicator& comm, int color, int key, Ref<Communicator>* result) 
     Ref<Group> local = side_of(participants, choices, color, true, *comm.local_);
     Ref<Group> remote;
     if (comm.is_inter()) remote = side_of(participants, choices, color, false, *comm.remote_);
-    // A color that the other group does not have leads nowhere (section 7.6.2).
+    // A color that the other group does not have yields no communicator (section 7.6.2).
     if (!comm.is_inter() || remote->size() > 0) {
       made = assemble(std::move(local), std::move(remote), comm.errhandler_);
       HR_TRY(check_no_room(made));

@@ -1,6 +1,6 @@
-// What comm holds while MPI is in use, from init() to finalize(); the next use makes a new one. Internal to comm/.
+// State of comm while MPI is in use, from init() to finalize(); the next use makes a new one. Internal to comm/.
 //
-// Objects that exist before and after (predefined error handlers, MPI_GROUP_EMPTY, MPI_INFO_ENV) are no part of it:
+// Objects that exist before and after (predefined error handlers, MPI_GROUP_EMPTY, MPI_INFO_ENV) are not part of it:
 // programs may name them before MPI_Init and after MPI_Finalize.
 #pragma once
 
@@ -30,8 +30,8 @@ class ConsensusTable;
 // A port that the program has opened.
 struct OpenPort {
   std::unique_ptr<boot::Port> port;
-  // The processes that this one had lost (p2p::losses) when the port was opened or when an accept at it last told of
-  // one: each is told once.
+  // Number of processes that were lost (p2p::losses) when the port was opened or when an accept at it last reported
+  // one: each is reported once.
   std::size_t losses_told = 0;
 };
 

@@ -1,4 +1,5 @@
-// Topology: who is next to whom in a communicator (MPI 5.0 chapter 8). Pure arithmetic: no communication here.
+// Topology: the neighbors of each process in a communicator (MPI 5.0 chapter 8). Pure arithmetic: no communication
+// here.
 //
 // Owner: its communicator (unique). Immutable. Threads: any.
 #pragma once
@@ -18,12 +19,12 @@ class Topology {
   enum class Kind { kCartesian, kGraph, kDistGraph };
   virtual ~Topology() = default;
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
-  // The value that MPI_Topo_test reports.
+  // Returns the value that MPI_Topo_test reports.
   [[nodiscard]] int abi_kind() const noexcept;
 
-  // Whom a neighborhood collective of `rank` receives from and sends to, in the standard's order (section 8.6).
-  // Cartesian: for each dimension the neighbor at -1, then at +1, MPI_PROC_NULL beyond a border that is not periodic.
-  // DistGraph knows the calling process's own neighbors only and ignores `rank`.
+  // Processes that a neighborhood collective of `rank` receives from and sends to, in the standard's order (section
+  // 8.6). Cartesian: for each dimension the neighbor at -1, then at +1, MPI_PROC_NULL beyond a border that is not
+  // periodic. DistGraph knows the calling process's own neighbors only and ignores `rank`.
   struct Neighbors {
     std::vector<int> sources;
     std::vector<int> destinations;
@@ -50,11 +51,11 @@ class Cartesian final : public Topology {
   [[nodiscard]] const std::vector<int>& dims() const noexcept { return dims_; }
   [[nodiscard]] const std::vector<bool>& periods() const noexcept { return periods_; }
 
-  // Out of range coordinates wrap in periodic dimensions, else MPI_ERR_ARG.
+  // Wraps out-of-range coordinates in periodic dimensions; else MPI_ERR_ARG.
   Status rank_of(const int* coords, int* rank) const;
   // Writes ndims() entries.
   void coords_of(int rank, int* coords) const noexcept;
-  // MPI_Cart_shift. The rank `displacement` away along `direction`, MPI_PROC_NULL beyond a border.
+  // MPI_Cart_shift: returns the rank `displacement` away along `direction`, MPI_PROC_NULL beyond a border.
   [[nodiscard]] int shifted(int rank, int direction, std::int64_t displacement) const noexcept;
 
   [[nodiscard]] Neighbors neighbors(int rank) const override;
@@ -108,10 +109,10 @@ class DistGraph final : public Topology {
 // possible, in non-increasing order. Errors: MPI_ERR_DIMS (negative entry, nodes not a multiple of the given ones).
 Status dims_create(int nodes, std::span<int> dims);
 
-// MPI_ERR_DIMS / MPI_ERR_ARG: a negative dimension count or a dimension that is not positive; *nodes gets the product
-// (saturated at INT_MAX).
+// Errors: MPI_ERR_DIMS / MPI_ERR_ARG: a negative dimension count or a dimension that is not positive; *nodes gets the
+// product (saturated at INT_MAX).
 Status check_grid(std::span<const int> dims, int* nodes);
-// MPI_ERR_ARG, MPI_ERR_TOPOLOGY: index not non-decreasing, edges outside [0, nodes).
+// Errors: MPI_ERR_ARG, MPI_ERR_TOPOLOGY: index not non-decreasing, edges outside [0, nodes).
 Status check_graph(std::span<const int> index, const int* edges);
 
 }  // namespace hr::comm

@@ -1,5 +1,5 @@
-// Waiting for what no message tells: a socket, the launcher. Internal to comm/. Threads: library lock; others are let
-// in meanwhile.
+// Waiting for events that no message reports: a socket, the launcher. Internal to comm/. Threads: library lock; others
+// are let in meanwhile.
 #pragma once
 
 #include <poll.h>
@@ -11,7 +11,7 @@
 
 namespace hr::comm {
 
-// Until done() is true, asked between rounds of progress. After a while the core is left to others in between.
+// Waits until done() is true, asked between rounds of progress. After a while the core is left to others in between.
 template <class Done>
 void wait_outside(Done&& done) {
   constexpr unsigned kEager = 2000;

@@ -1,6 +1,6 @@
-// Attribute values between the languages. An integer that Fortran stores lives in a cell whose address is the attribute
-// in C; equal values share a cell, and cells live as long as the process, so that copies of attributes by C's own
-// functions stay good. Threads: any.
+// Attribute values between the languages. An integer that Fortran stores is in a cell whose address is the attribute in
+// C; equal values share a cell, and cells live as long as the process, so that copies of attributes by C's own
+// functions stay valid. Threads: any.
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -46,7 +46,7 @@ void* attribute_for_c(MPI_Aint value) { return cells().cell_of(value); }
 void* small_attribute_for_c(int value) { return small_cells().cell_of(value); }
 
 MPI_Aint attribute_for_fortran(int keyval, void* value) {
-  switch (keyval) {  // what MPI itself stores
+  switch (keyval) {  // stored by MPI itself
     case MPI_TAG_UB:
     case MPI_IO:
     case MPI_HOST:

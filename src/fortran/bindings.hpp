@@ -14,7 +14,7 @@
 #include "fortran/text.hpp"
 #include "mpi.h"
 
-// HR_F(send) is what Fortran calls, HR_MPI(Send) what that calls.
+// Fortran calls HR_F(send), which calls HR_MPI(Send).
 #ifdef HR_PROFILING
 #define HR_F(name) hr_pf_##name
 #define HR_MPI(name) PMPI_##name

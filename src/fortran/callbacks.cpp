@@ -120,7 +120,7 @@ int file_extent(MPI_Datatype type, MPI_Aint* extent, void* extra_state) {
   return code;
 }
 
-// --- Operations: C tells the function nothing, so that each Fortran function has a C function of its own ---
+// --- Operations: C passes the function no state, so that each Fortran function has a separate C function ---
 
 template <class Count>
 struct Operations {
@@ -208,7 +208,7 @@ MPI_Grequest_cancel_function* trampoline<MPI_Grequest_cancel_function, 2>(Proced
   return cancel<2>;
 }
 
-// Programs pass MPI_CONVERSION_FN_NULL where nothing is converted.
+// Programs pass MPI_CONVERSION_FN_NULL if nothing is converted.
 #define HR_CONVERSION(place)                                                                                     \
   template <>                                                                                                    \
   MPI_Datarep_conversion_function* trampoline<MPI_Datarep_conversion_function, place>(Procedure procedure) {     \

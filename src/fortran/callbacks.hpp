@@ -1,7 +1,7 @@
 // Fortran procedures that MPI calls: each callback type of C has a function here that calls the program's procedure
 // with Fortran's conventions (handles as integers, everything by reference, logicals as the compiler has them).
 //
-// Where C passes extra_state, that is a Procedures object of ours. Where it does not (operations, error handlers), the
+// If C passes extra_state, that is a Procedures object of ours. If it does not (operations, error handlers), the
 // procedure is found by the function itself or by the handle.
 #pragma once
 
@@ -9,20 +9,20 @@
 
 namespace hr::fortran {
 
-using Procedure = void (*)();  // of whatever interface
+using Procedure = void (*)();  // of any interface
 
-// The procedures of one keyval, request or data representation, in the order of the call, and their extra_state.
+// Procedures of one keyval, request or data representation, in the order of the call, and their extra_state.
 struct Procedures {
   Procedure procedure[3] = {};
   MPI_Aint extra_state = 0;
   bool small = false;  // attributes and extra_state are default integers (the deprecated functions)
 };
 
-// The C callback of each type, for the procedure at that place in Procedures.
+// Returns the C callback of each type, for the procedure at that place in Procedures.
 template <class Function, int kPlace>
 Function* trampoline(Procedure procedure);
 
-// The user function of an operation. nullptr: more different functions than there is room for (kOperations).
+// Returns the user function of an operation. nullptr: more different functions than there is room for (kOperations).
 inline constexpr int kOperations = 256;
 MPI_User_function* user_function(Procedure procedure);
 MPI_User_function_c* user_function_c(Procedure procedure);
@@ -34,7 +34,7 @@ void file_handler(MPI_File* file, int* code, ...);
 void session_handler(MPI_Session* session, int* code, ...);
 void note_handler(MPI_Errhandler handler, Procedure procedure);
 
-// Attributes (MPI 5.0 section 19.3.7). What Fortran stores is an integer; C sees the address of one.
+// Attributes (MPI 5.0 section 19.3.7). Fortran stores an integer; C sees the address of one.
 void* attribute_for_c(MPI_Aint value);
 void* small_attribute_for_c(int value);
 MPI_Aint attribute_for_fortran(int keyval, void* value);

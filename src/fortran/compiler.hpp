@@ -1,6 +1,5 @@
-// What only the Fortran compiler of the program knows. mpifort builds these functions (src/fortran/sources/) together
-// with the modules and links them into the program; this library refers to them and is linked without them.
-// Threads: any.
+// Functions that depend on the program's Fortran compiler. mpifort builds them (src/fortran/sources/) together with the
+// modules and links them into the program; this library refers to them and is linked without them. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,7 @@ namespace hr::fortran {
 
 inline constexpr int kMaxRank = 15;  // of Fortran 2008 and later
 
-// How the elements of an array section lie in memory. Dimensions of one element are left out.
+// Layout of the elements of an array section in memory. Dimensions of one element are left out.
 struct Shape {
   void* base;
   std::ptrdiff_t element_bytes;
@@ -23,12 +22,12 @@ struct Shape {
 #pragma GCC visibility push(default)
 extern "C" {
 
-// 0: dense, and *shape is untouched; 1: not dense; -1: not dense, and of a higher rank than max_rank.
+// Returns 0: dense, and *shape is untouched; 1: not dense; -1: not dense, and of a higher rank than max_rank.
 int hr_f_describe(const void* descriptor, hr::fortran::Shape* shape, int max_rank);
 int hr_f_logical_size(void);
 int hr_f_is_true(const void* address);
 void hr_f_set_logical(void* address, int number);
-// The addresses of Fortran's MPI_CONVERSION_FN_NULL and MPI_CONVERSION_FN_NULL_C.
+// Returns the address of Fortran's MPI_CONVERSION_FN_NULL or MPI_CONVERSION_FN_NULL_C.
 void (*hr_f_no_conversion(int large))();
 // Called by the MPI library, which finds it by its name (base/flush_output.cpp).
 void hr_f_flush(void);

@@ -1,4 +1,4 @@
-// Errors that the Fortran side itself finds.
+// Errors that the Fortran side itself detects.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 
 namespace hr::fortran {
 
-// The ranks that v and w collectives have an element for.
+// Returns the number of ranks that v and w collectives have an element for.
 inline int peers(MPI_Comm comm) noexcept {
   int inter = 0;
   int size = 0;
@@ -18,7 +18,7 @@ inline int peers(MPI_Comm comm) noexcept {
   return size;
 }
 
-// Whether what is significant at the root alone is significant here.
+// True if arguments significant at the root only are significant here.
 inline bool at_root(MPI_Comm comm, int root) noexcept {
   int rank = MPI_PROC_NULL;
   return root == MPI_ROOT || (PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root);

@@ -1,4 +1,4 @@
-// LOGICAL arguments: the program's compiler says what is true and how large one is (compiler.hpp).
+// LOGICAL arguments: the program's compiler determines the value of true and their size (compiler.hpp).
 #pragma once
 
 #include "fortran/compiler.hpp"

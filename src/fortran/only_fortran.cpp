@@ -1,4 +1,4 @@
-// What Fortran has and C has not: MPI_SIZEOF, MPI_F_SYNC_REG (MPI 5.0 sections 19.1.8, 19.1.9).
+// Functions that Fortran has and C lacks: MPI_SIZEOF, MPI_F_SYNC_REG (MPI 5.0 sections 19.1.8, 19.1.9).
 #include <cstddef>
 #include <cstring>
 
@@ -15,7 +15,7 @@ void hr_f_sizeof_s(const void* descriptor, int* size, int* ierror) {
   if (ierror != nullptr) *ierror = MPI_SUCCESS;
 }
 
-// That the call could change the buffer is all it is for.
+// Does nothing: it only has to look as if it could change the buffer.
 void hr_f_sync_reg_s(const void*) {}
 }
 #pragma GCC visibility pop

@@ -1,10 +1,10 @@
 // Choice buffers that are passed by descriptor (docs/adr/0021-fortran.md).
 //
-// A dense array is its address. Any other section stands for the array that its elements would make one after the
-// other (MPI 5.0 section 19.1.12); it is described to MPI as a derived datatype, so that nothing is copied, or, where
-// no datatype can say it (reductions, blocks of a section whose elements are not at equal distances), copied to a dense
-// array: back when the call ends, or when its request completes in a call from Fortran.
-// Threads: a Section belongs to one call; what outlives it has a lock.
+// A dense array is its address. Any other section stands for the array that its elements would make one after the other
+// (MPI 5.0 section 19.1.12); it is described to MPI as a derived datatype, so that nothing is copied, or, if no
+// datatype can describe it (reductions, blocks of a section whose elements are not at equal distances), copied to a
+// dense array: back when the call ends, or when its request completes in a call from Fortran. Threads: a Section
+// belongs to one call; data that outlives it has a lock.
 #pragma once
 
 #include "fortran/compiler.hpp"
@@ -17,7 +17,7 @@ class Section {
  public:
   explicit Section(const void* descriptor) noexcept {
     void* base = nullptr;
-    __builtin_memcpy(&base, descriptor, sizeof(base));  // the first member, whoever made it (Fortran 2018, 18.5.3)
+    __builtin_memcpy(&base, descriptor, sizeof(base));  // the first member, from any compiler (Fortran 2018, 18.5.3)
     address_ = address(base);
     if (hr_f_describe(descriptor, &shape_, kMaxRank) != 0) [[unlikely]]
       dense_ = false;
@@ -32,7 +32,7 @@ class Section {
   [[nodiscard]] void* data() const noexcept { return address_; }
   [[nodiscard]] bool dense() const noexcept { return dense_; }
 
-  // One message of *count elements of *type: both are replaced. Returns an error code, as the next three do.
+  // Describes one message of *count elements of *type: both are replaced. Returns an error code, as the next three do.
   template <class Count>
   int message(Count* count, MPI_Datatype* type) {
     MPI_Count wide = *count;
@@ -40,16 +40,17 @@ class Section {
     *count = static_cast<Count>(wide);
     return code;
   }
-  // Any number of elements of *type, at any place: *type is replaced. Copies where no datatype can say that.
+  // Describes any number of elements of *type, at any place: *type is replaced. Copies if no datatype can describe
+  // that.
   int elements(MPI_Datatype* type);
-  // The datatype must stay what it is: copies.
+  // Copies: the datatype must stay as it is.
   int copy();
-  // The call takes no datatype: the memory must be dense.
+  // Fails if the memory is not dense: the call takes no datatype.
   int storage();
 
-  // After the call: copies back what was received.
+  // Called after the call: copies received data back.
   void end();
-  // After a call with a request: the copy lives on until the request completes.
+  // Called after a call with a request: the copy lives on until the request completes.
   void defer(MPI_Request request, bool received);
   [[nodiscard]] bool copied() const noexcept { return copy_ != nullptr; }
 
@@ -63,16 +64,17 @@ class Section {
   Shape shape_;
 };
 
-// A call that cannot wait for the end of a copy (one-sided, persistent): an error code, after the error handler.
+// Refuses a call that cannot wait for the end of a copy (one-sided, persistent): returns a code, after the error
+// handler.
 int no_copies(const char* function);
 
-// Requests whose buffers were copied. Each call that completes requests tells which.
+// Requests whose buffers were copied. Each call that completes requests reports them.
 extern int deferred_copies;
 void finish(MPI_Request request);
-// The program gives the request up while it may run: the copy stays as long as the process.
+// Called when the program frees a request that may be running: the copy stays as long as the process.
 void abandon(MPI_Request request);
 
-// The requests of one call, before and after it.
+// Handles one request of a call, as it was before and after the call.
 inline void finish_if_completed(MPI_Request before, MPI_Request after) {
   if (__atomic_load_n(&deferred_copies, __ATOMIC_ACQUIRE) != 0 && before != after) [[unlikely]]
     finish(before);

@@ -1,7 +1,7 @@
-// The addresses by which Fortran programs name MPI_BOTTOM, MPI_STATUS_IGNORE and the like (MPI 5.0 section 2.5.4).
+// Addresses by which Fortran programs name MPI_BOTTOM, MPI_STATUS_IGNORE and the like (MPI 5.0 section 2.5.4).
 //
 // mpif.h and the modules declare them as common blocks and variables with these C names. An executable that uses them
-// has them itself, and the library's references go there.
+// contains them itself, and the library's references resolve to those.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ inline bool among_sentinels(const void* pointer) noexcept {
          sizeof(hr_f_sentinels);
 }
 
-// The buffer for C.
+// Returns the buffer for C.
 inline void* address(const void* buffer) noexcept {
   if (among_sentinels(buffer)) [[unlikely]] {
     if (buffer == &hr_f_sentinels.bottom) return MPI_BOTTOM;

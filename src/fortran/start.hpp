@@ -1,9 +1,9 @@
-// What happens when Fortran initialises MPI.
+// Registration at the initialisation of MPI from Fortran.
 #pragma once
 
 namespace hr::fortran {
 
-// Once in a process; Threads: any.
+// Acts once in a process. Threads: any.
 void register_fortran_traits();
 
 }  // namespace hr::fortran

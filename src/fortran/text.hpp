@@ -22,7 +22,7 @@ inline std::string stripped(const char* text, int length) {
   return first == std::string::npos ? std::string() : all.substr(first);
 }
 
-// Room for what a C function writes, then a copy into the Fortran variable, cut or filled with blanks.
+// Receives the text of a C function, then copies it into the Fortran variable, cut or padded with blanks.
 class TextResult {
  public:
   TextResult(char* text, int length) : text_(text), length_(length), room_(room(length)) {

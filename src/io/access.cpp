@@ -17,7 +17,7 @@ Status start_in_background(File& file, const Access& access, p2p::Request** requ
   return p2p::run_as_request(std::move(task), std::move(operation), &file, request);
 }
 
-// Where a pointer of etypes would come to lie.
+// Computes the target of a seek, in etypes.
 Status target(const File& file, Count current, Count offset, int whence, Count* pointer) {
   Count base = 0;
   if (whence == abi::kSeekCur) {
@@ -67,7 +67,7 @@ Status begin(File& file, const Access& access) {
                 file.disk_->path().c_str());
   p2p::Request* request = nullptr;
   HR_TRY(start_in_background(file, access, &request));
-  // The operation holds the file, and the file holds its request: end() parts them.
+  // The operation holds the file, and the file holds its request: end() breaks the cycle.
   file.split_ = {request, access.buffer, kind_of(access)};
   return kOk;
 }

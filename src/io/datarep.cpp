@@ -18,8 +18,8 @@ const Representation kNative{"native", true, false, {}, {}, {}};
 const Representation kInternal{"internal", true, false, {}, {}, {}};
 const Representation kExternal32{"external32", false, true, {}, {}, {}};
 
-// The program's functions work on memory that the CPU can touch, laid out as the type says: for device memory on a copy
-// of all that the elements span.
+// Elements in memory that the CPU can touch, laid out as their type says, for the program's functions: for device
+// memory a copy of all that they span.
 class HostElements {
  public:
   explicit HostElements(const layout::View& view) : view_(view) {}

@@ -1,11 +1,11 @@
-// Representations: how values are written in a file (MPI 5.0 section 14.5).
+// Representations: forms of values in a file (MPI 5.0 section 14.5).
 //
 // "native" and "internal" are memory's; "external32" is layout/external32.hpp's; programs register more. A
-// representation that is not memory's is converted whole, in a buffer of the host, before it is written or once it has
-// been read.
+// representation that is not memory's is converted as a whole, in a buffer of the host, before it is written or after
+// it has been read.
 //
-// Owner: the state of this layer, from registration to the end of MPI; what was registered is never taken back.
-// Threads: library lock; the program's functions are called with it.
+// Owner: the state of this layer, from registration to the end of MPI; a registration is permanent. Threads: library
+// lock; the program's functions are called with it.
 #pragma once
 
 #include <cstddef>
@@ -22,26 +22,26 @@ namespace hr::io {
 struct Representation {
   // Converts `count` elements of the type between memory and the file's form, which is contiguous.
   using Convert = std::function<Status(void* memory, layout::Datatype& type, Count count, void* file, Count position)>;
-  // How far apart elements of a predefined type are in the file.
+  // Finds the distance of elements of a predefined type in the file.
   using Extent = std::function<Status(layout::Datatype& type, Count* extent)>;
 
   std::string name;
-  bool memorys = true;  // as values are in memory: nothing is converted
+  bool memorys = true;  // values are as in memory: nothing is converted
   bool external32 = false;
   Convert read, write;  // of the program; empty: as in memory
   Extent extent;
 };
 
 [[nodiscard]] const Representation& native() noexcept;
-// nullptr: there is none of that name.
+// Returns nullptr if there is none of that name.
 [[nodiscard]] const Representation* find_representation(const char* name);
 // MPI_Register_datarep. Errors: MPI_ERR_DUP_DATAREP, MPI_ERR_ARG (a name that is too long or empty).
 Status register_representation(Representation made);
 
-// Bytes of one element in the file. Errors: those of the program's function.
+// Finds the bytes of one element in the file. Errors: those of the program's function.
 Status file_size(const Representation& representation, layout::Datatype& type, Count* bytes);
 
-// All of a view to or from host memory that has room for its elements in the file's form.
+// Convert all of a view to or from host memory that has room for its elements in the file's form.
 Status encode(const Representation& representation, const layout::View& from, std::byte* to);
 Status decode(const Representation& representation, const layout::View& to, const std::byte* from);
 

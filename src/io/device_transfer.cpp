@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{4} << 20;
 constexpr std::size_t kMostIdle = 2;  // pairs of chunks that are kept
 
-// A pair of chunks, from those that are idle.
+// A pair of chunks, taken from the idle ones.
 class Chunks {
  public:
   Chunks() {
@@ -104,7 +104,7 @@ class Pieces {
   Slot slots_[2];
 };
 
-// Until the slot's job is over. *failed: the first error.
+// Waits until the slot's job is over. *failed: the first error.
 Task end_job(Slot* slot, Status* failed, std::size_t* done) {
   if (!slot->working) co_return kOk;
   p2p::When over = slot->job.over();
@@ -128,7 +128,7 @@ Task end_copy(Slot* slot, Status* failed) {
 Task write_pieces(Pieces* pieces, Status* failed, std::size_t* done) {
   const std::size_t count = pieces->count();
   for (std::size_t piece = 0; piece <= count; ++piece) {
-    // The device packs this piece while the worker writes the one before.
+    // The device packs this piece while the worker writes the previous one.
     if (piece < count && failed->ok()) {
       Task freeing = end_job(&pieces->slot(piece), failed, done);
       HR_CO_TRY(co_await freeing);
@@ -159,7 +159,7 @@ Task read_pieces(Pieces* pieces, Status* failed, std::size_t* done) {
       pieces->start_job(piece);
     }
     if (piece == 0) continue;
-    // The worker reads that piece while the device unpacks the one before.
+    // The worker reads that piece while the device unpacks the previous one.
     Slot& before = pieces->slot(piece - 1);
     if (!before.working) continue;
     Task reading = end_job(&before, failed, done);

@@ -9,7 +9,7 @@
 
 namespace hr::io {
 
-// Whether the device can move this memory by itself; otherwise it goes through layout::pack() and unpack().
+// True if the device can move this memory by itself; otherwise it goes through layout::pack() and unpack().
 [[nodiscard]] bool device_moves(const layout::View& memory);
 [[nodiscard]] p2p::Task move_by_device(Operation* operation);
 

@@ -12,7 +12,7 @@ using p2p::Task;
 
 namespace {
 
-// One bit a class; those of programs' callbacks are "other".
+// One bit for each class; those of programs' callbacks count as "other".
 std::uint64_t bit_of(Status status) {
   if (status.ok()) return 0;
   const int error_class = comm::error_class_of(status.code());

@@ -1,9 +1,9 @@
-// File: an open file (MPI 5.0 section 14.2), as one of its processes has it.
+// File: one process's side of an open file (MPI 5.0 section 14.2).
 //
 // Owner: reference counted. The handle is one reference, an operation under way holds another. The descriptor is closed
-// by MPI_File_close; the object may live on for operations that the program forgot.
-// Threads: library lock. What other threads of this layer look at, they hold by themselves: the descriptor (PosixFile)
-// and the view are not changed while an operation is under way.
+// by MPI_File_close; the object may live on for operations that the program forgot. Threads: library lock. Parts that
+// other threads of this layer look at are held by those threads: the descriptor (PosixFile) and the view are not
+// changed while an operation is under way.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ namespace hr::io {
 
 class SharedWords;
 
-// The error of any of the members, which each of them knows after; and all have come here. One that has an error of its
-// own keeps it, with its text.
+// Shares the error of any member with all, which have all come here then. A member with an error of its own keeps it,
+// with its text.
 [[nodiscard]] p2p::Task agree(comm::Members members, Status* status);
 
 // A split collective that has begun.
@@ -45,12 +45,12 @@ class File final : public Object {
   [[nodiscard]] bool sequential() const noexcept;
   [[nodiscard]] bool alone() const noexcept { return comm_->size() == 1; }
 
-  // Whom the exchanges of a collective call are among, by messages that no other call has.
+  // Returns the members for the exchanges of a collective call, by messages that no other call has.
   [[nodiscard]] comm::Members members() const;
   [[nodiscard]] comm::Members members(int tag) const;
-  // The same as a call that waits.
+  // Does the same as agree() above, in a call that waits.
   Status agree(Status own);
-  // What process 0 says, `bytes` of it. All have come here before it is said only where they have agreed before.
+  // Sends `bytes` from process 0 to all. All have come here before only if they have agreed before.
   Status tell(void* data, std::size_t bytes);
 
   Ref<comm::Communicator> comm_;  // its own, of the same processes

@@ -14,7 +14,7 @@ using layout::CallForm;
 using layout::Contents;
 using layout::Datatype;
 
-// The arguments of a constructor in their order, from the places that layout/constructor_record.hpp put them.
+// Arguments of a constructor in their order, from the places where layout/constructor_record.hpp put them.
 class Arguments {
  public:
   explicit Arguments(const Contents& contents) : contents_(contents), large_(!contents.counts.empty()) {}
@@ -76,7 +76,7 @@ Status array_form(int combiner, Arguments& arguments, Datatype& old, Ref<Datatyp
                              kForm, form);
 }
 
-// The same constructor over another type (a structure's over others).
+// Calls the same constructor with another type (a structure's with others).
 Status rebuild(int combiner, Arguments& arguments, std::vector<Datatype*>& parts, Ref<Datatype>* form) {
   Datatype& old = *parts[0];
   switch (combiner) {

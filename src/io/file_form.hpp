@@ -1,8 +1,8 @@
-// File form: a datatype as it is in a file whose data representation has other widths than memory (MPI 5.0 sections
+// File form: the form of a datatype in a file whose data representation has other widths than memory (MPI 5.0 sections
 // 14.5.2 and 14.5.3).
 //
-// The same constructors, over runs of bytes in place of the predefined types. What a constructor counts in extents
-// becomes the file's by itself; displacements in bytes are the program's, who asks MPI_File_get_type_extent for them.
+// The same constructors, over runs of bytes in place of the predefined types. Arguments counted in extents become the
+// file's automatically; displacements in bytes are the program's, which asks MPI_File_get_type_extent for them.
 #pragma once
 
 #include "base/object.hpp"
@@ -12,7 +12,7 @@
 
 namespace hr::io {
 
-// *form: committed; the type itself where the representation is memory's. Errors: those of constructors, and of the
+// *form: committed; the type itself if the representation is memory's. Errors: those of constructors, and of the
 // program's function.
 Status file_form(layout::Datatype& type, const Representation& representation, Ref<layout::Datatype>* form);
 

@@ -11,7 +11,7 @@ namespace {
 
 using layout::Datatype;
 
-// As many tiles as a part of the data touches, counted from the first.
+// Returns the shape of as many tiles as a part of the data touches, counted from the first.
 layout::Shape shape_up_to(const Datatype& tile, Count position) {
   return layout::shape_of(tile.layout(), tile.size() == 0 ? 0 : position / tile.size() + 1);
 }
@@ -139,7 +139,7 @@ RunWalker::RunWalker(const FileView& view, Count position, Count bytes)
   within_ = rest;
 }
 
-// The rest of the current block; on to the next.
+// Returns the rest of the current block, and goes on to the next.
 bool RunWalker::piece(Count* offset, Count* length) {
   if (left_ == 0) return false;
   if (shape_.form != layout::Form::kBlocks) {

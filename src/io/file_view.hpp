@@ -1,10 +1,10 @@
-// FileView: which bytes of a file a process sees, and in which order (MPI 5.0 section 14.3).
+// FileView: the bytes of a file that a process sees, and their order (MPI 5.0 section 14.3).
 //
 // The view's data is the packed form of its filetype, tile after tile (layout/view.hpp); a position is a byte of that.
-// Offsets are bytes of the file. Etype and filetype are kept as the program gave them, and as they are in the file,
-// where the data representation has other widths (file_form.hpp).
+// Offsets are bytes of the file. Etype and filetype are kept as the program gave them, and in their file form if the
+// data representation has other widths (file_form.hpp).
 //
-// Owner: shared by a File and what is under way on it. Threads: immutable.
+// Owner: shared by a File and the operations under way on it. Threads: immutable.
 #pragma once
 
 #include <memory>
@@ -24,27 +24,27 @@ class FileView {
   // filetype that is not made of etypes, overlapping bytes of a file that is written).
   static Status make(Count displacement, layout::Datatype& etype, layout::Datatype& filetype,
                      const Representation& representation, bool writable, std::shared_ptr<const FileView>* view);
-  // What a file has first: bytes.
+  // Returns the initial view of a file: bytes.
   static std::shared_ptr<const FileView> bytes();
 
   [[nodiscard]] Count displacement() const noexcept { return displacement_; }
   [[nodiscard]] layout::Datatype& etype() const noexcept { return *etype_; }
   [[nodiscard]] layout::Datatype& filetype() const noexcept { return *filetype_; }
   [[nodiscard]] const Representation& representation() const noexcept { return *representation_; }
-  // Bytes that an etype has in the file.
+  // Bytes of an etype in the file.
   [[nodiscard]] Count etype_bytes() const noexcept { return etype_bytes_; }
-  // No data at all.
+  // True if there is no data at all.
   [[nodiscard]] bool empty() const noexcept { return tile_bytes_ == 0; }
-  // All data is one run.
+  // True if all data is one run.
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
-  // A byte further in the data is never further ahead in the file, so that position_at() can be asked.
+  // True if a later byte of the data is never earlier in the file, so that position_at() can be asked.
   [[nodiscard]] bool ordered() const noexcept { return ordered_; }
-  // The mean length of a run, in bytes.
+  // Mean length of a run, in bytes.
   [[nodiscard]] Count mean_run() const noexcept { return mean_run_; }
 
-  // Where the byte at a position is.
+  // Returns the file offset of the byte at a position.
   [[nodiscard]] Count offset_of(Count position) const;
-  // The first position that is at this offset or behind.
+  // Returns the first position that is at this offset or behind.
   [[nodiscard]] Count position_at(Count offset) const;
 
  private:
@@ -53,8 +53,8 @@ class FileView {
   [[nodiscard]] Count within_tile(Count position) const;
 
   Count displacement_ = 0;
-  Ref<layout::Datatype> etype_, filetype_;  // the program's
-  Ref<layout::Datatype> tile_;              // the filetype as it is in the file
+  Ref<layout::Datatype> etype_, filetype_;  // from the program
+  Ref<layout::Datatype> tile_;              // the filetype in its file form
   const Representation* representation_ = nullptr;
   Count etype_bytes_ = 1;
   Count tile_bytes_ = 1;
@@ -64,14 +64,14 @@ class FileView {
   bool ordered_ = true;
 };
 
-// The runs of a part of a view's data, in order; neighbours are one run.
+// Walks over the runs of a part of a view's data, in order; neighbours are one run.
 class RunWalker {
  public:
   RunWalker(const FileView& view, Count position, Count bytes);
   RunWalker(const RunWalker&) = delete;
   RunWalker& operator=(const RunWalker&) = delete;
 
-  // False: there are no more.
+  // Returns false if there are no more.
   bool next(Count* offset, Count* length);
 
  private:

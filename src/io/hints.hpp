@@ -1,6 +1,6 @@
-// Hints: what programs may ask of a file's accesses (MPI 5.0 section 14.2.8), by the names that ROMIO gave them.
+// Hints of the program on a file's accesses (MPI 5.0 section 14.2.8), by the names that ROMIO gave them.
 //
-// Keys that are not known are ignored; values that mean nothing leave what was there. Owner: the File.
+// Unknown keys are ignored; meaningless values leave the present one. Owner: the File.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ struct Hints {
   Choice collective_write = Choice::kAutomatic;          // romio_cb_write
   Choice sieve_reads = Choice::kAutomatic;               // romio_ds_read
   std::size_t sieve_buffer = std::size_t{4} << 20;       // ind_rd_buffer_size
-  std::size_t write_buffer = std::size_t{4} << 20;       // ind_wr_buffer_size: of what is packed before it is written
-  std::size_t striping_unit = 0;                         // where ranges of aggregators begin; 0: pages
+  std::size_t write_buffer = std::size_t{4} << 20;       // ind_wr_buffer_size: for packed data before it is written
+  std::size_t striping_unit = 0;                         // alignment of the aggregators' ranges; 0: pages
   int striping_factor = 0;                               // accepted, for the file system to know
   int permissions = -1;                                  // file_perm, octal; -1: 0666 less the umask
-  Ref<comm::Info> others;                                // what else the standard reserves, as it was given
+  Ref<comm::Info> others;                                // the standard's other reserved keys, as given
 
-  // Takes what is there.
+  // Takes the known keys of an info.
   void take(const comm::Info& info);
-  // What is in use.
+  // Returns the hints in use.
   [[nodiscard]] Ref<comm::Info> report() const;
 };
 

@@ -5,17 +5,17 @@
 // write and read long runs of the file (two_phase.hpp). Everything below works on bytes of the view's data, counted
 // from the view's beginning: a position.
 //
-// No byte is ever written that the program did not write, so that processes that write disjoint bytes lose nothing,
-// whoever they are; and no lock of the file system is taken. The shared pointer and the lock of the atomic mode are
-// words that the processes of the file share (shared_words.hpp).
+// No byte is ever written that the program did not write, so that processes that write disjoint bytes, in any number,
+// lose nothing; and no lock of the file system is taken. The shared pointer and the lock of the atomic mode are words
+// that the processes of the file share (shared_words.hpp).
 //
-// Consistency (section 14.6.1): writes are there for every process that sees the file's pages when the call, or its
-// completion, returns; MPI_File_sync() makes them last. In atomic mode one access of the file's processes follows the
-// other.
+// Consistency (section 14.6.1): writes are visible to every process that sees the file's pages when the call, or its
+// completion, returns; MPI_File_sync() makes them durable. In atomic mode the accesses of the file's processes follow
+// one another.
 //
-// Errors (section 14.7): those of a call that all processes take part in are known to all of them where that call waits
-// for the others anyway (opening, closing, views, sizes, two-phase accesses).
-// Threads: library lock, which is given up while this process reads or writes a file.
+// Errors (section 14.7): those of a call that all processes take part in are known to all of them if that call waits
+// for the others anyway (opening, closing, views, sizes, two-phase accesses). Threads: library lock, which is released
+// while this process reads or writes a file.
 #pragma once
 
 #include <string>
@@ -27,16 +27,16 @@
 
 namespace hr::io {
 
-// In MPI_Init and MPI_Finalize, around comm's. finalize() ends the thread of this layer, if there was one.
+// Called in MPI_Init and MPI_Finalize, around comm's. finalize() ends the thread of this layer, if there was one.
 void init();
 void finalize();
 
 // --- section 14.2 ---
 
 // MPI_File_open. *file gets one reference. Errors: MPI_ERR_AMODE, MPI_ERR_COMM (intercommunicator), MPI_ERR_NOT_SAME,
-// and what the system says: MPI_ERR_NO_SUCH_FILE, MPI_ERR_FILE_EXISTS, MPI_ERR_ACCESS, MPI_ERR_BAD_FILE, ...
+// and the system's: MPI_ERR_NO_SUCH_FILE, MPI_ERR_FILE_EXISTS, MPI_ERR_ACCESS, MPI_ERR_BAD_FILE, ...
 Status open(comm::Communicator& comm, const char* name, int amode, const comm::Info* info, Ref<File>* file);
-// MPI_File_close; the caller gives up its reference afterwards. The file is closed even where this returns an error.
+// MPI_File_close; the caller drops its reference afterwards. The file is closed even if this returns an error.
 Status close(File& file);
 // MPI_File_delete.
 Status remove(const char* name);
@@ -66,12 +66,12 @@ struct Access {
 };
 
 // Errors: MPI_ERR_ACCESS, MPI_ERR_READ_ONLY (the file was not opened for that), MPI_ERR_UNSUPPORTED_OPERATION (mode
-// sequential), MPI_ERR_ARG (offset, or no whole number of etypes), make_view()'s; MPI_ERR_NO_SPACE, MPI_ERR_QUOTA,
-// MPI_ERR_IO and so on from the system, with as many bytes in the completion as are there.
+// sequential), MPI_ERR_ARG (offset, or not a whole number of etypes), make_view()'s; MPI_ERR_NO_SPACE, MPI_ERR_QUOTA,
+// MPI_ERR_IO and so on from the system, with the bytes moved so far in the completion.
 Status run(File& file, const Access& access, p2p::Completion* completion);
 // *request gets one reference, the caller's.
 Status start(File& file, const Access& access, p2p::Request** request);
-// Split collectives. At most one a file; end() is of the same kind and buffer.
+// Split collectives. At most one for each file; end() is of the same kind and buffer.
 Status begin(File& file, const Access& access);
 Status end(File& file, const Access& access, p2p::Completion* completion);
 
@@ -80,11 +80,11 @@ Status seek(File& file, Count offset, int whence);
 Status get_position(File& file, Count* offset);
 Status seek_shared(File& file, Count offset, int whence);
 Status get_position_shared(File& file, Count* offset);
-// Bytes from the beginning of the file.
+// Returns bytes from the beginning of the file.
 Status get_byte_offset(File& file, Count offset, Count* bytes);
 
 // --- sections 14.5, 14.6 ---
-// How far apart elements of the type are in the file.
+// Finds the distance of elements of the type in the file.
 Status get_type_extent(File& file, layout::Datatype& type, Count* extent);
 Status set_atomicity(File& file, bool atomic);
 Status sync(File& file);

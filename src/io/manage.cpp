@@ -1,4 +1,4 @@
-// What is asked of and done with an open file as a whole (MPI 5.0 sections 14.2.4 to 14.2.8, 14.3, 14.5.1, 14.6).
+// Queries and calls on an open file as a whole (MPI 5.0 sections 14.2.4 to 14.2.8, 14.3, 14.5.1, 14.6).
 #include "base/abi.hpp"
 #include "boot/boot.hpp"
 #include "io/file_form.hpp"
@@ -23,7 +23,7 @@ Status may_change(const File& file, Count bytes) {
   return kOk;
 }
 
-// Once all are here, process 0 does it for all; nobody returns before.
+// Lets process 0 act for all once all are here; no process returns before.
 template <class Do>
 Status do_once(File& file, Status status, Count bytes, Do&& act) {
   Count firsts = bytes;
@@ -85,7 +85,7 @@ Status set_view(File& file, Count displacement, layout::Datatype& etype, layout:
                       : "");
   }
   if (status.ok()) status = FileView::make(start, etype, filetype, *representation, file.may_write(), &view);
-  // All have left their accesses through the old view before the pointers change.
+  // All have finished their accesses through the old view before the pointers change.
   HR_TRY(file.agree(status));
   file.view_ = std::move(view);
   file.pointer_ = 0;
@@ -114,7 +114,7 @@ Status set_atomicity(File& file, bool atomic) {
 
 Status sync(File& file) {
   HR_TRY(file.agree(not_during_split(file)));
-  // What the processes of a host have written is one file's pages.
+  // Writes of all processes of a host are in one file's pages.
   return file.agree(file.may_write() && first_on_host(file) ? file.disk_->sync() : kOk);
 }
 

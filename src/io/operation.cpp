@@ -30,7 +30,7 @@ const char* Operation::what() const noexcept { return writes() ? "write to a fil
 void Operation::describe(p2p::Completion* completion) const noexcept {
   std::size_t bytes = done_;
   if (converts_) {
-    // Whole elements of the program's type, as far as they are there.
+    // Whole elements of the program's type, as far as they are complete.
     const std::size_t each = program_.count == 0 ? 0 : memory_.packed / static_cast<std::size_t>(program_.count);
     bytes = each == 0 ? 0 : done_ / each * static_cast<std::size_t>(program_.type->size());
   }
@@ -112,8 +112,8 @@ Status Operation::find_position() {
   return kOk;
 }
 
-// The worker does not touch devices. Where these cannot move the memory by themselves, what is written is fetched
-// before, and what is read is stored after.
+// Stages data for the worker, which does not touch devices. If these cannot move the memory by themselves, data to
+// write is fetched before, and data read is stored afterwards.
 Status Operation::stage() {
   if (!background_ || !memory_.where.is_device() || memory_.packed == 0 || device_moves(memory_)) return kOk;
   held_.reset(new (std::nothrow) std::byte[memory_.packed]);
@@ -123,7 +123,7 @@ Status Operation::stage() {
   return kOk;
 }
 
-// The place that the shared pointer gives. In an ordered access, that of all processes one after the other.
+// Claims a place from the shared pointer. In an ordered access, the places of all processes follow one another.
 Task Operation::claim() {
   Count before = 0;
   if (!access_.collective) {
@@ -152,7 +152,7 @@ Task Operation::claim() {
 }
 
 Task Operation::move() {
-  // In atomic mode one access follows the other, which two-phase accesses of overlapping bytes would not.
+  // In atomic mode accesses follow one another, which two-phase accesses of overlapping bytes would not.
   const bool together = access_.collective && access_.pointer != Pointer::kShared && !file_->alone() && !file_->atomic_;
   if (together) {
     Task moving = two_phase(this);
@@ -193,7 +193,7 @@ Task Operation::perform() {
   co_return refused_;
 }
 
-// What was read goes from where it was staged to the program's buffer.
+// Copies data read from its staging memory to the program's buffer.
 Status Operation::finish() {
   if (held_ == nullptr || done_ == 0) return kOk;
   if (!converts_) return layout::unpack(program_, 0, done_, held_.get());

@@ -1,8 +1,9 @@
 // Operation: one data access of a file, with all that it needs until it is over.
 //
-// The three forms of a call are one text: run() on the caller's stack, start() in a request, begin() and end() in a
-// request that the File keeps. Where it runs in the background (all but run()), files are read and written by the
-// worker's thread, and the library's thread only does what needs the lock: messages, data of devices, conversions.
+// The three forms of a call share one implementation: run() on the caller's stack, start() in a request, begin() and
+// end() in a request that the File keeps. If it runs in the background (all but run()), files are read and written by
+// the worker's thread, and the library's thread only does the parts that need the lock: messages, data of devices,
+// conversions.
 //
 // Owner: the caller's stack, or the request. Threads: library lock.
 #pragma once
@@ -23,10 +24,10 @@ class Operation final : public p2p::TaskResources {
   Operation(File& file, const Access& access, bool background) noexcept;
   ~Operation() override = default;
   [[nodiscard]] const char* what() const noexcept override;
-  // The bytes of the program's buffer that were moved.
+  // Reports the bytes of the program's buffer that were moved.
   void describe(p2p::Completion* completion) const noexcept override;
 
-  // Checks the call, takes its place of the individual pointer, converts what is written. Before anything is moved. A
+  // Checks the call, advances the individual pointer, converts data to write. Called before any data is moved. A
   // collective call that is refused here takes part without data, since the others wait for this process; perform()
   // then ends with that error.
   Status prepare();
@@ -40,14 +41,14 @@ class Operation final : public p2p::TaskResources {
   [[nodiscard]] File& file() const noexcept { return *file_; }
   [[nodiscard]] const FileView& view() const noexcept { return *view_; }
   [[nodiscard]] const layout::View& memory() const noexcept { return memory_; }
-  // What is moved, in bytes of the view's data.
+  // Bytes to move, of the view's data.
   [[nodiscard]] Count bytes() const noexcept { return static_cast<Count>(memory_.packed); }
   [[nodiscard]] Count position() const noexcept { return position_; }
   [[nodiscard]] int tag() const noexcept { return tag_; }
   [[nodiscard]] Place place() const noexcept { return {disk_.get(), view_.get(), &file_->hints_, position_}; }
   void set_done(std::size_t bytes) noexcept { done_ = bytes; }
 
-  // Reads or writes files: here, with the lock given up, or on the worker's thread.
+  // Runs a job that reads or writes files: here, with the lock released, or on the worker's thread.
   [[nodiscard]] p2p::Task work(Job* job, std::function<Status()>* what);
 
  private:
@@ -66,17 +67,17 @@ class Operation final : public p2p::TaskResources {
   Access access_;
   Ref<layout::Datatype> type_;
   layout::View program_;               // the program's buffer
-  layout::View memory_;                // what is moved: that, or held_
+  layout::View memory_;                // the memory moved: the buffer, or held_
   std::unique_ptr<std::byte[]> held_;  // converted, or staged for the worker
   Count position_ = 0;
-  Count etypes_ = 0;  // by which pointers move
+  Count etypes_ = 0;  // etypes that pointers move by
   std::size_t done_ = 0;
   int tag_ = 0;
   bool background_;
   bool converts_ = false;
   Status refused_;
   std::string refusal_;
-  Job job_;  // waits, where it is dropped, for the thread: last, so that the rest is still there
+  Job job_;  // its destructor waits for the thread: last, so that the rest still exists
 };
 
 }  // namespace hr::io

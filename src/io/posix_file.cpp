@@ -11,7 +11,7 @@
 namespace hr::io {
 namespace {
 
-// The most that one call of the system moves.
+// Limit of the bytes that one call of the system moves.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
 struct ErrorClass {
@@ -68,7 +68,7 @@ void PosixFile::take_in_sequence() noexcept { stream_ = ::lseek(descriptor_, 0, 
 Status PosixFile::close() {
   const int closed = descriptor_ < 0 ? 0 : ::close(descriptor_);
   descriptor_ = -1;
-  // Interrupted or not, the descriptor is gone.
+  // Even if interrupted, close() has released the descriptor.
   return closed == 0 || errno == EINTR ? kOk : system_error(errno, "closing", path_);
 }
 
@@ -129,13 +129,13 @@ Status PosixFile::sync() const {
   int code = 0;
   do code = ::fsync(descriptor_) == 0 ? 0 : errno;
   while (code == EINTR);
-  // What is no file on a disk, such as a pipe, has nothing to make last.
+  // A file that is not on a disk, such as a pipe, has no data to make durable.
   return code == 0 || code == EINVAL ? kOk : system_error(code, "syncing", path_);
 }
 
 Status unlink(const std::string& path) {
   if (::unlink(path.c_str()) == 0) return kOk;
-  // Directories are no files.
+  // Directories are not files.
   return system_error(errno == EPERM ? EISDIR : errno, "cannot delete", path);
 }
 

@@ -1,7 +1,7 @@
-// PosixFile: a descriptor, and what is done with it, each call whole: what the system does in part or interrupts is
-// gone on with. Errors of the system become error classes of the standard here.
+// PosixFile: a descriptor and its operations, each one complete: if the system does only a part or interrupts it, the
+// operation goes on. Errors of the system become error classes of the standard here.
 //
-// Owner: shared by a File and what is under way on it. Threads: any, for data; open and close by one.
+// Owner: shared by a File and the operations under way on it. Threads: any, for data; open and close by one.
 #pragma once
 
 #include <cstddef>
@@ -21,20 +21,20 @@ class PosixFile {
 
   // Flags and permissions of open(2).
   Status open(const std::string& path, int flags, unsigned permissions);
-  // Offsets mean nothing where the file has none (a pipe, a terminal, a socket), whose data comes in the order of the
-  // calls: MPI_MODE_SEQUENTIAL. Else such files refuse to be read or written.
+  // Ignores offsets in files that have none (a pipe, a terminal, a socket), whose data comes in the order of the calls:
+  // MPI_MODE_SEQUENTIAL. Otherwise such files cannot be read or written.
   void take_in_sequence() noexcept;
   Status close();
 
-  // *done: bytes that were moved, also with an error. Fewer than wanted without an error: the file ends there.
+  // *done: bytes moved, also with an error. Fewer than wanted without an error: the file ends there.
   Status read(Count offset, std::byte* to, std::size_t bytes, std::size_t* done) const;
   Status write(Count offset, const std::byte* from, std::size_t bytes, std::size_t* done) const;
 
   Status size(Count* bytes) const;
   Status resize(Count bytes) const;
-  // Space for the first `bytes`; the file is at least so long then.
+  // Reserves space for the first `bytes`; the file is at least so long then.
   Status reserve(Count bytes) const;
-  // What was written lasts.
+  // Makes writes durable.
   Status sync() const;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -45,7 +45,7 @@ class PosixFile {
   std::string path_;
 };
 
-// The error of a system call: `what` was to be done with the file.
+// Returns the error of a system call: `what` was to be done with the file.
 [[gnu::cold]] Status system_error(int code, const char* what, const std::string& path);
 
 // MPI_File_delete.

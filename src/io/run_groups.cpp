@@ -103,7 +103,7 @@ std::vector<Interval> cover(std::span<const std::vector<RunGroup>> lists, Count 
     Interval next{runs[0].first(), 0};
     for (const Runs& each : runs) next.first = std::min(next.first, each.first());
     next.last = next.first;
-    // Whoever begins within what is covered extends it, until nobody does.
+    // Runs that begin within the interval extend it, until none does.
     for (bool grown = true; grown;) {
       grown = false;
       for (Runs& each : runs) {

@@ -1,5 +1,5 @@
-// Run groups: the runs of a part of a view, as processes tell them to each other: runs of one length at equal distances
-// are one group.
+// Run groups: the runs of a part of a view, in the form in which processes send them to each other: runs of one length
+// at equal distances are one group.
 #pragma once
 
 #include <span>
@@ -16,10 +16,10 @@ struct RunGroup {
   Count stride = 0;
 };
 
-// Of `bytes` of the view's data from a position on.
+// Returns the groups of `bytes` of the view's data from a position on.
 [[nodiscard]] std::vector<RunGroup> groups_of(const FileView& view, Count position, Count bytes);
 
-// The same bytes as a datatype whose origin is the file's byte `origin`; committed.
+// Makes a datatype of the same bytes whose origin is the file's byte `origin`; committed.
 Status type_of(std::span<const RunGroup> groups, Count origin, Ref<layout::Datatype>* type);
 
 struct Interval {
@@ -27,8 +27,8 @@ struct Interval {
   Count last = 0;  // behind it
 };
 
-// What several lists of groups cover together, each in ascending order. Intervals that are no further than `gap` bytes
-// apart are one.
+// Returns the bytes that several lists of groups cover together, each in ascending order. Intervals that are no further
+// than `gap` bytes apart are joined.
 [[nodiscard]] std::vector<Interval> cover(std::span<const std::vector<RunGroup>> lists, Count gap);
 
 }  // namespace hr::io

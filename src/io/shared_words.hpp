@@ -1,12 +1,12 @@
-// SharedWords: what the processes of a file share: the shared pointer (MPI 5.0 section 14.4.4), and a lock for accesses
-// in atomic mode (section 14.6.1).
+// SharedWords: words shared by the processes of a file: the shared pointer (MPI 5.0 section 14.4.4), and a lock for
+// accesses in atomic mode (section 14.6.1).
 //
-// On one host they are words in shared memory, so that nobody takes part in another's access. Where the processes are
+// On one host they are words in shared memory, so that no process takes part in another's access. If the processes are
 // on several, process 0 has them and serves the others by messages (word_server.hpp): an access waits until that
 // process is within MPI, or has a progress thread. No lock of a file system is needed for either.
 //
 // Owner: the File, from open to close. Threads: library lock. Words in shared memory are changed by atomic operations;
-// who has got the lock sees what was done under it before.
+// the holder of the lock sees everything done under it before.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ class WordServer;
 
 struct Words {
   std::atomic<Count> pointer{0};  // etypes
-  // The lock: who draws a ticket has it once that is served.
+  // The lock: the process that draws a ticket has it once that ticket is served.
   alignas(64) std::atomic<std::uint64_t> ticket{0};
   std::atomic<std::uint64_t> serving{0};
 };
@@ -36,12 +36,12 @@ class SharedWords {
   SharedWords(const SharedWords&) = delete;
   SharedWords& operator=(const SharedWords&) = delete;
 
-  // All processes of the file, once.
+  // Opens the words, once, by all processes of the file.
   p2p::Task open(comm::Members members);
 
-  // Moves the shared pointer by `etypes`; *before: where it was.
+  // Moves the shared pointer by `etypes`; *before: its previous value.
   p2p::Task advance(Count etypes, Count* before);
-  // Process 0 alone, while no other process uses it.
+  // Called by process 0 alone, while no other process uses it.
   void place_pointer(Count etypes) noexcept { words_->pointer.store(etypes, std::memory_order_release); }
 
   p2p::Task lock();
@@ -55,7 +55,7 @@ class SharedWords {
   Words own_;
   SharedFile memory_;
   Words* words_ = nullptr;              // null: process 0 has them
-  std::unique_ptr<WordServer> server_;  // of process 0, where others ask
+  std::unique_ptr<WordServer> server_;  // at process 0, if others ask
   int next_tag_ = 1;                    // of answers
 };
 

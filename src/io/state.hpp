@@ -1,4 +1,4 @@
-// State: what io/ keeps for the process, from init() to finalize(). Owner: process-wide. Threads: library lock.
+// State of io/ for the process, from init() to finalize(). Owner: process-wide. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace hr::io {
 struct State {
   std::vector<std::unique_ptr<Representation>> representations;
   std::vector<std::unique_ptr<p2p::PinnedPool>> pinned_chunks;  // idle (device_transfer.hpp)
-  std::unique_ptr<Worker> worker;                               // null: nothing has been done in the background
+  std::unique_ptr<Worker> worker;                               // null: no background work so far
   std::uint64_t shared_files = 0;                               // made by this process: part of their names
 };
 
@@ -24,7 +24,7 @@ extern LayerState<State> current_state;
 }
 
 [[nodiscard]] State& state();
-// The thread; made when it is first asked for.
+// Returns the thread, which is made at the first call.
 [[nodiscard]] Worker& worker();
 
 }  // namespace hr::io

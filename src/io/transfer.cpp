@@ -10,7 +10,7 @@ namespace {
 
 using Buffer = std::unique_ptr<std::byte[]>;
 
-// A gap that costs less to read than another call of the system.
+// Largest gap that costs less to read than another call of the system.
 constexpr Count kSmallGap = Count{32} << 10;
 
 Status make_buffer(std::size_t bytes, Buffer* buffer) {
@@ -23,7 +23,7 @@ Status make_buffer(std::size_t bytes, Buffer* buffer) {
 }
 
 // Reads with gaps: runs are collected until the next one is too far away or the buffer is full, then read at once and
-// copied to where they go.
+// copied to their destinations.
 class Sieve {
  public:
   Sieve(const Place& place, std::byte* to)

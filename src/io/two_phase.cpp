@@ -14,9 +14,9 @@ using p2p::Task;
 namespace {
 
 constexpr Count kPage = 4096;
-// Runs that a call of the system for each is as good for as a round.
+// Mean run from which on a call of the system for each run is as good as two-phase rounds.
 constexpr Count kLongRun = Count{256} << 10;
-// Aggregators of a host. Writes of one file come one after the other within the system, reads do not.
+// Aggregators of a host. Writes of one file run one after the other within the system, reads do not.
 constexpr int kWriters = 4;
 constexpr int kReaders = 8;
 constexpr int kOnFewCores = 2;
@@ -81,7 +81,7 @@ int wanted_aggregators(const Plan& plan, bool writes) {
   return count_hosts(plan.members) * of_a_host;
 }
 
-// Which processes take which chunks.
+// Divides the range into chunks, and assigns them to processes.
 void divide(Plan* plan, bool writes) {
   const Reach& first = plan->reaches[0];
   plan->chunk = first.chunk >= first.unit ? first.chunk / first.unit * first.unit : first.chunk;
@@ -107,7 +107,7 @@ void divide(Plan* plan, bool writes) {
   plan->rounds = (chunks + count - 1) / count;
 }
 
-// Nothing is read behind the end of the file.
+// Cuts reads at the end of the file.
 void clip(const Operation& operation, Plan* plan) {
   plan->bytes = plan->reaches[static_cast<std::size_t>(plan->members.me)].bytes;
   if (operation.writes()) return;

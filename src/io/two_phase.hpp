@@ -1,15 +1,16 @@
 // Two-phase access: the processes of a file move their data together (MPI 5.0 section 14.4, collective operations).
 //
-// All tell each other which range of the file theirs is. Where the ranges lie one behind the other, or the runs are
-// long, each goes its own way. Otherwise the whole range is cut into chunks, which some processes (the aggregators)
-// take in turn, a round at a time: in one phase data goes between its owner and the aggregator, in the other between
-// the aggregator and the file, in runs as long as they can be. A chunk's bytes that nobody has written are not touched.
+// All tell each other the ranges of the file that their data covers. If the ranges lie one behind the other, or the
+// runs are long, each process moves its data independently. Otherwise the whole range is cut into chunks, which some
+// processes (the aggregators) take in turn, a round at a time: in one phase data goes between its owner and the
+// aggregator, in the other between the aggregator and the file, in runs as long as possible. Bytes of a chunk that no
+// process has written are not touched.
 //
-// What goes to an aggregator in a round is announced by a header with the runs of the file; the data follows as one
-// message, which the aggregator receives straight to its places in the chunk. Data of devices goes as any message of
-// theirs does.
+// A part for an aggregator in a round is announced by a header with the runs of the file; the data follows as one
+// message, which the aggregator receives straight to its places in the chunk. Data of devices takes the usual way of
+// their messages.
 //
-// At the end all processes know whether any of them had an error: what one is told to be written, another has written.
+// At the end all processes know whether any of them had an error: one process's data is written by another.
 #pragma once
 
 #include <functional>
@@ -24,9 +25,9 @@ namespace hr::io {
 
 [[nodiscard]] p2p::Task two_phase(Operation* operation);
 
-// --- for its two directions ---
+// --- for the two directions ---
 
-// What a process tells of its part, and of what its program asked for; process 0's hints hold for all.
+// A process's report of its part, and of its program's hints; process 0's hints hold for all.
 struct Reach {
   Count first = 0, last = 0;  // bytes of the file; equal: it has no data
   Count bytes = 0, runs = 0;
@@ -38,46 +39,46 @@ struct Reach {
   bool crowded = false;  // more processes than cores
 };
 
-// What all processes know alike.
+// Plan, the same on all processes.
 struct Plan {
   comm::Members members{};
   std::vector<Reach> reaches;
   std::vector<int> aggregators;  // members
   int own_place = -1;            // among them
   Count origin = 0, end = 0, chunk = 0, rounds = 0;
-  Count bytes = 0;  // of this process, up to the end of the file where it reads
+  Count bytes = 0;  // of this process, for reads up to the end of the file
 
-  // What went wrong here. The others are served on.
+  // First error here. The others are served all the same.
   Status status;
   std::string detail;
   void note(Status failed);
 
-  // The aggregator's part of a round; empty behind the end.
+  // Returns the aggregator's part of a round; empty behind the end.
   [[nodiscard]] Interval chunk_of(Count round, int aggregator) const noexcept;
   [[nodiscard]] bool reaches_into(int member, const Interval& chunk) const noexcept;
 };
 
-// The part of a process in a chunk.
+// A process's part in a chunk.
 struct Header {
   static constexpr Count kInline = 4;
   Count bytes = 0;
-  Count groups = 0;  // the first of them here, the rest in a message of its own
+  Count groups = 0;  // the first of them here, the rest in a separate message
   RunGroup first[kInline];
 };
 
-// What a process has to do with one chunk.
+// A process's data in one chunk.
 struct Part {
   int aggregator = 0;  // member
   Header header;
   std::vector<RunGroup> groups;
   std::size_t offset = 0, bytes = 0;  // of the packed form of its memory
-  std::unique_ptr<std::byte[]> held;  // where that is not one run
+  std::unique_ptr<std::byte[]> held;  // if that is not one run
 };
 
-// This process's parts of a round; announced to their aggregators.
+// Announces this process's parts of a round to their aggregators.
 Status announce(const Operation& operation, const Plan& plan, Count round, std::vector<Part>* parts,
                 p2p::RequestList* requests);
-// What others have to do with this process's chunk: `members[i]` has lists[i].
+// The other processes' parts in this process's chunk: `members[i]` has lists[i].
 struct Announced {
   Interval chunk;
   std::vector<int> members;
@@ -86,8 +87,8 @@ struct Announced {
 };
 [[nodiscard]] p2p::Task receive_announcements(const Plan* plan, Count round, Announced* announced);
 
-// The aggregator's buffer of a round, and its way between memory and the file. Two of them: one is on the disk's side
-// while the other is on that of the messages.
+// The aggregator's buffer of a round, and its way between memory and the file. There are two: one is used for the disk
+// while the other is used for messages.
 struct Chunk {
   std::unique_ptr<std::byte[]> buffer;
   Announced announced;
@@ -95,19 +96,19 @@ struct Chunk {
   bool under_way = false;  // by the worker
 };
 enum class Fill : bool { kNone, kZeros };
-// Once; a later call does nothing. Errors: MPI_ERR_NO_MEM.
+// Allocates once; a later call does nothing. Errors: MPI_ERR_NO_MEM.
 Status make_buffer(const Plan& plan, Fill fill, Chunk* chunk);
-// Reads or writes it by `work`, whose failure the plan notes: by the worker where there is something to do meanwhile,
-// else before it returns.
+// Reads or writes it by `work`, whose failure the plan notes: by the worker if there is something to do meanwhile, else
+// before it returns.
 [[nodiscard]] p2p::Task use_disk(Operation* operation, Plan* plan, Chunk* chunk, std::function<Status()>* work);
-// Until the worker is through with it.
+// Waits until the worker is done with it.
 [[nodiscard]] p2p::Task settle(Plan* plan, Chunk* chunk);
 
-// A member's runs in the buffer of a chunk. *type (may stay empty) is what the view borrows.
+// Makes a view of a member's runs in the buffer of a chunk. *type (may stay empty) is borrowed by the view.
 Status view_of(const Announced& announced, std::size_t index, std::byte* buffer, Ref<layout::Datatype>* type,
                layout::View* view);
 
-// Messages to an aggregator and those back are apart, as an aggregator has both with itself.
+// Messages to an aggregator and those back are kept apart, as an aggregator exchanges both with itself.
 enum class Direction : int { kTo = 0, kBack = 0x40000000 };  // beside the tags of collectives
 Status receive_from(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests,
                     Direction direction = Direction::kTo);

@@ -9,10 +9,10 @@ using p2p::Task;
 
 namespace {
 
-// Gaps that are read along.
+// Largest gap that is read along.
 constexpr Count kSmallGap = Count{32} << 10;
 
-// Where this process's data of a round goes.
+// Receives this process's data of a round.
 Status expect_parts(const Operation& operation, const Plan& plan, std::vector<Part>& parts,
                     p2p::RequestList* requests) {
   const layout::View& memory = operation.memory();
@@ -49,16 +49,16 @@ Status read_chunk(const PosixFile& disk, const Announced& announced, std::byte* 
   return kOk;
 }
 
-// What this process asks for in a round.
+// This process's requests in a round.
 struct Wanted {
   explicit Wanted(std::size_t most) : requests(most) {}
   std::vector<Part> parts;
   p2p::RequestList requests;
 };
 
-// Hears what is wanted of a chunk, and reads it.
+// Receives the requests for a chunk, and reads it.
 Task fetch(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
-  // Zeros: what is sent where reading has failed is nobody's memory.
+  // Zeros: after a failed read no leftover memory contents are sent.
   HR_CO_TRY(make_buffer(*plan, Fill::kZeros, chunk));
   Task hearing = receive_announcements(plan, round, &chunk->announced);
   HR_CO_TRY(co_await hearing);
@@ -70,7 +70,7 @@ Task fetch(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
   co_return kOk;
 }
 
-// Sends what was read to those who want it.
+// Sends the data read to the processes that asked for it.
 Task deliver(Plan* plan, Chunk* chunk) {
   Task settling = settle(plan, chunk);
   HR_CO_TRY(co_await settling);
@@ -89,7 +89,7 @@ Task deliver(Plan* plan, Chunk* chunk) {
 
 }  // namespace
 
-// A round is asked for before the one before it is delivered.
+// Requests a round before the previous one is delivered.
 Task read_together(Operation* operation, Plan* plan) {
   Chunk chunks[2];
   const std::size_t most = 3 * plan->aggregators.size();

@@ -1,8 +1,8 @@
-// WordServer: process 0 of a file whose processes are on several hosts answers what the others ask of its words.
+// WordServer: process 0 of a file whose processes are on several hosts answers the others' requests for its words.
 //
-// A hook of p2p/progress.hpp: it answers in every round of progress that has something to answer. Questions come with
-// tag 0 in the file's own point-to-point context, answers go with the tag that the question names.
-// Owner: SharedWords; ends when nobody asks any more. Threads: library lock.
+// A hook of p2p/progress.hpp: it answers in every round of progress that has something to answer. Requests come with
+// tag 0 in the file's own point-to-point context, answers go with the tag that the request names. Owner: SharedWords;
+// ends when there are no more requests. Threads: library lock.
 #pragma once
 
 #include <cstdint>

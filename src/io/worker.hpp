@@ -1,8 +1,8 @@
 // Worker: the thread that reads and writes files while the program goes on, one job after the other.
 //
-// A job touches host memory, descriptors and layouts, and nothing that the library lock guards; what it needs is held
-// by who submitted it, and stays until the job is done. A release store tells that it is done, an acquire load sees it.
-// Owner: the state of this layer; made at the first job. Threads: submit() under the library lock, from any thread.
+// A job touches host memory, descriptors and layouts, and nothing that the library lock guards; its resources are held
+// by its submitter, and stay until the job is done. A release store marks it done, an acquire load sees that. Owner:
+// the state of this layer; made at the first job. Threads: submit() under the library lock, from any thread.
 #pragma once
 
 #include <atomic>
@@ -23,12 +23,12 @@ class Job {
   Job() = default;
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
-  // Waits until the thread is through with it.
+  // Waits until the thread is done with it.
   ~Job();
 
-  // What co_await takes.
+  // Returns the condition to co_await.
   [[nodiscard]] p2p::When over() noexcept { return {&is_over, this}; }
-  // Once it is over: how it ended, with its text; and it may be submitted again.
+  // Returns, once it is over, its result, with its text; it may be submitted again then.
   Status result();
 
  private:
@@ -44,7 +44,7 @@ class Job {
 class Worker {
  public:
   Worker();
-  // Does what is left, and ends the thread.
+  // Finishes the remaining jobs, and ends the thread.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

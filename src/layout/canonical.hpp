@@ -1,4 +1,4 @@
-// Canonical layout: what a committed datatype means in memory, in the one form that both engines read.
+// Canonical layout: the meaning of a committed datatype in memory, in the one form that both engines read.
 //
 // One element is   dims[0] x dims[1] x ... x pattern   where the pattern is a list of blocks (runs of bytes) in
 // typemap order, and a dimension repeats everything inside it `count` times, `stride` bytes apart, outermost
@@ -52,7 +52,7 @@ enum class Form : std::uint8_t {
   kBlocks,      // several blocks, any number of dims
 };
 
-// What layout/cuda keeps on devices for a layout (its block list); freed with the layout.
+// State that layout/cuda keeps on devices for a layout (its block list); freed with the layout.
 class DeviceMetadata {
  public:
   virtual ~DeviceMetadata() = default;
@@ -60,7 +60,7 @@ class DeviceMetadata {
 
 class Layout;
 
-// `count` elements of a layout: what an engine loops over. Borrows the layout.
+// `count` elements of a layout, for an engine to loop over. Borrows the layout.
 struct Shape {
   Form form = Form::kEmpty;
   std::uint8_t unit = 16;  // as Layout::unit, for all elements
@@ -71,14 +71,14 @@ struct Shape {
   Count pattern = 0;               // packed bytes of one pattern
   Count offset = 0;                // kContiguous, kStrided: offset of the first run from the buffer address
   Count run = 0;                   // kContiguous, kStrided: bytes of each run; kContiguous: equals total
-  const Layout* layout = nullptr;  // never null but in kEmpty
+  const Layout* layout = nullptr;  // null only in kEmpty
 };
 
 class Layout {
  public:
   Form form = Form::kEmpty;
-  // The largest power of two, at most 16, that divides every block's offset and length and every stride: the
-  // widest access that fits where the buffer's address has that alignment. shape_of() takes the extent in too.
+  // The largest power of two, at most 16, that divides every block's offset and length and every stride: the widest
+  // access that fits if the buffer's address has that alignment. shape_of() takes the extent in too.
   std::uint8_t unit = 16;
   int ndims = 0;
   Dim dims[kMaxLayoutDims];  // [0] is the outermost
@@ -89,23 +89,23 @@ class Layout {
 
   std::vector<Block> blocks;  // the pattern; never empty unless kEmpty; no block has length 0
   std::vector<Count> prefix;  // kBlocks: packed offset of each block in the pattern, and `pattern` at the end
-  Count uniform = 0;          // kBlocks: the length of every block where they are equal, else 0
-  // kBlocks: the same bytes as runs of one length, where that makes them few more (a list of single elements two of
-  // which happen to touch) and all offsets fit: a loop of one kind, and a quarter of the memory to read.
-  Count piece = 0;  // their length, 0 where there are none
+  Count uniform = 0;          // kBlocks: the length of every block if they are equal, else 0
+  // kBlocks: the same bytes as runs of one length, if that makes them few more (a list of single elements two of which
+  // happen to touch) and all offsets fit: a loop of one kind, and a quarter of the memory to read.
+  Count piece = 0;  // their length; 0 if there are none
   std::vector<std::int32_t> offsets;
   Count runs = 0;  // number of blocks of one element: product of the dims times blocks.size()
 
   Shape one;  // shape_of(*this, 1)
-  // The host's loops for the block, where there is one, or for the pieces, where there are any; else null.
+  // The host's loops for the block, if there is one, or for the pieces, if there are any; else null.
   const host::RunMoves* moves = nullptr;
-  std::shared_ptr<const host::Window> window;  // kBlocks: the pattern, where it fits one and the host has loops for it
+  std::shared_ptr<const host::Window> window;  // kBlocks: the pattern, if it fits one and the host has loops for it
 
   mutable std::unique_ptr<DeviceMetadata> device;
 };
 
-// The shape of `count` elements; folds the elements' dimension into the outermost one where it continues it.
-// Needs count * size not to overflow (make_view() has checked).
+// Returns the shape of `count` elements; folds the elements' dimension into the outermost one if it continues it.
+// Their packed size must not overflow (make_view() has checked).
 Shape shape_of(const Layout& layout, Count count) noexcept;
 
 }  // namespace hr::layout

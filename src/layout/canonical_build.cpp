@@ -35,7 +35,7 @@ Status too_many_runs() {
               static_cast<long long>(kMaxBlocks));
 }
 
-// Appends a run, merged with the one before where it continues it.
+// Appends a run, merged with the one before if it continues it.
 void append(std::vector<Block>& blocks, Block block) {
   if (!blocks.empty() && blocks.back().offset + blocks.back().length == block.offset) {
     blocks.back().length += block.length;
@@ -44,7 +44,7 @@ void append(std::vector<Block>& blocks, Block block) {
   }
 }
 
-// Every run of the draft, displaced, in typemap order.
+// Lists every run of the draft, displaced, in typemap order.
 void flatten(const Draft& draft, std::size_t dim, Count displacement, std::vector<Block>& out) {
   if (dim == draft.dims.size()) {
     for (const Block& block : draft.blocks) append(out, {block.offset + displacement, block.length});
@@ -55,7 +55,7 @@ void flatten(const Draft& draft, std::size_t dim, Count displacement, std::vecto
   }
 }
 
-// `count` copies, `stride` apart.
+// Repeats the draft `count` times, `stride` apart.
 void repeat(Draft& draft, Count count, Count stride) {
   if (draft.empty() || count == 1) return;
   if (draft.dims.empty() && draft.blocks.size() == 1 && draft.blocks[0].length == stride) {
@@ -69,8 +69,8 @@ void repeat(Draft& draft, Count count, Count stride) {
   draft.dims.insert(draft.dims.begin(), Dim{count, stride});
 }
 
-// Where offsets are `inner` values a constant stride apart, again and again: peels that dimension off. `offsets`
-// then holds the first of each group.
+// Peels off a dimension if offsets are `inner` values a constant stride apart, again and again. `offsets` then holds
+// the first of each group.
 bool peel(std::vector<Count>& offsets, Dim* dim) {
   const std::size_t total = offsets.size();
   if (total < 2) return false;
@@ -89,7 +89,7 @@ bool peel(std::vector<Count>& offsets, Dim* dim) {
   return true;
 }
 
-// Strides in a list of displacements of one thing: the dims, outermost first, when it is regular throughout.
+// Finds strides in a list of displacements of one thing: the dims, outermost first, if it is regular throughout.
 bool find_strides(std::vector<Count> offsets, std::vector<Dim>* dims) {
   dims->clear();
   Dim dim;
@@ -194,7 +194,7 @@ Status draft_of(const Typemap& map, Draft* draft) {
   return kOk;
 }
 
-// Too many dims for the engines: the innermost become blocks.
+// Turns the innermost dims into blocks if there are too many for the engines.
 Status limit_dims(Draft* draft) {
   while (draft->dims.size() > kMaxLayoutDims) {
     Draft inner;
@@ -210,7 +210,7 @@ Status limit_dims(Draft* draft) {
 
 std::uint64_t bits_of(Count value) { return static_cast<std::uint64_t>(value); }
 
-// Layout::piece and offsets, of a layout whose blocks are there.
+// Sets Layout::piece and offsets, once the layout's blocks are there.
 void find_pieces(Layout& layout) {
   Count piece = layout.blocks[0].length;
   for (const Block& block : layout.blocks) piece = std::min(piece, block.length);
@@ -232,7 +232,7 @@ void find_pieces(Layout& layout) {
   layout.offsets = std::move(offsets);
 }
 
-// Layout::window.
+// Sets Layout::window.
 void find_window(Layout& layout) {
   if (host::moves().pack_windows == nullptr) return;
   host::Window window;

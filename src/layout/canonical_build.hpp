@@ -1,4 +1,4 @@
-// From a typemap to its canonical layout: called once, at commit.
+// Builds the canonical layout of a typemap: called once, at commit.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace hr::layout {
 // A layout may list at most this many separate runs (24 bytes each); strided ones need no list.
 inline constexpr Count kMaxBlocks = Count{1} << 28;
 
-// Errors: MPI_ERR_NO_MEM when an irregular type has more than kMaxBlocks runs.
+// Errors: MPI_ERR_NO_MEM if an irregular type has more than kMaxBlocks runs.
 Status build_layout(const Typemap& map, std::shared_ptr<const Layout>* layout);
 
 }  // namespace hr::layout

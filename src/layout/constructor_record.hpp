@@ -11,12 +11,12 @@ class Record {
  public:
   Record(int combiner, CallForm form) : large_(form == CallForm::kLarge) { contents_.combiner = combiner; }
 
-  // An argument that is `int` in every form.
+  // Adds an argument that is `int` in every form.
   Record& integer(int value) {
     contents_.integers.push_back(value);
     return *this;
   }
-  // `int` in the plain form, MPI_Count in the large one.
+  // Adds one that is `int` in the plain form, MPI_Count in the large one.
   Record& count(Count value) {
     if (large_) {
       contents_.counts.push_back(value);
@@ -29,7 +29,7 @@ class Record {
     for (Count i = 0; i < n; ++i) count(values[static_cast<std::size_t>(i)]);
     return *this;
   }
-  // MPI_Aint in the plain form, MPI_Count in the large one.
+  // Adds one that is MPI_Aint in the plain form, MPI_Count in the large one.
   Record& address(Count value) {
     (large_ ? contents_.counts : contents_.addresses).push_back(value);
     return *this;
@@ -43,7 +43,7 @@ class Record {
     return *this;
   }
 
-  // The new type with this record and that typemap.
+  // Makes the new type with this record and that typemap.
   Status finish(TypemapRef map, Ref<Datatype>* type) {
     Datatype* made = Arena<Datatype>::instance().create();
     if (made == nullptr) {

@@ -18,7 +18,7 @@ Status scale(Count stride, Count extent, Count* bytes) {
   return kOk;
 }
 
-// Block lengths as the typemap wants them: one value when all are equal.
+// Returns block lengths as the typemap wants them: one value if all are equal.
 std::vector<Count> repeats_of(CountArray blocks, Count count) {
   bool equal = true;
   for (Count i = 1; i < count && equal; ++i) equal = blocks[static_cast<std::size_t>(i)] == blocks[0];
@@ -35,7 +35,7 @@ Status displacements_of(CountArray values, Count count, Count unit, std::vector<
   return kOk;
 }
 
-// All four indexed constructors; `unit` is what a displacement counts, in bytes.
+// Makes the typemap of all four indexed constructors; `unit`: bytes that a displacement counts by.
 Status indexed_map(Count count, std::vector<Count> repeats, CountArray values, Count unit, const Datatype& old,
                    TypemapRef* map) {
   std::vector<Count> displacements;

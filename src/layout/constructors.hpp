@@ -15,7 +15,7 @@
 
 namespace hr::layout {
 
-// Which form of the constructor was called: it decides how MPI_Type_get_contents answers (section 5.1.13).
+// Form of the constructor that was called: decides how MPI_Type_get_contents answers (section 5.1.13).
 enum class CallForm : std::uint8_t { kPlain, kLarge };
 
 Status make_contiguous(Count count, Datatype& old, CallForm form, Ref<Datatype>* type);
@@ -40,7 +40,7 @@ Status make_subarray(int ndims, CountArray sizes, CountArray subsizes, CountArra
 Status make_darray(int size, int rank, int ndims, CountArray gsizes, const int* distribs, const int* dargs,
                    const int* psizes, int order, Datatype& old, CallForm form, Ref<Datatype>* type);
 Status make_resized(Datatype& old, Count lb, Count extent, CallForm form, Ref<Datatype>* type);
-// Committed when `old` is. The caller copies attributes.
+// Committed if `old` is. The caller copies attributes.
 Status make_dup(Datatype& old, Ref<Datatype>* type);
 
 // Unnamed predefined types (section 19.1.5): equal arguments give the same type, which programs cannot free.

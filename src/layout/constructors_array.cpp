@@ -10,7 +10,7 @@
 namespace hr::layout {
 namespace {
 
-// The i-th dimension from the fastest: C order has the last one fastest, Fortran order the first one.
+// Returns the i-th dimension from the fastest: C order has the last one fastest, Fortran order the first one.
 std::size_t nth_fastest(int ndims, int i, int order) {
   return static_cast<std::size_t>(order == abi::kOrderC ? ndims - 1 - i : i);
 }
@@ -33,8 +33,8 @@ Status place(TypemapRef map, Count displacement, Count lb, Count whole, TypemapR
   return resized_typemap(map, lb, whole, placed);
 }
 
-// What one process owns of one dimension of a darray: `blocks` full blocks of `block` elements, `cycle` elements
-// apart, from element `start` on, and a last block of `rest` elements after them.
+// One process's share of one dimension of a darray: `blocks` full blocks of `block` elements, `cycle` elements apart,
+// from element `start` on, and a last block of `rest` elements after them.
 struct Share {
   Count start = 0, block = 0, blocks = 0, rest = 0, cycle = 0;
 };
@@ -73,7 +73,7 @@ Status share_of(int dim, Count gsize, int distrib, int darg, int nprocs, int coo
   return kOk;
 }
 
-// One more dimension around `map`, whose elements are `stride` bytes apart.
+// Wraps one more dimension around `map`; its elements are `stride` bytes apart.
 Status wrap(const Share& share, Count stride, TypemapRef map, TypemapRef* wrapped) {
   TypemapRef full, block, rest;
   HR_TRY(repeat_typemap(map, share.block, stride, &block));

@@ -48,13 +48,13 @@ class Datatype final : public Object {
   [[nodiscard]] Count true_lb() const noexcept { return true_lb_; }
   [[nodiscard]] Count true_extent() const noexcept { return true_extent_; }
   [[nodiscard]] bool committed() const noexcept { return committed_; }
-  // The representation of a predefined type (also of an unnamed one, MPI_Type_create_f90_*); kNone when derived.
+  // Representation of a predefined type (also of an unnamed one, MPI_Type_create_f90_*); kNone if derived.
   [[nodiscard]] Basic basic() const noexcept { return basic_; }
-  // The predefined type that every element of the typemap is; nullptr for mixtures (and for pairs of two types).
+  // Predefined type of every element of the typemap; null for mixtures (and for pairs of two types).
   [[nodiscard]] const BasicType* uniform() const noexcept { return map_->uniform; }
-  // One element is one run of bytes without holes (at true_lb).
+  // True if one element is one run of bytes without holes (at true_lb).
   [[nodiscard]] bool one_run() const noexcept { return one_run_; }
-  // `count` elements are one run of bytes: what make_view() asks.
+  // True if `count` elements are one run of bytes, as make_view() asks.
   [[nodiscard]] bool contiguous(Count count) const noexcept { return one_run_ && (count <= 1 || extent_ == size_); }
   // Valid once committed.
   [[nodiscard]] const Layout& layout() const noexcept { return *layout_; }

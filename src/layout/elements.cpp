@@ -7,14 +7,14 @@
 namespace hr::layout {
 namespace {
 
-// How a walk measures a typemap: whole subtrees are passed over by their `measure`, and what is left of the budget
-// goes into the first one that does not fit.
+// Measure of a typemap by which a walk goes: whole subtrees are passed over by their `measure`, and the rest of the
+// budget goes into the first one that does not fit.
 enum class Budget { kBytes, kLeaves };
 
 Count measure(const Typemap& map, Budget budget) { return budget == Budget::kBytes ? map.size : map.leaves; }
 Count other(const Typemap& map, Budget budget) { return budget == Budget::kBytes ? map.leaves : map.size; }
 
-// Takes from *left what fits; returns the other measure of what was taken.
+// Takes as much as fits from *left; returns the other measure of that.
 Count take(const Typemap& map, Budget budget, Count* left) {
   const Count all = measure(map, budget);
   if (all <= *left) {
@@ -22,7 +22,7 @@ Count take(const Typemap& map, Budget budget, Count* left) {
     return other(map, budget);
   }
   Count taken = 0;
-  // `copies` of a child; true when the budget ended inside.
+  // Takes `copies` of a child; true if the budget ended inside.
   const auto take_copies = [&](const Typemap& child, Count copies) {
     const Count one = measure(child, budget);
     if (one == 0 || copies <= 0) return false;

@@ -27,7 +27,7 @@ void store(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-// The same width on both sides: words of N bytes with their order turned around on little-endian machines.
+// Copies words of N bytes, the same width on both sides, with their order turned around on little-endian machines.
 void turn(const std::byte* from, std::byte* to, std::size_t words, std::size_t width) {
   if constexpr (std::endian::native == std::endian::big) {
     std::memcpy(to, from, words * width);
@@ -110,7 +110,7 @@ std::size_t word_of(const BasicType& type) {
   return type.group == BasicGroup::kComplex ? type.size / 2U : type.size;
 }
 
-// `n` values of one predefined type, next to each other on both sides.
+// Encodes `n` values of one predefined type, next to each other on both sides.
 Status encode(const BasicType& type, const std::byte* from, std::byte* to, Count n) {
   if (type.basic == Basic::kFloat80) {
     quad_from_long_double(from, to, n);
@@ -167,7 +167,7 @@ Count external32_size(const Typemap& map) noexcept {
   return 0;
 }
 
-// Whole elements through a buffer in memory's representation.
+// Moves whole elements through a buffer in memory's representation.
 class Pieces {
  public:
   explicit Pieces(const View& view)
@@ -176,8 +176,8 @@ class Pieces {
     buffer_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(each_ * size_)]);
   }
 
-  // convert(const BasicType&, native, external, n) for every run of equal basic types, with `before` and `after` each
-  // piece: they move it to or from the view.
+  // Calls convert(const BasicType&, native, external, n) for every run of equal basic types, with `before` and `after`
+  // each piece: they move it to or from the view.
   template <class Before, class Convert, class After>
   Status run(Before&& before, Convert&& convert, After&& after) {
     if (buffer_ == nullptr) {

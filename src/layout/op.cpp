@@ -82,7 +82,7 @@ const PredefinedOps& predefined_ops() noexcept {
   return fail(Errc::kOp, "%s is not defined for %s (MPI 5.0 section 6.9.2)", name, type.row_->name);
 }
 
-// Types whose operations are not in the standard (section 6.9.2), but in other libraries, and programs count on them.
+// Types for which other libraries have operations that the standard lacks (section 6.9.2), and programs count on them.
 struct TakenAsNumber {
   std::uintptr_t abi;
   const char* as;

@@ -20,7 +20,7 @@ Status too_large() {
 // Collects the facts of a node from its parts, wide enough that nothing wraps before it is checked.
 class Bounds {
  public:
-  // `copies` of `child`, `stride` apart, the first displaced by `displacement`.
+  // Adds `copies` of `child`, `stride` apart, the first displaced by `displacement`.
   void add(const Typemap& child, Count copies, Wide stride, Wide displacement) {
     if (copies <= 0 || (child.leaves == 0 && !child.marked)) return;
     const Wide last = displacement + stride * (copies - 1);

@@ -32,16 +32,16 @@ struct Typemap {
   Kind kind = Kind::kEmpty;
   bool marked = false;                 // bounds set by a resized type below (or by this node)
   std::uint32_t alignment = 1;         // strictest of the leaves
-  const BasicType* uniform = nullptr;  // the leaves' type where they all have the same
+  const BasicType* uniform = nullptr;  // the leaves' type if they all have the same
   Count size = 0;
   Count leaves = 0;  // basic types in the map; a pair type counts two
   Count lb = 0, ub = 0;
   Count true_lb = 0, true_ub = 0;
 
   Count count = 0, stride = 0;
-  std::vector<TypemapRef> children;  // kSequence: one for all parts, or one a part
+  std::vector<TypemapRef> children;  // kSequence: one for all parts, or one for each
   std::vector<Count> displacements;
-  std::vector<Count> repeats;  // one for all parts, or one a part
+  std::vector<Count> repeats;  // one for all parts, or one for each
 
   [[nodiscard]] Count extent() const noexcept { return ub - lb; }
   [[nodiscard]] const Typemap& child(std::size_t part) const noexcept {
@@ -50,7 +50,7 @@ struct Typemap {
   [[nodiscard]] Count repeat(std::size_t part) const noexcept { return repeats[repeats.size() == 1 ? 0 : part]; }
 };
 
-// All return MPI_ERR_COUNT when a size or a bound does not fit 63 bits.
+// All return MPI_ERR_COUNT if a size or a bound does not fit 63 bits.
 TypemapRef leaf_typemap(const BasicType& type);  // a pair becomes a sequence of its members
 Status repeat_typemap(const TypemapRef& child, Count count, Count stride, TypemapRef* map);
 Status sequence_typemap(std::vector<TypemapRef> children, std::vector<Count> repeats, std::vector<Count> displacements,

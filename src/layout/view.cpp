@@ -14,7 +14,7 @@
 namespace hr::layout {
 namespace {
 
-// What a copy between unlike memories is staged through.
+// Bytes through which a copy between unlike memories is staged.
 constexpr std::size_t kStage = std::size_t{1} << 20;
 
 const mem::Location kHostMemory{};
@@ -27,7 +27,7 @@ const mem::Location kHostMemory{};
               reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(type.true_lb()));
 }
 
-// Calls use(shape) with the shape of a view; of one element the layout has it.
+// Calls use(shape) with the shape of a view; the layout keeps that of one element.
 template <class Use>
 inline void with_shape(const View& view, Use&& use) {
   const Layout& layout = view.type->layout();
@@ -35,7 +35,8 @@ inline void with_shape(const View& view, Use&& use) {
   use(shape_of(layout, view.count));
 }
 
-// One of the two is on a device and not contiguous, or the other side is not contiguous: in pieces through host memory.
+// Copies in pieces through host memory: one of the two is on a device and not contiguous, or the other side is not
+// contiguous.
 Status copy_staged(const View& from, const View& to, std::size_t bytes) {
   const std::size_t size = std::min(bytes, kStage);
   const std::unique_ptr<std::byte[]> stage(new (std::nothrow) std::byte[size]);

@@ -2,7 +2,7 @@
 //
 // A view's packed form is the concatenation of its data in typemap order: packed_bytes() long. All operations
 // take byte offsets into that packed form, so that a transfer may cut it anywhere (also inside an element).
-// The engine (host/, cuda/) is chosen by the location. Owner: nobody; a View borrows buffer and type.
+// The engine (host/, cuda/) is chosen by the location. Owner: none; a View borrows buffer and type.
 // Data on the device is visible to every stream on return.
 #pragma once
 
@@ -30,21 +30,21 @@ struct View {
                                         static_cast<std::uintptr_t>(type->true_lb()));
   }
   [[nodiscard]] bool plain_host() const noexcept { return contiguous && !where.is_device(); }
-  // What make_run() describes: a run of host memory that no driver knows of.
+  // True for a run as make_run() describes it: host memory that no driver knows of.
   [[nodiscard]] bool is_run() const noexcept { return contiguous && packed != 0 && where.is_host() && !where.pinned; }
 };
 
 namespace detail {
 // Addresses below this are never data: a null buffer, or null plus a small displacement.
 inline constexpr std::uintptr_t kFirstValidAddress = 4096;
-// The rest of make_view(): for errors, no data, and where there may be device memory.
+// The rest of make_view(): for errors, no data, and possible device memory.
 Status complete_view(bool overflow, View* view);
-// mem::known_host(), but where every view is looked at.
+// mem::known_host(), but false while every view is looked at.
 bool known_host(const void* address) noexcept;
 }  // namespace detail
 
-// Called for every view with data, when it is complete; null: nobody. Needs mem::check_every_buffer(). Owner: whoever
-// sets it, in bind/. Threads: library lock.
+// Called for every view with data, when it is complete; may be null. Needs mem::check_every_buffer(). Owner: the code
+// in bind/ that sets it. Threads: library lock.
 inline void (*view_checker)(const View& view) = nullptr;
 
 // Classifies the memory and fills every field. `buffer` may be MPI_BOTTOM (null) for a type with absolute
@@ -65,8 +65,8 @@ inline Status make_view(const void* buffer, Count count, const Datatype& type, V
   return kOk;
 }
 
-// The same for the most frequent case: some host memory in one run, where there is no device memory. False:
-// make_view(), which is short, too, for what is host memory by its address alone (mem::known_host()).
+// Does the same for the most frequent case: some host memory in one run, while there is no device memory. False: use
+// make_view(), which is short, too, for memory whose address alone tells that it is the host's (mem::known_host()).
 inline bool make_run(const void* buffer, Count count, const Datatype& type, const std::byte** data,
                      std::size_t* bytes) {
   Count packed = 0;
@@ -78,24 +78,24 @@ inline bool make_run(const void* buffer, Count count, const Datatype& type, cons
   *bytes = static_cast<std::size_t>(packed);
   return packed != 0 && address >= detail::kFirstValidAddress;
 }
-// The lowest address of the elements' data and the bytes from there to the end of the highest.
+// *first: the lowest address of the elements' data. *bytes: from there to the end of the highest.
 void span_of(const View& view, std::byte** first, std::size_t* bytes);
 
-// A run of bytes, as MPI_BYTE, in memory of the given kind, which nobody has to classify.
+// Returns a run of bytes, as MPI_BYTE, in memory of the given kind, without classifying it.
 [[nodiscard]] View bytes_view(const void* data, std::size_t bytes, const mem::Location& where = {}) noexcept;
 
-// There is an address, and it is host memory for certain, without a question to the driver: what make_view() would find
-// out about a run of bytes.
+// True if there is an address, and it is host memory for certain, without a question to the driver: as make_view()
+// would find for a run of bytes.
 inline bool surely_host(const void* address) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) >= detail::kFirstValidAddress &&
          (!mem::detail::maybe_cuda || detail::known_host(address));
 }
 
-// Bytes [offset, offset + bytes) of the packed form, to or from host memory.
+// Both move bytes [offset, offset + bytes) of the packed form, to or from host memory.
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to);
 Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from);
 
-// min(from.packed, to.packed) bytes from one view to another, any kinds, any layouts, in this process.
+// Copies min(from.packed, to.packed) bytes from one view to another, any kinds, any layouts, in this process.
 // Overlapping buffers are the caller's error.
 Status copy(const View& from, const View& to);
 

@@ -13,7 +13,7 @@ bool maybe_cuda = true;
 
 namespace {
 
-// Of the current context.
+// Waits for the default stream of the current context.
 Status finish_default_stream(cuda::ContextHandle handle, int device) {
   if (cuda::default_stream_barred()) {
     Location like;
@@ -28,8 +28,8 @@ Status finish_default_stream(cuda::ContextHandle handle, int device) {
   return kOk;
 }
 
-// The CPU may touch managed memory: what the program has put on the legacy default stream for it must be done.
-// The owning context and the caller's current one are where such work can be expected.
+// The CPU may touch managed memory: work that the program has put on the legacy default stream for it must be done.
+// Such work can be expected in the owning context and the caller's current one.
 Status finish_default_stream(const Location& location) {
   const cuda::Driver& driver = cuda::driver();
   void* current = nullptr;
@@ -48,8 +48,8 @@ Status finish_default_stream(const Location& location) {
   return kOk;
 }
 
-// Managed memory is copied by multiprocessors. Where processes are time-sliced on those, the CPU fetches so few bytes
-// in less time than a time slice takes to come.
+// Managed memory is copied by multiprocessors. If processes are time-sliced on those, the CPU fetches so few bytes in
+// less time than a time slice takes to come.
 constexpr std::size_t kWorthATimeSlice = std::size_t{256} << 10;
 
 bool is_for_host(const void* address, std::size_t bytes, cuda::ContextHandle handle, int device) {
@@ -65,7 +65,7 @@ bool is_for_host(const void* address, std::size_t bytes, cuda::ContextHandle han
   return true;
 }
 
-// What the driver knows of host memory begins and ends where the program has registered it, or where it was allocated.
+// Host memory that the driver knows begins and ends where the program has registered it, or where it was allocated.
 bool known_to_its_end(const cuda::Driver& driver, std::uintptr_t pointer, std::size_t bytes, const Location& range) {
   if (bytes <= 1) return true;
   if (range.bytes != 0) return pointer - range.base < range.bytes && bytes <= range.base + range.bytes - pointer;
@@ -75,7 +75,7 @@ bool known_to_its_end(const cuda::Driver& driver, std::uintptr_t pointer, std::s
 }
 
 Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, Location* location) {
-  // Most buffers are host memory, which a query for one thing tells in less time.
+  // Most buffers are host memory, which a query for one attribute tells in less time.
   unsigned memory_type = 0;
   int attributes[] = {cuda::kAttributeMemoryType,    cuda::kAttributeIsManaged,   cuda::kAttributeContext,
                       cuda::kAttributeDeviceOrdinal, cuda::kAttributeRangeStart,  cuda::kAttributeRangeSize,
@@ -132,15 +132,15 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
 const Location* known(std::uintptr_t pointer, std::size_t bytes) noexcept {
   for (const Answer& answer : state().answers) {
     if (answer.epoch != DriverEpoch::current() || pointer - answer.begin >= answer.bytes) continue;
-    // Of pinned memory the end counts, too.
+    // For pinned memory the end counts, too.
     if (!answer.location.pinned || bytes <= answer.begin + answer.bytes - pointer) return &answer.location;
   }
   return nullptr;
 }
 
 // Memory of pools and ranges that are mapped in parts come and go more cheaply than DriverEpoch can see; managed memory
-// needs more than an answer. Of host memory that the driver does not know the answer is that of a page, and holds as
-// well for what goes on behind it.
+// needs more than an answer. For host memory that the driver does not know, the answer is that of a page, and holds as
+// well for memory that goes on behind it.
 void remember(std::uintptr_t pointer, const Location& location) noexcept {
   constexpr std::uintptr_t kPage = 4096;
   const bool allocation = location.kind == Kind::kDevice || location.pinned;

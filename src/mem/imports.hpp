@@ -1,4 +1,4 @@
-// Imports: which functions the program and its libraries call by name, from the dynamic loader's tables.
+// Imports: functions that the program and its libraries call by name, from the dynamic loader's tables.
 //
 // For checks that must not wake a run-time library which the program does not use. Threads: library lock.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace hr::mem {
 
-// Whether anything loaded refers to a function from elsewhere whose name begins with one of these.
+// True if anything loaded refers to a function from elsewhere whose name begins with one of these.
 [[nodiscard]] bool anyone_imports(std::initializer_list<std::string_view> prefixes);
 
 }  // namespace hr::mem

@@ -34,7 +34,7 @@ Range program_data() noexcept {
   return data;
 }
 
-// Where the heap begins never changes. 0 where the system does not say.
+// Returns the start of the heap, which never changes; 0 if the system does not tell.
 std::uintptr_t heap_begin() noexcept {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   if (maps == nullptr) return 0;
@@ -62,7 +62,7 @@ Range own_stack() noexcept {
   return stack;
 }
 
-// Of a stack only what is in use: below may lie, with a stack that may still grow, somebody else's mapping.
+// Only the part of a stack in use counts: below it, with a stack that may still grow, another mapping may lie.
 [[gnu::noinline]] bool on_own_stack(std::uintptr_t address) noexcept {
   if (address < reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))) return false;
   thread_local const Range stack = own_stack();

@@ -21,7 +21,7 @@ Status check_range(const void* address, std::size_t bytes, const Location& locat
   };
   const std::uintptr_t end = location.base + location.bytes;
   if (location.bytes != 0 && (begin < location.base || bytes > end - begin)) {
-    // What the driver calls an allocation may be one chunk of several that lie side by side (VMM).
+    // The driver's allocation may be one chunk of several that lie side by side (VMM).
     const bool goes_on = location.context == nullptr &&
                          (begin >= location.base || (mapped(location.base - 1) && mapped(begin))) &&
                          (bytes <= end - begin || (mapped(end) && mapped(begin + bytes - 1)));

@@ -15,18 +15,18 @@ bool look_up(const char* name, Function*& function) {
   return function != nullptr;
 }
 
-// Whether asking about the device starts nothing. Where there is no CUDA, devices are of another kind, and not ours.
+// True if asking about the device starts nothing. Without CUDA, devices are of another kind, and not ours.
 bool may_ask(int device) { return cuda::find_driver() == nullptr || cuda::context_exists(device); }
 
 // GCC's one library serves both OpenACC and OpenMP, and ends a program that has used a device by one and asks by the
-// other. So it is asked about OpenACC only where somebody uses that. Looked for again until found: libraries may come.
+// other. So it is asked about OpenACC only if something uses that. Looked for again until found: libraries may come.
 bool openacc_is_in_use() {
   static bool found = false;
   if (!found) found = ::dlsym(RTLD_DEFAULT, "GOACC_data_start") == nullptr || anyone_imports({"GOACC_", "acc_"});
   return found;
 }
 
-// The device of the calling thread, which the standard functions name without starting it; -1: do not ask.
+// Returns the device of the calling thread, which the standard functions name without starting it; -1: do not ask.
 int openacc_device() {
   int (*type_of_device)() = nullptr;
   int (*number_of_device)(int type) = nullptr;

@@ -1,9 +1,9 @@
-// State: what mem/ keeps for the process: made by init() or at its first use, destroyed by shutdown(), after which all
-// is anew.
+// State: kept by mem/ for the process: made by init() or at its first use, destroyed by shutdown(), after which all is
+// anew.
 //
-// No part of it is what cannot change while the process lives: the opened driver (cuda/driver.hpp), where the program's
-// own memory lies (known_host.cpp), how to ask the system about pages (residency.cpp), whether OpenACC has been found
-// in use (present_table.cpp).
+// It does not hold facts that cannot change while the process lives: the opened driver (cuda/driver.hpp), the place of
+// the program's own memory (known_host.cpp), the way to ask the system about pages (residency.cpp), the use of OpenACC
+// once it has been found (present_table.cpp).
 //
 // Owner: process-wide. Threads: library lock.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace hr::mem {
 
-// What the driver has said about an address in that driver epoch of the program (base/driver_epoch.hpp).
+// The driver's answer about an address in that driver epoch of the program (base/driver_epoch.hpp).
 struct Answer {
   std::uint64_t epoch = 0;
   std::uintptr_t begin = 0;
@@ -40,7 +40,7 @@ inline constinit LayerState<State> current_state;
   return detail::current_state != nullptr ? *detail::current_state : detail::make_state();
 }
 
-// What one file keeps.
+// State of one file.
 template <class File>
 [[nodiscard]] inline File& own() {
   return state().files.of<File>();

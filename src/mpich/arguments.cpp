@@ -1,4 +1,4 @@
-// How long arrays are that go with a communicator's peers or neighbours.
+// Lengths of arrays that go with a communicator's peers or neighbours.
 #include "mpich/arguments.hpp"
 
 #include "mpich/entry.hpp"

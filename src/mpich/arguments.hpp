@@ -1,6 +1,6 @@
-// Arguments that need a place of their own during a call: made from the program's, given to libmpi_abi.so.1 by
-// argument(), written back by finish(). A null pointer stays one: libmpi_abi.so.1 says what is wrong with it.
-// Owned by the generated function's frame; one thread.
+// Arguments that need separate storage during a call: made from the program's, passed to libmpi_abi.so.1 by argument(),
+// written back by finish(). A null pointer stays one: libmpi_abi.so.1 reports the error. Owned by the generated
+// function's frame; one thread.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace hr::mpich {
 
-// Short arrays stand in the frame.
+// Short arrays are in the frame.
 template <class T, int kShort = 32>
 class Scratch {
  public:
@@ -226,7 +226,7 @@ class StatusOut {
   MPI_Status status_;
 };
 
-// The call sets some field; what stands in the others, even if the program never wrote it, stays.
+// The call sets some fields; the others keep their contents, even if the program never wrote them.
 class StatusInOut {
  public:
   explicit StatusInOut(Status* status) noexcept : theirs_(status == kStatusIgnore ? nullptr : status) {
@@ -272,7 +272,7 @@ class Text {
     std::memcpy(theirs_, text_, length);
     theirs_[length] = '\0';
   }
-  // `length` is what the library says of the text.
+  // `length`: the library's length of the text.
   void clip(int* length) const noexcept {
     if (length != nullptr) *length = std::min(*length, kTheirs - 1);
   }
@@ -282,7 +282,7 @@ class Text {
   char text_[kOurs + 1];
 };
 
-// --- Lengths of arrays that no argument tells; 0 where the communicator is not valid ---
+// --- Lengths of arrays that no argument gives; 0 if the communicator is not valid ---
 
 std::int64_t peers_of(MPI_Comm comm) noexcept;
 std::int64_t sources_of(MPI_Comm comm) noexcept;

@@ -1,5 +1,5 @@
-// Functions that are beyond the standard (MPIX_): libmpi_abi.so.1 has them under the same names and types, and has been
-// loaded before this library.
+// Functions beyond the standard (MPIX_): libmpi_abi.so.1 has them under the same names and types, and has been loaded
+// before this library.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,14 +8,14 @@
 
 namespace hr::mpich {
 
-// Null where that library has none of that name.
+// Returns null if that library has none of that name.
 template <class Function>
 Function* find_beyond(const char* name) {
   void* const library = dlopen("libmpi_abi.so.1", RTLD_NOW | RTLD_NOLOAD);
   return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-// The function's result; MPI_ERR_UNSUPPORTED_OPERATION where there is none.
+// Returns the function's result; MPI_ERR_UNSUPPORTED_OPERATION if there is none.
 template <class... Arguments>
 int call_beyond(const char* name, Arguments... arguments) {
   auto* const function = find_beyond<int(Arguments...)>(name);

@@ -1,5 +1,5 @@
-// The functions whose translation depends on more than their arguments' kinds (api/mpich.yaml, by_hand), MPICH's own,
-// and those of MPI 1 that nothing of today replaces one to one.
+// Functions whose translation depends on more than their arguments' kinds (api/mpich.yaml, by_hand), MPICH's own, and
+// those of MPI 1 without a direct replacement.
 #include <cstdio>
 #include <cstdlib>
 
@@ -10,8 +10,8 @@ using namespace hr::mpich;  // NOLINT
 
 namespace {
 
-// Values of predefined attributes are addresses of ints. Where MPICH's int is another one it is kept here; threads may
-// write it at once, always the same value.
+// Values of predefined attributes are addresses of ints. If MPICH's int differs it is kept here; threads may write it
+// at the same time, always the same value.
 enum Translated { kHost, kIo, kLastUsedCode, kFlavor, kModel, kTranslatedCount };
 std::atomic<int> translated[kTranslatedCount];
 
@@ -50,8 +50,8 @@ bool is_root(MPI_Comm comm, int root) {
   return standard.MPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
 }
 
-// Where nothing was started, all codes are one and the same class; how many, a process that is not the root may have
-// been told wrongly.
+// Translates the codes of a failed spawn. If nothing was started, all codes are of one class; their number may be wrong
+// at a process that is not the root.
 void spawn_codes_out(int code, int* codes, int most) {
   if (code == MPI_SUCCESS || codes == nullptr) return;
   int wanted = code;
@@ -59,8 +59,8 @@ void spawn_codes_out(int code, int* codes, int most) {
   for (int i = 0; i < most && codes[i] == wanted; ++i) codes[i] = ErrorCode::out(wanted);
 }
 
-// What integers of a constructor are constants (MPI 5.0 section 5.1.13): the order is the last one of arrays; before
-// it, darray's distributions, their arguments and the sizes of the process grid.
+// Translates those integers of a constructor that are constants (MPI 5.0 section 5.1.13): the order is the last one of
+// arrays; before it, darray's distributions, their arguments and the sizes of the process grid.
 void contents_out(int combiner, int* integers, std::int64_t number) {
   if (integers == nullptr || number < 1) return;
   if (combiner != MPI_COMBINER_SUBARRAY && combiner != MPI_COMBINER_DARRAY) return;
@@ -77,7 +77,7 @@ void contents_out(int combiner, int* integers, std::int64_t number) {
 }  // namespace
 
 HR_ENTRY(MPI_Abi_get_version, int entry_MPI_Abi_get_version(int* abi_major, int* abi_minor)) {
-  // "No ABI of the standard": what this library has is MPICH's.
+  // "No ABI of the standard": this library's ABI is MPICH's.
   if (abi_major != nullptr) *abi_major = -1;
   if (abi_minor != nullptr) *abi_minor = -1;
   return MPI_SUCCESS;
@@ -228,7 +228,7 @@ HR_ENTRY(MPI_Type_ub, int entry_MPI_Type_ub(int datatype, MPI_Aint* displacement
 }
 HR_ALIAS(MPI_Type_ub, MPI_Type_ub);
 
-// --- MPICH's own: what it needs for MPI's C++ bindings, which MPI 3.0 removed ---
+// --- MPICH's own: functions for MPI's C++ bindings, which MPI 3.0 removed ---
 
 namespace {
 

@@ -1,10 +1,10 @@
-// The program's functions that the library calls: what they are given is translated to MPICH's ABI, what they answer
-// back to the standard's.
+// Functions of the program that the library calls: their arguments are translated to MPICH's ABI, their results back to
+// the standard's.
 //
-// The standard hands most of them a pointer of the program's ("extra state"): there one function of ours serves all,
-// and a record behind that pointer says whom to call. Operations and error handlers get no such pointer. For these
-// there are kFunctions functions of ours of each kind, and each function of the program's is given one, for ever: an
-// operation may still run when it has been freed.
+// The standard passes most of them a pointer of the program's ("extra state"): for these one function of ours serves
+// all, and a record behind that pointer names the function to call. Operations and error handlers get no such pointer.
+// For these there are kFunctions functions of ours of each kind, and each function of the program's is assigned one,
+// for ever: an operation may still run when it has been freed.
 //
 // Threads: any.
 #pragma once
@@ -18,7 +18,7 @@
 #include "mpich/statuses.hpp"
 
 extern "C" {
-// MPICH's MPI_DUP_FN and its like are this function.
+// MPICH's MPI_DUP_FN and the like are this function.
 __attribute__((visibility("default"))) int MPIR_Dup_fn(int object, int keyval, void* extra_state, void* value_in,
                                                        void* value_out, int* flag);
 }
@@ -27,7 +27,7 @@ namespace hr::mpich {
 
 inline constexpr std::size_t kFunctions = 512;
 
-// --- Without a pointer of the program's ---
+// --- Callbacks without a pointer of the program's ---
 
 struct UserFunctionCalls {
   using Theirs = UserFunction;
@@ -69,7 +69,7 @@ struct FileErrhandlerFunctionCalls {
 template <class Calls>
 class Pool {
  public:
-  // Ours for the program's; null when all are taken, and for null.
+  // Returns our function for the program's; null if all are taken, and for null.
   static typename Calls::Ours* of(typename Calls::Theirs* function);
   static typename Calls::Theirs* at(std::size_t index) noexcept {
     return functions_[index].load(std::memory_order_relaxed);
@@ -79,12 +79,12 @@ class Pool {
   inline static std::atomic<typename Calls::Theirs*> functions_[kFunctions];
 };
 
-// Says so, raises MPI_ERR_NO_MEM on MPI_COMM_SELF, returns the code.
+// Reports it, raises MPI_ERR_NO_MEM on MPI_COMM_SELF, returns the code.
 int too_many_functions(const char* caller);
 
-// --- With one ---
+// --- Callbacks with one ---
 
-// What a keyval of the program's calls. Kept for ever, once for each combination: attributes outlive their keyval.
+// Functions of a keyval of the program's. Kept for ever, once for each combination: attributes outlive their keyval.
 template <class Copy, class Delete>
 struct AttributeRecord {
   Copy* copy;
@@ -136,7 +136,8 @@ using CommAttributes = Attributes<CommAttributeTypes>;
 using TypeAttributes = Attributes<TypeAttributeTypes>;
 using WinAttributes = Attributes<WinAttributeTypes>;
 
-// A data representation's, for MPICH's conversion function of either form. Kept for ever, as the representation is.
+// Types for a data representation, with MPICH's conversion function of either form. Kept for ever, as the
+// representation is.
 struct DatarepTypes {
   using Conversion = DatarepConversionFunction;
   using OurConversion = MPI_Datarep_conversion_function;
@@ -172,7 +173,7 @@ class DatarepCallbacks {
   Record* record_;
 };
 
-// Of which it is follows from the functions.
+// The functions determine the template's argument.
 template <class Types>
 class Datareps : public DatarepCallbacks<Types> {
  public:
@@ -183,7 +184,7 @@ Datareps(DatarepConversionFunction*, DatarepConversionFunction*, DatarepExtentFu
 Datareps(DatarepConversionFunctionC*, DatarepConversionFunctionC*, DatarepExtentFunction*, void*)
     -> Datareps<DatarepTypesC>;
 
-// A generalized request's. The record lives until the program's free function has been called.
+// Callbacks of a generalized request. The record lives until the program's free function has been called.
 class GeneralizedRequest {
  public:
   GeneralizedRequest(GrequestQueryFunction* query, GrequestFreeFunction* free, GrequestCancelFunction* cancel,

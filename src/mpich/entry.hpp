@@ -1,7 +1,7 @@
-// What every function that a program built for MPICH calls is made with.
+// Macros for functions that programs built for MPICH call.
 //
-// The program's MPI_Send and libmpi_abi.so.1's have one name and different arguments. So a function here has a name of
-// its own in C++ and MPICH's name for the linker, and the standard library's functions are called by address.
+// The program's MPI_Send and libmpi_abi.so.1's have one name and different arguments. So a function here has a separate
+// name in C++ and MPICH's name for the linker, and the standard library's functions are called by address.
 #pragma once
 
 #include "mpi.h"
@@ -15,14 +15,14 @@ extern Standard standard;
 }  // namespace hr::mpich
 
 #define HR_EXPORT __attribute__((visibility("default")))
-// The function PMPI_X: HR_ENTRY(MPI_X, int entry_MPI_X(...)) { body }
+// Defines the function PMPI_X: HR_ENTRY(MPI_X, int entry_MPI_X(...)) { body }
 #define HR_ENTRY(name, ...)                            \
   extern "C" HR_EXPORT __VA_ARGS__ __asm__("P" #name); \
   extern "C" __VA_ARGS__
-// MPI_X, which a tool may replace.
+// Defines MPI_X, which a tool may replace.
 #define HR_ALIAS(name, target) \
   extern "C" HR_EXPORT decltype(entry_##target) alias_##name __asm__(#name) __attribute__((weak, alias("P" #target)))
-// Both names of a function that is another one today.
+// Defines both names of a function that has another name today.
 #define HR_ALIAS_BOTH(name, target) \
   HR_ALIAS(name, target);           \
   extern "C" HR_EXPORT decltype(entry_##target) alias_P##name __asm__("P" #name) __attribute__((alias("P" #target)))

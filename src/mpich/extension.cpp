@@ -1,4 +1,4 @@
-// MPIX_ functions that MPICH's programs ask for.
+// MPIX_ functions that MPICH's programs use.
 #include "mpich/beyond.hpp"
 #include "mpich/conversions.hpp"
 #include "mpich/entry.hpp"

@@ -1,4 +1,4 @@
-// User-level failure mitigation under MPICH's names (include/mpi-ext.h says what the functions do).
+// User-level failure mitigation under MPICH's names (documented in include/mpi-ext.h).
 #include "mpich/arguments.hpp"
 #include "mpich/beyond.hpp"
 #include "mpich/conversions.hpp"

@@ -14,7 +14,7 @@ struct Numbers {
   std::unordered_map<void*, unsigned> of;
 };
 
-// Never destroyed: programs call MPI from destructors of their own.
+// Never destroyed: programs call MPI from their own destructors.
 template <Kind kind>
 Numbers& numbers() {
   static auto* const one = new Numbers;
@@ -73,7 +73,7 @@ constinit thread_local Kept Table<kind>::kept_ __attribute__((tls_model("initial
 
 template <Kind kind>
 void Table<kind>::get_more() noexcept {
-  // Its destructor gives back what is left when the thread ends.
+  // Its destructor returns the remaining slots when the thread ends.
   struct End {
     ~End() { give_back_kept(); }
     void noted() noexcept {}

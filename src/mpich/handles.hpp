@@ -1,13 +1,14 @@
-// MPICH's handles are ints, ours addresses: who is who.
+// Tables between MPICH's handles, which are ints, and ours, which are addresses.
 //
-// Predefined handles are in tables made from api/mpich.yaml. One that the program made is the number of a slot, which
-// holds the address: in() is two loads. The way back is asked by callbacks and by functions that return what exists
-// (a communicator's error handler), so a slot's number is found by address, and a second handle of one object is the
-// same number with one use more. Requests and messages only ever go out once: they take a slot and nothing else.
-// An empty slot, and everything that is no handle, becomes a null pointer, which libmpi_abi.so.1 refuses.
+// Predefined handles are in tables made from api/mpich.yaml. A handle that the program made is the number of a slot,
+// which holds the address: in() is two loads. The reverse direction is for callbacks and for functions that return an
+// existing object (a communicator's error handler), so a slot's number is found by address, and a second handle of one
+// object is the same number with one more use. Requests and messages only ever go out once: they take a slot and
+// nothing else. An empty slot, and anything that is not a handle, becomes a null pointer, which libmpi_abi.so.1
+// refuses.
 //
-// Threads: any. A slot's address is written before its number is known to anybody. Objects: one mutex a kind. Requests:
-// each thread keeps some empty slots, and takes the mutex only to get more or to give some back.
+// Threads: any. A slot's address is written before its number becomes known. Objects: one mutex for each kind.
+// Requests: each thread keeps some empty slots, and takes the mutex only to get more or to return some.
 #pragma once
 
 #include <atomic>
@@ -35,7 +36,7 @@ class Slots {
     const Slot* chunk = chunks_[index >> kChunkBits].load(std::memory_order_acquire);
     return chunk == nullptr ? nullptr : chunk[index & (kChunkSlots - 1)].object.load(std::memory_order_relaxed);
   }
-  // The caller of the rest but at() holds the kind's mutex.
+  // Callers of the rest except at() hold the kind's mutex.
   unsigned take(void* object) noexcept {
     if (free_ == 0) [[unlikely]]
       grow();
@@ -64,7 +65,7 @@ class Slots {
   unsigned grown_ = 0;  // chunks that exist
 };
 
-// Empty slots that a thread keeps; as long as it runs.
+// Empty slots that a thread keeps, as long as it runs.
 struct Kept {
   unsigned first;  // 0: none
   unsigned count;
@@ -75,7 +76,7 @@ class Table {
  public:
   static void* find(int handle) noexcept { return slots_.find(static_cast<unsigned>(handle) & kIndexMask); }
   static int add(void* object) noexcept { return static_cast<int>(Traits<kind>::kPrefix | index_of(object)); }
-  // One handle less. A number that stands for nothing is left alone.
+  // Drops one handle. An unused number is left alone.
   static void drop(int handle) noexcept {
     const unsigned index = static_cast<unsigned>(handle) & kIndexMask;
     if constexpr (!Traits<kind>::kFresh) {
@@ -108,12 +109,12 @@ class Table {
   static void give_back_kept() noexcept;
 
   static constexpr unsigned kMostKept = 512;
-  // Known at load time, so that reading it is no call.
+  // Known at load time, so that reading it needs no call.
   static constinit thread_local Kept kept_ __attribute__((tls_model("initial-exec")));
   inline static Slots slots_;
 };
 
-// MPICH's handle as the standard library's.
+// Translates MPICH's handle to the standard library's.
 template <Kind kind>
 inline typename Traits<kind>::Standard in(int handle) noexcept {
   using T = Traits<kind>;
@@ -137,7 +138,7 @@ inline typename Traits<kind>::Standard in(int handle) noexcept {
   return nullptr;
 }
 
-// The standard library's handle as MPICH's. The program gets it: a use more, where it is not predefined.
+// Translates the standard library's handle to MPICH's, for the program: one more use, if it is not predefined.
 template <Kind kind>
 inline int out(typename Traits<kind>::Standard object) noexcept {
   const auto value = reinterpret_cast<std::uintptr_t>(object);
@@ -148,7 +149,7 @@ inline int out(typename Traits<kind>::Standard object) noexcept {
   return Table<kind>::add(object);
 }
 
-// The program has no longer this handle.
+// Drops a handle that the program no longer has.
 template <Kind kind>
 inline void drop(int handle) noexcept {
   if ((static_cast<unsigned>(handle) & ~kIndexMask) == Traits<kind>::kPrefix) Table<kind>::drop(handle);

@@ -1,4 +1,4 @@
-// Finds libmpi_abi.so.1 when this library is loaded, and says so when two MPI libraries have come together.
+// Finds libmpi_abi.so.1 when this library is loaded, and reports two MPI libraries in one process.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -31,7 +31,7 @@ const char* name_of(const char* path) {
 
 bool starts_with(const char* text, const char* prefix) { return std::strncmp(text, prefix, std::strlen(prefix)) == 0; }
 
-// A second library with MPICH's or Open MPI's names: some calls of the program would go there and others here.
+// Reports a second library with MPICH's or Open MPI's names: some calls of the program would go there and others here.
 int look_at(dl_phdr_info* info, std::size_t /*size*/, void* own) {
   const char* const path = info->dlpi_name;
   if (path == nullptr || *path == '\0') return 0;
@@ -53,7 +53,7 @@ int look_at(dl_phdr_info* info, std::size_t /*size*/, void* own) {
 }
 
 void* open_standard(const std::string& own) {
-  // One copy a process: what is there already is used.
+  // One copy in a process: one that is loaded already is used.
   void* library = dlopen(kStandardLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (library != nullptr) return library;
   const std::size_t slash = own.rfind('/');

@@ -1,2 +1,2 @@
-// A name that programs look for, and nothing else: the library is the one that this one needs.
+// Only a name that programs look for: the library is the one that this one needs.
 typedef int hr_no_empty_file;

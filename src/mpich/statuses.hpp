@@ -1,7 +1,7 @@
 // MPICH's status and the standard's.
 //
-// A status that a call may leave alone, whole or but for MPI_ERROR, must keep what the program had there: reset() marks
-// it, to_mpich() writes what the call wrote.
+// A status that a call may leave alone, whole or except MPI_ERROR, must keep the program's contents: reset() marks it,
+// to_mpich() writes the fields that the call wrote.
 #pragma once
 
 #include <cstring>

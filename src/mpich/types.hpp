@@ -1,4 +1,4 @@
-// MPICH's types where they are not the standard's. A handle is an int, but for a file's.
+// MPICH's types that differ from the standard's. A handle is an int, except a file's.
 #pragma once
 
 #include <cstdint>

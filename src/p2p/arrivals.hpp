@@ -1,10 +1,10 @@
-// Arrivals: which kinds of messages do what, and what a message of another process has to be like before anything is
-// done with it.
+// Arrivals: the handler of each kind of message, and the checks that a message of another process must pass before it
+// is acted upon.
 //
-// A transport vouches for the process that a message comes from and for the length of its payload, no more. What stands
-// in it is checked here and in the handlers: lengths before anything is read, contexts and ranges before they are used,
-// and a cookie before it becomes a request again: it must be one of this process that is under way with that very
-// process, in the phase in which such a message can come. What does not fit is dropped (base/dropped.hpp), and changes
+// A transport vouches for the process that a message comes from and for the length of its payload, no more. Everything
+// else is checked here and in the handlers: lengths before anything is read, contexts and ranges before they are used,
+// and a cookie before it becomes a request again: the request must be pending in this process, with that very process,
+// in a phase in which such a message can come. A message that does not fit is dropped (base/dropped.hpp) and changes
 // nothing. Short eager messages pay nothing for this. Threads: library lock.
 #pragma once
 
@@ -18,39 +18,39 @@
 
 namespace hr::p2p {
 
-// One kind of message, and the handler that alone takes it.
+// One kind of message and its only handler.
 struct Arrival {
   wire::Kind kind;
   transport::Handler handler;
 };
 
-// Gives up a message that is not as it has to be, and the data that its transport keeps for it.
+// Drops a message that does not fit, and the data that its transport keeps for it.
 [[gnu::cold, gnu::noinline]] void drop_arrival(int from, const transport::Header& header, const std::byte* payload,
                                                std::size_t bytes) noexcept;
 
-// The request that a cookie names; null: none of which that process may say this.
-// A send to it that waits for what its receiver says.
+// Both return the request that a cookie names, or null if that process may not refer to it.
+// waiting_send(): a send to it that waits for an answer of its receiver.
 [[nodiscard]] Request* waiting_send(int from, std::uint64_t cookie) noexcept;
-// A receive that has met a message of it, whose data is to come.
+// moving_receive(): a receive that has met a message of it, whose data is to come.
 [[nodiscard]] Request* moving_receive(int from, std::uint64_t cookie) noexcept;
 
-// This process is copying the data of this request, or about to.
+// True if this process is copying the data of this request, or is about to.
 [[nodiscard]] bool is_held(const Request& request) noexcept;
-// So many bytes from this place on are part of the message.
+// True if so many bytes from this offset on are part of the message.
 [[nodiscard]] inline bool lies_in(const Request& receive, std::size_t offset, std::size_t bytes) noexcept {
   return offset <= receive.total_ && bytes <= receive.total_ - offset;
 }
-// Bytes that nothing has come for.
+// Bytes that have not come yet.
 [[nodiscard]] inline std::size_t missing_bytes(const Request& receive) noexcept {
   return receive.offset_ < receive.total_ ? receive.total_ - receive.offset_ : 0;
 }
 
-// The transport that the message came by keeps this data for it.
+// True if one of the transports keeps this data for a message of that process.
 [[nodiscard]] bool is_announced(int from, transport::AnnouncedData data) noexcept;
-// Gives it up, if so.
+// Gives the data up, if so.
 void refuse_announced(int from, transport::AnnouncedData data) noexcept;
 
-// Of messages that a process may send which is not lost; at least so many bytes of payload.
+// Handles messages with at least kLeast bytes of payload from processes that are not lost.
 template <transport::Handler kDeliver, std::size_t kLeast>
 void deliver_of_the_living(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   if (is_lost(from)) return;
@@ -63,7 +63,8 @@ constexpr Arrival arrival(wire::Kind kind) noexcept {
   return {kind, deliver_of_the_living<kDeliver, kLeast>};
 }
 
-// The same of those that name a request by a word of the header. False: the message does not fit it.
+// Does the same for messages that name a request in a word of the header. The handler returns false if the message does
+// not fit the request.
 using RequestHandler = bool (*)(int from, Request& request, const transport::Header& header, const std::byte* payload,
                                 std::size_t bytes);
 using FindRequest = Request* (*)(int from, std::uint64_t cookie) noexcept;

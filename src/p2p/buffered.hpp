@@ -3,7 +3,8 @@
 // A buffered send copies its packed data here and completes; the copy is freed when the message has left. The user's
 // buffer must have room for the data and 64 bytes a message, or the send fails with MPI_ERR_BUFFER; an
 // automatic buffer grows as needed.
-// Owner: whoever the buffer is attached to; outlives its pending sends (detach and flush wait). Threads: library lock.
+// Owner: the object that the buffer is attached to; it outlives its pending sends (detach and flush wait). Threads:
+// library lock.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,13 @@ class BufferPool {
   BufferPool& operator=(const BufferPool&) = delete;
 
   [[nodiscard]] bool attached() const noexcept { return attached_; }
-  // MPI_ERR_BUFFER when there is one already. `automatic`: address and size are the library's business.
+  // MPI_ERR_BUFFER if a buffer is attached already. `automatic`: the library provides the memory.
   Status attach(void* address, Count size, bool automatic);
-  // Waits for all pending sends; gives back what was attached.
+  // Waits for all pending sends, then hands back the attached buffer.
   Status detach(void** address, Count* size);
   Status flush();
-  // The number of the next message; gone(): all with smaller numbers have left. For flushes that do not block.
+  // Number of the next message. gone(): true if all messages with smaller numbers have left. For flushes that do not
+  // block.
   [[nodiscard]] std::uint64_t mark() const noexcept { return next_; }
   [[nodiscard]] bool gone(std::uint64_t mark) const noexcept;
   // Frees the space of messages that have left, without waiting.
@@ -42,9 +44,9 @@ class BufferPool {
     std::byte* own_memory;  // automatic buffers
     std::uint64_t number;
   };
-  // Where a message goes, its overhead included (automatic buffers: anywhere). MPI_ERR_BUFFER: there is no room.
+  // Finds room for a message with its overhead (automatic buffers: anywhere). MPI_ERR_BUFFER: there is none.
   Status room_for(std::size_t wanted, std::size_t* at);
-  // Offset of a free run; false: no room.
+  // *at: offset of a free run. False: no room.
   bool find_room(std::size_t bytes, std::size_t* at);
 
   bool attached_ = false;
@@ -56,7 +58,7 @@ class BufferPool {
   std::uint64_t next_ = 0;
 };
 
-// The buffer of the process (MPI_Buffer_attach), as long as there is an engine.
+// Buffer of the process (MPI_Buffer_attach); lives as long as the engine.
 BufferPool& process_buffer();
 
 }  // namespace hr::p2p

@@ -14,7 +14,7 @@
 namespace hr::p2p {
 namespace {
 
-// Of messages of one process.
+// Choices for the messages of one process.
 struct PeerChoices {
   std::unordered_map<std::uint64_t, Choice> by_class;
   std::vector<const Rendezvous*> disabled;
@@ -22,16 +22,16 @@ struct PeerChoices {
 
 struct State final : FileState {
   std::unordered_map<int, PeerChoices> peers;
-  // Of choices that were made anew while messages were timed for them.
+  // Trials of choices that were made anew while messages were timed for them.
   std::vector<std::unique_ptr<Trial>> past_trials;
-  // What was asked for last.
+  // Last lookup.
   int last_proc = -1;
   std::uint64_t last_key = 0;
   Choice* last = nullptr;
 };
 State& state() { return own<State>(); }
 
-// A power of two, and where probes look at a knob.
+// Size classes begin at powers of two, and at the length where probes look at a knob.
 std::size_t least_of_size_class(std::size_t bytes) {
   const std::size_t least = std::bit_floor(bytes);
   const std::size_t limit = knobs().single_copy_bytes;

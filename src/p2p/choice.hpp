@@ -1,7 +1,7 @@
-// Choice: which rendezvous protocol messages of one class from one peer take. Made from the probes' estimates at the
-// first such message and kept; made anew once something that the probes did not see has changed (disable()). What they
-// do see, such as time slicing once it is found out, makes another class. Where the two best differ by a guess, a trial
-// decides between them.
+// Choice: the rendezvous protocol for messages of one class from one peer. Made from the probes' estimates at the first
+// such message and kept; made anew once something that the probes did not see has changed (disable()). A change that
+// they do see, such as time slicing once it is detected, makes another class. If the estimate of one of the two best is
+// a guess, a trial decides between them.
 // Owner: choice.cpp, until the engine ends; a Choice stays where it is. Threads: library lock.
 #pragma once
 
@@ -19,13 +19,13 @@ class Choice {
  public:
   static constexpr std::size_t kMost = 9;  // protocols
 
-  // Applicable ones, the best first: 0 is to be begun, the next one where that refuses.
+  // Applicable protocols, best first: at(0) is tried first, the next if it refuses.
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
   [[nodiscard]] const Rendezvous& at(std::size_t place) const noexcept {
     if (place < 2 && trial_ != nullptr) place ^= trial_->way();
     return *order_[place];
   }
-  // Null: the estimates decide.
+  // Null if the estimates decide.
   [[nodiscard]] Trial* trial() const noexcept { return trial_.get(); }
 
  private:
@@ -41,7 +41,7 @@ class Choice {
 
 Choice& choice_of(int proc, const MessageClass& message, const transport::Caps& caps);
 
-// The protocol does not work with that process, whatever its probe says.
+// Rules the protocol out for that process, whatever its probe says.
 void disable(const Rendezvous& protocol, int proc);
 
 }  // namespace hr::p2p

@@ -1,14 +1,14 @@
 // Claims: how two processes share one long copy without waiting for each other.
 //
-// The copy is cut into granules. One word in memory that both reach counts those that are claimed; the receiver claims
-// from the front, the sender from the back, each as much as half of what is left, so that they meet wherever their
-// speeds let them; what is too little to be worth two system calls goes to one of them. A process that does something
-// else claims nothing and costs nothing.
+// The copy is cut into granules. A word in memory that both reach counts the claimed ones; the receiver claims from the
+// front, the sender from the back, each up to half of what is left at a time, so that they meet wherever their speeds
+// let them; a remainder too small to be worth two system calls goes to one of them. A process that is busy elsewhere
+// claims nothing and costs nothing.
 //
-// The word: generation (32 bits) | granules claimed (32). Who comes for a copy that is over, its word in use for the
-// next one, finds another generation and claims nothing.
-// Owner: the receiver lends a word of its own to one copy at a time. Memory order: relaxed; the claims say who copies
-// what, that a part is there is told by messages. Threads: library lock in each process, the word by compare-exchange.
+// The word: generation (32 bits) | granules claimed (32). A process that comes for a copy that is over, its word in use
+// for the next one, finds another generation and claims nothing.
+// Owner: the receiver lends a word of its own to one copy at a time. Memory order: relaxed; the claims only divide the
+// copy, messages tell that a part is there. Threads: library lock in each process, the word by compare-exchange.
 #pragma once
 
 #include <algorithm>
@@ -21,17 +21,17 @@ namespace hr::p2p {
 class Claims {
  public:
   static constexpr std::size_t kGranule = 8192;
-  static constexpr std::uint32_t kMost = 64;  // granules of one claim: nobody waits longer for a part that is under way
-  static constexpr std::uint32_t kWorthHalving = 16;  // granules that are left after the first claim
+  static constexpr std::uint32_t kMost = 64;  // granules of one claim; bounds the wait for a part that is being copied
+  static constexpr std::uint32_t kWorthHalving = 16;  // granules left; fewer are claimed whole, after the first claim
 
-  Claims() noexcept = default;  // of nothing
+  Claims() noexcept = default;  // empty
   Claims(std::atomic<std::uint64_t>& word, std::uint32_t generation, std::size_t bytes) noexcept
       : word_(&word), generation_(generation), bytes_(bytes), granules_(granules_of(bytes)) {}
 
   static std::uint32_t granules_of(std::size_t bytes) noexcept {
     return static_cast<std::uint32_t>((bytes + kGranule - 1) / kGranule);
   }
-  // By the owner, before anybody is told.
+  // Called by the owner, before any other process learns of the copy.
   void open() noexcept { word_->store(std::uint64_t{generation_} << 32, std::memory_order_relaxed); }
 
   struct Part {
@@ -51,9 +51,9 @@ class Claims {
     return {claimed == 0 ? end : (granules_ - own_) * kGranule, claimed == 0 ? 0 : end - (granules_ - own_) * kGranule};
   }
 
-  // This side has claimed a part.
+  // True if this side has claimed a part.
   [[nodiscard]] bool claimed() const noexcept { return own_ != 0; }
-  // Bytes that this side has claimed; once it has found nothing left, the rest is the other's.
+  // Bytes that this side has claimed. Once it has found nothing left, the rest is the other side's.
   [[nodiscard]] std::size_t front_bytes() const noexcept { return std::min(own_ * kGranule, bytes_); }
   [[nodiscard]] std::size_t back_bytes() const noexcept {
     return bytes_ - std::min((granules_ - own_) * kGranule, bytes_);

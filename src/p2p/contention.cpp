@@ -13,16 +13,16 @@
 namespace hr::p2p::contention {
 namespace {
 
-// What waits gives a core back within microseconds; what computes keeps it for the rest of a turn, which takes
+// A waiter gives a core back within microseconds; a computation keeps it for the rest of a turn, which takes
 // milliseconds with every scheduler.
 constexpr double kLongYieldSeconds = 500e-6;
-// So long a finding holds. To find a load anew may cost one turn of the load's.
+// A result holds this long. Finding a load anew may cost one turn of the load's.
 constexpr double kHolds = 100e-3;
-// Interruptions this close to one another are those of a load; a single one is the system's own work.
+// Interruptions this close to one another come from a load; a single one is the system's own work.
 constexpr double kOften = 50e-3;
 constexpr long kShortSleepNanoseconds = 20'000;
 
-// This thread, when last looked at.
+// State of this thread when last looked at.
 struct Look {
   long given_way = -1;  // -1: not yet
   long slept = 0;
@@ -37,7 +37,7 @@ double core_seconds() noexcept {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// What has happened since the last look.
+// Changes since the last look.
 struct Since {
   long given_way = 0;
   bool slept = false;
@@ -53,15 +53,15 @@ Since look() noexcept {
   return since;
 }
 
-// How long this thread has been away from its core since count_from().
+// Returns how long this thread has been away from its core since count_from().
 double seconds_away(double now) noexcept { return now - last.wall - (core_seconds() - last.core); }
 void count_from(double now) noexcept {
   last.wall = now;
   last.core = core_seconds();
 }
 
-// Who was interrupted by a waiter that was woken has the core back at once. Where there is a lock its owners yield,
-// which counts alike.
+// A thread that a woken waiter interrupted has the core back at once. If there is a lock, its owners yield, which
+// counts alike.
 bool interrupted_often(const Since& since, double now) noexcept {
   if (since.given_way == 0 || since.slept || LibraryLock::enabled()) return false;
   if (seconds_away(now) < static_cast<double>(since.given_way) * kLongYieldSeconds) return false;

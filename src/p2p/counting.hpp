@@ -1,4 +1,4 @@
-// What the counters (base/counters.hpp) are told of messages and waits. Threads: library lock.
+// Reports messages and waits to the counters (base/counters.hpp). Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ class Request;
 struct Peer;
 struct Rendezvous;
 
-// The context is one of the program's messages, and not of the library's own. A communicator has kContextsOfOne of
-// them; the first is for messages of the program, kPartsContext for parts of its partitioned ones.
+// Contexts of a communicator: the first is for messages of the program, kPartsContext for parts of its partitioned
+// ones, the others are the library's own.
 inline constexpr std::uint32_t kContextsOfOne = 16;
 inline constexpr std::uint32_t kPartsContext = 7;
 [[nodiscard]] inline bool is_programs(std::uint32_t context) noexcept {
@@ -24,21 +24,21 @@ inline constexpr std::uint32_t kPartsContext = 7;
   return use == 0 || use == kPartsContext;
 }
 
-// The row of a peer that this process has connected to.
+// Returns the row of a peer that this process has connected to.
 [[nodiscard]] counters::Peer& row_of(const Peer& peer) noexcept;
-// A send that has a request begins its way.
+// Counts a send that has a request, as it begins.
 void count_send(const Peer& peer, const Request& send) noexcept;
 
-// A message has come with its data.
+// Counts a message that has come with its data.
 inline void count_eager(std::size_t bytes) noexcept { counters::page.received[0].add(bytes); }
-// Its data is to be moved that way.
+// Counts a message whose data is to be moved by this protocol.
 void count_rendezvous(const Rendezvous& protocol, const mem::Location& to, std::size_t bytes) noexcept;
-// A message of other memory than the host's has come.
+// Counts a message to other than plain host memory.
 void count_to(const mem::Location& to, std::size_t bytes) noexcept;
-// In the order of their places.
+// Returns the names in the order of counters::page.received.
 [[nodiscard]] std::vector<std::string_view> names_of_protocols();
 
-// Whom the end of this request takes, or has taken; -1: no single process, or not known yet.
+// Returns the process on which the end of this request depends, or did; -1: no single process, or not known yet.
 [[nodiscard]] int waits_for(const Request* request) noexcept;
 
 }  // namespace hr::p2p

@@ -27,7 +27,7 @@ struct MessageName {
   bool operator==(const MessageName&) const = default;
 };
 
-// A receive whose data this process fetches.
+// Receive whose data this process fetches.
 struct Get {
   Request* receive;
   MessageName message;
@@ -35,12 +35,12 @@ struct Get {
   bool waits;  // not started: the sender's data is not final
 };
 
-// A send of this process that was announced before its data was final.
+// Send of this process that was announced before its data was final.
 struct Pending final : Transfer {
   Pending() noexcept : Transfer(kDeviceGet) {}
   mem::cuda::Fence fence;
 };
-// Its receiver waits for the data to become final.
+// Send whose receiver waits for the data to become final.
 struct Unready {
   int proc;  // of the receiver
   Request* send;
@@ -55,7 +55,7 @@ struct State final : FileState {
 State& state() { return own<State>(); }
 bool advance(void*);
 
-// Null: the data is final.
+// Null if the data is final.
 Pending* pending(const Request& send) noexcept {
   Transfer* const transfer = send.transfer_.get();
   return transfer != nullptr && transfer->is_of(kDeviceGet) ? static_cast<Pending*>(transfer) : nullptr;
@@ -111,7 +111,7 @@ bool advance(void*) {
   return moved;
 }
 
-// No message comes before the data is there.
+// No message has to be exchanged before the data moves.
 Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
   if ((message.flags & wire::kView) == 0 || message.bytes == 0) return kNotApplicable;
   if (knobs().cuda_ipc == CudaIpcChoice::kOff) return kNotApplicable;
@@ -120,7 +120,7 @@ Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
     const bool direct = message.to_pinned && message.to_contiguous && message.from_contiguous;
     return direct ? Estimate{kDeviceCopySeconds + bytes / kPinnedBytesPerSecond} : kNotApplicable;
   }
-  // Within a device the multiprocessors' queue copies.
+  // Within a device, the queue of the multiprocessors copies.
   return message.time_sliced ? Estimate{kSwitchSeconds + bytes / kDeviceBytesPerSecond}
                              : Estimate{kDeviceCopySeconds + bytes / kPeerBytesPerSecond};
 }
@@ -150,7 +150,7 @@ Status begin(const Announcement& announced, Request& receive) {
   return kOk;
 }
 
-// From the receiver of a send of this process.
+// Handles kAsk from the receiver of a send of this process.
 void arrive_ask(int from_proc, Request& send) {
   state().unready.push_back({from_proc, &send});
   watch();

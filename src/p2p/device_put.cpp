@@ -63,7 +63,7 @@ bool advance(void*) {
   return moved;
 }
 
-// The clear-to-send and what says that the data is there.
+// Two messages: the clear-to-send, and word that the data is there.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (knobs().cuda_ipc == CudaIpcChoice::kOff || !caps.same_node || message.bytes == 0) return kNotApplicable;
   if ((message.flags & wire::kPinned) == 0 || !message.to_contiguous || !message.to_exportable) return kNotApplicable;

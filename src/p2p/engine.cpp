@@ -39,7 +39,7 @@ Status connect(int proc, Peer** out) {
   if (peer_of(proc).lost) return lost_error(proc);
   transport::Paths paths;
   if (const Status status = transport::connect(proc, &paths); !status.ok()) {
-    // Where processes may die, it has: the launcher's word is only slower.
+    // In a job that goes on without dead processes, this one has died: the launcher's word is only slower.
     if (the_engine->loss_watch == nullptr) return status;
     lose(proc, status);
     return lost_error(proc);
@@ -95,7 +95,7 @@ Status init() {
   HR_TRY(transport::init(job, the_engine->upcalls));
   freed_exports::init();
   HR_TRY(make_loss_watch(&the_engine->loss_watch));
-  // Who dies as soon as its program begins must not take with it what others have still to open.
+  // A process that dies as soon as its program begins must not take with it anything that others have still to open.
   if (the_engine->loss_watch != nullptr) HR_TRY(boot::fence());
   take_transports();
   the_engine->done = completed_request(Completion{});
@@ -106,8 +106,8 @@ Status init() {
 
 namespace {
 
-// Where a job goes on without processes that die, those that are left may still ask whether what they have sent was
-// met (loss.hpp): nobody leaves before all are here.
+// In a job that goes on without processes that die, survivors may still ask whether a message they have sent was met
+// (loss.hpp): no process leaves before all are here.
 Status meet_survivors() {
   if (the_engine->loss_watch == nullptr) return kOk;
   HR_TRY(boot::begin_fence());

@@ -21,31 +21,31 @@
 
 namespace hr::p2p {
 
-// A message of the protocols (SyncAck, Cts, Done, ...) that the transport had no room for.
+// Protocol message (SyncAck, Cts, Done, ...) that the transport had no room for.
 struct ControlMessage {
   static constexpr std::size_t kMaxBytes = 256;
   transport::Header header;
   std::byte payload[kMaxBytes];
   std::size_t bytes;
-  std::unique_ptr<std::byte[]> longer;  // of layers above: in place of `payload`
+  std::unique_ptr<std::byte[]> longer;  // messages of layers above: used instead of `payload`
   [[nodiscard]] const std::byte* data() const noexcept { return longer != nullptr ? longer.get() : payload; }
 };
 static_assert(sizeof(wire::Cts) <= ControlMessage::kMaxBytes && sizeof(wire::Piece) <= ControlMessage::kMaxBytes);
 
 // Another process (or this one), from the first message to it. Owner: the engine, until finalize().
 struct Peer {
-  transport::Transport* transport = nullptr;  // of all messages
-  transport::Transport* memory = nullptr;     // reaches memory that nobody exposed (Caps::remote_read); null: none does
+  transport::Transport* transport = nullptr;  // carries all messages
+  transport::Transport* memory = nullptr;     // reaches unexposed memory (Caps::remote_read); null: none does
   transport::Caps caps;
   std::size_t eager_bytes = 0;
-  std::size_t plain_below = 0;  // plain host data of fewer bytes goes eagerly; 0 where there is no connection
-  counters::Peer* counted = &counters::page.peers[counters::kPeers - 1];  // once it is connected: its row
+  std::size_t plain_below = 0;  // plain host data of fewer bytes goes eagerly; 0 if not connected
+  counters::Peer* counted = &counters::page.peers[counters::kPeers - 1];  // its row, once it is connected
   int proc = -1;
   bool connected = false;      // messages may be sent to it
   bool lost = false;           // for good (loss.hpp)
   bool busy = false;           // in Engine::busy
   bool has_our_place = false;  // device data has been announced to it (wire::Rts::place)
-  std::uint64_t place = 0;     // of the device that its last staged message went to; 0: none
+  std::uint64_t place = 0;     // of the device of the last message that it cleared; 0: none
 
   IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order
   IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is on its way
@@ -64,23 +64,23 @@ struct Engine {
   int rank = 0;
   FreeBlocks free_blocks;
   transport::Upcalls upcalls;
-  Peer unconnected;                                  // stands for every process that has had no message
-  std::vector<Peer*> peers;                          // by process; none null
-  std::vector<Peer*> busy;                           // those that are not idle
+  Peer unconnected;                                  // stands for each process without a message so far
+  std::vector<Peer*> peers;                          // by process; never null
+  std::vector<Peer*> busy;                           // peers that are not idle
   std::vector<std::unique_ptr<Matcher>> matchers;    // by context
-  Matcher no_matcher;                                // of numbers that no context has; always empty
-  std::vector<transport::Transport*> transports;     // those that progress
-  std::unique_ptr<transport::Transport> loss_watch;  // the last of them, if it is there (loss_watch.hpp)
+  Matcher no_matcher;                                // for context numbers out of range; always empty
+  std::vector<transport::Transport*> transports;     // those that make progress
+  std::unique_ptr<transport::Transport> loss_watch;  // one of them, if there is one (loss_watch.hpp)
   Sleeper sleeper;
-  Request* done = nullptr;  // complete, empty, counted: what sends that are done when they return hand out
-  // The request of a blocking receive, so that there is none to be made; a receive within a receive makes its own.
+  Request* done = nullptr;  // complete, empty, shared: returned by sends that are done at once
+  // Request of a blocking receive, so that none has to be made; a receive within a receive makes its own.
   Request blocking_receive;
   bool blocking_receive_taken = false;
   ContextMembers context_members;
-  unsigned endings = 0;     // processes that were lost and contexts that were ended (loss.hpp)
-  std::vector<int> losses;  // processes, in the order of their loss
+  unsigned endings = 0;     // lost processes and ended contexts, counted (loss.hpp)
+  std::vector<int> losses;  // lost processes, in order
   FileStates<Engine> file_states;
-  int processes_on_node = 1;    // that share the machine's cores
+  int processes_on_node = 1;    // they share the machine's cores
   bool oversubscribed = false;  // more processes on this node than cores
 };
 
@@ -88,7 +88,7 @@ inline constinit LayerState<Engine> the_engine;
 // Null before init() and after finalize().
 inline Engine* engine() noexcept { return the_engine.get(); }
 
-// Memory from there, also where there is no engine (any more).
+// Takes memory from free_blocks; allocates it if there is no engine (any more).
 inline void* take_block(std::size_t bytes) {
   return engine() != nullptr ? engine()->free_blocks.take(bytes) : FreeBlocks::allocate(bytes);
 }
@@ -96,13 +96,13 @@ inline void give_back_block(void* memory, std::size_t bytes) noexcept {
   engine() != nullptr ? engine()->free_blocks.give_back(memory, bytes) : ::operator delete(memory);
 }
 
-// What one file of this layer keeps, from its first use to the end of the engine.
+// State of one file of this layer, from its first use to the end of the engine.
 template <class State>
 inline State& own() {
   return engine()->file_states.of<State>();
 }
 
-// The queues of a context, made at first use; Engine::no_matcher where there is no such context.
+// Returns the queues of a context, made at first use; Engine::no_matcher if its number is out of range.
 Matcher& make_matcher(std::uint32_t context);
 inline Matcher& matcher(std::uint32_t context) {
   const auto& matchers = engine()->matchers;
@@ -111,9 +111,9 @@ inline Matcher& matcher(std::uint32_t context) {
   return make_matcher(context);
 }
 
-// What this process knows of that one; Engine::unconnected before the first message to it.
+// Returns the record of that process; Engine::unconnected before the first message to it.
 inline Peer& peer_of(int proc) noexcept { return *engine()->peers[static_cast<std::size_t>(proc)]; }
-// Makes the peer at its first use. Errors: the transport's; MPI_ERR_OTHER where the process is lost.
+// Makes the peer at its first use. Errors: the transport's; MPIX_ERR_PROC_FAILED if the process is lost.
 Status connect(int proc, Peer** out);
 Peer& make_peer(int proc);  // without a connection
 inline Status connected_peer(int proc, Peer** out) {
@@ -122,43 +122,43 @@ inline Status connected_peer(int proc, Peer** out) {
   return peer.connected ? kOk : connect(proc, out);
 }
 
-// Takes over which transports there are.
+// Lists the active transports anew.
 void take_transports();
 
-// What arriving messages of this layer's kinds do (receive.cpp).
+// Adds the handlers of this layer's kinds of messages (receive.cpp).
 void add_handlers(transport::Handlers& handlers);
-// While tools want to hear of messages, short ones have another handler. To be called when that changes.
+// Gives short eager messages another handler while tools want to hear of messages. Call when that changes.
 void watch_messages();
 struct Arrival;
 std::span<const Arrival> notice_arrivals() noexcept;  // notices.cpp
 
 // --- steps ---
-// A receive that is to be interrupted for this reason (loss.hpp).
+// True if this receive is to be interrupted for this reason (loss.hpp).
 [[nodiscard]] bool may_be_interrupted(const Request& receive, Status why) noexcept;
 void interrupt(Request& receive, Status why);
-// MPI_Cancel of a send or receive that is under way (request.cpp).
+// Cancels a pending send or receive (MPI_Cancel; request.cpp).
 Status cancel_message(Request& request);
 // Gives the request to the transport or queues it (send.cpp).
 void start_send(Peer& peer, Request& send);
 // Posts it, or completes it from an unexpected message (receive.cpp).
 void start_receive(Request& receive);
-// A matched unexpected message meets its receive; the record is destroyed.
+// Gives a matched unexpected message to its receive; destroys the record.
 void consume(Unexpected* message, Request& receive);
-// Sends an answer, now or as soon as there is room, to a lost process not at all; the payload is short, at most
-// Caps::max_payload. Where it cannot be sent the process is lost.
+// Sends an answer, now or as soon as there is room, but not to a lost process; the payload has at most
+// Caps::max_payload bytes. If it cannot be sent, the process is lost.
 void send_control(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0);
-// Moves what is queued for this peer, or ends it where the process is lost; true when something moved (send.cpp).
+// Sends what is queued for this peer, or ends it if the process is lost; true if something moved (send.cpp).
 bool flush(Peer& peer);
-// Sends the next piece of a rendezvous send as Data; Status::again() when there is no room (stream.cpp).
+// Sends the next piece of a rendezvous send as Data; Status::again() if there is no room (stream.cpp).
 Status push_piece(Peer& peer, Request& send);
 // Tells the receiver that the rest of a message, of which `sent` bytes are on their way, cannot be read, and why
 // (stream.cpp).
 void abandon(int to_proc, const Request& send, std::size_t sent, const std::string& why);
-// Moves pieces of the front stream; true when something moved (stream.cpp).
+// Moves pieces of the front stream; true if something moved (stream.cpp).
 bool push_stream(Peer& peer);
 void mark_busy(Peer& peer);
 
-// Completes a request; its text is the current detail when the completion carries an error. May destroy it.
+// Completes a request; the current detail becomes its text if the completion carries an error. May destroy it.
 inline void complete(Request& request, const Completion& completion) {
   request.finish(completion);
   if (request.engine_reference_) {
@@ -166,7 +166,7 @@ inline void complete(Request& request, const Completion& completion) {
     release(&request);
   }
 }
-// A new request for point-to-point use, with the references it needs. nullptr: no memory.
+// Makes a request for point-to-point use, with the references it needs. Null: no memory.
 inline Request* make_request(const layout::View& data, bool is_receive, const Envelope& envelope, int proc) {
   Request* request =
       Arena<Request>::instance().create(is_receive, envelope.context, envelope.source, envelope.tag, proc);
@@ -177,7 +177,7 @@ inline Request* make_request(const layout::View& data, bool is_receive, const En
   request->type_ = Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(data.type));
   return request;
 }
-// A completion for a received message of `bytes` in a buffer of `capacity`: MPI_ERR_TRUNCATE when it does not fit.
+// Returns the completion of a message of `bytes` received into `capacity`: MPI_ERR_TRUNCATE if it does not fit.
 Completion received(const Envelope& message, std::size_t bytes, std::size_t capacity);
 
 }  // namespace hr::p2p

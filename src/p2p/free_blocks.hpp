@@ -1,5 +1,5 @@
-// FreeBlocks: memory of records and coroutine frames that have gone, for the next of their size, so that a burst of
-// small messages costs one malloc each once.
+// FreeBlocks: memory of destroyed records and coroutine frames, kept for the next of their size, so that a burst of
+// small messages calls malloc for each only once.
 //
 // Owner: the engine, which frees it. Threads: library lock.
 #pragma once
@@ -34,7 +34,7 @@ class FreeBlocks {
     --from.count;
     return block;
   }
-  // `bytes`: as it was taken or allocated with.
+  // `bytes`: as when it was taken or allocated.
   void give_back(void* memory, std::size_t bytes) noexcept {
     const std::size_t index = index_of(bytes);
     if (index >= kClasses || classes_[index].count == kMostKept) return ::operator delete(memory);
@@ -42,12 +42,12 @@ class FreeBlocks {
     to.first = ::new (memory) Block{to.first};
     ++to.count;
   }
-  // What may be given back to any FreeBlocks, or to operator delete.
+  // Allocates memory that may be given back to any FreeBlocks, or to operator delete.
   [[nodiscard]] static void* allocate(std::size_t bytes) { return ::operator new((index_of(bytes) + 1) * kGrain); }
 
  private:
   static constexpr std::size_t kGrain = 64;
-  static constexpr std::size_t kClasses = 64;  // longer ones are not kept
+  static constexpr std::size_t kClasses = 64;  // longer blocks are not kept
   static constexpr std::size_t kMostKept = 1024;
   struct Block {
     Block* next;

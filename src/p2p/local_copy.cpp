@@ -1,8 +1,10 @@
 #include "layout/cuda/local_copy.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "p2p/arrivals.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/rendezvous.hpp"
@@ -53,6 +55,10 @@ bool on_devices(const layout::View& from, const layout::View& to) {
   return !from.where.is_host() && !to.where.is_host() && (from.where.is_device() || to.where.is_device());
 }
 
+bool is_moving(const Request& send) {
+  return std::ranges::any_of(state().moving, [&](const auto& each) { return each->send == &send; });
+}
+
 Status start(Request& send, Request& receive, bool* started) {
   *started = false;
   if (receive.total_ == 0 || !on_devices(send.view_, receive.view_)) return kOk;
@@ -74,7 +80,9 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
 }
 
 Status begin(const Announcement& announced, Request& receive) {
-  Request& send = *reinterpret_cast<Request*>(announced.sender_cookie);
+  Request* const waiting = waiting_send(announced.from_proc, announced.sender_cookie);
+  if (waiting == nullptr || is_moving(*waiting)) return fail(Errc::kOther, "a message to oneself has no send");
+  Request& send = *waiting;
   bool started = false;
   Status status = start(send, receive, &started);
   if (started) return kOk;

@@ -54,7 +54,7 @@ void end_receives() {
   }
 }
 
-// Its receiver is asked whether it has met it; once.
+// Asks the receiver, once, whether it has met the send.
 void call_back(Request& send, Status why) {
   if (!send.completion_.error.ok()) return;
   send.completion_.error = why;
@@ -63,7 +63,7 @@ void call_back(Request& send, Status why) {
   send_control(send.proc_, wire::cancel(send.context_, reinterpret_cast<std::uint64_t>(&send)));
 }
 
-// Sends to processes that are there, which these may not wait for any more.
+// Ends sends to processes that are there, if nothing may be sent on their context any more.
 void end_sends() {
   std::vector<Request*> sends;
   Arena<Request>::instance().for_each([&](Request& each) {
@@ -109,7 +109,7 @@ Status hopeless_from_anybody(std::uint32_t context) {
               peer_of(news).why_lost.c_str());
 }
 
-// Under way with that process, and known to nobody else here.
+// True if the request is pending with that process, and no protocol here is copying its data.
 bool depends_on(const Request& request, int proc) {
   using Phase = Request::Phase;
   if (request.proc_ != proc || request.complete()) return false;
@@ -120,7 +120,7 @@ bool depends_on(const Request& request, int proc) {
 }  // namespace
 
 bool may_be_interrupted(const Request& receive, Status why) noexcept {
-  // A blocking one has no reference of the engine's.
+  // A blocking receive has no reference of the engine's.
   return why == Errc::kProcFailedPending && receive.engine_reference_;
 }
 

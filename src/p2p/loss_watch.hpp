@@ -1,7 +1,7 @@
-// LossWatch: hears from the launcher which processes have died, where a job goes on without them.
+// LossWatch: hears from the launcher which processes have died, in a job that goes on without them.
 //
-// It looks in every round of progress, at one word in memory (boot/loss_board.hpp). So that rounds of other jobs do not
-// get longer by it, it takes its turn among the transports that make progress, of which it is one that reaches nobody.
+// It looks at one word in memory (boot/loss_board.hpp) in every round of progress. To cost rounds of other jobs
+// nothing, it takes its turn among the transports that make progress, as one that reaches no process.
 // Owner: the engine. Threads: library lock.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace hr::p2p {
 
-// *out stays null where the death of a process ends the job.
+// *out stays null if the death of a process ends the job.
 Status make_loss_watch(std::unique_ptr<transport::Transport>* out);
 
 }  // namespace hr::p2p

@@ -1,10 +1,10 @@
-// Matching: which receive takes which message (MPI 5.0 section 3.5).
+// Matching: pairs messages with receives (MPI 5.0 section 3.5).
 //
-// Every context has two queues: receives posted and not matched, and messages that came unexpected. Both keep the
-// order of arrival. They start as plain lists. Once a lookup has had to pass kListLimit entries the exact ones are
-// found through bins by (source, tag), so that a lookup stays short with 100,000 entries. Receives with a wildcard stay
-// in the list; the older of the two candidates wins by sequence number. Owner: the Matcher owns Unexpected records
-// until they are taken; posted Requests belong to their starters. Threads: library lock.
+// Every context has two queues: receives posted and not matched, and messages that came unexpected. Both keep the order
+// of arrival. They start as plain lists. Once a lookup has had to pass kListLimit entries, exact ones are found through
+// bins by (source, tag), so that a lookup stays short with 100,000 entries. Receives with a wildcard stay in the list;
+// the older of the two candidates wins by sequence number. Owner: the Matcher owns Unexpected records until they are
+// taken; posted Requests belong to their starters. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@
 
 namespace hr::p2p {
 
-// A message that arrived before its receive, with what is needed to complete it.
+// Message that arrived before its receive, with all that is needed to complete it.
 struct Unexpected {
   Envelope envelope;
   int from_proc = -1;
   bool rendezvous = false;          // data still at the sender
   bool wants_ack = false;           // synchronous eager
-  std::uint64_t sender_cookie = 0;  // of one that is announced or wants an answer
+  std::uint64_t sender_cookie = 0;  // if it is announced or wants an answer
   std::size_t bytes = 0;            // of the whole message
   std::byte* payload = nullptr;     // eager data or the announcement, in the same allocation as this record
   std::size_t payload_bytes = 0;
@@ -48,7 +48,7 @@ class Bins {
         static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32 | static_cast<std::uint32_t>(tag);
     return *buckets_[(key * 0x9e3779b97f4a7c15ULL) >> shift_];
   }
-  // Gives up what is there and makes 2^bits empty buckets; the caller inserts again.
+  // Drops all buckets and makes 2^bits empty ones; the caller inserts again.
   void reset(unsigned bits) {
     buckets_.clear();
     buckets_.reserve(std::size_t{1} << bits);
@@ -90,7 +90,7 @@ class Matcher {
     --posted_count_;
     counters::page.posted.down();
   }
-  // The posted receive that takes this message, removed from the queue; nullptr when there is none.
+  // Returns the posted receive that takes this message, removed from the queue; null if there is none.
   Request* match_posted(const Envelope& message) noexcept {
     Request* const first = posted_.front();
     if (first == nullptr || posted_bins_.active() || !takes(*first, message)) return search_posted(message);
@@ -100,30 +100,30 @@ class Matcher {
 
   // --- messages ---
   void keep(Unexpected* message);
-  // The first message a receive with this envelope takes; nullptr when there is none. Stays in the queue.
+  // Returns the first message that a receive with this envelope takes; null if there is none. It stays in the queue.
   Unexpected* find(const Envelope& wanted) noexcept;
   void take(Unexpected& message) noexcept;
-  // The message of this send, which waits for its receive; nullptr when it has met one.
+  // Returns the message of this send if it still waits for its receive; else null.
   [[nodiscard]] Unexpected* find_sent(int from_proc, std::uint64_t sender_cookie) noexcept;
 
   [[nodiscard]] std::size_t posted_count() const noexcept { return posted_count_; }
   [[nodiscard]] std::size_t unexpected_count() const noexcept { return look_ & ~kEndings; }
 
   // --- endings (loss.hpp) ---
-  // A receive that starts has to look first: there are unexpected messages, or some receives are hopeless.
+  // True if a receive that starts has to look first: there are unexpected messages, or endings.
   [[nodiscard]] bool look_first() const noexcept { return look_ != 0; }
   void look_for_endings() noexcept { look_ |= kEndings; }
-  // The context has ended; `text` says why.
+  // Ends the context; `text` says why.
   void end(Status why, const std::string& text) {
     end_ = why;
     why_ended_ = text;
   }
-  // kOk, or with what error it has ended; the text becomes the current detail.
+  // Returns kOk, or the error with which the context has ended; its text becomes the current detail.
   [[nodiscard]] Status ended() const {
     if (!end_.ok()) set_detail(why_ended_);
     return end_;
   }
-  // visit(Request&) must leave them where they are.
+  // visit(Request&) must leave the receives where they are.
   template <class Visit>
   void for_each_posted(Visit&& visit) {
     for (Request* each = posted_.front(); each != nullptr; each = posted_.next(*each)) visit(*each);
@@ -148,7 +148,7 @@ class Matcher {
   void bin_posted();
   void bin_unexpected();
 
-  IntrusiveList<Request, &Request::link_> posted_;  // all while no bins; then those with a wildcard
+  IntrusiveList<Request, &Request::link_> posted_;  // all receives while there are no bins; then those with a wildcard
   Bins<Request, &Request::link_> posted_bins_;
   std::size_t posted_count_ = 0;
   std::size_t most_posted_ = 0;
@@ -156,7 +156,7 @@ class Matcher {
 
   IntrusiveList<Unexpected, &Unexpected::order_link> unexpected_;
   Bins<Unexpected, &Unexpected::bin_link> unexpected_bins_;
-  std::size_t look_ = 0;  // how many they are, and kEndings
+  std::size_t look_ = 0;  // number of unexpected messages, and kEndings
   Status end_ = kOk;
   std::string why_ended_;
 };

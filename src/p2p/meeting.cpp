@@ -25,7 +25,7 @@ Status meet(const transport::Meeting& meeting) {
   Engine& state = *engine();
   state.peers.resize(static_cast<std::size_t>(boot::processes().size()), &state.unconnected);
   for (const int proc : meeting.theirs) {
-    // One that was lost, and has come back.
+    // A process that was lost has come back.
     Peer& peer = peer_of(proc);
     if (&peer != &state.unconnected && peer.lost) peer.lost = false;
   }
@@ -39,7 +39,7 @@ void part(std::span<const int> procs) {
   for (const int proc : procs) {
     Peer& peer = peer_of(proc);
     if (&peer == &state.unconnected) continue;
-    // It may be named as busy, and stays where it is.
+    // The record may be listed as busy, and stays where it is.
     peer.connected = false;
     peer.plain_below = 0;
     peer.transport = nullptr;
@@ -48,7 +48,7 @@ void part(std::span<const int> procs) {
     peer.place = 0;
   }
   state.sleeper.end_listener();
-  state.sleeper.wake();  // who sleeps in a transport that may go
+  state.sleeper.wake();  // threads that sleep in a transport that may go
   transport::part(procs, state.sleeper.in_use());
   take_transports();
 }

@@ -1,10 +1,10 @@
-// Network direct: a message from or to contiguous device memory as a whole, which the transport takes from where it is
-// and puts where it belongs (Transport::announce() of device memory): the network reads and writes it (GPUDirect), or
-// UCX copies it by means of its own.
+// Network direct: moves a message from or to contiguous device memory as a whole: the transport takes it from where it
+// is and puts it where it belongs (Transport::announce() of device memory). The network reads and writes it
+// (GPUDirect), or UCX copies it by means of its own.
 //
 // Once the receiver has cleared the message the sender announces it, and the receiver takes it into its buffer. On both
-// sides what the program has put on the default stream comes first. Whether this is faster than pieces through pinned
-// memory (network_staged.cpp) no model says: it is tried in the program (trial.hpp).
+// sides the program's work on the default stream comes first. No model says whether this is faster than pieces through
+// pinned memory (network_staged.cpp): it is tried in the program (trial.hpp).
 // Owner: the tables here, until everything in them is complete. Threads: library lock.
 #include "p2p/network_direct.hpp"
 
@@ -24,13 +24,13 @@ namespace hr::p2p {
 namespace network_direct {
 namespace {
 
-// Managed memory moves, and what lies in pools and VMM allocations networks reach only where they were made for it.
+// Managed memory moves, and networks reach pools and VMM allocations only if those were made for it.
 bool is_reached(const layout::View& data) noexcept {
   const bool forced = knobs().cuda_network_direct == CudaNetworkDirectChoice::kOn;
   return data.contiguous && data.where.is_device() && !data.where.managed && (forced || data.where.context != nullptr);
 }
 
-// A send of device memory that has been cleared.
+// Send of device memory that has been cleared.
 struct Outgoing : transport::Operation {
   Request* send = nullptr;
   int proc = -1;
@@ -38,7 +38,7 @@ struct Outgoing : transport::Operation {
   bool announced = false;
 };
 
-// A receive that is not cleared before the work on its buffer is done.
+// Receive that is not cleared before the work on its buffer is done.
 struct Waiting {
   Request* receive;
   int from;
@@ -46,7 +46,7 @@ struct Waiting {
   mem::cuda::Fence fence;
 };
 
-// A receive whose data has been announced.
+// Receive whose data has been announced.
 struct Incoming : transport::Operation {
   Request* receive = nullptr;
   int from = -1;
@@ -84,7 +84,7 @@ void end(Request& send, Status status) {
   finish_send(send, completion);
 }
 
-// After an error the path is lost, or will be said to be, which ends the request.
+// After an error the path is lost, or will soon be, which ends the request.
 void sent(transport::Operation& self) {
   const std::unique_ptr<Outgoing> message = take_out(state().outgoing, self);
   if (message->status.ok()) {
@@ -125,7 +125,7 @@ bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* 
   message->proc = to_proc;
   if (!message->fence.set(send.view_.where).ok()) {
     static_cast<void>(take_detail());
-    return false;  // as a stream, which finds out what is wrong
+    return false;  // sent as a stream, which finds the error
   }
   state().outgoing.push_back(std::move(message));
   if (!announce(*state().outgoing.back())) watch();
@@ -222,7 +222,7 @@ bool advance(void*) {
   return moved;
 }
 
-// Between the announcement and the data a clear-to-send goes back.
+// A clear-to-send goes back between the announcement and the data.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (caps.same_node || !caps.announces_device || message.bytes == 0) return kNotApplicable;
   if ((message.flags & wire::kDirect) == 0 || !message.to_contiguous || message.to == mem::Kind::kManaged)

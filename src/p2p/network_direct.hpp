@@ -1,4 +1,4 @@
-// Network direct: whether the network's transport may be given device memory of this process (network_direct.cpp).
+// Network direct: decides whether the network's transport may get device memory of this process (network_direct.cpp).
 //
 // Threads: library lock.
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace hr::p2p::network_direct {
 
-// Sender: the announcement of such data says that the receiver may have the transport take it from where it is.
-// Receiver: announced data may go there by itself, once no work of the program on it is under way.
+// Sender: true if the announcement of such data may say that the transport can take it from where it is. Receiver: true
+// if announced data may go straight there, once no work of the program on it is pending.
 [[nodiscard]] bool serves(const Peer& peer, const layout::View& data) noexcept;
 
 }  // namespace hr::p2p::network_direct

@@ -1,12 +1,12 @@
 // Staged over a network: messages from or to device memory of a process that shares no memory with this one. The sender
 // has pieces copied into pinned memory and announces each (Transport::announce()); the receiver takes it into pinned
-// memory of its own, from which its device copies it on. Several pieces are under way at a time, so that the copies of
-// both and the network overlap. Where one of the buffers is on the host its data goes straight from or to it, or is
+// memory of its own, from which its device copies it on. Several pieces are pending at a time, so that the copies of
+// both and the network overlap. If one of the buffers is on the host, its data goes straight from or to it, or is
 // packed and unpacked there.
 //
-// Each process has so many chunks for what it sends, and as many for what it receives, as knobs say: what is sent never
-// waits for what is received. A message that finds no chunk for a while, as others' receivers make no progress, goes on
-// through the transport (as a stream does). Nothing waits: a progress hook polls what is under way.
+// Each process has as many chunks for sending, and as many for receiving, as knobs say: sends never wait for receives.
+// A message that finds no chunk for a while, as the receivers of others make no progress, goes on through the transport
+// (as a stream does). Nothing waits: a progress hook polls what is pending.
 // Owner: the tables here, until everything in them is complete. Threads: library lock.
 #include <algorithm>
 #include <bit>
@@ -33,7 +33,7 @@ namespace {
 
 using layout::cuda::ChunkCopy;
 
-// What a piece says, before its transport::AnnouncedData.
+// Head of a piece, before its transport::AnnouncedData.
 struct PieceHead {
   std::uint64_t bytes;
 };
@@ -41,12 +41,12 @@ struct PieceHead {
 // A message is cut into at least so many pieces, for their copies to overlap, but into none smaller than this.
 constexpr std::size_t kPieces = 4;
 constexpr std::size_t kLeastPiece = std::size_t{128} << 10;
-// No chunk became free for so long: the receivers that have them make no progress.
+// Time without a chunk becoming free after which the receivers that have them are taken to make no progress.
 constexpr double kStarvedSeconds = 20e-3;
 
 struct Outgoing;
 
-// A part of a message, in a chunk or where it is; from its copy until the receiver has taken it.
+// Part of a message, in a chunk; from its copy until the receiver has taken it.
 struct Part : transport::Operation {
   Outgoing* message = nullptr;
   bool chunked = false;
@@ -66,13 +66,13 @@ struct Outgoing {
   bool by_device;
   std::size_t piece;
   std::list<Part> parts;
-  std::size_t told = 0;  // bytes that are announced or sent
-  bool stopped = false;  // a path that fails: lose() ends it
+  std::size_t told = 0;  // bytes announced or sent
+  bool stopped = false;  // its path fails: lose() ends it
   Status failure{};      // the first; nothing starts after it
   std::string failure_text;
 };
 
-// A piece that has been announced.
+// Piece that has been announced.
 struct Incoming : transport::Operation {
   Request* receive = nullptr;
   int from = -1;
@@ -91,11 +91,11 @@ struct Incoming : transport::Operation {
 
 struct State final : FileState {
   std::vector<std::unique_ptr<Outgoing>> outgoing;
-  std::size_t turn = 0;  // whose message is the first to get a chunk
+  std::size_t turn = 0;  // message that gets the first chunk, in turn
   std::list<Incoming> incoming;
   std::unique_ptr<PinnedPool> out;
   std::unique_ptr<PinnedPool> in;
-  double moved_at = 0;  // a chunk of `out` was taken or given back
+  double moved_at = 0;  // time when a chunk of `out` was last taken or given back
   bool not_pinned = false;
   PolledWait polled;
 };
@@ -135,7 +135,7 @@ void taken_by_receiver(transport::Operation& self) {
   if (!part.status.ok()) part.message->stopped = true;
 }
 
-// Starts the next part; false where there is nothing to start or no chunk.
+// Starts the next part; false if there is nothing to start or no chunk.
 bool start_part(Outgoing& message) {
   Request& send = *message.send;
   if (send.offset_ == send.total_ || message.stopped || !message.failure.ok()) return false;
@@ -320,7 +320,7 @@ bool start_taking(Incoming& piece) {
   } else {
     piece.sink.unpack = unpack;
   }
-  static_cast<void>(take_detail());  // of memory that cannot be pinned
+  static_cast<void>(take_detail());  // detail of memory that cannot be pinned
   piece.phase = Incoming::Phase::kTaking;
   const Status status = peer_of(piece.from).transport->take(piece.from, piece.data, &piece.sink, &piece);
   if (!status.ok()) {
@@ -343,7 +343,7 @@ void end_if_lost(Request& receive, int from) {
   finish_rendezvous(receive, lost_error(from));
 }
 
-// True when the piece is done with.
+// True if the piece is done with.
 bool advance_piece(Incoming& piece, bool* moved) {
   using Phase = Incoming::Phase;
   if (piece.phase == Phase::kWaiting) *moved |= start_taking(piece);
@@ -387,7 +387,7 @@ bool advance_receives() {
   return moved;
 }
 
-// Of the pieces that have been announced.
+// Bytes of the pieces that have been announced.
 std::size_t bytes_under_way(const Request& receive) noexcept {
   std::size_t bytes = 0;
   for (const Incoming& each : state().incoming) bytes += each.receive == &receive ? each.bytes : 0;
@@ -428,8 +428,8 @@ bool advance(void*) {
   return moved;
 }
 
-// Short ones go as a stream: a copy that is waited for takes less than all this.
-// The copies overlap with the network, but for the first and the last.
+// Short messages go as a stream: a copy that is waited for takes less than all this. The copies overlap with the
+// network, except for the first and the last.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (caps.same_node || caps.same_address_space || !caps.announces) return kNotApplicable;
   const bool from_device = message.from_device() || (message.flags & wire::kManaged) != 0;

@@ -14,7 +14,7 @@
 
 namespace hr::p2p {
 
-// All contexts are less: messages of others are nobody's.
+// All contexts are less; messages of others are dropped.
 inline constexpr std::uint32_t kMostContexts = std::uint32_t{1} << 22;
 
 enum class Mode : std::uint8_t { kStandard, kSynchronous, kReady };
@@ -27,17 +27,17 @@ struct Envelope {
   int tag = 0;
 };
 
-// What the layer that makes contexts says of them; asked only once a process is lost (loss.hpp).
+// Answers of the layer that makes contexts; asked for only once a process is lost (loss.hpp).
 struct ContextMembers {
-  // The process that a receive from this source waits for; -1: cannot be told. Null: the source itself.
+  // Returns the process that a receive from this source waits for; -1: cannot be told. Null: the source itself.
   int (*process_of)(std::uint32_t context, int source) = nullptr;
-  // The processes that send on it, by any index from 0; -1: there are no more. Null: not known.
+  // Returns the processes that send on it, by any index from 0; -1: there are no more. Null: not known.
   int (*sender)(std::uint32_t context, int index) = nullptr;
-  // A lost process without which nothing on this context can be completed, whomever it is received from: of a
-  // collective operation any of its members. -1: there is none. Null: nothing is.
+  // Returns a lost process without which nothing on this context can be completed, whatever the source: of a collective
+  // operation any of its members. -1: there is none. Null: never any.
   int (*missing)(std::uint32_t context) = nullptr;
-  // How many of losses() (loss.hpp), from the first on, the program has acknowledged for this context: receives from
-  // any source go on without these. Null: all.
+  // Returns how many of losses() (loss.hpp), from the first on, the program has acknowledged for this context: receives
+  // from any source go on without these. Null: all.
   int (*acknowledged)(std::uint32_t context) = nullptr;
 };
 void set_context_members(const ContextMembers& members);
@@ -50,7 +50,7 @@ class Message final : public Object {
   static constexpr ObjectKind kKind = ObjectKind::kMessage;
   Message() noexcept : Object(kKind) {}
   Unexpected* unexpected_ = nullptr;  // owned until received
-  // The communicator it came on: kept alive until it is received.
+  // Communicator it came on; kept alive until it is received.
   Object* communicator_ = nullptr;
   void (*destroy_communicator_)(Object*) = nullptr;
   ~Message() {
@@ -58,7 +58,7 @@ class Message final : public Object {
   }
 };
 
-// Told of each message that meets its receive, before its data goes there; null: nobody is. While it is set,
+// Called for each message that meets its receive, before its data goes there; may be null. While it is set,
 // events::let_checker_look() must be on. It may be called within a delivery. Owner: check/.
 inline void (*match_checker)(const Request& receive, const Envelope& message) = nullptr;
 
@@ -66,16 +66,16 @@ inline void (*match_checker)(const Request& receive, const Envelope& message) = 
 Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode);
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion);
 
-// The short way for a standard or ready send of one run of host memory: sent, and the program may have its buffer
-// again. Status::again(): not like this, use send() or isend().
+// Sends one run of host memory the short way, in standard or ready mode; the program may then have its buffer again.
+// Status::again(): not like this, use send() or isend().
 Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const Envelope& envelope);
-// What MPI_Isend hands out then: complete, with a reference for the caller.
+// Returns the request that MPI_Isend hands out then: complete, with a reference for the caller.
 [[nodiscard]] Request* request_of_a_send_that_is_done() noexcept;
 
 // --- non-blocking: *request gets one reference, the caller's ---
 Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);
 Status ireceive(const layout::View& data, const Envelope& wanted, Request** request);
-// The same for one run of host memory (layout::make_run()), `bytes` long, without a View.
+// Does the same for one run of host memory (layout::make_run()), `bytes` long, without a View.
 Status ireceive_run(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes, const Envelope& wanted,
                     Request** request);
 
@@ -88,20 +88,21 @@ Status iprobe(const Envelope& wanted, bool* found, Completion* completion);
 Status probe(const Envelope& wanted, Completion* completion);
 Status improbe(const Envelope& wanted, bool* found, Message** message, Completion* completion);
 Status mprobe(const Envelope& wanted, Message** message, Completion* completion);
-// Both take the message over (its handle is dead after).
+// Both take the message over (its handle is dead afterwards).
 Status mreceive(const layout::View& data, Message* message, Completion* completion);
 Status imreceive(const layout::View& data, Message* message, Request** request);
 
 // --- completion ---
 // Waits until `request` is complete (or inactive). The completion stays in the request.
 Status wait(Request& request);
-// Sends and receives (section 3.8.4): it ends either way, cancelled or not; a send once its receiver has made progress.
-// What was sent eagerly is complete already. Partitioned and collective operations: MPI_ERR_REQUEST.
+// Cancels a send or receive (section 3.8.4): it ends either way, cancelled or not; a send once its receiver has made
+// progress. Eager sends, unless synchronous, are complete already. Partitioned and collective operations:
+// MPI_ERR_REQUEST.
 Status cancel(Request& request);
-// Whether MPI_Request_free may have it. MPI_ERR_REQUEST: a partitioned operation under way (section 4.2).
+// Returns kOk if MPI_Request_free may have it. MPI_ERR_REQUEST: a pending partitioned operation (section 4.2).
 Status may_free(const Request& request);
 
-// An already complete request, for operations with MPI_PROC_NULL and the like.
+// Makes an already complete request, for operations with MPI_PROC_NULL and the like.
 Request* completed_request(const Completion& completion);
 
 // Buffered sends: buffered.hpp.

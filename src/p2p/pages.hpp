@@ -1,6 +1,6 @@
-// Pages: whole pages of host memory that may be pinned, all of them there and zero.
+// Pages: whole pages of host memory, zeroed and present, that may be pinned.
 //
-// Owner: who took them; a PinnedRange of them ends before they do. Threads: any.
+// Owner: the code that took them; a PinnedRange of them ends before they do. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ struct FreePages {
 };
 using Pages = std::unique_ptr<std::byte[], FreePages>;
 
-inline constexpr std::size_t kPageBytes = 65536;  // of any machine
+inline constexpr std::size_t kPageBytes = 65536;  // a multiple of any machine's page size
 constexpr std::size_t whole_pages(std::size_t bytes) noexcept {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
-// `bytes`: of whole pages. Null where there is no memory.
+// `bytes`: a multiple of kPageBytes. Null: no memory.
 inline Pages take_pages(std::size_t bytes) {
   Pages taken(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, bytes)));
   if (taken != nullptr) std::memset(taken.get(), 0, bytes);

@@ -1,9 +1,9 @@
 // PartitionMarks: a word for each partition of a partitioned operation, in host memory that devices reach, so that a
-// kernel marks partitions as ready, or sees which have arrived (include/mpix-device.h).
+// kernel can mark partitions as ready, or see which have arrived (include/mpix-device.h).
 //
-// Owner: the operation. The words stay where they are until it goes. Memory order: who marks writes the data before the
-// word, with a release as far as the system; take() acquires. Set by this process alone in a receive, by kernels and
-// threads of the program in a send. Threads: library lock.
+// Owner: the operation; the words stay in place for its life. Memory order: a marker writes the data before the word,
+// with a release at system scope; is_set() acquires. A receive's words are set by this process alone, a send's by
+// kernels and threads of the program. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace hr::p2p {
 
 class PartitionMarks {
  public:
-  // So many, all clear. Where no device is in use in this process, for threads of the host alone. `data`: what the
-  // partitions are of, whose device is the one that marks. Errors: MPI_ERR_NO_MEM; what the driver says.
+  // Makes so many words, all clear; for threads of the host alone if this process uses no device. `data`: the
+  // partitions' buffer, whose device sets the marks. Errors: MPI_ERR_NO_MEM; the driver's.
   Status create(int partitions, const layout::View& data);
 
   void clear() noexcept;

@@ -184,7 +184,7 @@ void Partitioned::note(Status error) {
   why_ = std::move(text);
 }
 
-// Whether the part's message has ended; the first time, what it brought goes to its place.
+// True once the part's message has ended; the first such call moves its data into place.
 bool Partitioned::settle(Part& part) {
   if (part.settled) return true;
   if (!part.begun || (part.message != nullptr && !part.message->complete())) return false;
@@ -222,7 +222,7 @@ bool Partitioned::advance() {
   return marked || settled_ != before;
 }
 
-// What kernels have marked becomes ready; what has come is shown to them.
+// Makes ready the partitions that kernels have marked; shows them those that have come.
 bool Partitioned::look_at_marks() {
   bool moved = false;
   for (int i = 0; i < arguments_.partitions; ++i) {
@@ -260,7 +260,7 @@ void Partitioned::report() {
 
 bool PartitionedOperations::advance_all(void* self) {
   auto& all = *static_cast<PartitionedOperations*>(self);
-  if (all.advancing) return false;  // another thread is, and was made to wait by a long copy
+  if (all.advancing) return false;  // another thread does, and was made to wait by a long copy
   all.advancing = true;
   bool moved = false;
   for (std::size_t i = 0; i < all.started.size();) {
@@ -280,7 +280,7 @@ bool PartitionedOperations::advance_all(void* self) {
   return moved;
 }
 
-// --- what the program marks and asks ---
+// --- calls of the program ---
 
 Status Partitioned::check_ready(int partition) const {
   if (partition < 0 || partition >= arguments_.partitions)
@@ -309,7 +309,7 @@ Status Partitioned::has_arrived(int partition, bool* arrived) {
   return kOk;
 }
 
-// The parts of the sender that this one overlaps, by their shares of the whole: also where there are no bytes.
+// Looks at the sender's parts that this partition overlaps, by their shares of the whole: also if there are no bytes.
 bool Partitioned::has_come(int partition) {
   const auto own = static_cast<std::size_t>(arguments_.partitions);
   const std::size_t at = static_cast<std::size_t>(partition) * parts_.size();

@@ -2,10 +2,10 @@
 // one, and whose receiver may ask for each of its own parts.
 //
 // The two sides meet once, in the order of their init calls, by context, source and tag, apart from all other messages
-// (section 4.2.1). The sender offers at init; the receive that the offer meets accepts it and says which tags the parts
-// have. From then on a part that is ready is an ordinary message of the context for partitioned communication, so that
-// it takes whatever way suits its memory, and the receiver has a receive posted for each part of the sender. A part of
-// the sender that ends in the midst of an element of the receiver's type is received aside and unpacked.
+// (section 4.2.1). The sender offers at init; the receive that the offer meets accepts it and names the tags of the
+// parts. From then on a part that is ready is an ordinary message of the context for partitioned communication, so that
+// it goes whatever way suits its memory, and the receiver has a receive posted for each part of the sender. A part of
+// the sender that ends within an element of the receiver's type is received aside and unpacked.
 //
 // The numbers of parts, counts and types of the two sides are independent; the bytes of all parts together must be
 // equal: MPI_ERR_TRUNCATE at both sides otherwise.
@@ -32,14 +32,14 @@ struct PartitionedArguments {
 Status partitioned_send_init(const PartitionedArguments& arguments, Request** request);
 Status partitioned_receive_init(const PartitionedArguments& arguments, Request** request);
 
-// MPI_Pready and its kin: all of these partitions or, with an error, none. Errors: MPI_ERR_REQUEST (no partitioned
-// send, or not started), MPI_ERR_ARG (no such partition, or ready already).
+// Marks partitions as ready (MPI_Pready and its kin): all of them or, with an error, none. Errors: MPI_ERR_REQUEST (no
+// partitioned send, or not started), MPI_ERR_ARG (no such partition, or ready already).
 Status partitions_ready(Request& request, int low, int high);
 Status partitions_ready(Request& request, int count, const int* partitions);
 
-// Words by which kernels mark partitions of a send, or ask for those of a receive (include/mpix-device.h); they live as
-// long as the request. Looked at in every round of progress while it is started. Errors: MPI_ERR_REQUEST (not
-// partitioned, or started before there were words), MPI_ERR_NO_MEM.
+// Returns the words by which kernels mark partitions of a send, or ask for those of a receive (include/mpix-device.h);
+// they live as long as the request, and are looked at in every round of progress while it is started. Errors:
+// MPI_ERR_REQUEST (not partitioned, or started before there were words), MPI_ERR_NO_MEM.
 Status partition_marks(Request& request, PartitionMarks** marks, int* partitions);
 
 // MPI_Parrived; true for a request that is not active. Makes progress. Errors: as above, of a receive.

@@ -1,4 +1,4 @@
-// How the two sides of a partitioned operation meet: an offer of the send's, which the receive answers.
+// Connects the two sides of a partitioned operation: the send makes an offer, which the receive answers.
 #include <climits>
 #include <cstring>
 
@@ -9,16 +9,16 @@ namespace {
 
 using wire::Kind;
 
-// Behind the envelope, whose length is that of all partitions.
+// Follows the envelope, whose length is that of all partitions.
 struct OfferTail {
   std::uint64_t sender;
   std::int32_t partitions;
 };
 
-// Behind the sender's cookie.
+// Follows the sender's cookie.
 struct AnswerTail {
   std::uint64_t bytes;     // of the receive
-  std::int32_t first_tag;  // kUnfit: another length than the send's
+  std::int32_t first_tag;  // kUnfit: the send has another length
 };
 constexpr std::int32_t kUnfit = -1;
 
@@ -27,7 +27,7 @@ constexpr std::int32_t kMostPartitions = 1 << 24;
 
 PartitionedOperations& operations() { return own<PartitionedOperations>(); }
 
-// Takes the first of a key's queue, which goes with its last.
+// Takes the first of a key's queue; the queue goes with its last.
 template <class Queues>
 bool take_first(Queues& queues, const PartitionedOperations::Key& key, typename Queues::mapped_type::value_type* out) {
   const auto found = queues.find(key);
@@ -38,7 +38,7 @@ bool take_first(Queues& queues, const PartitionedOperations::Key& key, typename 
   return true;
 }
 
-// Tags that no other receive from there has, on this context.
+// Returns the first of `count` tags that no other receive from there has, on this context.
 int reserve_tags(const PartitionedArguments& receive, int count) {
   PartitionedOperations& all = operations();
   for (;;) {
@@ -82,7 +82,7 @@ void deliver_offer(int from, const transport::Header& header, const std::byte* p
     all.offers[key].push_back(offer);
     return;
   }
-  // One that was freed without a start has been met all the same.
+  // A receive that was freed without a start has been met all the same.
   if (const auto receive = all.alive.find(id); receive != all.alive.end()) meet(*receive->second, offer);
 }
 

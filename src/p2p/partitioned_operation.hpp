@@ -1,6 +1,6 @@
-// Partitioned operations of this process, and how the two sides of one find each other. Internal to p2p/.
+// Partitioned operations of this process, and the meeting of their two sides. Internal to p2p/.
 //
-// Threads: library lock. An operation is looked at in every round of progress while it is started.
+// Threads: library lock. Every round of progress looks at an operation while it is started.
 #pragma once
 
 #include <deque>
@@ -18,14 +18,14 @@
 
 namespace hr::p2p {
 
-// A part of the sender: what travels as one message.
+// Part of the sender, sent as one message.
 struct Part {
   layout::View view;                   // of its data in the buffer, or of `aside`
-  std::unique_ptr<std::byte[]> aside;  // receive: it begins or ends within an element of the buffer
+  std::unique_ptr<std::byte[]> aside;  // receive: if it begins or ends within an element of the buffer
   std::size_t offset = 0;              // in the packed form
-  Request* message = nullptr;          // under way
+  Request* message = nullptr;          // pending
   bool begun = false;
-  bool settled = false;  // its message has ended and has been looked at
+  bool settled = false;  // its message has ended and has been handled
 };
 
 class Partitioned final : public RequestState {
@@ -34,7 +34,7 @@ class Partitioned final : public RequestState {
   ~Partitioned() override;
 
   Status start(Request& request) override;
-  // Both are errors while it is under way (section 4.2): it goes on, and has still to be completed.
+  // Both fail while it is pending (section 4.2): it goes on, and has still to be completed.
   Status cancel(Request& request) override;
   [[nodiscard]] Status may_free() const override;
   [[nodiscard]] const char* what() const noexcept override {
@@ -45,24 +45,25 @@ class Partitioned final : public RequestState {
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] const PartitionedArguments& arguments() const noexcept { return arguments_; }
   [[nodiscard]] bool met() const noexcept { return met_; }
-  // A send to that process, whose receive has not answered yet.
+  // True for a send to that process whose receive has not answered yet.
   [[nodiscard]] bool waits_for(int proc) const noexcept {
     return !is_receive_ && !met_ && unfit_.ok() && arguments_.peer_proc == proc;
   }
-  // So many parts have tags from `first_tag` on. Of a send, or of a receive from a sender with as many partitions.
+  // Notes that so many parts have tags from `first_tag` on: of a send, or of a receive from a sender with that many
+  // partitions.
   void meet(int parts, int first_tag);
-  // They do not fit together.
+  // Notes that the two sides do not fit together.
   void meet_other_size(std::size_t bytes);
   [[nodiscard]] bool uses_tags(const PartitionedArguments& of, int first, int count) const noexcept;
 
-  // Makes them, once.
+  // Makes the marks, once.
   Status marks(PartitionMarks** out);
 
   // --- one start ---
   Status check_ready(int partition) const;
   void make_ready(int partition);
   Status has_arrived(int partition, bool* arrived);
-  // Begins and settles what it can; true when something moved.
+  // Begins and settles what it can; true if something moved.
   bool advance();
   [[nodiscard]] bool is_over() noexcept;
   // Completes the request, and may destroy this.
@@ -88,14 +89,14 @@ class Partitioned final : public RequestState {
   bool met_ = false;
   int first_tag_ = 0;
   std::vector<Part> parts_;
-  Status unfit_ = kOk;  // why they never will meet
+  Status unfit_ = kOk;  // why the two sides can never meet
   std::string why_unfit_;
 
   std::vector<bool> ready_;                // partitions of a send
-  int not_ready_ = 0;                      // how many are not
-  std::unique_ptr<PartitionMarks> marks_;  // null: no kernel marks or asks
-  bool look_for_ready_ = false;            // parts may have become ready before the other side was met
-  std::size_t settled_ = 0;                // so many parts from the first on
+  int not_ready_ = 0;                      // number of partitions that are not
+  std::unique_ptr<PartitionMarks> marks_;  // null: kernels neither mark nor ask
+  bool look_for_ready_ = false;            // parts may have become ready before the two sides met
+  std::size_t settled_ = 0;                // parts from the first on that are settled
   bool given_up_ = false;                  // no further part is begun
   Status error_ = kOk;                     // the first
   std::string why_;
@@ -113,7 +114,7 @@ struct PartitionedOperations final : FileState {
 
   std::uint64_t next_id = 1;
   std::unordered_map<std::uint64_t, Partitioned*> alive;
-  std::map<Key, std::deque<std::uint64_t>> posted;  // receives that have met nobody; they may be gone
+  std::map<Key, std::deque<std::uint64_t>> posted;  // receives that wait for an offer; they may be gone
   std::map<Key, std::deque<PartitionedOffer>> offers;
   std::vector<Partitioned*> started;
   bool advancing = false;
@@ -123,9 +124,9 @@ struct PartitionedOperations final : FileState {
   static bool advance_all(void* self);
 };
 
-// The partitioned send has been made: its receiver is told.
+// Tells the receiver of a new partitioned send.
 void offer_partitioned(Partitioned& send);
-// The partitioned receive has been made: it meets the first offer, or waits for it.
+// Gives a new partitioned receive the first offer, or lets it wait for one.
 void post_partitioned(Partitioned& receive);
 std::span<const Arrival> partitioned_arrivals() noexcept;
 

@@ -1,4 +1,4 @@
-// Which processes share memory with this one, and reading it, for layers that arrange for it to stay as it is
+// Tells which processes share memory with this one, and reads it, for layers that arrange for it to stay as it is
 // meanwhile. Threads: library lock.
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace hr::p2p {
 
-// Both processes can map the same memory. Not so where they talk through a network, on one machine too.
+// True if both processes can map the same memory; false if they talk through a network, even on one machine.
 [[nodiscard]] bool shares_memory(int proc) noexcept;
 
-// Copies from host memory of another process. MPI_ERR_UNSUPPORTED_OPERATION where no transport can, or the system does
-// not let us, or the knob shm_single_copy is off; nothing has been copied then.
+// Copies from host memory of another process. MPI_ERR_UNSUPPORTED_OPERATION: no transport can, the system refuses, or
+// the knob shm_single_copy is off; nothing has been copied then.
 Status read_peer_memory(int proc, std::uint64_t remote_address, void* local, std::size_t bytes);
 
 }  // namespace hr::p2p

@@ -1,4 +1,4 @@
-// Persistent point-to-point requests (MPI 5.0 section 3.9): the arguments are kept, every start runs them again on
+// Persistent point-to-point requests (MPI 5.0 section 3.9): keep the arguments and run them again at every start, on
 // the same Request.
 #include "p2p/engine.hpp"
 #include "p2p/loss.hpp"

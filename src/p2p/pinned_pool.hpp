@@ -18,13 +18,13 @@ class PinnedPool {
  public:
   PinnedPool(std::size_t chunk_bytes, std::size_t count);
 
-  // False: none is free.
+  // Takes a chunk; false if none is free.
   bool take(std::uint32_t* chunk);
   void give(std::uint32_t chunk) { free_.push_back(chunk); }
   [[nodiscard]] bool usable() const noexcept { return memory_ != nullptr; }
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   [[nodiscard]] std::byte* host(std::uint32_t chunk) const noexcept { return memory_.get() + chunk * chunk_bytes_; }
-  // Makes it fit for copies of views like this one, once.
+  // Pins it for copies of views like this one, once.
   Status pin(const layout::View& view);
   [[nodiscard]] mem::cuda::DeviceAddress address(std::uint32_t chunk) const noexcept {
     return pinned_.address() + chunk * chunk_bytes_;
@@ -33,7 +33,7 @@ class PinnedPool {
  private:
   std::size_t chunk_bytes_;
   std::size_t count_;
-  Pages memory_;                   // null: there was none to be had
+  Pages memory_;                   // null: could not be allocated
   mem::cuda::PinnedRange pinned_;  // ends before the memory
   std::vector<std::uint32_t> free_;
 };

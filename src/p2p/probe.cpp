@@ -1,4 +1,4 @@
-// Probing (MPI 5.0 section 3.8): looking at, or taking out, the first message a receive would get.
+// Probing (MPI 5.0 section 3.8): looks at, or takes out, the first message that a receive would get.
 #include "p2p/engine.hpp"
 #include "p2p/loss.hpp"
 
@@ -14,7 +14,7 @@ void describe(const Unexpected& message, Completion* completion) {
 
 Unexpected* look(const Envelope& wanted) { return matcher(wanted.context).find(wanted); }
 
-// Once with what is here, once more after a round of progress, in which other threads may have taken messages.
+// Looks at what is here, and once more after a round of progress, in which other threads may have taken messages.
 Unexpected* look_with_progress(const Envelope& wanted) {
   if (Unexpected* message = look(wanted)) return message;
   poll_for_probe();

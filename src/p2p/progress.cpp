@@ -46,11 +46,12 @@ bool run_hooks() {
 }
 
 // Pacing of a waiting rank. With a core of its own it polls for milliseconds, and looks now and then whether the core
-// still is its own; where others wait for the core it yields almost at once, since the message it waits for needs
-// the core to be made.
+// still is its own; if others wait for the core it yields almost at once, since the message it waits for needs the core
+// to be made.
 constexpr unsigned kSpinShared = 20;
-constexpr unsigned kSpinSharedPolled = 1;  // who writes the word that is waited for may be waiting for this core
-// Longer than it takes to wake a sleeper: else two that exchange would put each other to sleep again and again.
+constexpr unsigned kSpinSharedPolled = 1;  // the writer of the awaited word may be waiting for this core
+// Longer than it takes to wake a sleeper: else two processes that exchange would put each other to sleep again and
+// again.
 constexpr unsigned kSpinBesideLoad = 1500;
 constexpr unsigned kLookEvery = 512;
 constexpr unsigned kSpinAlone = 20000;
@@ -61,7 +62,7 @@ constexpr unsigned kLooksShared = 2;
 constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepBesideThreads = 200e-6;  // another thread may complete what this one waits for
 constexpr double kSleepWithHooks = 1e-3;
-// Calls that ask. What lies between two of them is hardly any time, if it is no more than this on average.
+// Calls that ask. At most this long apart on average, they are in close succession.
 constexpr double kClosely = 2e-6;
 constexpr unsigned kAsksShared = 20;
 constexpr unsigned kAsksOnceShared = 2;  // after the first pause in a row
@@ -70,14 +71,14 @@ constexpr unsigned kAsksAlone = 1024;
 // The program may be waiting for something else as well.
 constexpr double kSleepAsking = 100e-6;
 
-// Others that wait want this core: by their number, or because they have been met.
+// True if others that wait want this core: by their number, or because they have been met.
 bool is_shared() noexcept {
   return node_oversubscribed() || progress.waiting_threads > progress.own_cores ||
          contention::known() == contention::Kind::kWaitingPeers;
 }
 bool is_loaded() noexcept { return contention::known() == contention::Kind::kLoad; }
 
-// Something waits for room at a peer, or for a condition: no doorbell tells when it is there.
+// False while something waits for room at a peer, or for a condition: no doorbell tells when it is there.
 bool may_sleep() noexcept {
   const Engine* state = engine();
   return state != nullptr && state->sleeper.can_sleep() && state->busy.empty() && progress.polled_waits == 0;
@@ -106,7 +107,7 @@ bool poll() {
     moved |= flush_busy(*state);
   if (!progress.hooks.empty()) [[unlikely]]
     moved |= run_hooks();
-  // What came may be for a thread that sleeps.
+  // The arrivals may be for a thread that sleeps.
   if (moved && progress.sleeping_waits != 0) [[unlikely]]
     wake_waiting();
   return moved;
@@ -231,7 +232,8 @@ void Backoff::pause_longer() {
     contention::short_sleep();
   } else {
     contention::yield_core();
-    // One of us is on this core, though there may be others: who is woken is given an idle one.
+    // Another process of ours is on this core, though other cores may be idle: a sleeper that is woken is given one of
+    // those.
     const bool met = !shared && contention::known() == contention::Kind::kWaitingPeers;
     if (met && may_sleep()) sleep_for(kSleepWithHooks);
   }

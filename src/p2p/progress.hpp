@@ -1,16 +1,16 @@
 // Progress and waiting.
 //
-// Every wait ends: with what it waits for, or with an error where that cannot come any more (loss.hpp).
+// Every wait ends: with what it waits for, or with an error if that cannot come any more (loss.hpp).
 //
 // poll() runs one round: transports, pending sends, long copies, then the registered hooks (collective schedules,
-// device events). wait_until() spins, then yields, then sleeps on the doorbell. How long it does which depends on who
-// else wants the core: other ranks or threads that wait (it yields soon), a load of other programs (it sleeps soon), or
-// nobody (docs/adr/0018-yielding.md). Calls of a program that polls by itself (MPI_Test, MPI_Iprobe) are paced alike,
-// once many of them in close succession have found nothing.
+// device events). wait_until() spins, then yields, then sleeps on the doorbell. How long it does each depends on the
+// competition for the core: other ranks or threads that wait (it yields soon), a load of other programs (it sleeps
+// soon), or none (docs/adr/0018-yielding.md). Calls of a program that polls by itself (MPI_Test, MPI_Iprobe) are paced
+// alike, once many of them in close succession have found nothing.
 //
 // Both let other threads of the process in: wait_until() between rounds, poll() while it makes a long copy
-// (shared_copy.hpp). So whoever calls poll() has nothing half done, and looks again at everything that it knew before.
-// No round is begun in the midst of a delivery (transport.hpp).
+// (shared_copy.hpp). So a caller of poll() has nothing half done, and looks again at everything that it knew before. No
+// round is begun within a delivery (transport.hpp).
 #pragma once
 
 #include <type_traits>
@@ -25,36 +25,36 @@ namespace hr::p2p {
 
 class Request;
 
-// True when something moved.
+// True if something moved.
 bool poll();
 
-// For probes, which only ask whether something is there: deliver_beside_thread() where a progress thread
-// watches, whether or not it has made a round for them; else poll_for_test().
+// Polls for a probe, which only asks whether something is there: deliver_beside_thread() if a progress thread watches,
+// whether or not it has made a round for it; else poll_for_test().
 void poll_for_probe();
-// Where a thread watches, for who has asked progress_thread::take_round() in this call: delivers what has arrived, and
-// leaves the rest to the thread, which is woken for it, since long copies and hooks would take the program's time.
-// Where the thread has had no turn for many such calls, poll().
+// For a caller that has asked progress_thread::take_round() in this call, while a thread watches: delivers what has
+// arrived, and leaves the rest to the thread, which is woken for it, since long copies and hooks would take the
+// program's time. Calls poll() if the thread has had no turn for many such calls.
 void deliver_beside_thread();
 
-// A hook runs in every poll() until removed; returns true when it moved something. The same function and argument
-// is called once a round, however often it is added; each time a progress thread that watches is woken for what there
-// is to do. For layers above.
+// Adds a hook, which runs in every poll() until removed and returns true if it moved something. The same function and
+// argument run once a round, however often they are added; each time a watching progress thread is woken for the new
+// work. For layers above.
 using ProgressHook = bool (*)(void* argument);
 void add_hook(ProgressHook hook, void* argument);
 void remove_hook(ProgressHook hook, void* argument);
 
-// While at least one is under way, waiting loops poll and do not sleep: what ends such a wait (a device, a word in
-// shared memory) rings no doorbell.
+// While at least one is pending, waiting loops poll and do not sleep: the event that ends such a wait (a device, a word
+// in shared memory) rings no doorbell.
 void begin_polled_wait() noexcept;
 void end_polled_wait() noexcept;
 
-// Ends the sleep of threads of this process that wait for what this one has done, of which no message tells them.
+// Wakes threads of this process that wait for something this one has done, of which no message tells them.
 void wake_waiting() noexcept;
 
-// What is under way may end without a message from another process.
+// True if pending work can complete without an incoming message.
 [[nodiscard]] bool needs_polling() noexcept;
 
-// One polled wait, held for as long as its owner has anything under way.
+// One polled wait, held for as long as its owner has anything pending.
 class PolledWait {
  public:
   void hold(bool any) noexcept {
@@ -66,16 +66,16 @@ class PolledWait {
   bool held_ = false;
 };
 
-// On this node, as it was when the library came up.
+// True if the node was oversubscribed when the library came up.
 [[nodiscard]] bool node_oversubscribed() noexcept;
 
-// How often a waiting loop may look at a word in shared memory before it must make progress on everything else: a
-// microsecond or so where this process has a core to itself, hardly ever where processes outnumber cores.
+// Number of looks at a word in shared memory that a waiting loop may take before it must make progress on everything
+// else: for a microsecond or so if this process has a core to itself, hardly any if processes outnumber cores.
 [[nodiscard]] unsigned spins_before_progress() noexcept;
 
-// What progress and waiting keep: made anew with each engine, by begin_progress(). In one place of the process, and not
-// in the engine, since a waiting loop looks at it in every round. Threads: library lock. Once there are channels, hooks
-// and their counts are a channel's, and the rest a thread's.
+// State of progress and waiting: made anew with each engine, by begin_progress(). Process-wide, and not in the engine,
+// since a waiting loop looks at it in every round. Threads: library lock. Once there are channels, hooks and their
+// counts are a channel's, and the rest a thread's.
 struct Progress {
   struct Hook {
     ProgressHook function;
@@ -97,11 +97,11 @@ struct Progress {
   unsigned in_vain = 0;
   unsigned pauses = 0;  // in a row
   double since = 0;
-  // Who else wants the core.
+  // Competition for the core.
   contention::Found found;
 };
 inline constinit Progress progress;
-// Forgets what an engine before has left.
+// Forgets the state of an earlier engine.
 void begin_progress();
 
 void set_spin_limits() noexcept;
@@ -111,7 +111,7 @@ void count_cores() noexcept;
 // Paces one waiting loop: call after each fruitless round. A wait that becomes long is counted (base/counters.hpp).
 class Backoff {
  public:
-  // `request`: whose end is waited for; null: anything else.
+  // `request`: the one waited for; null: anything else.
   explicit Backoff(const Request* request = nullptr) noexcept : request_(request) {
     if (LibraryLock::enabled()) [[unlikely]]
       begin_thread();
@@ -137,11 +137,11 @@ class Backoff {
   }
 
  private:
-  // A message that comes at once is seen at once: so many rounds are not slowed down by pauses.
+  // Number of rounds without pauses, so that a message that comes at once is seen at once.
   static constexpr unsigned kClose = 64;
-  // Lets others in itself, and not before it is armed: they may take the message that the caller waits for.
+  // Lets other threads in itself, but not before it is armed: they may take the message that the caller waits for.
   void pause_longer();
-  // Threads that wait are counted: more of them than this process has cores take turns.
+  // Counts the waiting threads: more of them than this process has cores take turns.
   void begin_thread() noexcept;
   void begin_long() noexcept;
   void end() noexcept;
@@ -151,11 +151,11 @@ class Backoff {
   int whom_ = -1;
   bool counted_ = false;  // among the threads that wait
   bool timed_ = false;
-  bool ends_ = false;  // one of the two
+  bool ends_ = false;  // counted or timed
 };
 
-// Waits for what ends by itself when a process is lost, as all requests do (loss.hpp), or needs no other process: the
-// status is always kOk.
+// Waits for something that ends by itself when a process is lost, as all requests do (loss.hpp), or that needs no other
+// process: the status is always kOk.
 template <class Condition>
 Status wait_until(Condition&& condition, const Request* request = nullptr) {
   if (condition()) return kOk;
@@ -165,10 +165,11 @@ Status wait_until(Condition&& condition, const Request* request = nullptr) {
   return kOk;
 }
 
-// Some processes were lost, or contexts ended: waits have to ask whether theirs has come to nothing.
+// True if processes were lost or contexts ended: waits have to ask whether theirs has come to nothing.
 [[nodiscard]] bool any_endings() noexcept;
 
-// For all else: hopeless(), asked when there have been endings, says with its error that the wait has come to nothing.
+// Waits for anything else: hopeless(), asked once there have been endings, returns an error if the wait has come to
+// nothing.
 template <class Condition, class Hopeless>
   requires std::is_invocable_v<Hopeless>
 Status wait_until(Condition&& condition, Hopeless&& hopeless) {
@@ -182,18 +183,18 @@ Status wait_until(Condition&& condition, Hopeless&& hopeless) {
   }
 }
 
-// Calls of the program that ask in a loop, and the pauses between them. Only what asks in close succession waits for
-// what it asks for: a program that computes in between is never held up. Owner: process-wide. Threads: library lock.
+// Paces the calls of a program that asks in a loop. Only calls in close succession count as waiting: a program that
+// computes in between is never held up. Owner: process-wide. Threads: library lock.
 class TestPacing {
  public:
   static void found() noexcept { progress.in_vain = progress.pauses = 0; }
-  // True when it is time to pause.
+  // True if it is time to pause.
   [[nodiscard]] static bool should_pause() noexcept { return ++progress.in_vain >= progress.calls_before_pause; }
-  // Whether it has paused: other threads were let in, and messages may have come.
+  // True if it has paused: other threads were let in, and messages may have come.
   static bool pause();
 };
 
-// The round of a call that asks for something; true when something moved. known(): whether there is an answer.
+// Makes the round of a call that asks for something; true if something moved. known(): true if there is an answer.
 template <class Known>
 bool poll_for_test(Known&& known) {
   if (poll()) {

@@ -20,21 +20,21 @@
 namespace hr::p2p::progress_thread {
 namespace {
 
-// With a core to spare: pauses between two looks, and how long it looks on after the last thing that moved.
+// With a core to spare: pauses between two looks, and time to look on after the last thing that moved.
 constexpr int kPausesBetweenLooks = 8;
 constexpr double kWatchSeconds = 1e-3;
-// Without one: for so long the program must have kept out of MPI, at first and at most.
+// Without one: time that the program must have kept out of MPI, at first and at most.
 constexpr double kShortestNap = 100e-6;
 constexpr double kLongestNap = 1e-3;
-// Asleep. What ends the wait for a device or for a word in shared memory rings no doorbell.
+// Asleep. The event that ends a wait for a device or for a word in shared memory rings no doorbell.
 constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepPolling = 100e-6;
 // Rounds in which something moves before the thread looks up.
 constexpr int kMostRounds = 16;
-// Calls in a row that find no round of the thread before one does without it.
+// Calls in a row that find no round of the thread before one does without.
 constexpr unsigned kMostMissed = 1000;
 
-// Process-wide, and no part of the engine: every message asks whether the thread sleeps, an exit handler ends it, and a
+// Process-wide, and not in the engine: every message asks whether the thread sleeps, an exit handler ends it, and a
 // forked child finds out by it that it has none. start() begins anew.
 struct State {
   pthread_t thread{};
@@ -43,9 +43,9 @@ struct State {
   bool watches = false;
   std::atomic<bool> watching{false};  // runs and watches
   std::atomic<bool> stopping{false};
-  std::atomic<bool> asleep{false};  // of one that watches; set under the lock
+  std::atomic<bool> asleep{false};  // of a thread that watches; set under the lock
   std::atomic<bool> woken{false};   // by wake(), since it fell asleep
-  // The thread writes the one, who asks the others.
+  // The thread writes the first, its askers the others.
   alignas(64) std::atomic<unsigned> rounds{0};
   alignas(64) std::atomic<unsigned> rounds_taken{0};
   std::atomic<unsigned> missed{0};
@@ -70,8 +70,8 @@ bool poll_on() {
   return moved;
 }
 
-// Called with the lock, returns without: once it has been asleep, or at once where something has come. True when it was
-// wake() that ended it.
+// Called with the lock, returns without: after a sleep, or at once if something has come. True if wake() ended the
+// sleep.
 bool sleep() {
   Sleeper& sleeper = engine()->sleeper;
   const double seconds = needs_polling() ? kSleepPolling : kSleepSeconds;
@@ -79,7 +79,7 @@ bool sleep() {
   state.woken.store(false, std::memory_order_relaxed);
   state.asleep.store(armed && state.watches, std::memory_order_relaxed);
   LibraryLock::release();
-  // Asked to stop before it was armed, it was not rung for that.
+  // If it was asked to stop before it was armed, it was not rung for that.
   if (armed) sleeper.sleep(*armed, stopped() ? 0 : seconds);
   state.asleep.store(false, std::memory_order_relaxed);
   return state.woken.load(std::memory_order_relaxed);
@@ -89,7 +89,7 @@ void watch() {
   double last = now_seconds();
   while (!stopped()) {
     for (int i = 0; i < kPausesBetweenLooks; ++i) spin_pause();
-    // Who waits for the lock goes first: it may be asleep, and would never get the lock between two rounds.
+    // A thread that waits for the lock goes first: it may be asleep, and would never get the lock between two rounds.
     const bool free = !LibraryLock::contended() && LibraryLock::try_acquire();
     if (!free || poll_on()) last = now_seconds();
     if (!free) continue;
@@ -114,7 +114,8 @@ void stand_in() {
       continue;
     }
     rest = kShortestNap;
-    // Something moved: maybe there is more, which rings no doorbell. Who waits for the lock gets it in the next round.
+    // Something moved: maybe there is more, which rings no doorbell. A thread that waits for the lock gets it next
+    // round.
     if (poll_on()) {
       LibraryLock::release();
     } else {
@@ -130,7 +131,7 @@ void* run(void*) {
   return nullptr;
 }
 
-// None that can be told counts as one.
+// An unknown number counts as one.
 bool has_one_core() { return topo::allowed_cpus().size() <= 1; }
 
 bool may_watch() {
@@ -143,7 +144,7 @@ bool may_watch() {
 
 Status start() {
   if (state.running || !engine()->sleeper.can_sleep()) return kOk;
-  // For programs that end without MPI_Finalize: what the thread works with is about to be destroyed.
+  // For programs that end without MPI_Finalize: the objects that the thread uses are about to be destroyed.
   static const int registered = std::atexit(stop);
   static_cast<void>(registered);
   for (auto* flag : {&state.asleep, &state.woken}) flag->store(false, std::memory_order_relaxed);

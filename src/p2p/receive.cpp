@@ -1,5 +1,5 @@
-// Receiving: what an arriving message does, and what starting a receive does. Both end in the same meeting of a
-// message with a posted receive.
+// Receiving: takes arriving messages and starts receives. Both end in the same meeting of a message with a posted
+// receive.
 #include <cstring>
 
 #include "base/dropped.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 using wire::Kind;
 
-// Eager data meets its receive: the usual case, then any.
+// Completes a receive from eager data: first the usual case, then any.
 inline bool finish_plain(Request& receive, const Envelope& envelope, const std::byte* payload, std::size_t bytes) {
   if (bytes > receive.view_.packed || !receive.view_.plain_host()) [[unlikely]]
     return false;
@@ -86,7 +86,7 @@ inline void tell_matched(const Request& receive, const Envelope& envelope, std::
     tell_of_match(receive, envelope, bytes, came_before);
 }
 
-// The same for tools, which then are told (watch_messages()).
+// Does the same while tools are to be told (watch_messages()).
 void arrive_eager_watched(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
   count_eager(bytes);
   Request* receive = matcher(envelope.context).match_posted(envelope);
@@ -141,7 +141,7 @@ void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std
   queues.keep(message);
 }
 
-// Sender and receiver see the same end: whoever has met its receive is not here any more.
+// Sender and receiver see the same end: a message that has met its receive is not here any more.
 void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie, bool answer) {
   Matcher& queues = matcher(context);
   Unexpected* message = queues.find_sent(from, sender_cookie);
@@ -216,7 +216,7 @@ bool deliver_cancelled(int, Request& send, const transport::Header&, const std::
   return arrive_cancelled(send);
 }
 
-// Those of no protocol, or of all.
+// Kinds of no protocol, or of all.
 constexpr Arrival kArrivals[] = {
     {Kind::kEager, deliver_eager},
     {Kind::kEagerSync, deliver_eager_sync},
@@ -266,7 +266,7 @@ namespace {
   return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
 }
 
-// With a message that is here already, or because none will come.
+// Ends the receive with a message that is here already, or because none will come.
 bool end_at_once(Matcher& queues, Request& receive) {
   const Envelope wanted{receive.context_, receive.source_, receive.tag_};
   if (Unexpected* message = queues.find(wanted)) {
@@ -318,7 +318,7 @@ Status receive_with(Request& request, const layout::View& data, const Envelope& 
 
 void start_receive(Request& receive) { begin_receive(receive); }
 
-// The request of the engine, or one like it: the program does not see it, and it is complete when this returns.
+// Uses the engine's request, or one like it: the program does not see it, and it is complete when this returns.
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion) {
   Engine& state = *engine();
   if (state.blocking_receive_taken) [[unlikely]] {
@@ -338,7 +338,7 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
 
 namespace {
 
-// With what all of them have in common.
+// Sets what all of them have in common.
 inline Request* receive_of_one_run() {
   Arena<Request>& arena = Arena<Request>::instance();
   Request* request = arena.reuse();

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/events.hpp"
@@ -31,7 +33,7 @@ constexpr std::array kProtocols = {&kTransportData, &kLocalCopy,     &kDeviceGet
                                    &kNetworkStaged, &kNetworkDirect, &kSingleCopy, &kStream};
 static_assert(kProtocols.size() <= Choice::kMost);
 
-// The message is one of those that a trial times, from here to finish_rendezvous().
+// Has the trial time the message, if it wants to, from here to finish_rendezvous().
 void time(Request& receive, Trial* trial) {
   if (trial != nullptr && trial->begin(ticks())) receive.trial_ = trial;
 }
@@ -87,7 +89,7 @@ void begin_rendezvous(Request& receive, const Announcement& announcement) {
   receive.proc_ = announced.from_proc;
   receive.offset_ = 0;
   receive.total_ = announced.bytes < receive.view_.packed ? announced.bytes : receive.view_.packed;
-  // What the receive will report; a truncation keeps its text with the request until then.
+  // Later report of the receive; a truncation keeps its text with the request until then.
   receive.completion_ = received(announced.envelope, announced.bytes, receive.view_.packed);
   if (!receive.completion_.error.ok()) receive.detail_ = take_detail();
 
@@ -105,7 +107,7 @@ void begin_rendezvous(Request& receive, const Announcement& announcement) {
       log::write(log::Level::kTrace, "%zu of %zu bytes from rank %d: %s", receive.total_, announced.bytes,
                  announced.from_proc, protocol.name);
     }
-    const mem::Location to = receive.view_.where;  // the request may be gone after
+    const mem::Location to = receive.view_.where;  // the request may be gone afterwards
     const Status status = protocol.begin(announced, receive);
     if (status.ok()) return count_rendezvous(protocol, to, announced.bytes);
     if (status.errc() != Errc::kUnsupportedOperation || place + 1 == choice.count()) {
@@ -114,7 +116,7 @@ void begin_rendezvous(Request& receive, const Announcement& announcement) {
       return finish_rendezvous(receive, status);
     }
     receive.transfer_.reset();
-    // Another way than the one that is timed.
+    // Not the way that is timed.
     if (Trial* const trial = std::exchange(receive.trial_, nullptr)) trial->drop();
   }
 }
@@ -125,7 +127,7 @@ bool clear_to_send(int from, Request& send, const std::byte* payload, std::size_
   const bool has_view = bytes >= sizeof cts + layout::cuda::PeerView::kContiguousBytes;
   if (cts.bytes == 0 || cts.bytes > send.view_.packed || ((cts.way & wire::kPut) != 0 && !has_view)) return false;
   if (is_held(send)) return false;  // it goes another way
-  send.transfer_.reset();           // who was to move it does not any more
+  send.transfer_.reset();           // the protocol that was to move it does not any more
   static_cast<void>(mem::cuda::Context::note_peer_device(send.view_.where, cts.place));
   peer_of(from).place = cts.place;
   send.peer_cookie_ = cts.receiver_cookie;
@@ -151,9 +153,12 @@ Status begin_fallback(const Announcement& announced, Request& receive) {
 
 void account(Request& receive, std::size_t bytes, Status status) {
   if (!status.ok()) {
-    // The rest still arrives.
-    if (receive.completion_.error.ok()) receive.detail_ = take_detail();
-    receive.completion_.error = status;
+    // The rest still arrives; the first error is reported.
+    std::string why = take_detail();
+    if (receive.completion_.error.ok()) {
+      receive.detail_ = std::move(why);
+      receive.completion_.error = status;
+    }
   }
   receive.offset_ += bytes;
   // A sender that says too much does not end what is still being copied: the last copy does.

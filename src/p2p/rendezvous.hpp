@@ -1,15 +1,15 @@
-// Rendezvous: how the data of an announced message gets into a receive's buffer.
+// Rendezvous: moves the data of an announced message into a receive's buffer.
 //
 // The receiver chooses. Protocols are siblings: each is a file with one record, and a line in rendezvous.cpp's list,
 // and knows no other. It hands down the handlers of its own kinds of messages, says what it holds, lets go of a lost
-// process and ends with the engine; whoever does these things goes through the list. What it keeps for a message hangs
-// on the request (Request::transfer_).
+// process and ends with the engine; callers of these go through the list. Its state for a message hangs on the request
+// (Request::transfer_).
 //
 // A probe is pure: the modelled seconds for messages of this class, or kNotApplicable; the least cost wins, ties by
-// order in the list. What was chosen is kept (choice.hpp). begin() may refuse (MPI_ERR_UNSUPPORTED_OPERATION) without
-// having moved anything; the next best is tried. Another error ends the message: begin() has told the sender nothing
-// that makes it go on. Where the receiver has the sender send (wire::Cts), the sender asks each protocol in the order
-// of the list to take the clear-to-send. Threads: library lock.
+// order in the list. The choice is kept (choice.hpp). begin() may refuse (MPI_ERR_UNSUPPORTED_OPERATION) without having
+// moved anything; the next best is tried. Another error ends the message: begin() has told the sender nothing that
+// makes it go on. If the receiver has the sender send (wire::Cts), the sender asks each protocol in the order of the
+// list to take the clear-to-send. Threads: library lock.
 #pragma once
 
 #include <limits>
@@ -23,7 +23,7 @@
 
 namespace hr::p2p {
 
-// What a ready-to-send message says, and where it came from.
+// Contents of a ready-to-send message, and where it came from.
 struct Announcement {
   Envelope envelope;
   int from_proc = -1;
@@ -33,7 +33,7 @@ struct Announcement {
   std::uint64_t flags = 0;           // wire::RtsFlag
   std::uint64_t place = 0;           // of the device that the data is on (mem/cuda/context.hpp); 0: none
   bool time_sliced = false;          // both ends are on one device, which the two processes share by time slices
-  // What the flags say that follows; valid during begin().
+  // Additions that the flags tell of; valid during begin().
   const std::byte* tail = nullptr;
   std::size_t tail_bytes = 0;
 };
@@ -53,12 +53,12 @@ struct MessageClass {
   [[nodiscard]] bool from_device() const noexcept { return (flags & wire::kDevice) != 0; }
   [[nodiscard]] bool to_host() const noexcept { return to == mem::Kind::kHost; }
   [[nodiscard]] bool to_device() const noexcept { return to == mem::Kind::kDevice; }
-  // Unlike those of other classes.
+  // Differs from those of other classes.
   [[nodiscard]] std::uint64_t key() const noexcept;
 };
 MessageClass message_class(const Announcement& announced, const Request& receive);
 
-// What a probe says. `guess`: the model may well be wrong, so that it is worth trying in the program (trial.hpp).
+// Answer of a probe. `guess`: the model may well be wrong, so that it is worth trying in the program (trial.hpp).
 struct Estimate {
   double seconds;
   bool guess = false;
@@ -66,40 +66,40 @@ struct Estimate {
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 inline constexpr Estimate kNotApplicable{kNever};
 
-// What devices take, whatever transport the messages go by: one copy or kernel by a device, and until it is seen to be
-// done; copies between device memory and pinned host memory, and two of them that overlap in pieces; memory of one
-// device and another; within a device.
+// Costs of devices, whatever transport the messages go by: one copy or kernel by a device, until it is seen to be done;
+// copies between device memory and pinned host memory, and two of them that overlap in pieces; copies between the
+// memory of two devices; copies within a device.
 inline constexpr double kDeviceCopySeconds = 10e-6;
 inline constexpr double kPinnedBytesPerSecond = 50e9;
 inline constexpr double kPinnedSeconds = 18e-6;
 inline constexpr double kPeerBytesPerSecond = 150e9;
 inline constexpr double kDeviceBytesPerSecond = 1.4e12;
-// On a GPU that the two processes share by time slices (docs/adr/0020-time-sliced-gpu.md): until it has switched to a
+// Time that a GPU which the two processes share by time slices (docs/adr/0020-time-sliced-gpu.md) takes to switch to a
 // process that has work for its multiprocessors.
 inline constexpr double kSwitchSeconds = 150e-6;
 
-// Up to here two copies through pinned memory are quicker than one switch.
+// Up to this length two copies through pinned memory are quicker than one switch.
 inline constexpr auto kStagedTimeSlicedBytes = static_cast<std::size_t>(
     (kSwitchSeconds - kPinnedSeconds) / (1 / kPinnedBytesPerSecond - 1 / kDeviceBytesPerSecond));
 
-// Null: there is nothing to be done.
+// Null members: there is nothing to be done.
 struct Rendezvous {
   const char* name;
   Estimate (*probe)(const MessageClass& message, const transport::Caps& caps);
   Status (*begin)(const Announcement& announced, Request& receive);
   std::span<const Arrival> arrivals = {};
-  // Sender: the receiver has cleared this message, of which Request::peer_cookie_ and total_ are set; `tail` follows
-  // the wire::Cts. False: not this protocol's way, or it cannot.
+  // Sender: the receiver has cleared this message; Request::peer_cookie_ and total_ are set, and `tail` follows the
+  // wire::Cts. False: not this protocol's way, or it cannot.
   bool (*cleared)(int from, Request& send, const wire::Cts& cts, const std::byte* tail) = nullptr;
   // Sender: the receiver needs the data no more, by this protocol's doing or not. True: this process still does.
   bool (*released)(Request& send) = nullptr;
-  // That process has given up this memory, which it had exported.
+  // Forgets this memory, which that process had exported and has given up.
   void (*forget)(int proc, std::uint64_t memory) = nullptr;
-  // That process will say nothing any more (loss.hpp). What this process is copying goes on to its end.
+  // Ends waits for a lost process (loss.hpp). Copies by this process go on to their end.
   void (*lose)(int proc) = nullptr;
-  // This process is copying the data of this request: it ends by the protocol and by nobody else.
+  // True if this process is copying the data of this request: only the protocol may end it.
   bool (*holds)(const Request& request) = nullptr;
-  // Nothing is under way that finalize() would have to wait for.
+  // True if nothing is pending that finalize() would have to wait for.
   bool (*idle)() = nullptr;
   // Gives everything up; the engine ends.
   void (*finalize)() = nullptr;
@@ -108,21 +108,21 @@ struct Rendezvous {
 // In order of preference.
 std::span<const Rendezvous* const> protocols() noexcept;
 
-// Whether the payload of a ready-to-send message has all that its flags say.
+// True if the payload of a ready-to-send message has all that its flags say.
 [[nodiscard]] bool is_announcement(int from, const std::byte* payload, std::size_t bytes) noexcept;
-// Of one that has; borrows the payload.
+// Returns the announcement in such a payload, which it borrows.
 Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
                              std::size_t payload_bytes);
-// A matched announcement meets its receive.
+// Moves the data of a matched announcement into its receive.
 void begin_rendezvous(Request& receive, const Announcement& announced);
-// Sender: the receiver of a message has said how it is to go on. False: that does not fit the message.
+// Sender: the receiver says how the message is to go on. False: that does not fit the message.
 [[nodiscard]] bool clear_to_send(int from, Request& send, const std::byte* payload, std::size_t bytes);
 // Sender: the receiver has fetched the data itself, or does not want it.
 void release_send(Request& send);
-// The last protocol of the list, which always can: for one whose own way has failed.
+// Begins the last protocol of the list, which always can: for one whose own way has failed.
 Status begin_fallback(const Announcement& announced, Request& receive);
-// So many bytes of an announced message are where they belong, or have failed with this status; the first failure is
-// what the receive reports. It ends when all are accounted for; who calls holds it no more.
+// Accounts for so many bytes of an announced message, which are where they belong, or have failed with this status. The
+// receive reports the first failure, and ends when all bytes are accounted for; the caller holds it no more.
 void account(Request& receive, std::size_t bytes, Status status);
 // Ends the receive of an announced message.
 void finish_rendezvous(Request& receive, Status status);

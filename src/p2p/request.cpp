@@ -48,23 +48,24 @@ Status may_free(const Request& request) {
   return request.state_ == nullptr || !request.active() || request.complete() ? kOk : request.state_->may_free();
 }
 
-// What has met its other side runs to completion (section 3.8.4).
+// A message that has met its receive runs to completion (section 3.8.4).
 Status cancel_message(Request& request) {
   using Phase = Request::Phase;
-  // Also one that is interrupted (loss.hpp), and looks complete.
+  // An interrupted receive (loss.hpp) looks complete, but is cancelled like any posted one.
   if (request.complete() && request.phase_ != Phase::kPosted) return kOk;
   if (request.is_receive_ && request.phase_ == Phase::kPosted) {
     matcher(request.context_).withdraw(request);
     complete_as_cancelled(request);
   } else if (!request.is_receive_ && request.phase_ == Phase::kQueued) {
-    request.link_.unlink();  // nobody has heard of it
+    request.link_.unlink();  // no other process has heard of it
     request.transfer_.reset();
     complete_as_cancelled(request);
   } else if (!request.is_receive_ && request.phase_ == Phase::kWaiting) {
     if (transport_data::cancel(request)) return kOk;
-    // The receiver knows whether a receive has met it: kCancelled ends it, or what the receive's side sends.
+    // The receiver knows whether a receive has met it: kCancelled ends it, or messages of the receive's side do.
     send_control(request.proc_, wire::cancel(request.context_, reinterpret_cast<std::uint64_t>(&request)));
-    // Both sides are here: programs that send to themselves ask right after the call whether it was cancelled.
+    // Both sides are in this process: programs that send to themselves ask right after the call whether it was
+    // cancelled.
     const Peer& peer = peer_of(request.proc_);
     while (peer.caps.same_address_space && !request.complete() && peer.transport->progress()) {
     }

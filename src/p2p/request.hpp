@@ -1,4 +1,4 @@
-// Request: an operation under way, whatever started it (MPI 5.0 sections 3.7, 3.9, 6.12, 13.2).
+// Request: a pending operation, whatever started it (MPI 5.0 sections 3.7, 3.9, 6.12, 13.2).
 //
 // Point-to-point requests keep their state inline, so that starting one is one arena allocation. Everything else
 // (persistent, generalized, collective, partitioned) hangs a RequestState on it.
@@ -6,7 +6,7 @@
 // Owner: reference counted. The program's handle is one reference; while an operation is active the engine holds
 // another, so MPI_Request_free on an active request is just a release of the first. A Request holds a reference
 // to its datatype until it completes.
-// Threads: library lock. complete() may be asked without it (it is written last; who reads on takes the lock), and so
+// Threads: library lock. complete() may be called without it (it is written last; to read on, take the lock), and so
 // may active() and persistent(), which only calls of the program with this request change.
 #pragma once
 
@@ -25,8 +25,8 @@ namespace hr::p2p {
 struct Rendezvous;  // rendezvous.hpp
 class Trial;        // trial.hpp
 
-// What a protocol keeps for a message that it moves. Owner: the request, until that ends or the message goes another
-// way.
+// State that a protocol keeps for a message that it moves. Owner: the request, until it ends or the message goes
+// another way.
 class Transfer {
  public:
   explicit Transfer(const Rendezvous& protocol) noexcept : protocol_(&protocol) {}
@@ -39,7 +39,7 @@ class Transfer {
   const Rendezvous* protocol_;
 };
 
-// What a completed operation reports; bind/ turns it into an MPI_Status.
+// Result of a completed operation; bind/ turns it into an MPI_Status.
 struct Completion {
   int source = abi::kAnySource;  // rank in the communicator; the "empty status" of section 3.7.3 by default
   int tag = abi::kAnyTag;
@@ -50,14 +50,14 @@ struct Completion {
 
 class Request;
 
-// What requests other than plain point-to-point ones add.
+// State of requests other than plain point-to-point ones.
 class RequestState {
  public:
   virtual ~RequestState() = default;
   // Persistent requests: MPI_Start. Others: MPI_ERR_REQUEST.
   virtual Status start(Request& request);
   virtual Status cancel(Request& request);
-  // Whether the program may free the request while the operation is under way. Others go on without their handle.
+  // Returns kOk if the program may free the request while the operation is pending: it then goes on without its handle.
   [[nodiscard]] virtual Status may_free() const;
   // Called when a wait or test is about to report the completion (generalized requests fill it in).
   virtual Status query(Request& request, Completion* completion);
@@ -71,7 +71,7 @@ class alignas(64) Request final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kRequest;
   Request() noexcept : Object(kKind) {}
-  // A point-to-point operation that begins; view_ and type_ are to be set.
+  // Begins a point-to-point operation; view_ and type_ are to be set.
   Request(bool is_receive, std::uint32_t context, int source, int tag, int proc) noexcept
       : Object(kKind), is_receive_(is_receive), context_(context), source_(source), tag_(tag), proc_(proc) {}
   ~Request() { drop_communicator(); }
@@ -84,11 +84,11 @@ class alignas(64) Request final : public Object {
   }
 
   [[nodiscard]] bool complete() const noexcept { return complete_.load(std::memory_order_acquire); }
-  // A persistent request that is not started: waits return at once with an empty status.
+  // False for a persistent request that is not started: waits return at once with an empty status.
   [[nodiscard]] bool active() const noexcept { return active_; }
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
 
-  // Marks the operation finished; wakes nobody (waiters poll). The text of a failure is kept with the request.
+  // Marks the operation finished; wakes no thread (waiters poll). The text of a failure is kept with the request.
   void finish(const Completion& completion) {
     completion_ = completion;
     if (!completion.error.ok()) [[unlikely]]
@@ -97,16 +97,17 @@ class alignas(64) Request final : public Object {
     phase_ = Phase::kDone;
     complete_.store(true, std::memory_order_release);
   }
-  // It is under way, again.
+  // Makes it pending, again.
   void begin() noexcept { complete_.store(false, std::memory_order_relaxed); }
-  // Complete, point-to-point, without an error, and gone when it has been reported: nothing to ask or to tell anybody.
+  // True if complete, point-to-point, without an error, and gone when it has been reported: nothing is left to ask or
+  // tell.
   [[nodiscard]] bool completed_locally() const noexcept {
     return complete() && active_ && !persistent_ && state_ == nullptr && completion_.error.ok();
   }
   // Errors that come later than the call that started it carry their text here.
   [[nodiscard]] const std::string& detail() const noexcept { return detail_; }
 
-  // --- what every message touches: three cache lines, in the order in which it does ---
+  // --- fields that every message touches: three cache lines, in the order of their use ---
   enum class Phase : std::uint8_t { kIdle, kQueued, kPosted, kWaiting, kMoving, kDone };
   std::atomic<bool> complete_ = false;
   bool active_ = true;
@@ -115,8 +116,8 @@ class alignas(64) Request final : public Object {
   Phase phase_ = Phase::kIdle;
   bool engine_reference_ = false;  // the engine holds a reference until completion
   bool synchronous_ = false;
-  bool recyclable_ = false;  // a receive of one run, with nothing set that the next one does not set again
-  Trial* trial_ = nullptr;   // receive of an announced message: that it is timed for
+  bool recyclable_ = false;  // receive of one run: sets nothing that the next one does not set again
+  Trial* trial_ = nullptr;   // receive of an announced message: the trial that times it
   Link link_;                // posted queue, or the peer's queue of sends
   std::uint32_t context_ = 0;
   int source_ = 0;  // receive: wanted source; send: own rank in the communicator
@@ -125,8 +126,8 @@ class alignas(64) Request final : public Object {
   std::uint64_t sequence_ = 0;  // receives: order of posting
   Completion completion_;
   Ref<layout::Datatype> type_;
-  // Where an error of this operation is raised. With the function, a reference to it is held until the request is
-  // destroyed (p2p does not know its type); without, what the request's state holds keeps it alive.
+  // Object on which an error of this operation is raised. With the function, a reference to it is held until the
+  // request is destroyed (p2p does not know its type); without, the request's state keeps it alive.
   Object* communicator_ = nullptr;
   void (*destroy_communicator_)(Object*) = nullptr;
   std::unique_ptr<RequestState> state_;
@@ -134,13 +135,13 @@ class alignas(64) Request final : public Object {
 
   // --- the rest of the point-to-point state, owned by p2p/ ---
   std::uint64_t peer_cookie_ = 0;
-  std::size_t offset_ = 0;              // bytes of the packed form done
+  std::size_t offset_ = 0;              // bytes of the packed form that are done
   std::size_t total_ = 0;               // bytes to move
-  std::unique_ptr<Transfer> transfer_;  // of an announced message, as far as its protocol needs one
+  std::unique_ptr<Transfer> transfer_;  // of an announced message, if its protocol needs one
   std::string detail_;
 };
 
-// Gives up the program's reference to a request that has been reported. A receive of one run is kept for the next.
+// Gives up the program's reference to a reported request. A receive of one run is kept for the next.
 inline void release_request(Request* request) {
   if (!request->drop()) return;
   if (!request->recyclable_ || !request->completion_.error.ok()) [[unlikely]]

@@ -1,10 +1,10 @@
-// ResidentCopyScope: while this process waits for the end of a message from or to GPU memory, a resident copy kernel
-// (mem/cuda/resident_copier.hpp) is called to that GPU, for this message or the next. Stands around a waiting loop;
-// costs a compare where no GPU memory takes part.
+// ResidentCopyScope: while this process waits for the end of a message from or to GPU memory, launches a resident copy
+// kernel (mem/cuda/resident_copier.hpp) on that GPU, for this message or the next. Encloses a waiting loop; costs a
+// compare if no GPU memory takes part.
 //
-// It is called when the wait has lasted for a while: a message that was announced already is fetched at once. A program
-// that sends to and fro spends its time in the sends, each until its receiver has the data, and by then the answer is
-// there; so sends call, too.
+// The launch comes after the wait has lasted for a while: a message that was announced already is fetched at once. A
+// program that sends to and fro spends its time in the sends, each until its receiver has the data, and by then the
+// answer is there; so sends launch it, too.
 // Owner: the waiting call; one at a time, further ones (calls within callbacks) do nothing. Threads: library lock,
 // which a waiting loop gives up between rounds.
 #pragma once
@@ -31,7 +31,7 @@ class ResidentCopyScope {
   void end();
   static bool look(void* scope);
 
-  const Request* waited_for_ = nullptr;  // null: nobody is called
+  const Request* waited_for_ = nullptr;  // null: nothing is launched
   double begun_ = 0;
 };
 

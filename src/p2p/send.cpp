@@ -23,13 +23,13 @@ Envelope envelope_of(const Request& send) { return {send.context_, send.source_,
 
 std::uint64_t cookie_of(Request& request) { return reinterpret_cast<std::uint64_t>(&request); }
 
-// Whether the data travels with its envelope. The one place that decides it; send_plain() asks the same of host data,
-// by Peer::plain_below.
+// True if the data travels with its envelope. Nothing else decides it; send_plain() asks the same of host data, by
+// Peer::plain_below.
 //
-// Host data does up to the peer's limit. Device data goes through the host then, which pays while it is short, or where
+// Host data does up to the peer's limit. Device data then goes through the host, which pays while it is short, or if
 // the receiver can do no better: it cannot fetch the data itself, and no kernels that wait on the devices will stage
-// it. The first device data that a peer gets is announced, as only an announcement says on which device it is. A device
-// that can do both ends of a message to this process itself does.
+// it. The first device data that a peer gets is announced, as only an announcement says on which device it is. Device
+// data for this process itself is announced, too: the device does both ends.
 bool eagerly(const Peer& peer, const layout::View& data) {
   if (data.packed > peer.eager_bytes) return false;
   if (data.where.is_host()) return true;
@@ -38,7 +38,7 @@ bool eagerly(const Peer& peer, const layout::View& data) {
   return !device_get::serves(peer, data) && peer.has_our_place && !staged::uses_resident_copier(peer, data);
 }
 
-// The data as one message; Status::again() when there is no room.
+// Sends the data as one message; Status::again() if there is no room.
 Status offer_eager(Peer& peer, const layout::View& data, const Envelope& envelope) {
   const transport::Header header = wire::envelope(Kind::kEager, envelope, data.packed);
   if (data.plain_host()) [[likely]]
@@ -60,7 +60,7 @@ Status offer_eager_sync(Peer& peer, Request& send) {
   return kOk;
 }
 
-// What a ready-to-send message of device data says, so that the receiver can choose a way.
+// Ready-to-send message of device data, which lets the receiver choose a way.
 struct DeviceRts {
   wire::Rts rts;
   union {
@@ -75,7 +75,7 @@ Status offer_device_data(Peer& peer, Request& send) {
   peer.has_our_place = true;
   std::size_t bytes = sizeof message.rts;
   if (network_direct::serves(peer, send.view_)) message.rts.flags |= wire::kDirect;
-  // What is staged anyway need not be described.
+  // Data that is staged anyway need not be described.
   const bool fetched = !mem::cuda::Context::share_time_sliced(peer.place, message.rts.place) ||
                        !send.view_.contiguous || send.view_.packed > kStagedTimeSlicedBytes;
   if (fetched && device_get::serves(peer, send.view_)) {
@@ -111,7 +111,7 @@ Status send_at_once(const layout::View& data, int to_proc, const Envelope& envel
   return data.plain_host() ? send_plain(data.data(), data.packed, to_proc, envelope) : Status::again();
 }
 
-// Status::again(): still to be offered. Completes the request when nothing more is to come, or on an error.
+// Status::again(): still to be offered. Completes the request if nothing more is to come, or on an error.
 Status offer(Peer& peer, Request& send) {
   const bool small = eagerly(peer, send.view_);
   bool done = small && !send.synchronous_;
@@ -138,7 +138,7 @@ Status offer(Peer& peer, Request& send) {
 
 void start_send(Peer& peer, Request& send) {
   count_send(peer, send);
-  // After answers that wait for room, of which one may cancel an earlier message with this very request.
+  // Goes after answers that wait for room, one of which may cancel an earlier message with this very request.
   if (peer.queued.empty() && peer.control_messages.empty() && offer(peer, send).ok()) return;
   send.phase_ = Request::Phase::kQueued;
   peer.queued.push_back(send);
@@ -147,8 +147,8 @@ void start_send(Peer& peer, Request& send) {
 
 namespace {
 
-// What waits for room at a process that has left MPI. Answers and notices are of no use to it; a message is a mistake
-// of the program.
+// Drops what waits for room at a process that has left MPI. Answers and notices are of no use to it; a message is a
+// mistake of the program.
 void drop_unread(Peer& peer) {
   peer.control_messages.clear();
   while (Request* send = peer.queued.pop_front()) {
@@ -195,9 +195,9 @@ bool flush(Peer& peer) {
 
 void send_control(int proc, const transport::Header& header, const void* payload, std::size_t bytes) {
   Peer* peer = nullptr;
-  // The other side reached us, so the transport that reaches it exists; what can fail is memory for the ring.
+  // The other side reached us, so the transport that reaches it exists; only memory for the ring can be lacking.
   if (const Status status = connected_peer(proc, &peer); !status.ok()) {
-    // Who answers a lost process may have been waiting for it until now.
+    // A request here may have been waiting for a lost process until now.
     is_lost(proc) ? mark_busy(peer_of(proc)) : lose(proc, status);
     static_cast<void>(take_detail());
     return;

@@ -24,7 +24,8 @@ namespace {
 
 class Batch;
 
-// Of a message that both sides copy: on the receive, and on the send once its receiver has said where its buffer is.
+// State of a message that both sides copy: on the receive, and on the send once its receiver has said where its buffer
+// is.
 struct Copy final : Transfer {
   explicit Copy(Request& copied) noexcept : Transfer(kSingleCopy), request(copied) {}
   ~Copy() override;
@@ -40,20 +41,20 @@ struct Copy final : Transfer {
 };
 using List = IntrusiveList<Copy, &Copy::link>;
 
-// Null: it has none, as where its receiver copies all by itself.
+// Null if it has none, as when its receiver copies all by itself.
 Copy* copy_of(const Request& request) noexcept {
   Transfer* const transfer = request.transfer_.get();
   return transfer != nullptr && transfer->is_of(kSingleCopy) ? static_cast<Copy*>(transfer) : nullptr;
 }
 
-// What has been found out of a process.
+// Access to the memory of a process, as found so far.
 struct Known {
   bool readable = false;
-  bool writable = true;  // as far as we know
+  bool writable = true;  // as far as known
 };
 
 struct State final : FileState {
-  // What has not begun.
+  // Copies that have not begun.
   List to_read;
   List to_write;
   std::vector<const Batch*> rounds;  // under way
@@ -76,15 +77,15 @@ Known& known(int proc) {
 
 transport::Transport& memory_of(int proc) { return *peer_of(proc).memory; }
 
-// A word of this process that no copy uses; kWords when there is none.
+// Returns a word of this process that no copy uses; kWords if there is none.
 std::size_t free_word(std::span<transport::SharedWord> words) {
   const auto first = static_cast<std::size_t>(std::countr_one(state().words_in_use));
   return first < words.size() ? first : kWords;
 }
-// All is claimed: who comes for the word now finds nothing left, or another generation.
+// All is claimed: a process that comes for the word now finds nothing left, or another generation.
 void give_back_word(const Copy& receive) { state().words_in_use &= ~(std::uint64_t{1} << receive.word); }
 
-// Of a message whose other side is lost; else it is in no list.
+// Still in a list only if the other side is lost.
 Copy::~Copy() {
   if (!link.linked()) return;
   link.unlink();
@@ -93,17 +94,17 @@ Copy::~Copy() {
 
 bool advance(void*);
 
-// There is something to be copied by rounds.
+// Adds a copy for the rounds to make.
 void watch(List& list, Copy& copy) {
   list.push_back(copy);
   add_hook(&advance, nullptr);
 }
 
-// Less is copied with the lock: who waits for it waits no longer than for a round.
+// Less is copied with the lock held: a thread that waits for it waits no longer than for a round.
 constexpr std::size_t kWorthLettingIn = std::size_t{32} << 10;
 
-// One side of some copies that are made together: with one peer, and not so much that those who wait for the first of
-// them wait long. Owner: the round that makes them. Threads: move() needs no lock.
+// One side of some copies that are made together: with one peer, and not so much that waiters for the first of them
+// wait long. Owner: the round that makes them. Threads: move() needs no lock.
 class Batch {
  public:
   using Next = Claims::Part (Claims::*)() noexcept;  // from the front or from the back
@@ -114,7 +115,7 @@ class Batch {
     Claims claims;
   };
 
-  // Takes the first of a list, at least one, out of it, and claims a part of each.
+  // Takes the first copies out of a list, at least one, and claims a part of each.
   Batch(List& list, int owner_of_words, Next next)
       : next_(next), proc_(list.front()->request.proc_), transport_(memory_of(proc_)) {
     const auto words = transport_.shared_words(owner_of_words);
@@ -134,7 +135,7 @@ class Batch {
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  // Those of which the other side has claimed everything. They end without this one, as soon as others get in.
+  // Removes copies of which the other side has claimed everything. They end without this batch, once others get in.
   template <class Forget>
   void remove_unclaimed(Forget&& forget) {
     std::size_t kept = 0;
@@ -148,8 +149,8 @@ class Batch {
     count_ = kept;
   }
 
-  // Copies what is claimed, and goes on to claim and copy until nothing of them is left, with others let in meanwhile
-  // where they may be. A failure is the first one; what is left is then claimed all the same if `claims_all`.
+  // Copies what is claimed, and goes on to claim and copy until nothing is left, letting others in meanwhile if
+  // allowed. Returns the first failure; what is left is then claimed all the same if `claims_all`.
   template <class CopyParts>
   Status move(bool lets_others_in, bool claims_all, CopyParts&& copy_parts) {
     std::size_t bytes = 0;
@@ -194,7 +195,7 @@ class Batch {
   std::size_t claimed_count_ = 0;
 };
 
-// The sender's data is no longer needed: so it learns once this process reads no more.
+// Tells the sender, once this process reads no more, that its data is no longer needed.
 void release_sender(const Request& receive) {
   send_control(receive.proc_, wire::answer(wire::Kind::kDone, receive.peer_cookie_));
 }
@@ -234,10 +235,10 @@ void fall_back(Request& receive) {
   Announcement announced;
   announced.from_proc = receive.proc_;
   announced.sender_cookie = receive.peer_cookie_;
-  static_cast<void>(begin_fallback(announced, receive));  // which sends a message, no more
+  static_cast<void>(begin_fallback(announced, receive));  // only sends a message
 }
 
-// So many bytes are dealt with, by whoever claimed them. The copy may be gone then.
+// Accounts for so many bytes, whichever side claimed them. The copy may be gone then.
 void account_for(Copy& copy, std::size_t bytes) {
   Request& receive = copy.request;
   receive.offset_ += bytes;
@@ -290,12 +291,12 @@ void write_backs() {
     const std::size_t bytes = part.claims.back_bytes();
     const bool all = bytes == send.total_;
     send_control(batch.proc(), wire::shared(send.peer_cookie_, bytes, failed));
-    copy.read_again = failed && !all && !released;  // of what was all ours there is no first kDone
+    copy.read_again = failed && !all && !released;  // if this side claimed all, there is no first kDone
     if (!failed && (all || released)) finish_send(send, Completion{});
   }
 }
 
-// A round.
+// Makes a round.
 bool advance(void*) {
   State& all = state();
   if (!all.to_read.empty()) read_fronts(true);
@@ -310,10 +311,10 @@ Status begin(const Announcement& announced, Request& receive) {
   receive.peer_cookie_ = announced.sender_cookie;
   const std::uint64_t address = announced.remote_address;
   Known& sender = known(receive.proc_);
-  // Where processes share cores, the sender that would help needs the core that reads.
+  // If processes share cores, a sender that helped would need the core that reads.
   if (!receive.view_.where.pinned && !node_oversubscribed()) {
-    // Whether we may read, before anybody is told: of a message that has just met its receive, maybe in the program's
-    // time, no more than that is copied at once.
+    // Tests whether we may read, before the sender is told: for a message that has just met its receive, maybe in the
+    // program's time, no more than that is copied at once.
     if (!sender.readable) HR_TRY(read(receive, address, 0, std::min(kTrialBytes, receive.total_)));
     sender.readable = true;
     const std::size_t word = free_word(memory_of(receive.proc_).shared_words(engine()->rank));

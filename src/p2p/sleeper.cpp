@@ -16,11 +16,11 @@
 namespace hr::p2p {
 namespace {
 
-// Where what arrives does not end the sleep.
+// Longest sleep if some arrivals do not end it.
 constexpr double kUnheard = 200e-6;
 constexpr double kLongest = 1;
 
-// A program that ends without MPI_Finalize: what the listener wakes is about to be destroyed.
+// For a program that ends without MPI_Finalize: the objects that the listener wakes are about to be destroyed.
 void close_at_exit() {
   if (engine() != nullptr) engine()->sleeper.end_listener();
 }
@@ -64,7 +64,7 @@ void Sleeper::sleep(const Armed& armed, double at_most_seconds) {
 
 bool Sleeper::listen(Heard& to) {
   if (!to.transport->arm_arrivals()) return false;
-  // Armed by a sleep before and not told yet: it still will be.
+  // Armed by an earlier sleep and not told yet: it still will be.
   if (to.armed.exchange(true, std::memory_order_acq_rel)) return true;
   epoll_event wanted{};
   wanted.events = EPOLLIN | EPOLLONESHOT;

@@ -1,4 +1,4 @@
-// The choice of a way, and progress of both halves.
+// Chooses a way, and makes both halves progress.
 #include "p2p/staged.hpp"
 
 #include <cstring>
@@ -29,7 +29,7 @@ bool advance(void*) {
   return moved;
 }
 
-// Which of the two processes lets its device do its part: where its data is on the device.
+// Processes whose device does its part: those that have their data on the device.
 struct Movers {
   bool sender;
   bool receiver;
@@ -39,7 +39,7 @@ Movers movers(const Announcement& announced, const layout::View& target) noexcep
   return {movable && (announced.flags & wire::kDevice) != 0, target.where.is_device()};
 }
 
-// The clear-to-send and word of the first piece; kernels pack and unpack what is not contiguous.
+// Two messages: the clear-to-send and word of the first piece; kernels pack and unpack data that is not contiguous.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (message.bytes == 0 || !caps.same_node) return kNotApplicable;
   const bool movable = (message.flags & wire::kMovable) != 0;
@@ -101,7 +101,7 @@ void finalize() {
 
 bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* /*tail*/) {
   if ((cts.way & wire::kStaged) == 0) return false;
-  // Only where the announcement has said that the data is there.
+  // Valid only if the announcement has said that the data is on a device.
   if ((cts.way & (wire::kFromDevice | wire::kDeviceChunks)) != 0 && !send.view_.where.is_device()) return false;
   return begin_send(to_proc, send, static_cast<std::uint8_t>(cts.way));
 }

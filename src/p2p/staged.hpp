@@ -1,14 +1,14 @@
 // Staged: messages from or to device memory that cannot go straight from memory to memory. The sender puts pieces into
 // chunks of staging memory, the receiver takes them out, several at a time: the copies of both and the messages between
-// overlap. Chunks are pinned memory that the processes share, or, from device to device where the peer can map it,
-// device memory of the sender (pool, VMM and managed memory cannot be mapped itself).
+// overlap. Chunks are pinned memory that the processes share, or, from device to device if the peer can map it, device
+// memory of the sender (pool, VMM and managed memory cannot be mapped themselves).
 //
 // The receiver chooses (begin() in staged.cpp; wire::Way in the clear-to-send). A piece says where it lies
 // (wire::Piece) and its receiver gives the chunk back (wire::kChunk). The sender takes turns among its messages, a
 // chunk each. A message without a chunk while none comes back goes on through the transport (as a stream does), so that
-// a receiver that makes no progress holds up nobody else; so does a message for which there is no staging memory. A
-// copy that fails ends at both processes: the sender says how much will not come. Nothing waits: a progress hook polls
-// what is under way. Data on devices is ordered after the default streams because all work is put on blocking streams
+// a receiver that makes no progress holds up no other; so does a message for which there is no staging memory. A copy
+// that fails ends at both processes: the sender says how much will not come. Nothing waits: a progress hook polls the
+// pending copies. Data on devices is ordered after the default streams because all work is put on blocking streams
 // (mem/cuda/context.hpp). Owner: the tables in staged_send.cpp and staged_receive.cpp, until everything in them is
 // complete. Threads: library lock.
 #pragma once
@@ -23,39 +23,38 @@ namespace hr::p2p::staged {
 
 // --- staged.cpp ---
 
-// What an announcement of this view, which is not host memory, says of it (wire::RtsFlag).
+// Returns the flags of an announcement of this view, which is not host memory (wire::RtsFlag).
 std::uint64_t flags_of(const layout::View& data);
 // Has the hook poll from now on.
 void watch();
 // --- staged_send.cpp ---
 
-// Kernels that wait on the devices (p2p/resident_copy_scope.hpp) may stage this short device data, which takes less
-// time than the way through the host.
+// True if kernels that wait on the devices (p2p/resident_copy_scope.hpp) may stage this short device data, which takes
+// less time than the way through the host.
 [[nodiscard]] bool uses_resident_copier(const Peer& peer, const layout::View& data);
-// Offers device chunks for a message from this device or managed view; false where there are none.
+// Offers device chunks for a message from this device or managed view; false if there are none.
 bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks);
-// Starts to send Request::total_ bytes; false where there is no staging memory.
+// Starts to send Request::total_ bytes; false if there is no staging memory.
 bool begin_send(int to_proc, Request& send, std::uint8_t way);
-// False: that process does not have it.
+// Takes a chunk back; false if that process does not have it.
 [[nodiscard]] bool arrive_chunk(int from_proc, std::uint64_t memory, std::uint32_t chunk);
 bool advance_sends();
 [[nodiscard]] bool sending() noexcept;
 [[nodiscard]] bool holds_send(const Request& send) noexcept;
-// That process will say nothing any more (loss.hpp): the chunks it has are free, and sends to it end once no copy is
-// under way.
+// Handles the loss of a receiver (loss.hpp): its chunks are free, and sends to it end once no copy is pending.
 void lose_receiver(int proc);
-// A chunk is at another process.
+// True if a chunk is at another process.
 [[nodiscard]] bool chunks_away() noexcept;
 void release_chunks();
 
 // --- staged_receive.cpp ---
 
-// The receiver will find chunks there; false where it cannot reach them.
+// Prepares to receive through these chunks; false if the receiver cannot reach them.
 bool accept_chunks(const layout::View& data, int from_proc, const mem::cuda::Export& chunks);
-// False: it is no part of the message, or lies in no memory of that process.
+// Takes a piece; false if it is no part of the message, or lies in no memory of that process.
 [[nodiscard]] bool arrive_piece(int from_proc, Request& receive, const transport::Header& header,
                                 const std::byte* payload, std::size_t bytes);
-// The memory is gone.
+// Forgets memory that is gone.
 void forget(int from_proc, std::uint64_t memory);
 bool advance_receives();
 [[nodiscard]] bool receiving() noexcept;

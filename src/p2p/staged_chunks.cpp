@@ -16,7 +16,7 @@ constexpr std::size_t kPieces = 4;
 constexpr std::size_t kLeastByCpu = std::size_t{64} << 10;
 constexpr std::size_t kLeastByEngines = std::size_t{512} << 10;
 constexpr std::size_t kLeastDevice = std::size_t{4} << 20;
-// What a CPU copies stays in its cache with the pieces that are under way.
+// A piece that a CPU copies stays in its cache with the others that are pending.
 constexpr std::size_t kMostByCpu = std::size_t{256} << 10;
 constexpr std::size_t kDeviceChunks = 4;
 

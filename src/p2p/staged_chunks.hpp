@@ -1,7 +1,7 @@
 // Chunks: staging memory of this process, cut into pieces of equal size that go out to receivers and come back.
 //
-// There is one of shared memory, page-locked at its first use by a device, and one of device memory for each context
-// that sends from memory that peers cannot map. Owner: staged_send.cpp. Threads: library lock.
+// There is one Chunks of shared memory, page-locked at its first use by a device, and one of device memory for each
+// context that sends from memory that peers cannot map. Owner: staged_send.cpp. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -19,41 +19,41 @@ class Chunks {
  public:
   Chunks() = default;
   explicit Chunks(std::span<std::byte> shared);
-  // Device memory where views like this one are. Errors: those of the driver.
+  // Allocates device memory where `like` is. Errors: the driver's.
   Status allocate(const mem::Location& like);
 
-  // As wire::Piece names it.
+  // Id by which wire::Piece names it.
   [[nodiscard]] std::uint64_t id() const noexcept { return device_.id(); }
   [[nodiscard]] const mem::cuda::ExportedBuffer& device() const noexcept { return device_; }
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
-  // The size of the pieces of a message: small enough that several are under way at a time. `by_cpu`: one of the
-  // processes has its CPU copy.
+  // Returns the size of the pieces of a message: small enough that several are pending at a time. `by_cpu`: the CPU of
+  // one of the processes copies.
   [[nodiscard]] std::size_t piece_bytes(std::size_t message_bytes, bool by_cpu) const noexcept;
 
-  // Shared memory: makes it fit for copies by devices.
+  // Pins shared memory for copies by devices.
   Status pin(const layout::View& view);
-  // Where a chunk lies, for the CPU (shared memory), for devices.
+  // Both return the address of a chunk: host() for the CPU (shared memory), address() for devices.
   [[nodiscard]] std::byte* host(std::uint32_t chunk) const noexcept { return shared_.data() + chunk * chunk_bytes_; }
   [[nodiscard]] mem::cuda::DeviceAddress address(std::uint32_t chunk) const noexcept {
     return (shared_.empty() ? device_.address() : pinned_.address()) + chunk * chunk_bytes_;
   }
 
-  // In the memory, for another process.
+  // Returns the offset of a chunk in the memory, for another process.
   [[nodiscard]] std::size_t at(std::uint32_t chunk) const noexcept {
     return chunk * chunk_bytes_ + (shared_.empty() ? device_.offset() : 0);
   }
 
-  // False: none is free.
+  // Takes a chunk; false if none is free.
   bool take(std::uint32_t* chunk);
   void give(std::uint32_t chunk);
-  // It is with that process, until it comes back or the process is lost.
+  // Notes that the chunk is with that process, until it comes back or the process is lost.
   void lend(std::uint32_t chunk, int proc) { holders_[chunk] = proc; }
   [[nodiscard]] bool is_with(int proc, std::uint32_t chunk) const noexcept {
     return chunk < holders_.size() && holders_[chunk] == proc;
   }
   void take_from(int proc);
   [[nodiscard]] bool all_free() const noexcept { return free_.size() == count_; }
-  // When the last one was taken, or one came back.
+  // Returns when the last free chunk was taken, or one came back.
   [[nodiscard]] double moved_at() const noexcept { return moved_at_; }
 
  private:

@@ -1,4 +1,4 @@
-// The receiver's half: pieces out of chunks, which then go back.
+// The receiver's half: takes pieces out of chunks, which then go back.
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -16,7 +16,7 @@ namespace {
 
 using layout::cuda::ChunkCopy;
 
-// A piece on its way out of its chunk.
+// Piece on its way out of its chunk.
 struct Arrival {
   Request* receive;
   std::uint32_t chunk;
@@ -25,7 +25,7 @@ struct Arrival {
   ChunkCopy copy;
 };
 
-// What this process has of another one.
+// This process's state for one sender.
 struct Sender {
   std::deque<Arrival> arrivals;  // in the order in which their copies end
   mem::cuda::PinnedRange pinned;
@@ -36,7 +36,7 @@ struct Sender {
 struct State final : FileState {
   std::map<int, Sender> senders;  // by process
   std::size_t under_way = 0;      // arrivals
-  bool noted = false;             // that shared memory is not pinned
+  bool noted = false;             // the refusal to pin shared memory is logged once
 };
 State& state() { return own<State>(); }
 
@@ -44,7 +44,7 @@ Sender& sender_of(int proc) { return state().senders[proc]; }
 
 std::span<std::byte> shared_memory(int from_proc) { return peer_of(from_proc).transport->staging(from_proc); }
 
-// The sender's shared memory, for the device of this view.
+// Pins the sender's shared memory for the device of this view.
 bool pin(Sender& sender, std::span<std::byte> memory, const layout::View& data) {
   if (sender.pin_refused) return false;
   if (layout::cuda::pin(data, memory, &sender.pinned).ok()) return true;
@@ -72,14 +72,14 @@ Status start(int from_proc, Sender& sender, Arrival& arrival, std::size_t offset
   return arrival.copy.unpack(target, offset, piece.bytes, *memory, piece.at, from_proc);
 }
 
-// Where the device could not be given the memory.
+// Unpacks by the CPU.
 Status unpack_rows(const layout::View& to, std::size_t offset, mem::cuda::TwoRows rows, const std::byte* chunk) {
   HR_TRY(layout::unpack(to, offset, rows.width(), chunk));
   HR_TRY(layout::unpack(to, offset + rows.width(), rows.width(), chunk + rows.pitch()));
   return rows.odd() ? layout::unpack(to, offset + rows.bytes - 1, 1, chunk + rows.last()) : kOk;
 }
 
-// In memory that this process knows of.
+// False if it exceeds memory that this process knows of.
 bool lies_in_memory(int from_proc, const wire::Piece& piece, bool rows) {
   if (rows && !mem::cuda::TwoRows::serves(piece.bytes)) return false;
   const std::size_t span = rows ? mem::cuda::TwoRows{piece.bytes}.span() : piece.bytes;
@@ -91,7 +91,7 @@ bool lies_in_memory(int from_proc, const wire::Piece& piece, bool rows) {
   return memory == nullptr || (piece.at <= memory->bytes && span <= memory->bytes - piece.at);
 }
 
-// Of the pieces that are on their way out of chunks.
+// Bytes of the pieces on their way out of chunks.
 std::size_t bytes_under_way(const Request& receive) {
   std::size_t bytes = 0;
   for (const auto& [proc, sender] : state().senders) {
@@ -131,6 +131,7 @@ bool arrive_piece(int from_proc, Request& receive, const transport::Header& head
   }
   const bool by_device = (wire::way(header) & wire::kToDevice) != 0;
   const bool rows = (wire::way(header) & wire::kRows) != 0;
+  if ((by_device || piece.memory != 0) && !receive.view_.where.is_device()) return false;
   if (!lies_in_memory(from_proc, piece, rows)) return false;
   Sender& sender = sender_of(from_proc);
   if (piece.memory == 0) {

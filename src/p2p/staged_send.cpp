@@ -1,4 +1,4 @@
-// The sender's half: pieces into chunks, and word of each to the receiver.
+// The sender's half: puts pieces into chunks, and tells the receiver of each.
 #include <algorithm>
 #include <deque>
 #include <memory>
@@ -17,7 +17,7 @@
 namespace hr::p2p::staged {
 namespace {
 
-// No chunk came back for so long: their receivers make no progress, and the others must not wait for them.
+// Time without a chunk coming back after which the receivers are taken to make no progress, and others must not wait.
 constexpr double kStarvedSeconds = 20e-3;
 
 struct Part {
@@ -28,7 +28,7 @@ struct Part {
   layout::cuda::ChunkCopy copy;
 };
 
-// Request::offset_ is where the next part starts; what is before is in `parts` or told to the receiver.
+// The next part starts at Request::offset_; all before is in `parts` or told to the receiver.
 struct Outgoing {
   Request* send;
   int proc;
@@ -43,9 +43,9 @@ struct Outgoing {
 
 struct State final : FileState {
   std::vector<std::unique_ptr<Outgoing>> outgoing;
-  std::size_t first = 0;  // whose message is the first to get a chunk: each in its turn
+  std::size_t first = 0;  // message that gets the first chunk: each in its turn
   std::unique_ptr<Chunks> shared;
-  std::vector<std::unique_ptr<Chunks>> on_devices;  // one a context
+  std::vector<std::unique_ptr<Chunks>> on_devices;  // one for each context
   bool no_device_chunks = false;                    // noted, and not tried again
   bool not_pinned = false;                          // noted
 };
@@ -103,14 +103,14 @@ layout::cuda::ChunkCopy::In chunk_kind(std::uint8_t way, bool rows) noexcept {
   return rows ? In::kPinnedRows : In::kPinned;
 }
 
-// By the CPU.
+// Packs by the CPU.
 Status pack_rows(const layout::View& from, std::size_t offset, mem::cuda::TwoRows rows, std::byte* chunk) {
   HR_TRY(layout::pack(from, offset, rows.width(), chunk));
   HR_TRY(layout::pack(from, offset + rows.width(), rows.width(), chunk + rows.pitch()));
   return rows.odd() ? layout::pack(from, offset + rows.bytes - 1, 1, chunk + rows.last()) : kOk;
 }
 
-// Starts the next part; false where there is nothing to start or no chunk.
+// Starts the next part; false if there is nothing to start or no chunk.
 bool start_part(Outgoing& message) {
   Request& send = *message.send;
   std::uint32_t chunk = 0;
@@ -200,7 +200,7 @@ bool uses_resident_copier(const Peer& peer, const layout::View& data) {
   }
   mem::cuda::Context* context = nullptr;
   if (!mem::cuda::Context::of(data.where, &context).ok()) {
-    static_cast<void>(take_detail());  // told when the data is packed
+    static_cast<void>(take_detail());  // reported when the data is packed
     return false;
   }
   return context->resident_copier().usable() && !mem::cuda::Context::share_time_sliced(peer.place, context->place());

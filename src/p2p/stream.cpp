@@ -13,16 +13,16 @@ namespace {
 
 constexpr std::size_t kLeastPiece = 4096;
 constexpr std::size_t kPieceUnit = 64;
-// Between a device and the transport's memory, waited for.
+// Copy between a device and the transport's memory, waited for.
 constexpr double kDevicePieceSeconds = 20e-6;
 
-// Short messages in pieces, too: the receiver copies one while the sender copies the next.
+// Cuts short messages, too: the receiver copies one piece while the sender copies the next.
 std::size_t piece_of(std::size_t bytes, const transport::Caps& caps) {
   return std::clamp(bytes / 4 / kPieceUnit * kPieceUnit, kLeastPiece, std::max(kLeastPiece, caps.chunk_bytes));
 }
 
-// It always can. A clear-to-send and the first piece, then both sides at once; each piece that a device has waits for
-// its copy.
+// Always applicable. A clear-to-send and the first piece, then both sides at once; each piece that a device has waits
+// for its copy.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   const std::size_t piece = piece_of(message.bytes, caps);
   const auto pieces = static_cast<double>((message.bytes + piece - 1) / piece);

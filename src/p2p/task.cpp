@@ -33,7 +33,7 @@ void abandon(Request** requests, int count) noexcept {
   for (int i = 0; i < count; ++i) {
     Request* request = std::exchange(requests[i], nullptr);
     if (request == nullptr) continue;
-    // Others may count on what was sent.
+    // Others may count on messages already sent.
     if (request->is_receive_ && !request->complete()) (void)cancel(*request);
     if (!request->complete()) (void)wait(*request);
     release(request);
@@ -85,7 +85,7 @@ namespace {
 class TaskState;
 bool advance_tasks(void* unused);
 
-// What is on its way in this process; each holds one reference to its request.
+// Pending task of this process; each holds one reference to its request.
 class TaskState final : public RequestState {
  public:
   TaskState(Request& request, std::unique_ptr<TaskResources> resources, TaskFactory* factory) noexcept
@@ -100,7 +100,7 @@ class TaskState final : public RequestState {
   [[nodiscard]] const char* what() const noexcept override { return resources_ ? resources_->what() : "task"; }
 
   void launch(Task task);
-  // True when it moved. When it finished, the request may be gone with it.
+  // True if it moved. If it finished, the request may be gone with it.
   bool advance();
 
   Link link_;
@@ -110,7 +110,7 @@ class TaskState final : public RequestState {
 
   Request& request_;
   std::unique_ptr<TaskResources> resources_;
-  TaskFactory* factory_;  // resources_, when persistent
+  TaskFactory* factory_;  // resources_, if persistent
   Task task_;
 };
 

@@ -13,14 +13,14 @@
 // A task starts when it is called and runs until it must wait. It may await Requests<N>::all(), RequestList::all(),
 // a When and another Task, which must be a named local: `Task child = f(a); Status s = co_await child;`.
 //
-// What else a task may wait for (memory that another process writes, a device) is a predicate: `When flag{&is_set,
+// For anything else (memory that another process writes, a device) a task waits by a predicate: `When flag{&is_set,
 // &it, context}; HR_CO_TRY(co_await flag);`. The engine then polls and does not sleep.
 //
 // Rules, because GCC 12 miscompiles more than the simple forms: co_await stands alone in an initialisation or an
 // HR_CO_TRY; no temporaries with destructors beside it; parameters are trivially copyable.
 //
-// Owner: a Task owns its frame, unless a driver took it over. Frames come from free lists by size, so that starting
-// one that ran before allocates nothing. Destroying an unfinished task withdraws its requests (abandon()).
+// Owner: a Task owns its frame, unless a driver took it over. Frames come from free lists by size, so that starting a
+// task that ran before allocates nothing. Destroying an unfinished task withdraws its requests (abandon()).
 // Threads: library lock. Standard: section 6.12 asks that non-blocking collectives progress in any call.
 #pragma once
 
@@ -40,27 +40,28 @@ namespace detail {
 // Frames by size class; see task.cpp.
 [[nodiscard]] void* allocate_frame(std::size_t bytes);
 void free_frame(void* frame, std::size_t bytes) noexcept;
-// The first error among complete requests (its text becomes the current detail); releases and nulls all of them.
+// Returns the first error among complete requests (its text becomes the current detail); releases and nulls all of
+// them.
 Status collect(Request** requests, int count);
-// Withdraws requests that nobody will wait for: cancels receives, waits for sends, releases.
+// Withdraws requests that no task will wait for: cancels receives, waits for sends, releases.
 void abandon(Request** requests, int count) noexcept;
 }  // namespace detail
 
-// What co_await takes to wait for requests: all of requests[0, *count) (null ones are skipped). Resuming gives the
+// Operand of co_await that waits for requests: all of requests[0, *count) (null ones are skipped). Resuming gives the
 // first error, releases the requests and sets *count to 0.
 struct Until {
   Request** requests;
   int* count;
 };
 
-// What co_await takes to wait for a condition that no request stands for. Called in every round of progress until it
-// holds; must be cheap and have no other effect. `argument` outlives the wait. Resuming gives kOk, or why it will not
-// hold any more: a process of the context was lost, or the context has ended (loss.hpp).
+// Operand of co_await that waits for a condition without a request. holds() is called in every round of progress until
+// it is true; it must be cheap and have no other effect. `argument` outlives the wait. Resuming gives kOk, or why the
+// condition will not hold any more: a process of the context was lost, or the context has ended (loss.hpp).
 struct When {
   static constexpr std::uint32_t kNoContext = ~std::uint32_t{0};
   bool (*holds)(void* argument);
   void* argument;
-  std::uint32_t context = kNoContext;  // whose processes it depends on
+  std::uint32_t context = kNoContext;  // its processes are those that the condition depends on
 };
 
 class [[nodiscard]] Task {
@@ -82,8 +83,8 @@ class [[nodiscard]] Task {
 
   // True for an empty task, too.
   [[nodiscard]] bool done() const noexcept { return !handle_ || handle_.done(); }
-  // Resumes it as often as what it waits for is complete; true when it is done. Makes no progress of its own.
-  // *resumed (may be null) is set when it was resumed at all.
+  // Resumes it as often as its pending wait is complete; true if it is done. Makes no progress by itself. *resumed (may
+  // be null): set if it was resumed at all.
   bool advance(bool* resumed = nullptr);
   // Valid once done.
   [[nodiscard]] Status result() const noexcept;
@@ -94,7 +95,7 @@ class [[nodiscard]] Task {
 
 struct Task::Promise {
   Status result;
-  Promise* child = nullptr;      // awaited task; the innermost one is what waits for requests
+  Promise* child = nullptr;      // awaited task; only the innermost one waits for requests
   Request** requests = nullptr;  // awaited requests; complete ones at the end are dropped from `pending`
   int pending = 0;
   When when{};            // awaited condition
@@ -107,14 +108,14 @@ struct Task::Promise {
     polled = value;
   }
 
-  // True when what this frame itself waits for is complete.
+  // True if this frame's own wait is complete.
   [[nodiscard]] bool ready() noexcept {
     if (when.holds != nullptr) return when.holds(when.argument) || (any_endings() && is_hopeless());
     while (pending > 0 && (requests[pending - 1] == nullptr || requests[pending - 1]->complete())) --pending;
     return pending == 0;
   }
 
-  // kOk, or why the awaited condition will not hold any more.
+  // Returns kOk, or why the awaited condition will not hold any more.
   [[nodiscard]] Status hopeless_because() const;
   [[nodiscard]] bool is_hopeless() noexcept;
 
@@ -174,8 +175,8 @@ struct Task::Promise {
 
 inline Status Task::result() const noexcept { return handle_ ? handle_.promise().result : kOk; }
 
-// The requests that one frame has under way; a local of the coroutine. Declared after the memory that they read and
-// write: where the frame ends with an error, it is destroyed first, and waits for what cannot be cancelled.
+// Pending requests of one frame; a local of the coroutine. Declared after the memory that they read and write: if the
+// frame ends with an error, it is destroyed first, and waits for requests that cannot be cancelled.
 template <int kCapacity>
 class Requests {
  public:
@@ -185,7 +186,7 @@ class Requests {
   ~Requests() {
     if (count_ != 0) detail::abandon(items_, count_);
   }
-  // Where the next isend() or ireceive() puts its request. At most kCapacity between two waits.
+  // Returns where the next isend() or ireceive() puts its request. At most kCapacity between two waits.
   [[nodiscard]] Request** next() noexcept {
     items_[count_] = nullptr;
     return &items_[count_++];
@@ -198,7 +199,7 @@ class Requests {
   int count_ = 0;
 };
 
-// The same for a number known at run time only. `capacity` is fixed at construction (addresses must not move).
+// Requests whose number is known at run time only. `capacity` is fixed at construction (addresses must not move).
 class RequestList {
  public:
   explicit RequestList(std::size_t capacity) : items_(capacity, nullptr) {}
@@ -220,17 +221,17 @@ class RequestList {
   int count_ = 0;
 };
 
-// What a request made from a task keeps alive until it is destroyed (communicator, types, operation).
+// Objects that a request made from a task keeps alive until it is destroyed (communicator, types, operation).
 class TaskResources {
  public:
   virtual ~TaskResources() = default;
   // For error texts: "allreduce".
   [[nodiscard]] virtual const char* what() const noexcept = 0;
-  // What else than the error a completion says.
+  // Fills in the completion, except for the error.
   virtual void describe(Completion* /*completion*/) const noexcept {}
 };
 
-// What a persistent request keeps: also how to start the operation again.
+// Objects that a persistent request keeps alive, with the way to start the operation again.
 class TaskFactory : public TaskResources {
  public:
   virtual Task make() = 0;
@@ -239,11 +240,11 @@ class TaskFactory : public TaskResources {
 // Runs the task to its end, making progress on everything.
 Status run_blocking(Task task);
 
-// A request that completes when the task does; *request gets one reference, the caller's. An error of the task is
+// Makes a request that completes when the task does; *request gets one reference, the caller's. An error of the task is
 // the request's error. `communicator` (may be null) becomes Request::communicator_; `resources` must keep it alive.
 Status run_as_request(Task task, std::unique_ptr<TaskResources> resources, Object* communicator, Request** request);
 
-// An inactive persistent request whose every start runs factory->make() again.
+// Makes an inactive persistent request whose every start runs factory->make() again.
 Status task_init(std::unique_ptr<TaskFactory> factory, Object* communicator, Request** request);
 
 }  // namespace hr::p2p

@@ -14,7 +14,7 @@ namespace hr::p2p {
 namespace transport_data {
 namespace {
 
-// Data of a send that the transport has; destroyed when it has done with it.
+// Send whose data the transport has; destroyed when it has done with it.
 struct Sending : transport::Operation {
   Request* send = nullptr;  // null: it has ended another way
   bool in_doubt = false;    // a cancellation waits for its answer
@@ -41,7 +41,7 @@ void end_send(Request& send, Status status) {
   complete(send, completion);
 }
 
-// After an error the path is lost, or will be said to be: then the request ends as all others do that depend on it.
+// After an error the path is lost, or will soon be: then the request ends like all others that depend on it.
 void sent(transport::Operation& self) {
   std::unique_ptr<Sending> sending(static_cast<Sending*>(&self));
   Request* const send = sending->send;
@@ -69,7 +69,7 @@ void taken(transport::Operation& self) {
   if (!later) finish_rendezvous(*receive, status);
 }
 
-// What is beyond the buffer is left out.
+// Leaves out data beyond the buffer.
 void unpack(transport::Sink& self, std::size_t offset, const std::byte* data, std::size_t bytes) {
   Taking& taking = *static_cast<Taking::Unpack&>(self).taking;
   const Request& receive = *taking.receive;
@@ -84,7 +84,7 @@ transport::AnnouncedData data_of(const std::byte* tail) noexcept {
   return data;
 }
 
-// The program has no work on the default stream, which would come first.
+// True if the program has no work on the default stream, which would come first.
 bool is_idle(const layout::View& data) {
   mem::cuda::Fence fence;
   if (fence.set(data.where).ok()) return fence.passed();
@@ -92,7 +92,7 @@ bool is_idle(const layout::View& data) {
   return false;
 }
 
-// Whatever the receive is: the transport's end of it is what tells the sender.
+// Takes any receive: only the transport tells the sender of the end.
 Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
   return (message.flags & wire::kKept) != 0 ? Estimate{-1} : kNotApplicable;
 }
@@ -130,7 +130,7 @@ void deliver_not_cancelled(int from, const transport::Header& header, const std:
 
 constexpr Arrival kArrivals[] = {arrival<deliver_not_cancelled>(wire::Kind::kNotCancelled)};
 
-// The receiver could not take it: nobody will ask for the data any more.
+// The receiver could not take it, and will not ask for the data any more.
 bool released(Request& send) {
   detach(send);
   return false;

@@ -1,10 +1,9 @@
-// Transport data: announced messages of host memory whose data the transport moves from where it is to where it
-// belongs.
+// Transport data: announced messages of host memory whose data the transport moves into place by itself.
 //
-// The receiver takes the data (Transport::take()), straight into its buffer where that is one run of host memory, else
-// by unpacking piece by piece. The send is complete when the transport has done with it. Where it was asked to be
-// cancelled it is not before the receiver has said whether a receive had met it, since for the transport taken and
-// refused end alike. Threads: library lock.
+// The receiver takes the data (Transport::take()), straight into its buffer if that is one run of host memory, else by
+// unpacking piece by piece. The send is complete when the transport has done with it. One that is to be cancelled is
+// not complete before the receiver has said whether a receive had met it, since for the transport taken and refused end
+// alike. Threads: library lock.
 #pragma once
 
 #include "p2p/engine.hpp"
@@ -15,14 +14,15 @@ namespace hr::p2p::transport_data {
   return peer.caps.announces && data.contiguous && data.where.is_host() && data.packed != 0;
 }
 
-// As Transport::send(). `done`: complete at once, which is for the caller to say; else it is completed later.
+// Announces the data, like Transport::send(). *done: complete at once, which is for the caller to say; else it is
+// completed later.
 Status announce(Peer& peer, Request& send, const transport::Header& header, wire::Rts rts, bool* done);
 
 // Sender: asks the receiver to give the message up. False: the transport does not keep it.
 bool cancel(Request& send);
-// Sender: the request ends another way.
+// Sender: lets go of a request that ends another way.
 void detach(Request& send);
-// Receiver: the announcement is gone without a receive.
+// Receiver: gives up the data of an announcement that is gone without a receive.
 void drop(int from, const std::byte* payload, std::size_t bytes);
 
 }  // namespace hr::p2p::transport_data

@@ -7,11 +7,11 @@
 namespace hr::p2p {
 namespace {
 
-// Of each way so many samples are taken, fewer where they are long. A sample is one message after another in a
-// ping-pong, and a whole window where many are under way at once: those that are read end together.
+// Number of samples of each way, fewer if they are long. A sample is one message after another in a ping-pong, and a
+// whole window if many are pending at once: messages that are read end together.
 constexpr int kSamples = 8;
 constexpr std::size_t kEnoughBytes = std::size_t{32} << 20;
-// Before that so many bytes or messages are not sampled: the caches still hold what the other way left, and the lines
+// Before that, so many bytes or messages are not sampled: the caches still hold what the other way left, and the lines
 // of the longest ring are where they were last used.
 constexpr std::size_t kSettlingBytes = std::size_t{2} << 20;
 constexpr std::size_t kSettlingMessages = 32;
@@ -19,7 +19,7 @@ constexpr std::size_t kSettlingMessages = 32;
 constexpr double kEnough = 0.15;
 // Intervals count where they are at most this many times as long as the transfers in them.
 constexpr double kLongestInterval = 8;
-// What trials may cost, of all messages.
+// Share of the cost of all messages that trials may take.
 constexpr double kWorth = 0.01;
 
 bool intervals_count(const Trial::Cost& first, const Trial::Cost& second) noexcept {
@@ -41,7 +41,7 @@ void Trial::start(unsigned way, Phase phase) noexcept {
   if (phase != Phase::kDecided) costs_[way] = {};
 }
 
-// The way that is taken has settled long ago.
+// The current way has settled long ago.
 void Trial::try_again() noexcept {
   second_half_ = false;
   tried_ = 0;
@@ -77,7 +77,7 @@ void Trial::settle(const Sample& sample) noexcept {
   bytes_ = 0;
 }
 
-// The least counts: a process may lose its core.
+// The least sample counts: a process may lose its core.
 bool Trial::add(const Sample& sample) noexcept {
   if (second_half_) tried_ += sample.messages;
   Cost& cost = costs_[way_];
@@ -95,7 +95,7 @@ bool Trial::add(const Sample& sample) noexcept {
   return true;
 }
 
-// What has been decided stays where the two are about equal.
+// Keeps an earlier verdict if the two ways are about equal.
 void Trial::decide() noexcept {
   const double first_to_second = saved();
   const bool was_second = verdict_ && settled_on_ == 1;

@@ -1,19 +1,19 @@
-// Trial: which of two ways messages of one class had better go is measured in the program itself, where no model can
-// say it (virtual machines pay dearly for reading another process's memory, other machines gain by it; and it depends
-// on whether the program writes what it sends and reads what it gets).
+// Trial: measures in the program itself which of two ways messages of one class had better go, where no model can tell
+// (virtual machines pay dearly for reading another process's memory, other machines gain by it; and it depends on
+// whether the program writes what it sends and reads what it gets).
 //
-// Both ways are tried, one after the other: some forty messages each, fewer where they are long, or that many windows
-// where many are under way at once. The least sample of each counts, since a process may lose its core in one. A way
-// changes when no message that is timed is under way.
+// Both ways are tried, one after the other: some forty messages each, fewer if they are long, or that many windows if
+// many are pending at once. The least sample of each counts, since a process may lose its core in one. The way changes
+// when no timed message is pending.
 //
 // Two times count. Transfer: from a message's announcement, or from the end of the one before it, to its own end. And
-// the interval from the end of one message to the end of the next: one that was read leaves its lines with the wrong
-// core, and the program's own loads and stores fetch them back, which is not seen while the message is under way.
-// Where the program computes for long between messages the intervals tell nothing of them.
+// the interval from the end of one message to the end of the next: a message that was read leaves its lines with the
+// wrong core, and the program's own loads and stores fetch them back, which is not seen while the message is pending.
+// If the program computes for long between messages, the intervals tell nothing of them.
 //
-// A program changes, so a verdict is looked at again: after as many messages (a power of two) as make what the losing
-// way cost less than 1 % of them, twice as many after each verdict that is confirmed, up to kMostBetween. Between
-// trials a message costs a count.
+// A program changes, so a verdict is looked at again: after so many messages (a power of two) that the cost of the
+// losing way is less than 1 % of theirs, twice as many after each verdict that is confirmed, up to kMostBetween.
+// Between trials a message costs a count.
 // Owner: a Choice (choice.hpp). Threads: library lock.
 #pragma once
 
@@ -31,16 +31,16 @@ class Trial {
   static constexpr std::uint64_t kLeastBetween = std::uint64_t{1} << 10;
   static constexpr std::uint64_t kMostBetween = std::uint64_t{1} << 16;
 
-  // By their names, in the order of preference where they are about equal.
+  // Both ways by name, in the order of preference if they are about equal.
   Trial(const char* first, const char* second) noexcept : names_{first, second} {}
 
-  // Which of the two a message that begins now takes: 0 or 1.
+  // Returns the way of a message that begins now: 0 or 1.
   [[nodiscard]] unsigned way() const noexcept { return way_; }
   [[nodiscard]] const char* name() const noexcept { return names_[way_]; }
   [[nodiscard]] bool decided() const noexcept { return phase_ == Phase::kDecided; }
   [[nodiscard]] bool under_way() const noexcept { return under_way_ != 0; }
 
-  // A message begins, by way(). True: it is timed, and end() or drop() is to be called for it.
+  // Begins a message, by way(). True: it is timed, and end() or drop() is to be called for it.
   [[nodiscard]] bool begin(std::uint64_t now) {
     if (decided()) [[likely]] {
       if (++since_verdict_ < between_) return false;
@@ -49,20 +49,19 @@ class Trial {
     if (under_way_++ == 0) since_ = now;
     return true;
   }
-  // True: a verdict was reached.
+  // Ends a timed message. True: a verdict was reached.
   bool end(std::size_t bytes, std::uint64_t now);
-  // It did not come by way() after all.
+  // Forgets a timed message that did not go by way() after all.
   void drop() noexcept {
     if (--under_way_ == 0) sample_ = {};
   }
 
-  // What a way takes a byte; kUnknown: not known.
+  // Cost of a way for each byte; kUnknown: not known.
   struct Cost {
     double transfer = kUnknown;
     double interval = kUnknown;
   };
-  // What the second way saves, as a part of what the first one takes for a transfer; negative where the first one is
-  // the faster of the two.
+  // Returns what the second way saves, as a part of the first one's transfer time; negative if the first one is faster.
   [[nodiscard]] static double saved(const Cost& first, const Cost& second) noexcept;
   [[nodiscard]] double saved() const noexcept { return saved(costs_[0], costs_[1]); }
   // Messages from the last verdict to the next trial.
@@ -87,17 +86,17 @@ class Trial {
   Phase phase_ = Phase::kSettle;
   std::uint8_t way_ = 0;
   std::uint8_t settled_on_ = 0;  // by the last verdict; 0 before the first
-  bool second_half_ = false;     // of the two ways, the one that was tried first is known
-  bool verdict_ = false;         // there has been one
+  bool second_half_ = false;     // the way that was tried first is known
+  bool verdict_ = false;         // there has been a verdict
   int under_way_ = 0;            // timed messages that began and have not ended
   int samples_ = 0;              // of this way
   std::size_t bytes_ = 0;        // settled, or sampled
   std::size_t messages_ = 0;     // settled
-  std::uint64_t tried_ = 0;      // messages that went the way that is not settled on, in this trial
+  std::uint64_t tried_ = 0;      // messages by the way that is not settled on, in this trial
   std::uint64_t since_verdict_ = 0;
   std::uint64_t between_ = kLeastBetween;
-  std::uint64_t since_ = 0;     // when the last one ended, or the first of them began
-  std::uint64_t last_end_ = 0;  // when the last one ended
+  std::uint64_t since_ = 0;     // end of the last timed message, or start of the first
+  std::uint64_t last_end_ = 0;  // end of the last timed message
   Sample sample_;
   std::array<Cost, 2> costs_;
 };

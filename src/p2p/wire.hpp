@@ -1,4 +1,4 @@
-// What the 24 bytes of transport::Header mean between two processes running this library.
+// Meaning of the 24 bytes of transport::Header between two processes running this library.
 //
 //   word 0: kind (8 bits) | way (8), in Piece | unused (16) | context (32); in Piece and Chunk the chunk's number (32)
 //   word 1: source rank (32) | tag (32)            envelope messages
@@ -6,9 +6,11 @@
 //           bytes that the sender claimed          Shared
 //           id of the chunk's memory               Chunk
 //   word 2: packed bytes of the whole message      envelope messages
-//           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready, Cancel, (Not)Cancelled,
-//           PartitionsMet (an id) receiver's cookie (64)                 Shared id of an allocation Revoke offset in
-//           the packed form              Data, Piece, NetworkPiece
+//           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready, Cancel, (Not)Cancelled
+//           id of the send (64)                    PartitionsMet
+//           receiver's cookie (64)                 Shared
+//           id of an allocation                    Revoke
+//           offset in the packed form              Data, Piece, NetworkPiece
 //
 // A cookie is the address of the Request in the process that made it up; it comes back unchanged.
 #pragma once
@@ -20,7 +22,7 @@
 
 namespace hr::p2p::wire {
 
-// Less than transport::kKinds. What each does where it arrives: receive.cpp.
+// Less than transport::kKinds. Handlers: receive.cpp.
 enum class Kind : std::uint8_t {
   kEager = 1,  // payload: the data
   kEagerSync,  // payload: EagerSyncHead, then the data; answered by kSyncAck when matched
@@ -41,7 +43,7 @@ enum class Kind : std::uint8_t {
   kCancel,         // the sender takes an announced or synchronous message back, if no receive has met it
   kCancelled,      // none had; the message is gone. Otherwise there is no answer, and the message goes on
   kNetworkPiece,   // a part of a message that the sender's transport keeps: payload: its bytes, AnnouncedData
-  kNetworkWhole,   // the same of a whole message: payload: AnnouncedData
+  kNetworkWhole,   // the same for a whole message: payload: AnnouncedData
   kNotCancelled,   // one had: the answer to a kCancel with way 1
   kPartitions,     // a partitioned send has been made (partitioned_meeting.cpp)
   kPartitionsMet,  // the receive that has met it answers
@@ -73,20 +75,20 @@ enum RtsFlag : std::uint64_t {
 
 struct Cts {
   std::uint64_t receiver_cookie;
-  std::uint64_t bytes;  // how much of the packed form is wanted
+  std::uint64_t bytes;  // bytes of the packed form that are wanted
   std::uint64_t way;    // Way
   std::uint64_t place;  // of the device that the data goes to; 0: none
 };
 
 struct Share {
   std::uint64_t receiver_cookie;
-  std::uint64_t address;  // where the data goes
-  std::uint64_t bytes;    // how much of it
+  std::uint64_t address;  // of the receiver's buffer
+  std::uint64_t bytes;    // to be moved
   std::uint32_t word;     // the receiver's shared word and its generation (claims.hpp)
   std::uint32_t generation;
 };
 
-// How pieces travel; 0: as Data, through the transport.
+// Ways in which pieces travel; 0: as Data, through the transport.
 enum Way : std::uint8_t {
   kStaged = 1,        // through chunks of the sender's staging memory
   kFromDevice = 2,    // put there by the sender's device, else by its CPU
@@ -101,9 +103,9 @@ enum Way : std::uint8_t {
 struct Piece {
   std::uint64_t bytes;
   std::uint64_t memory;  // id of the Export; 0: shared memory
-  std::uint64_t at;      // where it lies in that memory
+  std::uint64_t at;      // offset in that memory
 };
-// In place of a chunk's number: the sender cannot read its data, so much of it will not come; its error's text follows.
+// Stands for a chunk's number: the sender cannot read its data, so much of it will not come; its error's text follows.
 inline constexpr std::uint32_t kNoChunk = 0xffffffff;
 
 inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint64_t bytes) noexcept {

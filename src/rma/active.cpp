@@ -26,7 +26,7 @@ Status check_assertion(int assertion, int allowed, const char* function) {
               assertion & ~allowed);
 }
 
-// The window's ranks of a group.
+// Finds the window's ranks of a group.
 Status ranks_of(const Window& window, const comm::Group& group, std::vector<int>* ranks) {
   std::vector<int> all(static_cast<std::size_t>(group.size()));
   for (int i = 0; i < group.size(); ++i) all[static_cast<std::size_t>(i)] = i;
@@ -48,7 +48,7 @@ Status tell(Window& window, int rank, wire::Action action) {
   return kOk;
 }
 
-// Until each of these members has told it.
+// Waits until each of these members has told it.
 Status await(Window& window, const std::vector<int>& ranks, std::uint32_t Member::* told) {
   for (const int rank : ranks) {
     const Member& member = window.member(rank);
@@ -85,7 +85,7 @@ Status fence(Window& window, int assertion) {
     return fail(Errc::kRmaSync, "MPI_Win_fence was called in an epoch of MPI_Win_post: call MPI_Win_wait first");
   Status done = finish_operations(window, false);
   if (done.ok()) done = settle_device(window);
-  // Who has nothing before and nothing behind it waits for nobody.
+  // A process with nothing before and nothing behind it waits for no other.
   const int apart = abi::kModeNoprecede | abi::kModeNosucceed;
   Status met = kOk;
   if ((assertion & apart) != apart) {
@@ -98,7 +98,7 @@ Status fence(Window& window, int assertion) {
   return done.ok() ? met : done;
 }
 
-// MPI_MODE_NOCHECK says that the posts have been made: they are awaited all the same, since it takes no longer.
+// MPI_MODE_NOCHECK says that the posts have been made: they are awaited all the same, since that takes no longer.
 Status start(Window& window, const comm::Group& group, int assertion) {
   HR_TRY(check_assertion(assertion, abi::kModeNocheck, "MPI_Win_start"));
   HR_TRY(check_no_access(window, "MPI_Win_start"));

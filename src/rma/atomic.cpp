@@ -30,7 +30,7 @@ bool is_aligned(const std::byte* address, std::size_t bytes) noexcept {
 template <class Word>
 constexpr std::size_t kBatch = 2048 / sizeof(Word);
 
-// Some words by what `op` makes of them: computed from what is there, and again where that has changed meanwhile.
+// Combines some words by `op`: computed from their values, and again if those have changed meanwhile.
 template <class Word>
 Status combine_batch(Word* target, const Op& op, const Datatype& element, const Word* operand, Word* before,
                      std::size_t count) {
@@ -63,7 +63,7 @@ Status update_batch(Word* target, const Op& op, const Datatype& element, const W
   }
 }
 
-// Integers of 4 and 8 bytes: one instruction.
+// True for integers of 4 and 8 bytes: one instruction.
 template <class Word>
 bool adds(const Op& op, const Datatype& element) noexcept {
   using layout::Basic;
@@ -112,7 +112,7 @@ Status update_run_atomically(std::byte* target, std::size_t bytes, const Op& op,
   }
 }
 
-// With all others kept out.
+// Updates a run while all others are kept out.
 Status update_run_plainly(std::byte* target, std::size_t bytes, const Op& op, const Datatype& element,
                           const std::byte* operand, std::byte* before) {
   if (before != nullptr) std::memcpy(before, target, bytes);
@@ -141,7 +141,7 @@ Status update_run(std::byte* target, std::size_t bytes, const Op& op, const Data
   return update_run_atomically(target, bytes, op, element, operand, before);
 }
 
-// By copies, with all others kept out.
+// Updates by copies, with all others kept out.
 Status update_locked(const View& target, const Op& op, const Datatype& element, const std::byte* operand,
                      std::byte* before, const Exclusion& exclusion) {
   const auto count = static_cast<Count>(target.packed) / element.size();
@@ -157,7 +157,7 @@ Status update_locked(const View& target, const Op& op, const Datatype& element, 
   return layout::copy(there.view(), target);
 }
 
-// A run of elements as a view of its own.
+// Returns a run of elements as a separate view.
 View view_of_run(std::byte* address, std::size_t bytes, const Datatype& element, const mem::Location& where) {
   View view;
   view.address = address;

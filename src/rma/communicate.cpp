@@ -1,4 +1,4 @@
-// The calls of section 12.3: checks, and the way that the target takes.
+// The calls of section 12.3: checks, and the choice of the way to the target.
 #include "base/abi.hpp"
 #include "base/counters.hpp"
 #include "base/short_copy.hpp"
@@ -25,7 +25,7 @@ void aim(Operation& operation, const Target& target) {
   operation.type = &target.type;
 }
 
-// Nothing to do: MPI_PROC_NULL.
+// Does nothing, for MPI_PROC_NULL.
 Status nothing(p2p::Request** request) {
   if (request == nullptr) return kOk;
   p2p::Completion completion;
@@ -51,7 +51,7 @@ Status check_fit(const Operation& operation) {
   return kOk;
 }
 
-// MPI_ERR_TYPE, MPI_ERR_OP (section 12.3.4).
+// Errors: MPI_ERR_TYPE, MPI_ERR_OP (section 12.3.4).
 Status check_update(Operation& operation, const Op& op, Datatype* origin, bool fetches) {
   if (op.kind() == OpKind::kUser)
     return fail(Errc::kOp, "operations of MPI_Op_create cannot be used here: take a predefined one");
@@ -117,7 +117,7 @@ void quick::let_others_in(const Window& window, int read) {
 
 namespace {
 
-// What a call with a request hands out when all is done.
+// Returns the request of a call whose operation is done.
 Status done(p2p::Request** request) {
   if (request != nullptr) *request = p2p::request_of_a_send_that_is_done();
   return kOk;
@@ -178,7 +178,7 @@ Status get_accumulate(const void* origin, Count count, Datatype* type, void* res
   if (target.rank == abi::kProcNull) return nothing(request);
   Operation operation{OperationKind::kGetAccumulate};
   aim(operation, target);
-  const bool ignores = op.kind() == OpKind::kNoOp;  // the origin's buffer
+  const bool ignores = op.kind() == OpKind::kNoOp;  // that is, the origin's buffer
   if (!ignores && type == nullptr) return fail(Errc::kType, "origin_datatype is MPI_DATATYPE_NULL");
   HR_TRY(check_update(operation, op, ignores ? nullptr : type, true));
   if (!ignores) HR_TRY(layout::make_view(origin, count, *type, &operation.origin));

@@ -1,4 +1,4 @@
-// Windows come and go (MPI 5.0 sections 12.2.1 to 12.2.5).
+// Creation and end of windows (MPI 5.0 sections 12.2.1 to 12.2.5).
 #include "comm/create.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ int flavor_value(Flavor flavor) {
   }
 }
 
-// A window with a communicator of its own and nothing else.
+// Makes a window that has a communicator of its own and nothing else.
 Status begin(Flavor flavor, const comm::Info* hints, comm::Communicator& comm, Ref<Window>* window) {
   Ref<Window> made = Ref<Window>::adopt(Arena<Window>::instance().create());
   if (!made) return fail(Errc::kNoMem, "no room for another window: free some that are not needed");
@@ -74,7 +74,7 @@ Status exchange_facts(Window& window, const Facts& own, std::vector<Facts>* all)
   return kOk;
 }
 
-// Host memory of processes on this host that the system reads and writes for others.
+// Finds processes on this host whose host memory the system reads and writes for others.
 void find_readable(Window& window, const std::vector<Facts>& facts) {
   for (int rank = 0; rank < window.size(); ++rank) {
     Member& member = window.member(rank);
@@ -86,7 +86,7 @@ void find_readable(Window& window, const std::vector<Facts>& facts) {
   }
 }
 
-// Everybody has all it needs before anybody begins.
+// Waits until all are ready, before any begins.
 Status finish(Window& window, std::uint64_t failed) {
   std::uint64_t fine = failed == 0 ? 1 : 0;
   HR_TRY(p2p::run_blocking(comm::and_reduce(exchange_members(window, kLastTag), &fine, 1)));
@@ -225,7 +225,7 @@ Status free(Window& window) {
   leave(window);
   forget_services(window);
   release(&window);
-  // With a process that has failed nobody can meet; what depended on it has been told so.
+  // A failed process cannot come to the barrier; operations that depended on it have been told.
   if (met == Errc::kProcFailed) {
     static_cast<void>(take_detail());
     met = kOk;

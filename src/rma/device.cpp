@@ -34,7 +34,7 @@ std::vector<int> others_here(const Window& window) {
   return procs;
 }
 
-// What cannot be had goes by messages.
+// True if it succeeded; what failed goes by messages.
 bool had(Status status) {
   if (!status.ok()) {
     const std::string why = take_detail();
@@ -62,8 +62,8 @@ Status map(Window& window, Context& context, int rank, const Export& memory) {
   auto where = std::make_unique<mem::Location>();
   HR_TRY(mem::classify(base, where.get(), static_cast<std::size_t>(member.bytes)));
   if (!where->is_device()) return fail(Errc::kUnsupportedOperation, "the driver does not know the mapping");
-  // Where it was mapped for: of chunks the driver names the device that has them, in which this process may have
-  // nothing.
+  // The device it was mapped for: of chunks the driver names the device that has them, in which this process may have
+  // no context.
   where->context = context.handle();
   where->device = static_cast<std::int16_t>(context.device());
   where->chunks = false;

@@ -40,7 +40,7 @@ const char* describe(Epoch epoch) {
 
 bool over(const Member& member, bool local) { return (local ? member.unsent : member.unanswered) == 0; }
 
-// Nothing more will come of that member.
+// Gives up a lost member's operations; returns its error.
 Status lost(Window& window, int rank) {
   Member& member = window.member(rank);
   HR_TRY(p2p::is_lost(window.proc(rank)) ? kOk : Status(Errc::kIntern));

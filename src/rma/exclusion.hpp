@@ -1,15 +1,15 @@
-// Exclusion: how updates of one process's memory keep out of each other's way (atomic.hpp).
+// Exclusion: keeps updates of one process's memory out of each other's way (atomic.hpp).
 //
-// Where this process alone updates it (memory that nobody else has mapped), nothing is to be done: the library lock is
-// held. Where others of the host have mapped it, too:
-//   short updates   the processor's atomic instructions, element by element. For their length the process says in its
-//                   own `updating` whose memory it is at
-//   by lock         what the processor has no atomic instructions for, under the target's `accumulate`. And everything,
-//                   from where vectors have been updated there for some bytes: then a lock and a plain loop are
-//                   cheaper. Who sees that first sets the target's `by_lock`, for good; a process barrier makes
-//                   everybody see it (base/process_barrier.hpp), and who still is at a short one is awaited. A short
-//                   one costs a store, a load and a store for that, and no fence
-// All are short enough to be waited for without progress. Who holds one of the words may have lost its core.
+// If this process alone updates it (memory that no other process has mapped), nothing is to be done: the library lock
+// is held. If others of the host have mapped it, too:
+//   short updates   the processor's atomic instructions, element by element. Meanwhile the process's own `updating`
+//                   names the owner of the memory
+//   by lock         updates for which the processor has no atomic instructions, under the target's `accumulate`. And
+//                   all updates, once vectors have been updated there for some bytes: then a lock and a plain loop are
+//                   cheaper. The first process to see that sets the target's `by_lock`, for good; a process barrier
+//                   shows it to all others (base/process_barrier.hpp), and short updates under way are waited for. For
+//                   that a short update costs a store, a load and a store, and no fence
+// All are short enough to be waited for without progress. The holder of one of the words may have lost its core.
 // Threads: one of a process at a time (library lock).
 #pragma once
 
@@ -24,11 +24,11 @@ namespace hr::rma {
 struct Exclusion {
   Control* target = nullptr;
   Control* own = nullptr;
-  std::span<Control> all{};  // of those who may update it by themselves; empty: this process alone
+  std::span<Control> all{};  // of the processes that may update it by themselves; empty: this process alone
   bool by_barrier = false;   // process barriers work: `by_lock` may come to be set
 
   [[nodiscard]] bool alone() const noexcept { return all.empty(); }
-  // What `updating` says of the target.
+  // Returns the number of the target in `updating`.
   [[nodiscard]] std::uint32_t number() const noexcept { return static_cast<std::uint32_t>(target - all.data()) + 1; }
 };
 
@@ -53,7 +53,7 @@ class ShortUpdate {
  private:
   void announce() noexcept {
     exclusion_.own->updating.store(exclusion_.number(), std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // the other side's barrier is the rest of it
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // the other side's barrier does the rest
   }
   void lock() noexcept;
   void unlock() noexcept;
@@ -73,14 +73,14 @@ class LockedUpdate {
   const Exclusion& exclusion_;
 };
 
-// Of a vector of so many bytes; 0: of one element.
+// For a vector of that size in bytes; 0: for one element.
 class VectorUpdate {
  public:
   VectorUpdate(const Exclusion& exclusion, std::size_t bytes) noexcept;
   ~VectorUpdate();
   VectorUpdate(const VectorUpdate&) = delete;
   VectorUpdate& operator=(const VectorUpdate&) = delete;
-  // All others are kept out. False: they are not, update it by short ones.
+  // True if all others are kept out. False: they are not, update it by short ones.
   [[nodiscard]] bool alone() const noexcept { return alone_; }
 
  private:

@@ -15,12 +15,12 @@ constexpr std::size_t kMostAlignment = 4096;
 
 struct Hint {
   const char* key;
-  const char* value;  // where the program says nothing
+  const char* value;  // default
   bool boolean;
 };
 
-// Accumulates are always ordered and always atomic element by element, so that what programs allow in addition is kept
-// for them and changes nothing.
+// Accumulates are always ordered and always atomic element by element, so that relaxations by the program are kept for
+// it and change nothing.
 constexpr Hint kHints[] = {
     {"no_locks", "false", true},
     {"accumulate_ordering", "rar,raw,war,waw", false},

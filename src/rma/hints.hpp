@@ -7,9 +7,9 @@
 
 namespace hr::rma {
 
-// mpi_minimum_memory_alignment: a power of two, at most a page's; 0: none.
+// Returns mpi_minimum_memory_alignment: a power of two, at most a page's; 0: none.
 [[nodiscard]] std::size_t alignment_hint(const Window& window) noexcept;
-// alloc_shared_noncontig.
+// Returns alloc_shared_noncontig.
 [[nodiscard]] bool shares_apart(const Window& window) noexcept;
 
 }  // namespace hr::rma

@@ -1,10 +1,10 @@
 // LockWord: the lock of one process's part of a window (MPI 5.0 section 12.5.3), many readers or one writer.
 //
 // It lies in memory that the processes of a host share, or in the target alone, which then takes it for others. A
-// writer that waits keeps new readers out, so that it gets its turn. Who holds the lock and is lost keeps it: waits end
-// by the loss (p2p/loss.hpp).
-// Control: all words of one process of a window; those but the lock are for exclusion.hpp.
-// Memory order: taking acquires, giving back releases. Threads: any, of any process that maps it.
+// writer that waits keeps new readers out, so that it gets its turn. A process that is lost while it holds the lock
+// keeps it: waits end by the loss (p2p/loss.hpp). Control: all words of one process of a window; those other than the
+// lock are for exclusion.hpp. Memory order: taking acquires, giving back releases. Threads: any, of any process that
+// maps it.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class LockWord {
       return free;
     }
   }
-  // The wait is given up.
+  // Gives the wait up.
   void stop_waiting(bool* waits) noexcept {
     if (*waits) word_.fetch_sub(kOneWaiting, std::memory_order_relaxed);
     *waits = false;
@@ -57,7 +57,7 @@ struct alignas(2 * kCacheLine) Control {
   alignas(kCacheLine) std::atomic<std::uint32_t> accumulate{0};
   std::atomic<std::uint32_t> by_lock{0};
   std::atomic<std::uint32_t> vector_bytes{0};
-  // Of this process as an origin, written by it alone.
+  // Target that this process, as an origin, is updating; written by it alone.
   alignas(kCacheLine) std::atomic<std::uint32_t> updating{0};
 };
 

@@ -26,10 +26,10 @@ constexpr const char* kRemedy = "make windows smaller";
 
 enum Tag : int { kPlaceTag = 0x10001, kAgreeTag };
 
-// Told to the others: how to open the file.
+// Sent to the others: the way to open the file.
 struct Place {
   std::uint64_t number = 0;
-  std::int64_t process = -1;  // whose descriptor leads to it; else it has a name
+  std::int64_t process = -1;  // its descriptor leads to the file; -1: the file has a name
   std::int64_t descriptor = -1;
   std::uint32_t made = 0;  // 0: there is none, 1: with control words alone, 2: with the data
   std::uint32_t unused = 0;
@@ -37,7 +37,7 @@ struct Place {
 
 std::size_t up(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
 
-// Where everything lies in the file of this process's host.
+// Layout of the file of this process's host.
 struct Plan {
   std::vector<int> ranks;  // of this host
   std::vector<std::size_t> offsets;
@@ -66,7 +66,7 @@ Plan make_plan(const Window& window, const std::vector<Facts>& facts) {
   }
   for (const int rank : plan.ranks) {
     const auto bytes = static_cast<std::size_t>(facts[static_cast<std::size_t>(rank)].bytes);
-    // What has a page or more begins on one: pages have one owner then.
+    // Parts of a page or more begin on a page: pages have one owner then.
     const std::size_t unit = one_behind_the_other ? 1 : bytes >= kPage ? std::max(alignment, kPage) : alignment;
     plan.offsets.push_back(up(plan.bytes, unit));
     plan.bytes = plan.offsets.back() + bytes;
@@ -80,7 +80,7 @@ std::string path_of(int maker, std::uint64_t number) {
          std::to_string(number);
 }
 
-// The window goes on without shared memory.
+// True if it succeeded; else the window goes on without shared memory.
 bool opened(Status status) {
   if (status.ok()) return true;
   log::note_once(state->sharing_failed, "one-sided communication goes through messages: %s", take_detail().c_str());
@@ -116,7 +116,7 @@ bool join_file(Window& window, const Plan& plan, const Place& place) {
   return false;
 }
 
-// Memory behind this process's data.
+// Reserves memory behind this process's data.
 bool reserve_own(Window& window, const Plan& plan) {
   for (std::size_t i = 0; i < plan.offsets.size(); ++i) {
     const auto bytes = static_cast<std::size_t>(window.own().bytes);
@@ -155,7 +155,7 @@ Status share_memory(Window& window, const std::vector<Facts>& facts, bool* share
   const Plan plan = make_plan(window, facts);
   const auto size = static_cast<std::size_t>(window.size());
   const bool makes = plan.ranks.front() == window.rank();
-  // One process on a host shares nothing with anybody.
+  // A single process on a host shares with no other.
   const bool alone = plan.ranks.size() == 1;
   Place own;
   if (makes && !alone) own = make_file(window, plan);

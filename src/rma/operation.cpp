@@ -19,9 +19,9 @@ using layout::View;
 
 namespace {
 
-constexpr std::size_t kMostRuns = 4096;  // that the system is asked for; more go by messages
+constexpr std::size_t kMostRuns = 4096;  // most that the system is asked for; longer lists go by messages
 
-// Bytes that the operation touches, from where the target's memory begins.
+// Bytes that the operation touches, relative to the start of the target's memory.
 struct Reach {
   Count begin = 0;
   Count end = 0;
@@ -49,7 +49,7 @@ std::uint64_t begin_of(const Operation& operation, const Member& member) {
   return static_cast<std::uint64_t>(operation.displacement * member.displacement_unit);
 }
 
-// The target's part as a view at any address.
+// Returns the target's part as a view at any address.
 View view_at(std::uint64_t address, const Operation& operation) {
   View view;
   view.address = reinterpret_cast<std::byte*>(address);
@@ -60,7 +60,7 @@ View view_at(std::uint64_t address, const Operation& operation) {
   return view;
 }
 
-// Whether attached memory has all of these bytes.
+// Checks that attached memory contains all of these bytes.
 Status check_attached(const Window& window, std::uintptr_t begin, std::uintptr_t end) {
   std::uintptr_t at = begin;
   while (at < end) {
@@ -78,7 +78,7 @@ Status check_attached(const Window& window, std::uintptr_t begin, std::uintptr_t
   return kOk;
 }
 
-// What goes to the target in one piece of host memory.
+// Data for the target in one piece of host memory.
 class Packed {
  public:
   Status take(const View& view) {
@@ -96,7 +96,7 @@ class Packed {
   std::unique_ptr<std::byte[]> scratch_;
 };
 
-// Where a result in one piece goes, which becomes the origin's.
+// Destination of a result in one piece, which is then copied to the origin's.
 class Result {
  public:
   explicit Result(const View& view, std::size_t bytes) : view_(view), bytes_(bytes) {
@@ -112,7 +112,7 @@ class Result {
   std::unique_ptr<std::byte[]> scratch_;
 };
 
-// One run of host memory to another; they may overlap.
+// Copies one run of host memory to another; they may overlap.
 void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes <= 32) return copy_short(to, from, bytes);
   std::memmove(to, from, bytes);

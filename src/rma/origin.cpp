@@ -18,8 +18,8 @@ namespace hr::rma {
 
 namespace {
 
-// So many are under way at once and no more, since each has memory here and at the target; of those whose data follows,
-// fewer, since every round of progress looks at them.
+// Limits of operations under way at once, since each has memory here and at the target; lower for those whose data
+// follows, since every round of progress looks at them.
 constexpr std::uint32_t kMostUnanswered = 8192;
 constexpr std::size_t kMostStarted = 256;
 
@@ -48,7 +48,7 @@ class OperationState final : public p2p::RequestState {
   [[nodiscard]] const char* what() const noexcept override { return "one-sided operation"; }
 };
 
-// A message as it is put together: in one piece, since it is sent as one.
+// A message under construction: in one piece, since it is sent as one.
 class Message {
  public:
   explicit Message(const wire::Head& head) { append(&head, sizeof head); }
@@ -80,7 +80,7 @@ wire::Head head_of(const Operation& operation) {
   return head;
 }
 
-// What does not fit the message follows it.
+// Marks parts that do not fit the message: they follow it.
 void divide(wire::Head& head, const Operation& operation, std::size_t longest) {
   std::size_t room = std::min(longest, wire::kMost) - sizeof head;
   if (head.description > room) {
@@ -128,7 +128,7 @@ void end(OriginOperation& self) {
   }
   Window& window = *self.window;
   Member& member = window.member(self.rank);
-  // A wait that found the process lost has taken all of them off.
+  // A wait that found the process lost has already subtracted all of them.
   if (member.unanswered != 0) {
     --member.unanswered;
     --window.unanswered_;
@@ -148,7 +148,7 @@ void end(OriginOperation& self) {
   delete &self;
 }
 
-// True when it is over, or nearer to it.
+// Returns true if it is over, or nearer to it.
 bool advance(OriginOperation& self) {
   Window& window = *self.window;
   if (!self.answered && p2p::is_lost(window.proc(self.rank))) {
@@ -165,7 +165,7 @@ bool advance(OriginOperation& self) {
   }
   unlist(self);
   state->asked.push_back(self);
-  // An operation without a result needs its buffers no more.
+  // An operation without a result no longer needs its buffers.
   if (!self.counted || self.result.packed != 0) return true;
   self.counted = false;
   Member& member = window.member(self.rank);
@@ -210,6 +210,12 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
   wire::Head head = head_of(operation);
   std::vector<std::byte> description;
   if (head.type == 0) description = describe(*operation.type);
+  if (description.size() > wire::kMostDescription) {
+    return fail(Errc::kNoMem,
+                "the target's datatype takes %zu bytes to describe to rank %d, and at most %zu are sent: use a "
+                "type of fewer blocks, or several calls",
+                description.size(), operation.rank, wire::kMostDescription);
+  }
   head.description = static_cast<std::uint32_t>(description.size());
   divide(head, operation, longest);
   OriginOperation* self = nullptr;
@@ -235,7 +241,7 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
   if (status.ok()) status = send_parts(window, operation, head, described, self);
   if (self != nullptr) {
     if (!status.ok()) {
-      // It ends as others do, once what is under way has ended.
+      // It ends as others do, once its messages under way have ended.
       std::string why = take_detail();
       set_detail(why);
       fail_operation(*self, status, std::move(why));
@@ -294,7 +300,7 @@ bool advance_all(IntrusiveList<OriginOperation, &OriginOperation::link>& list) {
   return moved;
 }
 
-// What a lost process would have answered.
+// Ends operations that a lost process would have answered.
 bool end_lost() {
   bool moved = false;
   for (OriginOperation* each = state->asked.front(); each != nullptr;) {

@@ -14,8 +14,8 @@
 
 namespace hr::rma {
 
-// One that has more to wait for than an answer. Owner: the state's list, until it is over; the target sends its cookie
-// back.
+// An operation that waits for more than an answer. Owner: the state's list, until it is over; the target sends its
+// cookie back.
 struct OriginOperation {
   Link link;
   Ref<Window> window;
@@ -24,7 +24,7 @@ struct OriginOperation {
   layout::View result;
   Ref<layout::Datatype> result_type;
   std::vector<std::byte> description;   // being sent
-  std::vector<std::byte> operands;      // being sent, where the origin's buffer is not sent itself
+  std::vector<std::byte> operands;      // being sent, if the origin's buffer is not sent itself
   std::vector<p2p::Request*> requests;  // of messages under way
   p2p::Request* incoming = nullptr;     // among them: the result
   p2p::Request* program = nullptr;      // the program's; a reference
@@ -35,11 +35,11 @@ struct OriginOperation {
   std::string why;
 };
 
-// An answer has come.
+// Handles an answer that has come.
 void take_answer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes);
-// What is over, ends; what a lost process would have answered, too. True when something moved.
+// Ends operations that are over, and those that a lost process would have answered. True if something moved.
 bool advance_started();
-// The first failure is kept for the call that completes the epoch.
+// Keeps the first failure for the call that completes the epoch.
 void note_failure(Window& window, Status status, std::string why);
 
 }  // namespace hr::rma

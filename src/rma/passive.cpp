@@ -32,10 +32,10 @@ Status check_passive(const Window& window, const char* function) {
   return fail(Errc::kRmaSync, "%s without an open epoch of MPI_Win_lock or MPI_Win_lock_all", function);
 }
 
-// Who holds the lock of a member may be anybody.
+// Any process may hold the lock of a member.
 Status hopeless(const Window& window) { return p2p::hopeless(window.context()); }
 
-// By a word that this process reaches, too.
+// Takes a lock by a word that this process reaches, too.
 Status take_word(Window& window, Control& control, bool exclusive) {
   bool waits = false;
   const auto take = [&] { return exclusive ? control.lock.try_exclusive(&waits) : control.lock.try_shared(); };
@@ -79,7 +79,7 @@ Status give_back(Window& window, int rank) {
   return p2p::send_message(window.proc(rank), wire::header(wire::Action::kUnlock, window, 0, exclusive ? 1 : 0));
 }
 
-// All others are asked first, so that their answers come at the same time.
+// Asks all others first, so that their answers come at the same time.
 Status acquire_all(Window& window) {
   for (int rank = 0; rank < window.size(); ++rank) {
     if (window.member(rank).control == nullptr) HR_TRY(ask(window, rank, false));
@@ -92,7 +92,7 @@ Status acquire_all(Window& window) {
   return kOk;
 }
 
-// MPI_PROC_NULL: an epoch in which nothing can be done to anybody.
+// Locks MPI_PROC_NULL: an epoch without any accessible memory.
 Status lock_nobody(Window& window) {
   if (window.nobody_locked_) return fail(Errc::kRmaSync, "MPI_PROC_NULL is locked by this process already");
   window.nobody_locked_ = true;
@@ -177,7 +177,7 @@ Status flush_all(Window& window, bool local) {
   return finish_operations(window, local);
 }
 
-// Loads and stores of this process before and after it are ordered; what others do by messages gets its turn.
+// Orders loads and stores of this process before and after it; lets requests of others by messages have their turn.
 Status sync(Window& window) {
   HR_TRY(settle_device(window));
   std::atomic_thread_fence(std::memory_order_seq_cst);

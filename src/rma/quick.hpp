@@ -1,5 +1,5 @@
 // The short ways: one run of host memory on both sides, the target's mapped here, an epoch that is surely open. They
-// find nothing wrong and leave everything else to the long way, which looks at it all again. Internal to rma/.
+// detect no errors and leave everything else to the long way, which looks at it all again. Internal to rma/.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@
 
 namespace hr::rma::quick {
 
-// Calls that are over at once let others in now and then: a program that polls its own memory by them would else keep
-// away what others do there by messages. `read`: whose memory the call reads; where it is this process's own, as such a
-// program's calls do, its core is given to others if it asks in vain (p2p/progress.hpp, TestPacing). Threads: library
-// lock.
+// Lets others in now and then during calls that are over at once: a program that polls its own memory by them would
+// otherwise keep out what others do there by messages. `read`: the rank whose memory the call reads; if it is this
+// process, as for such a program's calls, its core is yielded if it asks in vain (p2p/progress.hpp, TestPacing).
+// Threads: library lock.
 inline constexpr unsigned kCallsPerTurn = 32;
 inline constinit unsigned calls_to_turn = kCallsPerTurn;
 [[gnu::cold, gnu::noinline]] void let_others_in(const Window& window, int read);
@@ -29,7 +29,7 @@ inline void take_turn(const Window& window, int read = -1) {
     let_others_in(window, read);
 }
 
-// Of the target's part as one run of `bytes` bytes. nullptr: go the long way.
+// Returns the target's part as one run of `bytes` bytes. nullptr: go the long way.
 inline std::byte* run_of(Window& window, int rank, Count displacement, Count count, const layout::Datatype& type,
                          std::size_t bytes) noexcept {
   if (static_cast<unsigned>(rank) >= static_cast<unsigned>(window.size_)) return nullptr;
@@ -49,7 +49,7 @@ inline std::byte* run_of(Window& window, int rank, Count displacement, Count cou
   return member.words + begin;
 }
 
-// Host memory to host memory; they may overlap.
+// Copies host memory to host memory; they may overlap.
 inline void move(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   if (bytes <= 32) [[likely]]
     return copy_short(to, from, bytes);
@@ -86,12 +86,12 @@ inline bool get(void* origin, Count count, const layout::Datatype& type, const T
   return true;
 }
 
-// What was stored into mapped memory is there before anything that this process loads from now on.
+// Orders stores into mapped memory before all later loads of this process.
 inline void settle_stores(Window& window) noexcept {
   if (std::exchange(window.stored_, false)) std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-// False: there is more to do, or to say.
+// Returns false if there is more to do, or to report.
 inline bool flush(Window& window, int rank) noexcept {
   if (static_cast<unsigned>(rank) >= static_cast<unsigned>(window.size_)) return false;
   const Member& member = window.member(rank);
@@ -119,8 +119,8 @@ Word add(std::atomic_ref<Word> word, layout::Basic basic, const void* operand) n
   return seen;
 }
 
-// One element by the processor's atomic instructions. False: nothing has been done.
-// `basic`: an integer or a real number.
+// Updates one element by the processor's atomic instructions. False: nothing has been done. `basic`: an integer or a
+// real number.
 template <class Word>
 bool update(std::byte* target, layout::OpKind op, layout::Basic basic, const void* operand, void* before) noexcept {
   if (reinterpret_cast<std::uintptr_t>(target) % sizeof(Word) != 0) return false;
@@ -144,7 +144,7 @@ bool update(std::byte* target, layout::OpKind op, layout::Basic basic, const voi
   return true;
 }
 
-// An element of 4 or 8 bytes that is an integer or a real number.
+// True for an element of 4 or 8 bytes that is an integer or a real number.
 inline bool is_number(const layout::Datatype& type) noexcept {
   using layout::Basic;
   const Basic basic = type.basic();

@@ -1,14 +1,13 @@
 // rma: one-sided communication (MPI 5.0 chapter 12), for bind/.
 //
-// Arguments are those of the C functions in their order; handles are live, counts not negative and types committed
-// (the entry points have checked), everything else is checked here. Ranks may be MPI_PROC_NULL in communication calls,
-// locks and flushes.
+// Arguments are those of the C functions in their order; handles are live, counts not negative and types committed (the
+// entry points have checked), everything else is checked here. Ranks may be MPI_PROC_NULL in communication calls, locks
+// and flushes.
 //
 // Completion (section 12.5): an operation is over when a call that ends its epoch, or a flush, has returned. Those wait
-// with progress and end with MPI_ERR_PROC_ABORTED where a process that they depend on is lost. An operation that fails
-// at the target fails the call that completes it, or its request.
-// Progress: operations that need the target's part are done in any call of the target's that makes progress, or by its
-// progress thread (needs_progress()).
+// with progress and end with MPIX_ERR_PROC_FAILED if a process that they depend on is lost. An operation that fails at
+// the target fails the call that completes it, or its request. Progress: operations that need the target's part are
+// done in any call of the target's that makes progress, or by its progress thread (needs_progress()).
 //
 // Errors: MPI_ERR_RMA_SYNC (no epoch, or another kind of epoch), MPI_ERR_RMA_RANGE (outside the window),
 // MPI_ERR_RANK, MPI_ERR_DISP, MPI_ERR_SIZE, MPI_ERR_OP, MPI_ERR_TYPE, MPI_ERR_LOCKTYPE, MPI_ERR_ASSERT, MPI_ERR_GROUP,
@@ -24,7 +23,7 @@
 
 namespace hr::rma {
 
-// In MPI_Init after comm's init(); in MPI_Finalize before comm's finalize().
+// Called in MPI_Init after comm's init(); in MPI_Finalize before comm's finalize().
 void init();
 void finalize();
 
@@ -35,7 +34,7 @@ Status create(void* base, Count size, Count unit, const comm::Info* hints, comm:
 Status allocate(Flavor flavor, Count size, Count unit, const comm::Info* hints, comm::Communicator& comm, void** base,
                 Ref<Window>* window);
 Status create_dynamic(const comm::Info* hints, comm::Communicator& comm, Ref<Window>* window);
-// Deletes the attributes, waits for everybody, then drops the handle's reference.
+// Deletes the attributes, waits for all members, then drops the handle's reference.
 Status free(Window& window);
 Status attach(Window& window, void* base, Count size);
 Status detach(Window& window, const void* base);
@@ -43,7 +42,7 @@ Status detach(Window& window, const void* base);
 Status shared_query(Window& window, int rank, Count* size, Count* unit, void** base);
 void set_info(Window& window, const comm::Info* hints);
 Ref<comm::Info> get_info(const Window& window);
-// Whether others need this process's part, while it computes, too: for whoever starts a progress thread.
+// True if others need this process's part, even while it computes: then a progress thread is useful.
 [[nodiscard]] bool needs_progress(Window& window) noexcept;
 
 // --- section 12.3. `request` null: the plain form; otherwise *request gets one reference, the caller's ---
@@ -63,7 +62,7 @@ inline Status get(void* origin, Count count, layout::Datatype& type, const Targe
 }
 Status accumulate(const void* origin, Count count, layout::Datatype& type, const Target& target, layout::Op& op,
                   Window& window, p2p::Request** request = nullptr);
-// `type` may be null with MPI_NO_OP, which looks at nothing of the origin's.
+// `type` may be null with MPI_NO_OP, which does not read the origin's buffer.
 Status get_accumulate(const void* origin, Count count, layout::Datatype* type, void* result, Count result_count,
                       layout::Datatype& result_type, const Target& target, layout::Op& op, Window& window,
                       p2p::Request** request = nullptr);

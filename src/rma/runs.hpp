@@ -1,5 +1,5 @@
-// The runs of a view, one after the other in the order of the packed form: for what works on memory element by element
-// or hands lists of places to the system.
+// The runs of a view, one after the other in the order of the packed form: for code that works on memory element by
+// element or hands lists of places to the system.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ Status dimension_runs(const layout::Shape& shape, int dimension, std::uintptr_t 
 }
 }  // namespace detail
 
-// use(address, bytes) returns a Status; the first that is none ends it.
+// use(address, bytes) returns a Status; the first that is not kOk ends it.
 template <class Use>
 Status for_each_run(const layout::View& view, Use&& use) {
   if (view.packed == 0) return kOk;

@@ -30,19 +30,20 @@ bool gets(const Service& self) {
          self.head.kind == OperationKind::kCompareSwap;
 }
 
-// What its message says of itself can be: of so many bytes behind the head.
+// True if the head is consistent and fits the number of bytes behind it.
 bool is_complete(const wire::Head& head, std::size_t bytes) {
   constexpr unsigned kFlags = wire::kDescriptionFollows | wire::kDataFollows | wire::kResultFollows;
   if (head.kind > OperationKind::kCompareSwap || head.op > layout::OpKind::kNoOp || (head.flags & ~kFlags) != 0)
     return false;
   if (head.count < 0 || head.tag > wire::kMostTag || (head.kind == OperationKind::kCompareSwap && head.count != 1))
     return false;
+  if (head.description > wire::kMostDescription) return false;
   const std::size_t description = (head.flags & wire::kDescriptionFollows) != 0 ? 0 : head.description;
   if (description > bytes) return false;
   return bytes - description == ((head.flags & wire::kDataFollows) != 0 ? 0 : head.data);
 }
 
-// The data is what the target needs for its part: no more, and of a put maybe less.
+// True if the data is what the target needs for its part: no more, and for a put maybe less.
 bool has_its_data(const Service& self) {
   switch (self.head.kind) {
     case OperationKind::kGet:
@@ -56,7 +57,7 @@ bool has_its_data(const Service& self) {
   }
 }
 
-// Where in this process the operation's part of the window is.
+// Finds the operation's part of the window in this process.
 Status find_target(Service& self) {
   Window& window = *self.window;
   if (self.head.type != 0) {
@@ -87,7 +88,7 @@ Status receive(Service& self, const layout::View& into, p2p::Request** request) 
 
 layout::View view_of(std::vector<std::byte>& bytes) { return coll::bytes_view(bytes.data(), bytes.size()); }
 
-// The memory is there and what the origin has sent.
+// Executes the operation: its memory is known and the origin's data has come.
 Status do_it(Service& self) {
   const bool wants = self.head.kind == OperationKind::kGetAccumulate || self.head.kind == OperationKind::kCompareSwap;
   if (wants || (self.head.kind == OperationKind::kGet && !has(self, wire::kResultFollows)))
@@ -118,7 +119,7 @@ bool is_its_turn(void* argument) {
   return self.window->member(self.rank).accumulates_done == self.turn;
 }
 
-// Receives what follows the message. *placed: whether there is memory for it.
+// Receives the parts that follow the message. *placed: kOk if there is memory for them.
 Task receive_rest(Service* self, Status* placed) {
   p2p::Requests<1> requests;
   if (has(*self, wire::kDescriptionFollows)) {
@@ -129,8 +130,7 @@ Task receive_rest(Service* self, Status* placed) {
   }
   *placed = find_target(*self);
   if (!has(*self, wire::kDataFollows)) co_return kOk;
-  // A put goes to its place; what has none is received all the same.
-  // (as far as it takes to end its send).
+  // A put goes to its place; data without a place is received all the same (as far as it takes to end its send).
   if (placed->ok() && self->head.kind == OperationKind::kPut) {
     HR_CO_TRY(receive(*self, self->target, requests.next()));
   } else {
@@ -195,7 +195,7 @@ void end(Service& self) {
   delete &self;
 }
 
-// The lock for another process, which is told.
+// Takes the lock for another process, and tells it.
 bool try_lock(LockWaiter& waiter) {
   LockWord& word = waiter.window->own().control->lock;
   const bool has_it = waiter.exclusive ? word.try_exclusive(&waiter.waits) : word.try_shared();

@@ -1,6 +1,7 @@
-// Operations and locks that others ask for by messages, done here (MPI 5.0 section 12.7.3, progress). Internal to rma/.
+// Operations and locks that others ask for by messages, executed here (MPI 5.0 section 12.7.3, progress). Internal to
+// rma/.
 //
-// An operation is done in the handler of its message where all it needs has come with it; else when that has come.
+// An operation is done in the handler of its message if all it needs has come with it; else when that has come.
 // Accumulates of one origin are applied in the order they came (accumulate_ordering, section 12.7.2).
 #pragma once
 
@@ -31,23 +32,23 @@ struct Service {
   p2p::Task task;
 };
 
-// One that could not be had at once.
+// A request for a lock that was not free.
 struct LockWaiter {
   Ref<Window> window;
-  int rank;  // who asks
+  int rank;  // the process that asks
   bool exclusive;
   bool waits = false;  // LockWord::try_exclusive()
 };
 
 void take_operation(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes);
 void take_lock(Window& window, const transport::Header& header);
-// Of a lock that was granted to that member by a message.
+// Handles the release of a lock that was granted to that member by a message.
 void take_unlock(Window& window, const transport::Header& header);
-// True when something moved.
+// Returns true if something moved.
 bool advance_services();
-// The locks that can be had by now. True when there was one.
+// Grants locks that are free by now. True if there was one.
 bool grant_locks();
-// Before the window goes.
+// Called before the window goes.
 void forget_services(const Window& window);
 
 }  // namespace hr::rma

@@ -1,4 +1,4 @@
-// What rma keeps while MPI is in use, from init() to finalize(). Internal to rma/. Threads: library lock.
+// State of rma while MPI is in use, from init() to finalize(). Internal to rma/. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@
 
 namespace hr::rma {
 
-// The operations that an answer may name: whatever number comes as a cookie, it is one of these or nothing.
+// Operations that an answer may name: any number that comes as a cookie is one of these or none.
 class Cookies {
  public:
-  // Never 0.
+  // Never returns 0.
   [[nodiscard]] std::uint64_t give(OriginOperation& operation);
   [[nodiscard]] OriginOperation* find(std::uint64_t cookie) const noexcept;
   void take_back(std::uint64_t cookie);
@@ -36,8 +36,8 @@ class Cookies {
 
 struct State {
   std::unordered_map<std::uint32_t, Window*> windows;  // by context
-  // With messages of data under way, which progress looks at; and those that an answer ends, of which there may be very
-  // many.
+  // Operations with messages of data under way, which progress looks at; and those that an answer ends, of which there
+  // may be very many.
   IntrusiveList<OriginOperation, &OriginOperation::link> started;
   IntrusiveList<OriginOperation, &OriginOperation::link> asked;
   std::size_t started_count = 0;
@@ -49,7 +49,7 @@ struct State {
   bool sharing_failed = false;   // and that was noted
   p2p::PolledWait polled;
 
-  // The window of that context; nullptr: there is none (any more).
+  // Returns the window of that context; nullptr: there is none (any more).
   [[nodiscard]] Window* find(std::uint32_t context) const noexcept {
     const auto found = windows.find(context);
     return found == windows.end() ? nullptr : found->second;
@@ -59,11 +59,11 @@ struct State {
 // Null outside of init() and finalize().
 extern LayerState<State> state;
 
-// The window that a message is about, where its sender is the member that it says; nullptr: there is none (any more),
-// or the message was dropped.
+// Returns the window that a message is about, if its sender is the member that it names; nullptr: there is none (any
+// more), or the message was dropped.
 [[nodiscard]] Window* window_of(int from, const transport::Header& header) noexcept;
 
-// There is something that progress has to look after: makes advance() a hook until there is nothing.
+// Makes advance() a hook until progress has nothing left to look after.
 void watch();
 
 }  // namespace hr::rma

@@ -1,10 +1,10 @@
 // Window: memory of a group of processes that each of them may read, write and update (MPI 5.0 chapter 12).
 //
-// A window has a communicator of its own, made of the group of the one it was made from: its context is the window's
+// A window has a separate communicator, made of the group of the one it was made from: its context is the window's
 // number on all members, its collectives are the window's barriers, its messages the window's data.
 //
-// What an origin does with a target's memory depends on how it reaches it (Path), which is found out when the window is
-// made and kept in its Member entry:
+// An origin accesses a target's memory according to the way it reaches it (Path), which is determined when the window
+// is made and kept in its Member entry:
 //   own      this process's own memory
 //   mapped   memory that both have mapped: the origin loads, stores and updates, and the target takes no part
 //   read     host memory that the system lets this process read and write (Transport::get(), put() without a key):
@@ -12,11 +12,11 @@
 //   message  the target does it when it makes progress (serve.hpp)
 // Accumulates of all paths are atomic towards each other: atomic.hpp.
 //
-// Locks of passive target are words (lock_word.hpp): in memory that the processes of one host share, where all of them
-// take it by themselves; a process of another host asks the target, which takes it for it.
+// Locks of passive target are words (lock_word.hpp): in memory that the processes of one host share, where each takes
+// it by itself; a process of another host asks the target, which takes it on its behalf.
 //
-// Owner: reference counted; the program's handle is one reference, what is under way holds others. MPI_Win_free waits
-// for all that is under way. Threads: library lock; what is in shared memory, by atomic operations.
+// Owner: reference counted; the program's handle is one reference, operations under way hold others. MPI_Win_free waits
+// for all operations under way. Threads: library lock; words in shared memory, by atomic operations.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ namespace hr::rma {
 enum class Flavor : std::uint8_t { kCreate, kAllocate, kDynamic, kShared };
 enum class Path : std::uint8_t { kOwn, kMapped, kRead, kMessage };
 
-// Memory of this process that a dynamic window has got (section 12.2.4).
+// Memory of this process attached to a dynamic window (section 12.2.4).
 struct Attached {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;
@@ -54,14 +54,14 @@ struct Attached {
 
 // One process of the window, as this one sees it.
 struct Member {
-  std::byte* base = nullptr;    // own and mapped: where its memory is in this process
-  std::uint64_t address = 0;    // where it is in that process; 0 in dynamic windows
+  std::byte* base = nullptr;    // own and mapped: its memory's address in this process
+  std::uint64_t address = 0;    // its address in that process; 0 in dynamic windows
   Count bytes = 0;              // its size
   Count displacement_unit = 1;  // bytes
-  Control* control = nullptr;   // its words, where both reach them
+  Control* control = nullptr;   // its words, if both reach them
   Path path = Path::kMessage;
   std::unique_ptr<mem::Location> device;   // mapped memory of a device; null: it is the host's
-  transport::Transport* memory = nullptr;  // kRead: what reads and writes it
+  transport::Transport* memory = nullptr;  // kRead: the transport that reads and writes it
 
   std::byte* words = nullptr;  // `base` of host memory that is reached at any time: quick.hpp
 
@@ -71,13 +71,13 @@ struct Member {
   bool lock_granted = false;     // by a message of the target's
   bool started = false;          // in the group of MPI_Win_start
   std::uint32_t unanswered = 0;  // operations by messages that the target has not done yet
-  std::uint32_t unsent = 0;      // those of them whose buffers of the origin's are still in use
+  std::uint32_t unsent = 0;      // those of them that still use buffers of the origin
   std::uint32_t next_tag = 0;    // of their data
   // --- as a target ---
   bool posted = false;      // in the group of MPI_Win_post
   Lock lent = Lock::kNone;  // of this process's memory, granted to that one by a message
   bool asks = false;        // waits for that
-  // Accumulates of that process, which are applied in the order they came (serve.cpp): come so far, and applied.
+  // Accumulates of that process, which are applied in the order they came (serve.cpp): arrived so far, and applied.
   std::uint32_t accumulates_come = 0;
   std::uint32_t accumulates_done = 0;
   // --- messages that have come, and that no call has used up ---
@@ -85,7 +85,7 @@ struct Member {
   std::uint32_t completes = 0;
 };
 
-// Where the elements of a communication call lie.
+// Location of the target's elements in a communication call.
 struct Target {
   int rank;
   Count displacement;
@@ -107,9 +107,9 @@ class Window final : public Object {
   [[nodiscard]] std::uint32_t context() const noexcept { return comm_->context(); }
   [[nodiscard]] Member& member(int rank) noexcept { return members_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Member& own() noexcept { return member(rank()); }
-  // Locks are words that other processes of this host reach as well: who gives one back rings for nobody.
+  // True if locks are words that other processes of this host reach as well: releasing one wakes no process.
   [[nodiscard]] bool is_unlocked_silently() const noexcept { return own_control_ == nullptr; }
-  // Of updates of a member's memory by this process.
+  // Exclusion for updates of a member's memory by this process.
   [[nodiscard]] Exclusion exclusion(const Member& target) noexcept {
     return {target.control, own_words_, updaters_, updates_by_barrier_};
   }
@@ -125,7 +125,7 @@ class Window final : public Object {
   mem::Location where_;
   std::vector<Attached> attached_;  // dynamic windows
 
-  // What MPI_Win_get_attr points to (section 12.2.6).
+  // Values that MPI_Win_get_attr points to (section 12.2.6).
   struct {
     void* base = nullptr;
     Count size = 0;
@@ -134,7 +134,7 @@ class Window final : public Object {
     int model = 0;
   } values_;
 
-  // --- hints in use (info.cpp) ---
+  // --- hints in use (hints.cpp) ---
   Ref<comm::Info> hints_;
   bool no_locks_ = false;
 
@@ -149,11 +149,11 @@ class Window final : public Object {
   std::vector<int> start_ranks_;  // groups of MPI_Win_start and MPI_Win_post
   std::vector<int> post_ranks_;
   std::uint32_t unanswered_ = 0;  // sum of the members'
-  // The first failure of an operation that had no request: for the call that ends the epoch.
+  // First failure of an operation that had no request: for the call that ends the epoch.
   Status failure_ = kOk;
   std::string why_;
 
-  // --- of exclusion(): who has the members' memory mapped, this process among them ---
+  // --- for exclusion(): processes that have mapped the members' memory, this one among them ---
   std::span<Control> updaters_;
   std::span<Control> shared_words_;  // of the processes of this host
   Control* own_words_ = nullptr;
@@ -164,9 +164,9 @@ class Window final : public Object {
   struct Free {
     void operator()(std::byte* memory) const noexcept;
   };
-  std::unique_ptr<std::byte, Free> memory_;    // allocated where nothing is shared
+  std::unique_ptr<std::byte, Free> memory_;    // allocated if nothing is shared
   std::vector<mem::cuda::Mapping*> mappings_;  // of devices of others (device.hpp)
-  std::unique_ptr<Control> own_control_;       // where it is not shared
+  std::unique_ptr<Control> own_control_;       // if it is not shared
 };
 
 }  // namespace hr::rma

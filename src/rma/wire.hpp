@@ -1,4 +1,4 @@
-// What messages between the processes of a window mean. Internal to rma/.
+// Meaning of the messages between the processes of a window. Internal to rma/.
 //
 //   word 0: kWindow (8 bits) | action (8) | type of lock, or 1 (8) | unused (8) | context of the window (32)
 //   word 1: sender's rank in the window (32) | kAnswer: error class (32)
@@ -18,12 +18,12 @@ namespace hr::rma::wire {
 
 enum class Action : std::uint8_t {
   kOperate,  // payload: Head, description of the target's type, data
-  kAnswer,   // it is done: the result where it is short, or the text of an error
+  kAnswer,   // it is done: the result if it is short, or the text of an error
   kLock,     // asks for the target's lock
-  kLocked,   // it is the asker's
+  kLocked,   // the lock is the asker's
   kUnlock,
   kPost,      // MPI_Win_post has opened the target's memory to this origin
-  kComplete,  // MPI_Win_complete: the origin has done all it wanted to
+  kComplete,  // MPI_Win_complete: the origin has finished its accesses
 };
 
 struct Head {
@@ -33,19 +33,21 @@ struct Head {
   std::uint8_t unused;
   std::uint32_t type;         // handle of a predefined type; 0: described
   std::uint32_t description;  // bytes
-  std::uint32_t tag;          // of what follows
+  std::uint32_t tag;          // of the parts that follow
   std::uint64_t data;         // bytes for the target
   std::int64_t displacement;
   std::int64_t count;
 };
 inline constexpr std::uint32_t kMostTag = 0x3fffffff;
+// Limit of the bytes that a target allocates for a description.
+inline constexpr std::size_t kMostDescription = std::size_t{256} << 20;
 enum Flag : std::uint8_t {
   kDescriptionFollows = 1,
   kDataFollows = 2,
   kResultFollows = 4,  // the result comes as a message of p2p
 };
 
-// The most bytes of one such message, and of a result in an answer.
+// Limit of the bytes of one such message, and of a result in an answer.
 inline constexpr std::size_t kMost = 4096;
 
 inline transport::Header header(Action action, const Window& window, std::uint64_t cookie = 0, std::uint8_t detail = 0,
@@ -66,7 +68,7 @@ inline std::uint32_t context_of(const transport::Header& header) noexcept {
 inline int rank_of(const transport::Header& header) noexcept { return static_cast<int>(header.words[1] & 0xffffffffU); }
 inline int error_of(const transport::Header& header) noexcept { return static_cast<int>(header.words[1] >> 32); }
 
-// Of data to the target, and of results.
+// Envelopes of data to the target, and of results.
 inline p2p::Envelope to_target(const Window& window, int origin, std::uint32_t tag) noexcept {
   return {window.context(), origin, static_cast<int>(tag)};
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostCpus = 8192;
 
-// The same list as the kernel shows it in a file, for sandboxes that refuse the call.
+// Returns the same list as the kernel shows it in a file, for sandboxes that refuse the call.
 CpuSet shown_cpus() {
   constexpr std::string_view kName = "Cpus_allowed_list:";
   std::ifstream status("/proc/self/status");

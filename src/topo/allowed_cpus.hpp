@@ -6,10 +6,10 @@
 
 namespace hr::topo {
 
-// Empty when that cannot be found out.
+// Returns an empty set if they cannot be determined.
 [[nodiscard]] CpuSet allowed_cpus();
 
-// False where the system refuses to answer (a sandbox), and allowed_cpus() reads it from /proc.
+// False if the system refuses to answer (a sandbox), and allowed_cpus() reads it from /proc.
 [[nodiscard]] bool affinity_is_told() noexcept;
 
 }  // namespace hr::topo

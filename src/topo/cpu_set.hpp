@@ -7,7 +7,7 @@
 
 namespace hr::topo {
 
-// CPU numbers of the operating system, ascending. As a rank's binding, empty means: not bound.
+// CPU numbers of the operating system, ascending. As a rank's binding, an empty set means: not bound.
 using CpuSet = std::vector<unsigned>;
 
 inline bool holds(const CpuSet& whole, const CpuSet& part) {
@@ -26,7 +26,7 @@ inline CpuSet united(const CpuSet& one, const CpuSet& other) {
   return either;
 }
 
-// Of sets in any order.
+// Returns the union of sets in any order.
 inline CpuSet united(const std::vector<CpuSet>& sets) {
   CpuSet all;
   for (const CpuSet& each : sets) all.insert(all.end(), each.begin(), each.end());

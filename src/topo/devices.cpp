@@ -7,7 +7,7 @@
 namespace hr::topo {
 namespace {
 
-// Whether one part of this level has both.
+// True if one part of this level contains both.
 bool in_one(const Machine& machine, Level level, const CpuSet& one, const CpuSet& other) {
   const std::vector<CpuSet>& parts = machine.all(level);
   return std::any_of(parts.begin(), parts.end(),
@@ -21,7 +21,7 @@ Distance distance(const Machine& machine, const CpuSet& one, const CpuSet& other
   return Distance::kMachine;
 }
 
-// Hands out the candidates that are nearest by `key`; those that are equal, in turn.
+// Hands out the candidates that are nearest by `key`; equal ones in turn.
 class Turns {
  public:
   explicit Turns(std::vector<const Device*> devices) : devices_(std::move(devices)), used_(devices_.size()) {}

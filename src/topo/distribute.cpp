@@ -17,14 +17,14 @@ int parts_of(const Host& host, const Mapping& mapping) {
 
 bool has_slots(const Host& host) { return host.slots > 0; }
 
-// Ranks that a host takes before the next one is begun, or before its turns end.
+// Returns the ranks that a host takes before the next one is begun, or before its turns end.
 int room_of(const Host& host, const Mapping& mapping) {
   if (mapping.per_host > 0) return mapping.per_host;
   if (mapping.per_part > 0) return mapping.per_part * parts_of(host, mapping);
   return has_slots(host) ? host.slots : std::max(units_of(host, mapping) / mapping.count, 1);
 }
 
-// Hosts without slots share what the others leave, in blocks whose sizes differ by one at most.
+// Lets hosts without slots share the ranks that the others leave, in blocks whose sizes differ by one at most.
 std::vector<int> blocks(std::span<const Host> hosts, int ranks, const Mapping& mapping) {
   std::vector<int> block;
   int left = ranks, without = 0;
@@ -44,7 +44,8 @@ std::vector<int> blocks(std::span<const Host> hosts, int ranks, const Mapping& m
   return block;
 }
 
-// The hosts in the order in which ranks are mapped: `step(host)` ranks on each, round robin, while there is room.
+// Returns the hosts in the order in which ranks are mapped: `step(host)` ranks on each, round robin, while there is
+// room.
 template <class Step>
 std::vector<int> deal(std::size_t hosts, int ranks, const std::vector<int>& room, Step step) {
   std::vector<int> order;
@@ -56,12 +57,12 @@ std::vector<int> deal(std::size_t hosts, int ranks, const std::vector<int>& room
       order.insert(order.end(), static_cast<std::size_t>(std::max(take, 0)), static_cast<int>(host));
       left[host] -= std::max(take, 0);
     }
-    if (order.size() == before) left = room;  // all are full: again
+    if (order.size() == before) left = room;  // all are full: begin again
   }
   return order;
 }
 
-// Blocks of these sizes; ranks that no block has room for go one each, round robin, and lengthen the blocks.
+// Returns blocks of these sizes; ranks that fit no block go one each, round robin, and lengthen the blocks.
 std::vector<int> in_blocks(int ranks, std::vector<int> blocks) {
   long left = ranks;
   for (int& block : blocks) {
@@ -78,7 +79,7 @@ std::vector<int> in_blocks(int ranks, std::vector<int> blocks) {
 
 void number_host_by_host(std::vector<int>& host_of) { std::stable_sort(host_of.begin(), host_of.end()); }
 
-// `step(host)` of each host's ranks follow one another.
+// Numbers `step(host)` of each host's ranks one after another.
 template <class Step>
 void number_round_hosts(std::size_t hosts, std::vector<int>& host_of, Step step) {
   std::vector<int> counts(hosts);

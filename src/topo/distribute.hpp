@@ -1,4 +1,4 @@
-// Which host each rank of a job is on. Pure.
+// The host of each rank of a job. Pure.
 #pragma once
 
 #include <span>
@@ -13,21 +13,21 @@ namespace hr::topo {
 
 struct Host {
   std::string name;
-  int slots = 0;  // ranks that it is meant to take; 0: not said
+  int slots = 0;  // ranks that it is meant to take; 0: not given
   const Machine* machine =
-      nullptr;  // borrowed, never null; a host that has not been looked at is taken to be like this one
+      nullptr;  // borrowed, never null; a host that has not been looked at is assumed to be like this one
 };
 
-// (*host_of)[rank] is an index into `hosts`. Ranks of a host are its local ranks 0, 1, ... in ascending order; place()
-// gives the CPUs of each. Hosts without slots share equally, in blocks, what those with slots leave. Where all slots
-// are taken it begins again, unless the mapping forbids that: an error that says how many ranks fit.
+// Sets (*host_of)[rank] to an index into `hosts`. Ranks of a host are its local ranks 0, 1, ... in ascending order;
+// place() gives the CPUs of each. Hosts without slots share equally, in blocks, the ranks left by those with slots.
+// When all slots are taken it begins again, unless the mapping forbids that: an error that says how many ranks fit.
 Status distribute(std::span<const Host> hosts, int ranks, const Mapping& mapping, std::vector<int>* host_of);
 
-// The number of ranks that the hosts take where nobody says it: slots, or N a host or part (ppr); 0 where nothing
-// tells.
+// Returns the number of ranks that the hosts take if none is given: slots, or N for each host or part (ppr); 0 if
+// nothing tells.
 int ranks_that_fit(std::span<const Host> hosts, const Mapping& mapping);
 
-// One line on hosts with more ranks than cores (or slots, where those were said); empty where there are none.
+// Returns one line on hosts with more ranks than cores (or slots, if given); empty if there are none.
 std::string oversubscription(std::span<const Host> hosts, std::span<const int> host_of, const Mapping& mapping);
 
 }  // namespace hr::topo

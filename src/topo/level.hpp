@@ -23,10 +23,10 @@ inline constexpr std::array<Level, kLevels> kAllLevels = {Level::kThread, Level:
                                                           Level::kL2,     Level::kL3,     Level::kCache,
                                                           Level::kNuma,   Level::kSocket, Level::kMachine};
 
-// What a level is called in messages: "core", "NUMA domain".
+// Returns the name of a level for messages: "core", "NUMA domain".
 const char* name_of(Level level) noexcept;
 
-// The level that a word of a command line names ("hwthread", "l3cache", "package"); nothing where it is none.
+// Returns the level that a word of a command line names ("hwthread", "l3cache", "package"); none for other words.
 std::optional<Level> find_level(std::string_view word) noexcept;
 
 }  // namespace hr::topo

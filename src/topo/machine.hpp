@@ -1,7 +1,7 @@
-// Machine: what one host consists of, as far as placing ranks goes: hardware threads, cores, caches, NUMA domains,
-// sockets, and where GPUs and network cards are attached. It describes this host, or one that hwloc has written down.
+// Machine: parts of one host, as far as placing ranks needs them: hardware threads, cores, caches, NUMA domains,
+// sockets, and the places of GPUs and network cards. It describes this host, or one saved by hwloc.
 //
-// A plain value; nothing in it changes once it is read. Threads: any.
+// A plain value; it does not change once it is read. Threads: any.
 #pragma once
 
 #include <array>
@@ -18,29 +18,29 @@ namespace hr::topo {
 struct Device {
   enum class Kind { kGpu, kNic };
   Kind kind = Kind::kGpu;
-  std::string name;              // "cuda0", "mlx5_0"; the address where the system has no name for it
+  std::string name;              // "cuda0", "mlx5_0"; the address if the system has no name for it
   std::string address;           // PCI: "0000:18:00.0"
-  CpuSet cpus;                   // that it is attached next to
+  CpuSet cpus;                   // CPUs next to which it is attached
   std::vector<int> bridges;      // numbers of the PCI bridges above it, from the host bridge down
   bool is_fast_network = false;  // InfiniBand or RoCE
 };
 
 struct Machine {
   std::string name;
-  CpuSet allowed;  // CPUs that ranks may use: what affinity and cgroup leave
-  // Of each level all parts with a CPU that is online, in the machine's order (neighbours share caches); empty where
-  // the level was not asked for, or is not known.
+  CpuSet allowed;  // CPUs that ranks may use, within affinity and cgroup
+  // For each level all parts with a CPU that is online, in the machine's order (neighbours share caches); empty if the
+  // level was not asked for, or is not known.
   std::array<std::vector<CpuSet>, kLevels> levels;
   std::array<std::uint64_t, kLevels> cache_bytes{};  // of one such cache; 0: not known
   std::vector<Device> devices;
 
   [[nodiscard]] const std::vector<CpuSet>& all(Level level) const { return levels[static_cast<std::size_t>(level)]; }
-  // What is allowed of each part of this level; parts without any are left out. Where cores are not known a hardware
-  // thread counts as one; where NUMA domains or sockets are not, the machine is one. Empty: no such cache.
+  // Returns the allowed CPUs of each part of this level; parts without any are left out. If cores are not known a
+  // hardware thread counts as one; if NUMA domains or sockets are not, the machine is one. Empty: no such cache.
   [[nodiscard]] std::vector<CpuSet> parts(Level level) const;
 };
 
-// What is to be read. What is not asked for only costs start-up time. Hardware threads and cores always are.
+// Parts to be read: others would only cost start-up time. Hardware threads and cores always are.
 struct Needs {
   std::vector<Level> levels;
   bool devices = false;
@@ -52,11 +52,11 @@ struct Needs {
   }
 };
 
-// `source`: empty for this host, as far as this process may use it; the path of an hwloc XML file (lstopo x.xml);
-// "synthetic:" and hwloc's notation for one ("synthetic:pack:2 numa:4 core:8 pu:2").
+// Reads a machine. `source`: empty for this host, as far as this process may use it; the path of an hwloc XML file
+// (lstopo x.xml); "synthetic:" and hwloc's notation for one ("synthetic:pack:2 numa:4 core:8 pu:2").
 Status read_machine(const std::string& source, const Needs& needs, Machine* machine);
 
-// Writes down this host as an hwloc XML file, devices included.
+// Saves this host as an hwloc XML file, devices included.
 Status write_machine(const std::string& path);
 
 }  // namespace hr::topo

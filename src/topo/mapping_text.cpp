@@ -10,7 +10,7 @@ namespace {
 constexpr long kMostCount = 65536;  // ranks, cores
 constexpr unsigned kMostCpus = 65536;
 constexpr std::size_t kMostListed =
-    1 << 20;  // CPUs of all entries of a list: what a short text can ask for stays small
+    1 << 20;  // CPUs of all entries of a list: a limit for the size that a short text can ask for
 
 class Writer {
  public:
@@ -19,7 +19,7 @@ class Writer {
   void choice(Enum value) {
     number(static_cast<long>(value));
   }
-  // "0-3,8", or "-" for none.
+  // Writes "0-3,8", or "-" for none.
   void cpus(const CpuSet& cpus) { text_ += " " + (cpus.empty() ? "-" : as_ranges(cpus)); }
   [[nodiscard]] std::string take() { return std::move(text_); }
 

@@ -1,4 +1,4 @@
-// A Mapping as text, for those who place the ranks of other hosts. Pure.
+// A Mapping as text, for agents that place the ranks of other hosts. Pure.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace hr::topo {
 
 std::string to_text(const Mapping& mapping);
 
-// What to_text() made. Nothing else is taken: every number is checked, as the text comes from another process.
+// Reads a text that to_text() made, and nothing else: every number is checked, as the text comes from another process.
 Status from_text(std::string_view text, Mapping* mapping);
 
 }  // namespace hr::topo

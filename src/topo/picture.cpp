@@ -22,7 +22,7 @@ std::string bytes_text(std::uint64_t bytes) {
                            : " of " + std::to_string(bytes / kKiB) + " KiB";
 }
 
-// Cells of text that are filled up to the same width.
+// Cells of text that are padded to the same width.
 class Cells {
  public:
   Cells(const Machine& machine, std::span<const int> ranks, const std::vector<CpuSet>& placement)
@@ -45,7 +45,7 @@ class Cells {
   [[nodiscard]] bool any_forbidden() const { return any_forbidden_; }
 
  private:
-  // "3": rank 3 has the core; "3/4": one on each hardware thread; "3,5": both on the same ones; ".": nobody.
+  // "3": rank 3 has the core; "3/4": one on each hardware thread; "3,5": both on the same ones; ".": no rank.
   std::string text(const CpuSet& core) const {
     std::vector<std::string> of_thread;
     for (const unsigned cpu : core) {
@@ -65,7 +65,7 @@ class Cells {
     return all;
   }
 
-  // "0,2" or "4-7" where that is short, else "0+".
+  // Returns "0,2" or "4-7" if that is short, else "0+".
   std::string numbers(const std::vector<int>& ranks) const {
     constexpr std::size_t kLongest = 5;
     const std::string all = as_ranges(ranks);
@@ -81,7 +81,7 @@ class Cells {
   mutable bool any_forbidden_ = false;
 };
 
-// The number of the part that holds these CPUs; that of all parts where none does.
+// Returns the index of the part that contains these CPUs; the number of parts if none does.
 std::size_t index_of(const std::vector<CpuSet>& parts, const CpuSet& cpus) {
   return static_cast<std::size_t>(
       std::find_if(parts.begin(), parts.end(), [&](const CpuSet& part) { return holds(part, cpus); }) - parts.begin());
@@ -102,7 +102,7 @@ std::string title(const Machine& machine) {
   return text + "\n";
 }
 
-// The caches that several cores share, from the outside in.
+// Returns the caches that several cores share, from the outside in.
 std::vector<Level> shared_caches(const Machine& machine) {
   std::vector<Level> shared;
   for (const Level level : {Level::kL3, Level::kL2}) {
@@ -115,7 +115,7 @@ std::vector<Level> shared_caches(const Machine& machine) {
   return shared;
 }
 
-// The cores of one domain: "[(0 0) (1 1)] [(. .) (. .)]", broken between outer caches where it is long.
+// Draws the cores of one domain: "[(0 0) (1 1)] [(. .) (. .)]", broken between outer caches if it is long.
 void draw_cores(const Machine& machine, const CpuSet& domain, const Cells& cells, const std::vector<Level>& caches,
                 std::size_t indent, std::string* text) {
   constexpr const char* kOpen[] = {"[", "("};
@@ -134,7 +134,7 @@ void draw_cores(const Machine& machine, const CpuSet& domain, const Cells& cells
   bool is_first = true;
   for (const CpuSet& core : Cells::cores_of(machine)) {
     if (!holds(domain, core)) continue;
-    std::size_t changed = caches.size();  // the outermost cache that is another one than the last core's
+    std::size_t changed = caches.size();  // the outermost cache that differs from the last core's
     std::vector<std::size_t> now;
     for (std::size_t at = 0; at < caches.size(); ++at) {
       now.push_back(index_of(machine.all(caches[at]), core));
@@ -165,7 +165,7 @@ std::string label_of(const Device& device) {
          (device.name == device.address ? "" : " (" + device.address + ")");
 }
 
-// Devices that are attached to this domain; with the number of all domains, those that are attached to none of them.
+// Draws devices that are attached to this domain; with the number of domains, those that are attached to none of them.
 void draw_devices(const Machine& machine, const std::vector<CpuSet>& domains, std::size_t domain, std::size_t indent,
                   std::string* text) {
   std::string line;
@@ -231,7 +231,7 @@ std::string picture(const Machine& machine, std::span<const int> ranks, const st
     draw_cores(machine, domains[domain], cells, caches, head.size(), &text);
     draw_devices(machine, domains, domain, head.size(), &text);
   }
-  // Attached to a socket or to the machine, not to one domain.
+  // Devices attached to a socket or to the machine, not to one domain.
   draw_devices(machine, domains, domains.size(), 2, &text);
   draw_distances(machine, &text);
   return text + legend(machine, cells, caches);

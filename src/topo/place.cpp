@@ -7,7 +7,7 @@ namespace {
 
 using Parts = std::vector<CpuSet>;
 
-// The units in each part. A unit that is in several belongs to the first.
+// Finds the units in each part. A unit that is in several belongs to the first.
 std::vector<Parts> units_in(const Parts& parts, const Parts& units) {
   std::vector<Parts> inside(parts.size());
   for (const CpuSet& unit : units) {
@@ -20,7 +20,7 @@ std::vector<Parts> units_in(const Parts& parts, const Parts& units) {
   return inside;
 }
 
-// `group` neighbours as one.
+// Joins `group` neighbours into one.
 Parts grouped(const Parts& parts, int group) {
   Parts whole;
   for (std::size_t at = 0; at < parts.size(); ++at) {
@@ -53,8 +53,8 @@ Status refuse_sharing(const Machine& machine, int ranks, const Mapping& mapping,
               plural(ranks), mapping.count, name_of(mapping.unit), plural(mapping.count), machine.name.c_str(), room);
 }
 
-// Ranks go round the parts, `per_part` (or one) after another in each, each with the next `count` units. When all units
-// of a part are taken it is left out; when all are, it begins again.
+// Places ranks round the parts, `per_part` (or one) after another in each, each with the next `count` units. A part
+// whose units are all taken is left out; when all are, it begins again.
 Status go_round(const Machine& machine, const Parts& parts, const Parts& units, int ranks, const Mapping& mapping,
                 std::vector<Taken>* taken) {
   const std::vector<Parts> inside = units_in(parts, units);
@@ -65,7 +65,7 @@ Status go_round(const Machine& machine, const Parts& parts, const Parts& units, 
   for (std::size_t part = 0; part < parts.size(); ++part) {
     room[part] = inside[part].size() / count;
     most = std::max(most, inside[part].size());
-    if (mapping.per_part > 0 && room[part] > 0) room[part] = block;  // asked for so many: they share where they must
+    if (mapping.per_part > 0 && room[part] > 0) room[part] = block;  // as the user asked: they share if they must
     all_room += room[part];
   }
   if (all_room == 0) {
@@ -90,7 +90,7 @@ Status go_round(const Machine& machine, const Parts& parts, const Parts& units, 
   return kOk;
 }
 
-// Equal shares of neighbouring units; of each at most `count` units, evenly spaced, where that is above 0.
+// Returns equal shares of neighbouring units; of each at most `count` units, evenly spaced, if `count` is above 0.
 std::vector<Taken> shares(const Parts& units, int ranks, int count) {
   std::vector<Taken> taken;
   const auto all = static_cast<std::size_t>(ranks);
@@ -105,7 +105,7 @@ std::vector<Taken> shares(const Parts& units, int ranks, int count) {
   return taken;
 }
 
-// Renumbers, keeping the order among those of one part.
+// Renumbers by part, keeping the order within each.
 void number_by_part(std::vector<Taken>& taken) {
   std::stable_sort(taken.begin(), taken.end(),
                    [](const Taken& one, const Taken& other) { return one.part < other.part; });
@@ -127,7 +127,7 @@ void number_round_parts(const Parts& parts, std::vector<Taken>& taken) {
   }
 }
 
-// The parts that the CPUs are in, as a whole.
+// Returns the union of the parts that the CPUs are in.
 CpuSet widened(const CpuSet& cpus, const Parts& parts) {
   Parts touched;
   for (const CpuSet& part : parts) {
@@ -162,7 +162,7 @@ Status from_list(const Machine& machine, int ranks, const Mapping& mapping, std:
   return kOk;
 }
 
-// Round robin over the parts of the first level, within each over those of the next, and so on.
+// Orders units round robin over the parts of the first level, within each over those of the next, and so on.
 Parts nested(const Machine& machine, const Parts& units, std::size_t at) {
   constexpr Level kOrder[] = {Level::kSocket, Level::kNuma, Level::kL3, Level::kL2, Level::kCore};
   if (at == std::size(kOrder) || units.size() < 2) return units;
@@ -184,8 +184,8 @@ Parts nested(const Machine& machine, const Parts& units, std::size_t at) {
   return order;
 }
 
-// `count` neighbours as one unit: within NUMA domains where that makes enough for all ranks, else within sockets, else
-// anywhere.
+// Joins `count` neighbours into one unit: within NUMA domains if that makes enough for all ranks, else within sockets,
+// else anywhere.
 Parts neighbours(const Machine& machine, const Parts& units, int count, int ranks) {
   Parts together;
   const auto size = static_cast<std::size_t>(count);
@@ -199,11 +199,11 @@ Parts neighbours(const Machine& machine, const Parts& units, int count, int rank
   return together;
 }
 
-// Units one after the other, near to one another or (scatter) far.
+// Places ranks on units one after the other, near to one another or (scatter) far.
 Status in_order(const Machine& machine, const Parts& whole, const Parts& units, int ranks, const Mapping& mapping,
                 std::vector<Taken>* taken) {
   Parts together = mapping.count == 1 ? units : neighbours(machine, units, mapping.count, ranks);
-  if (together.empty()) return go_round(machine, whole, units, ranks, mapping, taken);  // which says why
+  if (together.empty()) return go_round(machine, whole, units, ranks, mapping, taken);  // which reports the reason
   Mapping one_each = mapping;
   one_each.count = 1;
   if (!mapping.allow_oversubscription && static_cast<std::size_t>(ranks) > together.size()) {

@@ -1,4 +1,4 @@
-// Which CPUs each rank of one host is bound to. Pure.
+// CPUs to which each rank of one host is bound. Pure.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace hr::topo {
 
-// (*cpus)[local rank]; an empty set: not bound. An error where this machine has no such parts, or its parts are too
+// Sets (*cpus)[local rank]; an empty set: not bound. Fails if this machine has no such parts, or its parts are too
 // small, or ranks would share cores and the mapping forbids that.
 Status place(const Machine& machine, int ranks, const Mapping& mapping, std::vector<CpuSet>* cpus);
 

@@ -1,4 +1,4 @@
-// Machines as hwloc knows them.
+// Reads machines with hwloc.
 #include <hwloc.h>
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ CpuSet numbers_of(const hwloc_bitmap_s* bitmap) {
   return numbers;
 }
 
-// Nothing: not one of hwloc's.
+// Returns none if it is not one of hwloc's types.
 std::optional<hwloc_obj_type_t> type_of(Level level) {
   switch (level) {
     case Level::kThread:
@@ -65,20 +65,20 @@ void keep(hwloc_topology_t topology, Level level) {
   const std::optional<hwloc_obj_type_t> type = type_of(level);
   if (!type) return;
   hwloc_topology_set_type_filter(topology, *type, HWLOC_TYPE_FILTER_KEEP_ALL);
-  // Without groups a memory whose CPUs are no other part of the machine would be told as its parent's.
+  // Without groups a memory whose CPUs are no other part of the machine would be reported as its parent's.
   if (type == HWLOC_OBJ_NUMANODE) {
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
   }
 }
 
-// Devices are found on the PCI bus. hwloc's plugins that ask the makers' libraries are not wanted: those start threads,
-// which take signals meant for the launcher, and create contexts on every GPU.
+// Leaves out hwloc's plugins that ask the makers' libraries: those start threads, which take signals meant for the
+// launcher, and create contexts on every GPU. Devices are found on the PCI bus.
 void leave_out_makers(hwloc_topology_t topology) {
   for (const char* const component : {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"})
     hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, component);
 }
 
-// Opens `source` (as read_machine() takes it), not yet loaded.
+// Opens `source` (as passed to read_machine()), not yet loaded.
 Status open(const std::string& source, Topology* topology) {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Errc::kOther, "hwloc cannot be started: %s", std::strerror(errno));
@@ -92,7 +92,7 @@ Status open(const std::string& source, Topology* topology) {
                 source.c_str());
   }
   if (source.empty()) {
-    // The part of hwloc that looks at the processors themselves moves from one to the next and asks where it is.
+    // hwloc's component for x86 binds itself to one processor after the other, and asks for its affinity.
     if (!affinity_is_told()) hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     return kOk;
   }
@@ -111,7 +111,8 @@ Status load(const std::string& source, Topology& topology) {
   return fail(Errc::kOther, "machine %s: hwloc cannot load it; is the file complete?", source.c_str());
 }
 
-// Memories that share their CPUs with another one (of a GPU, or of high bandwidth) are no place of their own.
+// Drops memories that share their CPUs with another one (of a GPU, or of high bandwidth): they are not separate
+// domains.
 void drop_memories_around_others(std::vector<CpuSet>& parts) {
   std::vector<CpuSet> kept;
   for (const CpuSet& part : parts) {
@@ -141,7 +142,7 @@ bool is_gpu(const PciDevice& device) {
   constexpr unsigned kVga = 0x0300, k3d = 0x0302, kDisplay = 0x0380, kAccelerator = 0x1200;
   constexpr unsigned kNvidia = 0x10de, kAmd = 0x1002;
   if (device.class_id == k3d || device.class_id == kAccelerator) return true;
-  // Display chips of servers' management are no GPUs.
+  // Display chips for server management are not GPUs.
   return (device.class_id == kVga || device.class_id == kDisplay) &&
          (device.vendor_id == kNvidia || device.vendor_id == kAmd);
 }
@@ -151,7 +152,7 @@ bool is_nic(const PciDevice& device) {
   return device.class_id == kEthernet || device.class_id == kInfiniBand || device.class_id == kFabric;
 }
 
-// The system's name for the device: below it in the tree, perhaps below a bus of its own.
+// Finds the system's name for the device: below it in the tree, perhaps below a bus of its own.
 void find_name(hwloc_obj_t object, Device* device) {
   for (hwloc_obj_t child = object->io_first_child; child != nullptr; child = child->next_sibling) {
     if (child->type == HWLOC_OBJ_OS_DEVICE && child->name != nullptr) {
@@ -224,7 +225,7 @@ Status read_machine(const std::string& source, const Needs& needs, Machine* mach
   const Bitmap cpus(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
   hwloc_bitmap_copy(cpus.get(), hwloc_topology_get_allowed_cpuset(topology.get()));
   if (source.empty() && hwloc_topology_is_thissystem(topology.get()) != 0) {
-    // Not by hwloc, which asks again and again where the system refuses to answer.
+    // Not done by hwloc, which asks again and again if the system refuses to answer.
     const Bitmap own(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
     for (const unsigned cpu : allowed_cpus()) hwloc_bitmap_set(own.get(), cpu);
     if (hwloc_bitmap_iszero(own.get()) == 0) hwloc_bitmap_and(cpus.get(), cpus.get(), own.get());

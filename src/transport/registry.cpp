@@ -15,13 +15,13 @@
 namespace hr::transport {
 namespace {
 
-// From init() to finalize().
+// State from init() to finalize().
 struct State {
   std::vector<std::unique_ptr<Transport>> owned;
   std::vector<Transport*> active;
   std::vector<const Record*> records;  // those that the knob allows
   const Upcalls* upcalls = nullptr;
-  std::vector<std::unique_ptr<Transport>> parted;  // in which a thread may still be asleep
+  std::vector<std::unique_ptr<Transport>> parted;  // a thread may still be asleep in these
 };
 LayerState<State> state;
 
@@ -35,7 +35,7 @@ std::string known_names() {
   return names;
 }
 
-// The records that the knob allows, in the order of the list above.
+// Collects the records that the knob allows, in the order of the list above.
 Status allowed(std::vector<const Record*>* out) {
   const std::string& wanted = knobs().transports;
   if (wanted == "auto") {
@@ -59,10 +59,10 @@ Status allowed(std::vector<const Record*>* out) {
   return kOk;
 }
 
-// Paths are compared by what they take for this much: short enough for latency to count, long enough for bandwidth.
+// Paths are compared by the time they take for this size: short enough for latency to count, long enough for bandwidth.
 constexpr std::size_t kComparedBytes = 4096;
 
-// The cheapest by cost(caps), which answers nothing where the transport cannot; the first of equals.
+// Returns the cheapest by cost(caps), which returns nothing if the transport cannot do it; the first of equals.
 template <class CostOf>
 Transport* cheapest(int proc, CostOf&& cost) noexcept {
   if (state == nullptr) return nullptr;
@@ -99,7 +99,7 @@ void add(std::unique_ptr<Transport> made) {
   state->owned.push_back(std::move(made));
 }
 
-// What remains of a meeting for those on this host.
+// Returns the part of a meeting that concerns processes on this host.
 Meeting on_this_host(const Job& job, const Meeting& meeting) {
   Meeting here;
   here.name = meeting.name;
@@ -146,7 +146,7 @@ Status connect(int proc, Paths* out) {
   if (Transport* messages = path_of_messages(proc); messages != nullptr) {
     HR_TRY(messages->connect(proc));
     Transport* memory = path_to_memory(proc, Memory::kUnexposed);
-    // It adds speed, no more.
+    // Memory access only adds speed.
     if (memory != nullptr && memory != messages && !memory->connect(proc).ok()) {
       static_cast<void>(take_detail());
       memory = nullptr;

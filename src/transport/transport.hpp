@@ -6,16 +6,16 @@
 // blocks: "no room" is an answer.
 //
 // It also reads, writes and updates memory of others, as far as its Caps say so: started by one call, complete when its
-// Operation says so. Memory is exposed once by its owner, who sends the key to whom it concerns.
+// Operation says so. Memory is exposed once by its owner, which sends the key to the processes that need it.
 //
-// A path that fails is reported once a process (Upcalls::lost). What was under way on it ends with that error.
+// A failed path is reported once for each process (Upcalls::lost). Operations under way on it end with that error.
 //
 // Processes of other jobs are met while messages are under way (MPI 5.0 chapter 11): those that share memory get a
-// transport of their own, made for the meeting; to those on other hosts the one that fills gaps opens a path.
+// transport of their own, made for the meeting; to those on other hosts the transport that fills gaps opens a path.
 //
-// Owner: the registry owns the transports from init() to finalize(), that of a meeting until all of its processes are
-// parted from. Lifetime of a connection: from the first send to a process until finalize, or until it is parted from.
-// Threads: library lock, but where a function says otherwise.
+// Owner: the registry owns the transports from init() to finalize(), and a meeting's transport until all of its
+// processes are parted from. Lifetime of a connection: from the first send to a process until finalize, or until it is
+// parted from. Threads: library lock, unless a function says otherwise.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ static_assert(sizeof(Header) == 24);
 inline constexpr std::size_t kKinds = 64;
 [[nodiscard]] inline std::size_t kind_of(const Header& header) noexcept { return header.words[0] % kKinds; }
 
-// On a cache line of its own.
+// A shared word on a cache line of its own.
 struct alignas(64) SharedWord {
   std::atomic<std::uint64_t> value;
 };
@@ -55,15 +55,15 @@ struct RemotePart {
   std::size_t bytes;
 };
 
-// What another process needs to reach memory that this one has exposed: plain bytes, to be sent in a message.
+// Plain bytes by which another process reaches memory that this one has exposed; sent in a message.
 struct RemoteKey {
   static constexpr std::size_t kMost = 240;
   std::uint32_t bytes = 0;
   std::byte data[kMost];
 };
 
-// A get, put, update or flush under way. Owner: who started it, until it is complete; it does not move. Written by the
-// transport from within the starting call or progress().
+// A get, put, update or flush under way. Owner: the caller that started it, until it is complete; it does not move.
+// Written by the transport from within the starting call or progress().
 struct Operation {
   bool complete = false;
   Status status = kOk;
@@ -82,15 +82,15 @@ struct AnnouncedData {
   std::uint64_t token = 0;
 };
 
-// What is announced: plain bytes, of device memory where the transport announces that. Owner: who announces.
+// Announced data: plain bytes, in device memory if the transport announces that. Owner: the announcing side.
 struct Source {
   const std::byte* address;
   std::size_t bytes;
   bool device = false;
 };
 
-// Where announced data goes: to `address`, or, where unpack is set, to it in pieces, each once, in any order. It must
-// take `bytes` bytes, all that was announced. Owner: who takes; it stays until the operation is complete.
+// Destination of announced data: `address`, or, if unpack is set, pieces handed to unpack, each once, in any order. It
+// must take `bytes` bytes, all that was announced. Owner: the taking side; it stays until the operation is complete.
 struct Sink {
   std::byte* address = nullptr;
   std::size_t bytes = 0;
@@ -98,8 +98,8 @@ struct Sink {
   void (*unpack)(Sink& self, std::size_t offset, const std::byte* data, std::size_t bytes) = nullptr;
 };
 
-// On 4 or 8 bytes at their natural alignment, in the byte order of this machine. `compare` is read by kCompareSwap
-// alone.
+// Applied to 4 or 8 bytes at their natural alignment, in the byte order of this machine. `compare` is read by
+// kCompareSwap alone.
 enum class Update : std::uint8_t { kAdd, kAnd, kOr, kXor, kSwap, kCompareSwap };
 
 // Called for every message that arrived, by its kind. Must not call progress() from inside.
@@ -107,15 +107,15 @@ using Handler = void (*)(int from, const Header& header, const std::byte* payloa
 
 using Handlers = std::array<Handler, kKinds>;
 
-// What upper layers hand down before init(). It stays where it is until finalize().
+// Functions that upper layers hand down before init(). The object stays where it is until finalize().
 struct Upcalls {
   Handlers handlers{};  // none null once init() has returned
-  // The path to that process failed, which `why` and the recorded detail tell: once a process and transport, from
-  // within any call of it. Nothing is sent to that process afterwards but what answers an error.
+  // Called when the path to that process failed, for the reason in `why` and the recorded detail: once for each process
+  // and transport, from within any call of it. Later sends to that process only return errors.
   void (*lost)(int proc, Status why) = nullptr;
 };
 
-// A modelled time: so much for anything at all, and then by length.
+// A modelled time: a fixed part, and a part by length.
 struct Cost {
   double latency_seconds = 0;
   double bytes_per_second = 0;  // 0: not stated, the length does not count
@@ -126,25 +126,25 @@ struct Cost {
 
 inline constexpr std::size_t kMostInFront = 64;
 
-// What a protocol needs to know to choose; a pure function of (transport, process).
+// Properties by which a protocol chooses; a pure function of (transport, process).
 struct Caps {
   std::size_t inline_bytes = 0;  // payloads up to this travel with the header, at the least latency
   std::size_t max_payload = 0;   // largest payload of one message
   std::size_t chunk_bytes = 0;   // best size of one piece of a pipelined transfer
-  // Largest message worth sending unasked on this path, with up to kMostInFront of a protocol's own in front, also
-  // where that is more than max_payload; 0: no opinion.
+  // Largest message worth sending eagerly on this path, with up to kMostInFront bytes of a protocol's own in front,
+  // also if that is more than max_payload; 0: no opinion.
   std::size_t eager_bytes = 0;
   bool announces = false;           // announce(), take() and refuse() of host memory
-  bool announces_device = false;    // the same of device memory, without work on it that the program has begun
-  bool remote_read = false;         // get() of memory that nobody exposed may be called (it is found out by doing)
+  bool announces_device = false;    // the same for device memory, not waiting for work that the program began on it
+  bool remote_read = false;         // get() of memory that was not exposed may be called (it may turn out to fail)
   bool exposes_host = false;        // expose() of host memory, and get(), put(), update() of it
-  bool exposes_device = false;      // the same of device memory
+  bool exposes_device = false;      // the same for device memory
   bool same_node = false;           // both processes run under one operating system
   bool same_address_space = false;  // remote addresses are local ones (self)
-  // Of messages from and to host memory: an inline one, and a pipelined stream of chunks.
+  // Cost of messages from and to host memory: an inline one, and a pipelined stream of chunks.
   double latency_seconds = 0;
   double bytes_per_second = 0;
-  // Of get() and put(), by the kind of the memory at the other side; without a bandwidth as of messages.
+  // Cost of get() and put(), by the kind of the memory at the other side; without a bandwidth it is that of messages.
   Cost host_memory{};
   Cost device_memory{};
 
@@ -158,7 +158,7 @@ struct Caps {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // After everybody's create() and an exchange of what it published (boot::put(), boot::node_put()).
+  // Called after all processes' create() and an exchange of what it published (boot::put(), boot::node_put()).
   virtual Status open() { return kOk; }
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] virtual bool reaches(int proc) const noexcept = 0;
@@ -169,108 +169,107 @@ class Transport {
 
   // Accepts one message or answers Status::again(). On success header and payload have been copied.
   virtual Status send(int proc, const Header& header, const void* payload, std::size_t bytes) = 0;
-  // The same in two steps, to build the payload in place (packing straight into the ring): reserve() returns where
+  // Does the same in two steps, to build the payload in place (packing straight into the ring): reserve() returns where
   // to write `bytes` bytes, or nullptr for "again"; commit() publishes the last reservation for that process.
   virtual std::byte* reserve(int proc, std::size_t bytes) = 0;
   virtual void commit(int proc, const Header& header) = 0;
 
-  // As send(), and keeps `data` for the other process, whose handler gets an AnnouncedData behind the payload. That
-  // process takes or refuses it, once; then `done` is complete. An error that `done` reports is that of the path, of
-  // which Upcalls::lost tells, too.
+  // Sends like send(), and keeps `data` for the other process, whose handler gets an AnnouncedData behind the payload.
+  // That process takes or refuses it, once; then `done` is complete. An error that `done` reports is that of the path,
+  // which Upcalls::lost reports, too.
   virtual Status announce(int /*proc*/, const Header& /*header*/, const void* /*payload*/,
                           std::size_t /*payload_bytes*/, const Source& /*data*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // `done` is complete when all of it is in the sink. Errors as of announce().
+  // Copies announced data to the sink; `done` is complete when all of it is there. Errors as of announce().
   virtual Status take(int /*proc*/, AnnouncedData /*data*/, Sink* /*into*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
   virtual void refuse(int /*proc*/, AnnouncedData /*data*/) noexcept {}
-  // That process has announced it, and it was neither taken nor refused. What a message says may be anything.
+  // True if that process has announced it, and it was neither taken nor refused. A message may claim anything.
   [[nodiscard]] virtual bool has_announced(int /*proc*/, AnnouncedData /*data*/) const noexcept { return false; }
 
-  // That process has left MPI and takes no more messages: one that finds no room will never find any.
+  // True if that process has left MPI and takes no more messages: one that finds no room will never find any.
   [[nodiscard]] virtual bool has_left(int /*proc*/) const noexcept { return false; }
 
-  // Delivers what has arrived (a bounded number of messages). True when there was any.
+  // Delivers messages that have arrived (a bounded number). Returns true if there were any.
   virtual bool progress() = 0;
 
   // --- memory of others ---
-  // Lets others reach this memory of ours until withdraw(). Errors: MPI_ERR_UNSUPPORTED_OPERATION, where the transport
-  // does not expose such memory; MPI_ERR_NO_MEM.
+  // Lets others reach this memory of ours until withdraw(). Errors: MPI_ERR_UNSUPPORTED_OPERATION if the transport does
+  // not expose such memory; MPI_ERR_NO_MEM.
   virtual Status expose(std::byte* /*address*/, std::size_t /*bytes*/, bool /*device*/, RemoteKey* /*key*/) {
     return Errc::kUnsupportedOperation;
   }
   virtual void withdraw(const RemoteKey& /*key*/) noexcept {}
 
   // Copies from memory of that process into ours, all parts together. `key`: of exposed memory that all parts lie in;
-  // null: host memory that nobody has exposed (Caps::remote_read). Errors: MPI_ERR_UNSUPPORTED_OPERATION when the
-  // system does not let us (the caller falls back and does not ask again); some may have been copied then.
-  // `done`: complete when all of it is here; null: before the call returns, which only memory without a key allows.
-  // Then, as put() too, it needs no library lock, and several threads may call it at a time.
+  // null: host memory that was not exposed (Caps::remote_read). Errors: MPI_ERR_UNSUPPORTED_OPERATION if the system
+  // does not permit it (the caller falls back and does not ask again); some may have been copied then. `done`: complete
+  // when all of it is here; null: it is complete on return, which only memory without a key allows. In that case get(),
+  // like put(), needs no library lock, and several threads may call it at a time.
   virtual Status get(int /*proc*/, const RemoteKey* /*key*/, std::span<const RemotePart> /*parts*/,
                      Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // The other way. `done`: complete when `local` may be used again; when it is there, flush() tells.
+  // Copies the other way. `done`: complete when `local` may be used again; flush() tells when the data is there.
   virtual Status put(int /*proc*/, const RemoteKey* /*key*/, std::span<const RemotePart> /*parts*/,
                      Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
   // Updates `bytes` (4 or 8) at `address` atomically, also against updates by other processes through this transport;
-  // what was there before comes to `before`, if it is not null, until `done` is complete.
+  // writes the previous value to `before`, if it is not null, by the time `done` is complete.
   virtual Status update(int /*proc*/, const RemoteKey& /*key*/, std::uint64_t /*address*/, std::size_t /*bytes*/,
                         Update /*update*/, std::uint64_t /*operand*/, std::uint64_t /*compare*/,
                         std::uint64_t* /*before*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // Puts and updates of that process that were started before are there before those that are started after it has
-  // returned success. Status::again(): not yet; to be called again, with progress in between.
+  // Orders puts and updates of that process: those started before are there before those started after it has returned
+  // success. Status::again(): not yet; to be called again, with progress in between.
   virtual Status fence(int /*proc*/) { return kOk; }
-  // Complete when all puts and updates of that process that were started before are there, for anybody to see.
+  // Completes when all puts and updates of that process that were started before are there, visible to all.
   virtual Status flush(int /*proc*/, Operation* done) {
     done->complete = true;
     return kOk;
   }
 
-  // Words of that process which all processes that reach it can read and write, zero at first; what they mean is the
-  // affair of who uses them. Of the same number everywhere; empty where there are none.
+  // Words of that process which all processes that reach it can read and write, zero at first; their users define their
+  // meaning. The same number everywhere; empty if there are none.
   virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
   // Memory that both that process and this one can reach, for that process to stage data in for the others: the same
-  // bytes in all of them, of the same size everywhere. Empty where there is none. A process that asks for its own gets
-  // it with pages behind it (empty when there are none left: noted once); the others may touch it once they were told
-  // to.
+  // bytes in all of them, of the same size everywhere. Empty if there is none. A process that asks for its own gets it
+  // backed by pages (empty when there are none left: noted once); the others may touch it once they were told to.
   virtual std::span<std::byte> staging(int /*proc*/) { return {}; }
 
-  // Sleeping. arm() is empty where something has arrived already. After it a message that arrives, or wake(), ends the
-  // sleep() that is called with what it returned, also where that has not begun yet, and whatever other threads do
-  // meanwhile; each such answer is for one sleep(), which must follow. Several threads may sleep at a time; sleep() and
-  // wake() need no library lock. Only one transport of a process sleeps (the one with the doorbell); the default does
-  // not.
+  // Sleeping. arm() returns nothing if a message has arrived already. After it, a message that arrives, or wake(), ends
+  // the sleep() that is called with the value that arm() returned, even if that sleep() has not begun yet, and whatever
+  // other threads do meanwhile; each such value is for one sleep(), which must follow. Several threads may sleep at a
+  // time; sleep() and wake() need no library lock. Only one transport of a process sleeps (the one with the doorbell);
+  // the default does not.
   [[nodiscard]] virtual bool can_sleep() const noexcept { return false; }
   [[nodiscard]] virtual std::optional<std::uint32_t> arm() { return std::nullopt; }
   virtual void sleep(std::uint32_t /*armed*/, double /*at_most_seconds*/) {}
-  virtual void wake() noexcept {}  // whoever sleeps in this process, or is armed to
+  virtual void wake() noexcept {}  // wakes every thread of this process that sleeps, or is armed to
   // A descriptor that becomes readable when something arrives after arm_arrivals() has returned true (false: something
-  // has arrived already); -1: there is none. So who sleeps elsewhere is told of it.
+  // has arrived already), for threads that sleep elsewhere; -1: there is none.
   [[nodiscard]] virtual int arrivals() const noexcept { return -1; }
   [[nodiscard]] virtual bool arm_arrivals() { return false; }
 
   // --- processes of other jobs ---
-  // The address that a process of another job needs; empty: this transport reaches none by an address.
+  // Returns the address that a process of another job needs; empty: this transport reaches none by an address.
   virtual Status describe(std::string* /*address*/) { return kOk; }
-  // Reaches that process from now on, by what it has described.
+  // Reaches that process from now on, by the address that it has described.
   virtual Status meet(int /*proc*/, const std::string& /*address*/) { return Errc::kUnsupportedOperation; }
-  // Nothing is said to these any more, nor heard from them; each parts from this process, too, or is lost, and is
-  // waited for as long as its path needs it. True: there is nobody left that this transport was made for.
+  // Ends all messages to and from these; each of them parts from this process, too, or is lost, and is waited for as
+  // long as its path needs it. True: none of the processes that this transport was made for is left.
   virtual bool part(std::span<const int> /*procs*/) { return false; }
 
-  // Everything accepted has left this process's hands (the peer need not have read it).
+  // Waits until everything accepted has left this process's hands (the peer need not have read it).
   virtual Status finalize() = 0;
 };
 
-// The facts about the job a transport is built from.
+// Facts about the job that a transport is built from.
 struct Job {
   int rank;
   int size;
@@ -279,7 +278,7 @@ struct Job {
   bool late = false;  // the job is under way, and the others of it make no transport now
 };
 
-// Two sets of processes, of several jobs, that are to reach one another; in all of them the same.
+// Two sets of processes, of several jobs, that are to reach one another; the same in all of them.
 struct Meeting {
   std::string name;         // unique among the meetings of a host; safe in a file name, and begins with a job's
   std::vector<int> ours;    // this process's set
@@ -288,48 +287,48 @@ struct Meeting {
   bool first = false;                  // ours comes first wherever both are numbered
 };
 
-// One record a transport, listed in record_list.cpp.
+// One record for each transport, listed in record_list.cpp.
 struct Record {
   const char* name;
-  // nullptr when the transport has nothing to do in this job (no peer it could reach). Publishes what others need to
-  // reach this process. A failure of one process must not keep the others from opening: it is for open() to report.
+  // Makes the transport; nullptr if it has nothing to do in this job (no peer it could reach). Publishes what others
+  // need to reach this process. A failure of one process must not keep the others from opening: open() reports it.
   Status (*create)(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out);
-  // Made only where there are processes that no transport before it reaches.
+  // Made only if there are processes that no earlier transport reaches.
   bool fills_gaps = false;
   // A transport for the processes of a meeting that are on this host, made by each of them; null: it has none for them.
   Status (*meet)(const Job& job, const Upcalls& upcalls, const Meeting& here,
                  std::unique_ptr<Transport>* out) = nullptr;
 };
 
-// Collective over the job. Unset handlers are set to one that drops the message. Errors:
-// MPI_ERR_OTHER when HEADRACE_TRANSPORTS names one that there is not; the transports'.
+// Starts the transports; collective over the job. Unset handlers are set to one that drops the message. Errors:
+// MPI_ERR_OTHER if HEADRACE_TRANSPORTS names an unknown one; the transports'.
 Status init(const Job& job, Upcalls& upcalls);
-// Whether both processes can reach the same memory, through the transport that connect() would take for messages.
+// True if both processes can reach the same memory, through the transport that connect() would take for messages.
 [[nodiscard]] bool shares_memory(int proc) noexcept;
 
-// The ways to another process. All messages take one, so that they stay in order; memory may be reached by another.
+// Ways to another process. All messages take one, so that they stay in order; memory may be reached by another.
 struct Paths {
   Transport* messages = nullptr;
-  Transport* memory = nullptr;  // host memory that nobody exposed; null: no transport reaches it
+  Transport* memory = nullptr;  // host memory that was not exposed; null: no transport reaches it
   Caps caps;                    // of messages; remote_read and host_memory are those of `memory`
 };
-// The transports of the least stated cost among those that reach the process, ties by order in the list; connected on
-// return. Errors: MPI_ERR_OTHER when none reaches it, naming the process and what was tried.
+// Finds the transports of the least stated cost among those that reach the process, ties by order in the list;
+// connected on return. Errors: MPI_ERR_OTHER if none reaches it, naming the process and the transports tried.
 Status connect(int proc, Paths* out);
 
 enum class Memory : std::uint8_t { kUnexposed, kHost, kDevice };  // host memory without a key, exposed memory
-// The transport of the least stated cost whose get() and put() reach such memory of that process; null: none.
+// Returns the transport of the least stated cost whose get() and put() reach such memory of that process; null: none.
 // Not connected.
 [[nodiscard]] Transport* path_to_memory(int proc, Memory memory) noexcept;
 
-// The address of this process for processes of other jobs on other hosts. `make`: where no transport has one, that
-// which fills gaps is made now; else it stays empty.
+// Returns the address of this process for processes of other jobs on other hosts. `make`: if no transport has one, the
+// one that fills gaps is made now; otherwise the address stays empty.
 Status describe(const Job& job, bool make, std::string* address);
-// Opens paths to the others of a meeting; those that can be reached already keep theirs. What it returns is of this
-// process alone. active() may be other transports afterwards.
+// Opens paths to the others of a meeting; those that can be reached already keep theirs. The status is of this process
+// alone. active() may return other transports afterwards.
 Status meet(const Job& job, const Meeting& meeting);
-// No message is under way to or from these. active() as above. `asleep`: a thread may sleep in one of the transports,
-// which then is kept for a while.
+// Parts from these, to or from which no message is under way. active() as above. `asleep`: a thread may sleep in one of
+// the transports, which then is kept for a while.
 void part(std::span<const int> procs, bool asleep);
 
 std::span<Transport* const> active() noexcept;

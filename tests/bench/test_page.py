@@ -1,4 +1,4 @@
-"""The pages of docs/performance: their tables are those of the kept runs, and what cannot be shown is said."""
+"""The pages of docs/performance: their tables match the kept runs, and the page tool reports anything that it cannot show."""
 
 import json
 import subprocess
@@ -75,7 +75,7 @@ class Rendering(unittest.TestCase):
 
 
 class Kept(unittest.TestCase):
-    """What `headrace bench --json` writes, through `keep`, is what the terminal showed."""
+    """A kept summary of `headrace bench --json` shows the same as the terminal."""
 
     def run_of(self, **more):
         def report(*rows):
@@ -89,7 +89,7 @@ class Kept(unittest.TestCase):
         return kept, compare.table(result, names, lambda name, size: 0.25)
 
     def keep(self, directory, run, *words):
-        """`bench/page.py keep` in a copy, so that nothing of this checkout changes."""
+        """Runs `bench/page.py keep` in a copy, so that this checkout does not change."""
         copy = Path(directory) / "copy"
         (copy / "bench").mkdir(parents=True)
         (copy / "python").symlink_to(ROOT / "python")

@@ -49,7 +49,7 @@ class LimitsTest(unittest.TestCase):
 
 
 class BareTest(unittest.TestCase):
-    """What stands in the column of bare limits, of made-up figures."""
+    """The column of bare limits, from made-up figures."""
 
     def setUp(self):
         self.commands = []
@@ -114,7 +114,7 @@ class WanderingTest(unittest.TestCase):
 
 
 class PatienceTest(unittest.TestCase):
-    """Of three runs, the first two fail."""
+    """The first two of three runs fail."""
 
     def _runs_until_it_works(self, why):
         runs = []
@@ -289,10 +289,10 @@ class ProgressTest(unittest.TestCase):
     def test_what_the_machine_does_meanwhile_counts(self):
         self.step("short", 1)
         self.step("long", 10)
-        self.step("long", 30)  # others have come
+        self.step("long", 30)  # more steps have come
         self.progress.step("long")
         self.assertEqual(self.progress.seconds_left(), 30 + 2 * 1)
-        self.now += 100  # longer than ever: the rest is still to come
+        self.now += 100  # longer than before: the rest is still to come
         self.assertEqual(self.progress.seconds_left(), 2 * 1)
 
     def test_not_beyond_the_limit(self):

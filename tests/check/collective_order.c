@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
   }
   show_error(code);
   MPI_Win_free(&win);
-  /* What is right is carried out, also in what follows. */
+  /* Correct calls are carried out, also after the wrong ones. */
   int sum = 0, one = 1;
   MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (sum != size) MPI_Abort(MPI_COMM_WORLD, 9);
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     MPI_Bcast(in, 4, MPI_INT, 0, MPI_COMM_WORLD);
   }
   MPI_Type_free(&pair);
-  /* A non-blocking call is told where the two meet, a blocking one is an error. */
+  /* A non-blocking call is reported where the two meet, a blocking one is an error. */
   if (rank != 1) {
     expect(MPI_Bcast(in, 4, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_OTHER);
   } else {

@@ -1,4 +1,4 @@
-/* What is said of types that do not match shows them; non-blocking collectives that fail of it say so. */
+/* Reports of types that do not match show them; non-blocking collectives that fail for it say so. */
 /* EXPECT check full: collective: members of the communicator give different signatures: .* in rank 0: MPI_Ibcast */
 /* EXPECT check full: collective: members of the communicator give different signatures: .* in rank 1: MPI_Ibcast */
 #include <mpi.h>
@@ -7,7 +7,7 @@
 
 static int rank;
 
-/* The error must be of this class, and its text name these. */
+/* Requires an error of this class whose text names both. */
 static void expect(int line, int code, int class, const char* first, const char* second) {
   char text[MPI_MAX_ERROR_STRING];
   int length;
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   EXPECT(MPI_Alltoallv(mine, counts, places, type, (char*)mine + 16, counts, places, type, MPI_COMM_WORLD),
          MPI_ERR_TYPE, "expects {1, 1} x MPI_INT", "expects {1, 1} x MPI_FLOAT");
 
-  /* More than the others have room for. */
+  /* More data than the others have room for. */
   MPI_Request request;
   const int count = rank == 0 ? 8 : 2;
   MPI_Ibcast(data, count, MPI_INT, 0, MPI_COMM_WORLD, &request);

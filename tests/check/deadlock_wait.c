@@ -1,4 +1,4 @@
-/* A ring of long messages that all send first, of which rank 1 waits for a receive; rank 2 is at its end. EXIT any */
+/* A ring in which all send long messages first; rank 1 waits for a receive; rank 2 is in MPI_Finalize. EXIT any */
 /* EXPECT check full: deadlock: .*rank 0 waits in MPI_Send to rank 1 with tag 1 of MPI_COMM_WORLD at
  * {send}\(main\).*rank 1 waits in MPI_Waitall for a message from rank 2 with tag 2 \(MPI_Irecv at {irecv}\(main\)\) at
  * {wait}\(main\) */

@@ -1,4 +1,4 @@
-/* Accesses of one epoch to the same memory of a target, and calls outside epochs. */
+/* Conflicting accesses of one epoch to a target's memory, and calls outside epochs. */
 /* EXPECT MPI_Put: MPI_ERR_RMA_SYNC|error: MPI_Put: MPI_ERR_RMA_SYNC */
 /* EXPECT MPI_Win_unlock: MPI_ERR_RMA_SYNC */
 /* EXPECT MPI_Put: MPI_ERR_RMA_CONFLICT: epoch: bytes 4 to 7 of the window's memory at rank 0 is written here, and in

@@ -1,4 +1,4 @@
-/* Handles that are not given back: a communicator, three datatypes of one line, a receive that nobody completes. */
+/* Handles that are not freed: a communicator, three datatypes of one line, a receive that is never completed. */
 /* EXPECT leak: 1 MPI_Comm of MPI_Comm_dup at {comm}\(main\) is not given back before MPI_Finalize; free with
  * MPI_Comm_free */
 /* EXPECT leak: 3 MPI_Datatype of MPI_Type_contiguous at {type}\(main\) are not given back */
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     MPI_Datatype type;
     MPI_Type_contiguous(i + 2, MPI_INT, &type); /* HERE type */
   }
-  /* Predefined, and not to be freed: also as parts of another type. */
+  /* Predefined types are not to be freed, also as parts of another type. */
   MPI_Datatype predefined, vector, inner;
   MPI_Type_create_f90_integer(9, &predefined);
   MPI_Type_vector(2, 1, 3, predefined, &vector);

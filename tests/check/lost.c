@@ -1,4 +1,4 @@
-/* Messages that nobody receives, beside others that are received. */
+/* Messages that are never received, beside others that are. */
 /* EXPECT check full: message: 2 messages of rank 0 with tag 4 of MPI_COMM_WORLD \(3 x MPI_INT, MPI_Send at
  * {twice}\(main\)\) never received */
 /* EXPECT check full: message: 1 message of rank 0 with tag 5 of the halo \(1 x MPI_DOUBLE, MPI_Isend at
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
     MPI_Send(data, 3, MPI_INT, 1, 6, MPI_COMM_WORLD);
     MPI_Isend(&real, 1, MPI_DOUBLE, 1, 5, halo, &request); /* HERE once */
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    /* Taken back: lost to nobody. */
+    /* Cancelled: not lost. */
     MPI_Issend(data, 3, MPI_INT, 1, 7, MPI_COMM_WORLD, &request);
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);

@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   int rank, size, data = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  /* What is tested is time that passes. */
+  /* Passing time is the subject of this test. */
   if (rank == size - 1) usleep(1500000);
   if (rank > 0) MPI_Send(&data, 1, MPI_INT, rank - 1, 0, MPI_COMM_WORLD);
   if (rank < size - 1) MPI_Recv(&data, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

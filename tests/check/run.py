@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a program with HEADRACE_CHECK=full and compares what the checker finds with what the source expects.
+"""Runs a program with HEADRACE_CHECK=full and compares its findings with the expectations in the source.
 
   run.py SOURCE RANKS -- COMMAND ...
 
@@ -25,7 +25,7 @@ def expectations(source: str, ranks: str):
     for number, line in enumerate(lines, 1):
         for word in re.findall(r"HERE (\w+)", line):
             marks[word] = re.escape(f"{path.name}:{number} ")
-    # A comment may go over several lines.
+    # A comment may span several lines.
     said = re.findall(r"EXPECT (.*?) \*/", re.sub(r"\n \* ?", " ", path.read_text()))
     expected = [re.sub(r"\{([a-z]\w*)\}", lambda match: marks[match[1]], text) for text in said]
     status = next((m[1] for line in lines if (m := re.search(r"EXIT (\w+)", line))), "0")

@@ -1,4 +1,4 @@
-/* Messages whose types are not what their receives expect, of equal size; and right ones in other words. */
+/* Messages whose types differ from those of their receives, at equal size; and matching ones built differently. */
 /* EXPECT MPI_ERR_TYPE: signature: the message of rank 0 with tag 1 holds 4 x MPI_INT \(MPI_Send at {send}\(main\)\),
  * the receive expects 4 x MPI_FLOAT \(MPI_Recv at {recv}\(main\)\) */
 /* EXPECT signature: the message of rank 0 with tag 2 holds 2 x MPI_DOUBLE \(MPI_Isend at {isend}\(main\)\), the receive

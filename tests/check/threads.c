@@ -1,5 +1,5 @@
 /* Threads that call MPI below their level: MPI_THREAD_SINGLE, FUNNELED. With an argument: SERIALIZED, MULTIPLE, where
- * they may. Every call's outcome is looked at; nothing is printed. */
+ * they may. Every call's result is checked; nothing is printed. */
 #include <mpi.h>
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
  * is a wrong one, in which some process must get an error of the class given, or a right one beside it, in which none
  * may. Run with three processes; an argument is the name of the only case.
  *
- * Said, and no error: */
+ * Reported without an error: */
 /* EXPECT check full: buffer: origin_addr .* gets the same data twice */
 /* EXPECT check full: epoch: bytes 0 to 3 .* rank 0 writes them .* rank 2 writes them .*both write the same data */
 /* EXPECT check full: buffer: origin_addr .* of MPI_Get at .* was changed before the operation was complete */
@@ -21,7 +21,7 @@ static int rank, found;
 static volatile int sink;
 static MPI_Group origins, target;
 
-/* Every call: an error is what the checker has found. */
+/* Called for every call: an error is a finding of the checker. */
 static void note(int code) {
   if (code == MPI_SUCCESS) return;
   found = class_of(code);
@@ -42,7 +42,7 @@ static void acc(volatile int* from, MPI_Op op) {
 static void fence(void) { C(MPI_Win_fence(0, win)); }
 static void barrier(void) { C(MPI_Barrier(MPI_COMM_WORLD)); }
 
-/* What the two origins, 0 and 2, do to the target, 1. */
+/* Operations of the two origins, 0 and 2, on the target, 1. */
 enum { kPut, kGet, kAcc, kProd, kFloat, kRead, kFop, kCas, kShifted, kCustom };
 static int values[4];
 static void act(int what) {
@@ -162,7 +162,7 @@ static void fence_other_place(void) {
   if (rank == 2) put(values, 1);
   fence();
 }
-/* Undefined, too, but of no harm: said only. */
+/* Undefined, too, but harmless: only reported. */
 static void fence_put_alike(void) {
   values[0] = 4;
   fence();
@@ -401,7 +401,7 @@ LOCAL(rput_store, 6)
 LOCAL(put_store_put, 7)
 LOCAL(fop_store, 8)
 LOCAL(overlap, 9)
-/* A store far from the buffer's beginning. On one host, where what is got is there at once. */
+/* A store far from the buffer's beginning. On one host, where a get delivers at once. */
 static void get_store_far(void) {
   static volatile int many[8];
   if (rank != 0) return;

@@ -50,7 +50,7 @@ POINTED_AT = ("STRING", "STATUS", "F90_STATUS", "F08_STATUS")
 
 
 def parameter(entry, large):
-    """Our header's way of writing this parameter, without its name."""
+    """This parameter as our header writes it, without its name."""
     kind, direction, length = entry["kind"], entry["param_direction"], entry["length"]
     const = "const" if entry["constant"] else ""
     if kind == "VARARGS":
@@ -76,7 +76,7 @@ def parameter(entry, large):
 
 
 def in_c(entry, large):
-    """False for ierror and for what one of the two forms does not have."""
+    """False for ierror and for parameters that one of the two forms lacks."""
     suppressed = "c_parameter" in entry["suppress"] or entry["name"] in ("ierror", "ierr")
     return not suppressed and (large or not entry["large_only"])
 

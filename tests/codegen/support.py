@@ -1,4 +1,4 @@
-"""Where things are, and what include/mpi.h says, read without the generator."""
+"""Paths, and the content of include/mpi.h, read without the generator."""
 
 import json
 import os
@@ -13,7 +13,7 @@ sys.path.insert(0, str(API))
 
 
 def standard(name):
-    """A table of the Forum as a dictionary; None where this checkout has none beside it."""
+    """A table of the Forum as a dictionary; None if this checkout has none beside it."""
     candidates = [os.environ.get("HR_STANDARD", ""), ROOT / "shared/standard", ROOT.parent / "shared/standard"]
     for directory in candidates:
         path = Path(directory) / name

@@ -1,4 +1,4 @@
-"""The committed files are what the generator writes, and writing twice changes nothing."""
+"""The committed files are the generator's output, and writing twice changes nothing."""
 
 import subprocess
 import sys

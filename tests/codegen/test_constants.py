@@ -22,7 +22,7 @@ def compile_and_run(source, compiler, flags):
 
 
 def printed_values(names):
-    """name -> value, as a C program sees it."""
+    """name -> value, as seen by a C program."""
     lines = "".join(f'  printf("%s %lld\\n", "{name}", (long long)(intptr_t)({name}));\n' for name in names)
     source = f'#include <stdint.h>\n#include <stdio.h>\n#include "mpi.h"\nint main(void) {{\n{lines}  return 0;\n}}\n'
     output = compile_and_run(source, os.environ.get("HR_CC", "cc"), ["-std=c99"])
@@ -30,7 +30,7 @@ def printed_values(names):
 
 
 def table_values():
-    """name -> value, of our own table, as far as C has them."""
+    """name -> value in our own table, for constants of C."""
     from gen import header, model
     return {name: value for _, name, value, _ in header.constants_of(model.load(API / "constants.yaml"))}
 

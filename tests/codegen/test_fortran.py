@@ -64,7 +64,7 @@ NO_INTENT = ("FUNCTION", "POLYFUNCTION")
 
 
 def intent(entry):
-    """As mpi_f08 declares it; None: without."""
+    """The intent that mpi_f08 declares; None: no intent."""
     kind, direction = entry["kind"], entry["param_direction"]
     if "f08_intent" in (entry["suppress"] or "") or kind in NO_INTENT:
         return None
@@ -73,7 +73,7 @@ def intent(entry):
     return direction
 
 
-# Where the table is at odds with itself, or says less than is safe: (function, argument).
+# Parameters for which the table contradicts itself, or is less strict than is safe: (function, argument).
 ODD = {("MPI_Free_mem", "base"), ("MPI_Precv_init", "buf"), ("MPI_Psend_init", "buf"),
        ("MPI_Neighbor_allgatherv_init", "displs")}
 

@@ -1,5 +1,5 @@
-// Prints what an MPI library makes of a fixed list of tasks, one line a task: two libraries with the standard ABI must
-// print the same from the same binary. Only what the standard fixes is printed; floating-point results are exact.
+// Prints the results of an MPI library for a fixed list of tasks, one line a task: two libraries with the standard ABI
+// must print the same from the same binary. Prints only what the standard fixes; floating-point results are exact.
 #include <mpi.h>
 
 #include <complex>
@@ -22,7 +22,7 @@ std::uint64_t hash_of(const void* data, std::size_t bytes) {  // FNV-1a
   return hash;
 }
 
-// One line from rank 0: the task's name and each rank's number.
+// Prints a line from rank 0: the task's name and each rank's number.
 void report(const std::string& task, std::uint64_t mine) {
   std::vector<std::uint64_t> all(static_cast<std::size_t>(size));
   MPI_Gather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);

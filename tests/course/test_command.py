@@ -1,4 +1,4 @@
-"""`headrace course`: every chapter in quick form, chapters as data, and what wrong usage gets.
+"""`headrace course`: every chapter in quick form, chapters as data, and errors for wrong usage.
 
 HR_BUILD comes from CMake; HR_DEVICE is `host`, where no GPU is seen, or `cuda`, with the fake driver.
 """
@@ -34,7 +34,7 @@ echo '{"results": [{"seconds": 1.0}], "steps": 10, "device": "host"}' > "$file"
 
 
 def course(*words):
-    """Exit code, standard output and standard error of the command, as a reader starts it."""
+    """Exit code, standard output and standard error of the command, started like a reader starts it."""
     done = subprocess.run([sys.executable, "-B", "-m", "headrace", "course", *words], capture_output=True, text=True,
                           timeout=200, stdin=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
     return done.returncode, done.stdout, done.stderr
@@ -61,7 +61,7 @@ class Command(unittest.TestCase):
             with self.subTest(chapter=chapter.name):
                 if not all((BUILD / "bin" / program).is_file() for program in chapter.programs()):
                     self.skipTest(f"{chapter.name} was not built")  # in Fortran
-                on_gpu = ON_GPU and chapter.name not in ("laplace2d", "halo3d-openacc")  # directives know no fake driver
+                on_gpu = ON_GPU and chapter.name not in ("laplace2d", "halo3d-openacc")  # directives cannot use the fake driver
                 out = self.directory / f"{chapter.name}.json"
                 code, said, errors = course(chapter.name, "--quick", "--no-png", "--build", str(BUILD), "--json", str(out))
                 self.assertEqual(code, 0, said + errors)
@@ -116,7 +116,7 @@ class Command(unittest.TestCase):
         self.assertIn("0.308", table)  # its published figure stays
 
     def test_why_no_gpu(self):
-        """The program that finds none, its words, and of GCC's run-time library's debug output what says why."""
+        """Which program finds no GPU, its words, and the cause from the debug output of GCC's run-time library."""
         program = self.directory / "bin/laplace2d-openacc"
         program.parent.mkdir()
         program.write_text("#!/bin/sh\n"
@@ -167,7 +167,7 @@ class Command(unittest.TestCase):
         self.assertRegex(said.getvalue(), r"there is no program diffusion3d in .*; build it\n")
 
     def test_programs_that_build_sh_has_put_somewhere(self):
-        """In the current directory, in PATH, or where --programs says; a prefix that only has what starts them."""
+        """In the current directory, in PATH, or at --programs; and a prefix that only has the launcher."""
         prefix, own = self.directory / "prefix", self.directory / "own"
         for file, text in ((prefix / "lib/libmpi_abi.so.1", ""), (prefix / "bin/mpiexec", '#!/bin/sh\nshift 2\nexec "$@"\n'),
                            *((own / name, REPORTS) for name in ("laplace2d-openacc", "laplace2d-openmp"))):

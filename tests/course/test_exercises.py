@@ -13,7 +13,7 @@ DEVICE = os.environ["HR_DEVICE"]
 
 
 def results(ranks, program, *flags, device=None):
-    device = device or ("host" if program.endswith(("openacc", "openmp")) else DEVICE)  # directives know no fake driver
+    device = device or ("host" if program.endswith(("openacc", "openmp")) else DEVICE)  # directives cannot use the fake driver
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         words = [BUILD / "bin/mpiexec", "--timeout", "60", "-n", ranks, BUILD / "bin" / program, "--device", device,
                  "--json", out.name, *flags]
@@ -26,14 +26,14 @@ def results(ranks, program, *flags, device=None):
 
 class Diffusion2d(unittest.TestCase):
     def test_mesh(self):
-        """Half the distance of points, a quarter of the time a step: a quarter of the distance from the equation."""
+        """Half the distance of points and a quarter of the time a step give a quarter of the distance from the equation."""
         coarse, fine = (results(1, "diffusion2d", "--variant", "device", "--grid", f"{n},{n}", "--steps", steps)[0]
                         for n, steps in ((31, 100), (63, 400)))
         self.assertGreater(coarse["equation_error"], 1000 * coarse["tolerance"])
         self.assertAlmostEqual(coarse["equation_error"] / fine["equation_error"], 4, delta=0.1)
 
     def test_overlap(self):
-        """The same bits as those of the variants that wait, strips of one row included."""
+        """The bits are those of the variants that wait, also for strips of one row."""
         for rows in (4, 8, 40):
             checksums = {result["checksum"] for ranks in (1, 2, 4)
                          for result in results(ranks, "diffusion2d", "--grid", f"50,{rows}", "--steps", 30,
@@ -56,13 +56,13 @@ class Laplace2d(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
 
     def test_same_bits(self):
-        """Both languages, both ways: what a forgotten update would spoil on a GPU."""
+        """Both languages, both ways: catches an update whose lack would matter on a GPU."""
         found = {r["checksum"] for program in ("laplace2d-openacc", "laplace2d-openmp")
                  for r in results(2, program, "--grid", "60,60", "--iterations", 30)}
         self.assertEqual(len(found), 1, found)
 
     def test_tolerance(self):
-        """Each decade costs about as many more: the slowest wave loses the same share in every iteration."""
+        """Each decade costs about the same number more: the slowest wave loses the same share in every iteration."""
         counts = [results(1, "laplace2d-openmp", "--variant", "mpi", "--grid", "40,40", "--iterations", 100000,
                           "--tolerance", tolerance)[0]["iterations"] for tolerance in ("1e-5", "1e-6", "1e-7")]
         self.assertAlmostEqual((counts[2] - counts[1]) / (counts[1] - counts[0]), 1, delta=0.1)

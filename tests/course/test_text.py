@@ -1,7 +1,7 @@
-"""What docs/course/ tells a reader: every command is run in quick form, every diff and quotation is that of the sources.
+"""The text of docs/course/: runs every command in quick form, and compares every diff and quotation with the sources.
 
-A line of a `sh` block is a command, or `export NAME=VALUE` for those after it; `# exit N: sentence` behind it says that
-it fails so, and then it is run as it stands.
+A line of a `sh` block is a command, or `export NAME=VALUE` for those after it; `# exit N: sentence` after it says that
+it fails with N, and then it is run unchanged.
 HR_BUILD comes from CMake; HR_DEVICE is `host`, where no GPU is seen, or `cuda`, with the fake driver.
 """
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs/course").glob("*.md"))
 BUILD = Path(os.environ["HR_BUILD"])
 ON_GPU = os.environ["HR_DEVICE"] == "cuda"
-FORTRAN = ("halo3d-openacc", "laplace2d-openacc", "laplace2d-openmp")  # left out where there is no compiler
+FORTRAN = ("halo3d-openacc", "laplace2d-openacc", "laplace2d-openmp")  # left out without a compiler
 PROGRAMS = ("diffusion2d", "halo3d", *FORTRAN)
 QUICK = {"--steps": "5", "--check-every": "2", "--grid": "32,48", "--local": "6", "--iterations": "5", "--size": "32,16,8"}
 
@@ -94,9 +94,9 @@ class Text(unittest.TestCase):
             self.assertEqual(done.returncode, int(fails[1]), said)
             self.assertIn(fails[2], done.stderr, said)
         elif re.search(r"--device (cuda|gpu)\b", line) and fortran and done.returncode == 3:
-            self.assertIn("directives find no GPU", done.stderr, said)  # they know no fake driver
+            self.assertIn("directives find no GPU", done.stderr, said)  # they cannot use the fake driver
         elif "--device cuda" in line and not ON_GPU and not fortran:
-            self.assertIn(done.returncode, (2, 3), said)  # what a reader without a GPU sees
+            self.assertIn(done.returncode, (2, 3), said)  # as for a reader without a GPU
             self.assertIn("--device", done.stderr, said)
         else:
             self.assertEqual(done.returncode, 0, said)
@@ -111,7 +111,7 @@ class Text(unittest.TestCase):
                 self.run_line(line)
 
     def assert_in_order(self, lines, file, what):
-        """All of these lines, one after the other, perhaps with others between them."""
+        """The file has all of these lines in this order, perhaps with others between them."""
         left = iter((ROOT / file).read_text(encoding="utf-8").splitlines())
         for line in lines:
             self.assertTrue(any(line == other for other in left), f"{what}: {file} has no more line {line!r}")
@@ -142,7 +142,7 @@ class Text(unittest.TestCase):
                     self.assertIn("\n".join(lines) + "\n", (ROOT / said[1]).read_text(encoding="utf-8"))
 
     def test_chapters_and_exercises(self):
-        """Pages, chapters' data and solutions name one another."""
+        """Pages, chapters' data and solutions refer to one another."""
         index = (ROOT / "docs/course/index.md").read_text(encoding="utf-8")
         solutions = (ROOT / "tests/course/test_exercises.py").read_text(encoding="utf-8")
         for file in sorted((ROOT / "python/headrace/course/chapters").glob("*.json")):

@@ -1,5 +1,5 @@
-"""What CONTRIBUTING.md tells a reader to type works: run where that is quick, otherwise its targets, presets, tests and
-scripts are there.
+"""The commands of CONTRIBUTING.md work: run if that is quick, otherwise checked that their targets, presets, tests and
+scripts exist.
 
 HR_BUILD, HR_FAKE: the build directory that stands for build/pip, the fake driver's directory.
 """
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ["HR_BUILD"])
 FAKE = os.environ["HR_FAKE"]
 PAGE = ROOT / "CONTRIBUTING.md"
-# A reader's machine, not the quick run of a test: known, and not run here.
+# Commands for a reader's machine: known, and not run here.
 ELSEWHERE = (". .venv/bin/activate", "git worktree ")
 QUICK = {"compare.py": ["--sizes", "8", "--runs", "1", "--samples", "2"], "gpu.py": ["--quick", "--runs", "1", "--only", "latency"],
          "halo3d": ["--local", "8", "--steps", "4"]}
@@ -87,7 +87,7 @@ class Commands(unittest.TestCase):
         self.done(["bash", "-n", path])
 
     def bench(self, words, environment):
-        """In small, of this build, without peers: these would be installed."""
+        """Runs a benchmark in small, with this build and without peers, which it would install."""
         name = Path(words[0]).name
         with tempfile.TemporaryDirectory() as directory:
             for option, value in (("--build", BUILD), ("--against", BUILD), ("--json", f"{directory}/run.json")):
@@ -98,7 +98,7 @@ class Commands(unittest.TestCase):
             self.done([sys.executable, "-B", *words], env=environment | {"LD_LIBRARY_PATH": FAKE, "FAKE_CUDA_DEVICES": "2"})
 
     def built(self, words, environment):
-        """A program of the build directory, perhaps with variables before it."""
+        """Runs a program of the build directory, perhaps with variables before it."""
         while words and re.match(r"\w+=", words[0]):
             name, value = words.pop(0).split("=", 1)
             environment[name] = value.replace("build/pip", str(BUILD))
@@ -128,7 +128,7 @@ class Commands(unittest.TestCase):
                 self.run_line(line)
 
     def test_labels(self):
-        """Those that the page names are those that there are, but for parts that this build may lack."""
+        """The page names all existing labels and no others, except those of parts that this build may lack."""
         said = re.search(r"One area \(labels: ([^)]*)\)", PAGE.read_text(encoding="utf-8"))[1]
         named = set(re.findall(r"`([\w]+)`", said))
         there = set(self.done(["ctest", "--test-dir", BUILD, "--print-labels"]).split("All Labels:")[1].split())

@@ -7,19 +7,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|<(?:img|source) [^>]*?src(?:set)?=\"([^\"]+)\"")
-# Pages that describe the tree as it is; decisions and changes may name what is gone.
+# Pages that describe the present tree; decisions and changes may name deleted files.
 PRESENT = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md")
 FILE = re.compile(r"`((?:\.ci|api|apps|bench|cmake|docs|include|kernels|launcher|python|scripts|src|tests|tools)/[\w./+-]*)`")
 
 
 def prose(path):
-    """Without code, which may look like a link."""
+    """The text without code, which may look like a link."""
     text = re.sub(r"^( *)(```|~~~).*?^\1\2$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
     return re.sub(r"`[^`\n]*`", "", text)
 
 
 def anchors(path):
-    """Of the headings, as the forges make them."""
+    """Anchors of the headings, as GitHub and its like make them."""
     found = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in found}
 

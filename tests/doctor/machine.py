@@ -1,4 +1,4 @@
-"""A machine that a test makes up: a directory for "/", and facts in which nothing bites until the test changes them."""
+"""A made-up machine: a directory for "/", and facts without any finding until the test changes them."""
 
 import sys
 import tempfile
@@ -55,7 +55,7 @@ class MachineTest(unittest.TestCase):
         self.write(path, text).chmod(0o755)
 
     def run_program(self, command, timeout, env=None):
-        """What programs print: self.answers by their last word or first option. A Failed is raised."""
+        """Output of programs: self.answers by their last word or first option. Raises an answer that is a Failed."""
         answer = self.answers.get(command[-1], self.answers.get(command[1] if command[1] != "-B" else command[2]))
         if isinstance(answer, Exception):
             raise answer
@@ -68,7 +68,7 @@ class MachineTest(unittest.TestCase):
         return {finding.id: finding for _, found in run_all(CHECKS, self.facts) for finding in found}
 
     def assert_found(self, id_, level, evidence=""):
-        """This finding is there, with all its parts; no check failed."""
+        """Checks that this finding exists, with all its parts, and that no check failed."""
         found = self.findings()
         self.assertEqual([failed.evidence for name, failed in found.items() if name.endswith("check-failed")], [])
         self.assertIn(id_, list(found))

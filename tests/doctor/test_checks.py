@@ -60,7 +60,7 @@ class Shm(MachineTest):
 class Cgroup(MachineTest):
     def test_version_2(self):
         self.write("/sys/fs/cgroup/job/memory.max", "max\n")
-        self.write("/sys/fs/cgroup/memory.max", f"{2 * GIB}\n")  # of a directory above counts, too
+        self.write("/sys/fs/cgroup/memory.max", f"{2 * GIB}\n")  # a limit of a directory above counts, too
         self.write("/sys/fs/cgroup/job/cpu.max", "150000 100000\n")
         self.assert_found("cgroup.memory", "warning", "allows 2 GiB of the machine's 16 GiB")
         self.assert_found("cgroup.cpu", "warning", "the time of 1.5 CPUs")
@@ -182,7 +182,7 @@ class Cpus(MachineTest):
 
 
 class Distance(MachineTest):
-    """Two NUMA nodes of two CPUs each, of which this process may use those of the first."""
+    """Two NUMA nodes of two CPUs each; this process may use those of the first."""
 
     def setUp(self):
         super().setUp()
@@ -199,7 +199,7 @@ class Distance(MachineTest):
         self.write(f"/sys/class/infiniband/{name}/device/numa_node", str(node))
 
     def test_near(self):
-        self.device("0000:99:00.0", 1, vendor="0x8086")  # no GPU of ours
+        self.device("0000:99:00.0", 1, vendor="0x8086")  # not an NVIDIA GPU
         self.device("0000:9a:00.0", 1, class_="0x020000")  # a network card
         self.card("mlx5_0", 0)
         self.assert_found("distance.near", "ok", "1 GPUs and 1 RDMA devices")

@@ -1,4 +1,4 @@
-"""Each finding about GPUs, provoked by what the driver and NVML may say; and the fake driver asked for real."""
+"""Each finding about GPUs, provoked by made-up answers of the driver and NVML; and the fake driver queried for real."""
 
 import copy
 import json
@@ -115,7 +115,7 @@ class Gpus(MachineTest):
 
 
 class FakeDriver(unittest.TestCase):
-    """The process that asks the driver, on the fake one."""
+    """The process that queries the driver, on the fake one."""
 
     def ask(self, **variables):
         fake = Path(os.environ.get("HR_BUILD", "/none")) / "fake_cuda"

@@ -1,4 +1,4 @@
-"""Jobs: every finding provoked by counters that a test makes up, and the command on a file that is none."""
+"""Jobs: every finding provoked by made-up counters, and the command on a file without counters."""
 
 import contextlib
 import io
@@ -20,7 +20,7 @@ SECONDS = 100.0
 
 @dataclass
 class Now:
-    """What a snapshot of a page says."""
+    """A made-up snapshot of a page."""
 
     tables: dict
     state: str = "running"
@@ -38,7 +38,7 @@ class Now:
 
 @dataclass
 class Made:
-    """A job of ranks that a test changes; nothing is wrong with it."""
+    """A made-up job of ranks without any finding, for a test to change."""
 
     size: int = 4
     about: dict = field(default_factory=dict)

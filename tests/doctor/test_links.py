@@ -1,4 +1,4 @@
-"""`headrace doctor --run`: what is odd, in links that a test makes up; the command's options; and cores of this machine."""
+"""`headrace doctor --run`: findings in made-up links; the command's options; and cores of this machine."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ WAYS = PAIRS + [(high, low) for low, high in PAIRS]
 
 
 def made(latency=(), stream=(), together=1.0, what="hosts", ends=4):
-    """Links of 10 us and 1 GB/s, but for those given."""
+    """Links of 10 us and 1 GB/s, except those given."""
     pairs = [pair for pair in PAIRS if max(pair) < ends]
     ways = [pair for pair in WAYS if max(pair) < ends]
     return RunFacts([Links(what, [f"node{i}" for i in range(ends)], 1 << 20, {**dict.fromkeys(pairs, 10.0), **dict(latency)},
@@ -61,7 +61,7 @@ class Findings(unittest.TestCase):
         self.finds(made(together=2.5, ends=2))
 
     def host_and_gpus(self, times, together=1.0, gpus=4):
-        """Links of 16 MiB in 1 ms, but for those given by (from, to); 0 is the host."""
+        """Links of 16 MiB in 1 ms, except those given by (from, to); 0 is the host."""
         ways = {way: 1000.0 for gpu in range(1, gpus + 1) for way in ((0, gpu), (gpu, 0))} | times
         return RunFacts([Links(HOST_AND_GPUS, ["host", *(f"GPU {i}" for i in range(gpus))], 16 << 20, {}, ways,
                                {way: time * together for way, time in ways.items()})])

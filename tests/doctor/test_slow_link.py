@@ -1,7 +1,7 @@
-"""`headrace doctor --run` on four hosts made of namespaces: one of whose links is slow, which is named, with how far off it is; one of
-which has another build.
+"""`headrace doctor --run` on four hosts made of namespaces: one link is slow, and is named with its distance from the others; one
+host has another build.
 
-Run by namespace_test.py (tests/hosts/bed.md); whoever is alone on this machine gets the same answer."""
+Run by namespace_test.py (tests/hosts/bed/README.md); a user who is alone on the machine gets the same answer."""
 
 import json
 import os

@@ -1,12 +1,12 @@
-// Captures of the fake driver: work that a stream is given becomes nodes of a graph; and what must not be done
-// meanwhile.
+// Captures of the fake driver: work given to a captured stream becomes nodes of a graph; forbidden calls meanwhile
+// fail.
 //
-// - Calls that may synchronise implicitly, or that ask for the state of work, are refused to a thread that captures
-//   (but in relaxed mode), and to all others while somebody captures in global mode. A thread whose own mode is
+// - Calls that may synchronise implicitly, or that query the state of work, are refused to a thread that captures
+//   (except in relaxed mode), and to all others while any thread captures in global mode. A thread whose own mode is
 //   relaxed (cuThreadExchangeStreamCaptureMode) is refused nothing.
 // - The default stream cannot be used while a stream of its context that synchronises with it is captured.
-// - Captured streams and events cannot be waited for or asked.
-// Whoever is refused has spoilt the captures that were in the way.
+// - Captured streams and events cannot be waited for or queried.
+// A refused call invalidates the captures that were in its way.
 #include <algorithm>
 #include <atomic>
 #include <string_view>

@@ -29,14 +29,14 @@ Result check(Context* context, Address address, std::size_t bytes) {
   return check_access(context, address, bytes, false);
 }
 
-// FAKE_CUDA_SLOW=device: its copies take a millisecond a MiB longer.
+// FAKE_CUDA_SLOW=device: the device's copies take a millisecond a MiB longer.
 void be_slow(const Context& context, std::size_t bytes) {
   static const char* const slow = std::getenv("FAKE_CUDA_SLOW");
   if (slow != nullptr && std::atoi(slow) == context.device)
     std::this_thread::sleep_for(std::chrono::microseconds(bytes * 1000 >> 20));
 }
 
-// `call`, here and below: the function of the driver that the program called.
+// `call`, here and below: the driver function called by the program.
 Result copy_on(void* stream, Address to, Address from, std::size_t bytes, const char* call = __builtin_FUNCTION()) {
   const Begun begun = begin(stream, call);
   if (begun.result != kSuccess) return begun.result;

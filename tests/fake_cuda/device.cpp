@@ -1,5 +1,5 @@
 // Devices of the fake driver. A machine has FAKE_CUDA_DEVICES of them; CUDA_VISIBLE_DEVICES chooses and orders those
-// that a process sees. Their UUIDs and bus numbers are the same in all processes.
+// visible to a process. Their UUIDs and bus numbers are the same in all processes.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +21,7 @@ Uuid uuid_of(int physical) {
   return uuid;
 }
 
-// As nvidia-smi writes it: GPU-66616b65-5f63-7564-6100-000000000001.
+// Formats like nvidia-smi: GPU-66616b65-5f63-7564-6100-000000000001.
 std::string text_of(const Uuid& uuid) {
   std::string text = "GPU-";
   for (int i = 0; i < 16; ++i) {
@@ -33,7 +33,8 @@ std::string text_of(const Uuid& uuid) {
   return text;
 }
 
-// The device that an entry of CUDA_VISIBLE_DEVICES names: a number or the beginning of a UUID; -1 for no device.
+// Returns the device that an entry of CUDA_VISIBLE_DEVICES names, by number or by the beginning of its UUID; -1 for
+// none.
 int device_of(const std::string& entry, int all) {
   if (entry.rfind("GPU-", 0) == 0) {
     for (int physical = 0; physical < all; ++physical) {

@@ -1,5 +1,5 @@
-// Legacy IPC: memory of cuMemAlloc in another process of the job, by its memory file. What is freed while it is open
-// elsewhere keeps its content, and its bytes stay in use (job.hpp).
+// Legacy IPC: memory of cuMemAlloc in another process of the job, by its memory file. Memory that is freed while it is
+// open elsewhere keeps its content, and its bytes stay in use (job.hpp).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ std::vector<Opened>& opened() {
   return *all;
 }
 
-// The number of a machine's device in this process; -1 for one that it does not see.
+// Returns the number of a machine's device in this process; -1 if it is not visible here.
 int visible_number(int physical) {
   const std::vector<int>& all = state().physical;
   const auto found = std::find(all.begin(), all.end(), physical);
@@ -139,7 +139,7 @@ FAKE_API Result cuIpcCloseMemHandle(Address address) {
   return release_guarded(address);
 }
 
-// --- what we do not emulate, and callers must do without ---
+// --- not emulated; callers must do without ---
 
 FAKE_API Result cuIpcGetEventHandle(void*, void*) {
   const Result result = require_init();

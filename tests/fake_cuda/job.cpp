@@ -43,8 +43,8 @@ Table* table = nullptr;
 int file = -1;
 int self = -1;
 
-// Byte kProcesses of the file is the table's mutex, byte i says that process i lives. The locks belong to this
-// process's opening of the file and end with it.
+// Byte kProcesses of the file is the table's mutex, a lock on byte i says that process i lives. The locks belong to
+// this process's opening of the file and end with it.
 struct flock bytes_of(int place, short type) {
   struct flock range = {};
   range.l_type = type;
@@ -75,7 +75,7 @@ bool alive(int process) {
   return ::fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
-// The end of a process: what it had open is closed, what it had exported is freed.
+// Cleans up after a process: closes what it had open and frees what it had exported.
 void bury(int process) {
   table->processes[process] = {};
   for (Exported* entry = table->exports; entry <= table->exports + table->last_place; ++entry) {
@@ -88,7 +88,7 @@ void bury(int process) {
   }
 }
 
-// Takes note of processes that have ended, and of exports that nobody needs any more.
+// Cleans up after processes that have ended, and drops exports no longer needed by any process.
 void sweep() {
   for (int process = 0; process < kProcesses; ++process) {
     if (table->processes[process].joined && !alive(process)) bury(process);
@@ -114,13 +114,13 @@ Exported* find(Export which) {
   return entry->serial == which.serial ? entry : nullptr;
 }
 
-// Empty for a job of one process.
+// Returns the job's name; empty for a job of one process.
 std::string job_name() {
   if (const char* shared = std::getenv("FAKE_CUDA_SHARED"); shared != nullptr) return shared;
   return std::getenv("PMI_RANK") == nullptr ? "" : "of launcher " + std::to_string(::getppid());
 }
 
-// The memory file `name` that some process has open, as a new descriptor; -1 when none has.
+// Opens the memory file `name` of any process that has it open; -1 if none has.
 int find_file(const std::string& name) {
   namespace fs = std::filesystem;
   const std::string link = "/memfd:" + name + " (deleted)";
@@ -140,7 +140,7 @@ int make_file(const std::string& name) {
   return made >= 0 && ::ftruncate(made, sizeof(Table)) == 0 ? made : -1;
 }
 
-// One process at a time looks for the table and makes it if it is not there: holds a lock on this very library.
+// Looks for the table and makes it if it is missing; one process at a time, by a lock on this very library.
 int find_or_make_file(const std::string& job) {
   if (job.empty()) return make_file("fake_cuda_job");
   Dl_info info{};
@@ -158,7 +158,7 @@ bool take_place() {
   const Lock lock;
   for (int process = 0; process < kProcesses; ++process) {
     if (!lock_byte(process, F_OFD_SETLK)) continue;
-    bury(process);  // of whoever had it before
+    bury(process);  // of its former owner
     table->processes[process].joined = true;
     self = process;
     return true;

@@ -1,10 +1,11 @@
-// What the processes of one job share: the bytes in use on every device, and which exported memory is open where.
+// State shared by the processes of one job: the bytes in use on every device, and the processes that have exported
+// memory open.
 //
 // A job is named by FAKE_CUDA_SHARED, else by the launcher that started the ranks (PMI_RANK is set: the parent
 // process); a process that has neither is a job of its own. The table lives in a memory file that the processes find
 // in each other's /proc/<pid>/fd: it ends with the last of them, however they end, and has no name in any file system.
 //
-// Owner: process-wide, joined by cuInit, never left but by the end of the process, which the others see by its lock on
+// Owner: process-wide, joined by cuInit, left only by the end of the process, which the others detect by its lock on
 // one byte of the file. Threads: `state().mutex` is held around every call. Devices are physical numbers.
 #pragma once
 
@@ -12,10 +13,10 @@
 
 namespace fake_cuda::job {
 
-// Joins the job's table; false when that is not possible (said on standard error).
+// Joins the job's table; false if that fails (reported on standard error).
 bool join();
 
-// Tells tables apart: an export of another job's process cannot be opened.
+// Identifies the table: an export of another job's process cannot be opened.
 std::uint64_t identity();
 
 // Bytes in use on a device by all processes, and by exported memory that was freed but is still open somewhere.
@@ -24,18 +25,19 @@ std::uint64_t used(int device);
 [[nodiscard]] bool reserve(int device, std::uint64_t bytes, std::uint64_t limit);
 void release(int device, std::uint64_t bytes);
 
-// An exported allocation: its place in the table and a number that no other export ever has.
+// An exported allocation: its place in the table and a number that is never reused.
 struct Export {
   std::int32_t place = -1;
   std::uint32_t serial = 0;
 };
-// By the exporter; place -1 when the table is full.
+// Called by the exporter; place -1 if the table is full.
 Export publish(int device, std::uint64_t bytes);
-// By the exporter when the memory is freed: true when no process has it open, else its bytes stay counted and
+// Called by the exporter when the memory is freed: true if no process has it open, else its bytes stay counted and
 // abandoned() tells when that ends.
 [[nodiscard]] bool retire(Export which);
 [[nodiscard]] bool abandoned(Export which);
-// By another process, which has it open or not, however often it maps it; false when the memory has been freed.
+// Called by another process when it opens or closes the export, once for any number of mappings. open() is false if the
+// memory has been freed.
 [[nodiscard]] bool open(Export which);
 void close(Export which);
 

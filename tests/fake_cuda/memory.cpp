@@ -1,6 +1,5 @@
 // Device memory: a range of addresses without access for the program, and the same range, `offset` bytes further,
-// through which the driver touches it. Memory behind both comes from one memory file, so that another process can
-// open it (IPC).
+// through which the driver accesses it. One memory file is behind both, so that another process can open it (IPC).
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -41,8 +40,8 @@ class Space {
 };
 
 struct DeviceRange {
-  char* program = nullptr;  // what programs hold; no access
-  char* driver = nullptr;   // what the driver touches
+  char* program = nullptr;  // address that programs hold; no access
+  char* driver = nullptr;   // address that the driver touches
   int file = -1;
   Space addresses;
   Space physical;
@@ -60,7 +59,7 @@ DeviceRange& range() {
   return *instance;
 }
 
-// Freed allocations that another process has open: what is behind them must not be given out again.
+// Freed allocations that another process has open: their memory must not be given out again.
 std::vector<Allocation>& still_open() {
   static auto* all = new std::vector<Allocation>;
   return *all;
@@ -92,7 +91,7 @@ void* alias(Address address) {
   return range().driver + (address - reinterpret_cast<std::uintptr_t>(range().program));
 }
 
-// For others that stand in for hardware (tests/fake_ucx).
+// For other stand-ins for hardware (tests/fake_ucx).
 extern "C" __attribute__((visibility("default"))) void* fake_cuda_alias(Address address) { return alias(address); }
 
 Address reserve_range(std::size_t bytes) {
@@ -143,7 +142,7 @@ Allocation* find_allocation(Address address) {
 
 Result check_access(Context* context, Address address, std::size_t bytes, bool by_kernel) {
   Allocation* allocation = find_allocation(address);
-  // Host memory may be registered from somewhere on.
+  // Host memory may be registered from the middle of the range on.
   if (allocation == nullptr) return in_device_range(address) ? kInvalidValue : kSuccess;
   if (bytes > allocation->address + allocation->bytes - address) return kInvalidValue;
   switch (allocation->kind) {
@@ -319,16 +318,16 @@ Result add_host(Kind kind, Address address, std::size_t bytes, Context* context)
   made.device = context->device;
   made.context = context;
   made.id = state().next_id++;
-  state().allocations.insert_or_assign(address, made);  // the program may have unmapped what was registered there
+  state().allocations.insert_or_assign(address, made);  // the program may have unmapped memory registered there
   return kSuccess;
 }
-// Pages of any kind, private or shared, all of them there.
+// True if all pages are mapped, private or shared, of any kind.
 bool is_mapped(const void* pointer, std::size_t bytes) {
   const auto first = reinterpret_cast<std::uintptr_t>(pointer) / kPage * kPage;
   const auto last = reinterpret_cast<std::uintptr_t>(pointer) + bytes;
   return ::msync(reinterpret_cast<void*>(first), last - first, MS_ASYNC) == 0;
 }
-// Of a file, so that its pages can be unmapped without losing what is in them (pages_go_to_device()).
+// Maps a file, so that its pages can be unmapped without losing their content (pages_go_to_device()).
 Address map_managed(std::size_t bytes) {
   const int file = ::memfd_create("fake_cuda_managed", MFD_CLOEXEC);
   if (file < 0) return 0;

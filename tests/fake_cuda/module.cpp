@@ -1,5 +1,5 @@
 // Modules and kernels: an image made by hr_fatbin() names itself in a trailer; its kernels are functions of
-// lib<name>_host_kernels.so, the same sources compiled for the CPU, looked for in the directories of
+// lib<name>_host_kernels.so, the same sources compiled for the CPU, searched for in the directories of
 // FAKE_CUDA_KERNELS (separated by ':') and beside this library.
 #include <dlfcn.h>
 
@@ -62,7 +62,7 @@ void* open_kernels(const std::string& name) {
   return nullptr;
 }
 
-// The name in the trailer behind a fat binary; nullptr when there is none.
+// Returns the name in the trailer of a fat binary; nullptr if there is none.
 const char* image_name(const void* image) {
   const auto* bytes = static_cast<const unsigned char*>(image);
   std::uint32_t magic = 0;
@@ -76,7 +76,7 @@ const char* image_name(const void* image) {
   return std::memcmp(trailer, "HRKERNEL", 8) == 0 ? trailer + 8 : nullptr;
 }
 
-// A kernel was given an address that its context may not touch: what hardware reports once it is dereferenced.
+// A kernel got an address that its context may not access: hardware reports that once it is dereferenced.
 struct Illegal {};
 thread_local Context* running = nullptr;
 
@@ -94,7 +94,7 @@ std::uint64_t translate(std::uint64_t address) {
   return reinterpret_cast<std::uintptr_t>(alias(address));
 }
 
-// Part of a kernel, in this thread.
+// Runs part of a kernel in this thread.
 template <class Part>
 Result run_in(Context* context, const Part& part) {
   running = context;
@@ -106,7 +106,7 @@ Result run_in(Context* context, const Part& part) {
   return kSuccess;
 }
 
-// All blocks, each in a thread. Those of a device begin together: the first one, once all others have.
+// Runs all blocks, each in a thread. Those of a device begin together: the first one after all others.
 Result run_together(Context* context, RunBlock run_block, const unsigned* shape, void** arguments) {
   std::latch begun(shape[0] - 1);
   const auto run_one = [&](unsigned block) {

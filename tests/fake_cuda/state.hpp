@@ -1,8 +1,8 @@
-// The fake CUDA driver: what its files share. See README.md for what it emulates.
+// The fake CUDA driver: declarations shared by its files. See README.md for the emulated functions.
 //
-// Owner: process-wide state, never destroyed (the program may call the driver from its own destructors). Handles
-// that a program holds are addresses of objects that stay allocated after their end, so that a stale handle is
-// recognised and answered with the driver's error. Threads: `mutex` guards everything here; streams use their own.
+// Owner: process-wide state, never destroyed (the program may call the driver from its own destructors). A program's
+// handles are addresses of objects that stay allocated after their end, so that a stale handle is recognised and
+// answered with the driver's error. Threads: `mutex` guards everything here; streams use their own.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ struct Mapping {
 
 struct Allocation {
   Address address = 0;
-  std::size_t bytes = 0;  // what was asked for; a reservation's whole range
+  std::size_t bytes = 0;  // as requested; a reservation's whole range
   Kind kind = Kind::kDevice;
   int device = 0;
   Context* context = nullptr;
@@ -57,7 +57,7 @@ struct Allocation {
   std::uint64_t physical = 0;           // offset in the memory file
   std::map<Address, Mapping> mappings;  // kVmm only
   int opened = 0;                       // kImported: times opened
-  job::Export exported;                 // kDevice: once a handle was asked for; kImported: what it is
+  job::Export exported;                 // kDevice: once a handle was requested; kImported: its source
   bool guarded() const { return kind <= Kind::kImported; }
 };
 
@@ -75,10 +75,10 @@ struct Context {
 
 struct State {
   std::mutex mutex;
-  int devices = 2;            // those that this process sees
+  int devices = 2;            // visible to this process
   std::vector<int> physical;  // the number of each on the machine (CUDA_VISIBLE_DEVICES)
   bool peers_allowed = true;
-  bool whole_reservations = false;  // what pointer queries call an allocation of VMM memory
+  bool whole_reservations = false;  // pointer queries report the whole reservation of VMM memory
   std::uint64_t device_bytes = std::uint64_t{16} << 30;
   std::map<Address, Allocation> allocations;
   std::set<Context*> contexts;
@@ -88,48 +88,48 @@ struct State {
 };
 State& state();
 
-// kSuccess after cuInit in this process (not in a forked child). This and require_context() come first in every call
-// of the driver, which fails there when FAKE_CUDA_FAIL says so (faults.cpp).
+// kSuccess after cuInit in this process (not in a forked child). Every driver call begins with this or with
+// require_context(), which fail if FAKE_CUDA_FAIL says so (faults.cpp).
 Result require_init(const char* call = __builtin_FUNCTION());
-// The result that FAKE_CUDA_FAIL orders for this call, else kSuccess.
+// Returns the result that FAKE_CUDA_FAIL requests for this call, else kSuccess.
 Result injected(const char* call);
-// A call by its name in libcuda.so.1, without the version.
+// Strips the version from a call's name in libcuda.so.1.
 std::string without_version(const std::string& call);
-// What a capture under way makes of this call; an error has spoilt the capture (capture.cpp).
+// Returns an error, and invalidates the capture, if a capture in progress forbids this call (capture.cpp).
 Result allowed_while_capturing(const char* call);
 
-// The devices that CUDA_VISIBLE_DEVICES lets this process see, by their numbers on a machine of `all` (device.cpp).
+// Returns the devices that CUDA_VISIBLE_DEVICES makes visible, by their numbers on a machine of `all` (device.cpp).
 std::vector<int> visible_devices(int all);
 bool valid_device(int device);
 
 // --- contexts (context.cpp) ---
 Context* current_context();
 bool live(Context* context);
-// kSuccess with the current context, or why there is none to use.
+// Returns kSuccess and the current context, or the reason why there is none.
 Result require_context(Context** context, const char* call = __builtin_FUNCTION());
 
 // --- memory (memory.cpp); `state().mutex` held ---
 Allocation* find_allocation(Address address);
-// May a context's engines touch [address, address + bytes)? Unknown addresses outside of the device's range are the
-// host's. `by_kernel`: peer access must have been enabled, as a kernel does not go through copy engines.
+// Checks that a context's engines may access [address, address + bytes). Unknown addresses outside the device's range
+// are the host's. `by_kernel`: peer access must have been enabled, as a kernel does not go through copy engines.
 Result check_access(Context* context, Address address, std::size_t bytes, bool by_kernel);
-// Addresses a device range owns, whether allocated or not.
+// True for addresses in a device range, allocated or not.
 bool in_device_range(Address address);
-// Where the driver itself touches device memory; other addresses unchanged.
+// Returns the address through which the driver itself accesses device memory; other addresses unchanged.
 void* alias(Address address);
-// Managed pages that a device touches leave the program's page table, as on hardware, until the CPU touches them again.
-// These two lock `mutex`.
+// Remove managed pages that a device touches from the program's page table, as on hardware, until the CPU touches them
+// again. Both lock `mutex`.
 void pages_go_to_device(Address first, std::size_t bytes);
 void all_pages_go_to_device();  // a kernel may have touched any
 Result allocate_guarded(Kind kind, std::size_t bytes, Context* context, int device, Address* address);
 Result release_guarded(Address address);
 void close_import(const Allocation& import);  // ipc.cpp
 
-// Bytes that a device has in use, over all processes of the job.
+// Count bytes that a device has in use, over all processes of the job.
 bool reserve_bytes(int device, std::size_t bytes);
 void release_bytes(int device, std::size_t bytes);
 
-// Address ranges and memory behind them, apart from each other (VMM, IPC).
+// Reserve address ranges and memory behind them separately (VMM, IPC).
 Address reserve_range(std::size_t bytes);
 void release_range(Address address, std::size_t bytes);
 std::uint64_t reserve_physical(std::size_t bytes);
@@ -138,9 +138,9 @@ int memory_file();
 bool map_alias(Address address, std::size_t bytes, int file, std::uint64_t offset);
 void unmap_alias(Address address, std::size_t bytes);
 
-// Uses of a cuMemCreate handle by mappings (vmm.cpp).
+// Counts down uses of a cuMemCreate handle by mappings (vmm.cpp).
 void drop_physical_handle(Address handle);
-// Chunks that are only in use by descriptors made of them, which may have been closed meanwhile.
+// Releases chunks that only descriptors made of them kept in use, if these have been closed meanwhile.
 void settle_chunks();
 int handle_types_of(Address handle);
 

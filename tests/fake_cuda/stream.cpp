@@ -196,7 +196,7 @@ FAKE_API Result cuStreamDestroy_v2(void* handle) {
   std::unique_lock lock(work_mutex());
   auto* stream = static_cast<Stream*>(handle);
   if (streams().count(stream) == 0 || !stream->alive || stream->context->legacy == stream) return kInvalidHandle;
-  if (stream->last != nullptr) want(stream->last);  // what it was given still runs
+  if (stream->last != nullptr) want(stream->last);  // work enqueued on it still runs
   stream->alive = false;
   stream->context->streams.erase(stream);
   stream->changed.notify_all();

@@ -1,8 +1,8 @@
-// Streams and events of the fake driver: one worker thread a stream; a stream runs its operations in order, later
-// than the call that gave them. The legacy default stream of a context waits for its blocking streams, and they for it.
+// Streams and events of the fake driver: one worker thread a stream; a stream runs its operations in order, later than
+// the call that gave them. The legacy default stream of a context waits for its blocking streams, and they for it.
 //
-// FAKE_CUDA_LAZY=1: an operation runs only once somebody waits for it (or asks whether it is done): code that forgets
-// to wait then fails every time.
+// FAKE_CUDA_LAZY=1: an operation runs only once a thread waits for it (or queries it): code that forgets to wait then
+// fails every time.
 #pragma once
 
 #include <functional>
@@ -16,24 +16,24 @@ namespace fake_cuda {
 struct Operation;
 using OperationPointer = std::shared_ptr<Operation>;
 
-// The context's stream behind a program's handle (0, 1 and 2 are default streams) for work or a question. Errors: it is
-// not one of it, or the default stream may not be used now (capture.cpp).
+// Finds the context's stream behind a program's handle (0, 1 and 2 are default streams) for work or a query. Errors:
+// not a stream of the context, or the default stream may not be used now (capture.cpp).
 Result use_stream(Context* context, void* handle, Stream** stream);
 Stream* make_stream(Context* context, bool blocking);
 
-// Gives work to a stream; a failing work makes the context's error sticky. `after`: what it waits for besides.
+// Gives work to a stream; a failing work makes the context's error sticky. `after`: an operation it also waits for.
 OperationPointer enqueue(Stream* stream, std::function<Result()> work, OperationPointer after = nullptr);
 
-// Wait; the context's sticky error.
+// Wait, and return the context's sticky error.
 Result synchronize_stream(Stream* stream);
 Result synchronize_context(Context* context);
 void stop_streams(Context* context);
 
 // --- captures (capture.cpp) ---
-// What a captured stream that synchronises with the default stream makes of that; `spoils`: to use it spoils the
-// capture.
+// Returns an error if a captured stream synchronises with the default stream; `spoils`: the capture is invalidated
+// then.
 Result legacy_stream_is_usable(Context* context, bool spoils);
-// An error where a stream of the context is captured, whose capture it spoils.
+// Returns an error, and invalidates the capture, if a stream of the context is captured.
 Result context_is_not_captured(Context* context);
 
 // Leaves the context in an error state.

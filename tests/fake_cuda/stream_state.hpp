@@ -1,5 +1,4 @@
-// What streams, events and captures are made of. All of it is guarded by work_mutex(), which is never held while work
-// runs.
+// State of streams, events and captures. All of it is guarded by work_mutex(), which is never held while work runs.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +18,7 @@ struct Capture {
   Stream* origin = nullptr;
   std::set<Stream*> streams;  // that take part, the origin among them
   std::vector<std::function<Result()>> nodes;
-  Result invalid = kSuccess;  // what the capture was spoilt by
+  Result invalid = kSuccess;  // the error that invalidated the capture
 };
 
 struct Operation {
@@ -36,14 +35,14 @@ struct Stream {
   bool alive = true;
   std::deque<OperationPointer> queue;
   OperationPointer last;
-  std::shared_ptr<Capture> capture;  // null: it is not captured
+  std::shared_ptr<Capture> capture;  // null: not captured
   std::condition_variable changed;
 };
 
 struct Event {
   bool alive = true;
   OperationPointer operation;
-  std::shared_ptr<Capture> capture;  // it was last recorded in
+  std::shared_ptr<Capture> capture;  // in which it was last recorded
 };
 
 std::mutex& work_mutex();
@@ -51,9 +50,9 @@ std::set<Stream*>& streams();
 std::set<Event*>& events();
 std::set<std::shared_ptr<Capture>>& captures();
 
-// Under the mutex: a captured stream, or a stream that takes part in none and waits for a captured event.
+// Makes a stream part of a capture, unless it is part of one. Called under the mutex.
 void join(const std::shared_ptr<Capture>& capture, Stream* stream);
-// Waiting for it, or asking it, is an error that spoils its capture.
+// Returns an error, and invalidates its capture, if a captured stream is waited for or queried.
 Result not_captured(Stream* stream);
 
 }  // namespace fake_cuda

@@ -30,7 +30,7 @@ struct Access {
   int flags;
 };
 
-// Memory of one cuMemCreate; its own file, so that it can be handed to another process.
+// Memory of one cuMemCreate, in its own file, so that it can be handed to another process.
 struct Physical {
   int file = -1;
   std::size_t bytes = 0;
@@ -38,11 +38,11 @@ struct Physical {
   int handle_types = 0;
   int users = 1;          // the handle itself and each mapping
   bool imported = false;  // its bytes are counted where it was made
-  job::Export exported;   // once it was: what other processes have of it
+  job::Export exported;   // once exported: the entry for other processes
   std::vector<int> descriptors;
 };
 
-// Behind the memory in its file: what an importer must know.
+// Behind the memory in its file: information for an importer.
 struct Footer {
   std::uint64_t magic;
   std::uint64_t bytes;
@@ -57,7 +57,7 @@ std::map<Address, Physical>& physicals() {
   static auto* all = new std::map<Address, Physical>;
   return *all;
 }
-// Released by the program, but descriptors made of them are open here.
+// Memory released by the program, but with descriptors still open here.
 std::vector<Physical>& lingering() {
   static auto* all = new std::vector<Physical>;
   return *all;
@@ -80,7 +80,7 @@ bool any_open(const Physical& physical) {
                      [&](int descriptor) { return is_open(physical, descriptor); });
 }
 
-// This process has nothing of it any more; others may, who have imported it.
+// Drops this process's last use of the memory; processes that imported it may keep theirs.
 void end(const Physical& physical) {
   const auto same = [&](const auto& entry) { return entry.second.exported.serial == physical.exported.serial; };
   if (!physical.imported) {
@@ -92,7 +92,7 @@ void end(const Physical& physical) {
   ::close(physical.file);
 }
 
-// The number of a machine's device in this process; -1 for one that it does not see.
+// Returns the number of a machine's device in this process; -1 if it is not visible here.
 int number_here(int machine_device) {
   const std::vector<int>& all = state().physical;
   const auto found = std::find(all.begin(), all.end(), machine_device);
@@ -297,7 +297,7 @@ FAKE_API Result cuMemImportFromShareableHandle(Address* handle, void* shareable,
   return kSuccess;
 }
 
-// What of the properties depends on the memory.
+// Returns the properties that depend on the memory.
 FAKE_API Result cuMemGetAllocationPropertiesFromHandle(Properties* properties, Address handle) {
   if (const Result result = require_init(); result != kSuccess) return result;
   std::lock_guard lock(state().mutex);

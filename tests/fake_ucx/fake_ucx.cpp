@@ -1,7 +1,6 @@
-// A libucp.so.0 before the real one that says it knows the memory of the fake CUDA driver (tests/fake_cuda): what is
-// sent from and received into such memory it passes on as the host memory that is behind it. With FAKE_UCX_NETWORK=NAME
-// TCP is said to be a network of that name. All other functions are the real library's, on which it depends.
-// HEADRACE_UCX_DIR names its directory.
+// A libucp.so.0 in front of the real one that claims to support the memory of the fake CUDA driver (tests/fake_cuda):
+// it passes such memory on as the host memory behind it. With FAKE_UCX_NETWORK=NAME it reports TCP as a network of that
+// name. All other functions are the real library's, on which it depends. HEADRACE_UCX_DIR names its directory.
 #include <dlfcn.h>
 #include <ucp/api/ucp.h>
 
@@ -47,7 +46,7 @@ ucp_request_param_t of_host(const ucp_request_param_t* how) {
 
 }  // namespace
 
-// Not hidden, unlike what else is built here.
+// Not hidden, unlike everything else built here.
 #pragma GCC visibility push(default)
 extern "C" {
 

@@ -1,4 +1,4 @@
-// Ranks on different hosts that end in all sorts of ways: across_hosts <case>. Values are checked.
+// Ranks on different hosts that end in various ways: across_hosts <case>. Values are checked.
 #include <signal.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ void check(bool good, const char* what) {
 
 int value_of(int message, int at) { return message * 1000 + at % 997; }
 
-// Everybody has a path to everybody.
+// Connects every rank to every other.
 void meet() {
   std::vector<int> all(static_cast<std::size_t>(size), -1);
   MPI_Alltoall(std::vector<int>(static_cast<std::size_t>(size), rank).data(), 1, MPI_INT, all.data(), 1, MPI_INT,
@@ -31,7 +31,8 @@ void meet() {
   for (int each = 0; each < size; ++each) check(all[static_cast<std::size_t>(each)] == each, "wrong data");
 }
 
-// Nobody leaves before all have what they need of all others: a process that ends takes along what it has not sent yet.
+// Keeps every rank here until all have what they need of the others: a process that ends drops data it has not sent
+// yet.
 void meet_for_good() {
   meet();
   int nothing = 0;
@@ -51,7 +52,7 @@ void wait_for_a_death() {
   MPI_Recv(&nothing, 1, MPI_INT, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-// The last rank dies while rank 0 takes long data from it, and keeps other data for it.
+// The last rank dies while rank 0 receives long data from it, and has other data queued for it.
 void die_in_data() {
   constexpr int kBytes = 128 << 20;
   meet_for_good();

@@ -1,5 +1,4 @@
-// A program one rank of which crashes in a way of its own, while the others wait for it.
-// Usage: crash WAY RANK
+// A program in which one rank crashes in the given way while the others wait for it. Usage: crash WAY RANK
 #include <mpi.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -15,7 +14,7 @@ namespace {
 volatile int zero = 0;
 int* volatile nowhere = nullptr;
 
-// Each in a function of its own, whose name must stand in the stack.
+// Each in its own function, whose name must appear in the stack.
 [[gnu::noinline]] int read_nowhere() { return *nowhere + 1; }
 
 [[gnu::noinline]] int divide_by_zero() { return 100 / zero; }
@@ -47,7 +46,7 @@ int* volatile nowhere = nullptr;
   return 0;
 }
 
-// The child's crash is its own affair: the rank goes on.
+// A crash of the child does not matter to the rank, which goes on.
 [[gnu::noinline]] int in_a_child() {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(read_nowhere());
@@ -91,7 +90,7 @@ int main(int argc, char** argv) {
     ::sigaction(SIGSEGV, nullptr, &now);
     return now.sa_handler == SIG_DFL ? 0 : 5;
   }
-  // "all": every rank crashes at once, when all are there, or when another has done so before the barrier was over.
+  // "all": every rank crashes at once, when all have started, or when another has crashed before the barrier was over.
   if (way == "all") {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,4 +1,4 @@
-// A program that prints and does not flush, and then meets its end: what it printed is there afterwards. By way:
+// A program that prints without flushing, and then ends in some way: its output must arrive. By way:
 //   abort       MPI_Abort on rank 1
 //   error       an error with the handler MPI_ERRORS_ARE_FATAL
 //   early       a call before MPI_Init
@@ -38,14 +38,14 @@ void* read_input(void*) {
   for (;;) static_cast<void>(std::getchar());
 }
 
-// Returns when the other thread is where it stays: it has the lock.
+// Returns once the other thread is in its final state: it has the lock.
 void start(void* (*run)(void*), FILE* stream) {
   pthread_t thread;
   check(::pthread_create(&thread, nullptr, run, nullptr) == 0, "no thread");
   while (::ftrylockfile(stream) == 0) ::funlockfile(stream);
 }
 
-// Both ranks send two long messages to themselves, for which the receives are too short.
+// Both ranks send themselves two long messages, for which the receives are too short.
 void too_long() {
   int data[4] = {};
   int room[2] = {};

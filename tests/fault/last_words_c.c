@@ -1,4 +1,4 @@
-/* The same in C, which has no streams of C++ but a library that has. */
+/* The same in C: no C++ streams in the program, but in the library. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// A program that speaks with its launcher as the library does, and then does what its arguments say:
+// A program that talks to its launcher like the library does, and then follows its arguments:
 //   launch_probe [step]...   in order, for every rank; "step@R" only on rank R
 #include <signal.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ namespace {
 
 namespace boot = hr::boot;
 
-int own_rank = 0;  // boot forgets it at finalize()
+int own_rank = 0;  // boot clears it at finalize()
 
 void check(hr::Status status) {
   if (status.ok()) return;
@@ -32,7 +32,7 @@ void say_hello() {
   std::fflush(stdout);
 }
 
-// Everyone publishes its pid and reads everybody's.
+// Publishes every rank's pid and reads all others'.
 void exchange() {
   const boot::Identity& self = boot::identity();
   check(boot::put("pid-" + std::to_string(self.rank), std::to_string(::getpid())));
@@ -45,7 +45,7 @@ void exchange() {
   check(boot::fence());
 }
 
-// A process of its own session that our death leaves behind.
+// Starts a process in its own session that outlives this one.
 void leave_orphan() {
   if (::fork() != 0) return;
   ::setsid();

@@ -1,4 +1,4 @@
-"""Runs mpiexec from the build tree and looks at what it leaves behind. Shared by the tests of this directory."""
+"""Runs mpiexec from the build tree and checks what it leaves behind. Shared by the tests of this directory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(*arguments: str, launcher: str = MPIEXEC, limit: float = 60, **options) 
 
 
 def marked_processes(mark: str) -> list[int]:
-    """Processes that carry the mark in their environment: ranks and whatever they started."""
+    """Processes with the mark in their environment: ranks and processes started by them."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
@@ -38,7 +38,7 @@ def shared_files() -> set[str]:
 
 
 def left_of(found: Callable[[], Collection], seconds: float) -> Collection:
-    """What is still found after at most so many seconds; empty as soon as nothing is."""
+    """The remaining results after at most so many seconds; returns as soon as there are none."""
     deadline = time.monotonic() + seconds
     while (left := found()) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -46,7 +46,7 @@ def left_of(found: Callable[[], Collection], seconds: float) -> Collection:
 
 
 class LaunchTest(unittest.TestCase):
-    """Every test also proves that no process of its jobs is left when mpiexec has returned."""
+    """Every test also checks that no process of its jobs is left when mpiexec has returned."""
 
     # Seconds that processes may outlive the launcher: ours has waited for them, others have only told them to end.
     grace = 0.0
@@ -61,7 +61,7 @@ class LaunchTest(unittest.TestCase):
         self.assertFalse(left_of(lambda: marked_processes(self.mark), self.grace), "processes are left over")
 
     def assert_no_files_since(self, before: set[str]) -> None:
-        """Other jobs of this machine have theirs for a moment while they start."""
+        """Tolerates files of other jobs of this machine, which exist for a moment while they start."""
         new = shared_files() - before
         self.assertFalse(left_of(lambda: new & shared_files(), 10), "shared-memory files are left over")
 
@@ -72,7 +72,7 @@ class LaunchTest(unittest.TestCase):
 
 
 class FilesTest(LaunchTest):
-    """Every test also proves that its jobs leave no shared-memory file behind."""
+    """Every test also checks that its jobs leave no shared-memory file behind."""
 
     def setUp(self) -> None:
         super().setUp()

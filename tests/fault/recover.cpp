@@ -1,11 +1,11 @@
-// Ranks die one after the other at random moments; those that are left see the error, make a communicator of their own
-// and go on. What a rank did, and whether the result is right, it says at its end: "recovered, N are left".
+// Ranks die one after the other at random moments; the survivors see the error, make a communicator of their own and go
+// on. At its end a rank reports its part and whether the result is right: "recovered, N are left".
 //
 //   recover OPERATION SEED [DEATHS]     one of the table below, or "random": another one before each death
 //   recover solver SEED [DEATHS]        a computation that goes on from its last checkpoint, to the right result
-//   recover leave SEED                  as "random", but who sees the error ends at once, by MPI_Finalize
+//   recover leave SEED                  like "random", but a rank that sees the error ends at once, by MPI_Finalize
 //   recover told-OPERATION              barrier, send, receive or request: see be_told()
-//   recover wait                        says who has started it, and waits for others to be killed
+//   recover wait                        prints who has started it, and waits for others to be killed
 //
 // Run it with mpiexec --enable-recovery. With a CUDA driver, half of the buffers are device memory.
 #include <signal.h>
@@ -94,7 +94,7 @@ int sendrecv(const Try& t) {
   return MPI_Sendrecv(t.out(), t.count(), MPI_INT, t.right(), 1, t.in(), t.count(), MPI_INT, t.left(), 1, t.group.comm,
                       MPI_STATUS_IGNORE);
 }
-// One error of several: that of the first request with one.
+// Returns one error of several: that of the first request with one.
 int worst(int code, int count, const MPI_Status* statuses) {
   if (code == MPI_SUCCESS || class_of(code) != MPI_ERR_IN_STATUS) return code;
   for (int i = 0; i < count; ++i) {
@@ -103,7 +103,7 @@ int worst(int code, int count, const MPI_Status* statuses) {
   }
   return code;
 }
-// What has been started before something fails still uses the buffers, which are about to go.
+// Gives up after a failure: operations that were started still use the buffers, which are about to be destroyed.
 int give_up(int code, MPI_Request* requests, int count) {
   for (int i = 0; i < count; ++i) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
@@ -257,7 +257,7 @@ int dup(const Try& t) {
 int split(const Try& t) {
   MPI_Comm made = MPI_COMM_NULL;
   int code = MPI_Comm_split(t.group.comm, t.group.rank % 2, 0, &made);
-  // It may have been made at some members alone.
+  // The communicator may have been made at some members only.
   int flag = code == MPI_SUCCESS ? 1 : 0;
   const int agreed = MPIX_Comm_agree(t.group.comm, &flag);
   if (agreed != MPI_SUCCESS || flag == 0) {
@@ -283,14 +283,14 @@ int shrink(const Try& t) {
   CHECK_OK(MPI_Comm_size(made, &size));
   if (MPI_Barrier(made) != MPI_SUCCESS) MPIX_Comm_revoke(made);
   MPI_Comm_free(&made);
-  // All get the same: what the barrier said may differ.
+  // All get the same; results of the barrier may differ.
   return size < t.group.size ? MPIX_ERR_PROC_FAILED : MPI_SUCCESS;
 }
 
 struct Operation {
   const char* name;
   int (*run)(const Try&);
-  bool ends_everywhere;  // at all who are left, without a revocation
+  bool ends_everywhere;  // at all survivors, without a revocation
 };
 constexpr Operation kOperations[] = {
     {"sendrecv", sendrecv, false},
@@ -323,7 +323,7 @@ constexpr Operation kOperations[] = {
 
 void die(int) { ::kill(::getpid(), SIGKILL); }
 
-// This process dies after so many microseconds, wherever it is then.
+// Kills this process after so many microseconds, wherever it is then.
 void die_later(int microseconds) {
   ::signal(SIGALRM, die);
   const itimerval when{{0, 0}, {microseconds / 1000000, std::max(microseconds % 1000000, 1)}};
@@ -340,7 +340,7 @@ Group group_of(MPI_Comm comm) {
   return group;
 }
 
-// The communicator of those who are left; the other one is freed.
+// Makes the communicator of the survivors and frees the other one.
 void recover(Group& group, bool revoke) {
   if (revoke) {
     CHECK_OK(MPIX_Comm_revoke(group.comm));
@@ -362,7 +362,7 @@ void recover(Group& group, bool revoke) {
   CHECK_OK(MPIX_Comm_ack_failed(group.comm, failures, &acknowledged));
   CHECK(acknowledged == failures);
   int flag = 1;
-  CHECK_OK(MPIX_Comm_agree(group.comm, &flag));  // all have acknowledged it
+  CHECK_OK(MPIX_Comm_agree(group.comm, &flag));  // all have acknowledged the failure
   CHECK(flag == 1);
   const int before = group.size;
   if (group.comm != MPI_COMM_WORLD) CHECK_OK(MPI_Comm_free(&group.comm));
@@ -382,7 +382,7 @@ MemoryKind memory_kind(std::mt19937_64& random) {
 
 bool leaves = false;
 
-// The ranks of all processes draw the same.
+// All processes draw the same numbers.
 void one_death(Group& group, const char* name, std::mt19937_64& plan) {
   const Operation* operation = nullptr;
   for (const Operation& each : kOperations) {
@@ -407,7 +407,7 @@ void one_death(Group& group, const char* name, std::mt19937_64& plan) {
   if (error != MPIX_ERR_PROC_FAILED && error != MPIX_ERR_REVOKED && error != MPIX_ERR_PROC_FAILED_PENDING)
     fail(__LINE__, "another error: " + text_of(code));
   if (leaves) {
-    // Where the operation does not end everywhere by itself.
+    // Needed unless the operation ends everywhere by itself.
     if (!operation->ends_everywhere) MPIX_Comm_revoke(group.comm);
     group.size -= 1;
     return;
@@ -415,7 +415,7 @@ void one_death(Group& group, const char* name, std::mt19937_64& plan) {
   recover(group, revoke);
 }
 
-// --- a computation: values that are averaged with their neighbours, a fixed number of times ---
+// --- a computation: averages values with their neighbours, a fixed number of times ---
 
 constexpr int kCells = 480, kSteps = 120, kCheckpoint = 10;
 
@@ -432,12 +432,12 @@ class Solver {
   Solver() : saved_(kCells) {
     for (int cell = 0; cell < kCells; ++cell) saved_[static_cast<std::size_t>(cell)] = start_value(cell);
   }
-  // From the last checkpoint that all have; an error where somebody has died.
+  // Runs from the last checkpoint that all have; returns an error if a process has died.
   int run(const Group& group) {
     int from = saved_at_;
     if (const int code = MPI_Allreduce(&saved_at_, &from, 1, MPI_INT, MPI_MIN, group.comm); code != MPI_SUCCESS)
       return code;
-    if (from != saved_at_) {  // this process has one more than others
+    if (from != saved_at_) {  // this process has a later one than others
       saved_ = older_;
       saved_at_ = older_at_;
     }
@@ -511,13 +511,13 @@ void solve(Group& group, int deaths, std::mt19937_64& plan) {
       --deaths;
       if (group.rank == victim) {
         die_later(delay);
-        for (;;) static_cast<void>(solver.run(group));  // it dies, though it may be through with the work before
+        for (;;) static_cast<void>(solver.run(group));  // dies, perhaps after it has finished the work
       }
     }
     int code = solver.run(group);
-    // Those who wait for one that has given up must not wait for it any more.
+    // Processes that wait for one that has given up must be released.
     if (code != MPI_SUCCESS) CHECK_OK(MPIX_Comm_revoke(group.comm));
-    // All have it, or none: who died in the last barrier may have let some through.
+    // All have it, or none: a process that died in the last barrier may have let some through.
     int flag = code == MPI_SUCCESS ? 1 : 0;
     code = MPIX_Comm_agree(group.comm, &flag);
     if (code == MPI_SUCCESS && flag == 1) break;
@@ -527,7 +527,7 @@ void solve(Group& group, int deaths, std::mt19937_64& plan) {
 }
 
 // A rank dies, and another one revokes the communicator that all the others call in a loop, whose calls fail at once:
-// each is told of the revocation. Codes are their classes.
+// each must learn of the revocation. Codes are their classes.
 void be_told(const Group& group, const std::string& by) {
   now_doing = "told";
   constexpr int kVictim = 1;

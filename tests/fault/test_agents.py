@@ -1,6 +1,6 @@
 """mpiexec and its agents, with other "hosts" that are this one: a command in ssh's place runs what it is given here.
 
-What needs hosts of their own (links that break, separate /dev/shm) is in tests/hosts/test_mpiexec.py.
+Tests that need real hosts (links that break, separate /dev/shm) are in tests/hosts/test_mpiexec.py.
 """
 
 import os
@@ -23,7 +23,7 @@ MASK = (1 << 64) - 1
 
 
 def siphash(key, text):
-    """SipHash-2-4, written a second time."""
+    """SipHash-2-4, implemented a second time."""
     def rotate(word, by):
         return (word << by | word >> (64 - by)) & MASK
 
@@ -72,7 +72,7 @@ def executable(test, text):
 
 
 def agents():
-    """Those that this mpiexec's jobs have started, by the file in ssh's place; the inner ones run ranks."""
+    """Agents started by this mpiexec's jobs, found by the file in ssh's place; the inner ones run ranks."""
     found = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
@@ -120,7 +120,7 @@ class Trees(AgentsTest):
                 result = run("-l", "--map-by", "node", *self.words(hosts, 18), PROBE, "place", "init", "hello", "exchange", "finalize",
                              env={**os.environ, "HEADRACE_LAUNCH_DEGREE": degree})
                 self.assert_ended(result, 0)
-                # All see one memory, and so one host.
+                # All share memory, and so count as one host.
                 lines = sorted(re.findall(r"^\[(\d+)\] rank (\d+) of 18 app 0 nodes (\d+)", result.stdout, re.MULTILINE))
                 self.assertEqual(lines, sorted((str(rank), str(rank), "0" * 18) for rank in range(18)), result.stdout)
                 places = sorted(re.findall(r"^\[(\d+)\] place (.*)$", result.stdout, re.MULTILINE))
@@ -194,7 +194,7 @@ class Ends(AgentsTest):
                 self.assertIn("the others go on", errors)
 
     def agent_of_rank(self, rank, agents):
-        """A rank that is about to become another program has no environment for a moment."""
+        """The agent of a rank; retries, since a rank in the middle of exec() has no environment."""
         end = time.monotonic() + 10
         while time.monotonic() < end:
             for agent in agents:
@@ -203,7 +203,7 @@ class Ends(AgentsTest):
         raise AssertionError(f"no agent in {agents} has rank {rank}")
 
     def rank_of_agent(self, agent):
-        """The rank of its only child with one."""
+        """The rank of the agent's only child with one."""
         children = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
         for child in children:
             for text in Path(f"/proc/{child}/environ").read_bytes().split(b"\0"):
@@ -223,7 +223,7 @@ class Ends(AgentsTest):
                 time.sleep(0.05)
             self.assertFalse(left)
 
-    grace = 10.0  # who is killed cannot wait for his agents
+    grace = 10.0  # a killed mpiexec cannot wait for its agents
 
 
 # Message::Kind (launcher/message.hpp).
@@ -232,7 +232,7 @@ OUTPUT = 19
 
 
 class FakeAgents(LaunchTest):
-    """What answers in an agent's place, and has its proof, but then says what it should not."""
+    """Answers in an agent's place, with a valid proof, but then sends wrong messages."""
 
     def fake(self, sent):
         return executable(self, f"#!{sys.executable}\nimport sys, time\nsys.path[:0] = {[os.path.dirname(__file__)]!r}\n"
@@ -260,12 +260,12 @@ class FakeAgents(LaunchTest):
     def test_that_know_their_manners_are_heard(self):
         sent = frame(message(PROBLEM, host=1, numbers=[42], text=b"cannot do it"))
         result = run("--launcher", self.fake(sent), "-n", "2", "--hosts", "localhost,b", "echo", "ran",
-                     env={**os.environ, "HEADRACE_HOST_TIMEOUT": "1"})  # this one does not answer when the job ends
+                     env={**os.environ, "HEADRACE_HOST_TIMEOUT": "1"})  # this agent does not answer when the job ends
         self.assert_ended(result, 42, "cannot do it")
 
 
 class FakeParents(LaunchTest):
-    """An agent whose parent has the greeting right, and then sends anything at all: it ends, by itself and in order."""
+    """An agent whose parent sends a correct greeting and then garbage ends by itself and in order."""
 
     def talk(self, sent):
         child = subprocess.Popen([MPIEXEC, "--agent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

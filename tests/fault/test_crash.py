@@ -1,4 +1,4 @@
-"""Ranks that crash: the stack is shown, by whoever can, and nothing else changes: exit code, handlers, signals."""
+"""Ranks that crash: the stack is shown where possible, and nothing else changes: exit code, handlers, signals."""
 
 import os
 import shutil
@@ -40,7 +40,7 @@ class Crashes(FilesTest):
                 self.assertIn("ending the job", lines[-1])
                 self.assertNotIn("[headrace", result.stderr)
                 self.assertNotIn("signal handler", result.stderr)
-        # Frames of the library have names: not only its entry points.
+        # Frames of the library have names, not only its entry points.
         result = run("-n", "2", CRASH, "send", "0")
         self.assertIn("hr::", result.stderr)
         self.assertNotIn("?? () from " + os.path.realpath(os.environ["HR_BUILD"]), result.stderr)

@@ -1,4 +1,4 @@
-"""Ranks that die, hang or give up: told in a message, ended in time, and nothing left."""
+"""Ranks that die, hang or give up: reported in a message, ended in time, and nothing left."""
 
 import os
 import re
@@ -19,7 +19,7 @@ class Deaths(FilesTest):
     def run_timed(self, *words, limit=2.0):
         start = time.monotonic()
         result = run(*words)
-        # Starting python or a probe on a busy machine is not part of the promise; ending is.
+        # The promise covers ending, not the start of python or a probe on a busy machine.
         self.assertLess(time.monotonic() - start, limit + 4.0)
         return result
 
@@ -82,7 +82,7 @@ class Deaths(FilesTest):
         process.kill()
         process.wait()
         process.stdout.close()
-        # The kernel ends them; give it the time that takes.
+        # The kernel ends them, which takes a moment.
         left_of(lambda: marked_processes(self.mark), 5)
 
 
@@ -99,7 +99,7 @@ class Timeout(LaunchTest):
 
 
     def without_gdb(self, *words):
-        """The ranks are asked themselves."""
+        """Runs without gdb, so that the ranks themselves show their stacks."""
         with tempfile.TemporaryDirectory() as empty:
             return run("-n", "2", "--timeout", "1", *words, env={**os.environ, "PATH": empty})
 

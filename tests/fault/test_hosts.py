@@ -1,4 +1,4 @@
-"""One machine as several hosts (mpiexec --as-hosts): where ranks are said to be, and how such jobs end."""
+"""One machine as several hosts (mpiexec --as-hosts): the places of ranks, and the end of such jobs."""
 
 import os
 import unittest
@@ -15,7 +15,7 @@ def nodes(*words: str, environment: dict | None = None) -> str:
 
 
 def clean() -> dict:
-    """Without what this test itself may be run with."""
+    """The environment without variables that this test itself may be run with."""
     return {name: value for name, value in os.environ.items() if name not in ("HEADRACE_AS_HOSTS", "HEADRACE_TRANSPORTS")}
 
 

@@ -47,7 +47,7 @@ class Options(LaunchTest):
 
 
 class Files(LaunchTest):
-    """Files of settings that are no files: a sentence that names them, and nothing that waits for a writer."""
+    """Files of settings that are not files: a sentence names them, and nothing waits for a writer."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -84,7 +84,7 @@ class Files(LaunchTest):
 
 
 class Words(LaunchTest):
-    """What a rank says to its launcher."""
+    """Messages of a rank to its launcher."""
 
     SAY = ("import os, socket\n"
            "line = socket.socket(fileno=int(os.environ['PMI_FD']))\n"
@@ -174,7 +174,7 @@ class Programs(LaunchTest):
         self.assertIn("rank 0 of 1 app 0 nodes 0 launcher 0", result.stdout)
 
     def test_a_rank_that_starts_a_program_of_its_own(self):
-        # The inner one must not take the outer launcher's line for its own.
+        # The inner one must not use the outer launcher's connection.
         result = run("-n", "2", "sh", "-c", f"{MPIEXEC} -n 2 {PROBE} init exchange hello finalize")
         self.assert_ended(result, 0)
         self.assertEqual(result.stdout.count("of 2 app 0"), 4)

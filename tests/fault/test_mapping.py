@@ -1,7 +1,7 @@
-"""Where ranks go: the words of the command line on described machines, beside what other launchers made of the same words;
-and that ranks really run where they were said to.
+"""Placement of ranks: the words of the command line on described machines, beside other launchers' results for the same words;
+and ranks really run at their reported places.
 
-Tables of others were recorded with `prterun --display map --do-not-launch` of Open MPI 5.0.11 (PRRTE 3.0.14) on hwloc's XML
+Other launchers' tables were recorded with `prterun --display map --do-not-launch` of Open MPI 5.0.11 (PRRTE 3.0.14) on hwloc's XML
 of MACHINE (hosts by its simulator), and with HYDRA_TOPO_DEBUG=1 under MPICH 5.0.2 with HWLOC_XMLFILE.
 """
 
@@ -50,7 +50,7 @@ OURS = [
     ("-n 4 --map-by core --rank-by numa", "0-1 4-5 2-3 6-7"),
 ]
 
-# What Open MPI does with the same words, ours printed as cores. Not there: what it does not do (-n 9 without :OVERSUBSCRIBE).
+# Open MPI's results for the same words, ours printed as cores. Left out: words that it refuses (-n 9 without :OVERSUBSCRIBE).
 OPEN_MPI = [
     ("-n 4 --map-by core", "0 1 2 3"), ("-n 2 --map-by package:PE=2", "0-1 4-5"), ("-n 3 --map-by slot --bind-to package", "0-3 0-3 0-3"),
     ("-n 4 --map-by slot:PE=2", "0-1 2-3 4-5 6-7"), ("-n 2 --map-by slot:PE=3", "0-2 4-6"), ("-n 4 --map-by ppr:2:package", "0-3 0-3 4-7 4-7"),
@@ -168,7 +168,7 @@ class Said(MapTest):
         ])
 
     def test_report_bindings(self):
-        # A described machine of hwloc's own variable, on which nothing can be bound, and nothing is said to be.
+        # A machine described by hwloc's own variable: the report shows its CPUs.
         result = run("-n", "2", "--map-by", "numa", "--report-bindings", "true", env={**os.environ, "HWLOC_SYNTHETIC": MACHINE[10:]})
         self.assert_ended(result, 0, "is bound to CPU 0-3", "is bound to CPU 4-7", "  socket 0 NUMA 1  1 1\n")
 
@@ -183,7 +183,7 @@ class Said(MapTest):
             with self.subTest(refuse):
                 self.assert_ended(run(*refuse, *many, env=DEFAULT), 2, "room for 8", "oversubscription was forbidden")
         self.assert_ended(run(*many, env=dict(os.environ, HEADRACE_OVERSUBSCRIBE="refuse")), 2, "room for 8")
-        # Of a job that runs, too, and it runs.
+        # The same for a real job, which also runs.
         cores = len(os.sched_getaffinity(0))
         result = run("-n", str(cores + 1), "echo", "ran", env=DEFAULT)
         self.assert_ended(result, 0, f"oversubscribed: {cores + 1} ranks on ")
@@ -226,7 +226,7 @@ class Ranks(MapTest):
 
 
 class Command(MapTest):
-    """`headrace map` is mpiexec's answer."""
+    """`headrace map` gives mpiexec's answer."""
 
     def command(self, *words):
         code = ("import os, sys; from pathlib import Path; from headrace import installation, cli; "

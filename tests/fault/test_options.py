@@ -1,6 +1,6 @@
-"""The words of mpiexec's command line: what each does, and that none does something else.
+"""The words of mpiexec's command line: each has its effect, and no other.
 
-A row: the words, what is expected of them. A job of N ranks prints N lines; an error has exit code 2, names the whole
+A row: the words, the expected result. A job of N ranks prints N lines; an error has exit code 2, names the whole
 word, and starts nothing.
 """
 
@@ -41,7 +41,7 @@ TAKEN = [
     ("--depth 1 -n 2", 2), ("-genvuser -n 2", 2), ("--slot-list 0 -n 1", 1),
 ]
 
-# words, what standard error says; two ranks run
+# words, text on standard error; two ranks run
 NOTED = [
     ("--mca btl self,vader", NOTE + "--mca btl self,vader"), ("--mca a b --prtemca c d", NOTE + "--mca a b, --prtemca c d"),
     ("-rmk slurm", NOTE + "-rmk slurm"), ("-iface=eth0", NOTE + "-iface eth0"), ("--prte x", NOTE + "--prte x"),
@@ -50,7 +50,7 @@ NOTED = [
     ("-v", "is bound to CPU"), ("--display-map", "is bound to CPU"), ("--report-bindings", "is bound to CPU"),
 ]
 
-# words, what the message says beside them
+# words, text of the message besides them
 REFUSED = [
     ("-launchr ssh", "unknown option -launchr; did you mean --launcher?\n"), ("--frob=3", "unknown option --frob=3\n"), ("-nn 2", "-nn"),
     ("-n4", "unknown option -n4\n"), ("-hV", "unknown option -hV\n"), ("-lh", "unknown option -lh\n"),
@@ -83,7 +83,7 @@ REFUSED = [
 ]
 
 
-# words that are understood, and ask for what is not possible here; what the message says
+# words that are understood but impossible here; text of the message
 IMPOSSIBLE = [
     ("--bind-to user:4000", "CPU 4000"), ("--cpu-set 4000", "no CPU 4000"), ("--map-by slot:PE=500", "500 cores for each rank"),
     ("-n 3 --map-by :NOOVERSUBSCRIBE --cpu-set 0", "room for 1"), ("-n 2 --bind-to core --nooversubscribe --cpu-set 0", "room for 1"),
@@ -112,7 +112,7 @@ class Table(LaunchTest):
     def test_words_that_are_refused(self):
         for words, message in REFUSED:
             with self.subTest(words):
-                # The program stands after the words, so that one which wants a value is the last.
+                # The program follows the words, so a word that wants a value comes last.
                 program = [] if "wants" in message or "two values" in message or "-configfile" in words else SHOW
                 result = run(*words.split(), *program)
                 self.assert_ended(result, 2, message, words.split()[0].split("=")[0], "Usage: mpiexec", "mpiexec --help")
@@ -168,7 +168,7 @@ class HostFiles(LaunchTest):
 
     def test_other_hosts(self):
         self.write("localhost:2\n# more\nnode17 slots=4\n")
-        # Nothing runs anywhere before all hosts can start their ranks.
+        # No rank runs anywhere before all hosts can start theirs.
         result = run("-n", "3", "--launcher", "false", "-hostfile", self.file, *SHOW)
         self.assert_ended(result, 1, "cannot start ranks on host node17 (rank 2): false ended with code 1\n")
         self.assertEqual(result.stdout, "")

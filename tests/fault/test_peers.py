@@ -39,7 +39,7 @@ ACROSS_HOSTS = os.environ.get("HR_ACROSS_HOSTS", "")
 
 
 def files_of_foreign_jobs() -> set[str]:
-    """Those of jobs that another launcher named."""
+    """Files of jobs that another launcher named."""
     return {file.name for file in Path("/dev/shm").glob("headrace.*") if not file.name.startswith("headrace.headrace_")
             and not file.name.startswith("headrace.unit")}
 
@@ -59,7 +59,7 @@ class Mpich(LaunchTest):
 
     def tearDown(self):
         super().tearDown()
-        # Its ranks leave theirs behind when they are killed.
+        # Ranks that MPICH's launcher kills leave their files behind.
         for file in peers_files() - self.files_before:
             file.unlink(missing_ok=True)
 
@@ -73,7 +73,7 @@ class Mpich(LaunchTest):
         self.assertEqual((len(result.stdout.splitlines()), len(jobs)), (3, 1), result.stdout)
 
     def test_two_names_of_a_machine_are_one_host(self):
-        """Proxies for two names of this machine, which its launcher takes for two hosts: the ranks share memory."""
+        """Proxies for two names of this machine, which MPICH's launcher takes for two hosts: the ranks share memory."""
         hosts = ("-launcher", "fork", "-hosts", f"{socket.gethostname()},127.0.0.1", "-ppn", "2", "-n", "4")
         for case in ("meet", "early"):
             result = run(*hosts, ACROSS_HOSTS, case, launcher=str(PEERS / "bin/mpiexec.hydra"))
@@ -88,7 +88,7 @@ class Mpich(LaunchTest):
         self.assertEqual(result.returncode, 1, result.stderr)
 
     def test_no_file_is_left_in_whatever_order_ranks_leave(self):
-        """Its launcher kills the others when one leaves without MPI_Finalize, wherever they are, and removes nothing."""
+        """MPICH's launcher kills the others when one leaves without MPI_Finalize, on any host, and removes nothing."""
         before = files_of_foreign_jobs()
         for way in ("exit", "fail", "kill", "late"):
             for ranks in (["0"], ["3"], ["1", "2"], ["0", "1", "2", "3"]):

@@ -16,12 +16,12 @@ from launching import MPIEXEC, PROBE, FilesTest, LaunchTest, left_of, marked_pro
 LAST_WORDS = os.environ["HR_LAST_WORDS"]
 SANITIZED = any(name in os.environ for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"))
 HELLO = [PROBE, "init", "exchange", "hello", "finalize"]
-# A wrapper as Python programs are: no descriptor but the standard ones is handed on.
+# A wrapper like Python programs: it passes on only the standard descriptors.
 WRAPPER = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
 
 
 def jobs_of(text: str) -> dict[str, set[str]]:
-    """What the probes said: the ranks of each job, as "0 of 2"."""
+    """The probes' output: the ranks of each job, as "0 of 2"."""
     jobs: dict[str, set[str]] = {}
     for line in text.splitlines():
         words = line.split()
@@ -30,7 +30,7 @@ def jobs_of(text: str) -> dict[str, set[str]]:
 
 
 class Parents(FilesTest):
-    """Of mpiexec: what they ignore or block is not the job's."""
+    """Parents of mpiexec: signals that they ignore or block do not affect the job."""
 
     def signals_of_ranks(self, ignored, blocked=()) -> dict[str, int]:
         def before():
@@ -75,8 +75,8 @@ class Parents(FilesTest):
                               text=True) as shell:
             sleeper = int(shell.stdout.readline())
             self.assertEqual(shell.wait(20), 0)
-            os.kill(sleeper, signal.SIGKILL)  # raises where it is gone
-            left_of(lambda: {sleeper} & set(marked_processes(self.mark)), 20)  # its end takes the system a moment
+            os.kill(sleeper, signal.SIGKILL)  # raises if it is gone
+            left_of(lambda: {sleeper} & set(marked_processes(self.mark)), 20)  # its end takes a moment
 
 
 class Wrappers(FilesTest):
@@ -136,7 +136,7 @@ sys.exit(subprocess.call(sys.argv[1:], pass_fds=[line]))
         self.assert_ended(result, 1, "ended without calling MPI_Finalize")
 
     def test_mpiexec_out_of_reach(self):
-        # As in a container with a network of its own: the name leads nowhere, the launcher is there.
+        # Like a container with its own network: the name resolves to nothing, but the launcher exists.
         script = """
 import os, subprocess, sys
 inode, launcher, name, secret = os.environ["PMI_HEADRACE"].split(":")
@@ -168,7 +168,7 @@ os.execv(sys.argv[1], sys.argv[1:])
         self.assertIn("rank 0 of 1", lines[4])
 
     def test_what_a_program_starts_is_alone(self):
-        # As ever: an MPI program that a rank starts, which is one itself.
+        # An MPI program started by a rank that is one itself.
         result = run("-n", "2", "--timeout", "30", PROBE, "init", "fence", f"start={' '.join(HELLO)}", "finalize")
         self.assert_ended(result, 0)
         self.assertEqual(sorted(jobs_of(result.stdout).values(), key=sorted), [{"0 of 1"}] * 2, result.stdout)
@@ -239,7 +239,7 @@ class Output(LaunchTest):
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertIn("the rest of that output is not in the file", result.stderr)
 
-    # Each rank is in the middle of a line when the other one goes on with its own.
+    # Each rank is in the middle of a line when the other one continues with its own.
     LONG = """
 import os, sys, time
 name, other, folder = sys.argv[1:]
@@ -349,7 +349,7 @@ class Limits(LaunchTest):
 
 
 class SharedMemory(LaunchTest):
-    """The message is the same from whichever rank: it names file, cause and remedy."""
+    """Every rank gives the same message: it names file, cause and remedy."""
 
     def mounted(self, options, ranks=2):
         script = f"mount -t tmpfs {options} tmpfs /dev/shm && exec {MPIEXEC} --timeout 30 -n {ranks} {LAST_WORDS} work"

@@ -1,5 +1,4 @@
-// Preloaded into mpiexec: hwloc_topology_load() leaves a thread behind that takes signals, as hwloc's OpenCL plugin
-// does.
+// Preloaded into mpiexec: hwloc_topology_load() leaves a thread behind that takes signals, like hwloc's OpenCL plugin.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* What C says of the handles and values that the Fortran tests hold. */
+/* C's view of handles and values of the Fortran tests. */
 #include <mpi.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ int c_wait(int request) {
   MPI_Wait(&mine, MPI_STATUS_IGNORE);
   return mine == MPI_REQUEST_NULL;
 }
-/* What C sees of an attribute that Fortran stored: the address of an integer (MPI 5.0 section 19.3.7). */
+/* C's view of an attribute stored by Fortran: the address of an integer (MPI 5.0 section 19.3.7). */
 long c_attribute(int comm, int keyval) {
   void* value = NULL;
   int flag = 0;

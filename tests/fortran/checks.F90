@@ -1,4 +1,4 @@
-! What the tests count and report with.
+! Counting and reporting for the tests.
 module checks
   implicit none
   integer, save :: checked = 0, failed = 0

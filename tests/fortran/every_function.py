@@ -25,7 +25,7 @@ PREDEFINED = {"MPI_Comm_copy_attr_function": "MPI_COMM_DUP_FN",
 
 
 def local(procedure, argument, style):
-    """(declaration, statement before the call or None, what is passed)"""
+    """(declaration, statement before the call or None, argument of the call)"""
     name, sort = "a_" + argument.name, argument.sort
     array = "(8)" if argument.is_array else ""
     if sort == "logical_value":

@@ -196,7 +196,7 @@ program messages
   end do
   call check(TAG(status) == 12, 'MPI_Test')
 
-  ! A receive that nobody answers.
+  ! A receive without a message.
   call MPI_Irecv(y, 4, MPI_INTEGER, left, 99, comm, r, e)
   call MPI_Cancel(r, e)
   call MPI_Wait(r, status, e)

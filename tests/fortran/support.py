@@ -1,4 +1,4 @@
-"""How the Fortran tests build and run programs: with mpifort of the build tree, whose modules are kept in the build tree
+"""Builds and runs the programs of the Fortran tests: with mpifort of the build tree, whose modules are kept in the build tree
 too."""
 
 import os

@@ -1,4 +1,4 @@
-"""mpifort as authors, configure scripts and build systems use it; its cache of modules; what bad input gets."""
+"""mpifort as used by authors, configure scripts and build systems; its cache of modules; errors for bad input."""
 
 import os
 import shutil

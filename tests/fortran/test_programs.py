@@ -13,11 +13,11 @@ RANKS = (1, 2, 4)
 PROGRAMS = ("environment", "messages", "types", "communicators", "windows")
 # The scenarios of these chapters come with their functions; until then every_function.py calls them.
 LATER = ("io", "partitioned", "process")
-# What programs call once, at their end or their start: other tests do.
+# Functions that programs call once, at their end or their start: covered by other tests.
 ELSEWHERE = {"MPI_Abort", "MPI_Init", "MPI_Finalize", "MPI_Comm_spawn"}
 
 
-# Lines grow when macros are expanded; other compilers do not count.
+# Lines grow when macros are expanded; other compilers have no limit.
 LONG_LINES = ["-ffree-line-length-none"] if COMPILER and "gfortran" in str(COMPILER) else []
 
 
@@ -75,7 +75,7 @@ PEER = Path(os.environ.get("HEADRACE_PEERS", HERE.parents[1] / ".cache/peers"))
 @needs_compiler
 @unittest.skipUnless((PEER / "bin/mpiexec").exists(), "make peers: no other MPI library with the standard ABI is here")
 class OnAnotherLibrary(Programs):
-    """The same binaries on another MPI with the standard ABI."""
+    """Runs the same binaries on another MPI with the standard ABI."""
 
     def passes(self, interface, program, source=None):
         built = self.build(interface, program, source or HERE / f"{program}.F90")

@@ -77,7 +77,7 @@ program types
   call check_size(MPI_COUNT, storage_size(1_MPI_COUNT_KIND), 'MPI_COUNT')
   call check_size(MPI_OFFSET, storage_size(1_MPI_OFFSET_KIND), 'MPI_OFFSET')
 
-  ! Constructors, each against C's opinion of what was made.
+  ! Constructors, each compared with C's view of the type.
   call MPI_Type_contiguous(3, MPI_INTEGER, t, e)
   call made(12, 12, 'MPI_Type_contiguous')
   call MPI_Type_vector(3, 2, 4, MPI_INTEGER, t, e)

@@ -1,10 +1,10 @@
-// What a transport hands up: messages of other processes of which everything may be wrong but the process that they
-// come from and their length, to a process that has receives and sends under way, a window and communicators.
+// Messages that a transport hands up: from other processes, with anything wrong except their source and length, to a
+// process that has pending receives and sends, a window and communicators.
 //
-// The input is a row of messages: 4 bytes (sender, kind, what is put in place of words, length of the payload), a way,
-// the 4 bytes of a context and two words of the header, then the payload. A cookie is an address, which no input can
-// know: bits of the third byte put that of a request of this process, or the context of a communicator or window, in
-// its place. After the last message all other processes are lost, and whatever is under way has to end.
+// The input is a sequence of messages: 4 bytes (sender, kind, words to replace, length of the payload), a way, the 4
+// bytes of a context and two words of the header, then the payload. A cookie is an address, which no input can know:
+// bits of the third byte put that of a request of this process, or the context of a communicator or window, in its
+// place. After the last message all other processes are lost, and every pending operation has to end.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -95,7 +95,7 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // How much of the input that was.
+  // Handles one message; returns the number of input bytes used.
   std::size_t take(const std::uint8_t* data, std::size_t size) {
     if (size < kBytesBefore) return size;
     const int from = data[0] % mock_job::kSize;
@@ -141,12 +141,12 @@ class Job {
     }
     return true;
   }
-  // Also of those that are over.
+  // Requests that have completed count, too.
   [[nodiscard]] std::uint64_t cookie(std::uint64_t number) const {
     return reinterpret_cast<std::uint64_t>(requests_[number % requests_.size()]);
   }
 
-  // Each buffer ends where its memory ends.
+  // Makes buffers that end where their memory ends.
   layout::View view(std::size_t bytes, Count count, layout::Datatype& type) {
     buffers_.push_back(std::make_unique<std::byte[]>(bytes));
     layout::View made;

@@ -1,7 +1,7 @@
-// Where there is no libFuzzer: inputs from a corpus, changed at random, for some seconds.
+// Stand-in for libFuzzer: inputs from a corpus, changed at random, for some seconds.
 //
 //   TARGET [--seconds N] [--seed S] DIRECTORY    each file of the corpus as it is, then changed ones
-//   TARGET FILE                                  one input, to repeat what was found
+//   TARGET FILE                                  one input, to repeat a finding
 //
 // An input that crashes, fails a check or takes longer than ten seconds is kept as <target>-found; the signal then ends
 // the process.
@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,12 +27,13 @@ namespace {
 
 using Input = std::vector<std::uint8_t>;
 constexpr std::size_t kLongest = 4096;
-constexpr unsigned kSlow = 10;  // seconds
+constexpr unsigned kSlow = 10;       // seconds of the processor for an input,
+constexpr unsigned kStanding = 120;  // and by the clock
 
 Input current;
 char found_name[4096];
 
-// From a signal handler.
+// Called from a signal handler.
 void keep_input() {
   const int file = ::open(found_name, O_CREAT | O_TRUNC | O_WRONLY, 0644);
   if (file < 0) return;
@@ -49,15 +51,19 @@ void crashed(int number) {
 void watch(const std::filesystem::path& program) {
   const auto kept = std::filesystem::current_path() / (program.filename().string() + "-found");
   std::snprintf(found_name, sizeof found_name, "%s", kept.c_str());
-  for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGALRM}) ::signal(number, crashed);
+  for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGALRM, SIGPROF}) ::signal(number, crashed);
   if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(keep_input);
 }
 
 void run_one(Input input) {
   current = std::move(input);
-  ::alarm(kSlow);
+  const itimerval limit{{}, {kSlow, 0}};
+  const itimerval none{};
+  ::setitimer(ITIMER_PROF, &limit, nullptr);
+  ::alarm(kStanding);
   LLVMFuzzerTestOneInput(current.data(), current.size());
   ::alarm(0);
+  ::setitimer(ITIMER_PROF, &none, nullptr);
 }
 
 Input read(const std::filesystem::path& path) {
@@ -82,7 +88,7 @@ class Mutator {
  private:
   std::size_t below(std::size_t most) { return most == 0 ? 0 : random_() % most; }
 
-  // What stands between blanks and signs in the corpus is put into other places.
+  // Collects the words between blanks and signs in the corpus, to put them into other places.
   void take_words(const Input& input) {
     Input word;
     for (const std::uint8_t byte : input) {

@@ -1,4 +1,4 @@
-// One fuzz target: reads any bytes, and must neither crash nor hang, nor find that what it compares differs (check()).
+// One fuzz target: reads any bytes, and must neither crash nor hang, nor fail a check().
 //
 // With clang a target is linked with libFuzzer (-fsanitize=fuzzer), which learns from coverage; elsewhere with
 // driver.cpp, which changes the corpus at random. Both call the same function.
@@ -17,14 +17,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace hr::fuzz {
 
-// Standard error, also where a target has silenced what it tests.
+// Standard error, even if a target has silenced the tested code.
 inline const int report = ::dup(2);
 
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// What must hold for every input.
+// Fails unless a condition holds that must hold for every input.
 inline void check(bool holds, const std::string& what) {
   if (holds) return;
   ::dprintf(report, "fuzz: %s\n", what.c_str());

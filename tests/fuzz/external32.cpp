@@ -1,5 +1,5 @@
-// external32: any type, any values, any external bytes. Values whose width is the same in memory are compared with
-// their bytes in turn; what is unpacked and packed again is the same, or an error.
+// external32: any type, any values, any external bytes. Values with the same width as in memory are compared byte by
+// byte in reverse order; unpacking and packing again gives the same, or an error.
 #include "layout/external32.hpp"
 
 #include <algorithm>
@@ -18,10 +18,10 @@ using hr::fuzz::check;
 
 const bool ends_at_first_failure = [] { return testing::GTEST_FLAG(break_on_failure) = true; }();
 
-// Bytes of a number in it: a complex one is two.
+// Returns the bytes of one number in a value: a complex one has two.
 std::size_t width_of(const BasicType& type) { return type.group == BasicGroup::kComplex ? type.size / 2U : type.size; }
 
-// Of one entry, as external32 has it; false where that is more than turning bytes.
+// Writes one entry in external32; false if that takes more than reversing bytes.
 bool external(const Entry& entry, const std::byte* origin, std::byte* to) {
   const BasicType& type = *entry.type;
   if (type.size != type.external32 || type.basic == Basic::kFloat80 || type.basic == Basic::kComplex80) return false;

@@ -1,4 +1,4 @@
-// What mpiexec and its agents say to one another: frames, in pieces of any size, and what is in them.
+// Messages between mpiexec and its agents: frames, in pieces of any size, and their content.
 #include "driver.hpp"
 #include "frame.hpp"
 #include "hello.hpp"
@@ -8,7 +8,7 @@
 
 using namespace hr::launcher;
 
-// The first byte is the size of the pieces that arrive.
+// The first byte is the size of the received pieces.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::size_t piece = data[0] % 64 + 1U;

@@ -1,4 +1,4 @@
-// The configuration file of knobs: any content. It is read once in a process, so that each input has its own.
+// The configuration file of knobs: any content. A process reads it once, so each input has a process of its own.
 #include "base/knobs.hpp"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ void read_file(std::string_view content) {
   ::setenv("HEADRACE_CONFIG_FILE", ("/proc/self/fd/" + std::to_string(file)).c_str(), 1);
   if (::getenv("FUZZ_LOUD") == nullptr) ::dup2(::open("/dev/null", O_WRONLY), 2);
   (void)hr::knobs();
-  // Whatever was read, each knob has a value that it may have.
+  // After any content each knob has a valid value.
   for (const hr::KnobRecord& record : hr::knob_records()) {
     if (!hr::set_knob(record.name, hr::knob_text(record.name))) ::_exit(1);
   }

@@ -1,5 +1,5 @@
-// The command line of mpiexec, and the files that it may name. A line is a word; what stands behind an empty line is
-// the content of a file, whose name is put for FILE.
+// The command line of mpiexec, and the files that it may name. A line is a word; the text after an empty line is the
+// content of a file, whose name replaces FILE.
 #include "options.hpp"
 
 #include <fcntl.h>
@@ -16,8 +16,8 @@ namespace {
 
 using hr::fuzz::check;
 
-// What is said about a wrong line would only fill the output; and no file of this machine is written, as the working
-// directory is one that is gone.
+// Isolates the target: messages about wrong lines would only fill the output; and no file of this machine can be
+// written, since the working directory is a deleted one.
 bool alone() {
   char folder[] = "/tmp/headrace-fuzz-XXXXXX";
   if (::mkdtemp(folder) == nullptr || ::chdir(folder) != 0 || ::rmdir(folder) != 0) return false;

@@ -1,4 +1,4 @@
-// What ranks say to mpiexec (PMI-1): any bytes, cut into lines, from three ranks of which two are of this host.
+// Messages from ranks to mpiexec (PMI-1): any bytes, cut into lines, from three ranks of which two are on this host.
 #include "driver.hpp"
 #include "frame.hpp"
 #include "pmi_server.hpp"
@@ -33,7 +33,7 @@ PmiServer::Callbacks callbacks(PmiServer** server) {
 
 }  // namespace
 
-// The first byte of a line says whose it is.
+// The first byte of a line tells its rank.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const RankMap map({0, 0, 1});
   PmiServer* self = nullptr;

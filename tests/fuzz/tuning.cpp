@@ -1,4 +1,4 @@
-// The tuning file, and its rows as the processes of a job tell them.
+// The tuning file, and its rows as the processes of a job exchange them.
 #include "coll/select/tuning.hpp"
 
 #include "coll/select/tuning_file.hpp"

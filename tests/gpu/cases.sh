@@ -1,13 +1,13 @@
 #!/bin/bash
-# Builds small CUDA programs that have shown something, runs each many times and prints a table. A program prints one
+# Builds small CUDA programs that have revealed something, runs each many times and prints a table. A program prints one
 # line "PASS name ...", "FAIL name ..." or "SKIP name ...", and its job must end with it.
 #
 #   tests/gpu/cases.sh PREFIX CASES [OUTPUT]
 #
-# PREFIX: an installation, or a build directory of this tree. CASES: the folder with *.cu and common.h. OUTPUT: where
-# programs and logs go (CASES_OUT by default). Settings: RUNS=10 of each, RANKS="2 4", DEVICES="all one" (all of the
-# machine, the first one alone), LIMIT=60 seconds a run, CASES_ONLY="g02 g10": names begin with it; NVCC, ARCH=sm_90.
-# Where there is no nvcc, programs that lie in OUTPUT already are run. Exit code: 1 where a run was not right.
+# PREFIX: an installation, or a build directory of this tree. CASES: the folder with *.cu and common.h. OUTPUT: for
+# programs and logs (CASES_OUT by default). Settings: RUNS=10 of each, RANKS="2 4", DEVICES="all one" (all of the
+# machine, the first one alone), LIMIT=60 seconds a run, CASES_ONLY="g02 g10": beginnings of names; NVCC, ARCH=sm_90.
+# Without nvcc, programs already in OUTPUT are run. Exit code: 1 if a run was not right.
 set -u
 here=$(cd "$(dirname "$0")/../.." && pwd)
 prefix=$(cd "${1:?usage: tests/gpu/cases.sh PREFIX CASES [OUTPUT]}" && pwd)

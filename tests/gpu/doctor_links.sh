@@ -1,11 +1,11 @@
 #!/bin/bash
-# The links of this machine's GPUs, as `headrace doctor --run` measures them: between host and each GPU, both ways, alone and all at
-# once; between each pair of GPUs; and what NVML says of the clocks meanwhile. For docs/gpu-validation.md.
+# Measures the links of this machine's GPUs by `headrace doctor --run`: between host and each GPU, both ways, alone and
+# all at once; between each pair of GPUs; and NVML's clocks meanwhile. For docs/gpu-validation.md.
 #
 #   tests/gpu/doctor_links.sh BUILD_DIR
 #
-# BUILD_DIR was configured here or on another x86-64 machine; Python 3.10 or newer is there. Exit code: 0 where every link has been
-# measured, also where doctor names odd ones (its exit code 1).
+# BUILD_DIR was configured here or on another x86-64 machine; needs Python 3.10 or newer. Exit code: 0 if every link was
+# measured, even if doctor names odd ones (its exit code 1).
 set -u
 build=$(cd "${1:?usage: tests/gpu/doctor_links.sh BUILD_DIR}" && pwd)
 source=$(cd "$(dirname "$0")/../.." && pwd)

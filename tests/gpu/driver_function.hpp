@@ -1,11 +1,11 @@
-// A function of the CUDA driver that apps/common/gpu.hpp does not have: driver_function<int(int*)>("cuDeviceGetCount").
+// A function of the CUDA driver that apps/common/gpu.hpp lacks: driver_function<int(int*)>("cuDeviceGetCount").
 #pragma once
 
 #include <dlfcn.h>
 
 namespace hr::test {
 
-// nullptr where the driver lacks it.
+// Returns nullptr if the driver lacks it.
 template <class Function>
 Function* driver_function(const char* symbol) {
   void* library = ::dlopen("libcuda.so.1", RTLD_NOW);

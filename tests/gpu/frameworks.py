@@ -5,7 +5,7 @@ element checked.
   frameworks.py --list                  the pairs of framework and allocator, one a line
   mpiexec -n 2 frameworks.py F A        the cases of framework F with allocator A; rank 0 prints one line a case
 
-What cannot be imported is skipped, with the reason. Nothing here waits for a device before a call where the framework
+Frameworks that cannot be imported are skipped, with the reason. Nothing here waits for a device before a call if the framework
 works on the legacy default stream (CuPy, PyTorch): MPI orders itself after that. tests/gpu/frameworks.sh runs all of it.
 """
 
@@ -21,7 +21,7 @@ DTYPES = ("float32", "float64", "int32", "int64", "complex64")
 
 
 class Numpy:
-    """Host arrays: to try this program where there is no GPU."""
+    """Host arrays: to try this program without a GPU."""
 
     allocators = ("host",)
 
@@ -42,11 +42,11 @@ class Numpy:
         return self.from_host(values(size, dtype, rank))
 
     def sender(self, array):
-        """What mpi4py reads the array through."""
+        """The object through which mpi4py reads the array."""
         return array
 
     def receiver(self, array):
-        """What mpi4py writes the array through."""
+        """The object through which mpi4py writes the array."""
         return array
 
 
@@ -122,7 +122,7 @@ class Jax(Numpy):
         self.jax = jax
         self.device = devices[local_rank % len(devices)]
 
-    # JAX works on streams of its own, which nobody else can wait for.
+    # JAX works on its own streams, which nothing else can wait for.
     def from_host(self, array):
         return self.jax.device_put(array, self.device).block_until_ready()
 
@@ -130,7 +130,7 @@ class Jax(Numpy):
         return self.from_host(np.full(size, 99, dtype))
 
     def to_host(self, array):
-        return np.asarray(self.jax.numpy.copy(array))  # not what an earlier look has kept
+        return np.asarray(self.jax.numpy.copy(array))  # not a copy cached earlier
 
     def computed(self, size, dtype, rank):
         with self.jax.default_device(self.device):
@@ -155,7 +155,7 @@ def values(size: int, dtype: str, rank: int) -> np.ndarray:
 
 
 class Cases:
-    """Each method is one case: it calls MPI and returns pairs of what arrived and what should have."""
+    """Each method is one case: it calls MPI and returns pairs of received and expected values."""
 
     def __init__(self, framework, comm) -> None:
         self.framework, self.comm = framework, comm
@@ -253,7 +253,7 @@ class Cases:
 
 
 def run(framework_name: str, allocator: str) -> int:
-    # The framework first: some read their settings when they are imported, and no GPU memory is touched before.
+    # The framework comes first: some read their settings on import, and GPU memory must not be touched before.
     local_rank = int(os.environ.get("MPI_LOCALRANKID", os.environ.get("PMI_RANK", "0")))
     reason = ""
     try:

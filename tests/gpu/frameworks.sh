@@ -1,12 +1,12 @@
 #!/bin/bash
-# Arrays of Python's GPU frameworks through mpi4py on Headrace (frameworks.py): every framework and allocator that this
-# machine's Python has.
+# Arrays of Python's GPU frameworks through mpi4py on Headrace (frameworks.py): every framework and allocator of this
+# machine's Python.
 #
 #   tests/gpu/frameworks.sh BUILD_DIR MPI4PY [RANKS]
 #
 # MPI4PY: its source distribution (mpi4py-4.1.2.tar.gz), which is built with BUILD_DIR/bin/mpicc into
-# BUILD_DIR/frameworks, without a network: Python must have cython and setuptools. PYTHON names another python3.
-# Exit code: the number of failed pairs of framework and allocator.
+# BUILD_DIR/frameworks, without a network: Python must have cython and setuptools. PYTHON names another python3. Exit
+# code: the number of failed pairs of framework and allocator.
 set -u
 usage="usage: tests/gpu/frameworks.sh BUILD_DIR MPI4PY_SDIST [RANKS]"
 build=$(cd "${1:?$usage}" && pwd)

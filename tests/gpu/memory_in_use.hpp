@@ -1,4 +1,4 @@
-// How much memory of the selected device is in use, over all processes.
+// Memory of the selected device in use, over all processes.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace hr::test {
 
-// Only of the device that this process works on: to look at another one would make a context there, which takes memory.
+// Only for the device of this process: a query of another one would make a context there, which takes memory.
 inline std::uint64_t memory_in_use() {
   static auto* info = driver_function<int(std::size_t*, std::size_t*)>("cuMemGetInfo_v2");
-  gpu::synchronize();  // pools give back what was freed
+  gpu::synchronize();  // pools give freed memory back
   std::size_t free = 0, total = 0;
   gpu::check(info(&free, &total), "cuMemGetInfo");
   return total - free;

@@ -1,5 +1,6 @@
 // Non-blocking collectives of device buffers return before they have copied them, from the first one on a communicator
-// on: what such a call would copy by itself, its own block and a vector with holes, is as it was when it returns.
+// on: the copies that such a call makes itself, of its own block and of a vector with holes, are pending when it
+// returns.
 #include <algorithm>
 #include <functional>
 
@@ -66,12 +67,12 @@ void own_blocks(const Rank& r) {
 }
 
 void add_pairs(void* in, void* inout, int* length, MPI_Datatype*) {
-  // Of elements of two integers, the second of which is a hole.
+  // Elements are two integers; the second one is a hole.
   for (int i = 0; i < *length; ++i) static_cast<int*>(inout)[2 * i] += static_cast<int*>(in)[2 * i];
 }
 
-// Reduced on the host: the vector is copied with its holes. Changed when the call has returned, which a program may not
-// do, it shows when that was.
+// Reduced on the host: the vector is copied with its holes. The test changes the vector after the call has returned,
+// which a program may not do, to see when it was copied.
 void vectors_with_holes(const Rank& r) {
   MPI_Datatype spaced = MPI_DATATYPE_NULL;
   CHECK_OK(MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spaced));

@@ -1,6 +1,6 @@
-// MPI calls while the program captures a stream (CUDA graphs): in each mode, of streams that synchronise with the
-// default stream and of those that do not, in this thread and in another one. The messages are right, no work of the
-// library gets into the graph, and the capture is not spoilt.
+// MPI calls while the program captures a stream (CUDA graphs): in each mode, on streams that synchronise with the
+// default stream and on streams that do not, in this thread and in another one. The messages are right, no work of the
+// library gets into the graph, and the capture stays valid.
 #include <atomic>
 #include <thread>
 
@@ -28,7 +28,7 @@ void fill_async(DeviceMemory& memory, unsigned char value, gpu::Stream stream) {
   gpu::check(set(reinterpret_cast<std::uintptr_t>(memory.get()), value, memory.size(), stream), "cuMemsetD8Async");
 }
 
-// A captured stream, which fills a piece of memory twice.
+// A captured stream that fills a piece of memory twice.
 class Capture {
  public:
   Capture(int mode, bool independent, const std::string& what)
@@ -79,7 +79,7 @@ class Capture {
   int mode_ = 0;
 };
 
-// Messages of a ring and collectives, between `begin` and `end`; what they brought is looked at after that.
+// Messages of a ring and collectives, between `begin` and `end`; results are checked after that.
 class Messages {
  public:
   Messages(const check::Environment& mpi, MemoryKind kind, std::size_t bytes)
@@ -92,7 +92,7 @@ class Messages {
     send_.write(of(mpi_.rank, salt));
     for (Buffer* each : {&receive_, &other_, &sum_}) each->write(content(bytes_, 999));
     gpu::synchronize();
-    // Work on the default stream that messages must come after.
+    // Work on the default stream that must precede the messages.
     Buffer late(bytes_, send_.kind());
     gpu::synchronize();
     begin([&] { fill_async(late, static_cast<unsigned char>(mpi_.rank + 1), gpu::kDefaultStream); });
@@ -185,7 +185,7 @@ int main(int argc, char** argv) {
   const check::Environment mpi(&argc, &argv, 1, MPI_THREAD_FUNNELED);
   if (!hr::test::select_device()) return 0;
   unsigned salt = 0;
-  // The first messages of device memory at all are sent within a capture.
+  // The first messages of device memory of all are sent within a capture.
   for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kPool, MemoryKind::kVmm, MemoryKind::kManaged}) {
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}, std::size_t{512} << 10}) {
       Messages messages(mpi, kind, bytes);

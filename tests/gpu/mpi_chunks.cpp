@@ -1,6 +1,6 @@
-// Device memory put together from chunks (VMM): ranges of one chunk, of many and of too many, and views that begin and
-// end anywhere in them; chunks that are replaced by others at the same address, ranges that grow, processes that may
-// not map. Where GPUs can fetch directly, that must have happened; and in the end nothing is left of what was mapped.
+// Device memory made of chunks (VMM): ranges of one chunk, of many and of too many, and views that begin and end
+// anywhere in them; chunks that are replaced by others at the same address, ranges that grow, processes that may not
+// map. If GPUs can fetch directly, they must have done so; and at the end no mapping is left.
 //
 //   mpi_chunks [all | PART...] [--cycles N]      parts: ranges mixed remap grow many cycles collectives; alone: refused
 #include <dirent.h>
@@ -38,7 +38,7 @@ struct Ring {
   [[nodiscard]] int previous() const { return (rank + size - 1) % size; }
 };
 
-// How often this process's GPU has used the others' memory in chunks where it is.
+// Counts how often this process's GPU has accessed other processes' chunks in place.
 class Direct {
  public:
   [[nodiscard]] unsigned long long take() { return uses_.take(); }
@@ -63,7 +63,7 @@ void expect_bytes(const std::vector<std::byte>& found, std::size_t at, const std
   }
 }
 
-// Every rank sends `bytes` bytes at `data`, which get new contents, to the next.
+// Every rank sends `bytes` bytes at `data`, with new contents, to the next.
 void exchange(const Ring& ring, unsigned char* data, std::size_t bytes, MemoryKind receive_kind, unsigned salt,
               const std::string& what) {
   const auto own = content(bytes, salt * 64 + static_cast<unsigned>(ring.rank));
@@ -128,7 +128,7 @@ void ranges(const Ring& ring, bool direct) {
   }
 }
 
-// Some chunks of one buffer may be given to other processes and some not.
+// Some chunks of one buffer may be exported to other processes, others not.
 void mixed(const Ring& ring) {
   constexpr std::size_t kChunks = 4;
   const int own = gpu::device();
@@ -217,9 +217,9 @@ std::size_t open_descriptors() {
   return count;
 }
 
-// What others hold of memory that is gone goes when they hear of it, in some later call.
+// Waits until other processes release memory that is gone: they do when they hear of it, in some later call.
 void settle(std::uint64_t memory, std::size_t descriptors) {
-  // A real driver has memory and open files of its own, which come and go.
+  // A real driver has memory and open files of its own, whose number varies.
   const std::uint64_t room = hr::test::on_fake_driver() ? 0 : std::uint64_t{4} << 20;
   const std::size_t files = hr::test::on_fake_driver() ? 0 : 4;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -305,7 +305,7 @@ void collectives(const Ring& ring, bool direct) {
   }
 }
 
-// From now on this system call fails with EPERM in this process.
+// Makes this system call fail with EPERM in this process from now on.
 void forbid(unsigned call) {
   sock_filter rules[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -318,12 +318,12 @@ void forbid(unsigned call) {
   CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
-// Rank 1 may not take descriptors: what is sent to it is staged, what it sends is not.
+// Rank 1 may not receive descriptors: messages to it are staged, messages from it are not.
 void refused(const Ring& ring) {
   constexpr unsigned kPidfdGetfd = 438;
   if (ring.rank == 1) forbid(kPidfdGetfd);
   const Segment segment = Segment::full(3);
-  // On the way they are found out; later ones know.
+  // The first messages discover that; later ones know.
   for (unsigned i = 0; i < 4; ++i) {
     exchange(ring, segment.data() + 8, segment.bytes() - 8, MemoryKind::kVmm, i, "refused at first");
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -1,5 +1,5 @@
-// Every blocking collective with buffers of every memory kind: the result must equal, bit by bit, what the same call
-// gives with host buffers.
+// Every blocking collective with buffers of every memory kind: the result must equal, bit by bit, that of the same call
+// with host buffers.
 #include <cstdio>
 #include <functional>
 #include <string>

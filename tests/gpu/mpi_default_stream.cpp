@@ -1,6 +1,6 @@
-// Order between MPI calls and the program's work on devices: what stands on the legacy default stream before a call is
-// done before the call reads or writes the memory, on either side; what comes after a receive, on whatever stream, sees
-// the data. Nothing here waits for the device between work and call.
+// Order between MPI calls and the program's work on devices: work on the legacy default stream before a call is done
+// before the call reads or writes the memory, on either side; work after a receive, on any stream, sees the data.
+// Nothing here waits for the device between work and call.
 #include <functional>
 
 #include "driver_function.hpp"
@@ -40,7 +40,7 @@ class Work {
   DeviceMemory load_;
 };
 
-// As a program would look at it that trusts the call: on a stream of its own that waits for nothing.
+// Checks the memory like a program that trusts the call: on its own stream that waits for nothing.
 void expect_all(const DeviceMemory& memory, unsigned char value, const std::string& what) {
   static const gpu::Stream stream = gpu::create_stream(true);
   std::vector<unsigned char> found(memory.size());
@@ -100,7 +100,7 @@ class Ordering {
       CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     });
     ring({"strided MPI_Sendrecv", send_kind, receive_kind, bytes}, [&](void* send, void* receive, int count) {
-      MPI_Datatype halves[2];  // the odd and the even words, after one another: all of it
+      MPI_Datatype halves[2];  // the odd and then the even words: all of it
       for (MPI_Datatype& half : halves) {
         CHECK_OK(MPI_Type_vector(count / 8, 1, 2, MPI_INT, &half));
         CHECK_OK(MPI_Type_commit(&half));

@@ -1,9 +1,10 @@
-// What bad input and failing devices get: one case a run, named on the command line, driven by test_device_errors.py,
-// which orders the faults. A case that goes well prints "right"; wrong data ends the job with "wrong data".
+// Behaviour with bad input and failing devices: one case a run, named on the command line, driven by
+// test_device_errors.py, which requests the faults. A case that goes well prints "right"; wrong data ends the job with
+// "wrong data".
 //
 //   past_end     buffers that leave their allocation: MPI_ERR_BUFFER, with a text that names pointer, size and device
 //   exchange     messages and collectives of every path between all ranks, checked
-//   endless      large messages to and fro until the job is ended; each rank says "under way" once
+//   endless      large messages to and fro until the job is ended; each rank prints "under way" once
 //   freed        a send buffer that is freed before its message is taken
 #include <unistd.h>
 
@@ -56,8 +57,8 @@ void past_end(const check::Environment& mpi) {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
-// Contiguous and strided messages, small and large, from and to the host and the device, and reductions. The program's
-// own memory is there before the first message, so that faults counted in calls can be aimed at the library.
+// Contiguous and strided messages, small and large, from and to the host and the device, and reductions. The program
+// allocates its memory before the first message, so that faults counted in calls can be aimed at the library.
 class Exchange {
  public:
   explicit Exchange(const check::Environment& mpi)
@@ -151,8 +152,8 @@ void endless(const check::Environment& mpi) {
   }
 }
 
-// Erroneous, and easily done: the tensor is gone while its message waits. What arrives is not defined, perhaps an error
-// that says what is wrong; but nothing hangs or crashes.
+// Erroneous, and an easy mistake: the tensor is freed while its message waits. The received data is undefined, or an
+// error says what is wrong; but nothing hangs or crashes.
 void freed(const check::Environment& mpi) {
   constexpr int kBytes = 8 << 20;
   Buffer to(kBytes, MemoryKind::kDevice);

@@ -59,7 +59,7 @@ class Thread {
     }
   }
 
-  // In the main thread: the last message filled the buffer.
+  // Called in the main thread: the last message filled the buffer.
   void check_all() const {
     const int previous = (mpi_.rank + mpi_.size - 1) % mpi_.size;
     if (receive_.read() != content(settings_.largest, salt(previous))) {

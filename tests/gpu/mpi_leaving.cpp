@@ -1,10 +1,10 @@
-// Processes that leave MPI while others still have something to say to them.
+// Processes that leave MPI while others still have messages for them.
 //
 //   mpi_leaving [leave] [slices]
 //
 // leave: rank 1 has fetched from more allocations of rank 0 than a ring has room for messages, and has left MPI when
-// rank 0 frees them: nobody reads what rank 0 has to tell about that, and rank 0 must end all the same.
-// slices: many allocations, several messages of each under way at once, some freed and made anew, all freed shortly
+// rank 0 frees them: no process reads rank 0's messages about that, and rank 0 must end all the same.
+// slices: many allocations, several pending messages of each at once, some freed and made anew, all freed shortly
 // before the end.
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ void expect(const DeviceMemory& memory, std::size_t at, const std::vector<std::b
   if (found != wanted) check::fail(__FILE__, __LINE__, std::string(what) + ": other bytes than were sent");
 }
 
-// Of several rounds, of all allocations at a time.
+// Several rounds, each with all allocations.
 void slices(int rank, int size) {
   constexpr int kAllocations = 60;
   constexpr std::size_t kSlices[] = {400, 516, 2000, 4096, 4100, 30000};
@@ -91,7 +91,7 @@ void slices(int rank, int size) {
   }
 }
 
-// The file is there until rank 1 has left.
+// The file exists until rank 1 has left.
 void leave(int rank) {
   constexpr int kAllocations = 600;
   constexpr std::size_t kBytes = 8192;
@@ -116,7 +116,7 @@ void leave(int rank) {
       CHECK_OK(MPI_Iprobe(2, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
     }
     all.clear();
-    // An allocation that is given out for the first time is a reason to look for those that are gone.
+    // An allocation that is exported for the first time makes the library look for those that were freed.
     for (int i = 0; i < 2; ++i) {
       const auto fresh = make(kBytes);
       fresh->write(word(i));

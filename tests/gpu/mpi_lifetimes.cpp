@@ -30,7 +30,7 @@ struct Settings {
   std::uint64_t seed = 1;
 };
 
-// What a rank sends in a cycle; drawn alike by the sender and the receiver.
+// A rank's buffer of a cycle; sender and receiver draw the same.
 struct Tensor {
   MemoryKind send_kind, receive_kind;
   std::size_t send_offset, receive_offset, bytes;
@@ -56,7 +56,7 @@ Tensor draw_tensor(const Settings& settings, int cycle, int sender) {
   return tensor;
 }
 
-// Large tensors are looked at in places: reading 64 MB back takes longer than moving them.
+// Checks large tensors in some places only: reading 64 MB back takes longer than moving them.
 void expect_everywhere(const DeviceMemory& memory, std::size_t offset, std::size_t bytes, unsigned char value,
                        int cycle) {
   constexpr std::size_t kPiece = 4096, kPlaces = 16;
@@ -114,7 +114,7 @@ class Cycles {
     expect_everywhere(receive, 0, tensor.bytes, static_cast<unsigned char>(expected), cycle);
   }
 
-  // A message that nobody receives is taken back, and its memory freed.
+  // Cancels a message without a receive, and frees its memory.
   void withdraw(int cycle) {
     constexpr int kTag = 1001;  // of no receive
     const int next = (mpi_.rank + 1) % mpi_.size;
@@ -134,7 +134,7 @@ class Cycles {
   const check::Environment& mpi_;
 };
 
-// Once nothing more comes back: what others hold of memory that its owner has freed goes in some later call.
+// Waits until no more memory comes back: other processes release memory that its owner has freed in some later call.
 std::uint64_t at_rest() {
   constexpr int kRounds = 200;
   std::uint64_t lowest = ~std::uint64_t{0};
@@ -149,8 +149,8 @@ std::uint64_t at_rest() {
   return lowest;
 }
 
-// What a device may hold at the end beyond what it held before. On hardware other programs may use the devices, too;
-// and of managed memory the driver keeps pages when all of it has been freed, without MPI up to 126 MiB after cycles
+// Returns how much more a device may hold at the end than before. On hardware other programs may use the devices, too;
+// and the driver keeps pages of managed memory when all of it has been freed, without MPI up to 126 MiB after cycles
 // like these (docs/gpu-validation.md).
 std::uint64_t room_for(const Settings& settings) {
   if (hr::test::on_fake_driver()) return 0;
@@ -159,7 +159,8 @@ std::uint64_t room_for(const Settings& settings) {
   return std::uint64_t{managed ? 256U : 4U} << 20;
 }
 
-// What other processes hold of memory that its owner has freed goes when they hear of it, in some later MPI call.
+// Waits for other processes to release memory that its owner has freed: they do when they hear of it, in some later
+// call.
 std::uint64_t settled(std::uint64_t wanted, std::uint64_t room) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (true) {

@@ -12,7 +12,7 @@
 
 namespace hr::test {
 
-// Takes the device of this rank on its node; false where there is none, which process 0 says: the program ends well.
+// Selects the device of this rank on its node; false without devices, which process 0 prints: the program ends well.
 inline bool select_device() {
   if (!gpu::available()) {
     int rank = 0;
@@ -29,7 +29,7 @@ inline bool select_device() {
   return true;
 }
 
-// Bytes that depend on a salt and the place, equal on every rank.
+// Returns bytes that depend on a salt and the place, equal on every rank.
 inline std::vector<std::byte> content(std::size_t bytes, unsigned salt) {
   std::vector<std::byte> made(bytes);
   for (std::size_t i = 0; i < bytes; ++i) {

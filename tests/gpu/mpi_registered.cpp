@@ -1,6 +1,6 @@
 // Host memory that the program registers with the driver (cuMemHostRegister), in part or in whole, by its own address
-// or as devices see it, and unregisters, unmaps and maps anew at the same address: messages, collectives and windows
-// from and to it carry the right data whatever is registered at the moment.
+// or by its device address, and unregisters, unmaps and maps anew at the same address: messages, collectives and
+// windows from and to it carry the right data whatever part is registered.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using hr::test::MemoryKind;
 
 constexpr std::size_t kPage = 4096;
 
-// Which part of a buffer is registered, in percent of its pages, and how.
+// The registered part of a buffer, in percent of its pages, and the flags.
 struct Part {
   int from, to;
   unsigned flags;
@@ -26,7 +26,7 @@ constexpr Part kNothing{0, 0, 0};
 constexpr Part kParts[] = {{0, 100, 0},      {0, 100, kPortable | kMapped}, {0, 50, 0}, kNothing, {50, 100, 0},
                            {25, 75, kMapped}};
 
-// Pages at an address that does not change from one buffer to the next.
+// Pages at an address that is the same for every buffer.
 class Registered {
  public:
   Registered(void* at, std::size_t bytes, const Part& part) : bytes_(bytes) {
@@ -146,7 +146,7 @@ class Exchange {
   }
 
  private:
-  // Made while it is registered, started again when it is not.
+  // Made while the memory is registered, started again when it is not.
   template <class Expect>
   void persistent(Registered& host, Buffer& device, const std::vector<std::byte>& mine,
                   const std::vector<std::byte>& theirs, const Expect& expect) {

@@ -1,12 +1,12 @@
-// Messages that a receiver waits for in its call: pairs of ranks send to and fro, of random sizes, from and to random
-// offsets, sooner or later after the receive has begun, in blocking and non-blocking form. Every byte is checked, and
-// that kernels on the receiving GPUs have moved some of them (HEADRACE_CUDA_RESIDENT_COPIES), or none where none may.
+// Messages that a receiver waits for in its call: pairs of ranks send back and forth, of random sizes, from and to
+// random offsets, sooner or later after the receive has begun, in blocking and non-blocking form. Checks every byte,
+// and that kernels on the receiving GPUs have moved some of them (HEADRACE_CUDA_RESIDENT_COPIES), or none if none may.
 //
 //   mpi_resident_copy [all] [--messages N] [--seed N] [--expect some|none|any] [--kind device|pool|managed]
 //
 // Memory of pools and managed memory go through chunks of device memory, which these kernels fill and empty.
 //
-// Where ranks share devices, whether a kernel is there in time depends on the others: then any number is expected.
+// If ranks share devices, the others decide whether a kernel runs in time: then any number is expected.
 #include <chrono>
 #include <cstdlib>
 
@@ -42,7 +42,7 @@ Message draw_message(std::uint64_t seed, int number, int sender) {
   message.bytes = static_cast<std::size_t>(draw(random, 1, longest[draw(random, 0, 4)]));
   message.from = static_cast<std::size_t>(draw(random, 0, static_cast<int>(kRoom)));
   message.to = static_cast<std::size_t>(draw(random, 0, static_cast<int>(kRoom)));
-  // The fake driver starts a kernel a good deal later.
+  // The fake driver takes much longer to start a kernel.
   message.late = draw(random, 0, hr::test::on_fake_driver() ? 400 : 60) * 1e-6;
   message.nonblocking = chance(random, 50);
   message.value = static_cast<unsigned char>(draw(random, 0, 255));
@@ -66,7 +66,7 @@ class Pair {
     const Message message = draw_message(seed_, number, rank_);
     for (std::size_t i = 0; i < message.bytes; ++i) host_[i] = content(message, i);
     gpu::copy(buffer_.bytes() + message.from, host_.data(), message.bytes);
-    // Both are ready, and the receiver goes into its call.
+    // Both are ready, and the receiver enters its call.
     CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, other_, 1, MPI_COMM_WORLD));
     CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, other_, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     for (const double at = MPI_Wtime() + message.late; MPI_Wtime() < at;) {
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
     Pair pair(seed, mpi.rank, kind);
     hr::test::Variable variable("HEADRACE_CUDA_RESIDENT_COPIES");
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    // Whether a kernel is there in time is up to the machine: until it has been, on every rank.
+    // The machine decides whether a kernel runs in time: continue until one has, on every rank.
     for (int number = 0, open = 1; number < messages || open != 0; ++number) {
       (number + mpi.rank) % 2 == 0 ? pair.send(number) : pair.receive(number);
       if (number < messages || number % 50 != 0) continue;

@@ -1,5 +1,5 @@
 // Sessions one after the other, without the world model, with buffers of every kind of memory: each works, and in each
-// the process comes to hold no more than in those before: memory of the devices, of the heap, open files.
+// the process holds no more than in the earlier ones: memory of the devices, of the heap, open files.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ std::string text_of(const Held& held) {
 // Other programs may use hardware, too.
 std::uint64_t device_room() { return hr::test::on_fake_driver() ? 0 : std::uint64_t{4} << 20; }
 
-// Every process gives its neighbour what says whose it is, which session's and how long.
+// Every process gives its neighbour values that depend on the sender, the session and the length.
 void exchange(MPI_Comm comm, int session, MemoryKind kind, std::size_t bytes) {
   int rank = 0, size = 0;
   CHECK_OK(MPI_Comm_rank(comm, &rank));
@@ -75,8 +75,8 @@ void exchange(MPI_Comm comm, int session, MemoryKind kind, std::size_t bytes) {
            static_cast<std::ptrdiff_t>(bytes));
 }
 
-// What is held within a session once it is no more than before. What others hold of memory that its owner has freed
-// goes when they hear of it, in some later call.
+// Returns the resources held within a session once they are no more than before. Other processes release memory that
+// its owner has freed when they hear of it, in some later call.
 Held settled(MPI_Comm comm, const Held& most) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   for (int done = 0;;) {
@@ -122,7 +122,7 @@ int main() {
     const bool warm = number >= kWarm;
     int processes = 0;
     const Held now = use(number, warm ? most : kAnything, &processes);
-    // Of several processes it depends on who waits for whom. Of one, 64 bytes a session would be more.
+    // With several processes it depends on their order of waiting. With one, 64 bytes a session would exceed this.
     const std::size_t room = processes == 1 ? 256 : std::size_t{32} << 10;
     if (warm && (now.device > most.device || now.heap > most.heap + room || now.files > most.files)) {
       std::fprintf(stderr, "in session %d: %s; before at most %s\n", number, text_of(now).c_str(),

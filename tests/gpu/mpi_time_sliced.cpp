@@ -1,9 +1,9 @@
-// Ranks that share one GPU: which way their messages and collectives go, and that every byte is right.
+// Ranks that share one GPU: the paths of their messages and collectives, and that every byte is right.
 //
 //   mpi_time_sliced [all] [--expect pinned|direct|any] [--seed N]
 //
-// pinned: they run on it in turns (no MPS), so that what is not long goes through pinned memory. direct: kernels of
-// several processes run at the same time. Which way managed memory goes depends on who touched it last.
+// pinned: they run on it in turns (no MPS), so that all but long messages go through pinned memory. direct: kernels of
+// several processes run at the same time. The path of managed memory depends on the last toucher.
 #include <cstdlib>
 #include <random>
 #include <string>
@@ -19,7 +19,7 @@ using hr::test::MemoryKind;
 using hr::test::Variable;
 
 constexpr std::byte kPoison{0x5A};
-constexpr std::size_t kGuard = 64;  // bytes on both sides of what is received
+constexpr std::size_t kGuard = 64;  // bytes on both sides of received data
 
 struct Counts {
   Variable staged{"HEADRACE_CUDA_STAGED"};
@@ -36,7 +36,7 @@ class Ring {
         before_((mpi.rank + mpi.size - 1) % mpi.size),
         counts_(counts) {}
 
-  // Everybody sends to the next one; how many of the messages received here were staged.
+  // Every rank sends to the next one; returns how many of the messages received here were staged.
   unsigned long long shift(std::size_t bytes, MemoryKind send_kind, MemoryKind receive_kind, bool device_touches) {
     Buffer from(bytes + 2 * kGuard, send_kind);
     Buffer to(bytes + 2 * kGuard, receive_kind);
@@ -184,7 +184,7 @@ class Collectives {
 
 void messages(Ring& ring, const std::string& expected, std::mt19937_64& numbers) {
   const MemoryKind kinds[] = {MemoryKind::kDevice, MemoryKind::kPool, MemoryKind::kVmm};
-  (void)ring.shift(100, MemoryKind::kDevice, MemoryKind::kDevice, true);  // they meet
+  (void)ring.shift(100, MemoryKind::kDevice, MemoryKind::kDevice, true);  // connects them
   std::vector<std::size_t> sizes = {1, 2, 3, 5, 8, 63, 4095, 32767, 32768, 70001, 1 << 20};
   for (int i = 0; i < 20; ++i) sizes.push_back(1 + numbers() % (std::size_t{1} << 16));
   for (const std::size_t bytes : sizes) {
@@ -202,7 +202,7 @@ void messages(Ring& ring, const std::string& expected, std::mt19937_64& numbers)
   if (expected == "direct") CHECK(ring.shift(1 << 20, MemoryKind::kDevice, MemoryKind::kHostPinned, true) == 0);
 }
 
-// The device touched it last: its pages need not come to the host. Small ones do where its kernels come in turns.
+// The device touched it last: its pages need not come to the host. Those of short messages do if kernels run in turns.
 void managed(Ring& ring, const std::string& expected) {
   constexpr std::size_t kLong = 600000, kMiddle = 100000;
   const MemoryKind kind = MemoryKind::kManaged;
@@ -217,7 +217,7 @@ void managed(Ring& ring, const std::string& expected) {
 
 void collectives(const check::Environment& mpi, Counts& counts, const std::string& expected) {
   Collectives operations(mpi);
-  for (int i = 0; i < 20; ++i) operations.all(5);  // until all have agreed upon how
+  for (int i = 0; i < 20; ++i) operations.all(5);  // until all have agreed on the algorithm
   counts.reset();
   for (const int each : {1, 3, 1000, 9001}) operations.all(each);
   const unsigned long long pinned = counts.pinned.value(), devices = counts.devices.value();

@@ -1,6 +1,6 @@
-// Point-to-point between every pair of memory kinds, for contiguous and derived types of small and large messages:
-// each rank sends to the next and receives from the one before. What arrives is compared byte by byte, holes included,
-// with what MPI_Pack and MPI_Unpack of host memory give.
+// Point-to-point between every pair of memory kinds, for contiguous and derived types of small and large messages: each
+// rank sends to the next and receives from the one before. Received data is compared byte by byte, holes included, with
+// the results of MPI_Pack and MPI_Unpack on host memory.
 #include <cstdio>
 #include <string>
 
@@ -164,7 +164,7 @@ class Ring {
   std::vector<std::byte> expected_;
 };
 
-// The reading end is too short: the class of the error, and nothing written beyond the buffer.
+// The receive buffer is too short: checks the class of the error, and that nothing is written beyond the buffer.
 void truncation(const check::Environment& mpi) {
   if (mpi.rank > 1) return;
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -192,7 +192,7 @@ int main(int argc, char** argv) {
   check::Environment mpi(&argc, &argv, 2);
   if (!hr::test::select_device()) return 0;
   std::vector<Shape> all = shapes();
-  // With "all" (run.sh, on hardware) each pair goes every way; else the ways take turns over the pairs.
+  // With "all" (run.sh, on hardware) each pair goes every way; else the ways alternate over the pairs.
   const bool every_way = argc > 1 && std::string(argv[1]) == "all";
   unsigned turn = 0;
   for (const Shape& shape : all) {

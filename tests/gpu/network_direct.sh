@@ -1,10 +1,10 @@
 #!/bin/bash
 # Messages of GPU memory between processes that share nothing, by UCX (HEADRACE_CUDA_NETWORK_DIRECT=on) and through
-# pinned memory (off): right for every kind of memory, and how fast. Over TCP on the loopback, where UCX copies.
+# pinned memory (off): correctness for every kind of memory, and speed. Over TCP on the loopback, where UCX copies.
 #
 #   tests/gpu/network_direct.sh BUILD_DIR [LOG_DIR]
 #
-# UCX with its part for CUDA is that of HEADRACE_UCX_DIR, or found as always. Exit code: the number of failed checks.
+# UCX with its CUDA part is that of HEADRACE_UCX_DIR, or found as usual. Exit code: the number of failed checks.
 set -u
 build=$(cd "${1:?usage: tests/gpu/network_direct.sh BUILD_DIR [LOG_DIR]}" && pwd)
 logs=${2:-$build/gpu_logs}

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The Fortran programs with directives, offloaded: what they compute on this machine's GPU beside what the host computes.
+# The Fortran programs with directives, offloaded: their results on this machine's GPU beside the host's.
 #
 #   tests/gpu/offload.sh PREFIX PROGRAMS [DEVICE]
 #

@@ -1,14 +1,14 @@
 #!/bin/bash
-# Runs every GPU test on the hardware of this machine and prints a summary; the log is what docs/gpu-validation.md quotes.
+# Runs every GPU test on the hardware of this machine and prints a summary; docs/gpu-validation.md quotes its log.
 #
 #   tests/gpu/run.sh BUILD_DIR [LOG_DIR] [long]
 #
-# Less than four minutes on two GPUs; with `long` also 10,000 cycles of 64 MB tensors that are allocated, exchanged and
-# freed. tests/gpu/frameworks.sh and tests/gpu/sanitize.sh are apart.
+# Takes less than four minutes on two GPUs; `long` adds 10,000 cycles of 64 MB tensors that are allocated, exchanged and
+# freed. tests/gpu/frameworks.sh and tests/gpu/sanitize.sh are separate.
 #
-# BUILD_DIR was configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine: the binaries travel. What is
-# missing there (an MPI program, mpiexec) is named as skipped. Exit code: the number of failed tests.
-# The fake driver is never used (LD_LIBRARY_PATH loses its directory); without a device nothing is run.
+# BUILD_DIR was configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine: the binaries are portable.
+# Missing parts (an MPI program, mpiexec) are named as skipped. Exit code: the number of failed tests. The fake driver
+# is never used (LD_LIBRARY_PATH loses its directory); without a device nothing is run.
 set -u
 build=$(cd "${1:?usage: tests/gpu/run.sh BUILD_DIR [LOG_DIR]}" && pwd)
 logs=${2:-$build/gpu_logs}
@@ -18,7 +18,7 @@ begun=$SECONDS
 passed=0 failed=0 skipped=0
 summary=()
 
-# Where a moved build keeps its shared library (its run path is that of the machine it was built on).
+# Shared library of a moved build (its run path is that of the build machine).
 library=$(find "$build" -name 'libmpi_abi.so*' -not -path '*/CMakeFiles/*' -print -quit 2>/dev/null)
 LD_LIBRARY_PATH=$(printf %s "${LD_LIBRARY_PATH:-}" | tr ':' '\n' | grep -v fake_cuda | paste -sd:)
 [ -n "$library" ] && LD_LIBRARY_PATH=$(dirname "$library"):$LD_LIBRARY_PATH
@@ -66,17 +66,17 @@ for program in "$build"/gpu_tests/unit_*; do
   [ -x "$program" ] || continue
   name=$(basename "$program")
   run "$name" 300 "$program"
-  [ "$name" = unit_cuda_ipc ] && continue  # of the driver alone
+  [ "$name" = unit_cuda_ipc ] && continue  # tests the driver alone
   HEADRACE_CUDA_KERNELS=off run "${name}_copy_engine" 300 "$program"
 done
 
-# Several ranks, sharing the devices of the machine round robin, as if kernels of several processes ran at the same time:
-# what the tests expect. How it is without MPS comes after.
+# Several ranks share the devices of the machine round robin, as if kernels of several processes ran at the same time,
+# which the tests expect. Behaviour without MPS comes after.
 export HEADRACE_CUDA_TIME_SLICING=off
 for program in "$build"/gpu_tests/mpi_*; do
   [ -x "$program" ] || continue
   name=$(basename "$program")
-  if [ "$name" = mpi_staged ]; then  # has parts instead of a whole; the failing ones are of the fake driver
+  if [ "$name" = mpi_staged ]; then  # has parts instead of a whole; the failing ones need the fake driver
     ranks mpi_staged_random_exchange 4 120 "$program" random_exchange
     ranks mpi_staged_stalled 3 120 "$program" stalled
     ranks mpi_staged_own 2 120 "$program" own
@@ -89,17 +89,17 @@ for program in "$build"/gpu_tests/mpi_*; do
   for count in 2 4; do
     ranks "${name}_$count" $count 120 "$program" all
   done
-  case $name in  # what has a form without kernels
+  case $name in  # programs that also work without kernels
     mpi_transfers | mpi_collectives | mpi_random_*)
       expect=()
-      [ "$name" = mpi_random_pieces ] && expect=(--expect either)  # not all of it goes by GPUs then
+      [ "$name" = mpi_random_pieces ] && expect=(--expect either)  # GPUs do not carry out all of it then
       HEADRACE_CUDA_KERNELS=off ranks "${name}_copy_engine" 2 120 "$program" "${expect[@]}"
       ;;
   esac
 done
 unset HEADRACE_CUDA_TIME_SLICING
 
-# Ranks that share a device: in turns, unless MPS is at work.
+# Ranks that share a device: in turns, unless MPS is active.
 for count in 2 4; do
   expect=any
   if [ "$(nvidia-smi -L 2>/dev/null | wc -l)" = 1 ]; then

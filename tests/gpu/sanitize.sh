@@ -3,10 +3,11 @@
 #
 #   tests/gpu/sanitize.sh BUILD_DIR [LOG_DIR]
 #
-# memcheck: accesses out of bounds and misaligned, leaks of ours are not looked for (the program ends with its driver).
-# racecheck: hazards in shared memory. initcheck: reads of device memory that nobody wrote; only where every byte that a
-# kernel reads is data (the one-process tests): messages with gaps move what lies in them, too, where that is cheaper.
-# COMPUTE_SANITIZER names another one. Exit code: the number of failed runs; 0 and a line where there is none.
+# memcheck: accesses out of bounds and misaligned; does not look for leaks of ours (the program ends with its driver).
+# racecheck: hazards in shared memory. initcheck: reads of device memory that was never written; only for the
+# one-process tests, where every byte that a kernel reads is data: messages with gaps move the bytes in them, too, where
+# that is cheaper. COMPUTE_SANITIZER names another one. Exit code: the number of failed runs; 0 and a line if there is
+# none.
 set -u
 build=$(cd "${1:?usage: tests/gpu/sanitize.sh BUILD_DIR [LOG_DIR]}" && pwd)
 logs=${2:-$build/gpu_logs}
@@ -34,13 +35,13 @@ check() {  # check NAME COMMAND...
   fi
 }
 
-# Left out: what makes errors on purpose.
+# Left out: tests that make errors on purpose.
 on_purpose='-*CpuAccess*:*Failure*:*Exhausted*:*Destroyed*:*NotThePrimary*:*Reset*:*ReusedAddress*:*Freed*'
 for tool in memcheck racecheck initcheck; do
   check "unit_layout_cuda_$tool" "$sanitizer" --tool $tool --error-exitcode 9 "$build/gpu_tests/unit_layout_cuda" \
     "--gtest_filter=$on_purpose"
 done
-# The driver refuses a question about memory that has been freed: that is how the library notices.
+# The driver refuses a query about freed memory: that is how the library notices.
 check unit_mem_memcheck "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 9 "$build/gpu_tests/unit_mem" \
   "--gtest_filter=$on_purpose"
 for tool in memcheck racecheck; do

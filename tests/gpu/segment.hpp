@@ -1,5 +1,5 @@
-// Segment: a range of addresses that a program fills with chunks of memory and empties again (VMM), as frameworks with
-// growing segments do.
+// Segment: a range of addresses that a program fills with chunks of memory and empties again (VMM), like frameworks
+// with growing segments.
 //
 // Owner: RAII; its memory must not be in use when it dies. Threads: the caller's context must be current.
 #pragma once
@@ -13,7 +13,7 @@ namespace hr::test {
 
 class Segment {
  public:
-  // Room for `chunks` chunks, none of which is mapped. Exportable: they may be given to other processes.
+  // Reserves room for `chunks` chunks, none of which is mapped. Exportable: they may be given to other processes.
   explicit Segment(std::size_t chunks, bool exportable = true) : mapped_(chunks, false) {
     properties_.type = 1;                       // CU_MEM_ALLOCATION_TYPE_PINNED
     properties_.location = {1, gpu::device()};  // CU_MEM_LOCATION_TYPE_DEVICE
@@ -21,7 +21,7 @@ class Segment {
     chunk_bytes_ = granularity();
     GPU_CALL(cuMemAddressReserve, &base_, bytes(), std::size_t{0}, gpu::detail::DevicePointer{0}, 0ull);
   }
-  // All of them mapped.
+  // Makes a segment with all chunks mapped.
   static Segment full(std::size_t chunks, bool exportable = true) {
     Segment made(chunks, exportable);
     for (std::size_t i = 0; i < chunks; ++i) made.map(i);
@@ -48,9 +48,9 @@ class Segment {
     return bytes;
   }
 
-  // New memory for a chunk that has none.
+  // Maps new memory for a chunk that has none.
   void map(std::size_t i) { map(i, properties_.handle_types != 0, properties_.location.id); }
-  // Other than the range's own; of a device that this one can access.
+  // Does so with properties other than the range's; `device`: one that this device can access.
   void map(std::size_t i, bool exportable, int device) {
     gpu::detail::AllocationProperties properties = properties_;
     properties.handle_types = exportable ? 1 : 0;
@@ -63,7 +63,7 @@ class Segment {
     GPU_CALL(cuMemSetAccess, chunk(i), chunk_bytes_, access, std::size_t{device == properties_.location.id ? 1U : 2U});
     mapped_[i] = true;
   }
-  // The caller has waited for work on it.
+  // Call it after waiting for work on the chunk.
   void unmap(std::size_t i) {
     if (mapped_[i]) GPU_CALL(cuMemUnmap, chunk(i), chunk_bytes_);
     mapped_[i] = false;

@@ -27,7 +27,7 @@ class DeviceTest(FilesTest):
         self.assertIn("right\n", result.stdout)
 
     def assert_right_or_reported(self, result, *words):
-        """Right, or ended by an error that has one of the words in its text."""
+        """Requires the right result, or an error whose text has one of the words."""
         self.assertNotEqual(result.returncode, 124, f"hangs: {result.stderr}")
         self.assertNotIn("wrong data", result.stderr)
         self.assertNotRegex(result.stderr, r"killed by signal (?!9|15)")
@@ -49,7 +49,7 @@ class BadBuffers(DeviceTest):
 class FailingCalls(DeviceTest):
     """Each call of the driver fails for good from some time on, on all ranks or on one."""
 
-    # CUDA_ERROR_OUT_OF_MEMORY where memory is asked for, else CUDA_ERROR_ILLEGAL_ADDRESS, which stays.
+    # CUDA_ERROR_OUT_OF_MEMORY for allocations, else CUDA_ERROR_ILLEGAL_ADDRESS, which stays.
     CALLS = {
         "cuMemAlloc": 2, "cuMemHostRegister": 2, "cuMemHostAlloc": 2, "cuIpcGetMemHandle": 1, "cuIpcOpenMemHandle": 205,
         "cuIpcCloseMemHandle": 1, "cuMemcpyAsync": 700, "cuMemcpyPeerAsync": 700, "cuLaunchKernel": 700,
@@ -71,7 +71,7 @@ class FailingCalls(DeviceTest):
 
     def test_at_once(self):
         for call in self.CALLS:
-            if call not in ("cuMemAlloc", "cuCtxPushCurrent"):  # the program's own are first
+            if call not in ("cuMemAlloc", "cuCtxPushCurrent"):  # the program's own calls come first
                 self.check(call, 1, one_rank=False)
 
     def test_later(self):

@@ -1,10 +1,11 @@
 #!/bin/bash
-# Before and after `headrace tune` on this machine, with buffers on its GPU: for docs/performance.md and docs/tuning.md.
+# Runs `headrace tune` on this machine, with buffers on its GPU, and compares before and after: for docs/performance.md
+# and docs/tuning.md.
 #
 #   tests/gpu/tune.sh BUILD_DIR OUT_DIR [SECONDS]
 #
-# Some 8 minutes on an idle machine of 16 cores (SECONDS: after which it is ended; the same command goes on where it was). Leaves in
-# OUT_DIR: tuning.json, tuning.messages, tuning.svg, and the table (tune.txt). Exit code 0: it went to its end.
+# Takes about 8 minutes on an idle machine of 16 cores (SECONDS: time limit; the same command resumes). Leaves in
+# OUT_DIR: tuning.json, tuning.messages, tuning.svg, and the table (tune.txt). Exit code 0: it has finished.
 set -u
 build=$(cd "${1:?usage: tests/gpu/tune.sh BUILD_DIR OUT_DIR [SECONDS]}" && pwd)
 out=${2:?usage: tests/gpu/tune.sh BUILD_DIR OUT_DIR [SECONDS]}

@@ -17,7 +17,7 @@ class Variable {
     CHECK_OK(MPI_T_pvar_get_index(name, kind, &index));
     CHECK_OK(MPI_T_pvar_session_create(&session_));
     CHECK_OK(MPI_T_pvar_handle_alloc(session_, index, nullptr, &handle_, &count));
-    if (kind == MPI_T_PVAR_CLASS_COUNTER) CHECK_OK(MPI_T_pvar_start(session_, handle_));  // a level is there always
+    if (kind == MPI_T_PVAR_CLASS_COUNTER) CHECK_OK(MPI_T_pvar_start(session_, handle_));  // a level needs no start
   }
   ~Variable() {
     MPI_T_pvar_session_free(&session_);
@@ -31,7 +31,7 @@ class Variable {
     CHECK_OK(MPI_T_pvar_read(session_, handle_, &value));
     return value;
   }
-  // Since the last time.
+  // Returns the count since the last call.
   unsigned long long take() {
     unsigned long long value = 0;
     CHECK_OK(MPI_T_pvar_readreset(session_, handle_, &value));

@@ -1,4 +1,4 @@
-// Staged messages where it matters that there are many, that somebody does not cooperate, or that a copy fails.
+// Staged messages in special cases: many of them, a process that does not cooperate, a copy that fails.
 //
 //   staged random_exchange [--seed N | --seed random]   messages between all pairs, of random kinds, sizes, layouts
 //   staged stalled            a receiver that makes no progress does not hold up the others
@@ -219,7 +219,7 @@ void stalled(const check::Environment& mpi) {
     CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   } else if (mpi.rank == 1) {
     CHECK_OK(MPI_Irecv(first.get(), kBytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &request));
-    // It comes after the announcement.
+    // This message comes after the announcement.
     CHECK_OK(MPI_Recv(&nothing, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     flag.wait();
     CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
@@ -235,7 +235,7 @@ void stalled(const check::Environment& mpi) {
 
 constexpr int kFailingRank = 0;
 
-// From the second copy on, in one rank; before the driver is opened.
+// Fails copies from the second one on, in one rank; called before the driver is opened.
 void order_fault() {
   const char* rank = std::getenv("PMI_RANK");
   if (rank != nullptr && std::atoi(rank) == kFailingRank) ::setenv("FAKE_CUDA_FAIL", "cuMemcpyAsync:2:1", 1);
@@ -253,7 +253,7 @@ void failing(const check::Environment& mpi, bool sender_fails) {
   const bool sends = (mpi.rank == kFailingRank) == sender_fails;
   const int peer = 1 - mpi.rank;
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  // The pool's memory cannot be mapped, so that it is staged with IPC, too.
+  // The pool's memory cannot be mapped, so it is staged with IPC, too.
   Buffer buffer(kBytes, MemoryKind::kPool);
   for (int round = 0; round < 3; ++round) {
     MPI_Request request;
@@ -302,7 +302,7 @@ class Gate {
   std::atomic<bool> open_{false};
 };
 
-// What a buffer holds after its elements of this type came from content(bytes, 1) and the rest was content(bytes, 2).
+// Returns a buffer whose elements of this type come from content(bytes, 1) and the rest from content(bytes, 2).
 std::vector<std::byte> own_result(std::size_t bytes, bool strided) {
   auto wanted = content(bytes, 1);
   const auto before = content(bytes, 2);

@@ -1,5 +1,5 @@
 """halo3d's directive steps in Fortran beside the C++ program: the same profiles from every step, box and rank count,
-both ways; what wrong usage gets.
+both ways; errors of wrong usage.
 
 HR_BUILD comes from CMake. HR_SEED repeats a run.
 """
@@ -57,7 +57,7 @@ class Directives(unittest.TestCase):
             self.assertGreater(result["seconds"], 0)
 
     def test_same_md5(self):
-        """Odd and even numbers of steps, as the fields swap places; more than the box has points."""
+        """Odd and even numbers of steps, as the fields swap places; more steps than the box has points."""
         for ranks in (1, 2, 4, 8):
             for way in ((), ("--reverse",)):
                 for parity in (0, 1):
@@ -137,7 +137,7 @@ class Directives(unittest.TestCase):
                          [[str(step), name] for step, name in STEPS.items()])
 
     def test_limit_of_gcc_12(self):
-        """Why the steps' arrays are explicit-shape dummies: what the chapter says is so."""
+        """The reason why the steps' arrays are explicit-shape dummies still holds, as the chapter says."""
         asked = subprocess.run([BUILD / "bin/mpifort", "--version"], capture_output=True, text=True, timeout=60)
         if not re.match(r"GNU Fortran .* 12\.", asked.stdout):
             self.skipTest(asked.stdout.partition("\n")[0])

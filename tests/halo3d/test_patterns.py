@@ -1,4 +1,4 @@
-"""halo3d's patterns in random boxes: each validates every element bit for bit, and all of a job come to the same result.
+"""halo3d's patterns in random boxes: each validates every element bit for bit, and all of a job have the same result.
 
 HR_MPIEXEC and HR_HALO3D come from CMake; HR_DEVICE is `host` or `cuda`. HR_SEED repeats a run.
 """
@@ -20,7 +20,7 @@ OVERLAPPING = [name for name in ("isend-irecv", "overlap", "overlap-async", "ove
 
 
 def box(chance):
-    """Points a rank: of odd and even lengths, of the two points that are the least, and of more than a kernel's tile."""
+    """Points a rank: odd and even lengths, the least length of two, and more than a kernel's tile."""
     return [chance.choice((2, 3, chance.randint(4, 31), chance.randint(33, 75))) for _ in range(3)]
 
 
@@ -64,7 +64,7 @@ class Patterns(unittest.TestCase):
                                       "--pattern", ",".join(OVERLAPPING), *way))
 
     def test_all_send_the_same(self):
-        """What makes their times comparable: six messages a step, with one plane of each field."""
+        """Their times are comparable: each sends six messages a step, with one plane of each field."""
         local = box(self.chance)
         x, y, z = local
         report = job(2, local, "--steps", "3", "--baseline", "--pattern", ",".join(OVERLAPPING))

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A program in a host made of namespaces, as a rank of a job whose launcher is outside of all of them: ranks in blocks
-# over the hosts. As when each rank of a job runs in a container: in_host.sh <program> [args]
+# Runs a program in a host made of namespaces, as a rank of a job whose launcher is outside all of them: ranks in blocks
+# over the hosts, as if each rank of a job ran in a container: in_host.sh <program> [args]
 set -eu
 # shellcheck disable=SC2086  # a list of words
 set -- $HR_HOST_NAMES -- "$@"

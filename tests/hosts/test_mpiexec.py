@@ -1,7 +1,7 @@
 """Our mpiexec on several hosts: starts, placement, output, input, signals, ends and faults. Seen from the outside.
 
 Run by namespace_test.py with four hosts up, or by hand: HR_HOSTS is the program that makes hosts of namespaces,
-HR_HOSTS_CLUSTER the name of a cluster of four, HR_MPIEXEC and HR_BUILD what is tested.
+HR_HOSTS_CLUSTER the name of a cluster of four, HR_MPIEXEC and HR_BUILD the tested build.
     test_mpiexec.py [unittest's words]
 """
 
@@ -20,7 +20,7 @@ NAMES = os.environ.get("HR_HOST_NAMES", "h1 h2 h3 h4").split()
 BUILD = os.environ["HR_BUILD"]
 MPIEXEC = os.environ["HR_MPIEXEC"]
 PROBE = f"{BUILD}/tests/fault/launch_probe"
-SILENCE = 2  # seconds that a host may be silent in tests of that; it is lost after twice as many
+SILENCE = 2  # seconds that a host may be silent in these tests; it is lost after twice as many
 END = SILENCE + 10
 A, B, C, D = NAMES[:4]
 
@@ -33,7 +33,7 @@ def hosts(*words, check=True) -> str:
 
 
 def init_processes() -> dict[str, int]:
-    """The first process of each host, by its number outside."""
+    """The first process of each host, by its pid outside."""
     found, cluster = {}, ""
     for line in hosts("list", check=False).splitlines():  # other clusters come and go
         if line.startswith("cluster "):
@@ -63,7 +63,7 @@ def all_pids():
 
 
 def host_of(pid, inits) -> str:
-    """The host a process is in; empty for none of ours."""
+    """The host that a process is in; empty if it is in none of ours."""
     try:
         space = os.readlink(f"/proc/{pid}/ns/pid")
         return next((name for name, init in inits.items() if os.readlink(f"/proc/{init}/ns/pid") == space), "")
@@ -78,14 +78,14 @@ def agents(host=None) -> list[int]:
 
 
 def inner_agents(host) -> list[int]:
-    """Those that run ranks, not the processes around them."""
+    """Agents that run ranks, not the processes around them."""
     found = agents(host)
     parents = {int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1]) for pid in found}
     return [pid for pid in found if pid not in parents]
 
 
 def tries_in_vain(host) -> int:
-    """How often in a row TCP has repeated something on the host's worst connection; each pause is twice the one before."""
+    """Number of TCP retransmissions in a row on the host's worst connection; each pause is twice the one before."""
     return max(map(int, re.findall(r"backoff:(\d+)", hosts("exec", host, "ss", "-tin"))), default=0)
 
 
@@ -99,7 +99,7 @@ def wait_for(condition, seconds, what):
 
 
 class HostsTest(unittest.TestCase):
-    """Every test also proves that nothing of its jobs is left on any host: processes, shared memory."""
+    """Every test also checks that nothing of its jobs is left on any host: processes, shared memory."""
 
     def setUp(self):
         self.mark = f"HR_TEST_MARK={self.id()}-{time.monotonic_ns()}"
@@ -123,7 +123,7 @@ class HostsTest(unittest.TestCase):
         return [pid for pid in all_pids() if self.mark.encode() in environment_of(pid).split(b"\0")]
 
     def running(self, *words):
-        """Processes of this test's jobs whose command line begins so: other clusters may run the same."""
+        """Processes of this test's jobs whose command line begins with these words: other clusters may run the same."""
         return [pid for pid in self.marked() if words_of(pid)[:len(words)] == list(words)]
 
     def left(self):
@@ -159,7 +159,7 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(len(re.findall("^mpiexec: ", done.stderr, re.MULTILINE)), 1, done.stderr)
 
     def mpiexec_pid(self):
-        """mpiexec's number outside of the hosts."""
+        """mpiexec's pid outside the hosts."""
         def find():
             return [pid for pid in all_pids() if words_of(pid)[:1] == [MPIEXEC] and words_of(pid)[1:2] != ["--agent"]
                     and self.mark.encode() in environment_of(pid).split(b"\0")]
@@ -503,7 +503,7 @@ class Starts(HostsTest):
         done = self.run_on("-n", "2", "--hosts", f"{A},{B}", "-wdir", local, "echo", "ran")
         self.assert_one_message(done, 127, f"directory {local} on host {B}: No such file")
         self.assertEqual(done.stdout, "")
-        # What a host has no ranks of, it need not have.
+        # A host without ranks of a program need not have that program.
         done = self.run_on("-n", "1", "--hosts", A, f"{local}/echo", "one", ":", "-n", "1", "--hosts", B, "echo", "two")
         self.assertEqual(sorted(done.stdout.split()), ["one", "two"], done.stderr)
         hosts("exec", A, "rm", "-r", local)
@@ -538,7 +538,7 @@ class Starts(HostsTest):
 
 
 class Slurm(HostsTest):
-    """Inside a Slurm job nothing has to be said. Where the hosts have Slurm (`hosts slurm up`)."""
+    """Inside a Slurm job no option is needed. Runs if the hosts have Slurm (`hosts slurm up`)."""
 
     def setUp(self):
         super().setUp()
@@ -584,7 +584,7 @@ class Faults(HostsTest):
         super().tearDown()
 
     def run_and(self, act, *words, degree="32", program=(PROBE, "init", "shm", "fence", "hang")):
-        """The job, and how long it took to end after `act`, which happens when all ranks run."""
+        """Runs a job, calls `act` when all ranks run, and returns the job and how long it took to end."""
         child = self.start(*words, *program, environment={"HEADRACE_HOST_TIMEOUT": str(SILENCE), "HEADRACE_LAUNCH_DEGREE": degree})
         count = int(words[words.index("-n") + 1])
         wait_for(lambda: len(self.running(*program)) == count, 30, "ranks run")
@@ -606,7 +606,7 @@ class Faults(HostsTest):
         def kill():
             for pid in agents(C):
                 os.kill(pid, signal.SIGKILL)
-            # What nobody could remove any more.
+            # Files that no process could remove any more.
             for path in Path(f"/proc/{init_processes()[C]}/root/dev/shm").glob("headrace*"):
                 path.unlink()
         done, took = self.run_and(kill, *self.ALL)
@@ -627,7 +627,7 @@ class Faults(HostsTest):
         for degree in ("32", "1"):
             with self.subTest(degree):
                 self.run_and(lambda: os.kill(self.mpiexec_pid(), signal.SIGKILL), *self.ALL, degree=degree)
-                hosts("exec", A, "sh", "-c", "rm -f /dev/shm/headrace*")  # of the host where nobody is left
+                hosts("exec", A, "sh", "-c", "rm -f /dev/shm/headrace*")  # of the host without processes
                 wait_for(lambda: not self.left(), END, "nothing is left")
 
     def test_a_host_dies(self):

@@ -1,9 +1,9 @@
-"""What the library is tested with, once more on hosts under a launcher: test_tree.py <launcher> [-R REGEX] [--part PART ...].
+"""Runs the library's tests once more on hosts under a launcher: test_tree.py <launcher> [-R REGEX] [--part PART ...].
 
 Run by namespace_test.py with the hosts up. Parts:
   halo3d  every pattern in random boxes, both ways: its profiles must be those of the same job on one host, bit for bit
-  tree    what ctest runs of tests/mpi as `mpiexec -n N <program>` with several ranks, the random exchanges among it; on
-          more than two hosts what has a rank for more than two
+  tree    the tests of tests/mpi that ctest runs as `mpiexec -n N <program>` with several ranks, the random exchanges among it; on
+          more than two hosts those with ranks for more than two
   mpi4py  its suite but for the modules about one process, a rank a host
 Ranks are in blocks over the hosts. The last lines are the totals, which are also kept in <build>/hosts-totals.
 """
@@ -26,13 +26,13 @@ BUILD = os.environ["HR_BUILD"]
 NAMES = os.environ["HR_HOST_NAMES"].split()
 TESTS = os.path.join(os.environ["HR_SOURCE"], "tests")
 SEED = int(os.environ.get("HR_SEED", random.randrange(1 << 32)))
-# What the launchers in a set alone can do for a program.
+# Tests that only some launchers can run.
 NEEDS = ((re.compile("/mpi_process_(spawn|device)\\b"), launchers.SPAWN),
          (re.compile("/mpi_process_spawn errors|/mpi_conformance root_only"), launchers.REFUSE),
          (re.compile("/mpi_process_connect errors"), launchers.REFUSE_NAMES),
          (re.compile("/mpi_process_connect within"), launchers.KEEP_NAMES))
-SHARING = re.compile("/mpi_yielding$")  # is about ranks that share a core, which hosts do not tell each other
-SHOWN = 3000  # characters of what a test said that failed
+SHARING = re.compile("/mpi_yielding$")  # needs ranks that know that they share a core, which hosts do not tell each other
+SHOWN = 3000  # characters of a failed test's output
 MPI4PY_LIMIT = 1500
 
 sys.path.insert(0, f"{TESTS}/mpi4py")
@@ -58,7 +58,7 @@ class Totals:
 
 
 def declared_below(graph, at, directory):
-    """Whether a test comes from a CMakeLists.txt there."""
+    """True if a test comes from a CMakeLists.txt below that directory."""
     while at is not None:
         node = graph["nodes"][at]
         if graph["files"][node["file"]].startswith(directory + "/"):
@@ -68,7 +68,7 @@ def declared_below(graph, at, directory):
 
 
 def tests_of_the_tree():
-    """(name, limit, ranks, words, environment) of each."""
+    """(name, limit, ranks, words, environment) of each test."""
     listed = subprocess.run(["ctest", "--test-dir", BUILD, "--show-only=json-v1"], capture_output=True, text=True, check=True)
     listed = json.loads(listed.stdout)
     for test in listed["tests"]:
@@ -78,14 +78,14 @@ def tests_of_the_tree():
         ours = len(words) > 5 and words[0] == os.environ["HR_MPIEXEC"] and words[1] == "--timeout" and words[3] == "-n" \
             and not words[5].startswith("-")
         odd = {"WILL_FAIL", "PASS_REGULAR_EXPRESSION", "SKIP_RETURN_CODE"} & properties.keys()
-        # What says itself how many hosts it is on.
+        # Tests that set the number of hosts themselves.
         fixed = any(each.startswith("HEADRACE_AS_HOSTS=") for each in environment)
         if ours and not odd and not fixed and declared_below(listed["backtraceGraph"], test.get("backtrace"), f"{TESTS}/mpi"):
             yield test["name"], int(words[2]), int(words[4]), words[5:], environment
 
 
 def words_for(launcher, ranks, variables):
-    if len(NAMES) > os.cpu_count():  # the hosts have the same cores, and do not know it: nobody is to wait on one alone
+    if len(NAMES) > os.cpu_count():  # the hosts share the cores without knowing it: a waiting rank must yield
         variables = {"HEADRACE_SPIN_ROUNDS": "50", **variables}
     start, own = launchers.command(launcher, NAMES, ranks, variables)
     everything = {**os.environ, **own}
@@ -94,7 +94,7 @@ def words_for(launcher, ranks, variables):
 
 
 def run(launcher, limit, ranks, words, environment):
-    """What is wrong with it; empty when it is right."""
+    """What went wrong; empty if nothing did."""
     start, environment = words_for(launcher, ranks, environment)
     child = subprocess.Popen([*start, *words], env=environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, start_new_session=True)
@@ -173,9 +173,9 @@ def main() -> int:
     if missing:
         print(f"skipped: {missing}")
         return 77
-    # All hosts have this directory, and not each other's /tmp.
+    # All hosts have this directory, but not each other's /tmp.
     directory = tempfile.mkdtemp(dir=BUILD, prefix="hosts-")
-    os.chmod(directory, 0o1777)  # tests of permissions are somebody else for a while
+    os.chmod(directory, 0o1777)  # tests of permissions run as another user for a while
     lines, good = [], True
     try:
         for part in options.part or parts:

@@ -1,4 +1,4 @@
-"""Programs are compiled and started the way their authors do it."""
+"""Programs are compiled and started in the usual ways."""
 
 import os
 import shlex
@@ -43,7 +43,7 @@ def output(*command, **options) -> str:
 
 
 class Prefix:
-    """The tests of one prefix; the classes below say which."""
+    """Tests of one prefix, which the classes below name."""
 
     prefix: Path
 
@@ -103,7 +103,7 @@ class BuildTree(Prefix, unittest.TestCase):
 
 
 class Blanks(Prefix, unittest.TestCase):
-    """The build tree under a path with blanks: only what the wrappers stand in is copied."""
+    """The build tree under a path with blanks: copies only the directories of the wrappers."""
 
     def setUp(self):
         super().setUp()

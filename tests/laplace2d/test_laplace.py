@@ -1,4 +1,4 @@
-"""laplace2d against iterations computed here: the same bits from every variant and rank count; what wrong usage gets.
+"""laplace2d against iterations computed here: the same bits from every variant and rank count; errors of wrong usage.
 
 HR_BUILD and HR_LANGUAGE (`openacc` or `openmp`) come from CMake. HR_SEED repeats a run.
 """

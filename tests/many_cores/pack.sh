@@ -1,8 +1,9 @@
 #!/bin/bash
-# pack.sh <build directory> <archive.tar.xz>: a finished build with its tests, for a machine with many cores (run-all.sh).
+# pack.sh <build directory> <archive.tar.xz>: packs a finished build with its tests for a machine with many cores
+# (run-all.sh).
 #
-# The archive holds the source tree, the programs, and the shared libraries that the other system may lack or have older.
-# Programs and tests know their paths, so that run-all.sh unpacks to the same ones.
+# The archive holds the source tree, the programs, and shared libraries that the other system may lack or have in older
+# versions. Programs and tests know their paths, so run-all.sh unpacks to the same ones.
 set -euo pipefail
 build=$(cd "${1:?usage: pack.sh BUILD_DIR ARCHIVE}" && pwd)
 archive=$(realpath -m "${2:?usage: pack.sh BUILD_DIR ARCHIVE}")
@@ -15,13 +16,13 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/libraries" "$work/python"
 
-# Shared libraries of the programs, less those of the C library, which every system has its own of.
+# Shared libraries of the programs, except those of the C library, of which every system has its own.
 programs=("$build"/bin/mpiexec "$build"/lib/lib*.so* "$build"/bin/laplace2d-openmp)
 for program in "${programs[@]}"; do ldd "$program" 2>/dev/null || true; done |
   awk '$3 ~ "^/" { print $3 }' | sort -u | grep -vE "^$build/|/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*)\.so" |
   while read -r library; do cp -L "$library" "$work/libraries/"; done
 
-# What the tests' Python programs import, where it is no compiled code.
+# Pure Python modules imported by the tests' programs.
 python=$(sed -n 's/^Python3_EXECUTABLE:[^=]*=//p;s/^_Python3_EXECUTABLE:[^=]*=//p' "$build/CMakeCache.txt" | head -n 1)
 "$python" - "$work/python" <<'END'
 import importlib.util, pathlib, shutil, sys

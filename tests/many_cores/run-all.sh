@@ -1,11 +1,11 @@
 #!/bin/bash
-# run-all.sh <archive of pack.sh> [ctest options]: all tests of `make test-all` that need no package to be installed, at once
-# on a machine with many cores, which may be another distribution. As root, on a machine that is thrown away afterwards: it
-# unpacks to the paths of the machine that built, and makes the libraries that are missing known to the system.
+# run-all.sh <archive of pack.sh> [ctest options]: runs all tests of `make test-all` that need no installed package, at
+# once on a machine with many cores, which may have another distribution. Run it as root on a disposable machine: it
+# unpacks to the paths of the build machine, and makes missing libraries known to the system.
 #
-# HR_UNPACK=only stops when all is in place, for other uses of the tree (tests/mutants/try-all.sh, apart.sh).
-# Prints which tests were left out and why, the failures' output, the slowest tests, and the totals last.
-# GPU tests are those of the fake driver: a real one is hidden from them.
+# HR_UNPACK=only stops when everything is in place, for other uses of the tree (tests/mutants/try-all.sh, apart.sh).
+# Prints the tests left out and why, the failures' output, the slowest tests, and the totals last. GPU tests use the
+# fake driver: a real one is hidden from them.
 set -uo pipefail
 if [ -z "${HR_APART:-}" ]; then
   HR_APART=1 exec unshare -m bash "$0" "$@"
@@ -27,12 +27,12 @@ tar -xJf "$archive" -C "$source" --strip-components 1 tree || exit 2
 carried=$source/.carried
 mkdir -p "$carried" && tar -xJf "$archive" -C "$carried" libraries python facts || exit 2
 
-# Libraries of this system where it has them; the carried ones where not.
+# Uses this system's libraries if it has them, otherwise those of the archive.
 mkdir -p "$carried/missing"
 for library in "$carried"/libraries/*; do
   ldconfig -p | grep -q "^[[:space:]]*$(basename "$library") " || cp "$library" "$carried/missing/"
 done
-# UCX is the carried one in any case: it is the one that the tests are for, and some systems' crash when a peer dies.
+# Always uses the archive's UCX: the tests are for it, and some systems' UCX crashes when a peer dies.
 cp -a "$source"/.venv/lib/python3*/site-packages/libucx/lib/. "$carried/missing/" 2>/dev/null
 echo "$carried/missing" >/etc/ld.so.conf.d/headrace-carried.conf && ldconfig
 echo "carried libraries in use: $(ls "$carried/missing" | tr '\n' ' ')"
@@ -42,7 +42,7 @@ export PYTHONPATH=$carried/python:${PYTHONPATH:-}
 
 [ "${HR_UNPACK:-}" != only ] || exit 0
 
-# Left out, with the reason; what a test finds missing itself it says itself.
+# Left out, with the reason; a test reports by itself what it misses.
 left_out='^$'
 leave_out() {  # leave_out REASON REGEX
   local names

@@ -12,11 +12,11 @@ VIEWS = ("jobs", "ranks", "matrix", "calls", "ways", "timeline", "queues", "coll
 
 @contextlib.contextmanager
 def chromium(**more):
-    """A browser window. What the page complains of in its console fails the test."""
+    """A browser window. Errors in the page's console fail the test."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        # Chromium's own sandbox does not start where root runs it.
+        # Chromium's own sandbox does not start under root.
         arguments = ["--no-sandbox"] if os.getuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=[*arguments, "--disable-dev-shm-usage"])
         try:
@@ -40,7 +40,7 @@ class Page:
         self.page.wait_for_selector("body[data-drawn]")
 
     def after(self, act):
-        """Does something and waits until the page has drawn what the address then says."""
+        """Calls act() and waits until the page has been drawn for the new address."""
         before = int(self.page.evaluate("document.body.dataset.drawn"))
         act()
         self.page.wait_for_function("before => Number(document.body.dataset.drawn) > before && document.body.dataset.address === location.search", arg=before)
@@ -50,7 +50,7 @@ class Page:
             self.after(lambda: self.press(f"nav a[href='?view={name}']"))
 
     def press(self, selector):
-        """In one step: on a busy machine the page is drawn anew before it has kept still for a click of the driver's."""
+        """Clicks in one step: on a busy machine the page is redrawn before it is still enough for the driver's click."""
         self.page.wait_for_selector(selector)
         self.page.evaluate("selector => document.querySelector(selector).click()", selector)
 
@@ -64,6 +64,6 @@ class Page:
         self.after(lambda: self.page.fill(f"input[name={name}]", value))
 
     def screenshot(self, name):
-        """Where HR_SCREENSHOTS says; for docs/monitor."""
+        """Saves a picture in HR_SCREENSHOTS; for docs/monitor."""
         if folder := os.environ.get("HR_SCREENSHOTS"):
             self.page.screenshot(path=f"{folder}/{name}.png")

@@ -1,6 +1,5 @@
-/* What the monitor asks of NVIDIA's management library: two devices, of which the second has no NVLink. As the library
- * of driver 580 does, it looks at one field more than it is asked for, and refuses to go on where that is none of the
- * caller's. */
+/* NVIDIA's management library as the monitor calls it: two devices, the second without NVLink. Like the library of
+ * driver 580, it looks at one field more than requested, and refuses to go on if that is not the caller's. */
 #include <string.h>
 
 struct use {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Pages of counters and saved runs, mutated: whoever reads them gets a sentence or figures, soon and within some memory.
+"""Pages of counters and saved runs, mutated: readers get a sentence or figures, soon and within some memory.
 
   fuzz_files.py [--seconds 4] [--seed N] [--only pages|files|runs]
 
-The seed is printed; the same seed makes the same inputs. One that is found is kept beside this process's directory, as found-...
+The seed is printed; the same seed makes the same inputs. A failing input is kept beside this process's directory, as found-...
 """
 
 import argparse
@@ -44,7 +44,7 @@ WORDS = (0, 1, 8, 0xFF, 1 << 31, (1 << 32) - 1, 1 << 40, (1 << 58) + 1, (1 << 63
 
 
 class Rich(Maker):
-    """With all kinds of counters that somebody makes something of."""
+    """A maker with all kinds of counters that any reader uses."""
 
     SCALARS = (*Maker.SCALARS, "phase.marks", "library.cuda_ipc_hits")
 
@@ -68,7 +68,7 @@ def seed_page(number):
 
 
 def split(data):
-    """(head, words, what it says of itself)"""
+    """(head, words, description)"""
     head = form.HEAD.unpack_from(data)
     return list(head), data[form.HEAD.size:head[4]], json.loads(data[head[4]:head[4] + head[5]])
 
@@ -148,7 +148,7 @@ def change_page(chance, data):
 
 
 def read_pages(pages):
-    """Everything that is made of pages. Only what its readers expect may be raised."""
+    """Runs every reader of pages. They may raise only the expected errors."""
     sweep = monitor_pages.Pages(pages).sweep(True)
     assert len(sweep.readings) + len(sweep.remarks) == len(pages), "a page is neither read nor remarked on"
     for remark in sweep.remarks:
@@ -192,7 +192,7 @@ def fuzz_saved(chance, folder):
 
 
 def change_run(chance, data):
-    """Bytes of a database: mostly of its cells and of its tree, seldom of its length."""
+    """Changes bytes of a database: mostly of its cells and of its tree, seldom its length."""
     data = bytearray(data)
     for _ in range(chance.choice((1, 2, 8, 64))):
         at = chance.randrange(len(data))
@@ -212,7 +212,7 @@ GUARDED = (*ANSWERED, ArithmeticError, AttributeError, LookupError, TypeError, V
 
 
 def questions(path, expected):
-    """All that the page may ask, rendered as the server does."""
+    """All questions that the page may ask, rendered like the server does."""
     for name in ANSWERS:
         for kind in (LISTS if name == "counters" else ("",)):
             for span in ({}, {"from": "1760000001", "to": "1760000003"}):

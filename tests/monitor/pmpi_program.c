@@ -1,4 +1,4 @@
-/* Sends what the test knows, waits until the file that it is given is there, and ends. */
+/* Sends messages known to the test, waits until the given file exists, and ends. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   }
   MPI_Pcontrol(-3);
 
-  /* Ranks the other way round: 5 messages of 3 bytes to the one before; then the same by a persistent request. */
+  /* Ranks in reverse order: 5 messages of 3 bytes to the one before; then the same by a persistent request. */
   MPI_Comm reverse;
   MPI_Comm_split(MPI_COMM_WORLD, 0, size - rank, &reverse);
   int place;

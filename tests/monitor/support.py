@@ -1,6 +1,6 @@
-"""What the tests of the monitor share: the source tree's modules, made-up runs, a server in a thread, a browser.
+"""Common parts of the monitor's tests: the source tree's modules, made-up runs, a server in a thread, a browser.
 
-HR_BUILD: build directory. HR_MONITOR=required (make test): what the page and its tests need is there, or the test has failed.
+HR_BUILD: build directory. HR_MONITOR=required (make test): a missing requirement of the page or its tests is a failure.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ TOKEN = "a-token-for-tests-0123456789"
 
 
 def needs(what, there):
-    """Skips a class where something is missing that only `make test` sees to."""
+    """Skips a class if a requirement is missing that only `make test` installs."""
     return unittest.skipUnless(there or REQUIRED, f"{what} is not here; make test installs it")
 
 
@@ -53,7 +53,7 @@ def for_class(test, context):
 
 
 def wait_for(what, seconds=20.0, text=""):
-    """The first true answer of what(). A test that waits for longer has failed."""
+    """The first true answer of what(). The test fails if that takes longer."""
     end = time.monotonic() + seconds
     while not (found := what()):
         if time.monotonic() > end:
@@ -98,7 +98,7 @@ def fetch(address, headers=None, token=TOKEN):
 
 
 def re_names(expression):
-    """Metrics that an expression of Prometheus names."""
+    """Names of metrics in an expression of Prometheus."""
     return re.findall(r"headrace_[a-z_]+", expression)
 
 
@@ -107,7 +107,7 @@ STRANGER = 54_321  # number of a user that need not exist
 
 
 def as_user(user, what, seconds=30):
-    """The JSON value of what(), called in a child of this process as another user. Ended, and a failure, after `seconds`."""
+    """The JSON value of what(), called in a child of this process as another user. Killed, and a failure, after `seconds`."""
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:

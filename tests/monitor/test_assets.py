@@ -1,4 +1,4 @@
-"""The committed build of the page is what its sources give. Installs by npm ci what the lock file names, into a copy."""
+"""The committed build of the page is the result of its sources. Installs the packages of the lock file by npm ci, into a copy."""
 
 import json
 import os
@@ -24,7 +24,7 @@ class Assets(support.Scratch):
             self.assertNotRegex(file.read_text(encoding="utf-8"), r"(src|href|url|import)\s*[=(]\s*['\"]?https?://", file.name)
 
     def install(self, copy):
-        """Skips where no registry of npm can be reached; anything else that goes wrong is a failure."""
+        """Skips if no registry of npm can be reached; any other error is a failure."""
         try:
             done = subprocess.run(["npm", "ci", "--prefer-offline", "--fetch-retries", "1"], cwd=copy, capture_output=True, text=True, timeout=60, check=False)
         except subprocess.TimeoutExpired:

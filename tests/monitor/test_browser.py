@@ -262,7 +262,7 @@ class Live(support.Scratch):
             for _ in range(4):
                 before = at.sum("call count")
                 at.page.wait_for_function("before => Number(document.querySelector('[data-sum=\"call count\"]').dataset.value) > before", arg=before)
-                # The made-up ranks do a known number of calls a second, so a sum tells of which time it is.
+                # The made-up ranks make a known number of calls a second, so a sum tells its time range.
                 seconds = (at.sum("call count") - 8 * 2) / (8 * 14 * 200)
                 lags.append(support.time.time() - (collector.source.jobs[0].began + seconds))
             print(f"lag of live figures: {[round(lag, 2) for lag in lags]} s")

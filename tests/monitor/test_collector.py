@@ -56,7 +56,7 @@ class Collecting(support.Scratch):
         self.assertEqual(db.execute("SELECT ended FROM jobs").fetchall(), [(1,)])
 
     def test_a_wall_clock_that_jumps(self):
-        """Spans go on as they were, and marks of ranks stand where they belong."""
+        """Spans continue as before, and marks of ranks are at their places."""
         before = clock.now()
         for jump in (-86400, 86400):
             with unittest.mock.patch("time.time", return_value=support.time.time() + jump):

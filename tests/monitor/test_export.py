@@ -1,4 +1,4 @@
-"""`headrace monitor export`: answers by SQL in three forms, Parquet, and what wrong questions get."""
+"""`headrace monitor export`: answers by SQL in three forms, Parquet, and errors for wrong questions."""
 
 import contextlib
 import csv

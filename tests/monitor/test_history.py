@@ -1,4 +1,4 @@
-"""The history: sums that stay exact, thinning, bounds, and what a damaged file, a full disk and a second writer get."""
+"""The history: sums that stay exact, thinning, bounds, and behaviour with a damaged file, a full disk and a second writer."""
 
 import sqlite3
 import subprocess
@@ -216,7 +216,7 @@ class Life(support.Scratch):
         self.addCleanup(history.close)
         self.fill(history, source, 1, 5)
         pages = history.db.execute("PRAGMA page_count").fetchone()[0]
-        history.db.execute(f"PRAGMA max_page_count = {pages}").fetchall()  # SQLite then says what it says of a full disk
+        history.db.execute(f"PRAGMA max_page_count = {pages}").fetchall()  # SQLite then reports a full disk
         self.fill(history, source, 5, 60)
         self.assertIn("full", history.trouble)
         self.assertIn("live figures go on", history.trouble)
@@ -226,7 +226,7 @@ class Life(support.Scratch):
         self.assertEqual(history.db.execute("SELECT sum(sent) FROM samples").fetchone(), history.db.execute("SELECT sum(sent) FROM ranks").fetchone())
 
     def test_a_disk_that_is_full_indeed(self):
-        """The system refuses to let files grow; in a process of its own, as that is a limit of a process."""
+        """The system refuses to let files grow; in another process, since that limit is a process's."""
         done = subprocess.run([sys.executable, "-c", f"""
 import resource, signal, sys
 sys.path[:0] = {[str(support.ROOT / "python")]!r}

@@ -30,7 +30,7 @@ SECRET = b"a secret for tests, 0123456789"
 
 
 class Part:
-    """Some ranks of a made-up job, as one host sees them. The clock is the test's."""
+    """Some ranks of a made-up job, as seen by one host. The test sets the clock."""
 
     def __init__(self, job, ranks, host):
         self.made, self.ranks, self.host = Synthetic(job), ranks, host
@@ -91,7 +91,7 @@ class Gathering(support.Scratch):
         return subject
 
     def rounds(self, what, text):
-        """Rounds of the collector until what() holds."""
+        """Runs rounds of the collector until what() holds."""
         def look():
             self.collector.round()
             return what(self.collector.state.sweep)
@@ -146,7 +146,7 @@ class Reports(Gathering):
     def test_a_lost_collector_is_shown_and_comes_back(self):
         subject = self.reporter()
         self.rounds(self.all_there, "all ranks")
-        subject._exchange = lambda: 0.05  # it says nothing more
+        subject._exchange = lambda: 0.05  # it sends nothing more
         subject._channel.cut()
         lost = self.rounds(lambda sweep: [each for each in sweep.reporters if not each.live], "the loss")
         self.assertEqual((lost[0].host, lost[0].ranks), ("h2", 4))
@@ -156,7 +156,7 @@ class Reports(Gathering):
         self.assertTrue(any("collector on h2 (127.0.0.1) is lost" in remark for remark in self.collector.state.remarks))
         self.assertIn('headrace_reporter_up{host="h2",address="127.0.0.1"} 0', text(self.collector.state))
         self.assertFalse(news(Place(self.history.path, self.collector))["reporters"][0]["live"])
-        # What is here ends: the job does not, since the others may go on.
+        # The ranks here end: the job does not, since others may go on.
         self.here.made.time = self.job.began + 100
         self.collector.round()
         self.collector.round()
@@ -175,7 +175,7 @@ class Reports(Gathering):
         self.there.made.time = self.job.began + 100
         time.sleep(0.2)
         gone = self.there.sweep(True).readings
-        self.there.ranks = range(0)  # their processes are gone as well
+        self.there.ranks = range(0)  # their processes have ended as well
         self.listen(self.port)
         self.collect()
         self.rounds(self.all_there, "all ranks")
@@ -263,7 +263,7 @@ class Refusals(Gathering):
             times.append(time.monotonic() - begin)
         self.assertGreater(times[2], 0.35)
         with unittest.mock.patch.object(self.gather._slower, "wrong", side_effect=AssertionError):
-            self.channel()  # the right one is not
+            self.channel()  # the right secret is not delayed
 
     def test_secrets_are_compared_in_constant_time(self):
         with unittest.mock.patch.object(channel.hmac, "compare_digest", wraps=hmac.compare_digest) as compared:
@@ -303,7 +303,7 @@ class Refusals(Gathering):
         self.assertEqual((len(heard[0]), heard[1]), (72, b""))
 
     def tampered(self, change):
-        """The bytes of one message, changed on their way."""
+        """Sends one message, with its bytes changed on the way."""
         connection = self.channel()
         connection.send(self.a_report())
         connection.receive()
@@ -368,7 +368,7 @@ class Refusals(Gathering):
         self.lost("its report has a number out of its range")
 
     def test_random_damage_is_refused_or_can_be_kept(self):
-        """What a holder of the secret may send at worst: a report is refused, or what is in it does no harm."""
+        """The worst that a holder of the secret may send: the report is refused, or its content does no harm."""
         seed = int(time.time())
         print(f"seed {seed}")
         noise = random.Random(seed)
@@ -449,7 +449,7 @@ class Secrets(support.Scratch):
 
     @support.SERVER
     def test_two_commands(self):
-        """As users start them; the secret by standard input, as ssh would bring it."""
+        """Commands as users start them; the secret by standard input, as ssh would pass it."""
         environment = {**os.environ, "XDG_STATE_HOME": str(self.folder), "HEADRACE_SHM_DIR": str(self.folder), "PYTHONPATH": str(support.ROOT / "python")}
         start = lambda *words, **more: subprocess.Popen([support.sys.executable, "-m", "headrace", "monitor", *words], text=True, env=environment, stderr=subprocess.PIPE, **more)  # noqa: E731
         monitor = start("--port", "0", "--reports", "0", stdout=subprocess.DEVNULL)

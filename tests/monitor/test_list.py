@@ -1,4 +1,4 @@
-"""More runs than a list takes: running ones first, the rest counted, found by a search and by their address. And what else is read off the
+"""More runs than a list takes: running ones first, the rest counted, found by a search and by their address. And other content of the
 page: labels, dates, keys, reasons."""
 
 import re
@@ -17,7 +17,7 @@ DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 
 
 def history(path, ended=RUNS):
-    """A job that has been running since before all others, and many that have ended since, on hosts in turn."""
+    """A job that has run since before all others, and many that have ended since, on alternating hosts."""
     made = History(path)
     source = Synthetic(Job(key=OLD, ranks=4, began=NOW, slow=2, device=False, program="climate"))
     for second in range(1, 41):
@@ -70,7 +70,7 @@ class Listed(support.Scratch):
 class Page_(support.Scratch):
     @classmethod
     def setUpClass(cls):
-        # Dates of this language are in another order than those of the page.
+        # This language orders dates differently from the page.
         cls.browser = support.for_class(cls, chromium(locale="en-US"))
 
     def setUp(self):
@@ -101,7 +101,7 @@ class Page_(support.Scratch):
         self.assertEqual(self.at.complaints, [])
 
     def test_addresses(self):
-        """A job, and the one beside it, by key and by number alike, however many have begun since."""
+        """A job, and the one beside it, by key and by number, however many have begun since."""
         number = query.job_id(connect(self.path), "headrace_1003_27c956efd56f23ee")
         for job, other in ((OLD, "headrace_1003_27c956efd56f23ee"), ("headrace_1003_27c956efd56f23ee", OLD), (OLD, str(number)), (str(number), OLD)):
             self.at.open(job=job, other=other, view="compare")
@@ -186,10 +186,10 @@ class Page_(support.Scratch):
 
 
 class Slowest(support.Scratch):
-    """A rank is named where it is more often the slowest than by chance."""
+    """A rank is named if it is the slowest more often than by chance."""
 
     def verdict(self, slowest, ranks=4):
-        """Of a job whose ranks wait alike, but for one in each second that waits less."""
+        """The verdict on a job whose ranks wait alike, except one in each second that waits less."""
         path = self.folder / f"{time.monotonic_ns()}.sqlite"
         made = History(path)
         source = Synthetic(Job(ranks=ranks, slow=0, began=NOW))

@@ -20,12 +20,12 @@ HALO3D = support.BUILD / "bin/halo3d"
 class Live(support.Scratch):
     def setUp(self):
         super().setUp()
-        # Other tests' jobs may be seen all the same: this one's have the number of their mpiexec in their name.
+        # Other tests' jobs may be visible, too: this one's have the pid of their mpiexec in their name.
         self.environment = {**os.environ, "HEADRACE_SHM_DIR": str(self.folder), "PYTHONPATH": str(support.ROOT / "python"), "HEADRACE_OVERSUBSCRIBE": "quiet"}
         self.history = self.folder / "history.sqlite"
 
     def halo3d(self, seconds):
-        """Runs until stop() or that long."""
+        """Starts halo3d, which runs until stop() or for that long."""
         job = subprocess.Popen([str(support.BUILD / "bin/mpiexec"), "--timeout", str(seconds), "-n", "8", str(HALO3D), "--local", "24", "--pattern", "step1",
                                 "--steps", "100000000", "--no-identity-check"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment)
@@ -41,7 +41,7 @@ class Live(support.Scratch):
         return subprocess.run([support.sys.executable, "-m", "headrace", *words], capture_output=True, text=True, timeout=60, env=self.environment)
 
     def monitor(self):
-        """The address and token of a monitor that runs, as users start it."""
+        """Starts a monitor as users do; returns its address and token."""
         process = subprocess.Popen([support.sys.executable, "-m", "headrace", "monitor", "--port", "0", "--history", str(self.history)],
                                    stdout=subprocess.PIPE, text=True, env=self.environment)
         self.addCleanup(process.stdout.close)
@@ -104,7 +104,7 @@ class Live(support.Scratch):
             # Each rank of a 2 x 2 x 2 torus talks to three others.
             self.assertEqual(at.sum("pairs"), 24)
             self.assertEqual(at.complaints, [])
-            # Of a program that ends by itself the sums are what it did: this one was ended, a call may be counted and its message not.
+            # Sums of a program that ends by itself are exact: this one was killed, so a call may be counted without its message.
             self.assertLessEqual(abs(known["sent"] - calls["MPI_Sendrecv"][0]), 8)
         said = self.headrace("monitor", "--save", str(self.folder / "run.hrrun"), "--job", key, "--history", str(self.history))
         self.assertIn("halo3d on 8 ranks", said.stdout, said.stderr)

@@ -1,4 +1,4 @@
-"""The rules for files that another user may have put where ours belong, one by one."""
+"""The rules for files that another user may have put in place of ours, one by one."""
 
 import os
 import unittest
@@ -38,7 +38,7 @@ class Reading(support.Scratch):
         big.write_bytes(b"x" * 11)
         self.refused(own_files.read_bytes, "10 are the most", big, 10)
         self.assertEqual(own_files.read_bytes(big, 11), b"x" * 11)
-        self.assertGreater(len(own_files.read_bytes("/proc/self/maps")), 1000)  # it says that it is empty
+        self.assertGreater(len(own_files.read_bytes("/proc/self/maps")), 1000)  # it claims to be empty
         self.refused(own_files.read_bytes, "more than 10", "/proc/self/maps", 10)
 
     def test_links(self):
@@ -123,7 +123,7 @@ class Cache(support.Scratch):
 
 
 class Tuning(support.Scratch):
-    """What `headrace tune` reads and writes."""
+    """Files that `headrace tune` reads and writes."""
 
     def test_a_tuning_file_that_is_none_gets_a_sentence_before_anything_is_measured(self):
         os.mkfifo(self.folder / "tuning.json")

@@ -1,4 +1,4 @@
-"""Pages of counters as a source: made here as the format says, for what a job on this machine does not show."""
+"""Pages of counters as a source: made here in the documented format, for cases that jobs on this machine do not show."""
 
 import json
 import os
@@ -20,7 +20,7 @@ HEAD = counters.page.HEAD
 
 
 class Maker:
-    """A page with some counters of the real one, in the layout that its own description states."""
+    """A page with some counters of the real one, in the layout of its own description."""
 
     SCALARS = ("now.function", "now.waiting_since", "now.waiting_for", "posted.now", "posted.most", "unexpected.now", "unexpected.most", "unexpected.bytes", "wait.time")
     TABLES = {"function": (("none", "MPI_Send", "MPI_Recv", "evil\x1b[2J"), ("calls", "time", "bytes")), "peer": ((), ("process", "messages", "bytes", "waits", "wait", "internal_messages", "internal_bytes")),
@@ -82,7 +82,7 @@ class Readings(unittest.TestCase):
         self.assertEqual(said.details["queue"], {"posted": Count(2, 5), "unexpected": Count(1, 8)})
 
     def test_the_call_under_way_counts(self):
-        """Its wait has taken a second until now, and is in neither of the two counters that get it at its end."""
+        """Its wait has taken a second so far, and is in neither of the two counters, which get it at its end."""
         said = subject.reading(self.maker.page(), True, False, {})
         self.assertGreaterEqual(said.details["call"]["MPI_Recv"].ns, 10**9 + 70)
         self.assertEqual(said.details["call"]["MPI_Send"], Count(5, 500, 50))
@@ -117,7 +117,7 @@ class Readings(unittest.TestCase):
 
 
 class Files(support.Scratch):
-    """Pages of jobs of mpiexec: files in a directory, this process playing the rank."""
+    """Pages of mpiexec's jobs: files in a directory, with this process as the rank."""
 
     def setUp(self):
         super().setUp()
@@ -152,7 +152,7 @@ class Files(support.Scratch):
         self.assertEqual(self.mine(source.sweep(True)), [])
 
     def test_a_process_that_was_killed_leaves_its_last_figures(self):
-        """A real one, whose page goes with it; the reader's mapping of it stays."""
+        """A real process, whose page ends with it; the reader's mapping stays."""
         child = subprocess.Popen([support.sys.executable, "-c", "import os, sys, time\nfile = os.memfd_create('headrace.headrace_9_9.counters.0')\n"
                                   "sys.stdin.readline()\nos.write(file, open(sys.argv[1], 'rb').read())\nprint('there', flush=True)\ntime.sleep(100)",
                                   str(self.folder / "page")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -174,7 +174,7 @@ class Files(support.Scratch):
         self.assertEqual(mine(True), [])
 
     def test_a_page_of_a_process_that_is_no_more(self):
-        """Its number may be another process's by now: the start tells."""
+        """Its pid may be another process's by now: the start time tells."""
         self.maker = Maker(pid_started=1)
         self.file.write_bytes(self.maker.bytes())
         self.assertEqual([one.ended for one in self.mine(self.source().sweep(True))], [True])

@@ -1,4 +1,4 @@
-"""The library for jobs of other MPIs: what it reads of an mpi.h, that it can be built, and its figures of a job whose messages are known.
+"""The library for jobs of other MPIs: its reading of an mpi.h, its build, and its figures of a job whose messages are known.
 
 HEADRACE_PEERS (make peers) names MPICH's environment, with Open MPI's beside it where it is installed; without it those are skipped.
 """
@@ -109,7 +109,7 @@ class Jobs(support.Scratch):
 
     @unittest.skipUnless((support.BUILD / "bin/mpicc").is_file() or support.REQUIRED, "Headrace is not built")
     def test_headrace_needs_none(self):
-        """The library can be built, and keeps out of the way of pages that are there already."""
+        """The library can be built for Headrace, and leaves existing pages alone."""
         library, program = self.folder / "pmpi.so", self.folder / "program"
         pmpi.build(library, str(support.BUILD / "bin/mpicc"))
         subprocess.run([support.BUILD / "bin/mpicc", PROGRAM, "-o", program], check=True)

@@ -1,5 +1,5 @@
 """Counters are right: of every benchmark, halo3d in all its patterns and the course's programs, the page says to the byte what the profiling
-interface has seen the program send, by peer, by function and by size, and how often it has called which function."""
+interface has seen the program send, by peer, by function and by size, and the calls of each function."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ PROGRAMS = {
     "threads": (2, ("--sizes", "8", "--reps", "5", "--iters", "20")), "one_sided": (2, ("--sizes", "8,3000", "--reps", "5", "--iters", "5")),
     "faces": (4, ()), "halo3d": (4, ("--local", "12", "--pattern", "all", "--steps", "5", "--no-identity-check")), "diffusion2d": (4, ()),
 }
-# What the library that looks calls itself, where its calls are counted as well: a fixed number of times, or for each message.
+# Calls of the observing library itself that are counted as well: a fixed number of times, or for each message.
 OWN = {"MPI_Comm_rank": 1, "MPI_Comm_size": 1, "MPI_Bcast": 1}
 NOT_COMPARED = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Get_library_version", "MPI_Type_size", "MPI_Comm_create_keyval", "MPI_Comm_get_attr",
                 "MPI_Comm_set_attr", "MPI_Comm_test_inter", "MPI_Comm_group", "MPI_Comm_remote_group", "MPI_Group_size", "MPI_Group_translate_ranks", "MPI_Group_free"}

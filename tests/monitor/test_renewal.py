@@ -1,5 +1,5 @@
-"""The page while a job runs: plots, tables and cells are renewed in place, a drag selects what was dragged over, the state says how old
-figures are."""
+"""The page while a job runs: plots, tables and cells are renewed in place, a drag selects the time dragged over, the state shows the age of
+figures."""
 
 import threading
 import time
@@ -12,12 +12,12 @@ from headrace.monitor.collector import Collector
 from headrace.monitor.history import History
 from headrace.monitor.synthetic import Job, Synthetic
 
-PAST = 60  # seconds that the job has run for when the page is opened
+PAST = 60  # seconds that the job has run when the page is opened
 RANGE = "[data-plot=wait] .u-over"
 
 
 class Clocked(Synthetic):
-    """Goes with the clock, unless it is held."""
+    """A source that follows the clock, unless it is held."""
 
     def __init__(self, *jobs):
         super().__init__(*jobs)
@@ -59,7 +59,7 @@ class Renewal(support.Scratch):
         self.addCleanup(self.page.close)
 
     def draws(self, count):
-        """Until the page has been drawn that often again."""
+        """Waits until the page has been drawn that many times again."""
         before = int(self.page.evaluate("document.body.dataset.drawn"))
         self.page.wait_for_function("until => Number(document.body.dataset.drawn) >= until", arg=before + count)
 
@@ -178,7 +178,7 @@ class Renewal(support.Scratch):
         self.page.wait_for_function("before => Number(document.querySelector('.state').dataset.time) > before", arg=before)
 
     def looks(self):
-        """Of the state: its words, its sign and its border, but no colour."""
+        """The look of the state without colours: its words, its sign and its border."""
         return self.page.evaluate("""() => { const place = document.querySelector(".state"), style = getComputedStyle(place);
             return [place.textContent, getComputedStyle(place, "::before").content, style.borderTopStyle]; }""")
 

@@ -1,4 +1,4 @@
-"""The server: token and names, answers against the database, metrics, and that nothing else is to be had."""
+"""The server: token and names, answers against the database, metrics, and that it serves nothing else."""
 
 import hmac
 import http.client
@@ -52,7 +52,7 @@ class Serving(support.Scratch):
             self.assertEqual(fetch(self.address + "/api/jobs", token="wrong")[0], 403)
             times.append(time.monotonic() - begin)
         self.assertGreater(times[2], 0.4)
-        with unittest.mock.patch.object(Gate, "slow_down", side_effect=AssertionError):  # the right one is not
+        with unittest.mock.patch.object(Gate, "slow_down", side_effect=AssertionError):  # the right token is not delayed
             self.assertEqual(fetch(self.address + "/api/jobs")[0], 200)
 
     def test_the_delay_is_bounded(self):
@@ -213,7 +213,7 @@ class Command(support.Scratch):
             self.assertNotIn("headrace monitor: headrace monitor", said.stderr)
 
     def test_without_what_the_page_needs(self):
-        """A package of that name that is not there hides the one that is."""
+        """An empty package of that name hides the installed one."""
         for name in ("starlette", "uvicorn"):
             (self.folder / f"{name}.py").write_text("raise ModuleNotFoundError(__name__)\n")
         said = self.run_it("--port", "0", "--history", str(self.folder / "h.sqlite"), env={**support.os.environ, "PYTHONPATH": str(self.folder)})
@@ -245,7 +245,7 @@ class Command(support.Scratch):
         address = monitor.stdout.readline().split()[-1]
         parts = urllib.parse.urlsplit(address)
         self.assertEqual(parts.hostname, "127.0.0.1")
-        stream = support.urllib.request.urlopen(support.urllib.request.Request(  # an open page does not keep it
+        stream = support.urllib.request.urlopen(support.urllib.request.Request(  # an open page does not keep it running
             f"http://{parts.netloc}/api/events", headers={"Authorization": f"Bearer {parts.query.partition('=')[2]}"}), timeout=10)
         monitor.terminate()
         self.assertEqual(monitor.wait(15), 0)

@@ -1,4 +1,4 @@
-"""Another user of the host, and whoever can reach a port: what they put in the way of top, the monitor and its collectors."""
+"""Other users of the host, and strangers at a port: obstacles that they put in the way of top, the monitor and its collectors."""
 
 import contextlib
 import http.client
@@ -49,7 +49,7 @@ def with_text(maker, text):
 
 
 def lies(maker):
-    """Pages that say of themselves what cannot be."""
+    """Pages with impossible descriptions of themselves."""
     said = json.loads(bytes(maker.bytes())[maker.description()[2]:].rstrip(b"\0"))
 
     def changed(change):
@@ -86,7 +86,7 @@ class Lies(support.Scratch):
         honest, liars = Maker(job="headrace_2_2", rank=99), [Maker(job="headrace_3_3", rank=rank) for rank in range(40)]
         honest.values = {"function.calls": [0, 5, 0, 0]}
         liars[0].values = {"peer.messages": [(1 << 64) - 1, 0, 0], "peer.process": [1, 0, 0]}
-        for liar in liars[1:]:  # each may be, but not all of them together
+        for liar in liars[1:]:  # each is valid, but not all of them together
             liar.values = {"function.calls": [0, 1 << 58, 0, 0]}
         source = subject.Pages([honest.page(), *(liar.page() for liar in liars)])
         history = History(self.folder / "history.sqlite")
@@ -127,7 +127,7 @@ class Lies(support.Scratch):
 
 @ROOT_ALONE
 class Pages(support.Scratch):
-    """A directory that all users can write to, as /dev/shm is."""
+    """A directory that all users can write to, like /dev/shm."""
 
     def setUp(self):
         super().setUp()
@@ -146,7 +146,7 @@ class Pages(support.Scratch):
         return Maker(pid_started=int(Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[19]), **about)
 
     def attack(self):
-        """What a stranger leaves there; rank 0 is the victim's own."""
+        """Files that a stranger leaves there; rank 0 is the victim's own."""
         self.put(0, self.alive().bytes(), VICTIM, 0o600)
         os.mkfifo(self.folder / f"{NAME}1", 0o666)
         self.put(2, deep(Maker(rank=2)))
@@ -160,7 +160,7 @@ class Pages(support.Scratch):
             listener.bind(str(self.folder / f"{NAME}10"))
 
     def look(self):
-        """As top does, with little memory."""
+        """Looks like top does, with little memory."""
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + (256 << 20),) * 2)
         with unittest.mock.patch.dict(os.environ, {"HEADRACE_SHM_DIR": str(self.folder)}), contextlib.redirect_stdout(io.StringIO()) as said:
@@ -197,7 +197,7 @@ class Pages(support.Scratch):
             self.assertEqual(counters.directories(), [])
 
     def test_memory_files_of_another_users_processes(self):
-        """Root sees them, each as its owner's; what they do to them meanwhile is a remark."""
+        """Root sees them, each as its owner's; changes to them meanwhile give a remark."""
         ready, done = os.pipe(), os.pipe()
         child = os.fork()
         if child == 0:
@@ -311,12 +311,12 @@ class Statements(support.Scratch):
         self.assertEqual((code, json.loads(said)), (0, {"a": "00ff", "b": None}))
 
 
-# Stands for a table: without end, or as the name says.
+# Stands in for a table: endless, or with the named content.
 WITHOUT_END = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n WHERE x < 0"
 
 
 class Runs(support.Scratch):
-    """Runs that somebody has saved for us."""
+    """Runs that another user has saved."""
 
     def setUp(self):
         super().setUp()
@@ -326,7 +326,7 @@ class Runs(support.Scratch):
             db.execute("PRAGMA journal_mode = DELETE")
 
     def change(self, *statements):
-        """The run with these done to it, in a file of its own."""
+        """The run changed by these statements, in another file."""
         made = self.folder / "changed.hrrun"
         made.write_bytes(self.path.read_bytes())
         with contextlib.closing(sqlite3.connect(made, isolation_level=None)) as db:
@@ -336,7 +336,7 @@ class Runs(support.Scratch):
         return made
 
     def instead(self, table):
-        """A view without end in the place of a table."""
+        """Puts an endless view in place of a table."""
         with contextlib.closing(sqlite3.connect(self.path)) as db:
             names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
         what = WITHOUT_END.format(", ".join(f"x AS {name}" for name in names))
@@ -414,7 +414,7 @@ class Saved(Runs):
 
 @support.SERVER
 class Times(support.Scratch):
-    """In a server of this process, whose limits are the test's."""
+    """Time limits of a server in this process, set by the test."""
 
     def setUp(self):
         super().setUp()
@@ -434,7 +434,7 @@ class Times(support.Scratch):
                 with socket.create_connection(("127.0.0.1", port), timeout=10) as made:
                     made.sendall(said)
                     self.ends(made)
-            with socket.create_connection(("127.0.0.1", port), timeout=10) as slow:  # a letter now and then makes it no younger
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as slow:  # a letter now and then does not extend its time
                 begin = time.monotonic()
                 with contextlib.suppress(ConnectionError):
                     while time.monotonic() - begin < 10:

@@ -1,4 +1,4 @@
-"""Strangers at the ports of a real monitor, and commands that others would keep from ending. Some ten seconds and more each."""
+"""Strangers at the ports of a real monitor, and commands that others try to keep from ending. Ten seconds and more each."""
 
 import contextlib
 import json
@@ -215,7 +215,7 @@ class Commands(Runs):
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=support.ROOT / "python",
                                  env={**os.environ, "PYTHONUNBUFFERED": "1"})
         self.addCleanup(child.kill)
-        # Its processor time says that it is at work.
+        # Its processor time shows that it is working.
         ticks = lambda: sum(map(int, Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[11:13]))  # noqa: E731
         wait_for(lambda: ticks() > 150, text="work")
         child.send_signal(signal.SIGINT)

@@ -21,7 +21,7 @@ from headrace.monitor.synthetic import Job, Synthetic
 
 
 class Ticking(Synthetic):
-    """A second passes between two sweeps."""
+    """A source on which a second passes between two sweeps."""
 
     def sweep(self, details):
         self.time += 1
@@ -92,7 +92,7 @@ class Top(unittest.TestCase):
 
     def test_an_equal_job_has_no_slowest_rank(self):
         class Equal(Ticking):
-            """Another one waits a little less in each look."""
+            """In each look another rank waits a little less."""
 
             def sweep(self, details):
                 found = super().sweep(details)

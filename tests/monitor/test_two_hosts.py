@@ -1,6 +1,6 @@
 """Two hosts made of namespaces: a job on both, a monitor on the first, a collector on the second, by the commands that users type.
 
-Run by namespace_test.py (tests/hosts/bed.md)."""
+Run by namespace_test.py (tests/hosts/bed/README.md)."""
 
 import json
 import os
@@ -23,7 +23,7 @@ ADDRESS = "10.77.0.1"  # the first's, as the other one reaches it
 @support.SERVER
 class TwoHosts(unittest.TestCase):
     def setUp(self):
-        # Not in /tmp, which each host has of its own.
+        # Not in /tmp, of which each host has its own.
         made = tempfile.TemporaryDirectory(prefix="hr-monitor-", dir=BUILD)
         self.addCleanup(made.cleanup)
         self.folder = Path(made.name)
@@ -46,7 +46,7 @@ class TwoHosts(unittest.TestCase):
         return self.start(host, sys.executable, "-B", "-m", "headrace", "monitor", *words, **more)
 
     def ask(self, name):
-        """The page is on the first host's loopback alone, so it is asked there."""
+        """Asks on the first host, since the page is on its loopback only."""
         code = f"import urllib.request as u; print(u.urlopen('{self.address}/{name}{'&' if '?' in name else '?'}token={self.token}', timeout=10).read().decode())"
         done = subprocess.run([HOSTS, "exec", NAMES[0], sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
         return json.loads(done.stdout)
@@ -89,7 +89,7 @@ class TwoHosts(unittest.TestCase):
         lost = support.wait_for(lambda: self.reporters(False), 60, "the loss")
         self.assertEqual(lost[0]["ranks"], 2)
         self.end(collector)
-        # By mpiexec, which starts programs that are none of MPI as well.
+        # By mpiexec, which also starts programs without MPI.
         collector = self.start(NAMES[0], str(BUILD / "bin/mpiexec"), "--hosts", NAMES[1], "-ppn", "1", sys.executable, "-B", "-m", "headrace", "monitor", "--report-to", f"{ADDRESS}:8643")
         support.wait_for(lambda: self.reporters(True), 60, "the collector again")
         self.end(collector)

@@ -10,7 +10,7 @@ from pathlib import Path
 SHARE = Path(os.environ["HR_BUILD"]) / "share"
 BASH = SHARE / "bash-completion/completions"
 
-# What bash does at a tab, without a terminal.
+# Completes a line as bash does at a tab, without a terminal.
 DRIVER = """
 compopt() { :; }
 . "$1"

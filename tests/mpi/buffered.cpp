@@ -1,5 +1,5 @@
 // Buffered sends (section 3.6): they complete before any receive, need no more than their size and the overhead a
-// message, give the buffer back, and say so when it is too small.
+// message, give the buffer back, and report when it is too small.
 #include <vector>
 
 #include "common/check.hpp"
@@ -14,7 +14,7 @@ void token(int peer, bool send) {
   }
 }
 
-// A buffer of exactly what the standard says takes exactly that many messages, over and over.
+// A buffer of exactly the standard's size takes exactly that many messages, repeatedly.
 void exact_size(const check::Environment& mpi) {
   constexpr int kMessages = 7, kInts = 5000, kRounds = 20;
   std::vector<int> data(kInts);
@@ -57,7 +57,7 @@ void overflow(const check::Environment& mpi) {
     CHECK(twice != MPI_SUCCESS);  // the standard does not say which class
     if (check::headrace()) CHECK_CLASS(twice, MPI_ERR_BUFFER);
     CHECK_CLASS(MPI_Bsend(data.data(), static_cast<int>(data.size()), MPI_BYTE, 1, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
-    CHECK_OK(MPI_Bsend(data.data(), 1000, MPI_BYTE, 1, 2, MPI_COMM_WORLD));  // what fits still goes
+    CHECK_OK(MPI_Bsend(data.data(), 1000, MPI_BYTE, 1, 2, MPI_COMM_WORLD));  // messages that fit still go
     void* detached = nullptr;
     int size = 0;
     CHECK_OK(MPI_Buffer_detach(&detached, &size));

@@ -1,4 +1,4 @@
-// MPI_Cancel (section 3.8.4): either cancelled, which the status says and which leaves no trace, or complete.
+// MPI_Cancel (section 3.8.4): either cancelled, by the status and without a trace, or complete.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -33,7 +33,7 @@ int isend(int form, const std::vector<int>& data, MPI_Request* request) {
                    : MPI_Issend(data.data(), count, MPI_INT, right, 7, MPI_COMM_WORLD, request);
 }
 
-// Nobody receives: gone on both sides, and the next message is received in its place.
+// Without a receive: gone on both sides, and the next message is received in its place.
 void unmatched_sends() {
   for (const auto& [form, ints] : {std::pair{0, 300'000}, {1, 300'000}, {1, 2}, {1, 0}}) {
     std::vector<int> first(static_cast<std::size_t>(ints), 1);
@@ -56,14 +56,14 @@ void unmatched_sends() {
   }
 }
 
-// More than there is room for on the way.
+// More messages than fit on the way.
 void many_sends() {
   std::vector<int> data(10, 3);
   std::vector<MPI_Request> requests(3000);
   std::vector<MPI_Status> statuses(requests.size());
   for (MPI_Request& request : requests) CHECK_OK(isend(1, data, &request));
   for (MPI_Request& request : requests) CHECK_OK(MPI_Cancel(&request));
-  for (MPI_Request& request : requests) CHECK_OK(MPI_Cancel(&request));  // twice is no harm
+  for (MPI_Request& request : requests) CHECK_OK(MPI_Cancel(&request));  // twice does no harm
   CHECK_OK(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data()));
   CHECK(std::all_of(statuses.begin(), statuses.end(), was_cancelled));
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -102,7 +102,7 @@ void sends_that_meet_receives() {
   CHECK(cancelled_ones < 400);  // those whose receive was there
 }
 
-// What a probe has taken out of the queue has met its receive.
+// A message that a matched probe has taken out of the queue counts as matched.
 void probed_send() {
   std::vector<int> data(50'000, 9), received(data.size(), -1);
   MPI_Request request;
@@ -124,7 +124,7 @@ void persistent_send() {
     CHECK_OK(MPI_Start(&request));
     CHECK_OK(MPI_Cancel(&request));
     CHECK(wait_was_cancelled(&request));
-    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // no receive is for the one that was cancelled
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // no receive is posted for the cancelled one
     CHECK_OK(MPI_Start(&request));
     CHECK_OK(MPI_Recv(&received, 1, MPI_INT, left, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK(!wait_was_cancelled(&request));
@@ -178,7 +178,7 @@ int main(int argc, char** argv) {
     CHECK_OK(MPI_Wait(&request, &status));
     int cancelled = 0;
     CHECK_OK(MPI_Test_cancelled(&status, &cancelled));
-    CHECK_EQ(cancelled, 1);  // nobody has sent since the last barrier
+    CHECK_EQ(cancelled, 1);  // no rank has sent since the last barrier
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
     CHECK_OK(MPI_Sendrecv(&round, 1, MPI_INT, right, 3, &value, 1, MPI_INT, left, 3, MPI_COMM_WORLD, &status));
     CHECK_EQ(value, round);  // went to the later receive
@@ -188,7 +188,7 @@ int main(int argc, char** argv) {
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
   }
 
-  // A receive that meets its message at the same time: one of the two, and the message is not lost.
+  // A receive that is cancelled while its message arrives: cancelled or complete, and the message is not lost.
   int value = -1;
   MPI_Request request;
   MPI_Status status;

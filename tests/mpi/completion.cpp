@@ -1,4 +1,4 @@
-// Every way to complete requests (section 3.7.5), with null and inactive ones in between, and what is left of them.
+// Every way to complete requests (section 3.7.5), with null and inactive ones in between, and their state afterwards.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -183,7 +183,7 @@ void status_and_free(const check::Environment& mpi) {
   }
 }
 
-// Receives that end in every way, so many that their requests are used again: none shows what the one before was.
+// Receives that end in every way, so many that their requests are reused: none shows traces of an earlier one.
 void used_again(const check::Environment& mpi) {
   enum Way { kPlain, kLong, kTruncated, kCancelled, kFreed, kWays };
   constexpr int kFew = 4, kMany = 20000, kMost = 8;
@@ -237,7 +237,7 @@ void used_again(const check::Environment& mpi) {
         if (ways[at] != kTruncated) CHECK_OK(code);
       }
     }
-    // After this message all eager ones before it have arrived, those of the freed requests, too.
+    // After this message all eager ones before it have arrived, including those of the freed requests.
     CHECK_OK(MPI_Sendrecv(nullptr, 0, MPI_INT, 0, 99, nullptr, 0, MPI_INT, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     for (int i = 0; i < count; ++i) {
       const auto at = static_cast<std::size_t>(i);

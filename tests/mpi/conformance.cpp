@@ -1,5 +1,5 @@
-// What a conformance suite asked and this library once answered wrongly. One case a run, named by the first argument;
-// "world_handler" leaves MPI_COMM_SELF's error handler as it is.
+// Cases of a conformance suite that this library once got wrong. One case a run, named by the first argument;
+// "world_handler" leaves MPI_COMM_SELF's error handler unchanged.
 #include <algorithm>
 #include <cctype>
 #include <climits>
@@ -32,8 +32,8 @@ int class_of(int code) {
   return error_class;
 }
 
-// What may be reduced with default options of benchmark suites: small integers, whatever they are called, as negative
-// as their C types are, and wrapping like them. The result of all ranks is checked, and that of MPI_Reduce_local.
+// Types that benchmark suites reduce with default options: small integers under any name, as negative as their C types
+// allow, and wrapping like them. Checks the result of all ranks, and that of MPI_Reduce_local.
 template <class T>
 void reduce_small(MPI_Datatype type, MPI_Op op, const std::function<T(T, T)>& expected) {
   int rank = -1, size = 0;
@@ -93,7 +93,7 @@ void chars() {
   all_of<unsigned char>(MPI_CHARACTER);
   truths_of<unsigned char>(MPI_C_BOOL);
   truths_of<unsigned char>(MPI_CXX_BOOL);
-  // What no library takes.
+  // Combinations that no library allows.
   const auto numbers = {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_BAND, MPI_BOR, MPI_BXOR};
   for (MPI_Datatype type : {MPI_C_BOOL, MPI_CXX_BOOL, MPI_WCHAR, MPI_PACKED}) is_refused(type, numbers);
   for (MPI_Datatype type : {MPI_WCHAR, MPI_PACKED, MPI_FLOAT}) is_refused(type, {MPI_LAND, MPI_LOR, MPI_LXOR});
@@ -107,7 +107,7 @@ void chars_refused() {
   CHECK_EQ(out, 7);
 }
 
-// A flush that does not block, of a message that only a later receive lets go.
+// A flush that does not block, of a message that waits for a later receive.
 void iflush() {
   constexpr int kBytes = 100'000;
   std::vector<char> buffer(kBytes + MPI_BSEND_OVERHEAD);
@@ -195,7 +195,7 @@ void mrecv_handler() {
   CHECK_OK(MPI_Comm_free(&comm));
 }
 
-// The handler that the new communicator would get is told why there is none.
+// A failure goes to the handler given for the new communicator.
 void from_group_handler() {
   MPI_Errhandler given = handler(&on_parent);
   MPI_Errhandler self = handler(&on_self);
@@ -241,12 +241,12 @@ void psets() {
   CHECK_OK(MPI_Session_finalize(&session));
 }
 
-// What a Bsend leaves in the buffer that it used.
+// True if a Bsend has left its text in the buffer that it used.
 bool holds(const std::vector<char>& buffer, const std::string& text) {
   return std::search(buffer.begin(), buffer.end(), text.begin(), text.end()) != buffer.end();
 }
 
-// Sends to itself and receives; the message stands in `used` and not in `others`.
+// Sends to itself and receives; the message must be in `used` and not in `others`.
 void bsend_uses(MPI_Comm comm, const std::vector<char>& used, const std::vector<const std::vector<char>*>& others) {
   static int number = 0;
   const std::string text = "message " + std::to_string(++number) + " of a buffered send";
@@ -259,7 +259,8 @@ void bsend_uses(MPI_Comm comm, const std::vector<char>& used, const std::vector<
   CHECK_EQ(received, text);
 }
 
-// A communicator's own buffer comes first, then that of the session it was derived from, however, then the process's.
+// A communicator's own buffer comes first, then that of the session from which it was derived in any way, then the
+// process's.
 void session_buffer() {
   constexpr int kBytes = 1000 + MPI_BSEND_OVERHEAD;
   std::vector<char> of_session(kBytes), of_comm(kBytes), of_process(kBytes);
@@ -300,7 +301,7 @@ void session_buffer() {
   CHECK_OK(MPI_Session_finalize(&session));
 }
 
-// What goes wrong with a duplication under way is told to its communicator; the new one has the same handler.
+// Errors of a pending duplication go to the communicator's handler; the new one has the same handler.
 void idup_handler() {
   MPI_Errhandler parent = handler(&on_parent);
   MPI_Errhandler self = handler(&on_self);
@@ -315,7 +316,7 @@ void idup_handler() {
   CHECK_EQ(parent_calls, 1);
   CHECK_OK(MPI_Comm_free(&made));
 
-  // Until there is no context for another one.
+  // Until no context is left for another one.
   std::vector<MPI_Comm> alive;
   int code = MPI_SUCCESS;
   while (code == MPI_SUCCESS) {
@@ -335,7 +336,7 @@ void idup_handler() {
   CHECK_OK(MPI_Errhandler_free(&self));
 }
 
-// Two ranks that hold 32,768 communicators each, of different contexts: there are others for one of both.
+// Two ranks hold 32,768 communicators each, of different contexts: contexts remain for one of both.
 void contexts() {
   constexpr std::size_t kHeld = 32'768;
   int rank = -1;
@@ -359,13 +360,13 @@ void contexts() {
   }
 }
 
-// More than there are contexts, freed in several orders: each is used again.
+// More than there are contexts, freed in several orders: each is reused.
 void contexts_again() {
   MPI_Comm alive[3];
   MPI_Request requests[2];
   CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &alive[0]));
   for (int i = 0; i < 30'000; ++i) {
-    // The parent goes while its duplicates are on their way; these go in either order.
+    // The parent is freed while its duplicates are pending; these are freed in either order.
     CHECK_OK(MPI_Comm_idup(alive[0], &alive[1], &requests[0]));
     CHECK_OK(MPI_Comm_idup(alive[0], &alive[2], &requests[1]));
     CHECK_OK(MPI_Comm_free(&alive[0]));
@@ -376,7 +377,7 @@ void contexts_again() {
   CHECK_OK(MPI_Comm_free(&alive[0]));
 }
 
-// What is significant at a root or leader only may be anything elsewhere.
+// Arguments significant at a root or leader only may be anything elsewhere.
 void root_only() {
   int rank = -1;
   CHECK_OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -395,7 +396,7 @@ void root_only() {
                                         root ? &info : nullptr, 0, MPI_COMM_WORLD, &made, MPI_ERRCODES_IGNORE)));
   CHECK(!unwanted(MPI_Comm_connect(root ? "no such port" : nullptr, info, 0, MPI_COMM_WORLD, &made)));
 
-  // Ranks 0 and 1 beside 2 and 3; the first of each leads.
+  // Ranks 0 and 1 beside 2 and 3; the first of each is the leader.
   MPI_Comm half = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &half));
   const bool leads = rank % 2 == 0;
@@ -417,7 +418,7 @@ void root_only() {
   CHECK_OK(MPI_Comm_free(&half));
 }
 
-// More classes and codes than there are numbers, if those removed are counted.
+// More classes and codes than there are numbers, counting removed ones.
 void error_numbers() {
   for (int i = 0; i < 70'000; ++i) {
     int error_class = 0;
@@ -432,7 +433,7 @@ void error_numbers() {
   }
 }
 
-// Set on MPI_COMM_WORLD alone: what old programs do.
+// Set on MPI_COMM_WORLD alone, as in old programs.
 void world_handler() {
   MPI_Errhandler world = handler(&on_parent);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, world));

@@ -60,7 +60,7 @@ void transpose(const check::Environment& mpi) {
     CHECK_OK(MPI_Type_vector(edge, 1, edge, MPI_DOUBLE, &column));
     CHECK_OK(MPI_Type_create_hvector(edge, 1, sizeof(double), column, &columns));
     CHECK_OK(MPI_Type_commit(&columns));
-    CHECK_OK(MPI_Type_free(&column));  // its parts may go
+    CHECK_OK(MPI_Type_free(&column));  // its parts may be freed
     std::vector<double> matrix(n * n);
     if (mpi.rank == 0) {
       std::iota(matrix.begin(), matrix.end(), 0.0);

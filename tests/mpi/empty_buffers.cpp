@@ -1,5 +1,5 @@
-// Empty buffers of any address, that of MPI_IN_PLACE among them, which Rust gives its empty slices: with a count of 0
-// it means nothing. Where MPI_IN_PLACE is allowed it stays what it is.
+// Empty buffers at any address, including that of MPI_IN_PLACE, which Rust uses for its empty slices: with a count of 0
+// the address means nothing. Where MPI_IN_PLACE is allowed it keeps its meaning.
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -105,7 +105,7 @@ void windows_and_files(void* nowhere) {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// With data it is refused where it means nothing.
+// With data it is refused where it is not allowed.
 void refusals(const check::Environment& mpi) {
   int value = 0;
   std::vector<int> ones(static_cast<std::size_t>(mpi.size), 1), places(ones.size());

@@ -1,5 +1,5 @@
-// What bad input gets: the right error class, and (from Headrace) a sentence that names the function, the argument and
-// its value; through the communicator's error handler.
+// Errors for bad input: the right class, and (from Headrace) a sentence that names the function, the argument and its
+// value; through the communicator's error handler.
 #include <string>
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace {
 struct Expected {
   int error_class;
   const char* call;
-  std::vector<std::string> words;  // what the sentence must name
+  std::vector<std::string> words;  // words that the message must contain
 };
 
 void expect(int line, int code, const Expected& expected) {
@@ -131,7 +131,7 @@ void error_handlers() {
   CHECK_OK(MPI_Errhandler_free(&handler));
 }
 
-// Fewer elements than what came: also through the handler.
+// Fewer elements than in the message: also through the handler.
 void truncation(const check::Environment& mpi) {
   int out[3] = {1, 2, 3}, in[3] = {0, 0, 0};
   MPI_Request send;
@@ -141,7 +141,7 @@ void truncation(const check::Environment& mpi) {
   CHECK_EQ(in[2], 0);
 }
 
-// What has no implementation says so, and nothing else happens.
+// Functions without an implementation say so, and have no effect.
 void codes() {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;

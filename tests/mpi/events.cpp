@@ -1,5 +1,5 @@
-// Events of the tool interface: each is told where it happens, with its elements, in order, to whoever has asked, and
-// to nobody afterwards; callbacks may use MPI as far as they have said.
+// Events of the tool interface: each is reported where it happens, with its elements, in order, to its subscribers
+// only, and not after they have left; callbacks may use MPI as far as their safety level allows.
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
   CHECK_EQ(MPI_T_event_get_num(&provided), MPI_T_ERR_NOT_INITIALIZED);
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return 1;
   {
-    // A registration from before MPI_Init hears of what comes after.
+    // A registration from before MPI_Init gets later events.
     Listener early;
     listen(early, "HEADRACE_MESSAGE_MATCHED", MPI_T_CB_REQUIRE_THREAD_SAFE);
     const check::Environment mpi(&argc, &argv);

@@ -1,7 +1,7 @@
-// Long messages both ways at once, while they are copied by whoever does it: the calls of this program, those of its
-// other threads, a progress thread. Everything that a program may do meanwhile is done: ask in all ways, start others,
-// free requests and communicators, cancel, send short ones. Every byte is checked, and a buffer is spoilt as soon as it
-// is ours again.
+// Long messages both ways at once, copied by the calls of this program, by those of its other threads, or by a progress
+// thread. The program does everything that is allowed meanwhile: tests requests in all ways, starts others, frees
+// requests and communicators, cancels, sends short messages. Every byte is checked, and a buffer is overwritten as soon
+// as the program owns it again.
 //
 //   mpi_long_at_once asked | freed | threads
 #include <algorithm>
@@ -26,7 +26,7 @@ unsigned char byte_at(std::size_t at, unsigned message) {
   return static_cast<unsigned char>((at * 2654435761U >> 11) + message * 37U);
 }
 
-// One message: what it is like follows from the seed, so that both sides know it.
+// One message: its properties follow from the seed, so that both sides know them.
 struct Message {
   std::vector<unsigned char> data;
   std::size_t bytes = 0;
@@ -43,7 +43,7 @@ struct Message {
   }
   [[nodiscard]] int count() const { return static_cast<int>(bytes); }
 
-  // Complete: the buffer is ours again.
+  // Called when complete: the program owns the buffer again.
   void settle() {
     if (!sent) {
       for (std::size_t i = 0; i < bytes; ++i) {
@@ -62,7 +62,7 @@ struct Job {
   std::size_t most;  // bytes of a message
 };
 
-// Messages under way, and those that have been settled.
+// Pending messages, and those that have been settled.
 class Exchange {
  public:
   void receive(const Job& job, int from, int index, int tag, MPI_Comm comm) {
@@ -73,7 +73,7 @@ class Exchange {
     Message& m = messages_.emplace_back(job.seed, job.mpi.rank, to, index, true, job.most);
     CHECK_OK(MPI_Isend(m.data.data(), m.count(), MPI_BYTE, to, tag, comm, &requests_.emplace_back()));
   }
-  // What has been reported since the last time.
+  // Settles the messages completed since the last time.
   void settle() {
     settled_.resize(messages_.size());
     for (std::size_t i = 0; i < messages_.size(); ++i) {
@@ -85,7 +85,7 @@ class Exchange {
   [[nodiscard]] bool over() const {
     return std::all_of(requests_.begin(), requests_.end(), [](MPI_Request r) { return r == MPI_REQUEST_NULL; });
   }
-  // One call that asks, of any kind.
+  // Makes one testing call, of any kind.
   void ask(std::mt19937& random) {
     const int count = static_cast<int>(requests_.size());
     int flag = -1;
@@ -117,7 +117,7 @@ class Exchange {
       case 4:
         CHECK_OK(MPI_Request_get_status(one, &flag, MPI_STATUS_IGNORE));
         if (flag == 0) return;
-        CHECK_OK(MPI_Test(&one, &flag, MPI_STATUS_IGNORE));  // what has been said once stays so
+        CHECK_OK(MPI_Test(&one, &flag, MPI_STATUS_IGNORE));  // a completion once reported stays
         CHECK_EQ(flag, 1);
         return;
       case 5:
@@ -145,7 +145,7 @@ class Exchange {
     CHECK_OK(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
     settle();
   }
-  // Of the messages sent so far; their buffers are not ours before the receiver says so.
+  // Frees the requests of the messages sent so far; the receiver reports when their buffers may be reused.
   void free_sends() {
     for (std::size_t i = 0; i < messages_.size(); ++i) {
       if (messages_[i].sent && requests_[i] != MPI_REQUEST_NULL) CHECK_OK(MPI_Request_free(&requests_[i]));
@@ -161,7 +161,7 @@ class Exchange {
 int next_of(const Job& job) { return (job.mpi.rank + 1) % job.mpi.size; }
 int previous_of(const Job& job) { return (job.mpi.rank + job.mpi.size - 1) % job.mpi.size; }
 
-// Round the ranks in both directions, with questions in between and until the end.
+// Around the ranks in both directions, with tests in between and until the end.
 void asked(const Job& job) {
   std::mt19937 random(job.seed + static_cast<unsigned>(job.mpi.rank));
   constexpr int kMessages = 4;
@@ -183,7 +183,7 @@ void asked(const Job& job) {
   exchange.settle();
 }
 
-// Requests and communicators are freed, and receives cancelled, while messages are on their way.
+// Frees requests and communicators, and cancels receives, while messages are pending.
 void freed(const Job& job) {
   constexpr int kMessages = 3;
   std::mt19937 random(job.seed + static_cast<unsigned>(job.mpi.rank));

@@ -1,5 +1,5 @@
-// Twenty thousand messages of mixed lengths under way at once, received in another order, by tag: those that are sent
-// unasked and those that are announced keep their order within a tag. Every byte is checked, and the one behind.
+// Twenty thousand pending messages of mixed lengths, received in another order, by tag: eager ones and announced ones
+// keep their order within a tag. Checks every byte, and the one behind.
 #include <cstdio>
 #include <random>
 #include <vector>

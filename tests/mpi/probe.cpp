@@ -126,7 +126,7 @@ void nobody() {
   CHECK(message == MPI_MESSAGE_NULL);
 }
 
-// Messages of unknown length from everybody, the classical use.
+// Messages of unknown length from all ranks, the classic use.
 void unknown_lengths(const check::Environment& mpi) {
   if (mpi.rank != 0) {
     for (int i = 0; i < 50; ++i) {

@@ -1,5 +1,5 @@
-// Progress while a rank computes: rank 0 stays out of MPI until the others have what they need from it, which they say
-// without MPI. Without a progress thread (HEADRACE_PROGRESS_THREAD) these programs never end.
+// Progress while a rank computes: rank 0 stays out of MPI until the others have what they need from it, which they
+// report without MPI. Without a progress thread (HEADRACE_PROGRESS_THREAD) these programs never end.
 //
 //   mpi_progress_thread send | receive | collective | persistent | calls | ask | exit
 #include <mpi.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kRounds = 6;
 constexpr int kShort = 100;
-constexpr int kLong = 1 << 20;  // more than goes eagerly, and than a ring holds
+constexpr int kLong = 1 << 20;  // more than an eager message, and than a ring holds
 
 using Bytes = std::vector<unsigned char>;
 
@@ -99,11 +99,11 @@ void reduce(const Job& job, int round, bool persistent) {
   if (persistent) CHECK_OK(MPI_Request_free(&request));
 }
 
-// What rank 0 adds up, on whatever thread, waits for the program's thread to have asked for the result: who asks does
-// not wait for a step of the progress thread, however long that takes.
+// Additions of rank 0 outside the program's thread wait until that thread has tested the request: a test must not wait
+// for a step of the progress thread, however long that takes.
 pthread_t program;
-std::atomic<bool> adding{false};  // the progress thread is
-std::atomic<bool> asked{false};   // the program has
+std::atomic<bool> adding{false};  // set by the progress thread
+std::atomic<bool> asked{false};   // set by the program
 bool waits_for_questions = false;
 
 void add(void* in, void* inout, int* count, MPI_Datatype*) {
@@ -149,7 +149,7 @@ void ask(const Job& job, int round) {
   CHECK_OK(MPI_Op_free(&op));
 }
 
-// In and out of MPI without a break: the thread is not in the way, and nothing is handled twice.
+// In and out of MPI without a break: the thread does not interfere, and nothing is handled twice.
 void calls(const Job& job, int round) {
   const int to = (job.mpi.rank + 1) % job.mpi.size;
   const int from = (job.mpi.rank + job.mpi.size - 1) % job.mpi.size;
@@ -170,7 +170,7 @@ const std::map<std::string, std::function<void(const Job&, int)>> kCases = {
     {"persistent", [](const Job& job, int round) { reduce(job, round, true); }},
     {"calls", calls},
     {"ask", ask},
-    // With the thread at work and its job not done. The launcher takes it for an error, which the test expects.
+    // Exits with the thread at work and its job not done. The launcher takes it for an error, which the test expects.
     {"exit",
      [](const Job& job, int) {
        int word = 0;

@@ -35,7 +35,7 @@ void to_self(const check::Environment& mpi) {
       }
     }
   }
-  // By MPI_COMM_SELF, posted first so that a blocking send may return.
+  // Over MPI_COMM_SELF, posted first so that a blocking send may return.
   int value = -1;
   MPI_Request request;
   CHECK_OK(MPI_Irecv(&value, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request));

@@ -21,7 +21,7 @@ void token(int peer, bool send) {
   }
 }
 
-// Every size by every function; the receive is posted first, as the ready mode wants it.
+// Every size by every function; the receive is posted first, as the ready mode requires.
 void deliver(const check::Environment& mpi, Blocking blocking, NonBlocking non_blocking) {
   for (const int size : kSizes) {
     std::vector<unsigned char> data(static_cast<std::size_t>(size) + 1, 0xee);

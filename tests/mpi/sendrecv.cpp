@@ -1,5 +1,5 @@
-// MPI_Sendrecv and _replace and their non-blocking forms, in rings, with oneself and with nobody, of different types on
-// the two sides.
+// MPI_Sendrecv and _replace and their non-blocking forms, in rings, with oneself and with MPI_PROC_NULL, of different
+// types on the two sides.
 #include <vector>
 
 #include "common/check.hpp"
@@ -63,7 +63,7 @@ void nobody(const check::Environment& mpi) {
   CHECK_EQ(in, mpi.rank > 0 ? mpi.rank - 1 : -1);
 }
 
-// What is sent as columns arrives as rows.
+// Columns are received as rows.
 void two_layouts(const check::Environment& mpi) {
   constexpr int kEdge = 100;
   std::vector<int> matrix(kEdge * kEdge), column(kEdge, -1);

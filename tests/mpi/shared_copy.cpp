@@ -1,5 +1,5 @@
-// Long messages that sender and receiver copy together, and every way in which that cannot be: the sender comes late,
-// the receiver does, the sender may not write the receiver's memory, the receiver may not read the sender's.
+// Long messages that sender and receiver copy together, and every reason why they cannot: the sender is late, the
+// receiver is, the sender may not write the receiver's memory, the receiver may not read the sender's.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
@@ -52,7 +52,7 @@ void one_by_one(const check::Environment& mpi, int repeats) {
         if (mpi.rank == from) {
           fill(data.data(), bytes, from);
           CHECK_OK(MPI_Send(data.data(), count, MPI_BYTE, 1 - from, 1, MPI_COMM_WORLD));
-          std::memset(data.data(), 0xaa, data.size());  // it is ours again
+          std::memset(data.data(), 0xaa, data.size());  // the buffer is free again
         } else {
           std::memset(data.data(), 0xaa, data.size());
           CHECK_OK(MPI_Recv(data.data(), count, MPI_BYTE, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
@@ -63,7 +63,7 @@ void one_by_one(const check::Environment& mpi, int repeats) {
   }
 }
 
-// Many at once both ways, some longer than the receiver's buffer, both ranks looking in at random.
+// Many at once both ways, some longer than the receiver's buffer, both ranks testing at random.
 void crossing(const check::Environment& mpi, unsigned seed) {
   std::mt19937 random(seed);
   constexpr int kMessages = 12;
@@ -109,7 +109,7 @@ void crossing(const check::Environment& mpi, unsigned seed) {
   CHECK_EQ(code == MPI_SUCCESS, !truncated);
 }
 
-// More one way than are copied together, and than there are words to share copies by.
+// More messages one way than are copied together, and than there are words to share copies by.
 void burst(const check::Environment& mpi, unsigned seed) {
   std::mt19937 random(seed);
   constexpr int kMessages = 90;
@@ -147,7 +147,7 @@ void receiver_is_away(const check::Environment& mpi) {
     if (mpi.rank == 0) {
       fill(data.data(), bytes, message);
       CHECK_OK(MPI_Send(data.data(), static_cast<int>(bytes), MPI_BYTE, 1, 5, MPI_COMM_WORLD));
-      std::memset(data.data(), 0xaa, data.size());  // it is ours again
+      std::memset(data.data(), 0xaa, data.size());  // the buffer is free again
       sent.set(message);
     } else {
       MPI_Request request;
@@ -180,7 +180,7 @@ void sender_is_away(const check::Environment& mpi) {
   }
 }
 
-// From now on this system call fails with EPERM in all threads of this process.
+// Makes this system call fail with EPERM in all threads of this process from now on.
 void forbid(long call) {
   sock_filter rules[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -1,4 +1,4 @@
-// What a status says (sections 3.2.5 and 5.1.11): source, tag, counts of whole types and of elements, also of parts of
+// Fields of a status (sections 3.2.5 and 5.1.11): source, tag, counts of whole types and of elements, also of parts of
 // a derived type; status conversion and setting.
 #include <vector>
 
@@ -19,7 +19,7 @@ void expect(const MPI_Status& status, MPI_Datatype type, int count, int elements
   CHECK_EQ(wide, elements);
 }
 
-// Of pairs {int, char} with a gap: n bytes' worth of basic elements received.
+// Pairs {int, char} with a gap: n bytes' worth of basic elements received.
 void elements(const check::Environment& mpi) {
   const int lengths[] = {1, 1};
   const MPI_Aint places[] = {0, 8};

@@ -1,5 +1,5 @@
-// Numbers: a hundred thousand unexpected messages, many senders to one receiver, everybody to everybody at once. Ranks
-// may outnumber the cores.
+// Large numbers: a hundred thousand unexpected messages, many senders to one receiver, all to all at once. Ranks may
+// outnumber the cores.
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -42,7 +42,7 @@ void unexpected(const check::Environment& mpi, int messages) {
   }
 }
 
-// As many receives posted first, matched by tags in reverse.
+// The same number of receives posted first, matched by tags in reverse.
 void many_posted(const check::Environment& mpi) {
   constexpr int kMessages = 5000;
   if (mpi.rank > 1) return;

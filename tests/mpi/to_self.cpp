@@ -1,4 +1,4 @@
-// Many messages to oneself, completed by every call that tests or waits: each call finds all that has come, so that
+// Many messages to oneself, completed by every call that tests or waits: each call finds all that have arrived, so that
 // calls stay few, and data is right (sections 3.5 and 3.7.5).
 #include <functional>
 #include <vector>

@@ -1,4 +1,4 @@
-// What the tool interface says of its categories, enumerations, sources and registrations of events.
+// Queries of the tool interface: categories, enumerations, sources and registrations of events.
 #include <string>
 #include <vector>
 
@@ -33,7 +33,7 @@ void categories() {
   each_once(variables, MPI_T_category_get_cvars);
   each_once(figures, MPI_T_category_get_pvars);
   each_once(events, MPI_T_category_get_events);
-  // Their one result may not be left out.
+  // Their only output argument may not be left out.
   for (auto* const number :
        {MPI_T_cvar_get_num, MPI_T_pvar_get_num, MPI_T_category_get_num, MPI_T_event_get_num, MPI_T_source_get_num}) {
     CHECK_EQ(number(nullptr), MPI_T_ERR_INVALID);

@@ -79,7 +79,7 @@ void among_others(const check::Environment& mpi) {
   }
 }
 
-// Into a layout with gaps: gaps and what lies behind stay as they are.
+// Into a layout with gaps: the gaps and the memory behind stay as they are.
 void derived(const check::Environment& mpi) {
   constexpr int kBlocks = 5000;
   MPI_Datatype every_other;
@@ -97,7 +97,7 @@ void derived(const check::Environment& mpi) {
   CHECK_OK(MPI_Type_free(&every_other));
 }
 
-// Messages to oneself take no transport between processes.
+// Messages to oneself use no transport between processes.
 void to_self(const check::Environment& mpi) {
   int out[4] = {1, 2, 3, 4}, in[4] = {-1, -1, -1, -1};
   MPI_Request request;

@@ -1,6 +1,6 @@
-// Who waits in a loop of calls that only ask, or in a thread, gives its core to who has what it waits for. All ranks
-// are on one core here, whatever the machine has: as many turns as there are take seconds where each lasts until the
-// system takes the core from who asks, and the number of calls in vain tells which it was.
+// A rank that waits in a loop of testing calls, or in a thread, yields its core to the process that it waits for. All
+// ranks are on one core here, whatever the machine has: the turns take seconds if each lasts until the scheduler
+// preempts the waiting rank, and the number of unsuccessful calls tells which it was.
 //
 //   mpi_yielding test | testany | testall | testsome | status | iprobe | improbe | threads | overlap | load
 #include <mpi.h>
@@ -23,9 +23,9 @@
 namespace {
 
 constexpr int kTurns = 50;
-// A turn of the scheduler's is milliseconds, in which a rank asks tens of thousands of times.
+// A time slice is milliseconds, in which a rank tests tens of thousands of times.
 constexpr unsigned long long kMostAsked = 2000;
-// A thread that has nobody to yield to spins this often ten times over.
+// A thread that has no process to yield to spins ten times as often.
 constexpr unsigned long long kMostSpun = 2000;
 
 void share_one_core() {
@@ -33,7 +33,7 @@ void share_one_core() {
   CHECK_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
   int first = 0;
   while (!CPU_ISSET(first, &allowed)) ++first;
-  // Ranks that the launcher has bound may be on different ones.
+  // Ranks that the launcher has bound may be on different cores.
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(0, &one);
@@ -52,7 +52,7 @@ class GivenWay {
   check::Statistic slept_{"HEADRACE_WAITS_SLEPT"};
 };
 
-// Whether the message has come, by one call; it is received then.
+// Tests with one call for the message, and receives it; true if it has come.
 using Ask = std::function<bool(MPI_Request* request, int from, int* value)>;
 
 bool take(int from, int* value) {
@@ -106,7 +106,7 @@ const std::map<std::string, Ask> kAsks{
        return flag != 0;
      }}};
 
-// A value goes round the ranks. How often this one asked in vain.
+// Sends a value around the ranks; returns how often this one tested without success.
 unsigned long long ring(const check::Environment& mpi, const std::string& how, int turns) {
   const bool probes = how == "iprobe" || how == "improbe";
   const int from = (mpi.rank + mpi.size - 1) % mpi.size;
@@ -154,7 +154,7 @@ void threads(const check::Environment& mpi) {
   CHECK(spun.value() < kTurns * kMostSpun);
 }
 
-// A rank that computes and asks now and then is not held up.
+// A rank that computes and tests now and then is not held up.
 void overlap(const check::Environment& mpi) {
   int value = -1;
   MPI_Request request;
@@ -194,7 +194,7 @@ class Load {
   pid_t process_;
 };
 
-// Waits sleep beside a load, and do not go on giving it the core.
+// Waits sleep beside a load, and do not keep yielding the core to it.
 void beside_load(const check::Environment& mpi) {
   const check::Statistic yielded("HEADRACE_WAITS_YIELDED");
   const check::Statistic slept("HEADRACE_WAITS_SLEPT");

@@ -4,7 +4,7 @@
   run.py --prefix P --environment E build               environment E: mpi4py built with P/bin/mpicc
   run.py --prefix P --environment E wheel               environment E: mpi4py's wheel, and P's libraries where pip puts them
   run.py --prefix P --environment E futures             mpi4py.futures: its tests with pools that spawn, and its server
-  run.py --prefix P --environment E test --ranks N      the suite under P/bin/mpiexec; fails on what expected.txt does not name
+  run.py --prefix P --environment E test --ranks N      the suite under P/bin/mpiexec; fails on failures that expected.txt does not name
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ VERSION = "4.1.2"
 HERE = Path(__file__).resolve().parent
 
 
-# Modules about one process, which as several hosts would only be run again.
+# Modules about one process, for which several hosts make no difference.
 OF_ONE_PROCESS = "test_(address|datatype|doc|mpimem|objmodel|pack|package|pickle|util_dtlib)[.]py$"
 
-# What mpi4py calls of user-level failure mitigation, where it is told that it is there; stand-ins else.
+# Names of user-level failure mitigation that mpi4py uses if told that they exist; stand-ins otherwise.
 ULFM = ("ERR_REVOKED", "ERR_PROC_FAILED", "ERR_PROC_FAILED_PENDING", "Comm_revoke", "Comm_is_revoked", "Comm_get_failed",
         "Comm_ack_failed", "Comm_agree", "Comm_iagree", "Comm_shrink", "Comm_ishrink")
 
@@ -46,7 +46,7 @@ def build(prefix: Path, environment: Path) -> int:
     source = environment / f"mpi4py-{VERSION}.tar.gz"
     with tarfile.open(source) as archive:
         archive.extractall(environment)
-    # Optimisation would only take time: what is tested is the library.
+    # Optimisation would only take time: the library is under test.
     flags = " ".join(["-O0 -g0 -include mpi-ext.h", *(f"-DPyMPI_HAVE_MPIX_{name}=1" for name in ULFM)])
     settings = {**os.environ, "MPICC": str(prefix / "bin" / "mpicc"), "CFLAGS": flags, "MPI4PY_BUILD_MPIABI": "0"}
     run(*pip, "install", "--no-build-isolation", "--no-deps", source, env=settings)
@@ -81,12 +81,12 @@ def wheel(prefix: Path, environment: Path) -> int:
 
 
 def no_settings() -> dict[str, str]:
-    """What a user has who set nothing."""
+    """The environment of a user without any settings."""
     return {name: value for name, value in os.environ.items() if not re.match("LD_|MPI|HEADRACE_", name)}
 
 
 def failed_tests(log: str) -> list[str]:
-    """The names in unittest's "ERROR: test (module.Class.test)" lines, each once, whatever rank said it."""
+    """The names in unittest's "ERROR: test (module.Class.test)" lines, each once, from any rank."""
     names = set()
     for match in re.finditer(r"^(?:\[[^\]]*\] )?(?:ERROR|FAIL): (\S+) \(([^)]*)\)", log, re.MULTILINE):
         test, place = match.groups()
@@ -96,8 +96,8 @@ def failed_tests(log: str) -> list[str]:
 
 def suite(environment: Path, start: list, ranks: int, settings: dict[str, str], name: str, timeout: int,
           only: list[str] = (), without: str = "", without_tests: list[str] = ()) -> tuple[int, list[str], int] | None:
-    """Runs the suite, without modules of that pattern and tests of those names, by the words `start`: how many tests
-    passed, the names of those that failed and may not, how many were skipped. None where it did not come to its end."""
+    """Runs the suite by the command `start`, without modules of that pattern and tests of those names: the number of tests passed, the
+    names of unexpected failures, the number skipped. None if it did not finish."""
     command = [*start, environment / "bin" / "python", "test/main.py", "-v"]
     for module in only:
         command += ["-i", module]
@@ -145,7 +145,7 @@ def test(prefix: Path, environment: Path, ranks: int, timeout: int, only: list[s
 
 
 def end_of(command: list, name: str, environment: Path, folder: Path, timeout: int, settings: dict[str, str]) -> bool:
-    """Runs one of the programs with pools; whether it has ended well, in time."""
+    """Runs one of the programs with pools; true if it has ended well, in time."""
     log_path = environment / f"futures-{name}.txt"
     with open(log_path, "w", encoding="utf-8") as log_file:
         try:

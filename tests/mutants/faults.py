@@ -1,6 +1,6 @@
-"""Small faults, one change of the library each, with which it is seen whether the tests find what they are there for.
+"""Small faults, one change of the library each, which show whether the tests find the errors they are meant for.
 
-A fault is a name, a file of the library, the text that is replaced, and the text in its place. Each is subtle enough that programs
+A fault is a name, a file of the library, the text that is replaced, and its replacement. Each is subtle enough that programs
 go on to run: an order, a bound, a flush, a rank, a release.
 """
 

@@ -1,9 +1,9 @@
-"""For every function of the standard a test that fails where the function does nothing.
+"""Finds for every function of the standard a test that fails if the function does nothing.
 
     python3 tests/noop/find.py BUILD [FUNCTION ...]     some of them again
 
 A library that is loaded before ours makes one function return 0 and do nothing else. The tests whose programs call that
-function run with it, some of them, until one fails: its name goes to tests/noop/found.tsv, which docs/conformance.md shows
+function run with it until one fails, or enough have passed: its name goes to tests/noop/found.tsv, which docs/conformance.md shows
 (`python3 api/generate.py repo` writes that). A function that no test misses is named at the end, and the exit code is 1.
 `make noop` does it all, in about half an hour on two cores.
 """
@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = Path(__file__).with_name("found.tsv")
 SECONDS = 20  # a test that takes longer by itself is not tried
-PATIENCE = 4  # times that a function's tests take by themselves, and some seconds
+PATIENCE = 4  # times the duration of a function's tests by themselves, plus some seconds
 MOST_TRIED = 12
 
 sys.path.insert(0, str(ROOT / "api"))
@@ -41,7 +41,7 @@ class Test:
 
 
 def costs(build: Path) -> dict[str, float]:
-    """What tests took when they last ran here."""
+    """Time of each test in its last run here."""
     file = build / "Testing/Temporary/CTestCostData.txt"
     lines = file.read_text().split("---")[0].splitlines() if file.exists() else []
     return {name: float(cost) for name, _, cost in (line.split() for line in lines)}
@@ -53,7 +53,7 @@ def is_program(word: str, build: Path) -> bool:
 
 
 def tests(build: Path) -> list[Test]:
-    """Those that run one program of the build, under mpiexec or alone."""
+    """Tests that run one program of the build, under mpiexec or alone."""
     listed = json.loads(subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True, check=True).stdout)
     cost, found = costs(build), []
     for each in listed["tests"]:
@@ -78,7 +78,7 @@ def functions_of(file: str, known: dict[str, set[str]]) -> set[str]:
 
 
 def source_of(program: Path, function: str, build: Path, known: dict[str, set[str]]) -> str:
-    """Where the program calls the function, as far as its objects say."""
+    """The place where the program calls the function, as far as its objects tell."""
     for folder in build.glob(f"tests/**/CMakeFiles/{program.name}.dir"):
         for thing in sorted(folder.rglob("*.o")):
             if function in functions_of(str(thing), known):
@@ -96,7 +96,7 @@ def make_shim(function: str, returns: str, folder: Path) -> Path:
 
 
 def fails(test: Test, shim: Path) -> bool:
-    """With the library before ours; also where it does not end."""
+    """Runs the test with the library before ours; a test that does not end fails, too."""
     command = [*test.command[:test.program], "env", f"LD_PRELOAD={shim}", *test.command[test.program:]]
     limit = PATIENCE * test.seconds + 10
     for at, word in enumerate(command):
@@ -142,7 +142,7 @@ def main() -> int:
         for function in wanted:
             name, old = function.name, found.pop(function.name, ("", ""))[0]
             shim = make_shim(name, "double" if name in ("MPI_Wtime", "MPI_Wtick") else "long", Path(folder))
-            # What was found before first, then programs that call little else; one test of each before a second of any.
+            # Tests found before come first, then programs that call few other functions; one test of each before a second of any.
             by_program = defaultdict(list)
             for test in sorted(callers[name], key=lambda test: (test.name != old, len(known[test.command[test.program]]))):
                 by_program[test.command[test.program]].append(test)

@@ -1,4 +1,4 @@
-/* Nobody chooses a device, so that all ranks of the node use device 0. */
+/* No device is chosen, so all ranks of the node use device 0. */
 #include "offload.h"
 
 static double a[N];

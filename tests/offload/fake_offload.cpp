@@ -1,6 +1,6 @@
-// A run-time library for directives that needs no compiler with offload: what GCC calls for data directives, kernels
-// and queues, with copies on the (fake) CUDA driver, and the functions of the standards about them. Preloaded, it comes
-// before libgomp, which falls back to the host where there is no device.
+// A run-time library for directives that needs no compiler with offload: the functions that GCC calls for data
+// directives, kernels and queues, with copies on the (fake) CUDA driver, and the standards' functions about them.
+// Preloaded, it comes before libgomp, which falls back to the host without a device.
 //
 // A kernel runs on the CPU, on scratch copies of what it maps. A queue is busy from the first async directive until the
 // program waits. As GCC's library does, it ends a program that asks for queues before it has used OpenACC, and one that
@@ -64,7 +64,7 @@ Device& use(int number) {
   return device;
 }
 
-// The address on the device, 0 where [host, host + bytes) has no copy.
+// Returns the address on the device, 0 if [host, host + bytes) has no copy.
 unsigned long long find(int number, const void* host, std::size_t bytes) {
   auto& present = devices[number < 0 ? current : number].present;
   auto* const first = static_cast<char*>(const_cast<void*>(host));
@@ -149,7 +149,7 @@ constexpr int kSynchronous = -2;
 
 }  // namespace
 
-// --- what GCC calls for directives ---
+// --- functions that GCC calls for directives ---
 
 OFFLOAD void GOACC_enter_data(int, std::size_t n, void** hosts, std::size_t* sizes, unsigned short* kinds, int async,
                               int, ...) {

@@ -1,4 +1,4 @@
-/* What the programs of this directory share. Each is built twice: as it stands, with the mistake that its first line
+/* Common parts of the programs of this directory. Each is built twice: unchanged, with the mistake that its first line
    names, and with RIGHT defined, without it. Two ranks; the receiver looks at the values where they must be right. */
 #pragma once
 
@@ -21,7 +21,7 @@ static inline int local_rank(void) {
   return rank;
 }
 
-/* One device for each rank of the node, as far as they go; the host where there is none. */
+/* Chooses one device for each rank of the node, as far as they suffice; the host if there is none. */
 static inline void choose_device(void) {
   const int rank = local_rank();
 #ifdef _OPENACC
@@ -33,7 +33,7 @@ static inline void choose_device(void) {
 #endif
 }
 
-/* 1 where a value is not 3 i + 1, and says so. */
+/* Returns 1, with a message, if a value is not 3 i + 1. */
 static inline int wrong_values(const double *values) {
   for (int i = 0; i < N; ++i) {
     if (values[i] != 3.0 * i + 1.0) {

@@ -1,4 +1,4 @@
-"""Each wrong program gets its message, once and soon; the right one beside it gets none (docs/offload.md)."""
+"""Each wrong program gets its message, once and soon; the correct one beside it gets none (docs/offload.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 MARK = "check device:"
 LIMIT = 5.0  # seconds for the whole program, on a machine that does other things, too; alone it takes 0.1
-# What a message says after the function, without addresses: also looked for in docs/offload.md.
+# Text of a message after the function, without addresses; docs/offload.md must have it, too.
 HOST_COPY = "MPI_Send: buf (ADDRESS) is host memory with a copy on device 0, which holds other data."
 OTHER_DEVICE = "MPI_Send: buf (ADDRESS) is memory of device 1, but device 0 is current;"
 DEFAULT_DEVICE = "MPI_Sendrecv_replace: all 2 ranks of this node use device 0 of 2;"
@@ -99,7 +99,7 @@ class Pitfalls(unittest.TestCase):
         self.silent("attach_right")
 
     def test_on_the_host(self) -> None:
-        """GCC's own library without a device: directives mean the host, where none of this can go wrong."""
+        """GCC's own library without a device: directives run on the host, where none of this can go wrong."""
         for program in ("host_copy_acc", "host_copy_omp", "host_place", "attach", "busy_queue", "init_after"):
             for variant in ("_wrong", "_right"):
                 with self.subTest(program + variant):

@@ -1,4 +1,4 @@
-"""The programs of others that run.py builds and runs: how, which tests, and how their output is counted."""
+"""Other projects' programs that run.py builds and runs: their build, their tests, and the counting of their output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Count = Callable[[str, int], tuple[int, int]]
 
 
 def by_code(_: str, code: int) -> tuple[int, int]:
-    """One test, which passed when the program ended well."""
+    """One test, which passed if the program ended well."""
     return (1, 0) if code == 0 else (0, 1)
 
 
@@ -23,7 +23,7 @@ def automake(text: str, code: int) -> tuple[int, int]:
 
 
 def said(passed: str, failed: str) -> Count:
-    """Lines that say so."""
+    """Counts lines with these words."""
     def count(text: str, code: int) -> tuple[int, int]:
         bad = len(re.findall(failed, text, re.M))
         return len(re.findall(passed, text, re.M)), bad or int(code != 0)
@@ -73,16 +73,16 @@ HDF5_TESTS = ["t_mpi", "t_pread", "t_pshutdown", "t_prestart", "t_init_term", "t
 
 PIP = ["{build}/environment/bin/python", "-m", "pip", "install", "-v", "--no-build-isolation", "--no-deps"]
 
-# Those that its build registers as tests (it looks for words that they do not write: the exit code counts), less those that measure
-# for minutes (mir_perf1, mir_perf2, perf, perfmod, perform), two that multiply
-# matrices without a BLAS (mmatrix, testmatmultc), and seven that fail, three of them alike on MPICH 5 (mulmatpatchc, pg2test, pgtest, test,
-# random, simple_groups_comm, simple_groups_commc).
+# Tests that its build registers (it looks for words that they do not write: the exit code counts), except those that measure for
+# minutes (mir_perf1, mir_perf2, perf, perfmod, perform), two that multiply matrices without a BLAS (mmatrix, testmatmultc), and
+# seven that fail, three of them alike on MPICH 5 (mulmatpatchc, pg2test, pgtest, test, random, simple_groups_comm,
+# simple_groups_commc).
 GLOBAL_ARRAYS_TESTS = """bin d2test g2test g3test ga_shift ghosts jacobi nb2test nbtest ndim
     normc ntestc ntestfc packc patch patch2 patch_enumc patch_enumf perf2 print scan
     scan_addc scan_copyc simple_groups sparse sprsmatmult stride testc
     testmult testmultrect testsolve types-test unpackc""".split()
 
-# Tests of MPICH's that ask for more than the standard, or for something else, each with the reason.
+# MPICH's tests that need more than the standard, or something else, each with the reason.
 MPICH_KNOWN = {
     "attr/keyval_double_free": "frees a keyval three times by copies of its handle, which is erroneous (section 7.7)",
     "attr/keyval_double_free_comm": "the same",
@@ -148,7 +148,7 @@ ALL = [
         [["env", "MPICC=mpicc", "MPI4PY_BUILD_MPIABI=0", "CFLAGS=-O0 -g0", *PIP, "--no-binary", "mpi4py", "mpi4py"],
          ["env", "CC=mpicc", "CFLAGS=-O1 -g0", *PIP, "{source}"]],
         [Test(name, ["mpiexec", "--timeout", "{limit}", "-n", "{ranks}", "{build}/environment/bin/python", f"{name}.py"])
-         for name in ("test_pencil", "test_darray", "test_mpifft")],  # the others are about FFTW alone
+         for name in ("test_pencil", "test_darray", "test_mpifft")],  # the others test FFTW alone
         tests_in="tests", tests_in_source=True, python=True, python_needs=["cython>=3.0", "numpy", "scipy"], needs=["libfftw3-dev"]),
     Package(
         "hypre",  # builds where its sources are
@@ -175,11 +175,11 @@ ALL = [
     Package(
         "mpich",  # its test suite alone, for its C interface
         [["{source}/test/mpi/configure", "CC=mpicc", "MPICC=mpicc", "MPIEXEC=mpiexec", "CFLAGS=-O1 -w",
-          # Its datatype pools call what MPI 3 removed.
+          # Its datatype pools call functions that MPI 3 removed.
           "CPPFLAGS=-DMPI_Type_hvector=MPI_Type_create_hvector -DMPI_Type_hindexed=MPI_Type_create_hindexed",
           "--disable-cxx", "--disable-fortran", "--enable-strictmpi"],
          ["sed", "-i", "s/ strict=false//", "coll/testlist"],  # persistent ones, which became the standard's
-         # Members whose arguments do not agree are found where the checker looks, and are errors of the blocking calls.
+         # The checker finds members whose arguments disagree; they are errors of the blocking calls.
          ["sh", "-c", "cd {source}/test/mpi/errors/coll; grep -Ev 'length|reduceop' testlist >{build}/errors/coll/testlist; "
           "grep -E '^(bcast|reduce|allreduce|gather|scatter|allgather)(length|op)' testlist >{build}/errors/coll/testlist.checked"]],
         [*[mpich(name) for name in ("attr", "coll", "comm", "datatype", "errhan", "group", "info", "init", "io", "mpi_t", "part",

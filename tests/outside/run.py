@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Programs of others, with checks of their own, on Headrace: sources as Debian or PyPI has them, built by our mpicc, unchanged.
+"""Other projects' programs and their checks on Headrace: unchanged sources from Debian or PyPI, built by our mpicc.
 
   run.py --prefix P --work W [--hosts 1 2] [--ranks 4] [NAME ...]     P/bin has mpicc and mpiexec; W keeps sources and builds;
                                                                       NAME: hdf5, or hdf5:t_cache for one of its tests
 
-A program that is there already is not fetched or built again: the library is found at run time. Prints what each test of
-each program said and the totals; the exit code is 1 where one failed. packages.py has the programs.
+A program that exists already is not fetched or built again: the library is found at run time. Prints the result of each test of
+each program and the totals; the exit code is 1 if one failed. packages.py has the programs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import packages
 
-# Debian's sources are asked for where the system asks for its packages, in files of our own: its configuration stays.
+# Fetches Debian's sources from the system's package sources, with our own files: the system's configuration stays unchanged.
 APT = """Dir::Etc::sourcelist "{0}/sources.list";
 Dir::Etc::sourceparts "-";
 Dir::State::lists "{0}/lists";
@@ -89,7 +89,7 @@ def build(package: packages.Package, work: Path, environment: dict[str, str]) ->
 
 def run(package: packages.Package, build_directory: Path, source: Path, hosts: int, ranks: int, names: list[str],
         environment: dict[str, str]) -> tuple[int, int]:
-    """How many tests passed, and failed."""
+    """Number of tests passed, and failed."""
     passed = failed = 0
     results = build_directory / f"results-{hosts}"
     results.mkdir(exist_ok=True)

@@ -1,7 +1,7 @@
-"""strangers.py quick|whole: what a second user of the machine tries against a job, and that all of it holds.
+"""strangers.py quick|whole: attacks of a second user of the machine on a job, all of which must fail.
 
-Root makes two users (users.py). Each test lets the stranger do something beside a job of the owner's, and looks at what
-the stranger could do and at how the job ended. Skipped with the reason where this is not root. Everything stays on the
+Root makes two users (users.py). In each test the stranger does something beside a job of the owner's; the test checks
+what the stranger could do and how the job ended. Skipped with the reason unless run as root. Everything stays on the
 loopback and in directories of the test; processes are known by their user."""
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def listening(uid: int) -> list[tuple[str, int]]:
 
 
 class JobTest(unittest.TestCase):
-    """A folder that is the owner's alone; afterwards nothing of either user is left."""
+    """A folder that is private to the owner; afterwards nothing of either user is left."""
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory(prefix="headrace-strangers-")
@@ -85,7 +85,7 @@ class JobTest(unittest.TestCase):
         return self.start(MPIEXEC, "--timeout", "60", *words, **variables)
 
     def ended(self, job: subprocess.Popen, code: int = 0, seconds: float = 90) -> str:
-        """What it printed; it has ended in time, with that code, without secrets and without many words."""
+        """The job's output; it must have ended in time, with that code, without secrets and without many words."""
         try:
             output, errors = job.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -106,10 +106,10 @@ class JobTest(unittest.TestCase):
         return job, file, int(file.read_text(encoding="ascii").split("_")[2])
 
 
-# --- what a stranger can see and touch of a job that runs ---
+# --- access of a stranger to a running job ---
 
 def attack_process(process: int) -> list[str]:
-    """What of another user's process can be had."""
+    """Parts of another user's process that this one can access."""
     had = []
     folder = f"/proc/{process}"
     for name in ("mem", "environ", "maps", "syscall", "stack", "auxv", "root", "cwd", "exe"):
@@ -159,7 +159,7 @@ def attack_process(process: int) -> list[str]:
 
 
 def attack_files() -> list[str]:
-    """What in the directory for shared memory is the owner's and can be opened."""
+    """The owner's files in the directory for shared memory that can be opened."""
     had = []
     for entry in SHM.iterdir():
         try:
@@ -204,7 +204,7 @@ class RunningJob(JobTest):
 # --- ports ---
 
 def hold(goes_on, ready, ports: list[int], count: int) -> int:
-    """So many connections that say nothing, nonsense, or nearly the right thing. How many were hung up on."""
+    """Opens so many connections that send nothing, nonsense, or nearly the right thing; returns how many were closed by the other side."""
     held = []
     for number in range(count):
         made = socket.socket()
@@ -231,7 +231,7 @@ def hold(goes_on, ready, ports: list[int], count: int) -> int:
 
 
 def flood(goes_on, ready, ports: list[int]) -> int:
-    """Connections, one after the other, as fast as they can be made, 200 at a time."""
+    """Connects as fast as possible, 200 connections at a time."""
     held: list[socket.socket] = []
     made = 0
     ready()
@@ -287,7 +287,7 @@ class Ports(JobTest):
 
     def test_errors_show_no_secret(self):
         self.ended(self.mpiexec("-n", "1", CONNECT, "errors", HEADRACE_CONNECT_TIMEOUT="0.5"))
-        # A port that is gone; the error is the program's end.
+        # A port that does not exist any more; the error ends the program.
         job, file, _ = self.server(1)
         kept = file.read_text(encoding="ascii")
         self.ended(self.mpiexec("-n", "1", CONNECT, "call", str(file)))
@@ -304,8 +304,8 @@ class Ports(JobTest):
 # --- names in /dev/shm ---
 
 def take_names(goes_on, ready) -> tuple[int, list[str]]:
-    """Watches the directory, and takes the name that a file there could be about to get. How many names were taken, and
-    what was read of files that others filled."""
+    """Watches the directory, and takes names that a file there may be about to get; returns the number of names taken, and data read from
+    files that others filled."""
     taken: dict[str, int] = {}
     ready()
     while goes_on():
@@ -368,7 +368,7 @@ def squat(name: str, kind: str) -> None:
         os.close(descriptor)
 
 
-# --- files in directories that everybody may write ---
+# --- files in directories that all users may write to ---
 
 def make_cache(name: str, kind: str, victim: str) -> None:
     if kind == "link":
@@ -409,7 +409,7 @@ class SharedDirectories(JobTest):
         os.chown(name, OWNER, OWNER)
         os.chmod(name, 0o777)
         self.assertIn("is not used", self.ended(self.mpifort(), 1))
-        os.chmod(self.shared, 0o777)  # where everybody may rename it
+        os.chmod(self.shared, 0o777)  # where all users may rename it
         os.chmod(name, 0o700)
         self.assertIn("is not used", self.ended(self.mpifort(), 1))
         os.chmod(self.shared, 0o1777)

@@ -1,4 +1,4 @@
-"""Two users of the machine that have no names: one whose jobs they are, and a stranger. Processes of both, on the
+"""Two users of the machine without names: the owner of the jobs, and a stranger. Processes of both, on the
 loopback and in directories of their own; nothing is written to the machine's list of users."""
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ STRANGER = _unused(OWNER + 1)
 
 
 def become(uid: int) -> None:
-    """This process is that user's from now on, with no rights of root left."""
+    """Turns this process into that user's, without any rights of root."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
     os.umask(0o022)
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # goes with its parent
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # dies with its parent
     warnings.simplefilter("ignore", ResourceWarning)
 
 
 def as_user(uid: int, function: Callable, *arguments, seconds: float = 60):
-    """What the function returns in a process of that user's; an exception there is one here."""
+    """Calls the function in a process of that user's and returns its result; an exception there is raised here."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -70,8 +70,8 @@ def as_user(uid: int, function: Callable, *arguments, seconds: float = 60):
 
 
 class Beside:
-    """A function of a stranger's that goes on until the end of the block. It is given a function that says whether to
-    go on; what it returns is `result` afterwards."""
+    """Runs a function as the stranger until the end of the block. It gets a function that is true while it shall go on; its return value is
+    `result` afterwards."""
 
     def __init__(self, function: Callable, *arguments) -> None:
         self.function = function
@@ -133,7 +133,7 @@ def processes_of(uid: int) -> list[int]:
 
 
 def wait_for(condition: Callable, what: str, seconds: float = 20):
-    """The first answer that is true; looked for, not waited for by the clock."""
+    """The first answer that is true; polls the condition instead of sleeping."""
     end = time.monotonic() + seconds
     while not (answer := condition()):
         if time.monotonic() > end:

@@ -1,6 +1,6 @@
-// Two ranks that talk until standard input ends, and look at every byte: short messages, long ones, a window. Each says
-// "ready PID ADDRESS" once it has heard the other (the address: of bytes that nobody writes), "PID dropped N" now and
-// then when that has changed, and at the end "right", or what was wrong.
+// Two ranks that talk until standard input ends, and check every byte: short messages, long ones, a window. Each prints
+// "ready PID ADDRESS" once it has heard the other (the address: of bytes that must stay unwritten), "PID dropped N" now
+// and then when that has changed, and at the end "right", or what was wrong.
 #include <mpi.h>
 #include <poll.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
-"""A stranger on the host speaks to ranks of a job over TCP as a UCX process would. Whatever it sends, the job ends right.
+"""A stranger on the host speaks to ranks of a job over TCP as a UCX process would. The job ends right whatever it sends.
 
-UCX itself carries out what it is asked for (its PUT, its own control messages), which nobody but UCX can mend; all that UCX
-hands to Headrace is tried here. As users are all the same to TCP, the stranger may be this one.
+UCX itself obeys some requests (its PUT, its own control messages), which only UCX can mend; everything that UCX
+hands to Headrace is tried here. TCP does not know users, so the stranger may be this one.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ CONNECT_FRAME, CONNECT_EVENT = 0x20, 1
 MESSAGE_FRAME = 23  # an active message in one frame
 LISTENS = "0A"
 
-# Headrace's own: which handler, and what stands in front of a message (src/transport/ucx/buffers.hpp).
+# Headrace's own part: the handler's number, and the words in front of a message (src/transport/ucx/buffers.hpp).
 MESSAGES, UPDATES, ANSWERS, FAREWELLS = range(4)
 KINDS = 64
 
@@ -34,7 +34,7 @@ def frame(kind: int, body: bytes) -> bytes:
 
 
 def message(handler: int, data: bytes = b"", header: bytes = b"") -> bytes:
-    """What a handler gets: data, and a header apart, which comes last."""
+    """Arguments of a handler: data, and a separate header, which comes last."""
     return frame(MESSAGE_FRAME, struct.pack("<HHI", handler, 0, len(header)) + data + header)
 
 
@@ -72,7 +72,7 @@ def listening(process: int) -> list[tuple[str, int]]:
 
 
 class Stranger:
-    """A connection as UCX opens one."""
+    """A connection opened like UCX does."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
@@ -156,14 +156,14 @@ class Network(unittest.TestCase):
         return made
 
     def speak(self, address: tuple[str, int], *frames: bytes) -> None:
-        """As much of it as UCX takes before it hangs up."""
+        """Sends as much of it as UCX takes before it hangs up."""
         stranger = Stranger(self.connect(address))
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             stranger.say(*frames)
 
     def assert_dropped(self, least: int, *frames: bytes, before=None) -> None:
-        """Says this to all ranks of a job, which each drop so many messages and then end right. `before`: what else is done
-        with each address, first."""
+        """Sends this to all ranks of a job; each must drop at least so many messages and then end right. `before`: called with each address
+        first."""
         with Job("--as-hosts", "2", HEADRACE_VERBOSE="1") as job:
             processes = job.ready()
             for process in processes:
@@ -178,7 +178,7 @@ class Network(unittest.TestCase):
             code, out, errors = job.end()
         self.assertEqual(code, 0, out + errors)
         self.assertEqual(len(re.findall("^right$", out, re.MULTILINE)), 2, out)
-        self.assertEqual(errors.count("dropped"), 2, errors)  # one line a rank, however much came
+        self.assertEqual(errors.count("dropped"), 2, errors)  # one line a rank for any number of messages
 
     def test_nothing_listens_outside_the_loopback(self):
         with Job("--as-hosts", "2") as job:
@@ -213,7 +213,7 @@ class Network(unittest.TestCase):
         self.assert_dropped(1, *lies, message(MESSAGES))
 
     def test_frames_of_other_kinds(self):
-        """UCX's own, which it takes, ignores or hangs up upon."""
+        """UCX's own frames, which it takes, ignores or answers by hanging up."""
         self.assert_dropped(1, message(MESSAGES), before=lambda address: [
             self.speak(address, frame(kind, b"\xff" * 64)) for kind in range(32)])
 

@@ -1,4 +1,4 @@
-"""A launcher that says what a test wants: PMI-1 for ranks on this machine that are told to be on several hosts."""
+"""A scripted launcher: PMI-1 for ranks on this machine that are told to be on several hosts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import subprocess
 
 
 class Job:
-    """`mapping`: PMI_process_mapping, None for a launcher that has none; `ours`: the space is named and a question for a
-    key kept until it is put as Headrace's mpiexec does, and the mapping holds as with --as-hosts. variables[rank]: what is
-    in that rank's environment alone."""
+    """`mapping`: PMI_process_mapping, None for a launcher without one; `ours`: behave like Headrace's mpiexec: name the space, hold a query
+    for a key until it is put, and let the mapping count as with --as-hosts. variables[rank]: environment of that rank only."""
 
     def __init__(self, command, mapping, ours, variables):
         self.space = "headrace_test" if ours else "kvs_0"
@@ -33,7 +32,7 @@ class Job:
             there.close()
 
     def run(self, limit=60):
-        """What each rank says: (exit code, output, errors)."""
+        """Result of each rank: (exit code, output, errors)."""
         try:
             while self.lines.get_map():
                 ready = self.lines.select(limit)

@@ -1,4 +1,4 @@
-// Starts as MPI_Init does and prints what this process uses: rank, host, job, knobs of scope job, rows of the tuning
+// Starts like MPI_Init and prints the settings of this process: rank, host, job, knobs of scope job, rows of the tuning
 // file.
 #include <cstdio>
 

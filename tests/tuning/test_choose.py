@@ -1,4 +1,4 @@
-"""From times to rows: what is kept, what is changed, and where a row holds."""
+"""From times to rows: choices that stay, choices that change, and the range of a row."""
 
 import unittest
 

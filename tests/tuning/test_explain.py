@@ -1,4 +1,4 @@
-"""`headrace tune --explain`: which rows and limits a run would use."""
+"""`headrace tune --explain`: rows and limits that a run would use."""
 
 import os
 import subprocess

@@ -36,7 +36,7 @@ class Found(TuningTest):
 
 
 class Shared(TuningTest):
-    """Where the ranks would find different files, those of rank 0 count: otherwise messages would miss each other."""
+    """If the ranks find different files, rank 0's counts: otherwise messages would not match."""
 
     def two_files(self, first, rest):
         program = (BIN / JOB[0], *JOB[1:])

@@ -1,4 +1,4 @@
-"""What process 0 says for the job holds in all ranks, on one host and on several, with launchers of several kinds."""
+"""Settings announced by process 0 hold in all ranks, on one host and on several, with launchers of several kinds."""
 
 import os
 import tempfile
@@ -23,7 +23,7 @@ class Hosts(TuningTest):
         return job, rows, [errors for _, _, errors in results]
 
     def test_hosts(self):
-        # What a launcher says of hosts holds where it is declared; else these ranks find that they share memory.
+        # The launcher's hosts count if they are declared; otherwise these ranks find that they share memory.
         wanted = [["0", "0", "1", "1"]] + [["0"] * 4] * 4
         for (mapping, ours), hosts in zip(KINDS, wanted):
             with self.subTest(mapping=mapping, ours=ours):
@@ -45,7 +45,7 @@ class Hosts(TuningTest):
             with self.subTest(mapping=mapping, ours=ours):
                 job, _, _ = self.start(mapping, ours, {}, {})
                 self.assertEqual(job.fences, wanted)
-                # The mapping or what each sees of its host, which process 0 asks for, and what process 0 says.
+                # The mapping or each one's view of its host, which process 0 fetches, and process 0's answer.
                 self.assertLessEqual(job.gets, 4 + 3)
 
     def test_knobs_are_process_zeros(self):

@@ -1,4 +1,4 @@
-"""What a run of `headrace tune` keeps of its measurements, and the time that it says is left."""
+"""Measurements that a run of `headrace tune` stores, and its estimate of the remaining time."""
 
 import json
 import tempfile
@@ -56,7 +56,7 @@ class JournalTest(unittest.TestCase):
         journal = Journal(self.path, HEAD, afresh=True)
         self.assertEqual(journal.found, {})
         journal.close(remove=False)
-        self.assertFalse(self.path.exists())  # one that holds nothing
+        self.assertFalse(self.path.exists())  # an empty one
 
     def test_a_failure_is_tried_again(self):
         def fail():
@@ -70,7 +70,7 @@ class JournalTest(unittest.TestCase):
 
 class TimeLeft(unittest.TestCase):
     def run_one(self, faster):
-        """A run whose measurements take what SECONDS says; what was said to be left, and what was left then."""
+        """A run whose measurements take the times in SECONDS; the estimates, and the times that really remained."""
         now, said = [0.0], []
 
         def time_of(group, name):
@@ -88,7 +88,7 @@ class TimeLeft(unittest.TestCase):
         for faster in ((), ("scan",), ("bcast", "barrier", "scan")):
             with self.subTest(faster=faster):
                 points = self.run_one(faster)
-                for at, left, really in points[12:]:  # a round: what would change shows
+                for at, left, really in points[12:]:  # after a round: the changes are known
                     self.assertAlmostEqual(left, really, delta=0.05 * points[0][2] + 0.01, msg=f"at {at} s")
 
 

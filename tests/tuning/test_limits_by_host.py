@@ -1,7 +1,7 @@
-"""`headrace tune` on three hosts made of namespaces, of which one is 200 us away: pairs with it get other limits than pairs without,
+"""`headrace tune` on three hosts made of namespaces, one of them 200 us away: pairs with it get other limits than pairs without,
 and ranks use them.
 
-Run by namespace_test.py (tests/hosts/bed.md)."""
+Run by namespace_test.py (tests/hosts/bed/README.md)."""
 
 import os
 import re
@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 HOSTS = os.environ["HR_HOSTS"]
 NAMES = os.environ["HR_HOST_NAMES"].split()
 BUILD = Path(os.environ["HR_BUILD"])
-DELAY = "400us"  # of what the far host sends: 200 us each way
-TRIES = 3  # a machine that is busy with other things tells nothing beyond doubt
+DELAY = "400us"  # of the far host's packets: 200 us each way
+TRIES = 3  # a busy machine gives no clear result
 
 
 def hosts(*words):
@@ -37,7 +37,7 @@ class LimitsByHost(unittest.TestCase):
         self.addCleanup(hosts, "shape", NAMES[2])
 
     def limit(self, other):
-        """That ranks of the first host and of this one have for each other."""
+        """The limit between ranks of the first host and of this one."""
         done = inside(BUILD / "bin/mpiexec", "--hosts", f"{NAMES[0]}:1,{other}:1", "-n", "2", BUILD / "bin/latency", "--sizes", "8", "--iters", "2",
                       "--reps", "2", HEADRACE_VERBOSE="2", HEADRACE_TUNING_FILE=str(self.file.with_suffix(".json")))
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -65,7 +65,7 @@ class LimitsByHost(unittest.TestCase):
         self.assertNotEqual(self.limit(NAMES[1]), {limits[far]})
 
     def test_an_allocation(self):
-        """Of two hosts of a PBS job: what is on one of them, then what is between them, on one rank of each and on one for each core."""
+        """Two hosts of a PBS job: measured on one of them, then between them, on one rank of each and on one for each core."""
         nodes = self.file.with_suffix(".nodes")
         nodes.write_text(f"{NAMES[0]}\n{NAMES[0]}\n{NAMES[1]}\n{NAMES[1]}\n")
         rows = self.file.with_suffix(".json")

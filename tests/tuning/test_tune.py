@@ -67,7 +67,7 @@ class Tune(TuningTest):
             self.assertEqual(row in json.loads(path.read_text())["rows"], kept)
 
     def test_devices(self):
-        """On the fake driver: only algorithms that run there, and rows for there."""
+        """On the fake driver: only algorithms that run there, and rows for device memory."""
         result = self.run_tune(*QUICK[:-2], "--operations", "allreduce", "--device",
                                LD_LIBRARY_PATH=str(BUILD / "fake_cuda"))
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -94,7 +94,7 @@ class Tune(TuningTest):
         self.assertIn(str(blocked), result.stderr)
 
     def started(self, *words):
-        """A run that is at its work, with a mark by which its processes are found."""
+        """A run in progress, with a mark that identifies its processes."""
         mark = f"{self.id()}-{time.monotonic_ns()}"
         child = subprocess.Popen(tune(*words), env={**os.environ, "HR_TEST_MARK": mark}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(child.kill)
@@ -103,7 +103,7 @@ class Tune(TuningTest):
         return child, mark
 
     def part(self):
-        """Measurements of a run that has not ended."""
+        """Measurements of an unfinished run."""
         file = self.default.with_suffix(".part")
         return file.read_text().count('"key"') if file.is_file() else 0
 

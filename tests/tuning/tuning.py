@@ -21,7 +21,7 @@ def described() -> dict:
 
 
 class TuningTest(unittest.TestCase):
-    """A directory of its own is where the library looks for the file."""
+    """The library looks for the file in a directory of the test's."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -48,7 +48,7 @@ class TuningTest(unittest.TestCase):
         return path
 
     def job(self, *words, ranks=3, **variables) -> str:
-        """What a job that must go well says on standard error."""
+        """Standard error of a job that must go well."""
         command = [BIN / "mpiexec", "--timeout", "60", *(words or ("-n", str(ranks), BIN / JOB[0], *JOB[1:]))]
         result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False,
                                 env={**os.environ, "HEADRACE_OVERSUBSCRIBE": "quiet", **variables})

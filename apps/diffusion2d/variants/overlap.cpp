@@ -1,4 +1,4 @@
-// As device, with both ways at once and the rows that need no halo computed while the messages are under way.
+// Like device, but sends both ways at once and computes the rows that need no halo while the messages travel.
 #include "variant.hpp"
 
 namespace diffusion2d {

@@ -1,5 +1,5 @@
-// Messages through host memory, as a program does whose MPI knows nothing of GPUs: the edge rows are copied to the
-// host, exchanged there, and what has arrived is copied into the halo.
+// Exchanges messages through host memory, as a program does whose MPI is not GPU-aware: copies the edge rows to the
+// host, exchanges them there, and copies the received rows into the halo.
 #include "variant.hpp"
 
 namespace diffusion2d {

@@ -1,4 +1,4 @@
-! A rank's block of the periodic box, and who is next to it.
+! A rank's block of the periodic box, and its neighbours.
 module boxes
   use, intrinsic :: iso_fortran_env, only: int64
   use mpi_f08
@@ -23,7 +23,7 @@ module boxes
 
 contains
 
-  ! False, with what would do, where ranks or points do not divide as asked. `procs` and `size` are 0 where not given.
+  ! False, with numbers that would do, if ranks or points do not divide as asked. `procs` and `size` are 0 if not given.
   logical function make_box(procs, size, local, way, b, message) result(good)
     integer, intent(in) :: procs(3), size(3), local(3), way
     type(box), intent(out) :: b

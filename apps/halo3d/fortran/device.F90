@@ -1,4 +1,4 @@
-! Where the directives run.
+! The device on which the directives run.
 module device
 #ifdef _OPENACC
   use openacc
@@ -16,8 +16,8 @@ module device
 
 contains
 
-  ! This rank's GPU, by its place on its node, before any directive. `kind` is host, gpu or auto; `number` names a GPU,
-  ! or is negative. False with a message where what is asked for is not there.
+  ! Chooses this rank's GPU on its node, before any directive. `kind` is host, gpu or auto; `number` names a GPU,
+  ! or is negative. False with a message if there is no such device.
   logical function choose_device(kind, number, on_gpu, message) result(good)
     character(len=*), intent(in) :: kind
     integer, intent(in) :: number

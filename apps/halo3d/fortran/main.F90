@@ -19,7 +19,7 @@ program halo3d_openacc
 
 contains
 
-  ! Without the text that STOP writes.
+  ! Exits without the text that STOP writes.
   subroutine leave(code)
     integer, intent(in) :: code
     interface

@@ -1,4 +1,4 @@
-! What a run is asked to do: the command line, equal on all ranks.
+! Options of a run: the command line, equal on all ranks.
 module options
   implicit none
   private
@@ -73,7 +73,7 @@ contains
     end do
   end function parse
 
-  ! One option; a message where it is none, or does not take the value.
+  ! Parses one option; a message if it is unknown, or does not take the value.
   subroutine take(name, value, set, message)
     character(len=*), intent(in) :: name, value
     type(settings), intent(inout) :: set
@@ -136,7 +136,7 @@ contains
     good = .true.
   end function take_number
 
-  ! "N" is N along each axis, "X,Y,Z" one each.
+  ! Parses "N" (N along each axis) or "X,Y,Z".
   logical function take_three(word, values) result(good)
     character(len=*), intent(in) :: word
     integer, intent(inout) :: values(3)

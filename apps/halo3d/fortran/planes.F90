@@ -49,7 +49,7 @@ contains
     end select
   end subroutine pack
 
-  ! What went up has come from below: in(:, 1, axis) becomes the lower halo.
+  ! A plane that went up comes from below: in(:, 1, axis) becomes the lower halo.
   subroutine unpack(l, m, n, most, axis, in, f, queue)
     integer, intent(in) :: l, m, n, most, axis, queue
     real, intent(in) :: in(most, 2, 3)

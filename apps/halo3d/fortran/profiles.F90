@@ -1,5 +1,5 @@
-! Profiles of the fields through the middle of a block, the same text as the C++ program's: what a person plots, and what
-! is hashed.
+! Profiles of the fields through the middle of a block, the same text as the C++ program's, to be plotted and to be
+! hashed.
 module profiles
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_null_char, c_size_t
   use boxes, only: axis_names
@@ -8,7 +8,7 @@ module profiles
   public :: profile, write_profile
 
   interface
-    ! As C's "%.9g", which Fortran has no like of.
+    ! Formats like C's "%.9g", for which Fortran has no equivalent.
     integer(c_int) function strfromd(text, length, format, value) bind(c)
       import :: c_char, c_double, c_int, c_size_t
       character(kind=c_char), intent(out) :: text(*)
@@ -50,7 +50,7 @@ contains
     digits = text(:length)
   end function nine_digits
 
-  ! profile_<axis>.<name>.<rank>.txt; an empty name where it was written, that of the file where it could not be.
+  ! profile_<axis>.<name>.<rank>.txt; returns an empty name if it was written, else that of the file.
   function write_profile(text, directory, axis, name, rank) result(failed)
     character(len=*), intent(in) :: text, directory, name
     integer, intent(in) :: axis, rank

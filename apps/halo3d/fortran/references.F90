@@ -1,4 +1,4 @@
-! What every element must be after any number of steps: nothing is computed, so field f is its initial field, moved
+! Expected value of every element after any number of steps: nothing is computed, so field f is its initial field, moved
 ! along axis f.
 !
 ! Two initial fields, as in the C++ program: a sine period along each axis of each block, and, to find planes of the wrong
@@ -21,7 +21,7 @@ module references
   end type reference
 
   interface
-    ! That of C, as compilers have others of their own, with other last bits.
+    ! C's sine, since compilers have their own, with other last bits.
     pure function c_sin(x) bind(c, name='sin')
       import :: c_double
       real(c_double), value :: x
@@ -46,14 +46,14 @@ contains
     end do
   end function make_reference
 
-  ! The 0-based coordinate in the whole box of what stands at a rank's own one after `moved` steps.
+  ! The original 0-based coordinate in the whole box of the value at a rank's own one after `moved` steps.
   pure integer function origin(b, axis, coordinate, moved)
     type(box), intent(in) :: b
     integer, intent(in) :: axis, coordinate, moved
     origin = modulo(b%first(axis) + coordinate - 1 - merge(1, -1, b%way == 1) * mod(moved, b%size(axis)), b%size(axis))
   end function origin
 
-  ! Of a field at (x, y, z) of the whole box, 0-based.
+  ! Initial value of a field at (x, y, z) of the whole box, 0-based.
   pure real function initial(r, field, x, y, z)
     type(reference), intent(in) :: r
     integer, intent(in) :: field, x, y, z
@@ -67,7 +67,7 @@ contains
     end if
   end function initial
 
-  ! Own points; halos are marked.
+  ! Fills own points; halos are marked.
   subroutine fill(r, f)
     type(reference), intent(in) :: r
     real, intent(out) :: f(0:, 0:, 0:, :)
@@ -84,7 +84,7 @@ contains
     end do
   end subroutine fill
 
-  ! The first own element that is not what it must be after `steps`, in a sentence; empty where all are.
+  ! The first wrong own element after `steps`, in a sentence; empty if all are right.
   function difference_inside(r, f, steps) result(sentence)
     type(reference), intent(in) :: r
     real, intent(in) :: f(0:, 0:, 0:, :)
@@ -93,7 +93,7 @@ contains
     sentence = difference(r, f, steps, [1, 1, 1], r%b%points)
   end function difference_inside
 
-  ! The same of the six planes of the halo.
+  ! The same for the six planes of the halo.
   function difference_in_halo(r, f, steps) result(sentence)
     type(reference), intent(in) :: r
     real, intent(in) :: f(0:, 0:, 0:, :)

@@ -1,4 +1,4 @@
-! What a run found: text for people, JSON for programs. Called on rank 0.
+! Results of a run: text for people, JSON for programs. For rank 0 only.
 module reports
   use, intrinsic :: iso_fortran_env, only: real64
   use boxes, only: box, axis_names

@@ -31,7 +31,7 @@ module runs
 
 contains
 
-  ! `missing` says what could not be had or written; then there is no result.
+  ! `missing` names a missing resource or an unwritten file; then there is no result.
   type(outcome) function run_step(set, b, step, missing) result(what)
     type(settings), intent(in) :: set
     type(box), intent(in) :: b
@@ -121,7 +121,7 @@ contains
     end select
   end subroutine one
 
-  ! The profiles' hash, and what all ranks have found together.
+  ! The profiles' hash, and the results of all ranks together.
   subroutine hash(set, b, f, what, missing)
     type(settings), intent(in) :: set
     type(box), intent(in) :: b

@@ -1,4 +1,4 @@
-! Where one rank's time goes, and what it sends.
+! Time that one rank spends in each phase, and its messages.
 module stopwatches
   use, intrinsic :: iso_fortran_env, only: real64
   use mpi_f08, only: MPI_Wtime
@@ -23,7 +23,7 @@ contains
     self%last = MPI_Wtime()
   end subroutine start
 
-  ! The time since the last one was for this.
+  ! Adds the time since the last call to this phase.
   subroutine lap(self, what, axis)
     class(stopwatch), intent(inout) :: self
     integer, intent(in) :: what

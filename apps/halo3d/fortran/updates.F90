@@ -4,7 +4,7 @@ module updates
   private
   public :: update
 
-  ! Of the points: all, those that need no halo, those that do.
+  ! Points to update: all, those that need no halo, those that do.
   integer, parameter, public :: everything = 1, inner = 2, boundary = 3
 
 contains

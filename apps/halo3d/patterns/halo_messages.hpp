@@ -17,29 +17,29 @@ class HaloMessages {
  public:
   HaloMessages(const Setup& setup, bool staged);
 
-  // Both ways of a direction. Complete on return, so that MPI may have the buffers.
+  // Packs both ways of a direction. Complete on return, so that MPI may use the buffers.
   void pack(int axis);
   void unpack(int axis);
-  // The same for all directions at once, waiting only when `wait`; timed by direction as far as they are started.
+  // Packs all directions at once, and waits only if `wait`; timed by direction up to their start.
   void pack_all();
   void unpack_all(bool wait);
 
-  // The same buffers, for who packs and unpacks otherwise.
+  // The same buffers, for patterns with packing of their own.
   Faces to_send() const;
   Faces arrived() const;
 
-  // Blocking, both ways of a direction one after the other.
+  // Exchanges both ways of a direction one after the other, blocking.
   enum class Call { kSendrecv, kIsendRecv };
   void exchange(int axis, Call call);
 
-  // Both ways of a direction: two receives and two sends started, and waited for.
+  // Starts two receives and two sends, both ways of a direction, and waits for them.
   void post(int axis);
   void complete(int axis);
 
  private:
   struct Message {
     void *packed_send, *packed_receive;  // of the fields' kind
-    void *send, *receive;                // what MPI sees
+    void *send, *receive;                // passed to MPI
   };
   std::size_t bytes(int axis) const;
   void start_pack(int axis);

@@ -1,4 +1,4 @@
-// Step 7: all directions at once, MPI_Irecv and MPI_Isend, then the waits: the order in which overlap is possible.
+// Step 7: all directions at once, MPI_Irecv and MPI_Isend, then the waits: an order that makes overlap possible.
 #include "patterns/halo_messages.hpp"
 
 namespace halo3d {

@@ -1,4 +1,4 @@
-// Step 6: as packed, with MPI_Isend and MPI_Recv in all directions.
+// Step 6: like packed, with MPI_Isend and MPI_Recv in all directions.
 #include "patterns/sequence.hpp"
 
 namespace halo3d {

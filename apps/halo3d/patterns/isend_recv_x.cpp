@@ -1,4 +1,4 @@
-// Step 5: as packed, with MPI_Isend and MPI_Recv in x.
+// Step 5: like packed, with MPI_Isend and MPI_Recv in x.
 #include "patterns/sequence.hpp"
 
 namespace halo3d {

@@ -1,4 +1,4 @@
-// Patterns that go through the directions one after the other, with packed messages: pack, MPI, unpack.
+// Patterns that handle the directions one after the other, with packed messages: pack, MPI, unpack.
 #pragma once
 
 #include <array>

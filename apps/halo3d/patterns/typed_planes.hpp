@@ -1,4 +1,4 @@
-// Committed datatypes of the planes that are sent and received, of one field. Must die before MPI_Finalize.
+// Committed datatypes of one field's planes, sent and received. Must die before MPI_Finalize.
 #pragma once
 
 #include <mpi.h>

@@ -7,7 +7,7 @@ import { passes, type Scene, type View } from "../view";
 
 const waiting = (job: Job): number => Math.min(1, job.wait_ns / Math.max(1, 1e9 * (job.seen - job.began) * Math.max(1, job.known)));
 
-/** How many runs are in the history and not in the list. */
+/** Number of runs in the history that are not in the list. */
 function leftOut(listed: number, count: Count, search: string | undefined): string {
   const rest = Math.max(0, count.found - listed);
   if (!rest) return "";

@@ -5,7 +5,7 @@ import { table } from "../table";
 import type { RankRow, Slowest } from "../types";
 import { passes, type Scene, type View } from "../view";
 
-/** A share of the rank's time. Waits are part of calls, and lengths of calls an estimate, so that it might exceed the whole. */
+/** A share of the rank's time. Waits are part of calls, and lengths of calls an estimate, so the sum might exceed the whole. */
 const of = (row: RankRow, time: number): number => Math.min(1, time / 1e9 / Math.max(1e-3, row.seconds));
 
 function draw(scene: Scene, [said, named]: [RankRow[], Slowest]): void {

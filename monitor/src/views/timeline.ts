@@ -6,7 +6,7 @@ import { table } from "../table";
 import type { Mark, Slowest, Timeline } from "../types";
 import { within, type Scene, type View } from "../view";
 
-/** A rank is named where chance alone would hardly make it the slowest so often (python/headrace/monitor/chance.py). */
+/** Names a rank that chance alone would hardly make the slowest so often (python/headrace/monitor/chance.py). */
 function verdict(named: Slowest, slowest: (number | null)[]): HTMLElement {
   if (named.rank !== null) return el("p", { "data-slowest": named.rank }, named.points > 1
     ? `Rank ${named.rank} was the slowest in ${share(named.share)} of the time (${share(named.equal)} would be an equal share): the others waited while it computed.`
@@ -18,12 +18,12 @@ function verdict(named: Slowest, slowest: (number | null)[]): HTMLElement {
 
 interface Phase { level: number; marks: number; time: number; points: number; wait: number; spread: number; }
 
-const FEW = 8; // points, by which no rank can be told from chance
-const MARKS_MOST = 2000; // that the server sends (query.py)
+const FEW = 8; // points, too few to tell a slow rank from chance
+const MARKS_MOST = 2000; // limit of the server (query.py)
 const palette = ["ink", "mark", "accent", "good", "bad"];
 const flags = (marks: Mark[]): Flag[] => marks.map((mark) => ({ time: mark.first, text: String(mark.level), colour: colour(palette[Math.abs(mark.level) % palette.length]!) }));
 
-/** A phase begins with a mark and lasts until the next one; how the ranks waited meanwhile is the mean of the points in it. */
+/** A phase begins with a mark and lasts until the next one; its waiting time is the mean of the points in it. */
 function phases(marks: Mark[], said: Timeline): Phase[] {
   const found = new Map<number, Phase>(), end = said.time[said.time.length - 1]!;
   let point = 0;

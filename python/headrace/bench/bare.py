@@ -9,13 +9,13 @@ from headrace.bench.limits import Limits
 from headrace.bench.programs import Programs
 from headrace.bench.suite import Benchmark
 
-# Those that host_limits does itself, each in all the ways that it knows.
+# Operations that host_limits does itself, each in all the ways it has.
 COLLECTIVES = ("barrier", "bcast", "allreduce", "allgather", "alltoall")
 TIMEOUT = 60  # seconds
 
 
 class Bare:
-    """Measured in the rounds of the benchmark that they stand beside, so that the machine's load meets both alike."""
+    """Limits measured in the rounds of their benchmark, so that the machine's load affects both alike."""
 
     def __init__(self, programs: Programs, ranks: int, sizes: str | None, touch: bool = False,
                  cores_apart: str | None = None):
@@ -26,13 +26,13 @@ class Bare:
 
     def knows(self, benchmark: Benchmark) -> bool:
         if self._touch and benchmark.touches:
-            return False  # nobody touches the data of the bare copies
+            return False  # the data of the bare copies is not touched
         if benchmark.name in COLLECTIVES:
             return self._ranks > 1
         return benchmark.name in ("latency", "bandwidth") and self._ranks == 2
 
     def measure(self, benchmark: Benchmark) -> None:
-        """Once more. What cannot be measured is said once, and is no limit."""
+        """Measures once more. A limit that cannot be measured is reported once, and left out."""
         if self._failed or not self.knows(benchmark):
             return
         arguments = ["--sizes", self._sizes or benchmark.sizes or "8"]
@@ -50,11 +50,11 @@ class Bare:
         self._limits.setdefault(benchmark.name, Limits()).add(report)
 
     def distances(self) -> list[float]:
-        """Microseconds that a cache line took from core to core, the median of each run. Latency and bandwidth know them."""
+        """Microseconds of a cache line from core to core, the median of each run. Latency and bandwidth know them."""
         return [time for limits in self._limits.values() for time in limits.runs("cache line", 64)]
 
     def of(self, benchmark: str, bytes_: int) -> float | None:
-        """The best that was measured without MPI. None: nothing was."""
+        """The best measurement without MPI. None: there is none."""
         limits = self._limits.get(benchmark)
         if limits is None:
             return None

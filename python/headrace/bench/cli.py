@@ -121,7 +121,7 @@ def _peers(args: argparse.Namespace, failures: dict[str, str]) -> list[Library]:
 
 def _programs(args: argparse.Namespace, chosen: list[Library], ours: Programs,
               failures: dict[str, str]) -> dict[str, Path]:
-    """The directory of each library's programs; a library that none can be built for is named in `failures`."""
+    """The directory of each library's programs; `failures` names a library for which none can be built."""
     wanted = sorted({benchmark.program for benchmark in args.chosen})
     directories = {}
     for library in chosen:

@@ -20,13 +20,13 @@ from headrace.bench.suite import Benchmark
 
 Key = tuple[str, int]  # label and bytes of a row
 
-ATTEMPTS = 3  # at a run of which a program says this (bench/common/measure.cpp)
+ATTEMPTS = 3  # at a run whose cores were not at the distance (bench/common/measure.cpp)
 NEVER_SO_FAR_APART = "never so far apart"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run, the same for every library."""
+    """The settings of a run, the same for every library."""
 
     ranks: int
     runs: int
@@ -34,14 +34,14 @@ class Plan:
     sizes: str | None = None
     form: str = "blocking"           # of the collectives
     arguments: tuple[str, ...] = ()  # for every program
-    touch: bool = False              # what is sent is written, what came is read, by the programs that can
+    touch: bool = False              # write sent and read received data, in the programs that can
     hosts: tuple[str, ...] = ()      # where ranks run; none: on this machine
-    wrap: tuple[str, ...] = ()       # a command that each rank's program is started by
+    wrap: tuple[str, ...] = ()       # a command that starts each rank's program
 
 
 @dataclass
 class Result:
-    """One benchmark: the reports of each library, one a run, and why one has none."""
+    """One benchmark: the reports of each library, one a run, and the reason where there is none."""
 
     benchmark: Benchmark
     reports: dict[str, list[dict]] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Result:
         return next((reports[0] for reports in self.reports.values() if reports), None)
 
     def keys(self) -> list[Key]:
-        """Of all rows, in the order of the first library that has them."""
+        """The keys of all rows, in the order of the first library that has them."""
         return list(dict.fromkeys(_key(row) for reports in self.reports.values() for report in reports[:1]
                                   for row in report["rows"]))
 
@@ -59,7 +59,7 @@ class Result:
         return [row["median"] for report in self.reports.get(library, []) for row in report["rows"] if _key(row) == key]
 
     def bare(self, key: Key) -> float | None:
-        """The same without MPI, where the program has measured it in Headrace's own runs."""
+        """The row's time without MPI, where the program has measured it in Headrace's own runs."""
         values = [row["bare us"] for report in self.reports.get("headrace", []) for row in report["rows"]
                   if _key(row) == key and "bare us" in row]
         return statistics.median(values) if values else None
@@ -68,7 +68,7 @@ class Result:
         return bool((self.sample() or {}).get("less_is_better", True))
 
     def best_peer(self, key: Key) -> str | None:
-        """The peer whose median over the runs is best."""
+        """The peer with the best median over the runs."""
         medians = {name: statistics.median(values) for name in self.reports
                    if name != "headrace" and (values := self.medians(name, key))}
         if not medians:
@@ -76,7 +76,7 @@ class Result:
         return (min if self.less_is_better() else max)(medians, key=medians.get)
 
     def ratios(self, key: Key) -> list[float]:
-        """Headrace over the best peer, run by run: of times, below 1 is better; of rates, above 1."""
+        """Ratios of Headrace to the best peer, run by run: below 1 is better for times, above 1 for rates."""
         peer = self.best_peer(key)
         if peer is None:
             return []
@@ -106,7 +106,7 @@ def run_one(benchmark: Benchmark, library: Library, program: Path, plan: Plan) -
 
 
 def run_patiently(benchmark: Benchmark, library: Library, program: Path, plan: Plan) -> dict:
-    """The same, again where the machine's cores were not once as far apart as asked for (--cores-apart)."""
+    """Runs a benchmark, again if the machine's cores were never at the wanted distance (--cores-apart)."""
     for _ in range(ATTEMPTS - 1):
         try:
             return run_one(benchmark, library, program, plan)
@@ -146,7 +146,7 @@ def _step(benchmark: Benchmark, library: Library) -> str:
 
 
 def pinning_warning(result: Result, plan: Plan) -> str:
-    """Which libraries did not give each rank a core of its own, though there are enough."""
+    """Names the libraries that did not bind each rank to a core of its own, though there are enough."""
     if plan.hosts:
         return ""
     loose = [name for name, reports in result.reports.items() if reports and plan.ranks <= cores() and
@@ -155,7 +155,7 @@ def pinning_warning(result: Result, plan: Plan) -> str:
 
 
 def wandering_warning(distances: list[float]) -> str:
-    """What a cache line took in each run, in microseconds: whether the machine's cores stay where they are."""
+    """The time of a cache line in each run, in microseconds: shows whether the machine's cores move."""
     if not distances or max(distances) < 2 * min(distances):
         return ""
     return (f"the two cores were not equally far apart in all runs: a bare cache line took {min(distances) * 1e3:.0f} to "
@@ -163,5 +163,5 @@ def wandering_warning(distances: list[float]) -> str:
 
 
 def table(result: Result, libraries: list[str], limits=None, markdown: bool = False) -> str:
-    """One benchmark's; `limits` gives the bare limit of a size, or None."""
+    """The table of one benchmark; `limits` gives the bare limit of a size, or None."""
     return summary.table(summary.summarise(result, libraries, limits), markdown)

@@ -21,8 +21,7 @@ def number(value: float) -> str:
 
 @dataclass
 class Figure:
-    """`values`: one of each run. A goal bounds `ratio`, ours over the limit, from above, or where more is better, from
-    below."""
+    """`values`: one of each run. A goal bounds `ratio`, ours over the limit, from above, or from below where more is better."""
 
     section: str
     what: str
@@ -33,7 +32,7 @@ class Figure:
     goal: float | None = None
     more_is_better: bool = False
     below: float | None = None  # a bound on the value itself
-    below_text: str = ""  # how that bound is said, where it is not a round figure
+    below_text: str = ""  # the bound in words, where it is not a round figure
     note: str = ""
 
     @property
@@ -46,7 +45,7 @@ class Figure:
 
     @property
     def reached(self) -> bool | None:
-        """None where there is no goal or no limit to hold it against."""
+        """True if the goal is reached; None if there is no goal or no limit to compare with."""
         met = []
         if self.goal is not None and self.ratio is not None:
             met.append(self.ratio >= self.goal if self.more_is_better else self.ratio <= self.goal)
@@ -63,7 +62,7 @@ class Figure:
         return ", ".join(parts)
 
     def small(self) -> dict:
-        """Plain data, as docs/performance/data keeps it."""
+        """Plain data, in the form of docs/performance/data."""
         return {"section": self.section, "what": self.what, "unit": self.unit, "median": self.median,
                 "runs": len(self.values), "low": min(self.values), "high": max(self.values), "limit": self.limit,
                 "limit_name": self.limit_name, "ratio": self.ratio, "goal": self.goal_text(), "reached": self.reached,
@@ -74,7 +73,7 @@ class Figure:
 
 
 def figures_table(figures: list[dict], markdown: bool = False) -> str:
-    """Of figures in their small form."""
+    """A table of figures in their small form."""
     rows = []
     for f in figures:
         spread = f"{f['runs']}, {number(f['low'])} to {number(f['high'])}"

@@ -48,7 +48,7 @@ class Session:
         self._nccl(progress)
         for round_ in range(self.args.runs):
             self._limits(progress)
-            # Another order each time, so that a change of the machine meets all sections alike.
+            # Another order each time, so that a change of the machine affects all sections alike.
             shift = round_ % max(len(self.sections), 1)
             for section in self.sections[shift:] + self.sections[:shift]:
                 progress.step(section.name)
@@ -95,7 +95,7 @@ class Session:
         if (section.name in self.failures and not self.reports.get(section.name)) or self._late(section.name, round_):
             return
         try:
-            # In the first round every byte is checked, outside the times (halo3d always does that).
+            # The first round checks every byte, outside the times (halo3d always does that).
             check = ["--validate"] if round_ == 0 and section.name != "halo3d" else []
             found = [run_json([*command, *check], self.args.timeout, self.programs.environment())
                      for command in section.commands(self.programs, self.scale)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# A figure with its unit, or what stands in its place.
+# A figure with its unit, or the mark in place of one.
 _FIGURE = re.compile(r"-|failed|[-+0-9.e]+( [A-Za-z/%]+)?")
 
 

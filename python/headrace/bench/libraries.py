@@ -22,7 +22,7 @@ COMPILE_SECONDS = 300
 
 
 def cache() -> Path:
-    """Programs in it are run, so it is this user's. Raises Failed."""
+    """A directory of this user alone, since programs in it are run. Raises Failed."""
     base = os.environ.get("XDG_CACHE_HOME")
     return _own((Path(base) if base else Path.home() / ".cache") / "headrace")
 
@@ -62,7 +62,7 @@ class Library:
         return env
 
     def launch(self, ranks: int, oversubscribed: bool, hosts: tuple[str, ...] = ()) -> list[str]:
-        """A rank a core, bound to it; with more ranks than cores, and over hosts, none bound."""
+        """The command that starts ranks: each bound to a core; unbound with more ranks than cores, and over hosts."""
         if hosts:
             return self._launch_over(hosts, ranks)
         binding = {"mpich": ["-bind-to", "none" if oversubscribed else "core"],
@@ -73,7 +73,7 @@ class Library:
         return [str(self.mpiexec), *binding, "-n", str(ranks)]
 
     def _launch_over(self, hosts: tuple[str, ...], ranks: int) -> list[str]:
-        """As many ranks on each, in blocks. Hosts may be made of one machine, where all bind to the same cores."""
+        """Starts as many ranks on each host, in blocks. Hosts may be parts of one machine, where all bind to the same cores."""
         each = -(-ranks // len(hosts))
         counted = ",".join(f"{host}:{each}" for host in hosts)
         hydra = ["-hosts", ",".join(hosts), "-ppn", str(each)]
@@ -86,7 +86,7 @@ class Library:
 
 
 def headrace(programs: Programs, name: str = "headrace") -> Library:
-    """A build or installation of ours; `before` is the name of one that another is held against."""
+    """A build or installation of ours; the name `before` is for one that another is compared with."""
     prefix = programs.mpiexec.parent.parent
     include = next((d for d in (prefix / "include", Path(__file__).parents[3] / "include") if (d / "mpi.h").is_file()),
                    prefix / "include")
@@ -95,7 +95,7 @@ def headrace(programs: Programs, name: str = "headrace") -> Library:
 
 
 def find_peer(name: str, root: Path) -> Library:
-    """A peer that is installed in `root`/name; Failed where it is not."""
+    """A peer installed in `root`/name; raises Failed if it is not there."""
     candidates = [root / name] + ([root] if name == "mpich" else [])  # `make peers` makes one of MPICH alone
     prefix = next((place for place in candidates if (place / "lib/libmpi.so").exists()), None)
     if prefix is None:
@@ -119,7 +119,7 @@ def is_installed(name: str, root: Path) -> bool:
 
 
 def install_peer(name: str, root: Path) -> Library:
-    """From the package index, unless it is there already. Failed, with the reason, where that does not work."""
+    """Installs a peer from the package index, unless it is there already. Raises Failed, with the reason."""
     if is_installed(name, root):
         return find_peer(name, root)
     target = root / name
@@ -129,12 +129,12 @@ def install_peer(name: str, root: Path) -> Library:
         run([str(target / "bin/pip"), "install", "-q", "--disable-pip-version-check", *PACKAGES[name]], INSTALL_SECONDS)
         return find_peer(name, root)
     except Failed as failed:
-        shutil.rmtree(target, ignore_errors=True)  # what is half there must not be found the next time
+        shutil.rmtree(target, ignore_errors=True)  # an incomplete one must not be found the next time
         raise Failed(f"cannot be installed: {failed}") from failed
 
 
 def sources() -> Path:
-    """The directory of the benchmarks' sources: of this source tree, or installed."""
+    """The directory of the benchmarks' sources: in this source tree, or installed."""
     tree = Path(__file__).parents[3] / "bench"
     installed = Path(sys.prefix) / "share/headrace/bench"
     for directory in (tree, installed):
@@ -148,7 +148,7 @@ def _compiler() -> str:
 
 
 def build(library: Library, programs: list[str]) -> Path:
-    """The programs compiled against a library's own mpi.h; a directory that is kept for the next time."""
+    """Compiles the programs against a library's own mpi.h, in a directory that is kept for the next time."""
     source = sources()
     gpu_header = source if (source / "gpu.hpp").is_file() else source.parent / "apps/common"
     shared = sorted([*source.glob("common/*.cpp"), *source.glob("collective/*.cpp")])
@@ -169,7 +169,7 @@ def build(library: Library, programs: list[str]) -> Path:
         built = target / (name + ".new")
         _compile([*flags, str(source / f"{name}.cpp"), *map(str, objects), f"-L{library.libdir}",
                   f"-Wl,-rpath,{library.libdir}", library.link, "-ldl", "-pthread", "-o", str(built)])
-        built.rename(target / name)  # a program is there whole or not at all
+        built.rename(target / name)  # a program exists as a whole or not at all
     return target
 
 

@@ -15,17 +15,17 @@ from headrace.bench.child import Failed, run
 from headrace.bench.suite import Benchmark
 
 TIMEOUT = 60           # seconds
-START_SECONDS = 10     # until the one that waits listens
+START_SECONDS = 10     # until the server listens
 # By benchmark: ucx_perftest's tests, of which the better counts, and the column of its last line that holds the figure.
 TESTS = {"latency": (("tag_lat", "ucp_am_lat"), 1), "bandwidth": (("tag_bw", "ucp_am_bw"), 5)}
 SECONDS_A_RUN = 0.05   # about
 BYTES_A_SECOND, MESSAGES_A_SECOND = 2e9, 50e3
-# As Headrace sets UCX: processes of two hosts share nothing.
+# The settings that Headrace gives UCX: processes of two hosts share nothing.
 SETTINGS = {"UCX_TLS": "^shm,cuda_ipc,rocm_ipc", "UCX_LOG_LEVEL": "error", "UCX_WARN_UNUSED_ENV_VARS": "n"}
 
 
 class Perftest:
-    """Between this host, which is the first, and the second, over ssh. Figures: microseconds, megabytes a second."""
+    """Runs between this host, the first one, and the second, over ssh. Figures: microseconds, megabytes a second."""
 
     def __init__(self, program: Path, hosts: tuple[str, ...], sizes: str | None,
                  wrap: tuple[str, ...] = ()):
@@ -37,7 +37,7 @@ class Perftest:
         return benchmark.name in TESTS
 
     def measure(self, benchmark: Benchmark) -> None:
-        """Once more. What cannot be measured is said once, and is no limit."""
+        """Measures once more. A limit that cannot be measured is reported once, and left out."""
         if self._failed or not self.knows(benchmark):
             return
         tests, column = TESTS[benchmark.name]
@@ -56,7 +56,7 @@ class Perftest:
         library = self._program.parent.parent / "lib"
         env = {**SETTINGS, "LD_LIBRARY_PATH": f"{library}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
         count = max(int(SECONDS_A_RUN * min(MESSAGES_A_SECOND, BYTES_A_SECOND / max(bytes_, 1))), 20)
-        # With a limit of its own, as it waits for ever where nobody comes.
+        # With a time limit, since it waits for ever without a client.
         waiting = subprocess.Popen(["timeout", str(TIMEOUT), *self._wrap, self._program, "-p", port], env={**os.environ, **env},
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         try:

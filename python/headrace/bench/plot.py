@@ -41,7 +41,7 @@ class _Scale:
 
 
 def svg(title: str, unit: str, lines: list[Line]) -> str:
-    """Empty where there is nothing to draw: fewer than two sizes."""
+    """The picture; empty if there is nothing to draw: fewer than two sizes."""
     lines = [Line(line.name, sorted(p for p in line.points if p[0] > 0 and p[1] > 0), line.dashed) for line in lines]
     sizes = sorted({x for line in lines for x, _ in line.points})
     if len(sizes) < 2:

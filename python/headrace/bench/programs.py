@@ -1,4 +1,4 @@
-"""Where Headrace and its benchmark programs are: a build directory, an installed prefix, or this installation."""
+"""Finds Headrace and its benchmark programs: a build directory, an installed prefix, or this installation."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def _first(candidates) -> Path | None:
 
 @dataclass(frozen=True)
 class Programs:
-    """The benchmark programs, and what starts them."""
+    """The benchmark programs, and their launcher."""
 
     mpiexec: Path
     library: Path  # libmpi_abi.so.1
-    directories: tuple[Path, ...]  # where programs are
-    own: tuple[Path, ...] = ()  # where users may have put some that they have built
+    directories: tuple[Path, ...]  # that hold programs
+    own: tuple[Path, ...] = ()  # that may hold programs built by the user
 
     def find(self, name: str) -> Path:
         found = _first(directory / name for directory in self.directories)
@@ -31,7 +31,7 @@ class Programs:
         return found
 
     def environment(self) -> dict[str, str]:
-        """With our library first: a build that was moved finds it, and so do programs without a run path."""
+        """The environment with our library first, for a moved build and for programs without a run path."""
         rest = os.environ.get("LD_LIBRARY_PATH")
         return {"LD_LIBRARY_PATH": str(self.library.parent) + (f":{rest}" if rest else "")}
 
@@ -40,7 +40,7 @@ class Programs:
 
 
 def locate(where: Path, mpiexec: Path | None = None) -> Programs:
-    """From a build directory or a prefix. Failed when something of it is missing."""
+    """Finds the programs of a build directory or a prefix. Raises Failed if a part is missing."""
     where = where.resolve()
     library = _first([where / "lib/libmpi_abi.so.1", *where.glob("lib*/**/libmpi_abi.so.1"),
                       *where.glob("src/**/libmpi_abi.so.1")])

@@ -1,4 +1,4 @@
-"""A bar on standard error for runs that take long; nothing where that is no terminal."""
+"""A bar on standard error for long runs; nothing if that is no terminal."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from collections.abc import Callable, Iterable
 
 
 class Progress:
-    """`steps`: all that is to come, by name; steps of one name take about as long as each other. `limit`: seconds after
-    which no further ones begin. `later`: steps that will probably come, for whoever knows to keep up to date."""
+    """`steps`: all steps to come, by name; steps of one name take about equally long. `limit`: seconds after which none begins. `later`:
+    steps that will probably come; the caller keeps them up to date."""
 
     def __init__(self, steps: Iterable[str], limit: float | None = None, clock: Callable[[], float] = time.monotonic):
         self.left = Counter(steps)  # not begun
         self.later: Counter[str] = Counter()
         self.done = 0
-        self.took: dict[str, float] = {}  # seconds, the last time: what else runs on the machine may have changed
+        self.took: dict[str, float] = {}  # seconds, the last time: the load of the machine may have changed
         self.current: str | None = None
         self.clock, self.limit = clock, limit
         self.start = self.begun = clock()
         self.shown = sys.stderr.isatty()
 
     def step(self, what: str) -> None:
-        """The current step has ended, another one begins."""
+        """Ends the current step and begins another one."""
         self._end()
         self.current = what
         self.left[what] -= 1
@@ -36,7 +36,7 @@ class Progress:
                   file=sys.stderr, flush=True)
 
     def skip(self, what: str) -> None:
-        """A step that need not be done."""
+        """Counts a step that need not be done."""
         self._end()
         self.left[what] -= 1
         self.done += 1
@@ -55,7 +55,7 @@ class Progress:
             print("\r" + " " * 110 + "\r", end="", file=sys.stderr, flush=True)
 
     def seconds_left(self) -> float | None:
-        """From what the steps so far took; one whose like has not been seen counts as their mean. None at the start."""
+        """Estimates from the steps so far; a kind not seen yet counts as their mean. None at the start."""
         if not self.took:
             return None
         mean = sum(self.took.values()) / len(self.took)

@@ -1,4 +1,4 @@
-"""The sections of the GPU set: which programs each runs, and which figures it makes of what they measured.
+"""The sections of the GPU set: the programs each runs, and the figures it derives from their reports.
 
 A section is a function that gives its commands, and one that turns their reports into figures. Goals are those of
 docs/performance/h200.md, for two GPUs joined by NVLink.
@@ -21,7 +21,7 @@ IN_FLIGHT = 4  # as gpu_limits' "x4"
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is measured: everything, or the smallest that shows that all of it runs."""
+    """How much is measured: everything, or the least that still runs every part."""
 
     largest: int = 256 << 20
     edge: int = 258
@@ -44,7 +44,7 @@ QUICK = Scale(largest=70000, edge=24, random=999, local=12, steps=3,
 
 @dataclass
 class Measured:
-    """What the runs left: for each command of a section its reports, one a run; and the limits."""
+    """Results of the runs: for each command of a section its reports, one a run; and the limits."""
 
     reports: list[list[dict]]
     bare: Limits
@@ -83,7 +83,7 @@ def _latency(measured: Measured) -> list[Figure]:
     for (_, size), values in measured.rows(0).items():
         small = size <= 4096
         limit = measured.bare.microseconds("peer copy", 8 if small else size)
-        # Both sides of such a message are processes: the quicker of the two ways without MPI.
+        # Both sides of such a message are processes: the limit is the faster of the ways without MPI.
         between = [time for way in ("get", "put", "pinned") if (time := measured.bare.microseconds(f"two processes, {way}", size))]
         figures.append(Figure("latency", f"one-way latency, {size_text(size)}", "us", values, limit,
                               f"peer copy of {size_text(8 if small else size)}", 1.25 if small else 1.2,
@@ -128,7 +128,7 @@ def _allreduce(measured: Measured) -> list[Figure]:
 
 
 def _bare_schedule(bare: Limits, op: str, size: int) -> float | None:
-    """The copies that two ranks cannot do without, all started at once: halves both ways, or the whole one way."""
+    """The copies that two ranks cannot avoid, all started at once: halves both ways, or the whole one way."""
     return bare.microseconds("peer copy", size) if op == "bcast" else bare.microseconds("both ways", size // 2)
 
 

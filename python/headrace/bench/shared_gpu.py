@@ -19,11 +19,11 @@ LARGE = (64 << 20,)
 # Microseconds: a message of up to this size, without MPS (ADR 20).
 LATENCY_GOALS = {8: 20, 4096: 20, 65536: 20, 1 << 20: 60}
 COLLECTIVE_GOALS = {2: 30, 4: 60}
-HOST_GOAL = 0.73  # of what the bus gives to a copy from pinned memory: 40 of 55 GB/s
+HOST_GOAL = 0.73  # of the bandwidth of the bus for a copy from pinned memory: 40 of 55 GB/s
 
 
 def mps_runs() -> bool:
-    """Whether an MPS daemon is there: processes of this user use it by themselves."""
+    """True if an MPS daemon runs: processes of this user use it automatically."""
     for entry in Path("/proc").glob("[0-9]*/comm"):
         try:
             if entry.read_text().startswith("nvidia-cuda-mps"):

@@ -1,4 +1,4 @@
-"""The host benchmarks by name: which program each is, its sizes, and which ones run when none is named."""
+"""The host benchmarks by name: each one's program and sizes, and the ones that run by default."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Benchmark:
 
     @property
     def touches(self) -> bool:
-        """Knows --touch."""
+        """True if the program knows --touch."""
         return self.program in ("latency", "collective")
 
 
@@ -53,7 +53,7 @@ GROUPS = {"all": tuple(BENCHMARKS), "collectives": COLLECTIVES,
 
 
 def expand(names: list[str]) -> list[Benchmark]:
-    """Benchmarks in the order named, each once. ValueError names those that there are not."""
+    """Returns benchmarks in the order named, each once. ValueError names the unknown ones."""
     wanted = [one for name in names for one in GROUPS.get(name, (name,))]
     if unknown := sorted({name for name in wanted if name not in BENCHMARKS}):
         raise ValueError(f"no such benchmark: {', '.join(unknown)}; there are {', '.join((*GROUPS, *BENCHMARKS))}")
@@ -61,7 +61,7 @@ def expand(names: list[str]) -> list[Benchmark]:
 
 
 def parse_sizes(text: str) -> str:
-    """As it was, if it is a list of sizes; ValueError otherwise."""
+    """Returns the text if it is a list of sizes; ValueError otherwise."""
     for part in text.split(","):
         if not part.rstrip("KMGkmg").isdigit() or len(part.rstrip("KMGkmg")) < len(part) - 1:
             raise ValueError(f"'{part}' is not a size; sizes are like 8, 4K, 1M")

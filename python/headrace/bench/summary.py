@@ -1,4 +1,4 @@
-"""What a run of the host benchmarks found, in small: one row a size, and the tables of it.
+"""A summary of a run of the host benchmarks: one row a size, and tables of it.
 
 A summary is plain data, so that it can be kept as JSON (docs/performance/data) and shown again later:
 
@@ -8,7 +8,7 @@ A summary is plain data, so that it can be kept as JSON (docs/performance/data) 
      "failures": {"mpich": "exit code 1: ..."}}
 
 `medians`: over the runs. `ratio`: Headrace over the best peer, the median of the runs' own ratios; `low` and `high` are
-their range. `bare`: the same without MPI. What was not measured is left out of its row.
+their range. `bare`: the same without MPI. A row lacks figures that were not measured.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headrace.bench.grid import grid, heading, strong
 
 
 def summarise(result, libraries: list[str], limits: Callable[[str, int], float | None] | None = None) -> dict:
-    """Of a compare.Result. `limits` gives the bare limit of a size, or None."""
+    """Summarises a compare.Result. `limits` gives the bare limit of a size, or None."""
     name, sample = result.benchmark.name, result.sample()
     rows = []
     for key in result.keys():
@@ -39,7 +39,7 @@ def summarise(result, libraries: list[str], limits: Callable[[str, int], float |
 
 
 def table(summary: dict, markdown: bool = False) -> str:
-    """One benchmark's, with every library's figure."""
+    """The table of one benchmark, with every library's figure."""
     name, rows, libraries = summary["benchmark"], summary["rows"], summary["libraries"]
     if not rows:
         return f"\n{heading(name, markdown)}\n\n" + _failures(summary)
@@ -69,8 +69,8 @@ def table(summary: dict, markdown: bool = False) -> str:
 def by_size(summaries: list[dict], markdown: bool = False) -> str:
     """Several benchmarks in one table: a row each, a column a size, Headrace's figure and its ratio to the best peer.
 
-    A ratio worse than 1 is set in bold. `ranks` of a summary gives it a column, where they differ. A size that is a little
-    below a power of two (of a structure, of a block of three ranks) stands in the column of that power.
+    A ratio worse than 1 is set in bold. Summaries with different `ranks` get a column for it. A size a little
+    below a power of two (of a structure, of a block of three ranks) goes into the column of that power.
     """
     sizes = sorted({_column(row["bytes"]) for summary in summaries for row in summary["rows"]})
     ranked = len({summary.get("ranks") for summary in summaries}) > 1
@@ -95,7 +95,7 @@ def _column(bytes_: int) -> int:
 
 
 def over_bare(rows) -> float | None:
-    """How often the time without MPI, the median over the rows that know it."""
+    """Ratio to the time without MPI, the median over the rows that have it."""
     found = [row["medians"]["headrace"] / row["bare"] for row in rows if "bare" in row and "headrace" in row["medians"]]
     return statistics.median(found) if found else None
 

@@ -6,7 +6,7 @@
         now = page.read()
         print(page.job, page.rank, now.state, now.table("function.calls"))
 
-A page describes itself: what is read stands in no table here. No dependencies.
+A page describes itself, so there is no table of counters here. No dependencies.
 """
 
 from __future__ import annotations

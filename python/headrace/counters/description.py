@@ -28,7 +28,7 @@ def _name(value: object, name: str) -> str:
 
 
 def _about(about: dict) -> None:
-    """All of it has the type that readers expect, also where a page says less."""
+    """Checks that every value has the type that readers expect, even if a page lacks some."""
     for name, value in about.items():
         if type(value) is str:
             about[name] = printable(value)
@@ -60,7 +60,7 @@ def _dimension(name: str, dimension: dict, words: int) -> None:
 
 
 def _counter(counter: dict, dimensions: dict, limit: int) -> int:
-    """How many places it has."""
+    """Number of the counter's places."""
     name = _name(counter["name"], "the name of a counter")
     if counter.setdefault("kind", "sum") not in _KINDS:
         raise ValueError(f"{name} is of no kind")

@@ -1,7 +1,7 @@
-"""Where the pages of this host are: memory files that processes hold open, the ranks and, until the job ends, our mpiexec.
+"""Finds the pages of this host: memory files that the ranks hold open and, until the job ends, our mpiexec.
 
-Read are those of this user's processes; root reads everybody's, and each counts as its owner's. A page is taken only where the
-file is its process's user's own, regular, and not too long.
+Reads those of this user's processes; root reads all, and each counts as its owner's. A page is taken only if the
+file belongs to the user of its process, is regular, and is not too long.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from headrace.own_files import Unfit, open_regular
 
 from .page import PAGE_MOST, File, Page, Problem
 
-# headrace.<job>.counters.<rank>, the name of a memory file (or a file in one of the directories).
+# Name of a memory file, or of a file in one of the directories: headrace.<job>.counters.<rank>.
 NAME = re.compile(r"headrace\.(?P<job>[\w-]+)\.counters\.(?P<rank>\d+)")
 MEMORY_FILE = re.compile(r"/memfd:" + NAME.pattern + r" \(deleted\)")
 _PAGES_MOST = 4096  # of this user
-_OTHERS_MOST = 1024  # of each other one
+_OTHERS_MOST = 1024  # of each other user
 _PROBLEMS_MOST = 64
 _NAMES_MOST = 1 << 16  # of a directory
 
@@ -41,15 +41,15 @@ class Found:
 
 
 def directories() -> list[str]:
-    """Where this environment has files besides those that processes hold. No directory that others can write to is looked at
-    without having been named."""
+    """Directories of this environment with files besides those that processes hold. A directory that others can write to is searched only
+    if it was named."""
     named = os.environ.get("HEADRACE_SHM_DIR")
     return [named] if named else []
 
 
 class Idle:
-    """Processes that have kept no page for a while: who looks again and again asks them seldom. A page that one of them makes
-    after all is found `again` seconds later at most."""
+    """Processes that have kept no page for a while: repeated looks ask them seldom. A page that one of them makes after all is found
+    `again` seconds later at most."""
 
     def __init__(self, age: float = 20.0, again: float = 15.0):
         self.age, self.again = age, again
@@ -64,15 +64,15 @@ class Idle:
         return {each for each in processes if now - self._since.get(each, now) > self.age}
 
     def looked(self, processes: Iterable[str], owners: set[str]) -> None:
-        """`processes`: all that there are; `owners`: of those that were looked at, who have pages."""
+        """`processes`: all that exist; `owners`: those of the processes looked at that have pages."""
         now = time.monotonic()
         before = {each: since for each, since in self._since.items() if since != math.inf}
         self._since = {each: math.inf if each in owners else before.get(each, now) for each in processes}
 
 
 def look(job: str | None = None, where: Iterable[str] | None = None, known: Iterable[Page] = (), idle: Idle | None = None) -> Found:
-    """All pages that this user may read. `job`: that one's alone. `known`: pages of an earlier look, which are taken
-    over instead of being opened again. `idle`: the same at each look, for those who look often."""
+    """Returns all pages that this user may read. `job`: only that one's. `known`: pages of an earlier look, which are taken over instead of
+    being opened again. `idle`: the same object at each look, for frequent looks."""
     found = Found()
     seen: set[tuple[int, int]] = set()
     open_ones = {page.file: page for page in known}
@@ -85,10 +85,10 @@ def look(job: str | None = None, where: Iterable[str] | None = None, known: Iter
         try:
             status = os.stat(path) if in_memory else os.lstat(path)
         except OSError:
-            continue  # it has ended
+            continue  # the process has ended
         file = (status.st_dev, status.st_ino)
         if file in seen:
-            continue  # mpiexec has it open as well, or a child that has it from its parent
+            continue  # also open in mpiexec, or in a child that inherited it
         seen.add(file)
         owners[status.st_uid] += 1
         if owners[status.st_uid] > _most_of(status.st_uid):
@@ -108,7 +108,7 @@ def _most_of(owner: int) -> int:
 
 
 def _try(path: str, match: re.Match, in_memory: bool, problems: list[str]) -> Page | None:
-    """The page, or None and why not, where a user should know."""
+    """Returns the page; else None, and adds the reason to `problems` where a user should know."""
     try:
         page = open_page(path, in_memory)
         if (page.job, page.rank) == (match["job"], int(match["rank"])):
@@ -117,7 +117,7 @@ def _try(path: str, match: re.Match, in_memory: bool, problems: list[str]) -> Pa
     except Problem as problem:
         problems.append(str(problem))
     except FileNotFoundError:
-        pass  # it has ended
+        pass  # the process has ended
     except Unfit as unfit:
         problems.append(str(unfit))
     except OSError as error:
@@ -126,7 +126,7 @@ def _try(path: str, match: re.Match, in_memory: bool, problems: list[str]) -> Pa
 
 
 def open_page(path: str, in_memory: bool = False) -> Page:
-    """`in_memory`: a descriptor of a process, whose user must own what it stands for. Raises Problem, OSError, of which Unfit."""
+    """`in_memory`: a process's descriptor, whose target that process's user must own. Raises Problem, OSError, Unfit (an OSError)."""
     user = os.geteuid()
     if in_memory:
         owners = (os.stat(os.path.dirname(os.path.dirname(path))).st_uid,)
@@ -135,9 +135,9 @@ def open_page(path: str, in_memory: bool = False) -> Page:
     file = File(open_regular(path, PAGE_MOST, owners=owners, follow=in_memory))
     status = file.status()
     if file.size == 0:
-        raise FileNotFoundError(path)  # just being made
+        raise FileNotFoundError(path)  # being made
     if in_memory and not MEMORY_FILE.fullmatch(file.name()):
-        raise FileNotFoundError(path)  # the number stands for another file by now
+        raise FileNotFoundError(path)  # the descriptor is another file by now
     if not in_memory and (status.st_nlink != 1 or status.st_mode & 0o002):
         raise Unfit(path, "others can change it, or it has another name as well")
     page = Page(file, path)
@@ -164,7 +164,7 @@ def link(path: str) -> str:
 
 
 def memory_files(idle: Idle | None = None) -> list[str]:
-    """Descriptors of processes; none is left when all that have it open have ended."""
+    """Descriptors of processes; none is left once every process that has the page open has ended."""
     paths, user = [], os.geteuid()
     processes = [name for name in os.listdir("/proc") if name.isdigit()]
     skipped = idle.skipped(processes) if idle else set()
@@ -187,7 +187,7 @@ def memory_files(idle: Idle | None = None) -> list[str]:
 
 
 def is_makers(path: str) -> bool:
-    """Readers, this one as well, have it open only for reading."""
+    """True if the descriptor is its maker's: readers, including this one, open it only for reading."""
     try:
         return bool(os.lstat(path).st_mode & 0o200)
     except OSError:

@@ -1,4 +1,4 @@
-"""One page: its head, its description of itself, and what it holds at a moment."""
+"""One page: its head, its description of itself, and its values at a moment."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ PAGE_MOST = 1 << 22  # bytes; the library's take some 100 KiB
 
 
 class Problem(Exception):
-    """One sentence: why this is no page that can be read."""
+    """One sentence: why this is not a readable page."""
 
 
 @dataclass
 class Snapshot:
-    """What a page held at a moment. Values of different counters may be of slightly different moments."""
+    """The values of a page at a moment. Values of different counters may be from slightly different moments."""
 
     page: Page
     words: memoryview
-    state: str          # "running"; "finalized": it has called MPI_Finalize; "none"
+    state: str          # "running"; "finalized": after MPI_Finalize; "none"
     begun: float        # seconds since 1970
     ended: float | None
     taken: float = field(default_factory=time.time)
 
     def value(self, name: str) -> int:
-        """A counter without a dimension; the sum of one that has some."""
+        """The value of a counter without a dimension; the sum over one that has some."""
         return sum(self.values(name))
 
     def values(self, name: str) -> list[int]:
-        """In the order of the page's places; `Page.labels(name)` names them."""
+        """Values in the order of the page's places; `Page.labels(name)` names them."""
         places = self.page.places(name)
         values = self.words[places].tolist()
         rest = self.page.counter(name).get("rest")
         if rest:
-            # Not below 0, which the moments of different counters could bring about.
+            # Counters read at different moments could make it negative.
             values[rest["place"]] = max(0, values[rest["place"]] + self.value(rest["of"]) - sum(values))
         return values
 
     def table(self, name: str) -> dict:
-        """What is not 0, by its label: a name, or of peers a number of a process (the rank, for the own job's)."""
+        """Values that are not 0, by label: a name, or for peers a process's number (the rank, in the own job)."""
         labels, values = self.labels(name), self.values(name)
         return dict(zip(compress(labels, values), filter(None, values)))
 
     def labels(self, name: str) -> list:
-        """Those of values(name). Of peers: the process, or "others"; None where there is none yet."""
+        """Labels of values(name). For peers: the process, or "others"; None for an unused place."""
         dimension = self.page.counter(name).get("dimension")
         if dimension != "peer":
             return self.page.labels(name)
@@ -79,8 +79,8 @@ class Bytes:
 
 
 class File:
-    """An open file that holds a page. It is read and not mapped: one that is cut off meanwhile is an error and not a bus error.
-    Owner of the descriptor, which is closed with the object."""
+    """An open file that holds a page. It is read and not mapped, so that a file cut off meanwhile is an error and not a bus error. Owns the
+    descriptor and closes it with the object."""
 
     def __init__(self, file: int):
         self._file: int | None = file
@@ -90,11 +90,11 @@ class File:
         return os.fstat(self._file)
 
     def name(self) -> str:
-        """As the system knows it."""
+        """The name that the system has for the file."""
         return os.readlink(f"/proc/self/fd/{self._file}")
 
     def part(self, at: int, length: int) -> bytes:
-        """Shorter where the file is."""
+        """Returns less if the file is shorter."""
         return os.pread(self._file, length, at)
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ class File:
 
 
 class Page:
-    """A page, by the bytes that hold it: memory, or a file that a process keeps."""
+    """A page, read from memory or from a file that a process keeps."""
 
     def __init__(self, memory, place: str = ""):
         """`memory`: a File, which the page owns from now on, or bytes. Raises Problem."""
@@ -151,7 +151,7 @@ class Page:
 
     @property
     def job_of_owner(self) -> str:
-        """The job's name; with the owner's number where that is another user, who may call a job as somebody else's is called."""
+        """The job's name, with the owner's number for another user, whose job may have the same name."""
         return self.job if self.owner in (None, os.geteuid()) else f"{self.job}@{self.owner}"
 
     @property
@@ -159,18 +159,18 @@ class Page:
         return list(self._counters)
 
     def counter(self, name: str) -> dict:
-        """Its entry in the description: name, unit, kind (sum, level, high_water), sentence, perhaps a dimension."""
+        """The counter's entry in the description: name, unit, kind (sum, level, high_water), sentence, perhaps a dimension."""
         return self._counters[name]
 
     def places(self, name: str) -> slice:
-        """Of a counter, in a Snapshot's `words`."""
+        """The places of a counter in a Snapshot's `words`."""
         return self._places[name]
 
     def labels(self, name: str) -> list:
         return self._labels[name]
 
     def raw(self) -> bytes:
-        """Raises Problem where its file has been cut off."""
+        """Returns the page's bytes. Raises Problem if its file has been cut off."""
         return self._whole(self._size)
 
     def _whole(self, length: int) -> bytes:
@@ -180,14 +180,14 @@ class Page:
         return found
 
     def read(self) -> Snapshot:
-        """Raises Problem where its file has been cut off."""
+        """Reads the page. Raises Problem if its file has been cut off."""
         copy = self._whole(self._bytes)
         _, _, state, _, _, _, begun, ended = HEAD.unpack_from(copy)
         return Snapshot(self, memoryview(copy).cast("Q"), STATES.get(state, "none"), begun / 1e9,
                         ended / 1e9 if ended else None)
 
     def alive(self) -> bool:
-        """Whether its process is there: the number may be another process's by now. Only on the process's host."""
+        """True if its process exists: the number may be another process's by now. Only on the process's host."""
         try:
             with open(f"/proc/{self.about.get('pid', 0)}/stat", encoding="utf-8", errors="replace") as file:
                 fields = file.read().rpartition(")")[2].split()
@@ -196,5 +196,5 @@ class Page:
         return fields[0] not in "ZX" and int(fields[19]) == self.about.get("pid_started")
 
     def close(self) -> None:
-        """What holds it is given back; snapshots remain."""
+        """Gives the memory back; snapshots remain."""
         self._memory.close()

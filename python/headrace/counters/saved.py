@@ -19,7 +19,7 @@ _FILE_MOST = 1 << 36  # bytes; each page is checked before the next one is read
 
 
 def save(path: str | os.PathLike, pages: Iterable[Page]) -> None:
-    """As they are now; the file is there whole, or not at all."""
+    """Writes the pages as they are now; the file appears as a whole, or not at all."""
     with own_files.replacing(Path(path), "wb") as file:
         file.write(MAGIC)
         for page in pages:
@@ -28,7 +28,7 @@ def save(path: str | os.PathLike, pages: Iterable[Page]) -> None:
 
 
 def load(path: str | os.PathLike) -> list[Page]:
-    """By job and rank. Raises Problem, or OSError."""
+    """Returns the pages, sorted by job and rank. Raises Problem, or OSError."""
     with open(own_files.open_regular(path, _FILE_MOST), "rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise Problem(f"{path}: not a file of counters")

@@ -1,1 +1,1 @@
-"""The course: chapters that are run, each beside what others have published for it."""
+"""The course: runs chapters, each beside figures that others have published for it."""

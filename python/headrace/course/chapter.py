@@ -59,7 +59,7 @@ class Chapter:
     exercises: tuple[Exercise, ...]
 
     def published(self, step: Step) -> float | None:
-        """Milliseconds a step; None also where the number of steps is not known."""
+        """Milliseconds a step; None also if the number of steps is not known."""
         known = step.published is not None and self.published_steps is not None
         return 1e3 * step.published / self.published_steps if known else None
 
@@ -68,7 +68,7 @@ class Chapter:
 
 
 def read(path: Path) -> Chapter:
-    """Failed, naming the file, where it is no chapter."""
+    """Reads a chapter; raises Failed, naming the file, if it is none."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         steps = tuple(Step(step["name"], step["change"], int(step["ranks"]), tuple(step["arguments"]),

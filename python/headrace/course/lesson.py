@@ -1,4 +1,4 @@
-"""Runs a chapter's steps, in rounds, and holds what came of them beside the published figures."""
+"""Runs a chapter's steps, in rounds, and compares the results with the published figures."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from headrace.bench.progress import Progress
 from headrace.course.chapter import Chapter, Step
 
 NEEDS_GPU = "needs a GPU"
-# Directives on the host: a thread a rank, as the other ranks have the other cores.
+# Directives on the host: a thread a rank, since the other ranks have the other cores.
 ONE_THREAD = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
 
 
 @dataclass
 class Row:
-    """A step: what it took here, and there."""
+    """A step with its time here and its published time."""
 
     step: Step
     command: str  # as a reader would type it
@@ -34,7 +34,7 @@ class Row:
 
 
 def without_gpu(chapter: Chapter, programs: Programs, timeout: int) -> str:
-    """Why the chapter's programs do not run on a GPU here, as they say it themselves; empty where they do."""
+    """The programs' own reason why they do not run on a GPU here; empty if they do."""
     for program in chapter.programs():
         step = next((step for step in chapter.steps if step.program == program and step.device != "host"), None)
         if step is None:
@@ -47,7 +47,7 @@ def without_gpu(chapter: Chapter, programs: Programs, timeout: int) -> str:
             reasons = [str(failed)]
         else:
             continue
-        # GCC's run-time library tells only those who ask that it cannot use the driver, and why.
+        # GCC's run-time library says only in its debug output that it cannot use the driver, and why.
         try:
             run(command, timeout, {**programs.environment(), "GOMP_DEBUG": "1"})
         except Failed as failed:
@@ -61,14 +61,14 @@ class Lesson:
     chapter: Chapter
     programs: Programs
     on_gpu: bool
-    why_no_gpu: str = ""  # where one was looked for
+    why_no_gpu: str = ""  # if one was looked for
     quick: bool = False
     runs: int = 3
     timeout: int = 300
     rows: list[Row] = field(default_factory=list)
 
     def run(self) -> None:
-        """Every step once a round, so that a change of the machine meets all alike. A step that fails says why."""
+        """Runs every step once a round, so that a change of the machine affects all alike. A step that fails records why."""
         runs = 1 if self.quick else self.runs
         self.rows = [self._row(step) for step in self.chapter.steps]
         here = [row for row in self.rows if not row.note]
@@ -86,7 +86,7 @@ class Lesson:
         return [row for row in self.rows if row.note.startswith("failed")]
 
     def speeds(self) -> list[tuple[float | None, float | None]]:
-        """How many times as fast as the first step that has a figure both here and there: here, and there."""
+        """Speedups over the first step that has a figure both here and published: here, and published."""
         pairs = [(row.here, row.step.published) for row in self.rows]
         both = next((pair for pair in pairs if None not in pair), None)
         columns = []

@@ -1,4 +1,4 @@
-"""What a lesson looks like: a table, bars as text, the same bars as a PNG (by matplotlib), and JSON."""
+"""Output of a lesson: a table, bars as text, the same bars as a PNG (by matplotlib), and JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _speed(value: float | None) -> str:
 
 def _published(row: Row) -> str:
     if row.published is None and row.step.published is not None:
-        return f"{_figure(row.step.published)} s"  # of how many steps is not known
+        return f"{_figure(row.step.published)} s"  # number of steps unknown
     return _figure(row.published)
 
 
@@ -88,7 +88,7 @@ def has_matplotlib() -> bool:
 
 
 def png(lesson: Lesson, path: Path) -> None:
-    """The bars as a picture; matplotlib must be there. OSError when the file cannot be written."""
+    """The bars as a picture; needs matplotlib. OSError if the file cannot be written."""
     from matplotlib.figure import Figure  # draws without a display
 
     figure = Figure(figsize=(8, 1.5 + 0.45 * len(lesson.rows)), layout="constrained")

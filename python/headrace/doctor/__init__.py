@@ -1,1 +1,1 @@
-"""`headrace doctor`: what this machine can do for a job, and what will bite."""
+"""`headrace doctor`: what this machine can do for a job, and what will cause trouble."""

@@ -1,4 +1,4 @@
-"""Check: a function that looks at facts and yields findings; and how all of them are run, within one limit of time."""
+"""Check: a function that looks at facts and yields findings; and the runner of all checks, within one limit of time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SECONDS = 9.0
 
 @dataclass(frozen=True)
 class Check:
-    name: str  # with which the ids of its findings begin
-    group: str  # the heading that they stand under
+    name: str  # prefix of the ids of its findings
+    group: str  # their heading
     sentence: str
     look: Callable[[Facts], Iterable[Finding]]
 
@@ -34,13 +34,13 @@ def _look(check: Check, facts: Facts) -> list[Finding]:
             found.append(finding)
     except Failed as failed:
         found.append(_failed(check, str(failed)))
-    except Exception as problem:  # whatever it is, the other findings are worth showing
+    except Exception as problem:  # any error: the other findings are worth showing
         found.append(_failed(check, f"{type(problem).__name__}: {problem}"))
     return found
 
 
 def run_all(checks: Iterable[Check], facts: Facts, seconds: float = SECONDS) -> list[tuple[Check, list[Finding]]]:
-    """Every check, all at once. One that has not ended in time is said to have failed, and left behind."""
+    """Runs all checks at once. One that has not ended in time is reported as failed, and left behind."""
     results: dict[str, list[Finding]] = {}
     checks = list(checks)
     threads = []

@@ -1,4 +1,4 @@
-"""Facts: all that checks may ask of the machine. Tests give others: a directory for "/", an environment, limits, programs."""
+"""Facts: everything that checks may ask of the machine. Tests replace them: a directory for "/", an environment, limits, programs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Facts:
     root: Path = Path("/")
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     asked_affinity: frozenset[int] | None = field(default_factory=affinity_of_this)  # None: refused
-    affinity: frozenset[int] = frozenset()  # what was asked for, or else all CPUs
+    affinity: frozenset[int] = frozenset()  # asked_affinity, or else all CPUs
     user: int = field(default_factory=os.getuid)
     locked: tuple[int, int] = field(default_factory=lambda: resource.getrlimit(resource.RLIMIT_MEMLOCK))  # soft, hard
     files: tuple[int, int] = field(default_factory=lambda: resource.getrlimit(resource.RLIMIT_NOFILE))
@@ -50,7 +50,8 @@ class Facts:
     stack: tuple[int, int] = field(default_factory=lambda: resource.getrlimit(resource.RLIMIT_STACK))
     space: Callable[[Path], Space] = space_of
     prefix: Path | None = None  # of this installation or build of Headrace
-    # Output of a program that ended well: command, seconds, more environment. Failed says why there is none.
+    # Runs a command and returns the output of a program that ended well: command, seconds, more environment. Raises Failed with a
+    # reason.
     run: Callable[..., str] = child.run
     try_single_copy: Callable[[], str] = single_copy.attempt  # "", or why not
     try_gpus: Callable[[], dict] = gpu.ask  # see gpu.py
@@ -59,11 +60,11 @@ class Facts:
         self.affinity = self.affinity or self.asked_affinity or self.cpus_online()
 
     def path(self, path: str | Path) -> Path:
-        """Where this absolute path is. One that is not absolute is none of the machine's."""
+        """The location of this absolute path. A path that is not absolute is not the machine's."""
         return self.root / str(path).lstrip("/")
 
     def read(self, path: str) -> str | None:
-        """The text of a small file, stripped; None where it cannot be read."""
+        """The text of a small file, stripped; None if it cannot be read."""
         try:
             return own_files.read_bytes(self.path(path)).decode(errors="replace").strip()
         except OSError:
@@ -76,7 +77,7 @@ class Facts:
             return None
 
     def names(self, path: str) -> list[str]:
-        """What is in a directory; nothing where it cannot be read."""
+        """Names in a directory; none if it cannot be read."""
         try:
             return sorted(os.listdir(self.path(path)))
         except OSError:
@@ -87,7 +88,7 @@ class Facts:
         return [name for name in self.environment.get(variable, "").split(":") if name.startswith("/")]
 
     def programs(self, name: str) -> list[Path]:
-        """All of that name in PATH, the first first."""
+        """All programs of that name in PATH, in its order."""
         places = (self.path(directory) / name for directory in self.directories("PATH"))
         return [place for place in places if is_file(place) and os.access(place, os.X_OK)]
 
@@ -99,12 +100,12 @@ class Facts:
 
 
 def is_file(path: Path) -> bool:
-    """Also no where it cannot be seen, which Path.is_file raises."""
+    """False also for a path that cannot be seen, for which Path.is_file raises."""
     return os.path.isfile(path)
 
 
 def cpu_list(text: str) -> frozenset[int]:
-    """Of the kernel's notation: 0-3,8. Raises ValueError."""
+    """Parses the kernel's notation: 0-3,8. Raises ValueError."""
     found: set[int] = set()
     for part in filter(None, text.replace(" ", "").split(",")):
         first, _, last = part.partition("-")
@@ -116,7 +117,7 @@ def cpu_list(text: str) -> frozenset[int]:
 
 
 def ranges(numbers: Iterable[int]) -> list[str]:
-    """In ascending order: 0-3, 8."""
+    """Ranges in ascending order: 0-3, 8."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
         if runs and number == runs[-1][1] + 1:

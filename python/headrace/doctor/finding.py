@@ -1,4 +1,4 @@
-"""Finding: one thing that a check has to say. Its id never changes; programs go by it."""
+"""Finding: one result of a check. Its id never changes; programs rely on it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ LEVELS = ("ok", "note", "warning", "error")
 
 @dataclass(frozen=True)
 class Finding:
-    id: str  # "shm.small": the check, and what it found
+    id: str  # "shm.small": the check and its result
     level: str  # one of LEVELS
-    evidence: str  # what was seen, and where
-    cost: str = ""  # what it costs a job, in plain words
-    remedy: str = ""  # what to do
+    evidence: str  # the observation, and where it was made
+    cost: str = ""  # cost to a job, in plain words
+    remedy: str = ""  # steps that fix it
 
 
 def ok(id_: str, evidence: str) -> Finding:
@@ -33,6 +33,6 @@ def error(id_: str, evidence: str, cost: str, remedy: str) -> Finding:
 
 
 def exit_code(findings: list[Finding]) -> int:
-    """0: nothing that bites, 1: warnings, 2: errors."""
+    """0: nothing wrong, 1: warnings, 2: errors."""
     levels = {finding.level for finding in findings}
     return 2 if "error" in levels else 1 if "warning" in levels else 0

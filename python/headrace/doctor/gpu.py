@@ -1,10 +1,10 @@
-"""What the NVIDIA driver and NVML say, asked in a process of its own: a driver that hangs or crashes takes only that along.
+"""Facts from the NVIDIA driver and NVML, asked in another process: a driver that hangs or crashes takes only that one along.
 
 `python -m headrace.doctor.gpu` writes a JSON object. No context is made and no memory is taken.
   driver   "missing", "failed" (code, reason) or "opened"; then cuda (version) and devices: name, attributes (None: the
            driver does not know it), peers (whether it can reach each of the devices)
   nvml     the same three words; then devices: name, persistence, ecc, mig (booleans or None), uncorrected (errors or None),
-           slowed (NVML's bits of what holds the clocks down, or None), clock and most (MHz of the multiprocessors, or None)
+           slowed (NVML's bits of reasons that hold the clocks down, or None), clock and most (MHz of the multiprocessors, or None)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ATTRIBUTES = {"compute_mode": 20, "unified_addressing": 41, "vmm": 102, "chunk_d
 
 
 def ask() -> dict:
-    """Failed when there is no answer."""
+    """Asks in another process; raises Failed if there is no answer."""
     text = child.run([sys.executable, "-B", "-m", __name__], SECONDS,
                      {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     try:
@@ -41,7 +41,7 @@ def _open(name: str) -> ctypes.CDLL | dict:
 
 
 def _int(function, *arguments) -> int | None:
-    """What a call stores in its first argument; None when it fails."""
+    """The value that a call stores in its first argument; None if it fails."""
     value = ctypes.c_int()
     return value.value if function(ctypes.byref(value), *arguments) == 0 else None
 
@@ -68,13 +68,13 @@ def driver() -> dict:
 
 
 def _mode(function, device: ctypes.c_void_p, values: int) -> bool | None:
-    """The first of the values that a call tells of a device."""
+    """The first value that a call returns for a device."""
     current = [ctypes.c_int() for _ in range(values)]
     return bool(current[0].value) if function(device, *map(ctypes.byref, current)) == 0 else None
 
 
 def _number(library: ctypes.CDLL, name: str, kind, *arguments) -> int | None:
-    """What a function stores in its last argument; None where it fails, or the library has none of that name."""
+    """The value that a function stores in its last argument; None if it fails, or if the library lacks it."""
     value = kind()
     function = getattr(library, name, None)
     return value.value if function is not None and function(*arguments, ctypes.byref(value)) == 0 else None
@@ -111,7 +111,7 @@ def nvml() -> dict:
 def _answer(ask_) -> dict:
     try:
         return ask_()
-    except AttributeError as error:  # a function that it lacks
+    except AttributeError as error:  # the library lacks a function
         return {"state": "failed", "code": None, "reason": f"it is too old: {error}"}
 
 

@@ -9,7 +9,7 @@ from headrace.doctor.check import Check
 from headrace.doctor.finding import LEVELS, Finding, exit_code
 
 _COLUMNS = 100
-_FORMAT = 1  # of the JSON: changes when a field changes its meaning or goes
+_FORMAT = 1  # of the JSON: changes when a field changes its meaning or is removed
 _INDENT = 11
 
 
@@ -36,7 +36,7 @@ def summary(findings: list[Finding]) -> str:
 
 
 def text(results: list[tuple[Check, list[Finding]]], everything: bool) -> str:
-    """Grouped; without `everything` what is in order is one line a group at most, the ids left out."""
+    """Text by group; without `everything` findings that are in order are one line a group at most, without ids."""
     blocks = []
     for group, members in groupby(results, key=lambda result: result[0].group):
         findings = [finding for _, found in members for finding in found]

@@ -1,4 +1,4 @@
-"""What the web page asks for, as JSON. No web framework here: a question is a path and its parameters."""
+"""Answers to the web page, as JSON. No web framework here: a question is a path and its parameters."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from headrace.monitor.sealed import Late
 
 LISTS = ("call", "protocol", "memory", "size", "collective", "access", "library", "phase", "queue")
 _ANSWER_SECONDS = 20.0
-_TIME_MOST = 1e11  # seconds since 1970; further than anybody's clock
+_TIME_MOST = 1e11  # seconds since 1970; beyond any clock
 _MATRIX = {"messages": ("sent_to", 0), "bytes": ("sent_to", 1), "wait": ("waited_for", 2), "waits": ("waited_for", 0),
            "internal": ("internal_to", 1)}
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where answers come from: a history file, and the collector that fills it (none for a saved run). `ending`: set when the
-    monitor ends, upon which questions end as well."""
+    """Sources of answers: a history file, and the collector that fills it (none for a saved run). `ending`: set when the monitor ends,
+    which ends questions as well."""
 
     path: Path
     collector: Collector | None = None
@@ -101,7 +101,7 @@ ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = 
 
 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
-    """Raises Wrong, Unreadable."""
+    """Answers the question `name`. Raises Wrong, Unreadable."""
     db = connect(place.path, _ANSWER_SECONDS)
     db.ending = place.ending
     try:
@@ -114,7 +114,7 @@ def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
 
 
 def news(place: Place) -> dict:
-    """What has just been read, for the event stream: small, whatever the number of ranks."""
+    """The newest figures, for the event stream: small, whatever the number of ranks."""
     if place.collector is None:
         return {"round": 0, "live": False, "remarks": []}
     state = place.collector.state
@@ -125,7 +125,7 @@ def news(place: Place) -> dict:
         for name, value in (("functions", reading.function or ("" if reading.ended else "computing")), ("waits_for", reading.waits_for)):
             if value not in (None, ""):
                 job[name][str(value)] = job[name].get(str(value), 0) + 1
-    for job in now.values():  # the few that most ranks are in
+    for job in now.values():  # the few with most ranks
         for name in ("functions", "waits_for"):
             job[name] = dict(sorted(job[name].items(), key=lambda item: -item[1])[:5])
     return {"round": state.round, "details": state.details_round, "time": state.time, "live": place.collector.alive(), "jobs": now,

@@ -1,7 +1,7 @@
-"""Who may read: holders of the token. It comes in the address once, then as a cookie, or as a bearer token of a program.
+"""Access for holders of the token. It comes in the address once, then as a cookie, or as a bearer token of a program.
 
-Comparison takes the same time whatever the token; after wrong ones every further wrong one is answered later, up to a bound. The
-name that the browser calls this server by must be one of its own, so that a page of another site cannot reach it by renaming.
+Comparison takes the same time for any token; after wrong tokens each further wrong one is answered later, up to a bound. The
+name by which the browser calls this server must be one of its own, so that a page of another site cannot reach it by renaming.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FORGET = 300.0  # seconds without a wrong token
 
 
 class Slower:
-    """How long to wait before a wrong secret is answered. For several threads."""
+    """Delay before a wrong secret is answered. Thread-safe."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -26,7 +26,7 @@ class Slower:
         self._lock = threading.Lock()
 
     def wrong(self) -> float:
-        """One more. Seconds."""
+        """Counts one more; returns the delay in seconds."""
         with self._lock:
             now = time.monotonic()
             self.count = 1 if now - self._last > _FORGET else self.count + 1
@@ -39,7 +39,7 @@ class Slower:
 
 class Gate:
     def __init__(self, token: str, port: int, names: frozenset[str] = frozenset()):
-        """`names`: by which browsers may call this host, besides addresses of loopback."""
+        """`names`: names by which browsers may call this host, besides addresses of loopback."""
         self._token = token.encode()
         self.cookie = f"headrace_{port}"
         self._names = names | {"localhost"}
@@ -50,8 +50,7 @@ class Gate:
         return said is not None and hmac.compare_digest(said.encode(errors="replace"), self._token)
 
     async def slow_down(self) -> None:
-        """To be awaited before a wrong token is answered. Of very many at a time the last ones do not wait, which would keep them
-        here."""
+        """Waits before a wrong token is answered. Of very many at a time the last ones do not wait, so that they do not pile up here."""
         seconds = self.slower.wrong()
         if self._waiting >= _WAITING_MOST:
             return
@@ -62,7 +61,7 @@ class Gate:
             self._waiting -= 1
 
     def known_name(self, host: str) -> bool:
-        """Of a Host header."""
+        """True if a Host header names this server."""
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() and not host.endswith("]") else host
         name = name.strip("[]").lower()
         if name in self._names:

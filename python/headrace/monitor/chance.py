@@ -1,7 +1,7 @@
-"""Whether it is more than chance that a rank is the slowest one.
+"""Tells a rank that is the slowest from one that is so by chance.
 
-Of any ranks one waits least, so a name means something only where the same one comes up more often than it would if all were alike,
-or where it waits so much less than the others that their own differences do not explain it.
+Some rank always waits least, so a name means something only if the same one comes up more often than among equal ranks,
+or if it waits so much less than the others that the differences among them do not explain it.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-_RARE = 0.01  # how often a name may come up where all ranks are alike
-_NOTICEABLE = 0.02  # of the time, by which it waits less than the others do on average
-_APART = 6.0  # standard deviations of the others below their mean: the least of many seldom gets so far by itself
-_MANY = 8  # ranks, from which on their standard deviation says something
-_CLEAR = 0.2  # of the time: the same among fewer
+_RARE = 0.01  # probability of a name although all ranks are alike
+_NOTICEABLE = 0.02  # share of the time by which it waits less than the others' mean
+_APART = 6.0  # standard deviations below the others' mean: the least of many is seldom so far off by chance
+_MANY = 8  # least number of ranks for a meaningful standard deviation
+_CLEAR = 0.2  # as _NOTICEABLE, among fewer ranks
 
 
 def often(slowest: Iterable[int | None], ranks: int) -> tuple[int | None, int]:
-    """The rank that is the slowest in more of the stretches than chance explains, or None; and in how many the most frequent one was."""
+    """The rank that is the slowest in more of the stretches than chance explains, or None; and the most frequent one's number of
+    stretches."""
     counts = Counter(rank for rank in slowest if rank is not None)
     if not counts:
         return None, 0
@@ -28,14 +29,14 @@ def often(slowest: Iterable[int | None], ranks: int) -> tuple[int | None, int]:
 
 
 def _at_least(hits: int, tries: int, probability: float) -> float:
-    """Of a binomial distribution: how likely so many hits are, or more."""
+    """Probability of so many hits, or more, in a binomial distribution."""
     log = math.lgamma
     return min(1.0, sum(math.exp(log(tries + 1) - log(count + 1) - log(tries - count + 1) + count * math.log(probability)
                                  + (tries - count) * math.log1p(-probability)) for count in range(hits, tries + 1)))
 
 
 def apart(waits: Sequence[tuple[int, float]]) -> int | None:
-    """Of (rank, share of the time that it waits) in one stretch: the rank that stands apart from all others, or None."""
+    """The rank that stands apart from all others in one stretch, or None. `waits`: ranks and the share of time that each waits."""
     if len(waits) < 2:
         return None
     (rank, least), *others = sorted(waits, key=lambda each: each[1])

@@ -91,7 +91,7 @@ def _token(file: Path | None) -> str | None:
 
 
 def _one_sweep(path: Path) -> None:
-    """What runs now is part of the history, too, unless another monitor sees to that."""
+    """Adds running jobs to the history, unless another monitor does."""
     try:
         history = History(path)
     except Busy:
@@ -108,7 +108,7 @@ def _save(args: argparse.Namespace) -> int:
 
 
 def _counters_as_history(file: Path, folder: str) -> Path:
-    """A file of counters (the end of a run) as a history with one span."""
+    """Turns a file of counters (the end of a run) into a history with one span."""
     path = Path(folder) / "counters.sqlite"
     history = History(path)
     history.write(Pages(counters.load(file)).sweep(True), {})
@@ -128,7 +128,7 @@ def _gather(args: argparse.Namespace) -> Gather:
 def _report(args: argparse.Namespace) -> int:
     reporter = Reporter(Collector(Pages(), None, Host()), args.report_to, secret.read(args.secret_file), _say)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        # By a thread: the main one may hold the event's lock just now.
+        # In a thread: the main one may hold the event's lock now.
         signal.signal(number, lambda *_: threading.Thread(target=reporter.stop.set).start())
     try:
         reporter.run()

@@ -1,10 +1,10 @@
-"""The time of this process: the wall clock's at its start, and steady from then on, whatever is done to the wall clock."""
+"""The time of this process: the wall clock's at its start, and steady from then on, even if the wall clock is set."""
 
 from __future__ import annotations
 
 import time
 
-_JUMP = 0.5  # seconds between the two that are no mere drift
+_JUMP = 0.5  # seconds between the two clocks that are more than drift
 
 
 def _steady() -> float:
@@ -20,6 +20,6 @@ def now() -> float:
 
 
 def from_wall(seconds: float) -> float:
-    """Of a time that another process has just taken from the wall clock."""
+    """Converts a time that another process has just taken from the wall clock."""
     off = now() - time.time()
     return seconds + off if abs(off) > _JUMP else seconds

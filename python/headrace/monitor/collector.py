@@ -1,6 +1,6 @@
 """The thread that reads all pages of this host once a second and keeps them.
 
-Reading every counter takes longer than reading the sums, so that is done as often as a share of one core allows, at most every
+Reading every counter takes longer than reading the sums, so it happens as often as a share of one core allows, at most every
 second and at least every half a minute. Times are those of a clock that does not jump (clock.py).
 """
 
@@ -26,7 +26,7 @@ _TIDY_SECONDS = 10.0
 
 @dataclass
 class State:
-    """What the last round said. Replaced as a whole, so that readers need no lock."""
+    """Results of the last round. Replaced as a whole, so that readers need no lock."""
 
     round: int = 0
     time: float = 0.0
@@ -45,7 +45,7 @@ class Collector:
         self._stop = threading.Event()
         self._failed = Seldom(lambda text: print(text, file=sys.stderr, flush=True))
         self.due = 0.0  # when the next round begins, by time.monotonic()
-        self.details_least = 0.0  # what another asks for, who has to keep them
+        self.details_least = 0.0  # asked for by a monitor that has to store them
         self.details_seconds = _DETAILS_SECONDS[0]  # between two looks at all counters
         self._details_due = 0.0
         self._tidy_due = 0.0
@@ -68,7 +68,7 @@ class Collector:
         while not self._stop.is_set():
             try:
                 self.round()
-            except Exception as error:  # the jobs and the web page go on; what went wrong is said there
+            except Exception as error:  # the jobs and the web page go on; the page shows the error
                 self._failed(traceback.format_exc().rstrip())
                 self._publish(State(self.state.round + 1, self.state.time, self.state.details_round, self.state.sweep, self.state.machine,
                                     [f"the collector failed ({type(error).__name__}: {error}) and tries again"], time.thread_time()))

@@ -1,8 +1,8 @@
-"""Connections to the page: for how long they may be silent, and how many of those that have not shown the token there may be.
+"""Connections to the page: limits on their silence, and on the number of those that have not shown the token.
 
-A connection is a stranger until a request with the token has come by it. Of too many strangers the oldest goes, so that the one
-that comes next is heard; one that has shown the token never makes room for a stranger. A request has to be whole some seconds
-after its connection was made or its predecessor answered. What is dropped, or makes no sense, is counted and not written about.
+A connection is a stranger until it brings a request with the token. The oldest of too many strangers is dropped, so that the
+next one is heard; a connection that has shown the token never makes room for a stranger. A request has to be whole some seconds
+after its connection was made or its predecessor answered. Dropped and senseless requests are counted and not logged.
 
 Owner: the server's loop, whose thread alone uses it.
 """
@@ -44,7 +44,7 @@ class Door:
             del self._by_address[guest.client]
 
     def shown(self, address: object) -> None:
-        """A request with the token has come from there."""
+        """Notes that a request with the token has come from this address."""
         guest = self._by_address.get(tuple(address) if isinstance(address, (tuple, list)) else address)
         if guest is None or guest in self._known:
             return
@@ -69,7 +69,7 @@ class Guest(H11Protocol):
         return self.config.app.state.door
 
     def asks(self) -> bool:
-        """A request is whole and not answered yet."""
+        """True while a request is whole and not answered yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -112,7 +112,7 @@ class Guest(H11Protocol):
 
 
 class Quiet(logging.Filter):
-    """Of a logger: what any stranger can make it say is left out, and all else is said once a minute at most."""
+    """Filter of a logger: drops messages that any stranger can cause, and passes others once a minute at most."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -29,7 +29,7 @@ _TIMES = {"began", "ended", "seen", "time"}
 _WORDS = {"job", "program", "host", "cpus", "gpu", "kind", "name"}
 _REALS = {"least", "mean", "most", "mpi", "value"}
 
-# File: the rows of one job (:key), and of which time those of the machine are.
+# File: the rows of one job (:key), and the time range of the machine's rows.
 TABLES = {
     "jobs": "SELECT key AS job, program, size, began, seen, ended AS finished FROM jobs WHERE key = :key",
     "ranks": """SELECT jobs.key AS job, rank, pid, host, cpus, gpu, ranks.seen, ranks.ended AS finished, calls, mpi_ns, wait_ns, sent, sent_bytes, received,
@@ -46,7 +46,7 @@ TABLES = {
 def open_for_questions(path: Path) -> sealed.Sealed:
     """Read-only, with all views and tables of the newest form, none of them the file's own. Raises Unreadable."""
     db = connect(path, text_most=1 << 26)
-    db.execute("PRAGMA query_only = OFF")  # for the views in memory that follow; the file is open for reading alone
+    db.execute("PRAGMA query_only = OFF")  # for the following views in memory; the file itself is open read-only
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'marks'").fetchone():
         db.execute(f"CREATE TEMP TABLE {MARKS}")
     for name, select in {**VIEWS, **FIRST_VIEWS}.items():
@@ -61,7 +61,7 @@ def _batches(cursor: sqlite3.Cursor) -> Iterator[list[tuple]]:
 
 
 def _plain(value: object) -> object:
-    """What JSON has: bytes as hexadecimal digits, no number that is none."""
+    """A value that JSON has: bytes as hexadecimal digits, no infinity or NaN."""
     if isinstance(value, bytes):
         return value.hex()
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -74,7 +74,7 @@ def _cell(value: object) -> str:
 
 
 def _table(names: list[str], batches: Iterable[list[tuple]]) -> Iterator[str]:
-    """Columns as wide as what the first batch has in them."""
+    """Lines of a table; columns are as wide as the first batch needs."""
     widths: list[int] = []
     for rows in batches:
         cells = [[_cell(value) for value in row] for row in rows]
@@ -89,7 +89,7 @@ def _table(names: list[str], batches: Iterable[list[tuple]]) -> Iterator[str]:
 
 
 def answer(db: sealed.Sealed, sql: str, form: str) -> None:
-    """Prints what one statement gives, which can only read. Raises Wrong, KeyboardInterrupt."""
+    """Prints the result of one statement, which can only read. Raises Wrong, KeyboardInterrupt."""
     sealed.only_reads(db)
     try:
         cursor = db.execute(sql)
@@ -129,7 +129,7 @@ def _converted(name: str, values: tuple) -> list:
 
 
 def parquet(db: sqlite3.Connection, key: str, folder: Path) -> list[str]:
-    """A file for each of TABLES, whole or not at all. Raises ModuleNotFoundError, OSError."""
+    """Writes a file for each of TABLES, whole or not at all. Raises ModuleNotFoundError, OSError."""
     import pyarrow as arrow
     import pyarrow.parquet
 

@@ -1,8 +1,8 @@
 """The history file: written by one thread of one process, read by any number (SQLite in WAL mode).
 
 A file that is damaged or of another version is set aside under another name and a new one begun. A full disk costs history and
-nothing else: what is not written now is part of the next span that can be. Whether another monitor writes the file is told by a
-lock that the system gives back with the process.
+nothing else: figures not written now become part of the next span that can be. Another monitor that writes the file holds a
+lock, which the system releases with the process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headrace.monitor.thin import Limits, thin
 from headrace.monitor.write import Writer
 
 _MEBI = 1 << 20
-_DAMAGED = (sqlite3.DatabaseError, UnicodeError)  # the latter where SQLite names what is no text
+_DAMAGED = (sqlite3.DatabaseError, UnicodeError)  # the latter if SQLite names bytes that are no text
 
 
 def default_path() -> Path:
@@ -38,7 +38,7 @@ class Unreadable(Exception):
 
 
 def connect(path: Path, seconds: float | None = None, text_most: int = _MEBI) -> sealed.Sealed:
-    """For reading; `seconds`: for all questions together. Raises Unreadable."""
+    """Opens for reading; `seconds`: for all questions together. Raises Unreadable."""
     try:
         connection = sealed.connect(path, seconds, text_most)
     except FileNotFoundError:
@@ -63,7 +63,7 @@ def _unreadable(path: Path, error: Exception) -> Unreadable:
 
 
 def check(path: Path, seconds: float) -> None:
-    """Of a run that somebody else may have saved: all of it is what a monitor writes. Raises Unreadable, KeyboardInterrupt."""
+    """Checks a run that somebody else may have saved: all of it is as a monitor writes it. Raises Unreadable, KeyboardInterrupt."""
     connection = connect(path, seconds)
     try:
         sealed.check_contents(connection)
@@ -77,14 +77,14 @@ def check(path: Path, seconds: float) -> None:
 
 
 class History:
-    """Open for writing. Not for several threads, but for `path`."""
+    """A history open for writing. Not thread-safe, except `path`."""
 
     def __init__(self, path: Path, most_bytes: int = 256 * _MEBI, limits: Limits | None = None):
-        """Raises Busy, and OSError where the folder or file cannot be written."""
+        """Raises Busy, and OSError if the folder or file cannot be written."""
         self.path = path
         self.most_bytes = most_bytes
         self.limits = limits or Limits()
-        self.remarks: list[str] = []  # what a user should know: files set aside
+        self.remarks: list[str] = []  # for the user: files set aside
         self.trouble = ""  # why nothing is written now
         self._again = 0.0  # when to try again after trouble
         if path == default_path():
@@ -152,7 +152,7 @@ class History:
         self.remarks.append(f"the history {self.path} could not be used ({why}); it is now {aside.name}, and a new one has begun")
 
     def write(self, sweep: Sweep, machine: dict[str, dict[str, float]]) -> None:
-        """Keeps a sweep and the figures of hosts. After trouble it tries again every ten seconds."""
+        """Writes a sweep and the figures of hosts. After trouble it tries again every ten seconds."""
         if self.trouble and sweep.time < self._again:
             return
         try:
@@ -177,7 +177,7 @@ class History:
         self._again = now + 10
 
     def tidy(self, now: float) -> None:
-        """Thins what has aged and keeps the file below its bound. For every ten seconds or so."""
+        """Thins aged spans and keeps the file below its bound. To be called about every ten seconds."""
         if self.trouble:
             return
         try:
@@ -189,12 +189,12 @@ class History:
             self._give_up(error, now)
 
     def used(self) -> int:
-        """Bytes of the file that hold something."""
+        """Bytes of the file in use."""
         page, pages, free = (self.db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count"))
         return page * (pages - free)
 
     def _bound(self) -> None:
-        """The oldest spans go first, those of finished jobs before those of running ones."""
+        """Removes the oldest spans, those of finished jobs before those of running ones."""
         while self.used() > self.most_bytes:
             spans = self.db.execute("SELECT spans.id FROM spans JOIN jobs ON jobs.id = spans.job ORDER BY jobs.ended DESC, spans.began "
                                     "LIMIT max(1, (SELECT count(*) FROM spans) / 16)").fetchall()

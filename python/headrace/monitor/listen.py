@@ -1,4 +1,4 @@
-"""A socket that listens, or one sentence why not."""
+"""Makes a listening socket, or says why not in one sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import socket
 
 
 class Refused(Exception):
-    """Why it cannot listen: one sentence."""
+    """One sentence: why it cannot listen."""
 
 
 def listen(address: str, port: int) -> socket.socket:

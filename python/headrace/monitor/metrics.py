@@ -1,4 +1,4 @@
-"""`/metrics`: the newest figures in the text format that Prometheus reads. Of jobs that run, or have just ended."""
+"""`/metrics`: the newest figures in the text format that Prometheus reads, for jobs that run or have just ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from headrace.monitor.collector import State
 from headrace.monitor.model import Brief
 
-if TYPE_CHECKING:  # its web server need not be there
+if TYPE_CHECKING:  # its web server may be missing
     from headrace.monitor.door import Door
 
 _BRIEF = {

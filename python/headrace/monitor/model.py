@@ -1,6 +1,6 @@
-"""What a source says of a rank, in the form that the collector, the history and the views share.
+"""A source's readings of a rank, in the form that the collector, the history and the views share.
 
-All figures are sums since the rank's start, except gauges, which say how things are now. Times are nanoseconds.
+All figures are sums since the rank's start, except gauges, which are current values. Times are nanoseconds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ TEXT_MOST = 120  # characters of any name that comes from a page
 
 
 class Brief(NamedTuple):
-    """Read every second: sums, then gauges."""
+    """Figures read every second: sums, then gauges."""
 
     calls: int = 0  # of MPI functions
     mpi_ns: int = 0  # inside MPI calls
@@ -21,8 +21,8 @@ class Brief(NamedTuple):
     sent_bytes: int = 0
     received: int = 0
     received_bytes: int = 0
-    posted: int = 0  # gauge: receives that have met no message
-    unexpected: int = 0  # gauge: messages that have met no receive
+    posted: int = 0  # gauge: receives not yet matched
+    unexpected: int = 0  # gauge: messages not yet matched
     unexpected_bytes: int = 0  # gauge
 
 
@@ -30,14 +30,14 @@ SUMS = 7  # the first fields of Brief are sums, the others gauges
 
 
 class Count(NamedTuple):
-    """One counter of many: how often, how many bytes, how long."""
+    """One counter of many: number of events, bytes, time."""
 
     count: int = 0
     bytes: int = 0
     ns: int = 0
 
 
-# What detailed counters are about. The key is a name, or a rank where the kind is one of PEERS. The numbers are in saved files.
+# Kinds of detailed counters. The key is a name, or a rank where the kind is one of PEERS. The numbers are in saved files.
 KINDS = {
     "call": 1,  # MPI functions; bytes are those of messages sent in them
     "sent_to": 2,  # messages of the program, by peer
@@ -68,7 +68,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Rank:
-    """One process of a job. `job` is unique on all hosts and at all times. A source has cleaned all texts."""
+    """One process of a job. `job` is unique across hosts and times. A source has cleaned all texts."""
 
     job: str
     rank: int
@@ -77,20 +77,20 @@ class Rank:
     host: str
     program: str
     began: float  # seconds since the epoch
-    cpus: str = ""  # where it is bound: "0-3"
+    cpus: str = ""  # that it is bound to: "0-3"
     gpu: str = ""
 
 
 @dataclass
 class Reading:
-    """One rank at one time. `ended`: its process has finished, or is gone."""
+    """One rank at one time. `ended`: its process has finished, or does not exist any more."""
 
     rank: Rank
     brief: Brief
     ended: bool = False
     details: Details | None = None  # None: not asked for
     function: str = ""  # the MPI function it is in now; "": the program computes
-    waits_for: int | None = None  # the rank, where it has waited for one longer than a moment
+    waits_for: int | None = None  # the rank, if it has waited for one longer than a moment
     marks: tuple[Mark, ...] = ()  # the last ones, with details
 
 
@@ -101,8 +101,8 @@ class Reporter(NamedTuple):
     address: str
     live: bool
     since: float  # seconds since the epoch: connected, or lost
-    ranks: int  # that ran when it said something last
-    why: str = ""  # it is lost: a sentence
+    ranks: int  # that ran at its last report
+    why: str = ""  # a sentence: why it is lost
 
 
 @dataclass
@@ -113,18 +113,18 @@ class Sweep:
     readings: list[Reading] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)  # sentences: pages of another version, unreadable ones
     machine: dict[str, dict[str, float]] = field(default_factory=dict)  # figures of other hosts
-    unseen: frozenset[str] = frozenset()  # jobs that may go on where nothing can be read now
+    unseen: frozenset[str] = frozenset()  # jobs that may go on on hosts that cannot be read now
     reporters: list[Reporter] = field(default_factory=list)
 
 
 def clean(text: str, most: int = TEXT_MOST) -> str:
-    """A name from a page: printable, of bounded length."""
+    """Cleans a name from a page: printable, of bounded length."""
     kept = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:most + 1])
     return kept if len(kept) <= most else kept[:most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def size_class(power: int) -> str:
-    """The label of messages of 2^(power-1) to 2^power - 1 bytes; class 0 is empty messages."""
+    """Label of messages of 2^(power-1) to 2^power - 1 bytes; class 0 is empty messages."""
     if power < 2:
         return str(power)
     return f"{1 << (power - 1)}-{(1 << power) - 1}"

@@ -31,8 +31,8 @@ class _Field(ctypes.Structure):
 
 
 class _Pcie(threading.Thread):
-    """Bytes a second over PCIe. The library watches for 20 ms, and whoever asks sleeps meanwhile, hence a thread. (It also counts
-    bytes, in 32 bits, which last for less than a tenth of a second.)"""
+    """Bytes a second over PCIe. The library measures for 20 ms, during which the caller sleeps, hence a thread. (It also counts bytes, in
+    32 bits, which wrap in less than a tenth of a second.)"""
 
     def __init__(self, library: ctypes.CDLL, devices: list[ctypes.c_void_p]):
         super().__init__(name="headrace-pcie", daemon=True)
@@ -68,11 +68,11 @@ class Nvml:
             if self._devices and hasattr(self._library, "nvmlDeviceGetPcieThroughput"):
                 self._pcie = _Pcie(self._library, self._devices)
                 self._pcie.start()
-        except (OSError, AttributeError):  # not there, or too old to have these functions
+        except (OSError, AttributeError):  # missing, or too old to have these functions
             self._devices = []
 
     def _end(self) -> None:
-        """The library has threads, which must not outlive the interpreter."""
+        """Ends the library's threads, which must not outlive the interpreter."""
         if self._pcie:
             self._pcie.end()
         self._library.nvmlShutdown()
@@ -100,8 +100,9 @@ class Nvml:
         return {**figures, **(self._pcie.figures.copy() if self._pcie else {})}
 
     def _nvlink(self, index: int, device: ctypes.c_void_p) -> dict[str, float]:
-        """Bytes since the last look; nothing where the driver does not count them."""
-        # Driver 580 also writes to the element behind the last one, where that looks like a field of NVLink: it is ours, and none.
+        """Bytes since the last look; nothing if the driver does not count them."""
+        # Driver 580 also writes to the element behind the last one, if that looks like a field of NVLink: so one empty element
+        # more.
         fields = (_Field * (len(_NVLINK) + 1))()
         for field, (_, number) in zip(fields, _NVLINK):
             field.field, field.scope = number, _ALL_LINKS

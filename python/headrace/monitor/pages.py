@@ -1,6 +1,6 @@
-"""The pages of counters of this host's processes as a source. Not for several threads.
+"""The pages of counters of this host's processes as a source. Not thread-safe.
 
-A page stays mapped when its process has gone, so its last figures are read once more, with details, and then it is let go.
+A page stays open when its process has ended, so its last figures are read once more, with details, and then it is closed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from headrace.monitor.model import Brief, Count, Details, Mark, Rank, Reading, S
 
 _LOOK_SECONDS = 1.8  # between two searches for new pages
 _COUNTER_MOST = 1 << 58  # no process has counted more
-_JOB_MOST = 1 << 62  # of all ranks of a job together, which the history can add up
+_JOB_MOST = 1 << 62  # sum over all ranks of a job that the history can add up
 
 
 class Pages:
     def __init__(self, saved: list[Page] | None = None):
-        """`saved`: the pages of a file of counters, in place of this host's."""
+        """`saved`: the pages of a file of counters, instead of this host's."""
         self._pages: dict[str, Page] = {page.place: page for page in saved or ()}
         self._saved = saved is not None
         self._who: dict[str, Rank] = {}
@@ -59,7 +59,7 @@ class Pages:
         self._gone = set()
         for place, page in seen.items():
             known = self._pages.get(place)
-            if known is page:  # look() takes over only pages of processes that are there
+            if known is page:  # look() takes over only pages of existing processes
                 continue
             if known is None or known.about.get("pid") != page.about.get("pid"):
                 self._pages[place] = page
@@ -71,7 +71,7 @@ class Pages:
 
 
 def _bounded(one: Reading, sums: dict[str, int]) -> None:
-    """`sums`: the largest figures of each job's ranks, added up. Raises ValueError where a page says what cannot be."""
+    """`sums`: the largest figures of each job's ranks, added up. Raises ValueError if a page holds impossible figures."""
     most = max(one.brief)
     for counts in (one.details or {}).values():
         most = max(most, *map(max, counts.values())) if counts else most
@@ -85,7 +85,7 @@ def _value(now: Snapshot, name: str) -> int:
 
 
 def _long_wait(now: Snapshot) -> int:
-    """Nanoseconds of a wait that has not ended, which its counter does not have yet."""
+    """Nanoseconds of a wait that has not ended, which its counter does not include yet."""
     since = _value(now, "now.waiting_since")
     return max(0, time.monotonic_ns() - since) if since and now.state == "running" else 0
 
@@ -99,7 +99,7 @@ def _rank(page: Page, now: Snapshot) -> Rank:
 
 
 def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Reading:
-    """`who`: what is known of pages already, by place; filled here."""
+    """`who`: the identity of each known page's rank, by place; filled here."""
     now = page.read()
     rank = who.get(page.place)
     if rank is None:
@@ -113,7 +113,7 @@ def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Read
     said = Reading(rank, brief, ended, _details(now) if details else None, marks=_marks(now) if details else ())
     if not ended:
         said.function, said.waits_for = _now(now)
-    if under_way and said.function and said.details is not None:  # the call's own time has this wait when it has ended
+    if under_way and said.function and said.details is not None:  # the call's own time includes this wait once it has ended
         calls = said.details["call"]
         known = calls.get(said.function, Count(1))
         calls[said.function] = known._replace(ns=known.ns + under_way)
@@ -122,14 +122,14 @@ def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Read
 
 def _now(now: Snapshot) -> tuple[str, int | None]:
     number, process = _value(now, "now.function"), _value(now, "now.waiting_for")
-    labels = now.page.labels("function.calls") if number else []  # the first stands for none
+    labels = now.page.labels("function.calls") if number else []  # the first one means none
     function = clean(str(labels[number])) if 0 < number < len(labels) else ""
     waits = bool(_value(now, "now.waiting_since"))
     return function, process - 1 if process and waits else None
 
 
 def _marks(now: Snapshot) -> tuple[Mark, ...]:
-    """Those that the page has kept, which are the last."""
+    """The marks that the page has kept, which are the last ones."""
     count = _value(now, "phase.marks")
     if not count or not {"phase.time", "phase.level"} <= now.page._counters.keys():
         return ()
@@ -143,7 +143,7 @@ def _signed(word: int) -> int:
 
 
 def _triples(now: Snapshot, count: str, size: str = "", ns: str = "", prefix: str = "") -> dict[str, Count]:
-    """Counters of one dimension that belong together, by label."""
+    """Combines counters of one dimension that belong together, by label."""
     if count not in now.page._counters:
         return {}
     columns = [now.values(name) if name and name in now.page._counters else repeat(0) for name in (count, size, ns)]
@@ -157,7 +157,7 @@ def _triples(now: Snapshot, count: str, size: str = "", ns: str = "", prefix: st
 
 
 def _peers(found: dict[str, Count], most: int) -> dict[str, Count]:
-    """Those of this job; what is kept for several ("others (same host)") has no place in a matrix."""
+    """The peers of this job; counters shared by several ("others (same host)") have no place in a matrix."""
     return {key: count for key, count in found.items() if key.isdecimal() and int(key) < most}
 
 

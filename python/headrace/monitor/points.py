@@ -1,4 +1,4 @@
-"""One point of a job's timeline: what all its ranks did in a span, put together."""
+"""One point of a job's timeline: the activity of all its ranks in a span, combined."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-_NOTICEABLE = 0.02  # of the time: how much longer than one rank the others wait on average, when that one holds them up
+_NOTICEABLE = 0.02  # of the time: least extra wait of the others, on average, when one rank holds them up
 
 
 class Point(NamedTuple):
@@ -14,7 +14,7 @@ class Point(NamedTuple):
     mean: float
     most: float
     mpi: float  # share of the time inside MPI calls, mean
-    slowest: int | None  # the rank that waits least while the others wait; None where all are alike
+    slowest: int | None  # the rank that waits least while the others wait; None if all are alike
     messages: int
     bytes: int
     posted: int
@@ -23,7 +23,7 @@ class Point(NamedTuple):
 
 
 def point(rows: Iterable[tuple[int, ...]], seconds: float) -> Point:
-    """Of rows (rank, wait_ns, mpi_ns, sent, sent_bytes, posted, unexpected, unexpected_bytes), one a rank."""
+    """Combines rows (rank, wait_ns, mpi_ns, sent, sent_bytes, posted, unexpected, unexpected_bytes), one a rank."""
     rows = list(rows)
     if not rows:
         return Point(0.0, 0.0, 0.0, 0.0, None, 0, 0, 0, 0, 0)

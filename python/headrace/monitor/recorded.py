@@ -11,7 +11,7 @@ from headrace.monitor.synthetic import Job, Synthetic
 
 
 def record(path: Path, job: Job, seconds: int, details: int = 10, machine: bool = True) -> None:
-    """`seconds` of the job's life, details every `details` seconds; thinned as a collector would have. The job then ends."""
+    """Records `seconds` of the job's life, details every `details` seconds, thinned like a collector's. The job then ends."""
     source, history = Synthetic(job), History(path, most_bytes=1 << 40)
     noise = random.Random(job.seed)
     for second in range(1, seconds + 1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 VERSION = 1
 
-# What a span's rows are. A span is a stretch of time of one job for which one set of rows says what happened in it.
+# Kinds of a span's rows. A span is a stretch of time of one job that one set of rows describes.
 SAMPLES = 0  # rows of `samples`, one a rank
 CHANGES = 1  # rows of `changes`, one a counter
 
@@ -32,7 +32,7 @@ CREATE TABLE totals(job INTEGER, kind INTEGER, rank INTEGER, key INTEGER, count 
 CREATE TABLE machine(time INTEGER, host TEXT, what INTEGER, value REAL, PRIMARY KEY(time, host, what)) WITHOUT ROWID;
 """
 
-# The one that was there from the beginning.
+# The view that existed from the beginning.
 FIRST_VIEWS = {
     "named_totals": """SELECT jobs.key AS job, kinds.name AS kind, totals.rank AS rank,
                               CASE kinds.key_is WHEN 'rank' THEN CAST(totals.key AS TEXT) ELSE names.name END AS name, count, bytes, ns
@@ -40,7 +40,7 @@ FIRST_VIEWS = {
 }
 TABLES += "".join(f"CREATE VIEW {name} AS {select};\n" for name, select in FIRST_VIEWS.items())
 
-# Views for those who ask by SQL, with jobs, kinds and counters by their names.
+# Views for questions in SQL, with jobs, kinds and counters by name.
 VIEWS = {
     "rank_samples": """SELECT jobs.key AS job, spans.began, spans.ended, rank, calls, mpi_ns, wait_ns, sent, sent_bytes, received, received_bytes,
                        posted, unexpected, unexpected_bytes FROM samples JOIN spans ON spans.id = span JOIN jobs ON jobs.id = spans.job""",
@@ -54,10 +54,10 @@ VIEWS = {
     "host_figures": "SELECT time, host, names.name AS name, value FROM machine JOIN names ON names.id = what",
 }
 
-# What came later, and what a file of this version may lack. An old one gets it when it is written again.
+# Later additions, which a file of this version may lack. An old file gets them when it is written again.
 MARKS = """marks(job INTEGER, rank INTEGER, number INTEGER, time REAL, level INTEGER, PRIMARY KEY(job, rank, number)) WITHOUT ROWID;"""
 ADDED = f"CREATE TABLE IF NOT EXISTS {MARKS}" + "".join(f"CREATE VIEW IF NOT EXISTS {name} AS {select};" for name, select in VIEWS.items())
 
-# What of a job is in which table, by the column that names the job; for saving and forgetting.
+# Tables with rows of a job, and the column that names the job; for saving and forgetting.
 OF_A_JOB = {"jobs": "id", "ranks": "job", "spans": "job", "totals": "job", "marks": "job"}
 OF_A_SPAN = ("samples", "points", "changes")

@@ -1,8 +1,7 @@
-"""A history that somebody else may have made, opened for questions: it is only read, each question ends, and what is in the file
-decides neither.
+"""A history that somebody else may have made, opened for questions: whatever the file contains, it is only read, and each question ends.
 
-A file of SQLite is a program to some extent: views, triggers and virtual tables run when a table of that name is read. So the
-tables must be those that a monitor makes, and the views of ours are never taken from the file.
+A file of SQLite is in part a program: views, triggers and virtual tables run when a table of that name is read. So the
+tables must be those that a monitor makes, and our views are never taken from the file.
 
 Owner: the caller closes the connection. Threads: one at a time.
 """
@@ -19,13 +18,13 @@ from pathlib import Path
 from headrace.own_files import open_regular
 from headrace.monitor.schema import ADDED, TABLES
 
-_OPERATIONS = 100_000  # of SQLite's machine between two looks at the clock and at signals
+_OPERATIONS = 100_000  # of SQLite's machine between two checks of the clock and of signals
 _TEXT_MOST = 1 << 20  # bytes of a value
 _SCHEMA_MOST = 200  # tables, indices and views
 _NULLS = {("points", "slowest")}
 _NAME_MOST = 1000  # characters
 _REAL_MOST = 1e18
-_SUM_MOST = 4e18  # that integers of one column may add up to, so that no sum of them overflows
+_SUM_MOST = 4e18  # bound on the sum of one column's integers, so that no sum overflows
 
 _PRAGMAS = ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON", "mmap_size = 0")
 _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
@@ -35,16 +34,16 @@ _FUNCTIONS_NOT = frozenset({"load_extension", "readfile", "writefile", "edit", "
 
 
 class Unusual(sqlite3.DatabaseError):
-    """The file is no history that a monitor has made: a few words."""
+    """A few words: why the file is no history made by a monitor."""
 
 
 class Late(sqlite3.OperationalError):
-    """A question took longer than it may."""
+    """A question took longer than allowed."""
 
 
 @functools.cache
 def _columns() -> dict[str, tuple[tuple[str, str], ...]]:
-    """Of our tables: names and types."""
+    """Names and types of our tables' columns."""
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
         db.executescript(TABLES + ADDED)
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -52,7 +51,7 @@ def _columns() -> dict[str, tuple[tuple[str, str], ...]]:
 
 
 class Sealed(sqlite3.Connection):
-    """`until`: the time (monotonic) after which questions end with Late. `ending`: when it is set they end as well."""
+    """`until`: the time (monotonic) after which questions end with Late. `ending`: an event that ends them as well."""
 
     until: float | None = None
     ending: threading.Event | None = None
@@ -61,23 +60,23 @@ class Sealed(sqlite3.Connection):
         self.until = None if seconds is None else time.monotonic() + seconds
 
     def look(self) -> bool:
-        """Called by SQLite in between; signals are looked at as well, as this is Python."""
+        """Called by SQLite at intervals; runs Python's signal handlers as well."""
         return self.late() or self.ending is not None and self.ending.is_set()
 
     def late(self) -> bool:
         return self.until is not None and time.monotonic() > self.until
 
     def ended(self, error: sqlite3.OperationalError) -> BaseException:
-        """What an interrupted question means: too late, or Ctrl-C."""
+        """Error behind an interrupted question: too late, or Ctrl-C."""
         if "interrupted" not in str(error):
             return error
         return Late("the answer takes too long") if self.late() else KeyboardInterrupt()
 
 
 def connect(path: Path, seconds: float | None = None, text_most: int = _TEXT_MOST) -> Sealed:
-    """`seconds`: for all questions together. Raises sqlite3.DatabaseError, of which Unusual and Late, and OSError."""
+    """`seconds`: for all questions together. Raises sqlite3.DatabaseError, including Unusual and Late, and OSError."""
     with open(open_regular(path, 1 << 62), "rb"):
-        pass  # neither a FIFO nor a device, which SQLite would wait for
+        pass  # neither a FIFO nor a device, for which SQLite would wait
     db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5, check_same_thread=False, factory=Sealed)
     try:
         db.limit(seconds)
@@ -113,7 +112,7 @@ def _check_tables(db: Sealed) -> None:
 
 
 def _right(table: str, column: str, kind: str) -> str:
-    """SQL for: the value is of the kind that a monitor writes."""
+    """SQL that is true if the value is of the kind that a monitor writes."""
     right = {"INTEGER": f"typeof({column}) = 'integer'",
              "REAL": f"(typeof({column}) IN ('real', 'integer') AND {column} BETWEEN -{_REAL_MOST} AND {_REAL_MOST})",
              "TEXT": f"(typeof({column}) = 'text' AND length({column}) <= {_NAME_MOST})"}[kind]
@@ -121,8 +120,8 @@ def _right(table: str, column: str, kind: str) -> str:
 
 
 def check_contents(db: Sealed) -> None:
-    """Reads all of it once: pages of the file that are used twice, values of another type, figures whose sums overflow. Raises
-    sqlite3.DatabaseError, of which Unusual and Late."""
+    """Reads all of it once to find pages used twice, values of another type, and figures whose sums overflow. Raises sqlite3.DatabaseError,
+    including Unusual and Late."""
     if (said := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
         raise Unusual(str(said)[:200])
     there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -138,9 +137,9 @@ def check_contents(db: Sealed) -> None:
 
 
 def only_reads(db: Sealed) -> None:
-    """From now on statements read and do nothing else, to this file or any other."""
+    """Restricts statements to reading this file."""
     for table in ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(_ASKING))):
-        with contextlib.suppress(sqlite3.Error):  # not every SQLite has each; the first use of one looks like a write
+        with contextlib.suppress(sqlite3.Error):  # some versions of SQLite lack one; the first use of one looks like a write
             db.execute(f"SELECT 1 FROM {table} LIMIT 0").close()
     db.set_authorizer(_authorize)
 

@@ -39,7 +39,7 @@ class _Server(uvicorn.Server):
 
 
 def configuration(app: Starlette) -> uvicorn.Config:
-    """How the server treats connections and what it says of them."""
+    """Settings of the server for connections and logging."""
     many_descriptors()
     made = uvicorn.Config(app, http=Guest, ws="none", log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2,
                           backlog=64, lifespan="off")
@@ -52,7 +52,7 @@ def configuration(app: Starlette) -> uvicorn.Config:
 
 
 def serve(place: Place, listener: socket.socket, token: str | None, started: Callable[[str, str], None]) -> None:
-    """`started` is told the address to open, and the token."""
+    """`started` gets the address to open, and the token."""
     token = token or secrets.token_urlsafe(18)
     host, port = listener.getsockname()[:2]
     gate = Gate(token, port, frozenset({host, socket.gethostname().lower(), socket.getfqdn().lower()}) if not host.startswith("127.") else frozenset())

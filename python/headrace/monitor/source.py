@@ -1,4 +1,4 @@
-"""Where readings come from."""
+"""Sources of readings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.monitor.model import Sweep
 
 class Source(Protocol):
     def sweep(self, details: bool) -> Sweep:
-        """Reads all ranks of all jobs. `details`: also their counters by name and peer, which takes some ten times as long."""
+        """Reads all ranks of all jobs. `details`: also their counters by name and peer, which takes about ten times as long."""
 
     def close(self) -> None:
-        """Gives back what was opened."""
+        """Releases everything that was opened."""

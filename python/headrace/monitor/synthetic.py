@@ -1,6 +1,6 @@
 """A made-up job with the traffic of a 3D halo exchange: the same readings for the same seed and time. For tests and pictures.
 
-Rank `slow` computes longer than the others, who wait for it; the neighbours of that one wait for it directly.
+Rank `slow` computes longer than the others, which wait for it; only its neighbours wait for it directly.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PHASE_STEPS = 4000  # between two marks
 
 
 def grid(ranks: int) -> tuple[int, int, int]:
-    """Three factors, as equal as they can be."""
+    """Three factors, as equal as possible."""
     best = (ranks, 1, 1)
     for x in range(1, ranks + 1):
         if ranks % x:
@@ -30,7 +30,7 @@ def grid(ranks: int) -> tuple[int, int, int]:
 
 
 def neighbours(rank: int, shape: tuple[int, int, int]) -> list[int]:
-    """On a torus; a rank may be there twice where an axis has length 2, and is not its own neighbour."""
+    """Neighbours on a torus; a rank may occur twice if an axis has length 2, and is not its own neighbour."""
     x, y, z = shape
     at = (rank // (y * z), rank // z % y, rank % z)
     found = []
@@ -57,7 +57,7 @@ class Job:
 
 
 class Synthetic:
-    """A source over a clock that the owner sets. Not for several threads."""
+    """A source with a clock that the owner sets. Not thread-safe."""
 
     def __init__(self, *jobs: Job):
         self.jobs = jobs or (Job(),)
@@ -94,7 +94,7 @@ class Synthetic:
                        "MPI_Waitall" if waits else "", job.slow % job.ranks if waits else None, self._marks(job, rank, steps) if details else ())
 
     def _marks(self, job: Job, rank: int, steps: int) -> tuple[Mark, ...]:
-        """Two phases in turn, of unequal length; ranks enter them a little one after another."""
+        """Two alternating phases of unequal length; ranks enter them slightly apart."""
         count = steps // _PHASE_STEPS
         return tuple(Mark(number, job.began + (number + 1 - (number % 2) * 0.4) * _PHASE_STEPS / _STEPS + rank * 1e-4, 2 + number % 2)
                      for number in range(max(0, count - 64), count))

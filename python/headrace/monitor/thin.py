@@ -1,4 +1,4 @@
-"""History gets coarser as it ages: spans of a level that have aged are put together to one of the next level."""
+"""History gets coarser as it ages: spans that are old enough for their level are merged into one of the next level."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from headrace.monitor import points
 from headrace.monitor.schema import CHANGES, SAMPLES
 
-_SPANS_MOST = 60  # new spans a job and level in one call, so that no call takes long
+_SPANS_MOST = 60  # new spans of a job and level in one call, so that no call takes long
 
 
 @dataclass(frozen=True)
 class Limits:
-    """For each level, from the finest: how old its spans get, and the seconds of a span of the next level."""
+    """For each level, from the finest: the age up to which its spans are kept, and the seconds of a span of the next level."""
 
     samples: tuple[tuple[float, float], ...] = ((600, 10), (3 * 3600, 60), (2 * 86400, 600))
     changes: tuple[tuple[float, float], ...] = ((300, 60), (2 * 3600, 600), (2 * 86400, 3600))
-    machine: tuple[float, float] = (86400, 60)  # after so long one value in so many seconds
+    machine: tuple[float, float] = (86400, 60)  # age in seconds, and seconds for each value kept after it
 
 
 _SUM = {
-    # Sums add up; gauges are the highest.
+    # Sums are added up; gauges keep the maximum.
     "samples": ("INSERT INTO samples SELECT ?, rank, sum(calls), sum(mpi_ns), sum(wait_ns), sum(sent), sum(sent_bytes), sum(received), "
                 "sum(received_bytes), max(posted), max(unexpected), max(unexpected_bytes) FROM samples WHERE span IN ({}) GROUP BY rank"),
     "changes": ("INSERT INTO changes SELECT ?, kind, rank, key, sum(count), sum(bytes), sum(ns) FROM changes WHERE span IN ({}) "
@@ -30,7 +30,7 @@ _SUM = {
 
 
 def thin(db: sqlite3.Connection, now: float, limits: Limits) -> None:
-    """One round, within the caller's transaction."""
+    """Runs one round, within the caller's transaction."""
     for (job,) in db.execute("SELECT id FROM jobs").fetchall():
         for what, table, levels in ((SAMPLES, "samples", limits.samples), (CHANGES, "changes", limits.changes)):
             for level, (age, seconds) in enumerate(levels):

@@ -1,6 +1,6 @@
-"""`headrace top`: the figures of this host's jobs in a terminal, read from their pages; nothing is kept.
+"""`headrace top`: figures of this host's jobs in a terminal, read from their pages; stores nothing.
 
-Here is what they come to between two looks; top_text.py says how that is shown, top_screen.py where.
+Computes the figures between two looks; top_text.py formats them, top_screen.py handles the terminal.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from headrace.monitor.top_text import short, text
 
 __all__ = ["Row", "main", "rows", "short", "text"]
 
-_CALLS = 4  # of a job, the functions that take most time
-_LOOKS = 60  # that a live view remembers, for who was the slowest in each
+_CALLS = 4  # functions of a job with most time
+_LOOKS = 60  # that a live view remembers, with the slowest rank of each
 
 
 @dataclass
@@ -40,17 +40,17 @@ class Row:
     bytes_per_second: float
     wait_share: float  # mean of the ranks
     mpi_share: float
-    slowest: int | None  # where it is more than chance
+    slowest: int | None  # if it is more than chance
     posted: int
     unexpected: int
     total_messages: int
     total_bytes: int
     functions: dict[str, float]  # most used ones, share of the ranks' time
-    now: dict[str, int]  # in which function how many ranks are
+    now: dict[str, int]  # number of ranks in each function
 
 
 def rows(before: Sweep, after: Sweep, seen: dict[str, deque] | None = None) -> list[Row]:
-    """`seen`: who was the slowest in looks before, by job; what is found now is added."""
+    """`seen`: slowest ranks of earlier looks, by job; the one found now is added."""
     old = {(reading.rank.job, reading.rank.rank): reading for reading in before.readings}
     jobs: dict[str, list[Reading]] = {}
     for reading in after.readings:
@@ -61,7 +61,7 @@ def rows(before: Sweep, after: Sweep, seen: dict[str, deque] | None = None) -> l
 
 def _row(job: str, readings: list[Reading], old: dict[tuple[str, int], Reading], then: float, now: float, seen: deque) -> Row:
     first = readings[0].rank
-    # Against the last sweep; for a job that was not there, and for the first look, against its start.
+    # Compared with the last sweep; with the job's start if the job is new, and for the first look.
     since = then if all((job, reading.rank.rank) in old for reading in readings) else min(reading.rank.began for reading in readings)
     if since != then:
         old = {}
@@ -98,13 +98,13 @@ def _functions(readings: list[Reading], old: dict[tuple[str, int], Reading], sec
 
 
 def _all_in_one_call(reading: Reading, known: Reading | None) -> bool:
-    """It is in the call in which it was at the last look, and has begun no other: that one's length is counted when it ends."""
+    """True if the rank is in the same call as at the last look and has begun no other: its length is counted when it ends."""
     return (known is not None and not reading.ended and reading.function != "" and known.function == reading.function
             and known.brief.calls == reading.brief.calls)
 
 
 def _times(reading: Reading, known: Reading | None, length: float) -> dict[str, float]:
-    """What a rank spent in which function within `length` nanoseconds."""
+    """Time that a rank spent in each function within `length` nanoseconds."""
     now, before = ((each.details or {}).get("call", {}) if each else {} for each in (reading, known))
     if _all_in_one_call(reading, known):
         return {reading.function: length}
@@ -112,7 +112,7 @@ def _times(reading: Reading, known: Reading | None, length: float) -> dict[str, 
     excess = sum(found.values()) - length
     if excess > 0 and known and known.function in found:  # its beginning was before the first look
         found[known.function] -= min(excess, found[known.function])
-    whole = sum(found.values())  # still too much where threads were in calls at a time, or lengths are estimated
+    whole = sum(found.values())  # still too much if threads were in calls at once, or lengths are estimated
     return {name: time_ * length / whole for name, time_ in found.items()} if whole > length else found
 
 
@@ -152,7 +152,7 @@ def _live(source: Source, period: float) -> None:
 
 
 def _printed(source: Source, args: argparse.Namespace) -> int:
-    """For a file, a pipe or a program: line after line, and no codes of a terminal."""
+    """Prints for a file, a pipe or a program: line after line, without terminal codes."""
     seen: dict[str, deque] = {}
     before = source.sweep(True)
     while True:
@@ -174,7 +174,7 @@ def main(argv: list[str], source: Source | None = None) -> int:
     many_descriptors()
     source = source or Pages()
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # names may have letters that the terminal has not
+        sys.stdout.reconfigure(errors="replace")  # names may have letters that the terminal lacks
     try:
         if args.once or args.json or not is_terminal():
             return _printed(source, args)

@@ -1,4 +1,4 @@
-"""The terminal of `headrace top`: its other screen, its size, and keys as they are typed."""
+"""The terminal of `headrace top`: its alternate screen, its size, and keys as they are typed."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
 def is_terminal() -> bool:
-    """Whether the output goes to somebody who can be shown a screen."""
+    """True if the output is a terminal that can show a screen."""
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def width() -> int | None:
-    """Columns of the terminal, or those of $COLUMNS; None where lines may be as long as they are."""
+    """Columns of the terminal, or those of $COLUMNS; None: no limit."""
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
         return None
     return shutil.get_terminal_size().columns
 
 
 class Screen:
-    """Gives the terminal back as it was, whatever ends the program."""
+    """Restores the terminal, however the program ends."""
 
     def __enter__(self) -> Screen:
         self._handlers = {number: signal.signal(number, self._end) for number in _ENDS}
@@ -62,7 +62,7 @@ class Screen:
         sys.stdout.flush()
 
     def ended(self, seconds: float) -> bool:
-        """Waits that long, or until q is typed."""
+        """Waits that long, or until q is typed; True if the program shall end."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if not self._before:

@@ -1,7 +1,7 @@
-"""Sweeps become rows: what has changed since the last one that was kept.
+"""Turns sweeps into rows: the changes since the last one that was written.
 
-What was kept last is remembered in memory, and read back from the file when a job is met that is in it already, so that sums are
-right however often the monitor comes and goes.
+The last written state is held in memory, and read back from the file for a job that is already in it, so that sums are
+right however often the monitor restarts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KEYS_MOST = 100_000  # names in the file; a program cannot make it grow without
 
 @dataclass
 class _Known:
-    """A job as it was kept last."""
+    """A job as last written."""
 
     id: int
     briefs: dict[int, Brief] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class _Known:
     sampled: float = 0.0
     changed: float = 0.0
     ended: bool = False
-    marks: dict[int, int] = field(default_factory=dict)  # how many of each rank's
+    marks: dict[int, int] = field(default_factory=dict)  # number written, by rank
 
 
 class Writer:
@@ -41,12 +41,12 @@ class Writer:
         self.forget()
 
     def forget(self) -> None:
-        """After a transaction that failed: all is read from the file again."""
+        """Forgets the state after a failed transaction, so that it is read from the file again."""
         self._jobs: dict[str, _Known] = {}
         self._names: dict[str, int] = {name: number for number, name in self.db.execute("SELECT id, name FROM names")}
 
     def kept(self) -> None:
-        """The transaction of the last write was committed. Jobs that have ended need their sums no more."""
+        """Notes that the last write was committed. Jobs that have ended do not need their sums any more."""
         for known in self._jobs.values():
             if known.ended and known.totals:
                 known.totals = {}
@@ -60,7 +60,7 @@ class Writer:
             (int(sweep.time), host, self._name(what), value) for host, figures in machine.items() for what, value in figures.items()])
 
     def _end_others(self, there: set[str]) -> None:
-        """Jobs that ended while no monitor looked."""
+        """Marks jobs that ended while no monitor looked."""
         for number, key in self.db.execute("SELECT id, key FROM jobs WHERE NOT ended").fetchall():
             if key not in there:
                 self.db.execute("UPDATE jobs SET ended = 1 WHERE id = ?", (number,))
@@ -76,18 +76,18 @@ class Writer:
         return found
 
     def _job(self, key: str, readings: list[Reading], now: float, unseen: bool) -> None:
-        """`unseen`: others of its ranks may go on."""
+        """`unseen`: other ranks of the job may go on."""
         known = self._jobs.get(key) or self._meet(key, readings)
         if known.ended:
             if all(reading.ended and reading.brief == known.briefs.get(reading.rank.rank) for reading in readings):
                 return
-            known = self._meet(key, readings)  # ranks of another host, of which nothing was known until now
+            known = self._meet(key, readings)  # ranks of another host, unknown until now
             known.ended = False
         self._samples(known, readings, now)
         if any(reading.details is not None for reading in readings):
             self._changes(known, readings, now)
             self._marks(known, readings)
-            # A last look at the details of a job that has ended comes before it counts as ended.
+            # A last look at the details of an ended job comes before it counts as ended.
             known.ended = not unseen and all(reading.ended for reading in readings)
         self.db.execute("UPDATE jobs SET seen = ?, ended = ? WHERE id = ?", (now, known.ended, known.id))
 
@@ -104,7 +104,7 @@ class Writer:
             return
         self.db.executemany("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?, ?)", rows)
         count = self.db.execute("SELECT count(*) FROM marks WHERE job = ?", (known.id,)).fetchone()[0]
-        if count > _MARKS_MOST:  # the oldest go
+        if count > _MARKS_MOST:  # drop the oldest
             last = self.db.execute("SELECT time FROM marks WHERE job = ? ORDER BY time LIMIT 1 OFFSET ?", (known.id, count - _MARKS_MOST * 3 // 4)).fetchone()[0]
             self.db.execute("DELETE FROM marks WHERE job = ? AND time < ?", (known.id, last))
 

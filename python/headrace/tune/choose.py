@@ -1,8 +1,8 @@
-"""From times to rows of the selection table. Pure.
+"""Derives rows of the selection table from times. Pure functions.
 
 The built-in choice stays wherever another algorithm is not better beyond doubt: three quarters of its rounds are faster
 than three quarters of the other's, and the median of the ratios has a margin. Among hundreds of comparisons some look
-so by chance, so what is chosen first is measured again. A row holds for the numbers of ranks above half of the one that was measured,
+so by chance, so the first choices are measured again. A row holds for the numbers of ranks above half of the measured one,
 up to it, and likewise for hosts and for ranks on each; rows of one host hold for one host alone.
 """
 
@@ -15,8 +15,8 @@ from typing import Optional
 from headrace.bench.figure import number, size_text
 
 DEFAULT = "default"  # the built-in choice
-MARGIN = 0.05  # that an algorithm must gain over it
-CLOSE = 0.03   # so near the best, the choice of the next smaller size is kept
+MARGIN = 0.05  # least gain of an algorithm over it
+CLOSE = 0.03   # this close to the best, the choice of the next smaller size is kept
 
 Times = dict[str, dict[int, list[float]]]  # algorithm, bytes as selection counts them, a time for each round
 
@@ -51,7 +51,7 @@ class Group:
 
 
 def choose(times: Times) -> list[Choice]:
-    """For each size, in ascending order."""
+    """Returns a choice for each size, in ascending order."""
     choices: list[Choice] = []
     for size in sorted(times[DEFAULT]):
         standard = times[DEFAULT][size]
@@ -66,13 +66,13 @@ def choose(times: Times) -> list[Choice]:
 
 
 def winners(choices: dict[Group, list[Choice]]) -> dict[Group, list[str]]:
-    """Of the groups where something would change: the algorithms to measure again, the built-in choice first."""
+    """For the groups in which something would change: the algorithms to measure again, the built-in choice first."""
     names = {group: dict.fromkeys(choice.algorithm for choice in of_group) for group, of_group in choices.items()}
     return {group: list(dict.fromkeys([DEFAULT, *found])) for group, found in names.items() if set(found) != {DEFAULT}}
 
 
 def _ratio(times: list[float], standard: list[float]) -> float | None:
-    """The median over the rounds where it is better beyond doubt."""
+    """The median ratio over the rounds; None unless it is better beyond doubt."""
     ratios = [ours / theirs for ours, theirs in zip(times, standard) if theirs > 0]
     if not ratios or _quartile(times, 3) >= _quartile(standard, 1):
         return None
@@ -97,7 +97,7 @@ def _separates(row: dict) -> bool:
 
 
 def merged(old: list[dict], chosen: dict[Group, list[Choice]]) -> list[dict]:
-    """What was found, and rows of an earlier file about what was not measured now."""
+    """Merges new rows with an earlier file's rows for groups that were not measured now."""
     measured = {(g.operation, g.memory, g.hosts > 1, None if g.hosts > 1 else g.oversubscribed) for g in chosen}
     table = [row for row in old if not _separates(row) and _place(row) not in measured] + rows(chosen)
     order = list(dict.fromkeys((row["operation"], row.get("memory")) for row in table))
@@ -106,7 +106,8 @@ def merged(old: list[dict], chosen: dict[Group, list[Choice]]) -> list[dict]:
     for row in table:
         operation, memory, over_hosts, _ = _place(row)
         if over_hosts and (not found or _place(found[-1])[:3] != (operation, memory, True)):
-            # What stands above holds for some sizes and numbers of ranks of one host; the others must not go on below.
+            # The rows above hold for some sizes and numbers of ranks of one host; other jobs of one host must not reach the rows
+            # below.
             found.append({"operation": operation, "max_hosts": 1, **({"memory": memory} if memory else {}), "algorithm": DEFAULT,
                           "why": "the rows below were measured over several hosts"})
         found.append(row)
@@ -114,7 +115,7 @@ def merged(old: list[dict], chosen: dict[Group, list[Choice]]) -> list[dict]:
 
 
 def rows(chosen: dict[Group, list[Choice]]) -> list[dict]:
-    """The rows of a tuning file, in the order they are tried: those of one host before those of several."""
+    """The rows of a tuning file, in the order they are tried: one host before several."""
     table = []
     for operation, memory in dict.fromkeys((g.operation, g.memory) for g in chosen):
         of_these = [group for group in chosen if (group.operation, group.memory) == (operation, memory)]
@@ -134,7 +135,7 @@ def _rows_of_one_host(groups: list[Group], chosen: dict[Group, list[Choice]]) ->
     for group in groups:
         rest = {"max_hosts": 1, "memory": group.memory, "oversubscribed": group.oversubscribed}
         half = group.ranks // 2
-        if half > below:  # nothing is known between
+        if half > below:  # not measured in between
             found.append({"operation": group.operation, "max_ranks": half, **rest, "algorithm": DEFAULT, "why": _BETWEEN})
         below = group.ranks
         found += _runs(group, chosen[group], {"max_ranks": group.ranks, **rest})
@@ -160,13 +161,13 @@ def _rows_of_hosts(groups: list[Group], chosen: dict[Group, list[Choice]]) -> li
 
 
 def _without_tail(found: list[dict]) -> list[dict]:
-    while found and found[-1]["algorithm"] == DEFAULT:  # as without them
+    while found and found[-1]["algorithm"] == DEFAULT:  # they change nothing
         found.pop()
     return found
 
 
 def _runs(group: Group, choices: list[Choice], where: dict) -> list[dict]:
-    """Neighbours of one algorithm as one row; above the largest size measured, the built-in choice."""
+    """Adjacent sizes with one algorithm as one row; above the largest size measured, the built-in choice."""
     runs: list[list[Choice]] = []
     for choice in choices:
         if runs and runs[-1][0].algorithm == choice.algorithm:
@@ -180,7 +181,7 @@ def _runs(group: Group, choices: list[Choice], where: dict) -> list[dict]:
 
 
 def why(run: list[Choice]) -> str:
-    """Of neighbours of one algorithm: a sentence with the figures."""
+    """A sentence with the figures of adjacent sizes with one algorithm."""
     if not run[0].changes:
         return "no algorithm was faster beyond doubt"
     best = min(run, key=lambda choice: choice.ratio)

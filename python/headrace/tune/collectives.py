@@ -16,10 +16,10 @@ from headrace.tune.choose import DEFAULT, Choice, Group, Times, choose, winners
 from headrace.tune.peers import one_host
 from headrace.tune.work import Work
 
-# What selection knows of a size is that of one block; the benchmark's size is that of all of them.
+# Selection counts one block for these operations; the benchmark's size is that of all blocks.
 BLOCKS = ("gather", "scatter", "allgather", "alltoall")
-# Sizes of the operations with a count for each rank are not known to all ranks, so that no row can ask for them; a
-# neighbourhood's have one algorithm.
+# Not every rank knows the sizes of operations with a count for each rank, so no row can name them; neighbourhood operations have
+# one algorithm.
 OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan",
               *BLOCKS)
 
@@ -35,8 +35,8 @@ class Plan:
 
 @dataclass
 class Collectives:
-    """What is to be measured, and what has been. `time_of`: the times of a group with an algorithm, by bytes as selection counts
-    them; Failed where it cannot be had."""
+    """Groups to be measured, and their times. `time_of`: times of a group with an algorithm, by bytes as selection counts them; raises
+    Failed if it cannot be measured."""
 
     names: dict[Group, list[str]]  # algorithms, the built-in choice first
     plan: Plan
@@ -44,19 +44,19 @@ class Collectives:
     times: dict[Group, Times] = field(default_factory=dict)
 
     def steps(self) -> Iterator[str]:
-        """Of the first rounds."""
+        """Steps of the first rounds."""
         return (_step(group, name) for group, names in self.names.items() for name in names for _ in range(self.plan.rounds))
 
     def likely(self) -> Counter[str]:
-        """Steps of what would be measured again, by what is known; at the start, half of the groups with one algorithm."""
+        """Steps that would be measured again by present knowledge; at the start, half of the groups with one algorithm."""
         if not self.times:
             return Counter(_step(group, name) for group in list(self.names)[::2] for name in self.names[group][:2] for _ in range(self.plan.rounds))
         again = winners({group: choose(times) for group, times in self.times.items()})
         return Counter(_step(group, name) for group, names in again.items() for name in names for _ in range(self.plan.rounds))
 
     def measure(self, work: Work) -> dict[Group, list[Choice]]:
-        """What is best, of all algorithms in the first rounds and still of those in as many more."""
-        others = work.progress.later - self.likely()  # of who comes after
+        """Measures all algorithms in the first rounds, and the winners in as many more; returns the choices."""
+        others = work.progress.later - self.likely()  # of the following work
         self._rounds(self.names, range(self.plan.rounds), work, others)
         again = winners({group: choose(times) for group, times in self.times.items()})
         work.progress.later = others
@@ -67,7 +67,7 @@ class Collectives:
                 for group, times in self.times.items()}
 
     def _rounds(self, names: dict[Group, list[str]], rounds: range, work: Work, later: Counter[str] | None) -> None:
-        """Of the algorithms named, in rotating order. One that fails once is out; one operation's failure leaves the others."""
+        """Measures the named algorithms in rotating order. One that fails once is dropped; a failure leaves other operations alone."""
         failed: set[tuple[Group, str]] = set()
         for round_ in rounds:
             for group in names:
@@ -101,13 +101,13 @@ class Collectives:
 
 
 def selection(programs: Programs) -> dict:
-    """What the library says: tools/selection.cpp."""
+    """The library's answer: tools/selection.cpp."""
     return json.loads(run([programs.find("selection")], 60, programs.environment()))
 
 
 def candidates(known: list[dict], group: Group) -> list[str]:
-    """Algorithms that can serve: those for devices only there, those through shared memory on one host's alone, compositions where
-    ranks are on several hosts and several on one."""
+    """Algorithms that apply: device ones for device memory only, those through shared memory within one host only, compositions if ranks
+    are on several hosts and several on each."""
     unfit = "shared" if group.memory == "device" or group.hosts > 1 else "devices"
     if group.hosts > 1 and group.memory != "device":
         known = [each for each in known if not each["devices"]]
@@ -145,7 +145,7 @@ def _run(programs: Programs, group: Group, algorithm: str, plan: Plan) -> dict:
 
 
 def _times(report: dict, group: Group) -> dict[int, float]:
-    """By the bytes that selection goes by; of sizes that come to the same, the first."""
+    """Times by the bytes that selection uses; the first of sizes that are equal then."""
     times: dict[int, float] = {}
     for row in report["rows"]:
         bytes_ = row["bytes"] // group.ranks if group.operation in BLOCKS else row["bytes"]

@@ -1,6 +1,6 @@
 """`headrace tune --explain`: which rows of the tuning file and which tuned limits a run would use, by the counters that it has left.
 
-Of collectives a run knows the operation and the size, by powers of two; that they are of all ranks of the job is assumed.
+A run counts collectives by operation and size, in powers of two; they are assumed to be of all ranks of the job.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headrace.tune import files, messages
 from headrace.tune.choose import DEFAULT
 from headrace.tune.collectives import selection
 
-_LIMITS = {"eager_bytes": 16 << 10, "network_eager_bytes": None}  # what there is by itself; None: by the path
+_LIMITS = {"eager_bytes": 16 << 10, "network_eager_bytes": None}  # untuned values; None: depends on the path
 _SECONDS = 3600
 _ANY = 0x7fffffff
 
@@ -41,7 +41,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Saved:
-    """A run: what its ranks have counted."""
+    """A run: the counters of its ranks."""
 
     name: str
     pages: Sequence[counters.Page]
@@ -52,7 +52,7 @@ class Saved:
 
     @property
     def hosts(self) -> Counter[int]:
-        """Ranks by the number of their host."""
+        """Number of ranks of each host, by the host's number."""
         return Counter(page.about["host_number"] for page in self.pages)
 
     def sum(self, name: str) -> Counter:
@@ -70,19 +70,19 @@ class Saved:
 
 
 def covers(row: dict, query: Query, bytes_: int) -> bool:
-    """As Choice::covers in src/coll/select.cpp, of host memory."""
+    """Mirrors Choice::covers in src/coll/select.cpp, for host memory."""
     return (row["operation"] == query.operation and bytes_ <= row.get("max_bytes", bytes_) and query.ranks <= row.get("max_ranks", _ANY)
             and query.hosts <= row.get("max_hosts", _ANY) and query.each <= row.get("max_ranks_per_host", _ANY)
             and row.get("memory", "host") == "host" and row.get("oversubscribed", query.oversubscribed) == query.oversubscribed)
 
 
 def row_for(rows: Sequence[dict], query: Query, bytes_: int) -> int | None:
-    """The first one that covers it, counted from 1."""
+    """The first row that covers it, counted from 1."""
     return next((place for place, row in enumerate(rows, 1) if covers(row, query, bytes_)), None)
 
 
 def queries(saved: Saved, cpus: int) -> Iterator[tuple[Query, int]]:
-    """What the run has done, and how often on each rank."""
+    """The run's operations, and the number of times on each rank."""
     dimension = saved.pages[0].description["dimensions"].get("operation_size")
     if dimension is None:
         raise Failed(f"{saved.name} is of a library that does not count collectives by size")
@@ -119,7 +119,7 @@ def collectives(saved: Saved, rows: Sequence[dict], cpus: int) -> str:
 
 
 def limits(saved: Saved, text: str) -> str:
-    """Of each tuned limit, how many messages of the run have a length between what there is by itself and that limit."""
+    """For each tuned limit, the number of the run's messages with a length between the untuned value and that limit."""
     sizes = {label: count for label, count in saved.sum("sent.sizes").items()}
     total = sum(sizes.values())
     lines = []
@@ -150,7 +150,7 @@ def _pages(programs: Programs, words: Sequence[str], work: Path) -> Saved:
     if len(words) == 1 and _is_saved(Path(words[0])):
         return Saved(words[0], counters.load(words[0]))
     if len(words) == 1 and words[0].endswith(".hrc"):
-        return Saved(words[0], counters.load(words[0]))  # says what is wrong with it
+        return Saved(words[0], counters.load(words[0]))  # reports what is wrong with it
     options = list(words[1:] if Path(words[0]).name in ("mpiexec", "mpirun") else words)
     file = work / "run.hrc"
     print(run([str(programs.mpiexec), "--save-counters", str(file), *options], _SECONDS, programs.environment()), end="")

@@ -20,13 +20,13 @@ def put(path: Path, text: str) -> None:
 
 
 def fit(path: Path | None) -> None:
-    """Before anything is measured: it is free, or a file that can be read and replaced. Raises Unfit, OSError."""
+    """Checks before anything is measured that the path is free, or a file that can be read and replaced. Raises Unfit, OSError."""
     if path is not None:
         _text(path)
 
 
 def _text(path: Path) -> str:
-    """Empty where there is none."""
+    """Returns the file's text; empty if there is none."""
     try:
         return own_files.read_text(path, _MOST)
     except FileNotFoundError:
@@ -34,14 +34,14 @@ def _text(path: Path) -> str:
 
 
 def write_rows(path: Path, content: dict) -> None:
-    """A row a line, so that messages and people find it."""
+    """Writes a row a line, so that messages and people can refer to it."""
     head = {key: value for key, value in content.items() if key != "rows"}
     table = ",\n".join("  " + json.dumps(row) for row in content["rows"])
     put(path, json.dumps(head, indent=1)[:-2] + ',\n "rows": [' + (f"\n{table}\n " if table else "") + "]\n}\n")
 
 
 def rows_before(path: Path, machine: dict, version: str) -> list[dict]:
-    """Those of an earlier file, if it is one of this machine and version: others' rows are not kept."""
+    """Rows of an earlier file of this machine and version; others are dropped."""
     try:
         content = json.loads(_text(path) or "{}")
         fits = content["format"] == FORMAT and content["machine"] == machine and content["version"] == version
@@ -62,5 +62,5 @@ def text_before(path: Path) -> str:
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """As the library names the file of messages beside tuning.json (src/base/tuned_knobs.cpp)."""
+    """Name of the file of messages beside tuning.json, as in the library (src/base/tuned_knobs.cpp)."""
     return path.with_suffix(suffix) if path.suffix else Path(str(path) + suffix)

@@ -1,7 +1,7 @@
-"""What a run of `headrace tune` has measured, a line a measurement, in a file beside the one that it will write: a run that was
-ended, however that happened, goes on where it was. The file goes when all is written.
+"""Measurements of a run of `headrace tune`, a line each, in a file beside the one that it will write: a run that was
+interrupted in any way resumes where it was. The file is removed when all is written.
 
-What was measured on another machine or with another version is no part of it. A line that was not finished is left out.
+Measurements of another machine or version are ignored. An unfinished line is ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MOST = 1 << 26  # characters
 
 
 class Journal:
-    """`head`: what must be the same for measurements to be of use. Without a path nothing is kept."""
+    """`head`: must be equal for measurements to be reused. Without a path nothing is stored."""
 
     def __init__(self, path: Path | None, head: dict, afresh: bool = False):
         self.path, self.found, self._file = path, {}, None
@@ -51,7 +51,7 @@ class Journal:
         self.found[key] = value
 
     def close(self, remove: bool) -> None:
-        """One that holds nothing is not kept."""
+        """Closes the journal; an empty one is removed."""
         if self._file is None:
             return
         if remove or not self.found:

@@ -1,7 +1,7 @@
 """The limits of messages, each knob by itself, for each kind of peers that it matters for, with the installed latency benchmark.
 
-A value takes the place of the present one where its messages are faster beyond doubt (choose.py): in the geometric mean over
-the sizes that the knob decides about. What is chosen is measured again.
+A value replaces the present one if its messages are faster beyond doubt (choose.py): in the geometric mean over
+the sizes that the knob affects. Choices are measured again.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from headrace.tune.peers import ALL, Peers, one_host
 from headrace.tune.work import Work
 
 K = 1 << 10
-_LENGTH = 0  # choose() goes by sizes; a knob's time is one figure
+_LENGTH = 0  # choose() works by sizes; a knob's time is one figure
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A knob, what it may be besides its default, and the sizes of messages that it decides about."""
+    """A knob, its possible values besides the default, and the sizes of messages that it affects."""
 
     knob: str
     values: tuple[int | str, ...]
     sizes: tuple[int, ...]
     memory: str = "host"
     over_hosts: bool = False
-    by_peers: bool = False  # the library takes what was tuned for a kind of peers
+    by_peers: bool = False  # the library has a value for each kind of peers
     peers: Peers = ALL
 
     def text(self) -> str:
@@ -65,7 +65,7 @@ TRIALS = (
 
 @dataclass(frozen=True)
 class Found:
-    """What one knob is to be; None: as it is. `ratio`: of the time with it to that with the present value; both in microseconds,
+    """The value chosen for one knob; None: unchanged. `ratio`: of the time with it to that with the present value; both in microseconds,
     geometric means over the sizes."""
 
     trial: Trial
@@ -76,7 +76,7 @@ class Found:
     rounds: int = 0
 
     def lines(self) -> list[str]:
-        """Of the file. Where no value was better there is none."""
+        """Lines of the file; none if no value was better."""
         if self.value is None:
             return []
         trial = self.trial
@@ -87,13 +87,13 @@ class Found:
 
 
 def names(trial: Trial) -> list[str]:
-    """What stands in front of "=" in the file."""
+    """The texts before "=" in the file."""
     return [f"{trial.knob} @ {peers}" if peers else trial.knob for peers in trial.peers.names]
 
 
 def trials(peers: Iterable[Peers], device: bool, over_hosts: bool) -> list[Trial]:
-    """Those that matter there: over hosts, or on this one; with buffers on GPUs, or without. A knob that is the same for all peers is
-    measured with the last kind."""
+    """Trials that matter for this case: over hosts, or on this one; with buffers on GPUs, or without. A knob that is the same for all peers
+    is measured with the last kind."""
     kinds = list(peers)
     found = []
     for trial in TRIALS:
@@ -107,14 +107,14 @@ def trials(peers: Iterable[Peers], device: bool, over_hosts: bool) -> list[Trial
 
 
 def _worth(peers: Peers) -> int:
-    """What is sent unasked takes the receiver's memory, and saves a round trip: no more than is copied in that time, as in
-    src/transport/ucx/path.cpp, to the next power of two."""
+    """The largest useful eager limit: an eager message takes the receiver's memory, and saves a round trip, so no more than is copied in
+    that time, as in src/transport/ucx/path.cpp, to the next power of two."""
     copied = 2 * peers.delay * 1e-6 * 8e9
     return min(max(64 * K, 1 << math.ceil(math.log2(max(copied, 1)))), 1024 * K)
 
 
 def _time(programs: Programs, trial: Trial, value: int | str, arguments: tuple[str, ...], timeout: float) -> float:
-    """The geometric mean over the sizes."""
+    """Geometric mean of the times over the sizes."""
     ours = libraries.headrace(programs)
     setting = {} if value == DEFAULT else {f"HEADRACE_{trial.knob.upper()}": str(value)}
     peers = trial.peers
@@ -131,7 +131,7 @@ def timer(programs: Programs, arguments: tuple[str, ...], timeout: float = 180) 
 
 @dataclass(frozen=True)
 class Messages:
-    """What is to be measured. `about`: what else the times depend on, for the journal."""
+    """Trials to be measured. `about`: other conditions of the times, for the journal."""
 
     chosen: Sequence[Trial]
     rounds: int
@@ -142,11 +142,11 @@ class Messages:
         return (_step(trial, value) for trial in self.chosen for value in (DEFAULT, *trial.values) for _ in range(self.rounds))
 
     def likely(self) -> Counter[str]:
-        """What would be measured again of half of the knobs."""
+        """Steps that would be measured again if half of the knobs changed."""
         return Counter(_step(trial, value) for trial in self.chosen[::2] for value in (DEFAULT, trial.values[0]) for _ in range(self.rounds))
 
     def measure(self, work: Work) -> list[Found]:
-        """For each knob what it is to be."""
+        """Measures and chooses a value for each knob."""
         found = []
         others = work.progress.later - self.likely()
         for place, trial in enumerate(self.chosen):
@@ -171,7 +171,7 @@ class Messages:
         return Found(trial, value, choice.ratio, choice.before, choice.after, choice.rounds)
 
     def _rounds(self, trial: Trial, values: list[int | str], rounds: range, times: Times, work: Work) -> None:
-        """Each value once a round, in rotating order. One that fails is out; without the present one nothing can be said."""
+        """Measures each value once a round, in rotating order. One that fails is dropped; the present one must not fail."""
         failed: set[int | str] = set()
         for round_ in rounds:
             shift = round_ % len(values)
@@ -196,7 +196,7 @@ def _step(trial: Trial, value: int | str) -> str:
 
 
 def _settled(found: list[Found]) -> list[Found]:
-    """Kinds of peers of one host for which a knob comes out the same are one line for all."""
+    """Merges the kinds of peers of one host for which a knob has the same value into one line."""
     by_knob: dict[str, list[Found]] = {}
     for each in found:
         if each.trial.peers.name:
@@ -214,7 +214,7 @@ def _settled(found: list[Found]) -> list[Found]:
 
 
 def text(found: list[Found], before: str, machine: str, version: str, about: str) -> str:
-    """The file: what was found, and what an earlier file of the same machine and version says of what was not measured."""
+    """The new file: the values found, and an earlier file's lines, if of the same machine and version, for knobs not measured."""
     final = _settled(found)
     measured = {"machine", "version", *(name for each in (*found, *final) for name in names(each.trial)),
                 *(each.trial.knob for each in found if each.trial.peers.name)}
@@ -226,12 +226,12 @@ def text(found: list[Found], before: str, machine: str, version: str, about: str
 
 
 def settings(text_: str) -> dict[str, str]:
-    """Of a file: values by what stands in front of "="."""
+    """Values of a file by the text before "="."""
     pairs = (line.split("#")[0].partition("=") for line in text_.splitlines())
     return {name.strip(): value.strip() for name, equals, value in pairs if equals}
 
 
 def fits(text_: str, machine: str, version: str) -> bool:
-    """Whether it was measured here, with this version: others' lines are not kept."""
+    """True if the file was measured here, with this version: other files' lines are dropped."""
     found = settings(text_)
     return found.get("machine") == machine and found.get("version") == version

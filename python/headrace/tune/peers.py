@@ -1,7 +1,7 @@
-"""Peers: for whom limits of messages are measured, each kind by one pair that stands for it.
+"""Peers: kinds of pairs for which limits of messages are measured, each by one pair that represents it.
 
 On a host: two cores of one last-level cache and two of different ones, where the CPU has both. Between hosts: pairs by their delay,
-those within a factor of two of one another together.
+grouped within a factor of two.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ CPUS = Path("/sys/devices/system/cpu")
 
 @dataclass(frozen=True)
 class Peers:
-    """`name`: as the tuned file has it, "" for all that messages of a knob can be for. `pairs`: of hosts, those that are alike; the
-    first is measured."""
+    """`name`: the kind in the tuned file, "" for all peers. `pairs`: pairs of similar hosts; the first is measured."""
 
     name: str = ""
     launch: tuple[str, ...] = ()  # options of mpiexec, besides -n 2
@@ -34,7 +33,7 @@ class Peers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The lines of the file."""
+        """Names of the kind in the file's lines."""
         return self.pairs or (self.name,)
 
     def text(self) -> str:
@@ -45,7 +44,7 @@ ALL = Peers()
 
 
 def last_cache(cpu: int, cpus: Path = CPUS) -> str:
-    """The CPUs of its last-level cache, as the system lists them; "" where it does not say. As src/base/last_cache.cpp."""
+    """The CPUs of its last-level cache, as the system lists them; "" if it does not say. Mirrors src/base/last_cache.cpp."""
     found: dict[int, str] = {}
     for index in (cpus / f"cpu{cpu}/cache").glob("index*"):
         try:
@@ -56,7 +55,7 @@ def last_cache(cpu: int, cpus: Path = CPUS) -> str:
 
 
 def of_this_host(allowed: Sequence[int] | None = None, cpus: Path = CPUS) -> list[Peers]:
-    """Same cache and same host, where this host has more than one last-level cache; else all."""
+    """Same cache and same host, if this host has more than one last-level cache; else all."""
     allowed = sorted(os.sched_getaffinity(0)) if allowed is None else sorted(allowed)
     caches: dict[str, list[int]] = {}
     for cpu in allowed:
@@ -68,13 +67,13 @@ def of_this_host(allowed: Sequence[int] | None = None, cpus: Path = CPUS) -> lis
     same_host = Peers("same-host", ("--bind-to", f"user:{far[0]},{far[1]}"), about="two caches of this host")
     if near is None:
         return [same_host]
-    # Hardware threads of one core are listed apart from each other: the middle one is another core's.
+    # The hardware threads of one core are listed apart from each other: the middle one is another core's.
     pair = near[0], near[1] if len(near) == 2 else near[len(near) // 2 - 1] if len(near) // 2 > 1 else near[1]
     return [Peers("same-cache", ("--bind-to", f"user:{pair[0]},{pair[1]}"), about="one cache"), same_host]
 
 
 def names_of_hosts(programs: Programs, hosts: Sequence[str]) -> list[str]:
-    """Of the allocation, one a host, in its order, where none are named."""
+    """Names of the hosts given; without any those of the allocation, one a host, in its order."""
     if hosts:
         return list(hosts)
     text = run([str(programs.mpiexec), "--ppn", "1", "sh", "-c", 'echo "headrace-host $(uname -n)"'], 120, programs.environment())
@@ -82,12 +81,12 @@ def names_of_hosts(programs: Programs, hosts: Sequence[str]) -> list[str]:
 
 
 def one_host(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Options of mpiexec for a job on one host, where it would take several by itself."""
+    """Options that keep mpiexec on one host where it would take several by default."""
     return ("--nodes", "1") if in_allocation(environment) else ()
 
 
 def in_allocation(environment: Mapping[str, str]) -> bool:
-    """Of several hosts."""
+    """True in an allocation of several hosts."""
     if environment.get("SLURM_JOB_ID"):
         return int(environment.get("SLURM_JOB_NUM_NODES") or environment.get("SLURM_NNODES") or "1") > 1
     try:
@@ -97,8 +96,8 @@ def in_allocation(environment: Mapping[str, str]) -> bool:
 
 
 def delays(programs: Programs, hosts: Sequence[str]) -> dict:
-    """Of each pair, by the names that the ranks have for their hosts: [[one, other, microseconds, place, place], ...]; places among
-    `hosts`. Raises Failed."""
+    """Delay of each pair, by the names that the ranks have for their hosts: [[one, other, microseconds, place, place], ...]; places are
+    indices of `hosts`. Raises Failed."""
     used = hosts[:MOST_HOSTS]
     report = run_json([str(programs.mpiexec), "--hosts", ",".join(f"{host}:1" for host in used), "--bind-to", "none", "-n", str(len(used)),
                        str(programs.find("links")), "--sizes", "4096", "--reps", "9"], 300,
@@ -116,7 +115,7 @@ def delays(programs: Programs, hosts: Sequence[str]) -> dict:
 
 
 def of_hosts(measured: dict, hosts: Sequence[str]) -> list[Peers]:
-    """Kinds of pairs, those of the least delay first. One kind stands for all hosts, also those that were not measured."""
+    """Kinds of pairs, by ascending delay. A single kind stands for all hosts, including those that were not measured."""
     kinds: list[list[list]] = []
     for pair in sorted(measured["pairs"], key=lambda each: each[2]):
         if kinds and pair[2] <= ALIKE * kinds[-1][0][2]:

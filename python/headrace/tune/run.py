@@ -1,4 +1,4 @@
-"""One run of `headrace tune`: what is to be measured, the measuring, and the files."""
+"""One run of `headrace tune`: the plan, the measuring, and the files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Where:
-    """This host, the hosts that were named, or one after the other. `hosts`: names; `each`: ranks on each."""
+    """This host, the named hosts, or one after the other. `hosts`: names; `each`: ranks on each."""
 
     here: bool
     hosts: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ def _where(args: argparse.Namespace, programs: Programs, cpus: int) -> Where:
 
 
 def _wanted(args: argparse.Namespace) -> tuple[bool, bool]:
-    """Messages, collectives."""
+    """True for messages, for collectives, if they are to be measured."""
     named = args.operations is not None or args.collectives
     return args.messages or not named, named or not args.messages
 
@@ -97,7 +97,7 @@ def _measure(args: argparse.Namespace, programs: Programs, known: dict, work: Wo
 
 @dataclass(frozen=True)
 class Places:
-    """Of the files; None: they are not written."""
+    """Paths of the files; None: not written."""
 
     rows: Path | None
     messages: Path | None
@@ -111,7 +111,7 @@ class Places:
 
 
 def _places(args: argparse.Namespace, known: dict) -> Places:
-    """`--output` names the rows, or where there are none, the messages."""
+    """`--output` names the file of rows, or without rows that of the messages."""
     if args.dry_run:
         return Places(None, None)
     wants_messages, wants_collectives = _wanted(args)
@@ -143,7 +143,7 @@ def _write(places: Places, known: dict, result: Result, command: str, plots: boo
 
 
 def _say(result: Result, work: Work) -> None:
-    """What failed, and what was found; Failed where that is nothing."""
+    """Reports failures and findings; raises Failed if nothing was found."""
     for failure in work.failures:
         print(f"headrace tune: left out: {failure}", file=sys.stderr)
     if not result.chosen and not result.found:

@@ -1,4 +1,4 @@
-"""Work: the measurements of a run, each done once: shown by the progress bar, and written into the journal."""
+"""Work: the measurements of a run, each done once, shown by the progress bar, and written to the journal."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Result = TypeVar("Result")
 class Work:
     def __init__(self, journal: Journal, progress: Progress | None = None):
         self.journal, self.progress = journal, progress or Progress(())
-        self.repeated = 0  # measurements that the journal had
+        self.repeated = 0  # measurements taken from the journal
         self.failures: list[str] = []
 
     def do(self, name: str, key: str, measure: Callable[[], Result]) -> Result:
-        """`name`: steps of one name take equally long. `key`: tells this measurement from all others, of later runs, too.
-        What measure() returns is written as JSON, and read back as that. Failed is passed on, and not written."""
+        """`name`: steps of one name take equally long. `key`: identifies this measurement, also in later runs.
+        The result of measure() is written as JSON, and read back as such. Failed is passed on, and not written."""
         if key in self.journal.found:
             self.progress.skip(name)
             self.repeated += 1
@@ -30,5 +30,5 @@ class Work:
         return value
 
     def left_out(self, name: str) -> None:
-        """A step that will not be done, as its like has failed."""
+        """Counts a step that is skipped because its like has failed."""
         self.progress.skip(name)

@@ -1,4 +1,4 @@
-// The ABI's own questions and the Fortran side's properties (MPI 5.0 sections 20.4, 20.5).
+// Queries of the ABI and the properties of the Fortran side (MPI 5.0 sections 20.4, 20.5).
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -20,7 +20,7 @@ Status make_info(const std::vector<std::pair<const char*, std::size_t>>& entries
   return kOk;
 }
 
-// A logical as the integer that its bytes make; longer ones than 8 bytes differ in their first 8 as well.
+// Returns a logical as the integer made of its bytes; values longer than 8 bytes differ in their first 8 as well.
 std::int64_t integer_of(const void* logical, int size) {
   std::int64_t value = 0;
   std::memcpy(&value, logical, static_cast<std::size_t>(size < 8 ? size : 8));
@@ -28,7 +28,7 @@ std::int64_t integer_of(const void* logical, int size) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << unused) >> unused;  // .TRUE. may be -1
 }
 
-// What the Fortran types are here; a Fortran library with others cannot be served.
+// Sizes of the Fortran types; a Fortran library with others cannot be served.
 constexpr std::array<std::pair<const char*, const char*>, 4> kFortranSizes = {
     {{"mpi_logical_size", "4"}, {"mpi_integer_size", "4"}, {"mpi_real_size", "4"}, {"mpi_double_precision_size", "8"}}};
 
@@ -89,7 +89,7 @@ Status abi_set_fortran_booleans(int logical_size, void* logical_true, void* logi
   booleans.size = logical_size;
   std::memcpy(booleans.is_true.data(), logical_true, static_cast<std::size_t>(logical_size));
   std::memcpy(booleans.is_false.data(), logical_false, static_cast<std::size_t>(logical_size));
-  // What reductions of logicals store.
+  // Values that reductions of logicals store.
   layout::fortran_booleans().true_value = integer_of(logical_true, logical_size);
   layout::fortran_booleans().false_value = integer_of(logical_false, logical_size);
   return kOk;

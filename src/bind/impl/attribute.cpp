@@ -13,15 +13,15 @@ namespace hr::bind::impl {
 
 namespace {
 
-// A callback's code becomes the call's error; its text says where the code came from.
+// Makes a callback's code the call's error; its text names the callback.
 Status from_callback(int code, const char* which, int keyval) {
   if (code == MPI_SUCCESS) return kOk;
   const Status status = fail(Errc::kOther, "the %s callback of keyval %d returned %d", which, keyval, code);
   return code > 0 ? Status::from_code(code) : status;
 }
 
-// A callback may wait for a lock of the program's, which another thread holds that waits for the library (in Python the
-// interpreter's): it is called without the library's. Sets of attributes bear that (base/attributes.hpp).
+// Calls a callback without the library lock: it may wait for a lock of the program's that is held by a thread which
+// waits for the library (in Python the interpreter's). Attribute sets tolerate that (base/attributes.hpp).
 template <class Callback>
 int without_lock(Callback&& callback) {
   const int depth = LibraryLock::suspend();
@@ -92,7 +92,7 @@ Status erase(AttributeSet* attributes, KeyvalKind kind, void* object, int number
   return fail(Errc::kKeyval, "no attribute is cached under keyval %d", number);
 }
 
-// The predefined attributes of section 9.1.2; programs get pointers to these. nullptr: not a predefined keyval.
+// Returns a predefined attribute of section 9.1.2; programs get pointers to these. nullptr: not a predefined keyval.
 // *known = false: the attribute has no value.
 int* predefined_value(int keyval, bool* known) {
   static int tag_ub = INT_MAX;
@@ -128,7 +128,7 @@ int* predefined_value(int keyval, bool* known) {
   }
 }
 
-// Those of a window (section 12.2.6) but its base; nullptr: not one of them.
+// Returns an attribute of a window (section 12.2.6) other than its base; nullptr: not one of them.
 void* predefined_value(rma::Window& win, int keyval) {
   switch (keyval) {
     case MPI_WIN_SIZE:
@@ -219,7 +219,7 @@ Status win_set_attr(rma::Window& win, int win_keyval, void* attribute_val) {
 }
 
 Status win_get_attr(rma::Window& win, int win_keyval, void* attribute_val, int& flag) {
-  // Of the base the value itself is the address.
+  // The value of the base attribute is the address itself.
   void* const value = win_keyval == MPI_WIN_BASE ? win.values_.base : predefined_value(win, win_keyval);
   if (value != nullptr || win_keyval == MPI_WIN_BASE) {
     flag = 1;

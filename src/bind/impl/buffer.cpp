@@ -8,8 +8,8 @@
 namespace hr::bind::impl {
 namespace {
 
-// The pool a buffered send on this communicator uses: its own, else that of the session it was derived from, else the
-// process's (section 3.6).
+// Returns the pool for a buffered send on this communicator: its own, else that of the session it was derived from,
+// else the process's (section 3.6).
 p2p::BufferPool& pool_for(comm::Communicator& comm) {
   if (comm.buffer_ != nullptr && comm.buffer_->attached()) return *comm.buffer_;
   const std::shared_ptr<p2p::BufferPool>& of_session = comm.local_->session_buffer();
@@ -39,7 +39,7 @@ Status detach(p2p::BufferPool& pool, void* buffer_addr, Count& size) {
   return pool.detach(static_cast<void**>(buffer_addr), &size);
 }
 
-// A flush under way: of the messages that were in the buffer when it was started (section 3.6.1, it is local).
+// A flush under way, of the messages that were in the buffer when it was started (section 3.6.1, it is local).
 class Flush final : public p2p::TaskResources {
  public:
   explicit Flush(p2p::BufferPool& pool) : pool(&pool), mark(pool.mark()) {}
@@ -81,7 +81,7 @@ class PersistentBuffered final : public p2p::RequestState {
     request.finish(p2p::Completion{});
     return kOk;
   }
-  // It is complete as soon as it is started.
+  // Does nothing: the request is complete as soon as it is started.
   Status cancel(p2p::Request& /*request*/) override { return kOk; }
   [[nodiscard]] const char* what() const noexcept override { return "persistent buffered send"; }
 

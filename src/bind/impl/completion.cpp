@@ -8,7 +8,7 @@
 namespace hr::bind::impl {
 namespace {
 
-// The operation's outcome, its error raised on the communicator it was started on.
+// Returns the operation's outcome; its error is raised on the communicator it was started on.
 Status outcome(p2p::Request& request, MPI_Status* status) {
   p2p::Completion completion = request.completion_;
   Status error = completion.error;

@@ -17,7 +17,7 @@ using layout::Datatype;
 
 CallForm form_of(bool large) { return large ? CallForm::kLarge : CallForm::kPlain; }
 
-// The counts of a type that a _c constructor made have no place in the plain form's arrays (section 5.1.13).
+// Fails if the counts of a type that a _c constructor made do not fit the plain form's arrays (section 5.1.13).
 Status check_form(const Contents& contents, bool large) {
   if (large || contents.counts.empty()) return kOk;
   return fail(Errc::kType, "the datatype was made by a large-count constructor; decode it with the _c form");
@@ -140,7 +140,7 @@ Status type_get_contents(Datatype& datatype, Count max_integers, Count max_addre
   std::copy(contents.addresses.begin(), contents.addresses.end(), array_of_addresses);
   std::copy(contents.counts.begin(), contents.counts.end(), array_of_large_counts);
   for (std::size_t i = 0; i < contents.types.size(); ++i) {
-    // A derived type is given with a reference, which the program frees.
+    // A derived type is returned with a reference, which the program frees.
     if (contents.types[i]->row_ == nullptr) contents.types[i]->retain();
     array_of_datatypes[i] = handle_of(contents.types[i].get());
   }

@@ -113,7 +113,7 @@ Status win_call_errhandler(rma::Window& win, int errorcode) {
 }
 
 Status errhandler_free(Errhandler& errhandler) {
-  // MPI_Comm_get_errhandler hands out the predefined ones, and what it hands out may be freed.
+  // MPI_Comm_get_errhandler also returns the predefined ones, and the program may free everything that it returns.
   if (!errhandler.is_predefined()) release(&errhandler);
   return kOk;
 }

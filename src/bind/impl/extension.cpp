@@ -1,4 +1,4 @@
-// Extensions that programs ask other MPI libraries for too (include/mpi-ext.h).
+// Extensions that programs also use with other MPI libraries (include/mpi-ext.h).
 #pragma GCC visibility push(default)
 #include "mpi-ext.h"
 #pragma GCC visibility pop

@@ -49,7 +49,7 @@ int MPIX_Comm_is_revoked(MPI_Comm comm, int* flag) {
   static constexpr Call kCall{"MPIX_Comm_is_revoked"};
   return enter(kCall, comm, [flag](comm::Communicator& object) {
     if (flag == nullptr) return null_pointer("flag");
-    // A program that only asks gets the answer in the end, too.
+    // A program that only tests gets the answer in the end, too.
     if (!comm::is_revoked(object)) p2p::poll();
     *flag = comm::is_revoked(object) ? 1 : 0;
     return kOk;
@@ -113,7 +113,7 @@ int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int* num_acked) {
   static constexpr Call kCall{"MPIX_Comm_ack_failed"};
   return enter(kCall, comm, [num_to_ack, num_acked](comm::Communicator& object) {
     if (num_acked == nullptr) return null_pointer("num_acked");
-    p2p::poll();  // a program that only asks this learns of failures, too
+    p2p::poll();  // a program that only tests this learns of failures, too
     *num_acked = comm::acknowledge(object, num_to_ack);
     return kOk;
   });

@@ -16,14 +16,14 @@ Status must_be_committed(const char* parameter, const layout::Datatype& type) {
   return type.committed() ? kOk : fail(Errc::kType, "%s is not committed; call MPI_Type_commit first", parameter);
 }
 
-// A derived type is given with a reference, which the program frees.
+// Returns a derived type with a reference, which the program frees.
 Ref<layout::Datatype> lent(layout::Datatype& type) {
   if (type.row_ == nullptr) return Ref<layout::Datatype>::share(&type);
   type.retain();
   return Ref<layout::Datatype>::adopt(&type);
 }
 
-// The program's conversion function; none where nothing is to be converted.
+// Wraps the program's conversion function; none if nothing is to be converted.
 template <class Function, class Number>
 io::Representation::Convert converter(Function* function, Function* none, void* state) {
   if (function == none) return {};

@@ -1,4 +1,4 @@
-// Data access: every function of section 14.4 of MPI 5.0 is a way, a pointer, and a form of the call.
+// Data access: every function of section 14.4 of MPI 5.0 combines a mode, a pointer, and a form of the call.
 #include "bind/impl.hpp"
 #include "bind/status.hpp"
 #include "io/io.hpp"

@@ -37,7 +37,7 @@ class GeneralizedState final : public p2p::RequestState {
   [[nodiscard]] const char* what() const noexcept override { return "generalized request"; }
 
  private:
-  // Once, whoever comes first: the wait that frees the request, or its destruction.
+  // Calls free_fn once: in the wait that frees the request, or at its destruction, whichever comes first.
   Status call_free() {
     MPI_Grequest_free_function* function = std::exchange(free_, nullptr);
     return Status::from_code(function == nullptr ? MPI_SUCCESS : DriverEpoch::after_callback(function(extra_state_)));
@@ -56,7 +56,7 @@ Status grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_f
   request = Arena<p2p::Request>::instance().create();
   if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request");
   request->state_ = std::make_unique<GeneralizedState>(query_fn, free_fn, cancel_fn, extra_state);
-  // Until MPI_Grequest_complete: the request may be freed before.
+  // Kept until MPI_Grequest_complete: the request may be freed before.
   request->retain();
   return kOk;
 }
@@ -69,7 +69,7 @@ Status grequest_complete(MPI_Request request) {
   }
   if (object->complete()) return fail(Errc::kRequest, "the generalized request is already complete");
   object->finish(p2p::Completion{});
-  // The program has freed the handle: its free_fn is called here, and what it returns is this call's error.
+  // If the program has freed the handle, its free_fn is called here, and its code is this call's error.
   const bool last = object->references() == 1;
   const Status freed = last ? object->state_->retire(*object) : kOk;
   release(object);

@@ -17,7 +17,7 @@
 namespace hr::bind::impl {
 namespace {
 
-// One cache line pair, and enough for every vector type.
+// A pair of cache lines, and enough for every vector type.
 constexpr std::size_t kAllocationAlignment = 128;
 
 int copy_text(char* to, std::string_view text, std::size_t room) {
@@ -45,13 +45,13 @@ Status get_library_version(char* version, int& resultlen) {
 
 Status get_processor_name(char* name, int& resultlen) {
   char host[MPI_MAX_PROCESSOR_NAME] = "localhost";
-  // A name that does not fit is cut; both that and a failure leave something to print.
+  // A name that does not fit is cut; both cases, that and a failure, leave something to print.
   static_cast<void>(::gethostname(host, sizeof host - 1));
   resultlen = copy_text(name, host, MPI_MAX_PROCESSOR_NAME);
   return kOk;
 }
 
-// The info key "mpi_minimum_memory_alignment" (section 9.2) is honoured up to what a page offers.
+// The info key "mpi_minimum_memory_alignment" (section 9.2) is honoured up to the alignment of a page.
 Status alloc_mem(Count size, comm::Info* info, void* baseptr) {
   std::size_t alignment = kAllocationAlignment;
   const std::string* wanted = info != nullptr ? info->get("mpi_minimum_memory_alignment") : nullptr;
@@ -79,7 +79,7 @@ Status get_address(const void* location, Count& address) {
   return kOk;
 }
 
-// Unsigned in between: addresses may be "negative", their sums wrap.
+// Adds as unsigned numbers: addresses may be "negative", and their sums wrap.
 MPI_Aint aint_add(MPI_Aint base, MPI_Aint disp) {
   return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(disp));
 }
@@ -93,7 +93,8 @@ int pcontrol(int level) {
   return MPI_SUCCESS;
 }
 
-// What processes share here: the memory of their node (section 9.1.3). The same types as in MPI_Comm_split_type.
+// Lists the hardware resource that processes share here: the memory of their node (section 9.1.3). The same types as in
+// MPI_Comm_split_type.
 Status get_hw_resource_info(Ref<comm::Info>& hw_info) {
   hw_info = comm::create_info();
   if (!hw_info) return fail(Errc::kNoMem, "no more info objects can be made");

@@ -11,7 +11,7 @@
 namespace hr::bind::impl {
 namespace {
 
-// The completion of a receive from MPI_PROC_NULL (section 3.10).
+// Returns the completion of a receive from MPI_PROC_NULL (section 3.10).
 p2p::Completion from_nobody() {
   p2p::Completion completion;
   completion.source = abi::kProcNull;
@@ -21,7 +21,7 @@ p2p::Completion from_nobody() {
 p2p::Envelope outgoing(const comm::Communicator& comm, int tag) { return {comm.context(), comm.rank(), tag}; }
 p2p::Envelope incoming(const comm::Communicator& comm, int source, int tag) { return {comm.context(), source, tag}; }
 
-// Status::again(): not the usual case, or no room.
+// Returns Status::again() if it is not the usual case, or there is no room.
 inline Status send_at_once(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
                            const comm::Communicator& comm) {
   const std::byte* data = nullptr;
@@ -51,7 +51,7 @@ Status send_nonblocking(const void* buf, Count count, const layout::Datatype& da
   return kOk;
 }
 
-// Into any kind of memory and any layout; what turns out to be a run of host memory goes the short way after all.
+// Receives into any kind of memory and any layout; a run of host memory still goes the short way.
 [[gnu::noinline]] Status receive_nonblocking(void* buf, Count count, const layout::Datatype& datatype,
                                              const p2p::Envelope& wanted, comm::Communicator& comm,
                                              p2p::Request*& request) {

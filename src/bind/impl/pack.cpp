@@ -15,7 +15,7 @@ namespace {
 using layout::Datatype;
 using layout::View;
 
-// count * size, or MPI_ERR_COUNT.
+// Returns count * size, or MPI_ERR_COUNT.
 Status bytes_of(Count count, Count size, Count* bytes) {
   if (__builtin_mul_overflow(count, size, bytes)) {
     return fail(Errc::kCount, "%lld elements of %lld bytes do not fit 63 bits", static_cast<long long>(count),
@@ -39,7 +39,7 @@ inline Status check_room(Count room, Count position, Count bytes) {
   return kOk;
 }
 
-// `bytes` of the packed buffer from `position` on, wherever it lies; there is room.
+// Makes a view of `bytes` of the packed buffer from `position` on, in any memory; there is room.
 Status packed_view(const void* buffer, Count position, Count bytes, View* view) {
   const auto* start = static_cast<const std::byte*>(buffer) + (buffer == nullptr ? 0 : position);
   return layout::make_view(start, bytes, *layout::predefined_type(abi::kPacked), view);

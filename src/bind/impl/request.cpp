@@ -10,7 +10,7 @@
 namespace hr::bind::impl {
 namespace {
 
-// The objects behind an array of handles; on the stack while the array is short.
+// Objects behind an array of handles; on the stack while the array is short.
 class RequestArray {
  public:
   Status look_up(int count, const MPI_Request* handles) {
@@ -30,8 +30,8 @@ class RequestArray {
   std::unique_ptr<p2p::Request*[]> large_;
 };
 
-// The round of a call that asks for one request. Those that ask for a null or inactive one again and again let others
-// in now and then.
+// Makes a round of progress for a call that tests one request. Repeated tests of a null or inactive one let other
+// threads in now and then.
 void poll_for(const p2p::Request* request, TestGuard& guard) {
   constexpr unsigned kCallsPerTurn = 32;
   thread_local unsigned calls = 0;
@@ -46,8 +46,8 @@ MPI_Status* at(MPI_Status* statuses, int index) {
   return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + index;
 }
 
-// One element of an array is reported. With statuses its error goes there and the call's is MPI_ERR_IN_STATUS (section
-// 3.7.5); without, the first error is all the caller can get.
+// Reports one element of an array. With statuses its error goes there and the call's is MPI_ERR_IN_STATUS (section
+// 3.7.5); without, the first error is all that the caller gets.
 void report_element(int index, MPI_Request* handle, p2p::Request* request, MPI_Status* status, Status* first) {
   const Status error = report_and_release(handle, request, status);
   if (status == MPI_STATUS_IGNORE) {
@@ -60,13 +60,13 @@ void report_element(int index, MPI_Request* handle, p2p::Request* request, MPI_S
   blame_element(index, status->MPI_ERROR);
 }
 
-// Errors are raised where the operation was started.
+// Raises errors where the operation was started.
 Status raised_for(const p2p::Request& request, Status status) {
   if (!status.ok() && request.communicator_ != nullptr) blame(request.communicator_);
   return status;
 }
 
-// Waits for those that are not ready, in order, and reports each of them.
+// Waits for requests that are not ready, in order, and reports each of them.
 Status report_all(RequestArray& requests, MPI_Request* handles, MPI_Status* statuses) {
   Status first = kOk;
   for (int i = 0; i < requests.size(); ++i) {
@@ -83,7 +83,7 @@ Status report_all(RequestArray& requests, MPI_Request* handles, MPI_Status* stat
   return first;
 }
 
-// Whether all are ready, asked again and again: each time from the first on that was not.
+// True if all are ready; asked repeatedly, and each time from the first that was not.
 class AllReady {
  public:
   explicit AllReady(RequestArray& requests) noexcept : requests_(requests) {}
@@ -114,15 +114,15 @@ int first_ready(RequestArray& requests, bool* any) {
   return -1;
 }
 
-// The first complete request of an array, and the one after which a call that finds nothing has looked at all.
+// The first complete request of an array; without one, `any` comes from a look at all of them.
 struct FirstReady {
   p2p::Request* request = nullptr;
   int index = -1;
   bool any = false;  // one counts
 };
 
-// Looks at handles up to the first complete one, so that a program that takes one after the other has not all looked up
-// in every call.
+// Looks at handles up to the first complete one, so that a program that takes one after the other does not have all
+// looked up in every call.
 Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first) {
   *first = {};
   for (int i = 0; i < count; ++i) {
@@ -139,7 +139,7 @@ Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first
   return kOk;
 }
 
-// A look, progress, and the same. Without any that counts the answer is known before.
+// Looks, makes progress, and looks again. If none counts, no progress is needed.
 Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first, TestGuard& guard) {
   Status status = find_first_ready(count, handles, first);
   if (!status.ok() || first->request != nullptr) return status;
@@ -152,7 +152,7 @@ Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first
   return status;
 }
 
-// Progress as long as something moves, then the first: for calls that report all that are complete.
+// Makes progress as long as something moves, then finds the first: for calls that report all that are complete.
 int first_ready(RequestArray& requests, bool* any, TestGuard& guard) {
   guard.poll_on([&] { return first_ready(requests, any) >= 0 || !*any; }, [] { return false; });
   return first_ready(requests, any);
@@ -352,7 +352,7 @@ Status request_free(MPI_Request* request) {
   Status retired = kOk;
   if (object->complete() && object->state_ != nullptr && !object->persistent())
     retired = object->state_->retire(*object);
-  // What is under way completes; the engine holds the request until then.
+  // An operation under way completes; the engine holds the request until then.
   release(object);
   *request = MPI_REQUEST_NULL;
   return retired;

@@ -13,7 +13,7 @@ class NothingState final : public p2p::RequestState {
     request.finish(completion_);
     return kOk;
   }
-  // It is complete as soon as it is started.
+  // Does nothing: the request is complete as soon as it is started.
   Status cancel(p2p::Request& /*request*/) override { return kOk; }
   [[nodiscard]] const char* what() const noexcept override { return "persistent operation with MPI_PROC_NULL"; }
 

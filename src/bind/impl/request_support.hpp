@@ -1,5 +1,5 @@
-// What the point-to-point entry points share: requests that are complete from the start, and the communicator that a
-// request or message keeps alive (errors that come later are raised on it).
+// Shared parts of the point-to-point entry points: requests that are complete from the start, and the communicator that
+// a request or message keeps alive (later errors are raised on it).
 #pragma once
 
 #include <type_traits>
@@ -15,7 +15,7 @@ void destroy_communicator(Object* communicator);
 template <class Keeper>
 void keep_communicator(Keeper& keeper, comm::Communicator& comm) {
   if constexpr (std::is_same_v<Keeper, p2p::Request>) {
-    // No error is to come; such a request may be one that many sends share.
+    // No error can come; such a request may be one that many sends share.
     if (keeper.complete() && keeper.completion_.error.ok()) return;
   }
   if (keeper.communicator_ != nullptr) [[unlikely]]
@@ -25,14 +25,14 @@ void keep_communicator(Keeper& keeper, comm::Communicator& comm) {
   keeper.destroy_communicator_ = &destroy_communicator;
 }
 
-// A request that is complete already (MPI_PROC_NULL).
+// Makes a request that is complete already (MPI_PROC_NULL).
 Status done_already(const p2p::Completion& completion, p2p::Request*& request);
-// A persistent one that completes at every start.
+// Makes a persistent request that completes at every start.
 Status persistent_nothing(const p2p::Completion& completion, p2p::Request*& request);
 
-// The object behind MPI_MESSAGE_NO_PROC.
+// Returns the object behind MPI_MESSAGE_NO_PROC.
 p2p::Message* no_process_message();
-// The message behind a handle, null for MPI_MESSAGE_NO_PROC. MPI_ERR_REQUEST for anything else that is not live.
+// Finds the message behind a handle, null for MPI_MESSAGE_NO_PROC. MPI_ERR_REQUEST for anything else that is not live.
 Status take_message(MPI_Message* handle, p2p::Message** message);
 
 }  // namespace hr::bind::impl

@@ -97,7 +97,7 @@ Status finish_both(p2p::Request* send, p2p::Request* receive, MPI_Status* status
   return error;
 }
 
-// A copy of the packed data, as a view of bytes.
+// Makes a copy of the packed data, as a view of bytes.
 Status copy_out(const layout::View& data, std::unique_ptr<std::byte[]>* copy, layout::View* view) {
   *copy = std::make_unique_for_overwrite<std::byte[]>(data.packed + 1);
   if (data.packed != 0) HR_TRY(layout::pack(data, 0, data.packed, copy->get()));

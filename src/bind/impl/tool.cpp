@@ -1,5 +1,5 @@
-// The tool information interface (MPI 5.0 section 15.3): the knobs as control variables, and the one category, in which
-// the performance variables (tool_performance.cpp) are, too. Codes are returned, never raised.
+// The tool information interface (MPI 5.0 section 15.3): the knobs as control variables, and the one category, which
+// also contains the performance variables (tool_performance.cpp). Codes are returned, never raised.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -16,7 +16,7 @@
 #include "bind/tool_state.hpp"
 #include "bind/tool_variables.hpp"
 
-// What the standard's opaque handles point to.
+// Objects behind the standard's opaque handles.
 struct MPI_T_cvar_handle_t {
   std::size_t knob;
 };
@@ -36,7 +36,7 @@ constexpr const char* kCategory = "headrace";
 // Longest text of a string variable, with its end.
 constexpr int kTextRoom = 1024;
 
-// How a knob appears: strings and enumerations as text, sizes and counts by their widths.
+// Maps knobs to types: strings and enumerations appear as text, sizes and counts by their widths.
 MPI_Datatype type_of(std::string_view type) {
   if (type == "int" || type == "bool") return MPI_INT;
   if (type == "size") return MPI_UNSIGNED_LONG_LONG;
@@ -44,7 +44,7 @@ MPI_Datatype type_of(std::string_view type) {
   return MPI_CHAR;
 }
 
-// "HEADRACE_SHM_DIR": the name that the environment knows it by.
+// Returns "HEADRACE_SHM_DIR", the name in the environment.
 std::string variable_name(const KnobRecord& record) { return tool_name(record.name); }
 
 template <class Number>

@@ -2,9 +2,9 @@
 // source, the clock of the process. Codes are returned, never raised.
 //
 // An event happens within a call of MPI, with the library entered, and perhaps within a delivery: a callback that needs
-// no more than restricted use of MPI is called at once. One that may call all of MPI gets the event, of which a copy is
-// kept, in the next round of progress; where too many wait, events are dropped, and the dropped handler is told.
-// Owner: the tool owns its registrations, until it frees them. Threads: library lock.
+// no more than restricted use of MPI is called at once. One that may call all of MPI gets a copy of the event in the
+// next round of progress; if too many wait, events are dropped, and the dropped handler is called. Owner: the tool owns
+// its registrations, until it frees them. Threads: library lock.
 #include <algorithm>
 #include <array>
 #include <climits>
@@ -29,7 +29,7 @@ constexpr MPI_T_cb_safety kSafety[kLevels] = {MPI_T_CB_REQUIRE_NONE, MPI_T_CB_RE
 
 }  // namespace
 
-// What the standard's opaque handles point to.
+// Objects behind the standard's opaque handles.
 struct MPI_T_event_registration_t {
   struct Callback {
     MPI_T_event_cb_function* function = nullptr;
@@ -83,7 +83,7 @@ std::size_t level_of(MPI_T_cb_safety safety) {
   return static_cast<std::size_t>(found - std::begin(kSafety));
 }
 
-// MPI_SUCCESS where it is a live one, and the level (null: none is given) is known.
+// Returns MPI_SUCCESS if it is a live one, and the level (null: none is given) is known.
 int check(MPI_T_event_registration registration, const MPI_T_cb_safety* safety = nullptr) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   const auto& all = state().registrations;
@@ -111,12 +111,12 @@ void tell_dropped(Registration& registration) {
   registration.dropped_handler(count, &registration, 0, MPI_T_CB_REQUIRE_NONE, registration.callbacks[0].user_data);
 }
 
-// In a round of progress, where nothing is half done.
+// Called in a round of progress, where nothing is half done.
 bool hand_out(void* /*unused*/) {
   State& all = state();
   if (all.handing_out) return false;
   all.handing_out = true;
-  // What the callbacks themselves make happen waits for the next round.
+  // Events caused by the callbacks themselves wait for the next round.
   const std::size_t count = all.waiting.size();
   for (std::size_t i = 0; i < count && !all.waiting.empty(); ++i) {
     const Waiting next = all.waiting.front();
@@ -148,7 +148,7 @@ void take(events::Event event, std::span<const std::int64_t> elements) {
   }
 }
 
-// Events are wanted while somebody has a callback for them.
+// Marks events that have a callback as wanted.
 void count_wanted() {
   std::uint32_t wanted = events::detail::wanted & events::detail::kChecker;
   for (const auto& each : state().registrations) {
@@ -244,7 +244,7 @@ int t_event_handle_alloc(int event_index, void* /*obj_handle*/, MPI_Info /*info*
   return MPI_SUCCESS;
 }
 
-// There are no hints that would change anything.
+// No hint has an effect.
 int t_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info /*info*/) {
   return check(event_registration);
 }

@@ -1,8 +1,8 @@
 // Performance variables of the tool information interface (MPI 5.0 section 15.3.7; bind/tool_variables.hpp). Codes are
 // returned, never raised.
 //
-// Levels show what is in use now, high-water marks the most since the process began: continuous and read-only. Counters
-// count for each handle by itself, while it is started, from 0 or from what was written. Owner: sessions own their
+// Levels show the current value, high-water marks the most since the process began: continuous and read-only. Counters
+// count separately for each handle, while it is started, from 0 or from the value written. Owner: sessions own their
 // handles; the tool owns its sessions. Threads: library lock.
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@
 #include "bind/tool_state.hpp"
 #include "bind/tool_variables.hpp"
 
-// What the standard's opaque handles point to.
+// Objects behind the standard's opaque handles.
 struct MPI_T_pvar_handle_t {
   using Number = unsigned long long;
 
@@ -53,7 +53,7 @@ auto find(std::vector<std::unique_ptr<T>>& all, const T* wanted) {
   return std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.get() == wanted; });
 }
 
-// MPI_SUCCESS when both are known and belong together.
+// Returns MPI_SUCCESS if both are known and belong together.
 int check(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (find(sessions, session) == sessions.end()) return MPI_T_ERR_INVALID_SESSION;
@@ -73,7 +73,8 @@ int class_of(const PerformanceVariable& variable) {
   }
 }
 
-// For one handle, `refusal` where it is a level's; with MPI_T_PVAR_ALL_HANDLES for all of the session's counters.
+// Changes one handle, or returns `refusal` if it is not a counter's; with MPI_T_PVAR_ALL_HANDLES all of the session's
+// counters.
 template <class Change>
 int change(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal, const Change& apply) {
   if (handle != MPI_T_PVAR_ALL_HANDLES) {

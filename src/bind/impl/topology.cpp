@@ -12,7 +12,7 @@ namespace hr::bind::impl {
 
 namespace {
 
-// The communicator's topology, if it is a T. Errors: MPI_ERR_TOPOLOGY.
+// Finds the communicator's topology, if it is a T. Errors: MPI_ERR_TOPOLOGY.
 template <class T>
 Status get(const comm::Communicator& comm, comm::Topology::Kind kind, const char* name, const T** topology) {
   if (comm.topology_ == nullptr || comm.topology_->kind() != kind) {
@@ -100,7 +100,7 @@ Status cart_create(comm::Communicator& comm_old, int ndims, const int* dims, con
 
 Status cart_map(comm::Communicator& comm, int ndims, const int* dims, const int*, int& newrank) {
   HR_TRY(check_length("ndims", ndims, Errc::kDims));
-  // A grid with a dimension of 0 has no nodes, and nobody a place in it: other libraries say so, too.
+  // A grid with a dimension of 0 has no nodes, and no process a place in it: other libraries do the same.
   const std::span grid(dims, static_cast<std::size_t>(ndims));
   const bool empty =
       std::ranges::find(grid, 0) != grid.end() && std::ranges::all_of(grid, [](int n) { return n >= 0; });
@@ -266,7 +266,7 @@ Status dist_graph_neighbors_count(comm::Communicator& comm, int& indegree, int& 
   return kOk;
 }
 
-// The first maxindegree and maxoutdegree edges are returned (section 8.5.5).
+// Returns the first maxindegree and maxoutdegree edges (section 8.5.5).
 Status dist_graph_neighbors(comm::Communicator& comm, int maxindegree, int* sources, int* sourceweights,
                             int maxoutdegree, int* destinations, int* destweights) {
   const comm::DistGraph* graph = nullptr;

@@ -14,7 +14,7 @@ namespace hr::bind::impl {
 
 namespace {
 
-// Of a window whose operations need this process while it computes.
+// Starts the progress thread for a window whose operations need this process while it computes.
 Status help_progress(rma::Window& win) {
   if (!knobs().rma_progress_thread || win.size() == 1 || !rma::needs_progress(win)) return kOk;
   runtime::enable_threads();

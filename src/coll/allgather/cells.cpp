@@ -1,4 +1,4 @@
-// Allgather through shared cells: everybody puts its block into its cell and takes everybody's.
+// Allgather through shared cells: each process puts its block into its cell and takes all others.
 #include "coll/shared/cells.hpp"
 
 #include "coll/registry.hpp"
@@ -6,7 +6,7 @@
 namespace hr::coll {
 namespace {
 
-// Of blocks of different sizes, which any may have as long as all together fit, only the mean is known here.
+// With blocks of different sizes, which any may have as long as all together fit, only the mean is known here.
 bool probe(const Query& query) noexcept {
   if (query.operation == Operation::kAllgatherv) return shared::blocks_fit(query);
   return has_cells(query) && query.bytes <= shared::kCellBytes;

@@ -1,5 +1,5 @@
-// Allgather through slots: in each round everybody writes a piece of its block once and takes everybody's piece. A
-// round is written before the one before it is taken, so that what a process waits for was written a while ago.
+// Allgather through slots: in each round every process writes a piece of its block and takes one from each other. A
+// round is written before the one before it is taken, so that data that a process waits for was written a while ago.
 #include "coll/shared/slots.hpp"
 
 #include "coll/registry.hpp"
@@ -12,7 +12,7 @@ Task run(const Call& call) {
   const int rank = call.rank();
   const std::size_t most = call.area->slot_bytes();
   const shared::Rounds rounds(call,
-                              shared::rounds_of(call.bytes, most),  // before any error: nobody waits for who leaves
+                              shared::rounds_of(call.bytes, most),  // before any error: a leaver is not waited for
                               shared::Rounds::Slots::kSwapped);
   View own;
   if (call.in_place) {

@@ -1,5 +1,5 @@
-// Allreduce through shared cells: everybody puts its vector into its cell and combines everybody's, all in the
-// same order. One exchange of cache lines; the work is p times the vector on every process.
+// Allreduce through shared cells: each process puts its vector into its cell and combines all vectors, in the same
+// order everywhere. One exchange of cache lines; the work is p times the vector on every process.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_cells.hpp"
 

@@ -1,5 +1,5 @@
-// Allreduce through shared cells by one process: rank 0 combines everybody's vectors, the others take the result from
-// its cell. For processes that share cores, where everybody combining everything would be p times the work.
+// Allreduce through shared cells by one process: rank 0 combines all vectors, the others take the result from its cell.
+// For processes that share cores, where combining everything on each would be p times the work.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_cells.hpp"
 

@@ -1,4 +1,4 @@
-// Allreduce by one vector from every process to every peer; everybody combines them in the order of ranks. Serves
+// Allreduce by one vector from every process to every peer; each combines them in the order of ranks. Serves
 // intercommunicators, where the result is that of the other group (section 6.9.6).
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"

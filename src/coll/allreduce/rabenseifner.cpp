@@ -37,7 +37,7 @@ Task run(const Call& call) {
     HR_CO_TRY(combine(call, other, mine));
   }
 
-  // Elements [begin, end) are the ones that this process goes on with; of each step, where they began and ended before.
+  // This process goes on with elements [begin, end); `before` has the range before each step.
   struct Run {
     Count begin, end;
     [[nodiscard]] View of(const View& vector) const noexcept { return slice(vector, begin, end - begin); }

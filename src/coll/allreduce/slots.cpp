@@ -1,15 +1,15 @@
-// Allreduce of long vectors through slots: in each round every process combines its part of what all have written, and
-// all take the combined parts. Two passes of the vector through shared memory, however many processes there are.
+// Allreduce of long vectors through slots: in each round every process combines its part of all vectors, and all take
+// the combined parts. Two passes of the vector through shared memory, however many processes there are.
 //
-// Three rounds are under way at once, one in each stage, so that what a process waits for was written a while ago. Step
-// k writes round k, combines round k - 1 and takes round k - 2.
+// Three rounds are pending at once, one in each stage, so that data that a process waits for was written a while ago.
+// Step k writes round k, combines round k - 1 and takes round k - 2.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_slots.hpp"
 
 namespace hr::coll {
 namespace {
 
-// What `published` counts: step k's round is written; the round before it is combined.
+// Counts of `published`: step k's round is written; the round before it is combined.
 constexpr std::uint64_t written_at(std::uint64_t step) noexcept { return 2 * step + 1; }
 constexpr std::uint64_t combined_at(std::uint64_t step) noexcept { return 2 * step + 2; }
 

@@ -1,5 +1,5 @@
-// Alltoall through shared cells: everybody puts all its blocks into its cell and takes its own from everybody's. Of two
-// processes each puts there just the block for the other one.
+// Alltoall through shared cells: each process puts all its blocks into its cell and takes its own from all others. Of
+// two processes each puts there just the block for the other one.
 #include "coll/shared/cells.hpp"
 
 #include "coll/registry.hpp"

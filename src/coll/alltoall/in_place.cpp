@@ -1,5 +1,5 @@
-// Alltoall in place (section 6.8): a tournament in which every two processes meet once and swap their blocks; what
-// goes out is packed first, as what comes in takes its room. Counts and types of a pair agree, but not the layouts.
+// Alltoall in place (section 6.8): a tournament in which every two processes meet once and swap their blocks; outgoing
+// data is packed first, as incoming data takes its room. Counts and types of a pair agree, but not the layouts.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

@@ -1,5 +1,5 @@
-// Alltoall in steps: in step k a process sends to the one k after it and receives from the one k before it; kWindow
-// steps are under way at once, so that neither buffers nor receivers are swamped.
+// Alltoall in steps: in step k a process sends to the rank k after it and receives from the rank k before it; kWindow
+// steps are pending at once, so that neither buffers nor receivers are swamped.
 #include <algorithm>
 
 #include "coll/messages.hpp"

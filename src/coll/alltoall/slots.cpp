@@ -1,6 +1,6 @@
-// Alltoall through slots: in each round everybody writes a piece for everybody, one after the other, into its slot and
-// takes its own from everybody's. A round is written before the one before it is taken, so that what a process waits
-// for was written a while ago.
+// Alltoall through slots: in each round every process writes a piece for each other, one after the other, into its slot
+// and takes its own from all others. A round is written before the one before it is taken, so that data that a process
+// waits for was written a while ago.
 #include "coll/shared/slots.hpp"
 
 #include "coll/registry.hpp"
@@ -12,7 +12,7 @@ Task run(const Call& call) {
   const int size = call.size();
   const int rank = call.rank();
   const Blocks& blocks = call.in_place ? call.recv : call.send;
-  // For the process at distance 1 first.
+  // The piece for the process at distance 1 comes first.
   const std::size_t part = call.area->slot_bytes() / static_cast<std::size_t>(size - 1) / kCacheLine * kCacheLine;
   const shared::Rounds rounds(call, shared::rounds_of(call.bytes, part), shared::Rounds::Slots::kSwapped);
   HR_CO_TRY(copy_block(call.send, rank, call.recv, rank));

@@ -1,4 +1,4 @@
-// Barrier through shared cells: everybody raises a flag and looks at everybody's.
+// Barrier through shared cells: each process raises a flag and looks at all others.
 #include "coll/shared/cells.hpp"
 
 #include "coll/registry.hpp"

@@ -1,5 +1,5 @@
-// Barrier by dissemination through shared cells: in step k each process raises a flag for the one 2^k ranks on, and
-// waits for that of the one 2^k ranks before. For many processes, of which each would look at everybody's flag.
+// Barrier by dissemination through shared cells: in step k each process raises a flag for the rank 2^k after it, and
+// waits for that of the rank 2^k before it. For many processes, each of which would else look at every flag.
 #include "coll/registry.hpp"
 #include "coll/shared/partials.hpp"
 

@@ -1,4 +1,4 @@
-// Barrier by dissemination: in round k a process signals the one 2^k after it and waits for the one 2^k before it.
+// Barrier by dissemination: in round k a process signals the rank 2^k after it and waits for the rank 2^k before it.
 // ceil(log2 p) rounds, any number of processes.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"

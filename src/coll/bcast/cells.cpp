@@ -1,4 +1,4 @@
-// Broadcast through the root's shared cell. The root does not wait for anybody, unless it is several operations ahead.
+// Broadcast through the root's shared cell. The root waits for no other, unless it is several operations ahead.
 #include "coll/shared/cells.hpp"
 
 #include "coll/registry.hpp"

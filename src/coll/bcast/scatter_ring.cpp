@@ -1,5 +1,5 @@
-// Broadcast of long messages: the packed bytes are cut into p pieces, scattered down a binomial tree, and gathered
-// by everybody round a ring. Each process sends and receives about twice the message, however many there are.
+// Broadcast of long messages: the packed bytes are cut into p pieces, scattered down a binomial tree, and gathered by
+// all round a ring. Each process sends and receives about twice the message, however many there are.
 #include <algorithm>
 
 #include "coll/messages.hpp"
@@ -49,7 +49,7 @@ Task run(const Call& call) {
   const Status scattered = co_await requests.all();
   if (!scattered.ok()) co_return scattered;
 
-  // Ring: what came last goes on to the right.
+  // Ring: the last piece to come goes on to the right.
   const int right = (call.rank() + 1) % size;
   const int left = (call.rank() - 1 + size) % size;
   for (int step = 0; step < size - 1; ++step) {

@@ -8,12 +8,12 @@
 namespace hr::coll {
 namespace {
 
-// What a core has at hand while it writes the next one.
+// Bytes that a core has at hand while it writes the next ones.
 constexpr std::size_t kMost = 32768;
 
 Task give(const Call& call, const shared::Rounds& rounds, std::size_t most) {
   const View& data = call.recv.all();
-  rounds.took(rounds.count());  // it needs nothing of the others
+  rounds.took(rounds.count());  // it needs nothing from the others
   for (std::uint64_t round = 0; round < rounds.count(); ++round) {
     const shared::Piece piece = shared::piece_of(data.packed, most, round);
     shared::Rounds::Writable writable = rounds.writable(round);

@@ -1,8 +1,7 @@
-// The blocks of all processes as packed bytes, one host's after the other's: what gathers collect and scatters hand
-// out.
+// The blocks of all processes as packed bytes, host after host: gathers collect them, scatters hand them out.
 //
-// They lie in the program's buffer where that has the same order and no holes; else in memory of their own: pack()
-// takes them there from the buffer, unpack() puts them into it. Owner: a local of the coroutine. Threads: library lock.
+// They lie in the program's buffer if that has the same order and no holes; else in memory of their own: pack() copies
+// them there from the buffer, unpack() back into it. Owner: a local of the coroutine. Threads: library lock.
 #pragma once
 
 #include <utility>
@@ -14,8 +13,8 @@ namespace hr::coll {
 
 class AllBlocks {
  public:
-  // `buffer`: the program's, with a block for each process; not of this process (none()): there is memory for this
-  // host's blocks alone. `lengths`: bytes of each of them, in the order of hosts.ranks() or here().
+  // `buffer`: the program's, with a block for each process; if this process has none (none()), there is memory for this
+  // host's blocks alone. `lengths`: bytes of each block, in the order of hosts.ranks() or here().
   AllBlocks(const Hosts& hosts, const Blocks& buffer, std::vector<std::size_t> lengths)
       : hosts_(hosts),
         buffer_(buffer),
@@ -36,12 +35,12 @@ class AllBlocks {
   AllBlocks(const AllBlocks&) = delete;
   AllBlocks& operator=(const AllBlocks&) = delete;
 
-  // Blocks of equal length: everybody's, or this host's.
+  // Returns equal lengths for the blocks of all processes, or of this host's.
   [[nodiscard]] static std::vector<std::size_t> equal(const Hosts& hosts, const Blocks& buffer, std::size_t block) {
     return std::vector<std::size_t>(
         buffer.none() ? static_cast<std::size_t>(hosts.here().size()) : hosts.ranks().size(), block);
   }
-  // Those that a buffer describes.
+  // Returns the lengths of the blocks that a buffer describes.
   [[nodiscard]] static std::vector<std::size_t> of_buffer(const Hosts& hosts, const Blocks& buffer) {
     std::vector<std::size_t> lengths;
     lengths.reserve(hosts.ranks().size());
@@ -49,17 +48,17 @@ class AllBlocks {
     return lengths;
   }
   [[nodiscard]] const View& whole() const noexcept { return whole_; }
-  // Those of this host.
+  // Returns the blocks of this host.
   [[nodiscard]] View here() const noexcept {
     const int begin = hosts_.begin(hosts_.own());
     return part(begin, begin + hosts_.here().size());
   }
-  // Of a process of this host, by its index.
+  // Returns the block of a process of this host, by its index.
   [[nodiscard]] View here(int index) const noexcept {
     const int process = hosts_.begin(hosts_.own()) + index;
     return part(process, process + 1);
   }
-  // This host's one by one, for an operation over here().
+  // Returns this host's blocks one by one, for an operation over here().
   [[nodiscard]] Blocks of_here() {
     here_counts_.clear();
     here_displacements_.clear();
@@ -73,13 +72,13 @@ class AllBlocks {
     return Blocks::counted(all.data(), here_counts_.data(), here_displacements_.data(),
                            *const_cast<layout::Datatype*>(all.type));
   }
-  // One block a host, of a process with a buffer.
+  // Returns one block for each host, on a process with a buffer.
   [[nodiscard]] Blocks by_host() noexcept {
     return Blocks::counted(whole_.data(), counts_.data(), displacements_.data(),
                            *const_cast<layout::Datatype*>(whole_.type));
   }
 
-  // From the buffer.
+  // Copies the blocks from the buffer.
   [[nodiscard]] Status pack() {
     for (std::size_t i = 0; !in_buffer_ && i < lengths_.size(); ++i) {
       View from;
@@ -88,7 +87,7 @@ class AllBlocks {
     }
     return kOk;
   }
-  // Into the buffer. Its own block of this process, where `in_place`, was there all the time.
+  // Copies the blocks into the buffer.
   [[nodiscard]] Status unpack() {
     for (std::size_t i = 0; !in_buffer_ && i < lengths_.size(); ++i) {
       View to;
@@ -105,7 +104,7 @@ class AllBlocks {
     return slice(whole_, static_cast<Count>(at(begin)), static_cast<Count>(at(end) - at(begin)));
   }
 
-  // The buffer has the blocks one behind the other, without holes; whole_ is it then.
+  // True if the buffer has the blocks one behind the other, without holes; whole_ is it then.
   [[nodiscard]] bool in_one_run() {
     if (bytes() == 0) return false;
     if (buffer_.shape() == Blocks::Shape::kUniform) {
@@ -133,8 +132,8 @@ class AllBlocks {
   const Hosts& hosts_;
   const Blocks& buffer_;
   std::vector<std::size_t> lengths_;
-  std::vector<std::size_t> at_;  // where each begins, and the end
-  int first_;                    // whose the first one is, in the order of hosts
+  std::vector<std::size_t> at_;  // start of each block, and the end
+  int first_;                    // process of the first block, in the order of hosts
   bool in_buffer_;
   std::optional<Scratch> memory_;
   View whole_;

@@ -1,4 +1,5 @@
-// Allgather and allgatherv over hosts: to one process of each host, among these, and all blocks from there to its host.
+// Allgather and allgatherv over hosts: to one process of each host, among these, and all blocks from these to their
+// hosts.
 #include "coll/compose/all_blocks.hpp"
 #include "coll/registry.hpp"
 

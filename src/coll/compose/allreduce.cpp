@@ -1,4 +1,4 @@
-// Allreduce over hosts: to one process of each host, among these, and from there to its host.
+// Allreduce over hosts: to one process of each host, among these, and from these to their hosts.
 #include "coll/compose/step.hpp"
 #include "coll/registry.hpp"
 

@@ -1,11 +1,11 @@
-// Alltoall, alltoallv and alltoallw over hosts: a process sends no message to each process of another host. Those of
-// its own host share these: each carries the blocks of the whole host to some of them.
+// Alltoall, alltoallv and alltoallw over hosts: a process does not send to each process of another host. The processes
+// of its host share these: each carries the blocks of the whole host to some of them.
 //
-// First, within the host, everybody gives each block to who carries it: a block to a process of the same host to that
-// one. Then a carrier sends to each process of another host that it serves one message with the blocks of its host, in
-// the order of their senders. Any distribution of processes over hosts will do: who carries what follows from it.
-// For alltoallv and alltoallw the processes of a host first tell one another how long what they give is. Long blocks of
-// these go to another host straight from their sender, which both ends know: selection knows no length of them.
+// First, within the host, each process gives every block to its carrier: a block to a process of the same host to that
+// process. Then a carrier sends to each process of another host that it serves one message with the blocks of its host,
+// in the order of their senders. Any distribution of processes over hosts will do: the carriers follow from it.
+// For alltoallv and alltoallw the processes of a host first tell one another the lengths of what they give. Long blocks
+// of these go to another host straight from their sender, which both ends know: selection knows no length of them.
 #include "coll/compose/step.hpp"
 #include "coll/registry.hpp"
 
@@ -14,16 +14,16 @@ namespace {
 
 std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
 
-// Blocks of alltoallv and alltoallw from so many bytes on are not carried.
+// Least length from which on blocks of alltoallv and alltoallw are not carried.
 constexpr std::size_t kLong = 4096;
 
-// Which process of host `from` (an index) carries what goes to the one of that index on host `to`.
+// Returns the process of host `from` (an index) that carries the blocks to process `target` (an index) of host `to`.
 int carrier(const Hosts& hosts, int from, int to, int target) {
   const auto carriers = static_cast<int>(hosts.ranks(from).size());
   return from == to ? target : (target + to) % carriers;
 }
 
-// What each process of this host carries: the ranks that it serves.
+// Returns the ranks that each process of this host serves.
 std::vector<std::vector<int>> served_by(const Hosts& hosts) {
   std::vector<std::vector<int>> served(index(hosts.here().size()));
   for (int host = 0; host < hosts.count(); ++host) {
@@ -49,7 +49,7 @@ struct Runs {
   }
 };
 
-// Everything but the messages. `out` are the blocks that leave this process: in place they are in recv.
+// Everything but the messages. `out_` are the blocks that leave this process: in place they are in recv.
 class Carried {
  public:
   Carried(const Call& call, const Hosts& hosts)
@@ -66,7 +66,7 @@ class Carried {
     }
   }
   [[nodiscard]] bool equal() const noexcept { return call_.operation == Operation::kAlltoall; }
-  // Everybody of this host gives everybody as much.
+  // True if all processes of this host give one another equally much.
   [[nodiscard]] bool even() const noexcept {
     return equal() && std::all_of(served_.begin(), served_.end(),
                                   [this](const std::vector<int>& ranks) { return ranks.size() == serves().size(); });
@@ -74,14 +74,14 @@ class Carried {
   // The ranks whose blocks this process carries, itself among them.
   [[nodiscard]] const std::vector<int>& serves() const noexcept { return served_[index(hosts_.here().own())]; }
 
-  // The lengths of what is given, and of what this process is given.
+  // Prepares the step that tells the lengths of the blocks that are given, and learns those of the blocks taken.
   void tell(Step& step) {
     lengths_.assign(index(hosts_.here().size()) * serves().size(), call_.bytes);
     step.call.send = told_out_.of(bytes_of(own_lengths_));
     step.call.recv = told_in_.of(bytes_of(lengths_));
     step.call.bytes = 0;
   }
-  // The blocks. Once lengths are known.
+  // Prepares the step that gives the blocks, once lengths are known.
   Status give(Step& step) {
     for (int i = 0; i < hosts_.here().size(); ++i) {
       std::size_t sum = 0;
@@ -112,7 +112,7 @@ class Carried {
     }
     return outcome.result();
   }
-  // Blocks that are not carried: both ends know.
+  // Exchanges the blocks that are not carried: both ends know.
   Status exchange_long(p2p::RequestList& requests) {
     View view;
     for (int rank = 0; rank < call_.size(); ++rank) {
@@ -128,7 +128,7 @@ class Carried {
     }
     return kOk;
   }
-  // One message to each process of another host that this one serves.
+  // Sends one message to each process of another host that this one serves.
   Status send(p2p::RequestList& requests) {
     messages_.emplace(taken_.bytes);
     std::byte* to = messages_->data();
@@ -142,7 +142,7 @@ class Carried {
     }
     return kOk;
   }
-  // Where messages from other hosts go, one a host.
+  // Posts receives for the messages from other hosts, one for each host.
   Status receive(p2p::RequestList& requests) {
     arriving_.emplace(remote_bytes());
     std::byte* at = arriving_->data();
@@ -156,7 +156,7 @@ class Carried {
     }
     return kOk;
   }
-  // Into recv: what processes of this host gave, and what came.
+  // Unpacks into recv the blocks from processes of this host, and those from other hosts.
   Status unpack() {
     Outcome outcome;
     const std::size_t self = std::find(serves().begin(), serves().end(), call_.rank()) - serves().begin();
@@ -178,22 +178,22 @@ class Carried {
   static View bytes_of(std::vector<std::size_t>& numbers) noexcept {
     return bytes_view(reinterpret_cast<std::byte*>(numbers.data()), numbers.size() * sizeof(std::size_t));
   }
-  // Of the block to a rank. Those of alltoall are of a length, whatever this process says.
+  // Length of the block to a rank. Alltoall has one length, whatever this process says.
   [[nodiscard]] std::size_t length(int rank) const {
     if (equal()) return call_.bytes;
     const std::size_t bytes = out_.bytes(rank);
     return goes_straight(rank, bytes) ? 0 : bytes;
   }
-  // In place, what is to be sent would be overwritten.
+  // In place, data that is still to be sent would be overwritten.
   [[nodiscard]] bool goes_straight(int rank, std::size_t bytes) const {
     return !equal() && !call_.in_place && bytes >= kLong && hosts_.of(rank) != hosts_.own();
   }
-  // Of the block from a process of another host that comes with its host's message.
+  // Length of the block from a process of another host that comes with its host's message.
   [[nodiscard]] std::size_t carried_from(int rank) const {
     const std::size_t bytes = call_.recv.bytes(rank);
     return goes_straight(rank, bytes) ? 0 : bytes;
   }
-  // Of the block from a process of this host to the k-th one that this one serves, and where it lies.
+  // Length and place of the block from a process of this host to the k-th one that this one serves.
   [[nodiscard]] std::size_t length_from(int from, std::size_t k) const {
     return lengths_[index(from) * serves().size() + k];
   }
@@ -221,7 +221,7 @@ class Carried {
   const Blocks& out_;
   std::vector<std::vector<int>> served_;  // by the index of the carrier in this host
   std::vector<std::size_t> own_lengths_;  // of the blocks that leave, in the order of served_
-  std::vector<std::size_t> lengths_;      // of those that this process is given: by giver, then as in serves()
+  std::vector<std::size_t> lengths_;      // of the blocks that this process is given: by giver, then as in serves()
   Runs told_out_, told_in_, given_, taken_;
   std::optional<Scratch> out_memory_, in_memory_, messages_, arriving_;
 };

@@ -1,4 +1,4 @@
-// Barrier over hosts: everybody of a host has come, all hosts have, and everybody of the host hears of it.
+// Barrier over hosts: all processes of a host have come, all hosts have, and all processes of the host hear of it.
 #include "coll/compose/step.hpp"
 #include "coll/registry.hpp"
 

@@ -1,5 +1,5 @@
-// Gather and gatherv over hosts: to one process of each host, and from these, a message a host, to the root, which is
-// the one of its host. For gatherv, that process first asks those of its host how much they have.
+// Gather and gatherv over hosts: to one process of each host, and from these, a message for each host, to the root,
+// which is that process of its host. For gatherv, that process first asks those of its host how much they have.
 #include "coll/compose/all_blocks.hpp"
 #include "coll/compose/lengths.hpp"
 #include "coll/registry.hpp"
@@ -7,7 +7,7 @@
 namespace hr::coll {
 namespace {
 
-// Of everybody on the root, which knows them; of the host on those that speak for others.
+// Returns the lengths of all blocks on the root, which knows them; of the host's blocks on the other speakers.
 std::vector<std::size_t> lengths_of(const Call& call, const Levels& levels, LengthsOfHost& told) {
   if (!levels.speaks()) return {};
   if (call.operation == Operation::kGather) return AllBlocks::equal(levels.hosts(), call.recv, call.bytes);
@@ -34,7 +34,7 @@ Task run(const Call& call) {
   here.call.send = one_block(own);
   if (levels.speaks()) here.call.recv = equal ? byte_blocks(all.here(), call.bytes) : all.of_here();
   if (call.is_root()) {
-    // Where its own block is in its place already, nothing is to be copied.
+    // If its own block is in its place already, nothing is to be copied.
     if (call.in_place && own.contiguous && own.data() == all.here(levels.speaker()).data()) {
       here.call.in_place = true;
       here.call.send = {};

@@ -1,5 +1,5 @@
-// How many bytes each process of a host has or wants, where only itself knows (gatherv, scatterv): a step that tells it
-// to the one that speaks for the host.
+// Number of bytes that each process of a host has or wants, if only itself knows (gatherv, scatterv): a step that tells
+// it to the process that speaks for the host.
 //
 // Owner: a local of the coroutine, before the steps that need it. Threads: library lock.
 #pragma once
@@ -27,7 +27,7 @@ class LengthsOfHost {
     own_ = own;
     return step_.run();
   }
-  // On the one that speaks, by index in here(); elsewhere none.
+  // Returns the lengths on the speaker, by index in here(); elsewhere none.
   [[nodiscard]] std::vector<std::size_t> take() { return std::move(all_); }
 
  private:

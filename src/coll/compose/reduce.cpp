@@ -1,4 +1,4 @@
-// Reduce over hosts: to one process of each host, and from these to the root, which is the one of its host.
+// Reduce over hosts: to one process of each host, and from these to the root, which is that process of its host.
 #include "coll/compose/step.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"

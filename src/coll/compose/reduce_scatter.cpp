@@ -1,5 +1,5 @@
 // Reduce-scatter over hosts: to one process of each host, among these so that each has the parts of its host, and from
-// there to its host.
+// these to their hosts.
 #include "coll/compose/step.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
@@ -27,16 +27,16 @@ class Parts {
       sum += of_host;
     }
   }
-  // Of the processes of this host, in memory that begins with the host's first part.
+  // Returns the parts of the processes of this host, in memory that begins with the host's first part.
   [[nodiscard]] Blocks here(const View& parts) const {
     return Blocks::counted(parts.address, counts_.data(), displacements_.data(),
                            *const_cast<layout::Datatype*>(parts.type));
   }
-  // Of the hosts; `vector` has their order.
+  // Returns the parts of the hosts; `vector` has their order.
   [[nodiscard]] Blocks by_host(const View& vector) const { return Blocks::consecutive(vector, by_host_.data()); }
-  // This host's of such a vector.
+  // Returns this host's part of such a vector.
   [[nodiscard]] View of_host(const View& vector) const { return slice(vector, own_.first, own_.count); }
-  // From the order of ranks to that of hosts.
+  // Copies from the order of ranks to that of hosts.
   [[nodiscard]] Status arrange(const View& by_rank, const View& vector) const {
     std::vector<Count> begin{0};
     for (int rank = 0; rank < call_.size(); ++rank) begin.push_back(begin.back() + call_.send.count(rank));

@@ -1,4 +1,4 @@
-// Scan and exscan over hosts whose processes follow one another: within the host, then what is before each host among
+// Scan and exscan over hosts whose processes follow one another: within the host, then the sum before each host among
 // the last processes of the hosts, which have the sum of their own, and from these to their hosts.
 #include "coll/compose/step.hpp"
 #include "coll/reduction.hpp"

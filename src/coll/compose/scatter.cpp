@@ -1,5 +1,5 @@
-// Scatter and scatterv over hosts: from the root, a message a host, to one process of each, and from there to its host.
-// For scatterv, that process first asks those of its host how much they get.
+// Scatter and scatterv over hosts: from the root, a message for each host, to one process of each, and from these to
+// their hosts. For scatterv, that process first asks those of its host how much they get.
 #include "coll/compose/all_blocks.hpp"
 #include "coll/compose/lengths.hpp"
 #include "coll/registry.hpp"
@@ -7,7 +7,7 @@
 namespace hr::coll {
 namespace {
 
-// Of everybody on the root, which knows them; of the host on those that speak for others.
+// Returns the lengths of all blocks on the root, which knows them; of the host's blocks on the other speakers.
 std::vector<std::size_t> lengths_of(const Call& call, const Levels& levels, LengthsOfHost& told) {
   if (!levels.speaks()) return {};
   if (call.operation == Operation::kScatter) return AllBlocks::equal(levels.hosts(), call.send, call.bytes);

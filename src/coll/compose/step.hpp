@@ -1,4 +1,4 @@
-// Steps of a composition: an operation over some of the members, by whatever algorithm selection names for them.
+// Steps of a composition: operations over some of the members, by whatever algorithm selection names for them.
 //
 //   Levels levels(call);                              // first: where this process speaks, and with whom
 //   Step here(call, levels.here(), Operation::kReduce);
@@ -7,8 +7,9 @@
 //   Task steps = run_in_order({&here, &across});
 //   co_return co_await steps;                         // the first error
 //
-// A step takes its place in the sequence of its members when it is constructed: all steps of a composition are, before
-// its first wait, and all are run, whatever came of those before, since the others count on them.
+// A step takes its place in the sequence of its members when it is constructed: all steps of a composition are
+// constructed before its first wait, and all are run, whatever the outcome of those before, since other members count
+// on them.
 // Owner: locals of the coroutine. Threads: library lock.
 #pragma once
 
@@ -27,7 +28,7 @@ namespace hr::coll {
 // For Levels: the last process of each host speaks for it.
 struct LastOfHost {};
 
-// The two levels of an operation; `root`: of the operation, or less than 0.
+// The two levels of an operation; `root`: the operation's, or less than 0.
 class Levels {
  public:
   Levels(const Levels&) = delete;
@@ -36,7 +37,7 @@ class Levels {
       : hosts_(*call.members->hosts()), root_host_(root < 0 ? 0 : hosts_.of(root)), speaker_(hosts_.speaker(root)) {
     if (!speaks()) return;
     if (root < 0 || hosts_.is_first(root)) {
-      across_ = hosts_.firsts();  // whose plans are kept
+      across_ = hosts_.firsts();  // its plans are kept
     } else {
       with_root_.emplace(*call.comm, hosts_.speakers(root), call.members->sequence());
       across_ = &*with_root_;
@@ -47,11 +48,11 @@ class Levels {
     if (speaks()) across_ = &hosts_.lasts();
   }
   [[nodiscard]] const Hosts& hosts() const noexcept { return hosts_; }
-  // Those of this host. The one with this index speaks for it.
+  // The members of this host. The one with this index speaks for it.
   [[nodiscard]] const Members& here() const noexcept { return hosts_.here(); }
   [[nodiscard]] int speaker() const noexcept { return speaker_; }
   [[nodiscard]] bool speaks() const noexcept { return here().own() == speaker_; }
-  // The speakers, where this process is one. The root's index among them.
+  // The speakers, if this process is one; the root's index among them.
   [[nodiscard]] const Members* across() const noexcept { return across_; }
   [[nodiscard]] int root_host() const noexcept { return root_host_; }
 
@@ -65,7 +66,7 @@ class Levels {
 
 class Step {
  public:
-  // `members`: nullptr where this process takes no part.
+  // `members`: null if this process takes no part.
   Step(const Call& whole, const Members* members, Operation operation) : members_(members) {
     call.operation = operation;
     call.comm = whole.comm;
@@ -87,8 +88,8 @@ class Step {
   const Members* members_;
 };
 
-// Where the composition itself packs or reduces data of a device: for its first wait, once the steps have their places,
-// so that a call that starts a non-blocking operation need not do that.
+// For a composition that itself packs or reduces data of a device: puts that off to its first wait, once the steps have
+// their places, so that a call that starts a non-blocking operation need not do it.
 [[nodiscard]] inline Task leave_device_data_for_later(const Call& call) {
   shared::NextRound next;
   const p2p::When later = shared::when(next);
@@ -100,7 +101,7 @@ class Step {
   co_return kOk;
 }
 
-// What came of all steps: the first error.
+// Outcome of all steps: the first error.
 class Outcome {
  public:
   void add(Status status) {
@@ -118,7 +119,7 @@ class Outcome {
   std::string detail_;
 };
 
-// One step after the other, all of them; the first error. They must outlive the task; a null one ends the list.
+// Runs all steps, one after the other; returns the first error. They must outlive the task; a null one ends the list.
 inline Task run_in_order(std::array<Step*, 3> steps) {
   Outcome outcome;
   for (Step* step : steps) {
@@ -130,20 +131,20 @@ inline Task run_in_order(std::array<Step*, 3> steps) {
   co_return outcome.result();
 }
 
-// One view as the blocks of a buffer.
+// Returns one view as the blocks of a buffer.
 [[nodiscard]] inline Blocks one_block(const View& view) noexcept {
   Blocks blocks;
   *blocks.set_uniform(view.count, *const_cast<layout::Datatype*>(view.type)) = view;
   return blocks;
 }
-// A run of bytes as blocks of equal length.
+// Returns a run of bytes as blocks of equal length.
 [[nodiscard]] inline Blocks byte_blocks(const View& bytes, std::size_t block) noexcept {
   Blocks blocks;
   *blocks.set_uniform(static_cast<Count>(block), *const_cast<layout::Datatype*>(bytes.type)) = bytes;
   return blocks;
 }
 
-// There are hosts to compose over, and the operands' order is kept.
+// True if there are hosts to compose over (and, in order, if the operands' order is kept).
 [[nodiscard]] constexpr bool over_hosts(const Query& query) noexcept {
   return query.hosts > 1 && query.ranks_per_host > 1;
 }

@@ -14,7 +14,7 @@ using p2p::Task;
 // Beyond this many proven allocations they are proven anew.
 constexpr std::size_t kMostProven = 256;
 
-// Of another process only once its cell has arrived.
+// The offer of another process only once its cell has arrived.
 Offer& offer_of(const Call& call, int rank) noexcept {
   return *reinterpret_cast<Offer*>(shared::cell_of(call, rank).room);
 }
@@ -40,7 +40,7 @@ struct WorkDone {
   }
 };
 
-// Control::device_trial: the operation, and what came of it.
+// Word of Control::device_trial: the operation, and its outcome.
 constexpr std::uint64_t trial_word(std::uint64_t ticket, bool mapped) noexcept {
   return (ticket + 1) * 2 + (mapped ? 1 : 0);
 }
@@ -80,7 +80,7 @@ Task DeviceBuffers::exchange(const Call& call) {
   fences_.clear();
   if (own.has(Offer::kReachable)) {
     for (const mem::Location& where : contexts_) {
-      // Without a context of the device the work itself says so.
+      // Without a context of the device, the work itself reports it.
       (void)fences_.emplace_back().set(where);
     }
     DataFinal final{fences_};
@@ -141,7 +141,7 @@ Task DeviceBuffers::prove(const Call& call) {
   co_return kOk;
 }
 
-// A process without data here maps from where it was before; one that was nowhere will prove everything when it is
+// A process without data here maps from where it was before; one that was nowhere will prove everything once it is
 // somewhere.
 bool DeviceBuffers::map_everything(const Call& call) {
   if (!near_.is_device()) near_ = proven_near_;

@@ -5,10 +5,10 @@
 // each process says when its GPU is done. No kernel ever waits for another one, so that any number of processes may
 // share a GPU.
 //
-// Whether an operation may go this way must be agreed upon, since a process may pass host memory where another one
-// passes device memory. From some ticket on that all agree upon (Area::device_mode()), every collective of the
-// communicator begins with the exchange of offers, and a device algorithm is chosen when all of them are reachable.
-// Where some offer holds memory that has not been proven, all try to map everything, and agree upon what came of it.
+// All must agree that an operation goes this way, since one process may pass host memory and another one device memory.
+// From some ticket on that all agree upon (Area::device_mode()), every collective of the communicator begins with the
+// exchange of offers, and a device algorithm is chosen if all of them are reachable. If some offer holds memory that
+// has not been proven, all try to map everything, and agree upon the outcome.
 //
 // Owner: the Area; one operation at a time, while its ticket is served. Threads: library lock.
 #pragma once
@@ -25,15 +25,15 @@ namespace hr::coll::device {
 
 class DeviceBuffers {
  public:
-  // This process's offer, and everybody's after that. True for all or for none: agreed().
+  // Publishes this process's offer, and waits for all others'. agreed() is then true for all or for none.
   p2p::Task exchange(const Call& call);
   [[nodiscard]] bool agreed() const noexcept { return agreed_; }
-  // Some members were seen to run time-sliced on one device, in an earlier exchange: what is not long goes through
-  // pinned memory from then on, and no operation that does needs an exchange. The same on all members.
+  // True if some members were seen to run time-sliced on one device, in an earlier exchange: operations that are not
+  // long then go through pinned memory, and need no exchange. The same on all members.
   [[nodiscard]] bool time_sliced() const noexcept { return time_sliced_; }
 
   // --- of an operation that has agreed ---
-  // Where this process's GPU finds a member's buffers (those that it has); reductions.
+  // Addresses of a member's buffers (those that it has) for this process's GPU; reductions.
   struct Reach {
     mem::cuda::DeviceAddress send = 0;
     mem::cuda::DeviceAddress recv = 0;
@@ -42,14 +42,14 @@ class DeviceBuffers {
   // Starts fetching all that this process takes.
   Status fetch(const Call& call);
 
-  // Memory on this process's device: where its work runs.
+  // Memory on this process's device, where its work runs.
   [[nodiscard]] const mem::Location& near() const noexcept { return near_; }
   layout::cuda::PeerWork& work() noexcept { return work_; }
-  // Waits until this process's work is done, tells the others, and waits until theirs is, too: then nobody uses this
-  // process's buffers any more. `status`: what has gone wrong so far here; the others still are told.
+  // Waits until this process's work is done, tells the others, and waits until theirs is, too: then no process uses
+  // this one's buffers any more. `status`: the error so far here; the others are still told.
   p2p::Task finish(const Call& call, Status status);
 
-  // An algorithm: starts this process's share of the work, and finishes.
+  // Body of an algorithm: starts this process's share of the work, and finishes.
   static p2p::Task carry_out(const Call& call, Status (*start)(const Call& call, DeviceBuffers& buffers));
 
  private:
@@ -57,14 +57,14 @@ class DeviceBuffers {
     PieceName name;
     layout::View to;
   };
-  // A context that mappings belong to.
+  // Context that mappings belong to.
   struct Place {
     mem::cuda::ContextHandle context = nullptr;
     std::uint64_t id = 0;
     bool operator==(const Place&) const = default;
   };
 
-  // --- what this process offers (describe.cpp). False, or an error: others cannot reach it ---
+  // --- this process's offer (describe.cpp). False, or an error: others cannot reach it ---
   void describe(const Call& call, Offer& offer);
   Status describe_operands(const Call& call, Offer& offer);
   Status describe_buffer(const Call& call, const Blocks& blocks, Offer& offer, Buffer* buffer);
@@ -76,12 +76,12 @@ class DeviceBuffers {
                         std::uint32_t* index);
   bool proven(const Offer& offer) const;
 
-  // --- everybody maps everything, in an operation where something is unproven ---
+  // --- all map everything, in an operation where something is unproven ---
   p2p::Task prove(const Call& call);
   bool map_everything(const Call& call);
   Status map(const Call& call, int rank, std::uint64_t allocation, std::uint64_t* moved_by);
 
-  // In an exchange that has taken place.
+  // Called in an exchange, once all offers have arrived.
   void note_all_devices(const Call& call);
 
   bool agreed_ = false;
@@ -90,12 +90,12 @@ class DeviceBuffers {
   mem::Location near_;
   Place place_;
   std::vector<Taken> taken_;
-  std::vector<mem::Location> contexts_;  // of all data of this process: one of each
+  std::vector<mem::Location> contexts_;  // one of each, of all data of this process
   std::vector<mem::cuda::Fence> fences_;
   std::vector<layout::cuda::PeerWork::Move> moves_;
   layout::cuda::PeerMappings mappings_;
   layout::cuda::PeerWork work_;
-  // Allocations of this process that all others have mapped, from where each was then; and where this process was.
+  // Allocations of this process that all others have mapped, from where each was then; and this process's place then.
   std::vector<std::uint64_t> proven_;
   mem::Location proven_near_;
   Place proven_place_;

@@ -1,4 +1,4 @@
-// What a process offers to the others of an operation in device mode.
+// Makes the offer of a process to the others of an operation in device mode.
 #include <algorithm>
 #include <string>
 
@@ -98,7 +98,7 @@ Status DeviceBuffers::give(const Call& call, const Blocks& blocks, int block, in
   if (view.packed == 0) return kOk;
   HR_TRY(use(view));
   piece.bytes = view.packed;
-  // The whole buffer at once, where it is known.
+  // The whole buffer at once, if it is known.
   const View& whole = blocks.all().packed != 0 ? blocks.all() : view;
   HR_TRY(add_allocation(call, view.where, layout::cuda::addresses_of(whole), offer, &piece.allocation));
   mem::Location list;
@@ -107,7 +107,8 @@ Status DeviceBuffers::give(const Call& call, const Blocks& blocks, int block, in
   return list.id == 0 ? kOk : add_allocation(call, list, {}, offer, &piece.list);
 }
 
-// Memory that this operation reads or writes: on a device that the work, which runs where the first of it is, reaches.
+// Notes memory that this operation reads or writes: on a device that the work, which runs where the first of it is,
+// reaches.
 Status DeviceBuffers::use(const View& view) {
   if (!view.where.is_device()) return unreachable("memory of no device");
   if (!near_.is_device()) near_ = view.where;
@@ -127,7 +128,7 @@ Status DeviceBuffers::add_allocation(const Call& call, const mem::Location& wher
     }
     return false;
   };
-  // Which export memory in chunks belongs to is for the chunks to say.
+  // For memory in chunks, only the chunks say which export it belongs to.
   if (!where.chunks && is_offered(where.id)) return kOk;
   if (others_.empty()) {
     for (int rank = 0; rank < call.size(); ++rank) {

@@ -1,9 +1,9 @@
-// Offer: what a process publishes at the start of an operation in device mode, in its cell (shared/area.hpp): where its
-// buffers lie, for GPUs of the others.
+// Offer: published by a process at the start of an operation in device mode, in its cell (shared/area.hpp): tells where
+// its buffers lie, for GPUs of the others.
 //
-// Reductions name two buffers. Operations that move data name pieces: what this process gives, with the layout it has
-// in memory and who reads it. Trivially copyable: numbers, and addresses of the process that wrote them. Owner: the
-// cell, until everybody is through with the operation. Written before the cell's flag, read after it.
+// Reductions name two buffers. Operations that move data name pieces: data that this process gives, with its layout in
+// memory and its reader. Trivially copyable: numbers, and addresses of the process that wrote them. Owner: the cell,
+// until all processes are through with the operation. Written before the cell's flag, read after it.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct Piece {
   static constexpr std::uint32_t kNoList = ~std::uint32_t{0};
 
   layout::cuda::SideShape side;
-  std::uint64_t bytes = 0;  // packed; 0: what follows means nothing, nor does the side
+  std::uint64_t bytes = 0;  // packed; 0: the fields that follow mean nothing, nor does the side
   std::int32_t reader = kEverybody;
   std::uint32_t allocation = 0;
   std::uint32_t list = kNoList;  // allocation of the side's block list
@@ -49,12 +49,12 @@ struct Offer {
   std::uint32_t piece_count;
   std::uint32_t reserved;
   std::uint64_t place;  // of the device where this process's work runs (mem/cuda/context.hpp); 0: nowhere
-  Buffer send;          // in place: as recv
+  Buffer send;          // in place: the same as recv
   Buffer recv;
   mem::cuda::Export allocations[kMaxAllocations];
   Piece pieces[kMaxPieces];
 
-  // Bytes of it that count.
+  // Returns the bytes of it that count.
   [[nodiscard]] std::size_t length() const noexcept { return offsetof(Offer, pieces) + piece_count * sizeof(Piece); }
   [[nodiscard]] bool has(std::uint32_t flag) const noexcept { return (flags & flag) != 0; }
 };

@@ -1,4 +1,4 @@
-// Who gives what to whom in the operations that move data, and where it goes there.
+// Pieces of the operations that move data: their givers, readers and targets.
 //
 // Threads: library lock. Standard: sections 6.4 to 6.8, 8.6.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace hr::coll::device {
 
-// What this process gives, piece by piece: give(blocks, block, reader). Pieces without data count, too.
+// Calls give(blocks, block, reader) for each piece that this process gives. Pieces without data count, too.
 template <class Give>
 Status each_given(const Call& call, const Give& give) {
   const int rank = call.rank();
@@ -43,14 +43,15 @@ Status each_given(const Call& call, const Give& give) {
   return kOk;
 }
 
-// Which of a process's pieces: the number in its offer, or the number among those for one reader.
+// Names a piece of a process by the number in its offer, or by the number among those for one reader.
 struct PieceName {
   int source;
   std::uint32_t number;
   bool of_reader = false;
 };
 
-// What this process takes: take(name, block of recv). The next rank's first, so that not all read from one.
+// Calls take(name, block of recv) for each piece that this process takes: the next rank's first, so that not all read
+// from one.
 template <class Take>
 Status each_taken(const Call& call, const Take& take) {
   const int rank = call.rank();
@@ -81,8 +82,8 @@ Status each_taken(const Call& call, const Take& take) {
     default:
       break;
   }
-  // As messages would match (neighbor/linear.cpp): the pieces between two processes in the order of the receiver's
-  // slots, with the two directions of a grid's dimension exchanged.
+  // Pairs pieces as messages would match (neighbor/linear.cpp): the pieces between two processes in the order of the
+  // receiver's slots, with the two directions of a grid's dimension exchanged.
   const comm::Topology& topology = call.members->topology();
   const std::vector<int> sources = topology.neighbors(rank).sources;
   const std::size_t flip = topology.kind() == comm::Topology::Kind::kCartesian ? 1 : 0;
@@ -100,7 +101,7 @@ Status each_taken(const Call& call, const Take& take) {
   return kOk;
 }
 
-// nullptr when there is no such piece.
+// Null if there is no such piece.
 [[nodiscard]] inline const Piece* find_piece(const Offer& offer, const PieceName& name, int reader) noexcept {
   if (!name.of_reader) return name.number < offer.piece_count ? &offer.pieces[name.number] : nullptr;
   std::uint32_t left = name.number;

@@ -30,19 +30,19 @@ bool is_whole(const Blocks& blocks) noexcept {
 
 bool is_dense(const layout::Datatype& type) noexcept { return type.contiguous(2) && type.true_lb() == 0; }
 
-// The host copy of one buffer. What is contiguous is copied by a copy engine while the task polls; other layouts at
-// once, with their holes.
+// Host copy of one buffer. Contiguous data is copied by a copy engine while the task polls; other layouts at once, with
+// their holes.
 class Mirror {
  public:
   Mirror() = default;
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
-  // Of a task that is given up: nothing may write to the memory any more.
+  // If the task is given up, nothing may write to the memory any more.
   ~Mirror() {
     while (ticket_.recorded() && !(*this)()) spin_pause();
   }
 
-  // Nothing to mirror where the buffer is not on a device.
+  // Nothing to mirror if the buffer is not on a device.
   Status make(const Call& call, const Blocks& blocks) {
     blocks_ = blocks;
     if (!on_device(call, blocks)) return kOk;
@@ -63,7 +63,7 @@ class Mirror {
     return kOk;
   }
   [[nodiscard]] bool used() const noexcept { return device_ != nullptr; }
-  // What the algorithm sees.
+  // Blocks that the algorithm sees.
   [[nodiscard]] const Blocks& blocks() const noexcept { return blocks_; }
 
   Status start_out() {
@@ -92,7 +92,7 @@ class Mirror {
     });
   }
 
-  // As a condition (shared/wait.hpp): the copies that were started are done.
+  // Condition (shared/wait.hpp): the copies that were started are done.
   bool operator()() {
     bool done = true;
     status_ = ticket_.poll("a copy of a collective's buffer", &done);
@@ -101,7 +101,7 @@ class Mirror {
   [[nodiscard]] Status status() const noexcept { return status_; }
 
  private:
-  // Device memory in one piece, and where its copy lies.
+  // Device memory in one piece, and the place of its copy.
   struct Run {
     DeviceAddress address;
     std::size_t bytes;
@@ -114,7 +114,7 @@ class Mirror {
     return where;
   }
 
-  // Where the data's copy lies. Each run begins at a multiple of `unit` bytes.
+  // Returns the place of the data's copy. Each run begins at a multiple of `unit` bytes.
   std::size_t add_run(const View& data, std::size_t unit) {
     const DeviceAddress address = reinterpret_cast<std::uintptr_t>(data.data());
     where_ = data.where;
@@ -177,14 +177,14 @@ class Mirror {
   Status status_{};
 };
 
-// The algorithm reads what is in the receive buffer, or leaves some of it as it is.
+// True if the algorithm reads the receive buffer, or leaves some of it as it is.
 bool begins_in_recv(const Call& call) noexcept {
   return call.in_place || call.operation == Operation::kExscan ||
          (call.operation == Operation::kBcast && call.is_root());
 }
 bool ends_in_recv(const Call& call) noexcept { return call.operation != Operation::kBcast || !call.is_root(); }
 
-// Bytes of the longest buffer of the operation, as all members know them; 0: they do not.
+// Bytes of the longest buffer of the operation, as all members know them; 0: they do not know.
 std::size_t longest(const Call& call) noexcept {
   constexpr std::uint32_t kOfBlocks = serves(Operation::kGather, Operation::kScatter, Operation::kAllgather,
                                              Operation::kAllgatherv, Operation::kAlltoall);
@@ -208,7 +208,7 @@ bool fits(const Call& call, const Blocks& blocks) {
 }  // namespace
 
 bool pinned_pays(const Call& call) noexcept {
-  // Whose blocks mostly have holes, and are moved by one kernel.
+  // Operations whose blocks mostly have holes, and are moved by one kernel.
   constexpr std::uint32_t kTyped = serves(Operation::kAlltoallw, Operation::kNeighborAlltoallw);
   return (kTyped & serves(call.operation)) == 0 && longest(call) <= limit(call);
 }

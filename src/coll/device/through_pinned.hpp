@@ -1,7 +1,7 @@
-// Through pinned memory: a collective of device buffers that runs on copies of them in host memory, which copy engines
-// bring there and back. Where processes share a GPU in turns this takes two copies, and work for the multiprocessors of
-// each process a switch of the GPU (docs/adr/0020-time-sliced-gpu.md). Reductions that no kernel does go this way,
-// too.
+// Through pinned memory: a collective of device buffers that runs on copies of them in host memory; copy engines move
+// the data there and back. Where processes share a GPU in turns this takes two copies, while work for the
+// multiprocessors takes a switch of the GPU for each process (docs/adr/0020-time-sliced-gpu.md). Reductions without a
+// kernel go this way, too.
 //
 // Owner: the memory belongs to the task. Threads: library lock. Nothing waits: the task polls its copies.
 #pragma once
@@ -10,13 +10,13 @@
 
 namespace hr::coll::device {
 
-// Where members run in turns on a GPU (DeviceBuffers::time_sliced()): the operation is not worth a switch, or its size
-// is unknown, so that each of its messages decides for itself. The same on all members.
+// For members that run in turns on a GPU (DeviceBuffers::time_sliced()): true if the operation is not worth a switch,
+// or its size is unknown, so that each of its messages decides for itself. The same on all members.
 [[nodiscard]] bool pinned_pays(const Call& call) noexcept;
-// This process's buffers can be copied: they are wholes, or blocks of one dense type that are not long in all.
+// True if this process's buffers can be copied: they are wholes, or blocks of one dense type that are not long in all.
 [[nodiscard]] bool fits_pinned(const Call& call);
 
-// The algorithm on host copies of what is on a device; `algorithm` and `call` outlive the task.
+// Runs the algorithm on host copies of data on a device; `algorithm` and `call` outlive the task.
 [[nodiscard]] p2p::Task through_pinned(const Call& call, const Algorithm* algorithm);
 
 }  // namespace hr::coll::device

@@ -8,7 +8,7 @@
 namespace hr::coll {
 namespace {
 
-// Blocks of the relative ranks [first, first + blocks) arrive at the root: straight into place, unless they wrap
+// Receives the blocks of the relative ranks [first, first + blocks) at the root: straight into place, unless they wrap
 // round the last rank and must be cut.
 Task receive_at_root(const Call& call, int first, int blocks) {
   const int size = call.size();

@@ -1,4 +1,4 @@
-// Gather through shared cells: everybody puts its block into its cell, the root takes them. Only the root waits.
+// Gather through shared cells: each process puts its block into its cell, the root takes them. Only the root waits.
 #include "coll/shared/cells.hpp"
 
 #include "coll/registry.hpp"

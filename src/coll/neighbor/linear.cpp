@@ -1,8 +1,8 @@
 // Neighborhood collectives (section 8.6): one message to every destination, one from every source, all at once.
 //
-// A process may be a neighbor several times; its messages then match in the order they are posted. On a Cartesian
-// grid what is sent towards -1 arrives as coming from +1, so receives are posted with the two directions of a
-// dimension exchanged; otherwise a periodic dimension of one or two processes would mix them up.
+// A process may be a neighbor several times; its messages then match in the order they are posted. On a Cartesian grid
+// data sent towards -1 arrives as coming from +1, so receives are posted with the two directions of a dimension
+// exchanged; otherwise a periodic dimension of one or two processes would mix them up.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

@@ -10,7 +10,7 @@ Task run(const Call& call) {
   const int top = call.op->commutative() ? call.root : 0;
   const bool root = call.rank() == call.root;
   const View& data = contribution(call);
-  // The root's receive buffer takes part; elsewhere there is none.
+  // The root's receive buffer takes part; other processes have none.
   TypedScratch accumulator(root ? 0 : data.count, *data.type);
   TypedScratch room(data.count, *data.type);
   const View mine = root ? call.recv.all() : accumulator.view();

@@ -1,4 +1,4 @@
-// Reduce through shared cells: everybody puts its vector into its cell, the root combines them. Only the root waits.
+// Reduce through shared cells: each process puts its vector into its cell, the root combines them. Only the root waits.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_cells.hpp"
 

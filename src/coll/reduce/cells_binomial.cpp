@@ -1,20 +1,20 @@
-// Reduce up a binomial tree through shared cells: as binomial.cpp, where each process reads its children's partial
-// results from their cells. For many processes with cores of their own, whose vectors the root alone would combine for
-// long.
+// Reduce up a binomial tree through shared cells: like binomial.cpp, but each process reads its children's partial
+// results from their cells. For many processes with cores of their own, whose vectors would take the root alone long to
+// combine.
 #include "coll/registry.hpp"
 #include "coll/shared/partials.hpp"
 
 namespace hr::coll {
 namespace {
 
-// Only the last partial of a process is read by others, and the next one is made of the one before.
+// Others read only the last partial of a process, and each partial is made of the one before.
 constexpr int kPlaces = 2;
 
 bool probe(const Query& query) noexcept {
   return query.ranks > 1 && shared::partials_fit(query, shared::doublings(query.ranks), kPlaces);
 }
 
-// What process `relative` of `size`, counted from the tree's top, has combined when it hands its result on.
+// Number of combinations of process `relative` of `size`, counted from the tree's top, when it hands its result on.
 constexpr int combinations(int relative, int size) noexcept {
   int count = 0;
   for (int bit = 1; bit < size && (relative & bit) == 0; bit *= 2) count += relative + bit < size ? 1 : 0;

@@ -1,5 +1,5 @@
-// Reduce of long vectors through slots: in each round every process combines its part of what all have written, in its
-// own slot, and the root takes the combined parts.
+// Reduce of long vectors through slots: in each round every process combines its part of all vectors, in its own slot,
+// and the root takes the combined parts.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_slots.hpp"
 

@@ -9,7 +9,7 @@
 namespace hr::coll {
 namespace {
 
-// What a core has at hand while it writes the next one.
+// Bytes that a core has at hand while it writes the next ones.
 constexpr std::size_t kMost = 32768;
 
 bool probe(const Query& query) noexcept {

@@ -1,5 +1,5 @@
-// Reduce-scatter through shared cells: everybody puts its vector into its cell and combines its own part of all. In two
-// orders of operands, those of the algorithms of the same names that send messages.
+// Reduce-scatter through shared cells: each process puts its vector into its cell and combines its own part of all. In
+// two orders of operands, those of the algorithms of the same names that send messages.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_cells.hpp"
 

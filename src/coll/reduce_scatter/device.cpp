@@ -1,5 +1,5 @@
-// Reduce-scatter by GPUs: each one combines its own block, read from everybody's buffer. Not in place: a result would
-// overwrite what others still read.
+// Reduce-scatter by GPUs: each one combines its own block, read from all buffers. Not in place: a result would
+// overwrite data that others still read.
 #include "coll/device/buffers.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"

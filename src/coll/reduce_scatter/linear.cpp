@@ -1,4 +1,4 @@
-// Reduce-scatter where everybody gets everybody's whole vector and keeps its own part of the result. Serves
+// Reduce-scatter in which every process gets all whole vectors and keeps its own part of the result. Serves
 // intercommunicators: a process does not know how the other group cuts the vector (section 6.10.2).
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"

@@ -1,5 +1,5 @@
-// Reduce-scatter in steps: in step k a process sends the part of the one k after it and combines what the one k
-// before it sends. p - 1 messages of one part each.
+// Reduce-scatter in steps: in step k a process sends the part of the rank k after it and combines the part that the
+// rank k before it sends. p - 1 messages of one part each.
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 
@@ -19,7 +19,7 @@ Task run(const Call& call) {
   const View mine = call.in_place ? accumulator.view() : result;
   HR_CO_TRY(layout::copy(own, mine));
 
-  // Where the part of rank + step begins.
+  // Start of the part of rank + step.
   Count begin = 0;
   for (int before = 0; before < rank; ++before) begin += call.send.count(before);
   Requests<2> requests;

@@ -10,7 +10,7 @@
 namespace hr::coll {
 namespace {
 
-// Where the parts begin, and the end.
+// Returns where the parts begin, and the end.
 std::vector<Count> beginnings(const Call& call) {
   std::vector<Count> begin{0};
   for (int part = 0; part < call.size(); ++part) begin.push_back(begin.back() + call.send.count(part));

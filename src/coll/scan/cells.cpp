@@ -1,4 +1,5 @@
-// Scan and exscan through shared cells: everybody puts its vector into its cell and combines those of the lower ranks.
+// Scan and exscan through shared cells: each process puts its vector into its cell and combines those of the lower
+// ranks.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_cells.hpp"
 

@@ -11,7 +11,7 @@ Task run(const Call& call) {
   const View result = call.recv.all();
   const bool inclusive = call.operation == Operation::kScan;
   TypedScratch room(result.count, *result.type);
-  // Inclusive: the result is what goes on, `room` takes what comes. Exclusive: the other way round.
+  // Inclusive: the result goes on, `room` takes incoming data. Exclusive: the other way round.
   const View onward = inclusive ? result : room.view();
   const View incoming = inclusive ? room.view() : result;
   if (!call.in_place || !inclusive) HR_CO_TRY(layout::copy(contribution(call), onward));

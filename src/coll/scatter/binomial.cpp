@@ -27,7 +27,7 @@ Task run(const Call& call) {
     co_return status;
   }
 
-  // Blocks by relative rank, packed. The root needs them where a subtree wraps round the last rank only.
+  // Blocks by relative rank, packed. The root needs them only if a subtree wraps round the last rank.
   const bool wraps = root && call.root != 0;
   Scratch packed(root && !wraps ? 0 : static_cast<std::size_t>(subtree) * block);
   Requests<32> requests;

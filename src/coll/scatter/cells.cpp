@@ -1,5 +1,5 @@
-// Scatter through the root's shared cell, which holds everybody's block. The root does not wait for anybody, unless it
-// is several operations ahead.
+// Scatter through the root's shared cell, which holds the blocks of all. The root waits for no other, unless it is
+// several operations ahead.
 #include "coll/shared/cells.hpp"
 
 #include "coll/registry.hpp"

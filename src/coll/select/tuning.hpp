@@ -1,4 +1,4 @@
-// Tuning: the tuning file of a job, and how all of its processes come to use the same rows.
+// Tuning: reads the tuning file of a job, and gives its rows to all processes.
 //
 // Process 0 reads the file in MPI_Init, and its rows are a setting of the job (boot.hpp), which every process has when
 // MPI_Init is over and decodes at its first collective. So no two processes can disagree, whatever files they would
@@ -14,7 +14,7 @@
 
 namespace hr::coll::tuning {
 
-// What the knob tuning_file leads to.
+// File that the knob tuning_file leads to.
 struct File {
   std::string path;     // empty: none is asked for
   bool found = false;   // always when the knob names a path
@@ -23,11 +23,11 @@ struct File {
 };
 [[nodiscard]] File read();
 
-// In process 0, for boot::init(): the encoded rows.
+// Returns the encoded rows; in process 0, for boot::init().
 [[nodiscard]] std::string rows_for_job();
 inline constexpr boot::Setting kSetting{"tuning", rows_for_job};
 
-// The rows of the job: before MPI_Init, and where there is no file, none.
+// Returns the rows of the job: none before MPI_Init, or without a file.
 [[nodiscard]] std::vector<SelectionRow> job_rows();
 
 // Rows as one word of letters, digits and punctuation, and back. Errors: MPI_ERR_OTHER for what encode() did not write.

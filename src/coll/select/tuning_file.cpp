@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 constexpr std::uint64_t kFormat = 1;
 constexpr int kDeepest = 16;
 
-// A value as it is written, cut where it is long: what a message shows.
+// Returns a value as it is written, cut if it is long, for a message.
 std::string shown(const Json& value) {
   constexpr std::size_t kMost = 60;
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -68,7 +68,7 @@ class Section {
   std::string where_;
 };
 
-// A key that says how many there are at most; none: any number.
+// Reads a key that holds a maximum; none: any number.
 Status most_of(const Section& section, const char* key, const char* of_what, int* most) {
   std::uint64_t number = std::numeric_limits<int>::max();
   if (section.has(key)) HR_TRY(section.number(key, &number));
@@ -170,7 +170,7 @@ Status parse_file(const Json& json, const Machine& machine, std::vector<Selectio
 
 Status parse(std::string_view text, const Machine& machine, std::vector<SelectionRow>* rows) {
   Json json;
-  bool deep = false;  // what is read again by recursion must not use up the stack
+  bool deep = false;  // values read again by recursion must not use up the stack
   const auto look = [&deep](int depth, Json::parse_event_t, Json&) {
     deep = deep || depth > kDeepest;
     return !deep;
@@ -178,7 +178,7 @@ Status parse(std::string_view text, const Machine& machine, std::vector<Selectio
   try {
     json = Json::parse(text, look);
   } catch (const Json::exception& error) {  // no JSON, or a number that no type holds
-    // "[json.exception.parse_error.101] parse error at line 3, column 5: ...": what is in brackets helps nobody.
+    // "[json.exception.parse_error.101] parse error at line 3, column 5: ...": the part in brackets does not help.
     const std::string what = error.what();
     const auto bracket = what.find("] ");
     return fail(Errc::kArg, "%.300s", what.c_str() + (bracket == std::string::npos ? 0 : bracket + 2));

@@ -1,13 +1,13 @@
-// The tuning file: what `headrace tune` measured on a machine, as rows of the selection table. JSON:
+// The tuning file: measurements of `headrace tune` on a machine, as rows of the selection table. JSON:
 //
 //   {"format": 1, "version": "0.1.0", "date": "...", "command": "headrace tune ...",
 //    "machine": {"cpu": "...", "cpus": 2, "gpus": ["NVIDIA H200"]},
 //    "rows": [{"operation": "allreduce", "max_bytes": 1024, "max_ranks": 2, "memory": "host", "oversubscribed": false,
 //              "algorithm": "cells"}]}
 //
-// A row is as in default.json; its algorithm may be "default": here the built-in rows were best. "why" is a sentence
-// for people. Nothing may be there that is not known: a word that is misread would make collectives slow without a
-// sign. Owner: plain values; the names in rows are those of static records. Threads: any.
+// A row is as in default.json; its algorithm may be "default": there the built-in rows were best. "why" is a sentence
+// for people. Unknown keys are errors: a word that is misread would make collectives slow without a sign. Owner: plain
+// values; the names in rows are those of static records. Threads: any.
 #pragma once
 
 #include <string>
@@ -20,10 +20,10 @@
 namespace hr::coll::tuning {
 
 // Errors: MPI_ERR_ARG with the line or the row and the reason: not JSON, a key that is missing, unknown or of another
-// type, an operation or algorithm that there is not, another version, another machine.
+// type, an unknown operation or algorithm, another version, another machine.
 Status parse(std::string_view text, const Machine& machine, std::vector<SelectionRow>* rows);
 
-// This library's, as in the file.
+// This library's version, as in the file.
 [[nodiscard]] const char* version() noexcept;
 
 }  // namespace hr::coll::tuning

@@ -21,13 +21,13 @@ namespace {
 
 constexpr const char* kRemedy = "take less of it with HEADRACE_COLL_SHARED_BYTES";
 constexpr std::uint64_t kNoFile = ~std::uint64_t{0};
-// Told to the other members: how to open the file.
+// Tells the other members how to open the file.
 struct Place {
   std::uint64_t number = kNoFile;  // or that there is none
-  std::int64_t process = -1;       // whose descriptor leads to it; else it has a name
+  std::int64_t process = -1;       // its descriptor leads to the file; else the file has a name
   std::int64_t descriptor = -1;
 };
-// What the members agree upon.
+// Facts that the members agree upon.
 constexpr std::uint64_t kOpen = 1;
 constexpr std::uint64_t kOversubscribed = 2;
 

@@ -1,16 +1,16 @@
-// How a communicator comes to begin its collectives with an exchange of device buffers, from one ticket on that all of
-// its processes know before their turn of it.
+// Device mode: makes a communicator begin its collectives with an exchange of device buffers, from one ticket on that
+// all of its processes know before their turn of it.
 //
-// Processes are not at the same ticket: non-blocking and some blocking operations let one run ahead of others. So
-// nobody may decide for a ticket that another one has had its turn of already. The word of rank 0 goes through
+// Processes are not at the same ticket: non-blocking and some blocking operations let one run ahead of others. So none
+// may decide for a ticket that another one has had its turn of already. The word of rank 0 goes through
 //
-//   nothing -> wanted (by whoever passes device memory) -> candidate ticket -> decided ticket
+//   nothing -> wanted (by any process that passes device memory) -> candidate ticket -> decided ticket
 //
-// and once it is not nothing, everyone shows the ticket of its turn before it reads the word. Rank 0, in a turn of its
-// own, waits for nobody: when all have shown a turn it writes a candidate behind all of them and looks at the turns
-// again. A turn that was taken without having seen the candidate was shown before that look: then the candidate goes
-// behind that one, too. Otherwise whoever comes to it later sees it. Who comes to a candidate that is not decided yet
-// waits for rank 0, which is between two looks.
+// and once it is not nothing, every process shows the ticket of its turn before it reads the word. Rank 0, in a turn of
+// its own, waits for no other: when all have shown a turn it writes a candidate behind all of them and looks at the
+// turns again. A turn that was taken without having seen the candidate was shown before that look: then the candidate
+// goes behind that one, too. Otherwise a process that comes to it later sees it. A process that comes to a candidate
+// that is not decided yet waits for rank 0, which is between two looks.
 //
 // Memory order: sequentially consistent, as each side writes its word and then reads the other's.
 #include "base/clock.hpp"
@@ -34,7 +34,7 @@ void Area::request_device_mode() noexcept {
   control(0).device_mode.value.compare_exchange_strong(nothing, kWanted, std::memory_order_seq_cst);
 }
 
-// The latest turn that anyone has shown; false when somebody has shown none.
+// *ticket: the latest turn that any process has shown; false if one has shown none.
 bool Area::latest_polled(std::uint64_t* ticket) const noexcept {
   *ticket = 0;
   for (int rank = 0; rank < size_; ++rank) {

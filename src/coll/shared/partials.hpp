@@ -1,9 +1,9 @@
-// Partials: what processes combine step by step on their way to the result of a reduction, for others to go on from.
+// Partials: combined step by step by processes on their way to the result of a reduction, for others to go on from.
 //
-// Partial 0 of a process is its contribution; partial k is what it has after k combinations. Each has a flag of its
-// own, beside which a short one lies; longer ones share the cell's room: partial k lies in place k modulo the number of
-// places. Who reads what, and when, is the affair of
-// the algorithm, which gives log2 p steps to p processes where everybody's cells take p.
+// Partial 0 of a process is its contribution; partial k is its result after k combinations. Each has a flag of its own,
+// with a short partial beside it; longer ones share the cell's room: partial k lies in place k modulo the number of
+// places. The algorithm decides when each is read and by which process; it takes log2 p steps for p processes, where
+// reading every cell takes p.
 // Owner: a local of the coroutine. Threads: library lock.
 #pragma once
 
@@ -19,18 +19,18 @@ namespace hr::coll::shared {
   return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
 }
 
-// The bytes of a room that one partial of a vector takes.
+// Returns the bytes of a room that one partial of a vector takes.
 [[nodiscard]] constexpr std::size_t partial_room(std::size_t span) noexcept {
   return (span + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
-// There are flags for partials up to `last`, and room for as many as that at a time.
+// True if there are flags for partials up to `last`, and room for `places` of them at a time.
 [[nodiscard]] constexpr bool partials_fit(const Query& query, int last, int places) noexcept {
   return has_cells(query) && last <= kPartials &&
          partial_room(query.span) * static_cast<std::size_t>(places) <= kCellBytes;
 }
 
-// A member's flag of a step is up; its partial, if any, may be read.
+// True once a member's flag of a step is up; its partial, if any, may then be read.
 struct PartialThere {
   const Call& call;
   int rank;
@@ -40,7 +40,7 @@ struct PartialThere {
   }
 };
 
-// This process's flag of a step.
+// Raises this process's flag of a step.
 inline void publish_step(const Call& call, int step, std::size_t bytes) noexcept {
   Line& line = own_cell(call).line(step);
   line.bytes = bytes;
@@ -63,13 +63,13 @@ class Partials {
     Cell& cell = own_cell(call_);
     return write_elements(contribution(call_), bytes_, bytes_ > kInlineBytes ? room(cell, 0) : cell.head.data);
   }
-  // The same for others to read.
+  // Writes it for others to read.
   [[nodiscard]] Status publish_contribution() const {
     HR_TRY(write_contribution());
     publish(0);
     return kOk;
   }
-  // Where this process's elements of a step are, or go.
+  // Place of this process's elements of a step.
   [[nodiscard]] std::byte* own(int step) const noexcept {
     if (step == 0 && !call_.in_place && !call_.send.none()) return call_.send.all().address;
     return in_cell(own_cell(call_), step);
@@ -79,8 +79,8 @@ class Partials {
     publish_step(call_, step, bytes_);
   }
 
-  // A member's.
-  // Errors: MPI_ERR_TRUNCATE when its vector is not as long as this process's.
+  // *origin: becomes that of a member's elements.
+  // Errors: MPI_ERR_TRUNCATE if its vector is not as long as this process's.
   [[nodiscard]] Status find(const PartialThere& there, std::byte** origin) const {
     Cell& cell = cell_of(call_, there.rank);
     const std::uint64_t bytes = cell.line(there.step).bytes;

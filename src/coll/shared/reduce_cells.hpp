@@ -1,7 +1,7 @@
 // Reductions of vectors that lie in cells, with the layout of their type so that every operation applies to them.
 //
-// Operands are combined in the order in which the algorithms by message combine them: a program gets the same bits
-// whether it calls the blocking, the non-blocking or the persistent form, early or late (section 6.9.1 recommends it).
+// Operands are combined in the same order as by the algorithms that send messages: a program gets the same bits whether
+// it calls the blocking, the non-blocking or the persistent form, early or late (section 6.9.1 recommends it).
 #pragma once
 
 #include "coll/doubling.hpp"
@@ -16,16 +16,16 @@ namespace hr::coll::shared {
 
 // Puts a vector, as long as this process's contribution, into its cell; CellFree holds.
 [[nodiscard]] Status write_vector(const Call& call, const View& vector);
-// The elements into shared memory that has room for their `bytes`, with the layout of their type.
+// Copies the elements into shared memory that has room for their `bytes`, with the layout of their type.
 [[nodiscard]] Status write_elements(const View& vector, std::size_t bytes, std::byte* data);
-// The contribution, for all to read.
+// Publishes the contribution, for all to read.
 [[nodiscard]] inline Status publish_vector(const Call& call) {
   HR_TRY(write_vector(call, contribution(call)));
   publish_data(call, own_cell(call).head.bytes);
   return kOk;
 }
 
-// Elements between two origins. They may have holes.
+// Copies elements between two origins. They may have holes.
 Status copy_elements(std::byte* from, std::byte* to, Count count, const layout::Datatype& type);
 // MPI_ERR_TRUNCATE: a member's vector takes `bytes`, this process's `expected`.
 Status wrong_length(const Call& call, int rank, std::uint64_t bytes, std::size_t expected);
@@ -36,18 +36,18 @@ struct TreeOrder {
   int leaves;
   int pairs;
   int top;
-  // As recursive doubling does it (allreduce/recursive_doubling.cpp).
+  // Order of recursive doubling (allreduce/recursive_doubling.cpp).
   [[nodiscard]] static TreeOrder doubling(int size) noexcept {
     const Doubling doubling(size);
     return {doubling.power, doubling.paired / 2, 0};
   }
-  // As tree_reduce() does it; of ranks [0, leaves) when top is 0.
+  // Order of tree_reduce(); of ranks [0, leaves) if top is 0.
   [[nodiscard]] static TreeOrder binomial(int leaves, int top) noexcept { return {leaves, 0, top}; }
 };
 
-// Elements [first, first + count) of the vectors in the cells, which have arrived where they are asked for; own_cell()
-// is one of them. `to` and `right` are origins of as many elements.
-// Errors: MPI_ERR_TRUNCATE when a vector is not as long as this process's; those of the operation.
+// Combines elements [first, first + count) of the vectors in the cells; a vector that is asked for has arrived, and
+// own_cell() is one of them. `to` and `right` are origins of as many elements.
+// Errors: MPI_ERR_TRUNCATE if a vector is not as long as this process's; those of the operation.
 class CellVectors {
  public:
   CellVectors(const Call& call, Count first, Count count) noexcept;
@@ -70,8 +70,8 @@ class CellVectors {
   Count count_;
   Count origin_;       // of the first element, from the start of a cell's data
   std::size_t bytes_;  // of a cell's data
-  // Of the first element in the program's buffer, unless the result overwrites it: what was copied into the cell has
-  // left this core's nearest cache.
+  // Origin of the first element in the program's buffer, unless the result overwrites it: the copy in the cell has left
+  // this core's nearest cache.
   std::byte* own_;
 };
 

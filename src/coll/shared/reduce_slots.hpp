@@ -1,6 +1,6 @@
 // Reductions of long vectors through slots: the vector is cut into a part for each process. A round takes some elements
-// of every part: either each process writes its vector and combines everybody's elements of its own part
-// (VectorRounds), or the parts pass from process to process, each of which adds its elements (ring_slots.hpp).
+// of every part: either each process writes its vector and combines all elements of its own part (VectorRounds), or the
+// parts pass from process to process, each of which adds its elements (ring_slots.hpp).
 //
 // Operands are combined in the order of ring_reduce(): part i starts with rank i's.
 #pragma once
@@ -21,7 +21,7 @@ namespace hr::coll::shared {
   return has_wide_slots(query) && query.commutative && query.element <= share_of_slot(query.slot, query.ranks);
 }
 
-// The vector in parts, `elements` of each a round.
+// The vector in parts, of which a round moves `elements` each.
 class PartRounds {
  public:
   PartRounds(const Call& call, Count elements) noexcept
@@ -40,7 +40,7 @@ class PartRounds {
   }
 
  protected:
-  // As many elements as that piece has, in a slot, `offset` bytes from its start.
+  // View of as many elements as that piece has, in a slot, `offset` bytes from its start.
   [[nodiscard]] View piece_in_slot(int owner, std::size_t offset, int part, std::uint64_t round) const noexcept {
     return typed_view(rounds_.slot(owner, round) + offset, piece(vector_, part, round).count, *vector_.type);
   }
@@ -61,7 +61,7 @@ class VectorRounds : public PartRounds {
   [[nodiscard]] View in_slot(int owner, int part, std::uint64_t round) const noexcept {
     return piece_in_slot(owner, static_cast<std::size_t>(part) * share_, part, round);
   }
-  // This process's elements of all parts but its own go into its slot.
+  // Copies this process's elements of all parts but its own into its slot.
   [[nodiscard]] Status write(std::uint64_t round) const {
     for (int part = 0; part < call_.size(); ++part) {
       if (part == call_.rank()) continue;

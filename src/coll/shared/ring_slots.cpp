@@ -8,15 +8,15 @@ class RingRounds : public PartRounds {
   explicit RingRounds(const Call& call) noexcept
       : PartRounds(call, typed_capacity(call.area->slot_bytes(), *contribution(call).type)), size_(call.size()) {}
 
-  // The elements of a part, where they are combined.
+  // Elements of a part, where they are combined.
   [[nodiscard]] View combined(int part, std::uint64_t round) const noexcept {
     return piece_in_slot(part, 0, part, round);
   }
-  // The result of a part is there: the last one has added to it.
+  // True once the result of a part is there: the last process has added to it.
   [[nodiscard]] StepReached complete(int part, std::uint64_t round) const noexcept {
     return rounds().written((part + size_ - 1) % size_, steps(round + 1, 0));
   }
-  // `published` when a process has added to so many parts in a round.
+  // Value of `published` when a process has added to so many parts in a round.
   [[nodiscard]] std::uint64_t steps(std::uint64_t round, int added) const noexcept {
     return round * static_cast<std::uint64_t>(size_) + static_cast<std::uint64_t>(added);
   }
@@ -25,7 +25,7 @@ class RingRounds : public PartRounds {
   int size_;
 };
 
-// This process's elements of a round are added to all parts.
+// Adds this process's elements of a round to all parts.
 Task add_to_parts(const Call& call, const RingRounds& ring, std::uint64_t round) {
   const int size = call.size();
   const int rank = call.rank();

@@ -1,10 +1,10 @@
 // Reductions of long vectors along a ring of slots: part p of a round lies in a slot of rank p, which writes its own
 // elements there; the processes after it add theirs one after the other, until the one before it has made the result.
 //
-// So every element of a contribution is read once, where the program has it, and what is combined fits the cores'
-// caches: a slot for each process, where VectorRounds writes whole vectors before it reads them. The price is that each
-// addition waits for the one before it: as long as parts are short and processes share cores, which makes every wait a
-// turn of others, VectorRounds takes less time.
+// So every element of a contribution is read once, where the program has it, and partial results fit the cores' caches:
+// a slot for each process, where VectorRounds writes whole vectors before it reads them. The price is that each
+// addition waits for the one before it: while parts are short and processes share cores, which makes every wait a turn
+// of others, VectorRounds takes less time.
 //
 // A slot has several writers here, one after the other: each has seen the step of the one before it.
 #pragma once
@@ -17,7 +17,7 @@ namespace hr::coll::shared {
   return has_slots(query) && query.commutative && query.element <= query.slot;
 }
 
-// All parts are combined; the result goes to call.recv of the processes where `takes`.
+// Combines all parts; the result goes to call.recv of the processes where `takes`.
 [[nodiscard]] Task reduce_along_ring(const Call& call, bool takes);
 
 }  // namespace hr::coll::shared

@@ -1,8 +1,8 @@
-// Rounds through slots: how operations go on whose data does not fit a cell.
+// Rounds through slots: carry out operations whose data does not fit a cell.
 //
-// In round k a process writes its piece into its next slot (Writable), tells it, and takes the pieces of others
-// once they are there (Written). So everybody is at work at once, a few rounds apart at most, and the memory in use
-// stays in the caches. Owner: a local of the coroutine; every member constructs one. Threads: library lock.
+// In round k a process writes its piece into its next slot (Writable), tells it, and takes the pieces of others once
+// they are there (Written). So all are at work at once, a few rounds apart at most, and the memory in use stays in the
+// caches. Owner: a local of the coroutine; every member constructs one. Threads: library lock.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace hr::coll::shared {
 
 class Rounds {
  public:
-  // Of two members each reads what the other writes (Area::holder()). Not where slots have several writers.
+  // kSwapped: of two members each reads what the other writes (Area::holder()). Not for slots with several writers.
   enum class Slots : std::uint8_t { kOwn, kSwapped };
 
   // `piece`: no round puts more than this many bytes into a slot.
@@ -33,11 +33,11 @@ class Rounds {
     if (swaps_) return steps_.area().slot(Area::holder(rank, index / steps_.area().slot_count()), index);
     return steps_.area().slot(rank, index) + offset(index);
   }
-  // Of `steps` in all: one a round, or as many as an algorithm needs.
+  // `steps`: total so far: one for each round, or as many as an algorithm needs.
   void wrote(std::uint64_t steps) const noexcept { steps_.advance(&Control::published, steps); }
   void took(std::uint64_t steps) const noexcept { steps_.advance(&Control::consumed, steps); }
 
-  // What a member says to the others beside the data of round 0: written when that is writable, read when it is there.
+  // Note of a member to the others, beside the data of round 0: written when that is writable, read when it is there.
   void set_note(std::uint64_t note) const noexcept {
     std::atomic_ref(note_of(steps_.area().rank())).store(note, std::memory_order_relaxed);
   }
@@ -45,7 +45,7 @@ class Rounds {
     return std::atomic_ref(note_of(rank)).load(std::memory_order_relaxed);
   }
 
-  // Nobody needs what the slot of this round held before.
+  // True once no member needs the earlier content of the slot of this round.
   struct Writable {
     const Rounds& rounds;
     std::uint64_t round;
@@ -55,13 +55,13 @@ class Rounds {
       return taken();
     }
   };
-  // `took`: the steps that all have told to have taken by then; by default one a round.
+  // `steps_a_round`: steps by which took() counts a round.
   [[nodiscard]] Writable writable(std::uint64_t round, std::uint64_t steps_a_round = 1) const noexcept {
     const std::uint64_t slots = steps_.area().slot_count();
     const std::uint64_t reused = round < slots ? 0 : (round - slots + 1) * steps_a_round;
     return {*this, round, {steps_, &Control::consumed, reused}};
   }
-  // A member has told so many steps.
+  // True once a member has told so many steps.
   [[nodiscard]] StepReached written(int rank, std::uint64_t steps) const noexcept {
     return {steps_, &Control::published, rank, steps};
   }
@@ -86,14 +86,13 @@ class Rounds {
   std::uint64_t first_;
 };
 
-// Rounds that `total` bytes take in pieces.
+// Returns the rounds that `total` bytes take in pieces.
 [[nodiscard]] constexpr std::uint64_t rounds_of(std::size_t total, std::size_t piece) noexcept {
   return (total + piece - 1) / piece;
 }
 
-// Of how many bytes to make the rounds of an operation that moves `total` bytes and has room for `most` a round:
-// several, so that one process reads while another writes, but no more than needed where each is a turn on a shared
-// core.
+// Returns the bytes of a round for an operation that moves `total` bytes and has room for `most` a round: several
+// rounds, so that one process reads while another writes, but no more than needed if each is a turn on a shared core.
 [[nodiscard]] inline std::size_t piece_size(const Call& call, std::size_t total, std::size_t most) noexcept {
   constexpr std::size_t kLeast = 4096;
   const std::size_t quarter = total / 4 / kPair * kPair;

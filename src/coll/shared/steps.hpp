@@ -1,10 +1,10 @@
-// Steps: how members that go through an operation together tell one another how far they are.
+// Steps: lets members that go through an operation together tell one another how far they are.
 //
 // Every member constructs one Steps while the ticket of an operation that uses them is served, so that the operations
 // are counted alike everywhere. A word counts steps from the operation's own base; words of earlier operations are
 // below it, words of members that are further, above. The comparison is good for ever: a word is one operation old at
-// most. Steps count up to 2^32 - 1 in an operation. A member that leaves the operation, be it for an error, is through
-// with all steps: nobody waits for it. Owner: a local of the coroutine. Threads: library lock.
+// most. Steps count up to 2^32 - 1 in an operation. A member that leaves the operation, even on an error, is through
+// with all steps: no other waits for it. Owner: a local of the coroutine. Threads: library lock.
 #pragma once
 
 #include "coll/shared/wait.hpp"
@@ -37,7 +37,7 @@ class Steps {
   std::uint64_t base_;
 };
 
-// A member is so far.
+// True once a member is so far.
 struct StepReached {
   const Steps& steps;
   Word Control::* word;
@@ -46,7 +46,7 @@ struct StepReached {
   bool operator()() const noexcept { return steps.reached(rank, word, wanted); }
 };
 
-// All others are.
+// True once all others are.
 struct StepsReached {
   const Steps& steps;
   Word Control::* word;

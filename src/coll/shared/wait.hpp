@@ -3,7 +3,7 @@
 //   Arrived arrived{call};
 //   HR_CO_UNTIL(call, arrived);
 //
-// A condition is any object whose call operator looks and says whether it holds; it is a local of the coroutine. It is
+// A condition is any object whose call operator looks and says if it holds; it is a local of the coroutine. It is
 // looked at for about a microsecond before the coroutine suspends, as most members arrive at nearly the same time;
 // after that in every round of progress.
 #pragma once
@@ -34,7 +34,7 @@ template <class Condition>
 [[nodiscard]] p2p::When when(Condition& condition) noexcept {
   return {[](void* argument) { return (*static_cast<Condition*>(argument))(); }, &condition};
 }
-// For one that other members make true: it ends with an error where one of them is lost.
+// For a condition that other members make true: it ends with an error if one of them is lost.
 template <class Condition>
 [[nodiscard]] p2p::When when(const Call& call, Condition& condition) noexcept {
   p2p::When made = when(condition);
@@ -48,13 +48,13 @@ struct NextRound {
   bool operator()() noexcept { return std::exchange(looked, true); }
 };
 
-// The own cell of this operation may be written: nobody reads what it held before.
+// True once the own cell of this operation may be written: no member reads its earlier content.
 struct CellFree {
   const Call& call;
   bool operator()() const noexcept { return call.ticket < kCells || call.area->all_finished(call.ticket - kCells + 1); }
 };
 
-// One member's cell of this operation is there. Where its flag lies is found out once, as each look counts.
+// True once one member's cell of this operation is there. The place of its flag is found once, as each look counts.
 class CellArrived {
  public:
   CellArrived(const Call& call, int rank) noexcept
@@ -66,7 +66,7 @@ class CellArrived {
   std::uint64_t arrived_;
 };
 
-// Those of members [next, end), in this order and round the last rank.
+// True once the cells of members [next, end) are there; looks at them in this order, round the last rank.
 class CellsArrived {
  public:
   CellsArrived(const Call& call, int next, int end) noexcept
@@ -90,7 +90,7 @@ class CellsArrived {
   CellArrived arrived_;
 };
 
-// Those of all other members, the next one first so that not all look at the same line.
+// Condition for the cells of all other members, the next one first so that not all look at the same line.
 [[nodiscard]] inline CellsArrived others_arrived(const Call& call) noexcept {
   return {call, call.rank() + 1, call.rank() + call.size()};
 }

@@ -1,4 +1,4 @@
-/* What a Fortran array descriptor says. Its layout belongs to the compiler, so mpifort compiles this file with that
+/* Reads a Fortran array descriptor. Its layout depends on the compiler, so mpifort compiles this file with that
  * compiler's ISO_Fortran_binding.h; the library calls it for every choice buffer that is passed by descriptor. */
 #include <ISO_Fortran_binding.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@ struct hr_f_shape {
   ptrdiff_t stride[CFI_MAX_RANK]; /* bytes */
 };
 
-/* 0: the elements lie one after the other. 1: they do not, and *shape says how they lie. -1: the same, with more
+/* Returns 0: the elements lie one after the other; 1: they do not, and *shape describes them; -1: the same, with more
  * dimensions than the library has room for. */
 int hr_f_describe(const CFI_cdesc_t* array, struct hr_f_shape* shape, int max_rank) {
   const int rank = array->rank;

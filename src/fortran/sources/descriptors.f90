@@ -1,5 +1,5 @@
-! Whether descriptor.c reads the descriptors of this compiler: mpifort runs this before it builds the modules, since a
-! header of another compiler may have been found.
+! Tests that descriptor.c reads the descriptors of this compiler: mpifort runs this before it builds the modules, since
+! a header of another compiler may have been found.
 program descriptors
   use, intrinsic :: iso_c_binding
   implicit none

@@ -1,9 +1,9 @@
-! What a program has written and this compiler's library still keeps. The library calls it before a process ends without
-! its exit handlers, as by MPI_Abort.
+! Flushes output that a program has written and this compiler's library still keeps. The library calls it before a
+! process ends without its exit handlers, as by MPI_Abort.
 subroutine hr_f_flush() bind(C)
   use, intrinsic :: iso_fortran_env, only: output_unit, error_unit
   implicit none
-  integer, parameter :: last_unit = 99  ! that programs number themselves, as a rule
+  integer, parameter :: last_unit = 99  ! units that programs number themselves, as a rule
   integer :: unit, ignored
   logical :: is_open
   flush (unit=output_unit, iostat=ignored)

@@ -112,7 +112,7 @@ subroutine MPI_NULL_DELETE_FN(object, keyval, value, extra_state, ierror)
   ierror = 0
 end subroutine
 
-! Never called: passing them says that there is no conversion.
+! Never called: passing it says that there is no conversion.
 subroutine MPI_CONVERSION_FN_NULL()
 end subroutine
 

@@ -1,4 +1,4 @@
-! What the module mpi_f08 needs of a compiler: assumed type and rank (Fortran 2018, before that TS 29113).
+! Tests a requirement of the module mpi_f08: assumed type and rank (Fortran 2018, before that TS 29113).
 subroutine probe(buffer, ierror) bind(C)
   implicit none
   type(*), dimension(..), intent(in), asynchronous :: buffer

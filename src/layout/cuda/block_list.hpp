@@ -5,7 +5,7 @@
 // thread then searches a block or two.
 //
 // Owner: Layout::device, one for each layout; made at the layout's first use on a device, freed with it (device by
-// device, where the context is still there). Threads: under the library lock.
+// device, if the context is still there). Threads: under the library lock.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class BlockList final : public DeviceMetadata {
     mem::cuda::DeviceAddress index = 0;   // std::uint32_t[]
     std::uint32_t index_shift = 0;
   };
-  // The lists of this layout in this context (which must be current), copied there at first use.
+  // *resident: the lists of this layout in this context (which must be current), copied there at first use.
   static Status of(const Layout& layout, mem::cuda::Context& context, Resident* resident);
 
  private:

@@ -25,7 +25,7 @@ struct Group {
     elements.packed = static_cast<std::size_t>(count * type.size());
   }
   [[nodiscard]] std::byte* lowest() const noexcept { return elements.address + low; }
-  // The same elements where their span is mirrored at `memory`.
+  // Returns the same elements in the mirror of their span at `memory`.
   [[nodiscard]] View in_host(std::byte* memory) const noexcept {
     View host = elements;
     // Element 0's origin may lie outside of the mirror: computed as a number.

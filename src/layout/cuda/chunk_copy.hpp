@@ -1,8 +1,8 @@
-// ChunkCopy: a part of a view's packed form on its way between the view and staging memory, by one copy or one kernel
-// of the view's device, or by its resident copy kernel (mem/cuda/resident_copier.hpp) where that is there and both are
-// device memory.
+// ChunkCopy: moves a part of a view's packed form between the view and staging memory, by one copy or one kernel of the
+// view's device, or by its resident copy kernel (mem/cuda/resident_copier.hpp) if that is there and both are device
+// memory.
 //
-// Owner: whoever started it; it must stay until poll() has said that it is done (an import is pinned until then).
+// Owner: the code that started it; it must stay until poll() has said that it is done (an import is pinned until then).
 // Threads: library lock.
 #pragma once
 
@@ -19,13 +19,13 @@
 
 namespace hr::layout::cuda {
 
-// A device can move this (device or managed) view by itself: it is contiguous, or there are kernels.
+// True if a device can move this (device or managed) view by itself: it is contiguous, or there are kernels.
 [[nodiscard]] bool movable(const View& view);
-// The device of this view is shared with another process, and the two are time-sliced.
+// True if the device of this view is shared with another process, and the two are time-sliced.
 [[nodiscard]] bool time_sliced(const View& view);
-// Makes shared host memory fit for copies of views like this one.
+// Pins shared host memory for copies of views like this one.
 Status pin(const View& view, std::span<std::byte> memory, mem::cuda::PinnedRange* pinned);
-// Whether the view's device can read this memory of another process. Maps it, for later copies.
+// Maps this memory of another process, for later copies. Errors: the view's device cannot read it.
 Status reach(const View& view, int process, const mem::cuda::Export& memory);
 
 class ChunkCopy {
@@ -35,8 +35,9 @@ class ChunkCopy {
   ChunkCopy(const ChunkCopy&) = delete;
   ChunkCopy& operator=(const ChunkCopy&) = delete;
 
-  // Start; packed bytes [first, first + bytes). `chunk` is where they lie, for the view's device; best 16-byte aligned
-  // with `first` a multiple of 16. `in`: what the chunk is; rows (mem/cuda/two_rows.hpp) of contiguous views only.
+  // Starts to move packed bytes [first, first + bytes). `chunk`: their address, for the view's device; best 16-byte
+  // aligned with `first` a multiple of 16. `in`: the kind of chunk; rows (mem/cuda/two_rows.hpp) of contiguous views
+  // only.
   enum class In : std::uint8_t { kDevice, kPinned, kPinnedRows };
   Status pack(const View& from, std::size_t first, std::size_t bytes, mem::cuda::DeviceAddress chunk, In in,
               int process);

@@ -1,8 +1,8 @@
-// CopyBatch: copies between sides that go to a stream together, as few launches.
+// CopyBatch: gives copies between sides to a stream together, in few launches.
 //
 // A launch costs some microseconds and a kernel that reads a peer ten more, however little it moves; so pieces for one
 // reader (the blocks of an alltoallw, the faces of a neighborhood) share launches, kernels::kCopyBatch a time. Each
-// gets blocks in proportion to what it moves. Owner: the caller's stack. Threads: library lock.
+// gets blocks in proportion to its bytes. Owner: the caller's stack. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace hr::layout::cuda {
 
 class CopyBatch {
  public:
-  // Of launches on `stream`, in `context`, which must be current and outlive this.
+  // Launches on `stream`, in `context`, which must be current and outlive this.
   CopyBatch(mem::cuda::Context& context, mem::cuda::StreamHandle stream) noexcept
       : context_(context), stream_(stream) {}
 
-  // The first `bytes` packed bytes of both sides; launched when the batch is full, else by launch().
-  // MPI_ERR_UNSUPPORTED_OPERATION where the context has no kernels.
+  // Adds the first `bytes` packed bytes of both sides; launched when the batch is full, else by launch().
+  // MPI_ERR_UNSUPPORTED_OPERATION if the context has no kernels.
   Status add(const SideShape& from, const SideShape& to, std::size_t bytes);
-  // What has been added and not launched.
+  // Launches the copies that have been added and not launched.
   Status launch();
 
  private:

@@ -26,7 +26,7 @@ constexpr std::size_t kPhase = 16;
 std::size_t piece_of(std::size_t bytes) noexcept { return std::min(bytes, mem::cuda::staging_piece() - kPhase); }
 
 // Takes the context, makes sure of its kernels, and runs `work(context, side, staging address, ...)` for each piece.
-// `launched` stays false, and nothing has been done, where there are no kernels.
+// `launched` stays false, and nothing has been done, if there are no kernels.
 template <class Work>
 Status in_pieces(const View& view, std::size_t offset, std::size_t bytes, bool* launched, const Work& work) {
   *launched = false;
@@ -47,7 +47,7 @@ Status in_pieces(const View& view, std::size_t offset, std::size_t bytes, bool* 
   return context->synchronize("packing");
 }
 
-// From one device to another that it cannot reach: packed there, copied, unpacked here; never through the host.
+// Copies from one device to another that it cannot reach: packed there, copied, unpacked here; never through the host.
 Status copy_staged(const View& from, Context& from_context, const View& to, Context& to_context, std::size_t bytes,
                    bool* launched) {
   const std::size_t piece = piece_of(bytes);
@@ -87,7 +87,7 @@ Status copy_staged(const View& from, Context& from_context, const View& to, Cont
   return kOk;
 }
 
-// Without kernels: through host memory.
+// Copies through host memory, without kernels.
 Status copy_through_host(const View& from, const View& to, std::size_t bytes) {
   const std::size_t piece = std::min(bytes, mem::cuda::staging_piece());
   const std::unique_ptr<std::byte[]> host(new (std::nothrow) std::byte[piece]);

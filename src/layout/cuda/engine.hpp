@@ -13,11 +13,11 @@
 
 namespace hr::layout::cuda {
 
-// Bytes [offset, offset + bytes) of the packed form of a device view, to or from host memory.
+// Both move bytes [offset, offset + bytes) of the packed form of a device view, to or from host memory.
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to_host);
 Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from_host);
 
-// min(from.packed, to.packed) bytes; both views are on devices, the same one or two.
+// Copies min(from.packed, to.packed) bytes; both views are on devices, the same one or two.
 Status copy(const View& from, const View& to);
 
 }  // namespace hr::layout::cuda

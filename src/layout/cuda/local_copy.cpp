@@ -17,7 +17,7 @@ DeviceAddress data_of(const View& view) noexcept { return reinterpret_cast<std::
 Status copy_run(Context& from_context, const View& from, Context& to_context, const View& to, std::size_t bytes,
                 StreamHandle stream, bool* started) {
   const bool owned = from.where.context != nullptr && to.where.context != nullptr;
-  // Managed memory is every context's.
+  // Managed memory belongs to every context.
   if (&from_context == &to_context || (owned && (from.where.managed || to.where.managed))) {
     HR_CUDA(from_context.device(), copy_async, (data_of(to), data_of(from), bytes, stream), "%zu bytes to %p", bytes,
             static_cast<void*>(to.data()));
@@ -31,7 +31,7 @@ Status copy_run(Context& from_context, const View& from, Context& to_context, co
   return kOk;
 }
 
-// On the sender's side: stores to a peer need not wait for an answer, loads do.
+// Runs on the sender's side: stores to a peer need not wait for an answer, loads do.
 Status copy_typed(Context& from_context, const View& from, Context& to_context, const View& to, std::size_t bytes,
                   StreamHandle stream, bool* started) {
   if (!reachable(from_context, to, to_context)) return kOk;

@@ -1,6 +1,6 @@
-// LocalCopy: from one device view of this process to another by one copy or one kernel, without waiting.
+// LocalCopy: copies from one device view of this process to another by one copy or one kernel, without waiting.
 //
-// Owner: whoever started it; it must stay until poll() has said that it is done. Threads: library lock.
+// Owner: the code that started it; it must stay until poll() has said that it is done. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 namespace hr::layout::cuda {
 
 // Starts to move the first `bytes` packed bytes on a stream of the sender's context, which must be current; work on the
-// default streams of both is ordered before. *started stays false, and nothing has happened, where it takes more than
-// one copy or kernel.
+// default streams of both is ordered before. *started stays false, and nothing has happened, if it takes more than one
+// copy or kernel.
 Status start_copy(const View& from, mem::cuda::Context& from_context, const View& to, std::size_t bytes,
                   mem::cuda::StreamHandle stream, bool* started);
 
 class LocalCopy {
  public:
-  // As start_copy(), on a stream for such copies.
+  // Starts it like start_copy(), on a stream for such copies.
   Status start(const View& from, const View& to, std::size_t bytes, bool* started);
   Status poll(bool* done) { return work_event_.poll("a copy on the device", done); }
 

@@ -1,9 +1,9 @@
-// Copies from a view in another process straight into a view in this one: one copy or one kernel, run here, or one that
-// is there already (mem/cuda/resident_copier.hpp).
+// Copies from a view in another process straight into a view in this one: by one copy or one kernel, run here, or by
+// one that is there already (mem/cuda/resident_copier.hpp).
 //
 // The owner of the data announces its view (PeerView, which travels in a message); the other process starts a PeerCopy.
-// Owner: a PeerCopy belongs to whoever started it and must stay until poll() has said that it is done (the mappings
-// it uses are pinned until then). Threads: library lock.
+// Owner: a PeerCopy belongs to the code that started it and must stay until poll() has said that it is done (the
+// mappings it uses are pinned until then). Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@
 
 namespace hr::layout::cuda {
 
-// A view for other processes. Trivially copyable. A contiguous one needs kContiguousBytes of it only.
+// A view for other processes. Trivially copyable. A contiguous one needs only its first kContiguousBytes.
 struct PeerView {
   mem::cuda::Export data;
   std::uint64_t place = 0;       // of the device that the data is on (Context::place())
   std::uint64_t address = 0;     // contiguous: of the data, in its owner
-  std::uint64_t contiguous = 1;  // 0: what follows counts
+  std::uint64_t contiguous = 1;  // 0: the fields that follow count
   SideShape side;
-  mem::cuda::Export list;  // memory of the block list, where there is one
+  mem::cuda::Export list;  // memory of the block list, if there is one
 
   static const std::size_t kContiguousBytes;
   [[nodiscard]] std::size_t wire_bytes() const noexcept {
@@ -33,9 +33,9 @@ struct PeerView {
 };
 inline constexpr std::size_t PeerView::kContiguousBytes = offsetof(PeerView, side);
 
-// Of a PeerView in a message.
+// True if a PeerView in a message is contiguous.
 [[nodiscard]] bool is_contiguous(const std::byte* announced) noexcept;
-// MPI_ERR_UNSUPPORTED_OPERATION where the memory has no IPC handle.
+// MPI_ERR_UNSUPPORTED_OPERATION: the memory has no IPC handle.
 Status announce(const View& view, int process, PeerView* announced);
 
 class PeerCopy {
@@ -45,12 +45,12 @@ class PeerCopy {
   PeerCopy(const PeerCopy&) = delete;
   PeerCopy& operator=(const PeerCopy&) = delete;
 
-  // Maps the memory. `to` is on a device, or contiguous and pinned. MPI_ERR_UNSUPPORTED_OPERATION where it cannot be
-  // mapped or, for derived types, this library has no kernels.
+  // Maps the memory. `to` is on a device, or contiguous and pinned. MPI_ERR_UNSUPPORTED_OPERATION: it cannot be mapped
+  // or, for derived types, this library has no kernels.
   Status prepare(const PeerView& from, int process, const View& to);
-  // Starts moving the first `bytes` packed bytes of what was prepared; does not wait.
+  // Starts moving the first `bytes` packed bytes of the prepared view; does not wait.
   Status start(const View& to, std::size_t bytes);
-  // Both at once.
+  // Does both at once.
   Status fetch(const PeerView& from, int process, const View& to, std::size_t bytes);
   Status poll(bool* done);
 

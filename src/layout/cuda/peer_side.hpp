@@ -1,4 +1,4 @@
-// A view as its owner describes it to processes that will read it by their GPUs.
+// Describes a view for processes that will read it by their GPUs.
 //
 // Threads: library lock.
 #pragma once
@@ -10,16 +10,16 @@
 
 namespace hr::layout::cuda {
 
-// *side has addresses of this process. *list: the memory of the block list that the side points to, which readers need,
-// too; its id is 0 where there is none.
+// *side: has addresses of this process. *list: the memory of the block list that the side points to, which readers
+// need, too; its id is 0 if there is none.
 Status side_for_peers(const View& view, SideShape* side, mem::Location* list);
 
-// Where its data lies.
+// Returns the addresses of its data.
 [[nodiscard]] mem::cuda::Range addresses_of(const View& view) noexcept;
 
-// A kernel that works on `near` may touch `other`, memory of this process, too.
+// True if a kernel that works on `near` may touch `other`, memory of this process, too.
 [[nodiscard]] bool within_reach(const mem::Location& near, const View& other);
-// Kernels can move data there.
+// True if kernels can move data there.
 [[nodiscard]] bool has_copy_kernels(const mem::Location& near);
 
 }  // namespace hr::layout::cuda

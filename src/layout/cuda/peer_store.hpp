@@ -1,6 +1,7 @@
-// PeerStore: one copy from pinned memory of this process straight into a contiguous view on a device of another one.
+// PeerStore: makes one copy from pinned memory of this process straight into a contiguous view on a device of another.
 //
-// Owner: whoever started it; it must stay until poll() has said that it is done (the mapping is pinned until then).
+// Owner: the code that started it; it must stay until poll() has said that it is done (the mapping is pinned until
+// then).
 // Threads: library lock.
 #pragma once
 
@@ -20,8 +21,8 @@ class PeerStore {
   PeerStore(const PeerStore&) = delete;
   PeerStore& operator=(const PeerStore&) = delete;
 
-  // The first `bytes` of `from`, which is contiguous; does not wait. MPI_ERR_UNSUPPORTED_OPERATION where the memory
-  // cannot be mapped here.
+  // Starts to store the first `bytes` of `from`, which is contiguous; does not wait. MPI_ERR_UNSUPPORTED_OPERATION: the
+  // memory cannot be mapped here.
   Status start(const View& from, const PeerView& to, int process, std::size_t bytes);
   Status poll(bool* done);
 

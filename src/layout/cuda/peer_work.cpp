@@ -69,7 +69,7 @@ Status PeerWork::move(const mem::Location& near, std::span<const Move> moves) {
   HR_TRY(current.status());
   bool used[kCopyStreams] = {};
   Status status = start(*context, moves, used);
-  // Also what was started before a failure must end before anybody goes on.
+  // Copies started before a failure must end, too, before the caller goes on.
   for (int lane = 0; lane < kCopyStreams; ++lane) {
     if (!used[lane]) continue;
     mem::cuda::StreamHandle stream = nullptr;

@@ -1,5 +1,5 @@
-// What collectives do with the buffers of several processes: map them, then copy and combine between them by work of
-// this process's GPU.
+// Work of collectives on the buffers of several processes: maps them, then copies and combines between them by this
+// process's GPU.
 //
 // Owner: both classes belong to the operation that uses them and stay until the work is done. Threads: library lock.
 #pragma once
@@ -25,8 +25,8 @@ class PeerMappings {
   PeerMappings(const PeerMappings&) = delete;
   PeerMappings& operator=(const PeerMappings&) = delete;
 
-  // *moved_by: what to add to an address in an allocation of `process` to get where this process's GPU finds it.
-  // MPI_ERR_UNSUPPORTED_OPERATION where it cannot be mapped.
+  // *moved_by: added to an address in an allocation of `process`, gives the address for this process's GPU.
+  // MPI_ERR_UNSUPPORTED_OPERATION: it cannot be mapped.
   Status map(const mem::Location& near, int process, const mem::cuda::Export& allocation, std::uint64_t* moved_by);
   void release() noexcept;
 
@@ -45,12 +45,12 @@ class PeerWork {
   };
   // Few launches: long contiguous pieces go by copy engine, and so do one or two alone; the others share kernels.
   Status move(const mem::Location& near, std::span<const Move> moves);
-  // MPI_ERR_UNSUPPORTED_OPERATION, and nothing has happened, where there is no kernel.
+  // MPI_ERR_UNSUPPORTED_OPERATION, and nothing has happened, if there is no kernel.
   Status reduce(const mem::Location& near, const Op& op, const Datatype& type, const Reduction& reduction);
-  // Has kernels for reduce() at all.
+  // True if there are kernels for reduce() at all.
   [[nodiscard]] static bool can_reduce(const mem::Location& near, const Op& op, const Datatype& type);
 
-  // All of it is done. The first failure is the error; everything has ended then, too.
+  // *done: all of it is done. The first failure is the error; everything has ended then, too.
   Status poll(bool* done);
 
  private:

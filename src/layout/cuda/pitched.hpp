@@ -1,5 +1,5 @@
 // Pitched copies: rows of one length at equal distances on both sides (or on one of them, the other being contiguous),
-// which the copy engine moves by itself. The face of a cube in rows takes it as long as a contiguous one; a kernel
+// which the copy engine moves by itself. It moves the face of a cube in rows as fast as a contiguous one; a kernel
 // takes 3 us longer on an H200, and multiprocessors from the program.
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace hr::layout::cuda {
 
 // Starts moving packed bytes [0, bytes) on a stream of the context, which must be current; does not wait. *started
-// stays false where the sides are not of that form, or their rows are so many and short that a kernel is quicker.
+// stays false if the sides are not of that form, or their rows are so many and short that a kernel is quicker.
 Status start_pitched(mem::cuda::Context& context, mem::cuda::StreamHandle stream, const SideShape& from,
                      const SideShape& to, std::size_t bytes, bool* started);
 

@@ -33,8 +33,8 @@ constexpr Kernel kFloatInt{"hr_reduce_pair_f32_i32", 8, 4}, kDoubleInt{"hr_reduc
     kShortInt{"hr_reduce_pair_i16_i32", 8, 4}, k2Real{"hr_reduce_pair_f32_f32", 8, 4},
     k2Double{"hr_reduce_pair_f64_f64", 16, 8};
 
-// What the operations on a representation are done by; a kernel's element may be a part of the type's (the two halves
-// of a complex number are summed one by one).
+// Kernels for the operations on a representation; a kernel's element may be a part of the type's (the two halves of a
+// complex number are summed one by one).
 struct Row {
   Basic type;
   const Kernel* bits = nullptr;     // bitwise operations and copies
@@ -180,7 +180,7 @@ bool can_reduce(const Op& op, const Datatype& type) noexcept {
 
 ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& reduction) noexcept {
   Reduction sides = reduction;
-  // MPI_REPLACE keeps the leftmost operand, MPI_NO_OP the rightmost; what is the only one is kept by any operation.
+  // MPI_REPLACE keeps the leftmost operand, MPI_NO_OP the rightmost; any operation keeps an only operand.
   if (op.kind() == OpKind::kNoOp) sides.inputs[0] = sides.inputs[sides.ninputs - 1];
   if (op.kind() == OpKind::kReplace || op.kind() == OpKind::kNoOp) sides.ninputs = 1;
   const Choice choice = choose(sides.ninputs == 1 ? OpKind::kReplace : op.kind(), type.basic());

@@ -1,7 +1,7 @@
 // Reductions by kernels: elements of device buffers, also of peer devices that the context may access, are combined
 // where they are (kernels/reduce.cu), with the results of layout::apply() bit by bit.
 //
-// Owner: nobody; the buffers are the caller's, who waits for the stream. Threads: under the library lock.
+// Owner: none; the buffers are the caller's, and the caller waits for the stream. Threads: under the library lock.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 
 namespace hr::layout::cuda {
 
-// True when a kernel combines elements of this predefined type by this predefined operation: all for which apply() has
-// a loop, but those on long double and 16-byte reals. Says nothing about whether the operation is defined for the
-// type (check_op()), nor whether this context has kernels.
+// True if a kernel combines elements of this predefined type by this predefined operation: all for which apply() has a
+// loop, except those on long double and 16-byte reals. Does not tell if the operation is defined for the type
+// (check_op()), nor if this context has kernels.
 [[nodiscard]] bool can_reduce(const Op& op, const Datatype& type) noexcept;
 
 inline constexpr int kMaxReduceSides = kernels::kReduceSides;
@@ -35,25 +35,25 @@ struct Reduction {
   Count count = 0;
 };
 
-// A reduction as the kernels know it: what launch_reduce() launches, for callers who add to the arguments.
+// A reduction as launch_reduce() launches it, for callers that add to the arguments.
 struct ReduceKernel {
   const char* name = nullptr;
   kernels::ReduceArguments arguments{};
-  std::uint64_t units = 0;  // that threads work on: one thread each suffices
+  std::uint64_t units = 0;  // of work: one thread each suffices
 };
-// Without a name where can_reduce(op, type) does not hold.
+// Without a name if can_reduce(op, type) does not hold.
 [[nodiscard]] ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& reduction) noexcept;
 
-// inout[i] = in[i] op inout[i], as apply() does it, for two views of as many elements of one type that are both on
-// devices; complete on return. `done` stays false, and nothing has happened, where no kernel can do it: the caller goes
-// through host memory.
+// inout[i] = in[i] op inout[i], as by apply(), for two views of as many elements of one type that are both on devices;
+// complete on return. `done` stays false, and nothing has happened, if no kernel can do it: the caller goes through
+// host memory.
 Status apply(const Op& op, const View& in, const View& inout, bool* done);
 
-// One kernel on the context's stream; does not wait. `launched` stays false where there is none. The context must be
-// current.
+// Launches one kernel on the context's stream; does not wait. `launched` stays false if there is none. The context must
+// be current.
 Status launch_reduce(mem::cuda::Context& context, const Op& op, const Datatype& type, const Reduction& reduction,
                      bool* launched);
-// The same of what reduce_kernel() made, on any stream of the context.
+// Does the same for the result of reduce_kernel(), on any stream of the context.
 Status launch_reduce(mem::cuda::Context& context, mem::cuda::StreamHandle stream, ReduceKernel& kernel, bool* launched);
 
 }  // namespace hr::layout::cuda

@@ -18,7 +18,7 @@ inline std::byte* at(const std::byte* base, Count offset) {
 
 class Cursor {
  public:
-  // At the pattern with this number.
+  // Starts at the pattern with this number.
   Cursor(const Shape& shape, Count pattern) : shape_(shape) {
     for (int dim = shape.ndims - 1; dim > 0; --dim) {
       const Count count = shape.dims[dim].count;

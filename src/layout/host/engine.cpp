@@ -69,7 +69,7 @@ class Mover {
  public:
   Mover(const Shape& shape, const std::byte* base) : shape_(shape), base_(base) {}
 
-  // Everything, where nothing must be found or divided: what short messages are. False: not such a shape.
+  // Moves everything if nothing must be found or divided, as for short messages. False: not such a shape.
   bool move_whole(std::size_t offset, std::size_t bytes, Packed packed) {
     if (offset != 0 || bytes != static_cast<std::size_t>(shape_.total) || shape_.ndims > 2) return false;
     const int ndims = shape_.ndims;
@@ -108,7 +108,7 @@ class Mover {
   }
 
  private:
-  // `count` whole patterns from the cursor on.
+  // Moves `count` whole patterns from the cursor on.
   Packed patterns(Cursor& cursor, Count count, Packed packed) {
     const Count stride0 = shape_.ndims > 0 ? shape_.dims[shape_.ndims - 1].stride : 0;
     const Count stride1 = shape_.ndims > 1 ? shape_.dims[shape_.ndims - 2].stride : 0;
@@ -136,7 +136,7 @@ class Mover {
     return packed;
   }
 
-  // `n` patterns of blocks, `stride` apart.
+  // Moves `n` patterns of blocks, `stride` apart.
   [[gnu::noinline]] void block_row(Count origin, Count stride, Count n, Packed packed) {
     const Layout& layout = *shape_.layout;
     const std::size_t blocks = layout.blocks.size();
@@ -159,7 +159,7 @@ class Mover {
     for (Count i = 0; i < n; ++i) list(origin + i * stride, 0, units, packed + i * shape_.pattern);
   }
 
-  // Pieces, or where the layout has none blocks, [first, last) of one pattern, whole.
+  // Moves pieces, or blocks if the layout has no pieces, [first, last) of one pattern, whole.
   void list(Count origin, std::size_t first, std::size_t last, Packed packed) {
     const Layout& layout = *shape_.layout;
     if (layout.piece != 0) {
@@ -169,7 +169,7 @@ class Mover {
     }
   }
 
-  // Where in the pattern piece or block `unit` begins, packed and in memory; which one a packed byte is in.
+  // Start of piece or block `unit` in the pattern, packed and in memory; unit_at(): the one that a packed byte is in.
   [[nodiscard]] std::size_t packed_start(std::size_t unit) const {
     const Layout& layout = *shape_.layout;
     return layout.piece != 0 ? unit * static_cast<std::size_t>(layout.piece)
@@ -187,7 +187,7 @@ class Mover {
                                     prefix.begin() - 1);
   }
 
-  // `length` bytes of one pattern, from its byte `inside` on.
+  // Moves `length` bytes of one pattern, from its byte `inside` on.
   void partial(Count origin, std::size_t inside, std::size_t length, Packed packed) {
     if (shape_.form == Form::kStrided) {
       To::run(at(base_, origin + shape_.offset + static_cast<Count>(inside)), packed, length);
@@ -216,7 +216,7 @@ class Mover {
   const std::byte* base_;
 };
 
-// The same runs in the same dims on both sides, whole: loops over both with no packed form between.
+// Copies the same runs in the same dims on both sides, whole: loops over both with no packed form between.
 bool copy_alike(const Shape& a, const std::byte* from, const Shape& b, std::byte* to, std::size_t bytes) {
   if (a.form != Form::kStrided || b.form != Form::kStrided || a.run != b.run || a.ndims != b.ndims) return false;
   if (bytes != static_cast<std::size_t>(a.total) || a.total != b.total) return false;

@@ -14,8 +14,8 @@
 namespace hr::layout::host {
 namespace {
 
-// Runs from which on it pays, and from which on it pays to look where lines begin and to ask for them (kMany; short
-// calls are not to pay for that).
+// Number of runs from which on it pays, and from which on it pays to look where lines begin and to ask for them (kMany;
+// short calls must not pay for that).
 template <std::size_t N>
 constexpr Count kLeastGapped = static_cast<Count>(128 / N);
 template <std::size_t N>
@@ -32,7 +32,7 @@ constexpr bool kMayReadGaps = true;
 // In words of 4 bytes, up to four vectors on the side with gaps for one on the other.
 constexpr Count kWords = 16;
 
-// How to take gaps out and put them in, for one length of run (`run` words) and one stride (`stride` words).
+// Takes gaps out and puts them in, for one length of run (`run` words) and one stride (`stride` words).
 struct alignas(64) GapMap {
   std::int32_t gather[kWords] = {};      // dense word: the gapped word it is
   std::int32_t scatter[4][kWords] = {};  // gapped word: the dense word it is
@@ -117,7 +117,7 @@ inline void close_steps(bool far, std::byte* to, const std::byte* from, Count st
   }
 }
 
-// From n runs `stride` apart to dense ones; returns how many were moved.
+// Moves n runs `stride` apart to dense ones; returns how many were moved.
 template <std::size_t N, bool kMany>
 inline Count close_gaps(std::byte* to, const std::byte* from, Count stride, Count n) {
   constexpr Count kRuns = 64 / N;
@@ -126,7 +126,7 @@ inline Count close_gaps(std::byte* to, const std::byte* from, Count stride, Coun
   // The last step may not load past the last run.
   if ((steps - 1) * kRuns * stride + map.vectors * 64 > (n - 1) * stride + static_cast<Count>(N)) --steps;
   const Count step = kRuns * stride;
-  // Loads from beyond the second cache the hardware foresees as well.
+  // The hardware foresees loads from beyond the second cache as well.
   const bool far = kMany && n * stride >= kBeyondFirst && n * stride < 2 * kFar;
   if (map.vectors == 2) {
     close_steps<2>(far, to, from, step, steps, map);

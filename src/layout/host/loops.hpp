@@ -16,7 +16,7 @@
 namespace hr::layout::host {
 namespace {
 
-// Whether loops over runs of N bytes ask for the lines of runs to come. Longer stores are better left alone: those of
+// True if loops over runs of N bytes ask for the lines of runs to come. Longer stores are better left alone: stores of
 // whole lines need no data, and asking would fetch them (half the speed).
 template <std::size_t N>
 constexpr bool prefetches = kWholeLines && N < 32;
@@ -31,7 +31,7 @@ struct FixedRun {
   }
 };
 
-// The same where every run begins kHead bytes before a line: stores that do not cross lines.
+// The same if every run begins kHead bytes before a line: stores that do not cross lines.
 template <std::size_t N, std::size_t kHead>
 struct LineRun {
   [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
@@ -66,7 +66,7 @@ struct MediumRun {
     }
     for (; i < last; i += kVector) {
       copy_bytes<kVector>(to + i, from + i);
-      asm volatile("" : "+r"(i));  // or the compiler makes a call of memcpy of it
+      asm volatile("" : "+r"(i));  // or the compiler makes it a call of memcpy
     }
     copy_bytes<kVector>(to + last, from + last);
   }
@@ -175,7 +175,7 @@ inline bool is_transposed(const Plane& plane) {
   return crosses(plane.to_stride1, plane.to_stride0) || crosses(plane.from_stride1, plane.from_stride0);
 }
 
-// Scattered stores beyond the caches: lines are asked for ahead. (Loads the hardware foresees.)
+// Scattered stores beyond the caches: lines are asked for ahead. (The hardware foresees loads.)
 template <class Run>
 [[gnu::noinline]] void scatter_rows(const Run& run, std::byte* to, const std::byte* from, const Plane& plane) {
   const Count ahead = 16 * plane.to_stride0;
@@ -190,7 +190,7 @@ template <class Run>
     }
   }
 }
-// Every run in a line of its own, and so many of them.
+// True if every run is in a line of its own, and there are so many of them.
 inline bool scatters_far(const Plane& plane) {
   constexpr Count kLeastRow = 32;
   return plane.n0 >= kLeastRow && plane.n1 * plane.n0 * 64 >= kFar &&
@@ -323,7 +323,7 @@ inline void unpack_blocks(std::byte* origin, const std::byte* from, const Block*
 template <class Run>
 constexpr RunMoves kMoves{move_plane<Run>, pack_list<Run>, unpack_list<Run>};
 
-// Medium runs whose stores go by lines: not whole vectors (those only get one store more), and enough of them.
+// True for medium runs whose stores go by lines: not whole vectors (those only get one store more), and enough of them.
 inline bool by_lines(std::size_t length, std::size_t n) {
   return kWholeLines && length % kVector != 0 && n * length >= 4096;
 }

@@ -1,8 +1,8 @@
 // Moves: the host engine's loops over memory, one set for each kind of vector unit, and the choice among the sets.
 //
 // A layout's runs have one length, so the loop that fits is picked by length once, at commit (Layout::moves), and no
-// loop decides anything a run. The sets are one source (loops.hpp) compiled for several instruction sets; the library
-// takes the best one that the machine has at first use.
+// loop decides anything for each run. The sets are one source (loops.hpp) compiled for several instruction sets; the
+// library takes the best one that the machine has at first use.
 // Owner: static data. Threads: any.
 #pragma once
 
@@ -24,8 +24,8 @@ struct Plane {
   Count from_stride1, from_stride0;
 };
 
-// What moves runs of one length. No run may be written twice. Offsets of a list count from `origin`; the other side has
-// the runs one behind the other.
+// Loops that move runs of one length. No run may be written twice. Offsets of a list count from `origin`; on the other
+// side the runs follow one another.
 struct RunMoves {
   void (*plane)(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) = nullptr;
   void (*pack_list)(std::size_t length, std::byte* to, const std::byte* origin, const std::int32_t* offsets,

@@ -18,7 +18,7 @@ constexpr std::size_t kVector = 32;
 constexpr std::size_t kVector = 16;
 #endif
 
-// What one access moves; at any address, over data of any type.
+// Type of one access; at any address, over data of any type.
 template <std::size_t N>
 struct Access;
 template <>
@@ -73,9 +73,9 @@ template <std::size_t N>
   *reinterpret_cast<Pair*>(to) = Pair{*reinterpret_cast<const Eight*>(first), *reinterpret_cast<const Eight*>(second)};
 }
 
-// Stores that leave bytes out are not foreseen by the hardware: where a loop writes this much, it asks for the lines
-// ahead. Processors with vectors of a whole line gain by it from the first cache on, and by stores that do not cross
-// lines; older ones do not.
+// The hardware does not foresee stores that leave bytes out: a loop that writes this much asks for the lines ahead.
+// Processors with vectors of a whole line gain by it from the first cache on, and by stores that do not cross lines;
+// older ones do not.
 constexpr bool kWholeLines = kVector == 64;
 constexpr std::int64_t kFar = std::int64_t{1} << 20;
 constexpr std::int64_t kAhead = 1024;
@@ -87,8 +87,8 @@ constexpr std::int64_t kRunsAhead = 32;  // of a list
 // lists, and a quarter slower than nothing for runs of two lines within the second cache.)
 [[gnu::always_inline]] inline void prefetch(const std::byte* line) { __builtin_prefetch(line); }
 
-// How many runs lie before the first one that begins a line; 0 where none soon does. Vectors stored from there on do
-// not cross lines.
+// Returns the number of runs before the first one that begins a line; 0 if none soon does. Vectors stored from there on
+// do not cross lines.
 inline std::int64_t runs_to_line(const std::byte* to, std::int64_t stride) {
   for (std::int64_t i = 0; i < 16; ++i) {
     if (reinterpret_cast<std::uintptr_t>(to + i * stride) % 64 == 0) return i;
@@ -96,7 +96,7 @@ inline std::int64_t runs_to_line(const std::byte* to, std::int64_t stride) {
   return 0;
 }
 
-// N to 2N bytes.
+// Copies N to 2N bytes.
 template <std::size_t N>
 [[gnu::always_inline]] inline void copy_overlapping(std::byte* __restrict to, const std::byte* __restrict from,
                                                     std::size_t length) {
@@ -104,7 +104,7 @@ template <std::size_t N>
   copy_bytes<N>(to + length - N, from + length - N);
 }
 
-// Any length that is not 0, where the next one is another.
+// Copies any length that is not 0, for lengths that change from run to run.
 [[gnu::always_inline]] inline void copy_any(std::byte* __restrict to, const std::byte* __restrict from,
                                             std::size_t length) {
   if (length > 128) {

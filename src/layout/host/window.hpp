@@ -2,7 +2,7 @@
 // structure goes by one load, one permutation, one store, however many members it has; short structures several at
 // once.
 //
-// Made at commit, where the machine's set of moves has loops for it. Owner: the Layout. Threads: immutable.
+// Made at commit, if the machine's set of moves has loops for it. Owner: the Layout. Threads: immutable.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct alignas(64) Window {
   Count patterns = 0;             // in one window, at least 1
 };
 
-// False where the blocks do not fit a window, or a byte occurs twice.
+// False if the blocks do not fit a window, or a byte occurs twice.
 bool make_window(std::span<const Block> blocks, Count stride, Window* window);
 
 }  // namespace hr::layout::host

@@ -11,7 +11,7 @@ namespace {
 
 constexpr bool kHasWindows = true;
 
-// Which bytes of a window `patterns` patterns are.
+// Returns the bytes of a window that belong to `patterns` patterns.
 inline std::uint64_t window_bytes(const Window& window, Count patterns) {
   std::uint64_t bytes = window.bytes;
   for (Count i = 1; i < patterns; ++i) bytes |= window.bytes << (i * window.stride);
@@ -30,9 +30,9 @@ inline void unpack_step(std::byte* to, const std::byte* from, __m512i scatter, _
   _mm512_mask_storeu_epi8(to, bytes, _mm512_maskz_permutexvar_epi8(bytes, scatter, data));
 }
 
-// What a loop over windows goes by.
+// Steps of a loop over windows.
 struct WindowSteps {
-  Count some, step, packed_step;  // patterns a step, and what it advances by on each side
+  Count some, step, packed_step;  // patterns a step, and its advance on each side
   __mmask64 bytes, packed;        // of a step
   explicit WindowSteps(const Window& window)
       : some(window.patterns),
@@ -70,7 +70,7 @@ inline void unpack_windows_loop(std::byte* typed, const std::byte* from, Count n
   if (n > 0) unpack_step(typed, from, scatter, window_bytes(window, n), packed_bytes(window, n));
 }
 
-// n patterns from or to `typed`, the origin of the first one.
+// Both move n patterns from or to `typed`, the origin of the first one.
 inline void pack_windows(std::byte* to, const std::byte* typed, Count n, const Window& window) {
   const bool far = n * window.pattern >= kFar;
   (far ? pack_windows_loop<true> : pack_windows_loop<false>)(to, typed + window.lowest, n, window);

@@ -22,7 +22,7 @@ struct KernelRecord {
   Kernel wide = nullptr;  // the same for processors with wider vectors (wide_vectors()), where it is worth it
 };
 
-// nullptr when the operation has no meaning for the representation.
+// Null if the operation has no meaning for the representation.
 Kernel find_kernel(OpKind op, Basic type) noexcept;
 
 std::span<const KernelRecord> signed_kernels() noexcept;

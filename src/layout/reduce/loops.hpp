@@ -9,7 +9,7 @@
 namespace hr::layout::reduce {
 namespace {
 
-// Before a loop whose iterations do not depend on one another: result[i] may be right[i], but no other element.
+// Precedes a loop whose iterations do not depend on one another: result[i] may be right[i], but no other element.
 #if defined(__clang__)
 #define HR_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -1,4 +1,4 @@
-// The C++ types of representations that the language has no portable name for.
+// C++ types of representations for which the language has no portable name.
 #pragma once
 
 #include <bit>

@@ -40,7 +40,7 @@ struct Free {
   void operator()(void* memory) const noexcept { std::free(memory); }
 };
 struct State final : FileState {
-  // Others read these while the library runs, and find by the ids what is in use. Untouched pages cost nothing.
+  // Others read these while the library runs, and find those in use by their ids. Untouched pages cost nothing.
   std::unique_ptr<ChunkTable[], Free> tables{static_cast<ChunkTable*>(std::calloc(kTables, sizeof(ChunkTable)))};
   std::size_t open_descriptors = 0;
   std::uint64_t stamp = 0;
@@ -79,8 +79,8 @@ Status not_exported(const char* why, DeviceAddress at) {
   return fail(Errc::kUnsupportedOperation, "memory in chunks at %#llx is not exported: %s", at, why);
 }
 
-// The mapping that an address lies in. Drivers differ in which of their answers is about the chunk and which about the
-// whole reservation: the smaller one is the chunk.
+// Finds the mapping that an address lies in. Drivers differ in which of their answers is about the chunk and which
+// about the whole reservation: the smaller one is the chunk.
 bool chunk_at(DeviceAddress address, DeviceAddress* base, std::uint64_t* bytes) noexcept {
   constexpr int kAnswers[][2] = {{kAttributeMappingBase, kAttributeMappingSize},
                                  {kAttributeRangeStart, kAttributeRangeSize}};
@@ -138,7 +138,7 @@ Status ChunkExport::make(DeviceAddress begin, DeviceAddress end, std::uint64_t i
   if (!driver().has_chunks) return not_exported("the driver cannot", begin);
   DeviceAddress first = 0;
   std::uint64_t bytes = 0;
-  // Before any work is done: programs use chunks of one size.
+  // Checked before any work is done: programs use chunks of one size.
   if (chunk_at(begin, &first, &bytes) && (end - first - 1) / bytes >= kMostChunks)
     return not_exported("too many chunks", begin);
   ChunkTable* const table = free_table();

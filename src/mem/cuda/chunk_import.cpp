@@ -11,7 +11,7 @@
 namespace hr::mem::cuda {
 namespace {
 
-// Of Linux 5.3 and 5.6; the numbers are the same on every architecture.
+// Numbers of Linux 5.3 and 5.6, the same on every architecture.
 constexpr long kPidfdOpen = 434;
 constexpr long kPidfdGetfd = 438;
 
@@ -29,7 +29,7 @@ class Descriptor {
   int number_;
 };
 
-// This process has none of something at the moment.
+// True if this process has run out of something for the moment.
 bool exhausted(int error) noexcept { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
 Status refused(const char* call, const char* why) { return fail(Errc::kUnsupportedOperation, "%s: %s", call, why); }
@@ -40,7 +40,7 @@ bool read(const ChunkTableName& name, std::size_t offset, void* to, std::size_t 
   return ::process_vm_readv(static_cast<pid_t>(name.process), &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-// Copies of the descriptors that the table names, and how long the chunks behind them are.
+// Takes copies of the descriptors that the table names, and the lengths of the chunks behind them.
 Status take_descriptors(const ChunkTableName& name, std::uint64_t id, std::vector<Descriptor>* taken,
                         MappedChunks* mapped, bool* never) {
   ChunkTable table;
@@ -86,7 +86,7 @@ Result map(DeviceAddress address, std::uint64_t bytes, const Descriptor& descrip
   return result;
 }
 
-// *done: how many chunks.
+// *done: number of chunks that are mapped.
 Result map_all(const Context& context, const std::vector<Descriptor>& descriptors, const MappedChunks& mapped,
                std::size_t* done) {
   DeviceAddress at = mapped.base;
@@ -100,7 +100,7 @@ Result map_all(const Context& context, const std::vector<Descriptor>& descriptor
   return driver().set_access(mapped.base, mapped.bytes, &access, 1);
 }
 
-// The first `count` chunks, and gives the addresses back.
+// Unmaps the first `count` chunks, and gives the addresses back.
 void unmap(const MappedChunks& mapped, std::size_t count) noexcept {
   DeviceAddress at = mapped.base;
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,6 +1,6 @@
-// Other processes' memory in chunks (chunk_export.hpp), mapped here side by side in one range of addresses.
+// Maps other processes' memory in chunks (chunk_export.hpp) side by side in one range of addresses.
 //
-// Owner: the caller, who unmaps it. Threads: library lock.
+// Owner: the caller, which unmaps it. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct MappedChunks {
   std::vector<std::uint64_t> chunks;  // their bytes
 };
 
-// Maps what the table names, for the device of `context`; `id` as in the Export. MPI_ERR_UNSUPPORTED_OPERATION where it
-// cannot be mapped; `never` says that this will not change for memory of that process.
+// Maps the chunks that the table names, for the device of `context`; `id` as in the Export.
+// MPI_ERR_UNSUPPORTED_OPERATION: they cannot be mapped. *never: this will not change for memory of that process.
 Status map_chunks(const Context& context, const ChunkTableName& table, std::uint64_t id, MappedChunks* mapped,
                   bool* never);
-// Nothing uses it any more.
+// Unmaps chunks that nothing uses any more.
 void unmap_chunks(const MappedChunks& mapped) noexcept;
 
 }  // namespace hr::mem::cuda

@@ -19,10 +19,10 @@ namespace {
 
 struct Contexts final : FileState {
   std::vector<std::unique_ptr<Context>> all;  // a handful at most: searched in order. Owner of every Context
-  bool kernels_noted = false;                 // that they are not there
+  bool kernels_noted = false;                 // their absence is logged once
 };
 
-// Differs when a context was destroyed and another made at the same address; 0 where the driver cannot say.
+// Differs if a context was destroyed and another made at the same address; 0 if the driver cannot say.
 bool current_id(ContextHandle handle, std::uint64_t* id) {
   unsigned long long value = 0;
   if (driver().context_id != nullptr && driver().context_id(handle, &value) != kSuccess) return false;
@@ -30,7 +30,7 @@ bool current_id(ContextHandle handle, std::uint64_t* id) {
   return true;
 }
 
-// The primary context of a device if the program has made it active, with a reference that we keep once.
+// Returns the primary context of a device if the program has made it active, with a reference that we keep once.
 ContextHandle active_primary(int device) {
   unsigned flags = 0;
   int active = 0;
@@ -48,7 +48,8 @@ ContextHandle current_of_device(int device) {
   return handle;
 }
 
-// How long the cheapest driver call takes that changes what a stream will have to do, in ticks (base/driver_epoch.hpp).
+// Returns the time of the cheapest driver call that changes what a stream will have to do, in ticks
+// (base/driver_epoch.hpp).
 std::uint64_t cheapest_call(StreamHandle stream, EventHandle event) {
   constexpr int kTries = 16;
   auto least = ~std::uint64_t{0};
@@ -105,7 +106,7 @@ Status Context::of(const Location& location, Context** context) {
               static_cast<std::size_t>(location.base), static_cast<int>(location.device));
 }
 
-// Our reference keeps it; only a reset ends it, which its id tells.
+// Our reference keeps it; only a reset ends it, as its id tells.
 Context* Context::retained_primary(int device) noexcept {
   if (driver().context_id == nullptr) return nullptr;
   for (const auto& known : own<Contexts>().all) {
@@ -141,7 +142,7 @@ Status Context::open(ContextHandle handle, int device, Context** context) {
       *context = known->get();
       return kOk;
     }
-    contexts.erase(known);  // what we had in it died with it
+    contexts.erase(known);  // our resources in it died with it
   }
   std::unique_ptr<Context> made(new Context(handle, id, device));
   {
@@ -312,7 +313,7 @@ bool Context::note_peer_device(const Location& location, std::uint64_t place) {
   Context* context = nullptr;
   if (!of(location, &context).ok() || context->time_sliced_) return true;
   context->time_sliced_ = true;
-  context->resident_copier().disable();  // while its kernel waits, nobody else's runs
+  context->resident_copier().disable();  // while its kernel waits, no other process's runs
   log::write(log::Level::kNote,
              "CUDA device %d is shared with another process, and MPS is not at work: what is not long goes through "
              "pinned memory",
@@ -356,7 +357,7 @@ void Context::release() noexcept {
     for (const StreamHandle lane : copy_streams_) {
       if (lane != nullptr) (void)driver().stream_destroy(lane);
     }
-    // What a fence still waits for would be written into memory that is gone.
+    // Else a number that a fence still waits for would be written into memory that is gone.
     if (fence_stream_ != nullptr) (void)driver().stream_synchronize(fence_stream_);
     if (fence_stream_ != nullptr) (void)driver().stream_destroy(fence_stream_);
     if (fence_word_ != nullptr) (void)driver().host_free(fence_word_);

@@ -1,8 +1,8 @@
-// Context: what we keep in a CUDA context that owns buffers: streams, events, our kernels, staging memory.
+// Context: our state in a CUDA context that owns buffers: streams, events, our kernels, staging memory.
 //
-// No context is ever created by us: a Context is made for one that the program has, when its memory is first used.
-// The streams are blocking ones (flags 0), so that work on the legacy default stream before a call is ordered before
-// ours, and ours before what comes after.
+// We never create a context: a Context is made for one that the program has, when its memory is first used. The streams
+// are blocking ones (flags 0), so that work on the legacy default stream before a call is ordered before ours, and ours
+// before later work.
 //
 // Owner: the state of mem/, until release_contexts() (MPI_Finalize) or until the program is found to have
 // destroyed the context (its id changed). A Context* is for one call of the layer above; do not keep it.
@@ -27,11 +27,11 @@ class ResidentCopier;
 
 class Context {
  public:
-  // The context in which work on this (device or managed) memory runs: the one that it was allocated in; for pool
+  // *context: the one in which work on this (device or managed) memory runs: the one that it was allocated in; for pool
   // and VMM memory, which have none, the device's primary context, or else the caller's current one.
   static Status of(const Location& location, Context** context);
 
-  // The context with this handle and id has not been destroyed.
+  // True if the context with this handle and id has not been destroyed.
   [[nodiscard]] static bool alive(ContextHandle handle, std::uint64_t id) noexcept;
 
   [[nodiscard]] ContextHandle handle() const noexcept { return handle_; }
@@ -42,59 +42,59 @@ class Context {
   // The device as other processes know it: its slot, and whether processes that share it are time-sliced (they are,
   // unless MPS is at work). Never 0.
   [[nodiscard]] std::uint64_t place() const noexcept { return slot_ | (device_time_sliced_ ? kTimeSlicedBit : 0); }
-  // Two processes at these places are time-sliced on one device. 0: no device.
+  // True if two processes at these places are time-sliced on one device. 0: no device.
   [[nodiscard]] static bool share_time_sliced(std::uint64_t one, std::uint64_t other) noexcept {
     return one == other && (one & kTimeSlicedBit) != 0;
   }
-  // The place of the device that holds this memory; 0 for host memory, and where no context can work on it.
+  // Returns the place of the device that holds this memory; 0 for host memory, and if no context can work on it.
   [[nodiscard]] static std::uint64_t place_of(const Location& location);
-  // Another process has memory at `place`: whether the two are time-sliced on the device that holds `location`.
-  // From the first such process on time_sliced() holds for the context there: work for the multiprocessors waits until
-  // the device has switched to this process, copy engines do not.
+  // Notes that another process has memory at `place`; true if the two are time-sliced on the device that holds
+  // `location`. From the first such process on time_sliced() holds for the context there: work for the multiprocessors
+  // waits until the device has switched to this process, copy engines do not.
   static bool note_peer_device(const Location& location, std::uint64_t place);
   [[nodiscard]] bool time_sliced() const noexcept { return time_sliced_; }
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
 
-  // A blocking stream for copies that need not wait for one another; `key` chooses between kCopyStreams. The context
-  // must be current. Few: streams share the device's queues with the program's.
+  // Returns a blocking stream for copies that need not wait for one another; `key` chooses between kCopyStreams. The
+  // context must be current. Few: streams share the device's queues with the program's.
   static constexpr int kCopyStreams = 2;
   Status copy_stream(int key, StreamHandle* stream);
 
-  // The default stream was found idle, and nothing can have been put on it since (base/driver_epoch.hpp).
+  // True if the default stream was found idle, and nothing can have been put on it since (base/driver_epoch.hpp).
   [[nodiscard]] bool idle() const noexcept { return idle_epoch_ == DriverEpoch::current(); }
-  // Asks it, where that is not known; kNotReady where it may not be asked (default_stream_barred()). The context must
-  // be current.
+  // Asks the default stream, if that is not known; kNotReady if it may not be asked (default_stream_barred()). The
+  // context must be current.
   [[nodiscard]] Result query_default_stream();
-  // Waits until what has been put on it is done. The context must be current.
+  // Waits until all work put on it is done. The context must be current.
   Status finish_default_stream();
-  // For Fence: a number that fence_passed() says yes to once what the program has put on the default stream until now
-  // is done. `set` stays false where there can be no fences: then that work has been waited for. The context must be
-  // current.
+  // For Fence. *number: fence_passed() is true for it once all work that the program has put on the default stream
+  // until now is done. *set stays false if there can be no fences: then that work has been waited for. The context must
+  // be current.
   Status set_fence(bool* set, std::uint32_t* number);
   [[nodiscard]] bool fence_passed(std::uint32_t number);
-  // The context if it is still there.
+  // Returns the context if it is still there.
   static Context* find(ContextHandle handle, std::uint64_t id) noexcept;
 
-  // Of this context, made at first use.
+  // Copier of this context, made at first use.
   [[nodiscard]] ResidentCopier& resident_copier();
 
-  // An event from the context's free list, and back to it (if the context is still there). For WorkEvent.
+  // Both for WorkEvent: take an event from the context's free list, and return it (if the context is still there).
   Status take_event(EventHandle* event);
   static void return_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept;
 
-  // A kernel of the embedded image, loaded at first use. nullptr when the library was built without kernels, the
-  // image does not run on this device, or the knob cuda_kernels is off: the caller takes its copy-engine path.
-  // The context must be current.
+  // Returns a kernel of the embedded image, loaded at first use. Null if the library was built without kernels, the
+  // image does not run on this device, or the knob cuda_kernels is off: the caller takes its copy-engine path. The
+  // context must be current.
   Status kernel(const char* name, FunctionHandle* function);
 
-  // True when kernels of this context may touch memory of `other`; enables the access at first use. The answer
-  // holds for memory allocated in a context (not pool or VMM memory, whose owner sets who has access).
-  // The context must be current.
+  // True if kernels of this context may touch memory of `other`; enables the access at first use. The answer holds for
+  // memory allocated in a context (not pool or VMM memory, whose owner decides about access). The context must be
+  // current.
   bool can_access(const Context& other);
 
-  // Later work on stream(), or on `stream` of this context, waits for what `other` has been given on its stream() (and
-  // its legacy default stream) until now.
+  // Makes later work on stream(), or on `stream` of this context, wait for all work that `other` has been given on its
+  // stream() (and its legacy default stream) until now.
   Status order_after(Context& other) { return order_after(other, stream_); }
   Status order_after(Context& other, StreamHandle stream);
 
@@ -145,7 +145,7 @@ class Context {
   std::uint32_t last_fence_ = 0;
   std::uint32_t looks_at_fence_ = 0;
   std::uint64_t idle_epoch_ = 0;
-  std::uint64_t alive_epoch_ = 0;  // was there in this driver epoch
+  std::uint64_t alive_epoch_ = 0;  // seen alive in this driver epoch
   std::unique_ptr<ResidentCopier> resident_copier_;
   std::vector<EventHandle> free_events_;
   std::vector<Buffer> free_buffers_;
@@ -154,7 +154,7 @@ class Context {
   std::size_t cached_pinned_bytes_ = 0;
 };
 
-// Makes a context current for a scope and restores what was current. Failure is reported by status().
+// Makes a context current for a scope and restores the earlier one. Failure is reported by status().
 class Current {
  public:
   explicit Current(const Context& context);

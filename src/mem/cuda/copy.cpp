@@ -29,7 +29,8 @@ const char* kind_name(const Location& where) noexcept {
   return "?";
 }
 
-// Short copies between host memory and a device that processes run on in turns: by copy engine, through pinned memory.
+// Both make short copies between host memory and a device that processes run on in turns: by copy engine, through
+// pinned memory.
 Status copy_in_short(Context& context, void* to, const void* from, std::size_t bytes) {
   const cuda::TwoRows rows{bytes};
   cuda::PinnedStaging staging;
@@ -49,7 +50,7 @@ Status copy_out_short(Context& context, void* to, const void* from, std::size_t 
   return kOk;
 }
 
-// One side (or both sides, in the same context) on a device: one copy by that context's engine.
+// Copies with one side (or both sides, in the same context) on a device: one copy by that context's engine.
 Status copy_within(Context& context, void* to, const Location& to_where, const void* from, const Location& from_where,
                    std::size_t bytes) {
   Current current(context);
@@ -69,9 +70,9 @@ Status copy_within(Context& context, void* to, const Location& to_where, const v
   return context.synchronize("a copy");
 }
 
-// Memory of two contexts. The driver's peer copy needs both sides to belong to a context; pool and VMM memory does
-// not, and whether the peer may touch it is up to its owner: such a side goes through our own memory on its device,
-// piece by piece.
+// Copies between memory of two contexts. The driver's peer copy needs both sides to belong to a context; pool and VMM
+// memory does not, and its owner decides if the peer may touch it: such a side goes through our own memory on its
+// device, piece by piece.
 Status copy_between(Context& to_context, Context& from_context, DeviceAddress to, bool stage_to, DeviceAddress from,
                     bool stage_from, std::size_t bytes) {
   HR_TRY(to_context.order_after(from_context));

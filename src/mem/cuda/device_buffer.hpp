@@ -11,8 +11,8 @@
 
 namespace hr::mem::cuda {
 
-// Device memory for staging, from the context's cache and back to it: knob cuda_staging_bytes bounds what stays
-// cached. The work that used it must be done or ordered before the next use on stream().
+// Device memory for staging, from the context's cache and back to it: knob cuda_staging_bytes bounds the cached memory.
+// The work that used it must be done or ordered before the next use on stream().
 class Staging {
  public:
   Staging() = default;
@@ -20,7 +20,7 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  // At least `bytes`, aligned to 256. The context must be current here and at destruction.
+  // Takes at least `bytes`, aligned to 256. The context must be current here and at destruction.
   Status take(Context& context, std::size_t bytes);
   [[nodiscard]] DeviceAddress address() const noexcept { return buffer_.address; }
 

@@ -18,7 +18,7 @@ Driver bare;  // the same without CaptureScope
 bool searched = false;
 bool found = false;
 
-// The driver's own name of a member of Driver, for error texts.
+// Returns the driver's own name of a member of Driver, for error texts.
 const char* symbol_of(const char* member) noexcept {
 #define HR_CUDA_SYMBOL(name, symbol, parameters) \
   if (std::strcmp(member, #name) == 0) return #symbol;
@@ -28,7 +28,7 @@ const char* symbol_of(const char* member) noexcept {
   return member;
 }
 
-// The driver lets this thread do what it forbids to others while somebody captures.
+// Makes the driver let this thread do what it forbids to others during a capture.
 class CaptureScope {
  public:
   CaptureScope() noexcept : changed_(bare.exchange_capture_mode(&mode_) == kSuccess) {}
@@ -54,7 +54,7 @@ struct Scoped<kMember> {
   }
 };
 
-// Not those that only give work to a stream of ours or order it, nor questions about pointers and contexts.
+// Leaves out calls that only give work to a stream of ours or order it, and questions about pointers and contexts.
 template <auto... kMembers>
 void scope() noexcept {
   bare = table;

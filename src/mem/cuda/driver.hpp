@@ -21,7 +21,7 @@ using EventHandle = void*;
 using ModuleHandle = void*;
 using FunctionHandle = void*;
 
-// CUipcMemHandle: what another process opens an allocation with.
+// CUipcMemHandle: opens an allocation in another process.
 struct IpcHandle {
   unsigned char bytes[64];
 };
@@ -56,7 +56,7 @@ inline constexpr int kAttributeMappingSize = 18;
 inline constexpr int kAttributeMappingBase = 19;
 
 inline constexpr unsigned kMemoryTypeHost = 1;
-inline constexpr unsigned kMemoryTypeUnified = 4;  // a copy's: the address says it
+inline constexpr unsigned kMemoryTypeUnified = 4;  // a copy's: the address tells
 
 inline constexpr int kDeviceMultiprocessorCount = 16;
 inline constexpr int kDevicePciBus = 33;
@@ -66,7 +66,7 @@ inline constexpr int kDeviceMps = 133;  // since CUDA 12.4; older drivers answer
 
 inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy default stream
 inline constexpr unsigned kStreamNonBlocking = 1;
-// Before the waiting parts of the program's kernels; the driver takes the least that the device knows.
+// Ahead of the waiting parts of the program's kernels; the driver takes the least that the device knows.
 inline constexpr int kHighestPriority = -100;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kIpcLazyPeerAccess = 1;
@@ -91,7 +91,7 @@ struct PitchedCopy {
   std::size_t width = 0, height = 0;
 };
 
-// CUmemAllocationHandleType, CUmemAccessDesc: who may touch a mapping, and how.
+// CUmemAllocationHandleType, CUmemAccessDesc: the device that may touch a mapping, and how.
 inline constexpr int kHandleFileDescriptor = 1;
 using ChunkHandle = unsigned long long;
 struct MappingAccess {
@@ -148,7 +148,7 @@ struct MappingAccess {
     (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, \
      void**))
 
-// Memory in chunks (VMM), which programs map themselves. Used where the driver has all of them.
+// Memory in chunks (VMM), which programs map themselves. Used if the driver has all of them.
 #define HR_CUDA_CHUNK_FUNCTIONS(X)                                                                             \
   X(chunk_retain, cuMemRetainAllocationHandle, (ChunkHandle*, void* address))                                  \
   X(chunk_export, cuMemExportToShareableHandle, (void* descriptor, ChunkHandle, int type, unsigned long long)) \
@@ -176,20 +176,20 @@ struct Driver {
   Result (*stream_write_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
 };
 
-// The program may be capturing a stream (CUDA graphs), in this thread or in another one. Until it has ended, the driver
-// refuses calls to others that could wait, and each refusal spoils the capture. None of our streams takes part in it:
-// the members of the table that could be refused are called in a mode in which the driver leaves that to us
-// (cuThreadExchangeStreamCaptureMode), and with the thread's own mode again on return. What is left is the legacy
-// default stream (default_stream_barred()).
+// The program may be capturing a stream (CUDA graphs), in this thread or in another one. Until the capture has ended,
+// the driver refuses to others all calls that could wait, and each refusal spoils the capture. None of our streams
+// takes part in it: the members of the table that could be refused are called in a mode in which the driver leaves that
+// to us (cuThreadExchangeStreamCaptureMode), and with the thread's own mode again on return. Only the legacy default
+// stream is left (default_stream_barred()).
 
-// nullptr where there is no usable driver, or the knob `cuda` is off. The first call opens the library.
+// Null if there is no usable driver, or the knob `cuda` is off. The first call opens the library.
 const Driver* find_driver();
 
 // The driver; find_driver() must have found it.
 const Driver& driver() noexcept;
 
-// The program captures a stream of the current context that synchronises with the legacy default stream, which must be
-// neither used nor asked until it has ended.
+// True if the program captures a stream of the current context that synchronises with the legacy default stream, which
+// must be neither used nor asked until the capture has ended.
 [[nodiscard]] bool default_stream_barred() noexcept;
 
 // "CUDA_ERROR_X (text)", for messages; the text lives as long as the driver.
@@ -199,13 +199,14 @@ struct ErrorText {
 };
 ErrorText error_text(Result result) noexcept;
 
-// kOk, or MPI_ERR_OTHER (MPI_ERR_NO_MEM for exhausted device memory) naming the call, what it worked on, and why.
+// Returns kOk, or MPI_ERR_OTHER (MPI_ERR_NO_MEM for exhausted device memory) with the call, its subject, and the
+// reason.
 [[gnu::cold]] Status report(Result result, const char* call, int device, const char* format, ...)
     __attribute__((format(printf, 4, 5)));
 
 }  // namespace hr::mem::cuda
 
-// Returns from the enclosing function when a driver call failed: HR_CUDA(device, call, "what %p", ...).
+// Returns from the enclosing function if a driver call failed: HR_CUDA(device, call, "what %p", ...).
 #define HR_CUDA(device, member, arguments, ...)                                          \
   do {                                                                                   \
     const ::hr::mem::cuda::Result hr_cuda_ = ::hr::mem::cuda::driver().member arguments; \

@@ -1,6 +1,6 @@
 // ExportedBuffer: device memory of ours that other processes map, for data that they cannot reach where it is.
 //
-// Owner: whoever uses it; freed with it, or with its context where that goes first. Threads: library lock.
+// Owner: its user; freed with it, or with its context if that goes first. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace hr::mem::cuda {
 
 class ExportedBuffer {
  public:
-  // In the context that works on memory like `like`.
+  // Allocates in the context that works on memory like `like`.
   Status allocate(const Location& like, std::size_t bytes);
-  // It is still there, in the context that works on memory like `like`.
+  // True if it is still there, in the context that works on memory like `like`.
   [[nodiscard]] bool serves(const Location& like) const;
   Status export_to(int process, Export* out) const { return cuda::export_to(process, where_, out); }
   [[nodiscard]] std::uint64_t id() const noexcept { return where_.id; }  // of its Export
-  // Of address(), in its Export.
+  // Offset of address() in its Export.
   [[nodiscard]] std::size_t offset() const noexcept {
     return static_cast<std::size_t>(buffer_.address()) - where_.base;
   }

@@ -12,7 +12,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 DeviceAddress address_of(const void* host) noexcept { return reinterpret_cast<std::uintptr_t>(host); }
 
-// Whether the device's side can be what is wrong with a copy, too: then the CPU must not follow its length.
+// False if the device's side, too, can be what is wrong with a copy: then the CPU must not follow its length.
 bool ends_in_memory(DeviceAddress device, std::size_t bytes) noexcept {
   int mapped = 0;
   return driver().pointer_get_attribute(&mapped, kAttributeMapped, device + bytes - 1) == kSuccess && mapped != 0;

@@ -12,7 +12,8 @@
 
 namespace hr::mem::cuda {
 
-// Starts it, after what the stream has been given; what had to go through memory of ours is done on return.
+// Both start a copy, after the work that the stream has been given; a copy that had to go through memory of ours is
+// done on return.
 Status start_copy_from_host(Context& context, DeviceAddress to, const void* from, std::size_t bytes);
 Status start_copy_to_host(Context& context, void* to, DeviceAddress from, std::size_t bytes);
 

@@ -32,14 +32,14 @@ namespace {
 
 struct Exported {
   Export data;
-  std::vector<int> processes;           // that have it
+  std::vector<int> processes;           // processes that have it
   std::unique_ptr<ChunkExport> chunks;  // of memory in chunks
 
   [[nodiscard]] std::size_t questions() const noexcept { return chunks == nullptr ? 1 : chunks->count(); }
 };
 static_assert(sizeof(ChunkTableName) <= sizeof(IpcHandle));
 
-// What a sweep asks the driver at most, 0.1 us a question.
+// Largest number of questions that a sweep asks the driver, 0.1 us each.
 constexpr std::size_t kQuestionsASweep = 64;
 
 struct Refusal {
@@ -166,7 +166,7 @@ Status open_chunks(const Context& context, const Export& what, Mapping* made) {
   return kOk;
 }
 
-// Looks at exports in turn until that many questions have been asked, at each once.
+// Looks at exports in turn, at each once, until that many questions have been asked.
 void sweep(std::size_t questions) {
   auto& exports = state().exports;
   std::size_t& next = state().next_swept;

@@ -1,13 +1,13 @@
-// Memory of one process in another one, behind a bounded cache of mappings.
+// Maps memory of one process in another one, behind a bounded cache of mappings.
 //
-// The exporter hands out an Export (it travels in messages); the importer maps what it names once and keeps the
-// mapping. Memory that the exporter frees stays in use as long as it is mapped somewhere; so the exporter finds out
-// (sweep_exports(), by the driver's buffer id, which differs for every allocation ever made) and tells those it gave
-// the Export to, who unmap it (revoke_import()).
+// The exporter hands out an Export (it travels in messages); the importer maps that memory once and keeps the mapping.
+// Memory that the exporter frees stays in use as long as it is mapped somewhere; so the exporter finds out
+// (sweep_exports(), by the driver's buffer id, which differs for every allocation ever made) and tells the processes
+// that it gave the Export to, which unmap it (revoke_import()).
 //
 // Memory of cuMemAlloc and cudaMalloc goes by legacy IPC, an allocation at a time. Memory in chunks (VMM) goes by file
 // descriptors (chunk_export.hpp), as many chunks as are needed. Pools and managed memory cannot be exported.
-// Owner: the tables are of the state of mem/, until release_ipc(). A mapping in use is pinned and outlives its
+// Owner: the tables belong to the state of mem/, until release_ipc(). A mapping in use is pinned and outlives its
 // revocation until it is unpinned. Threads: library lock. No function here waits for the device, but opening and
 // closing a mapping takes the driver a millisecond.
 #pragma once
@@ -27,7 +27,7 @@ struct Export {
   std::uint64_t bytes = 0;
   IpcHandle handle{};  // chunks: a ChunkTableName
 
-  // No allocation but a range of chunks, with an id of ours, which no buffer id is.
+  // Marks a range of chunks instead of an allocation, with an id of ours, which no buffer id is.
   static constexpr std::uint64_t kChunks = std::uint64_t{1} << 63;
   [[nodiscard]] bool chunks() const noexcept { return (id & kChunks) != 0; }
   [[nodiscard]] bool covers(DeviceAddress begin, DeviceAddress end) const noexcept {
@@ -41,30 +41,30 @@ struct Range {
   DeviceAddress end = 0;
 };
 
-// The allocation that `where` describes, for `processes` (their numbers in the job); of memory in chunks those that the
-// range lies in. MPI_ERR_UNSUPPORTED_OPERATION for memory that cannot be exported.
+// *out: the allocation that `where` describes, for `processes` (their numbers in the job); for memory in chunks those
+// that the range lies in. MPI_ERR_UNSUPPORTED_OPERATION for memory that cannot be exported.
 Status export_to(std::span<const int> processes, const Location& where, const Range& range, Export* out);
-// The same for a whole allocation and one process.
+// Does the same for a whole allocation and one process.
 Status export_to(int process, const Location& where, Export* out);
-// Whether it is worth trying.
+// True if it is worth trying.
 [[nodiscard]] bool exports_to(int process, const Location& where) noexcept;
-// `process` has said that it cannot map memory in chunks of this one.
+// Notes that `process` cannot map memory in chunks of this one.
 void keep_chunks_from(int process);
 
-// Who looks after what is handed out.
+// Calls that look after exports.
 struct ExportKeeper {
-  // Called when the first allocation is: from then on sweep_exports() is to be called now and then, until there are no
+  // Called when the first export is made: from then on sweep_exports() is to be called now and then, until there are no
   // exports any more.
   void (*begin)() = nullptr;
-  // One that was handed out to `process` has been freed.
+  // Called when an allocation handed out to `process` has been freed.
   void (*revoke)(int process, std::uint64_t id) = nullptr;
-  // Memory in chunks of `process` cannot be mapped here.
+  // Called when memory in chunks of `process` cannot be mapped here.
   void (*refuse)(int process) = nullptr;
 };
 void set_export_keeper(const ExportKeeper& keeper) noexcept;
-// Looks for allocations handed out that are gone by now, tells, and forgets them; a part of them each time where there
-// are many. export_to() looks at all of them before it hands out a new allocation, which the driver may have put into
-// the same block of memory.
+// Looks for exported allocations that are gone by now, tells, and forgets them; a part of them each time if there are
+// many. export_to() looks at all of them before it hands out a new allocation, which the driver may have put into the
+// same block of memory.
 void sweep_exports();
 [[nodiscard]] bool any_exports() noexcept;
 
@@ -73,8 +73,8 @@ struct Mapping;
 [[nodiscard]] DeviceAddress base_of(const Mapping& mapping) noexcept;
 
 // Maps it for use in `context` (which must be current), or finds it in the cache; pinned until unpin().
-// MPI_ERR_UNSUPPORTED_OPERATION where the driver or the system refuses (no access between the devices, another
-// container): the text says why; later calls for the same process, context and sort of memory fail at once.
+// MPI_ERR_UNSUPPORTED_OPERATION: the driver or the system refuses (no access between the devices, another container):
+// the text says why; later calls for the same process, context and kind of memory fail at once.
 Status map_import(Context& context, int process, const Export& what, Mapping** mapping);
 void unpin(Mapping* mapping) noexcept;
 void revoke_import(int process, std::uint64_t id) noexcept;

@@ -1,7 +1,7 @@
 // PinnedRange: host memory that this process has made known to the driver, so that devices read and write it at full
 // speed and without the CPU.
 //
-// Owner: whoever owns the memory's mapping, which must outlast this. The registration belongs to the context in which
+// Owner: the owner of the memory's mapping, which must outlast this. The registration belongs to the context in which
 // it was made, serves all contexts, and ends with that one; pin() then makes another. Threads: library lock.
 #pragma once
 
@@ -21,10 +21,10 @@ class PinnedRange {
   PinnedRange(const PinnedRange&) = delete;
   PinnedRange& operator=(const PinnedRange&) = delete;
 
-  // Whole pages, all of them there; always the same memory. Nothing to do where it is pinned already. The context must
-  // be current.
+  // Pins whole pages, all of them present; always the same memory. Does nothing if it is pinned already. The context
+  // must be current.
   Status pin(Context& context, std::span<std::byte> memory);
-  // Of the first byte, for devices.
+  // Address of the first byte, for devices.
   [[nodiscard]] DeviceAddress address() const noexcept { return address_; }
 
  private:

@@ -1,8 +1,8 @@
 // PinnedStaging: pinned host memory for the length of a transfer, from the context's cache and back to it. The knob
-// cuda_staging_bytes bounds what stays cached.
+// cuda_staging_bytes bounds the cached memory.
 //
-// Owner: whoever moves data through it; the work that used it must be done when it goes. It may outlive the context, in
-// which case the driver has freed the memory. Threads: library lock.
+// Owner: the code that moves data through it; the work that used it must be done when it goes. It may outlive the
+// context, in which case the driver has freed the memory. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ class PinnedStaging {
   PinnedStaging(const PinnedStaging&) = delete;
   PinnedStaging& operator=(const PinnedStaging&) = delete;
 
-  // At least `bytes`, aligned to a page. The context must be current.
+  // Takes at least `bytes`, aligned to a page. The context must be current.
   Status take(Context& context, std::size_t bytes);
   [[nodiscard]] std::byte* data() const noexcept { return memory_.data(); }
-  // For devices.
+  // Address for devices.
   [[nodiscard]] DeviceAddress address() const noexcept { return reinterpret_cast<std::uintptr_t>(memory_.data()); }
 
  private:

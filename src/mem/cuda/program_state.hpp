@@ -1,4 +1,4 @@
-// What the program has done with CUDA so far, asked without changing it: no context is made or made current.
+// The program's use of CUDA so far, asked for without changing it: no context is made or made current.
 //
 // For checks. Without a usable driver, or before the program has initialised it, there is nothing: -1, false, 0.
 // Threads: library lock; "current" is the calling thread's.
@@ -6,14 +6,14 @@
 
 namespace hr::mem::cuda {
 
-// The device of the calling thread's current context; -1 without one.
+// Returns the device of the calling thread's current context; -1 without one.
 [[nodiscard]] int current_device();
-// Whether the device has a context: its primary one, or one of its own that a run-time library (GCC's) has made
+// True if the device has a context: its primary one, or one of its own that a run-time library (GCC's) has made
 // current. Others that are current nowhere are not seen.
 [[nodiscard]] bool context_exists(int device);
-// The first device that has a context: the current one's, else the first with a primary context; -1: there is none.
+// Returns the first device that has a context: the current one's, else the first with a primary context; -1: none.
 [[nodiscard]] int first_device_in_use();
-// Devices that this process sees.
+// Number of devices that this process sees.
 [[nodiscard]] int devices_seen();
 
 }  // namespace hr::mem::cuda

@@ -17,9 +17,9 @@ using kernels::CopyEntry;
 using kernels::CopyMailbox;
 using kernels::kMailboxEntries;
 
-// More than the time from one message to the next of programs that send to and fro.
+// Longer than the time from one message to the next in programs that send to and fro.
 constexpr std::uint32_t kIdleExitNanoseconds = 25000;
-// It runs some microseconds after the launch. Who needs it in the second half of that waits for it, others do not.
+// It runs some microseconds after the launch. Copies that come in the second half of that wait for it, others do not.
 constexpr double kStartWaitSeconds = 3e-6;
 constexpr double kStartSeconds = 10e-6;
 constexpr unsigned kPolls = 1024;         // before the driver is asked for errors
@@ -34,8 +34,8 @@ void write(std::uint64_t& word, std::uint64_t value) {
   std::atomic_ref<std::uint64_t>(word).store(value, std::memory_order_release);
 }
 
-// Measured on two H200. More than one block costs 0.8 us, which passes the entries on, and pays where one has more to
-// copy than it keeps in flight.
+// Measured on two H200. More than one block costs 0.8 us for passing the entries on, and pays where one block has more
+// to copy than it keeps in flight.
 std::uint32_t blocks_for(std::size_t bytes) {
   constexpr std::size_t kOne = std::size_t{64} << 10, kHalf = std::size_t{320} << 10;
   return bytes <= kOne ? 1 : bytes <= kHalf ? kernels::kResidentBlocks / 2 : kernels::kResidentBlocks;
@@ -98,7 +98,7 @@ bool ResidentCopier::wants_launch(std::size_t bytes) const {
 void ResidentCopier::launch(std::size_t bytes) {
   if (!wants_launch(bytes)) return;
   stop();
-  // The last one has not even come: the device is busy.
+  // The last launch has not even started: the device is busy.
   if (!prepare() || !started()) return;
   if (skipped_launches_ != 0) {
     --skipped_launches_;
@@ -117,7 +117,7 @@ void ResidentCopier::launch(std::size_t bytes) {
   launched_at_ = now_seconds();
   if (driver().launch(function, blocks_, 1, 1, kernels::kResidentThreads, 1, 1, 0, stream_, arguments, nullptr) !=
       kSuccess) {
-    state_ = State::kImpossible;  // what is wrong is reported by who needs the device
+    state_ = State::kImpossible;  // the code that needs the device reports the error
     return;
   }
   launched_ = true;
@@ -179,9 +179,9 @@ void ResidentCopier::stop() {
   launched_ = false;
   const bool idle = next_ == first_;
   idle_launches_ = idle ? std::min(idle_launches_ + 1, kMaxIdleLaunches) : 0;
-  // At random: in a program whose waits alternate it would else always be the same one.
+  // At random: in a program whose waits alternate it would otherwise always be the same one.
   skipped_launches_ = idle ? random_() % (1U << idle_launches_) : 0;
-  // Either way a number is used up: one that has exited has waited for this one.
+  // Either way a number is used up: a kernel that has exited has waited for this one.
   write_entry(0, 0, 0);
 }
 

@@ -1,14 +1,14 @@
 // ResidentCopier: a kernel that stays on a device for short copies (kernels/resident_copy.cu), and the mailbox through
 // which it gets them. It starts a copy sooner than a copy engine does (docs/adr/0012-resident-copy-kernel.md).
 //
-// It is launched while the process waits for messages, and exits when no entry has come for a while: what the program
-// asks of its device meanwhile, to free memory say, may take so much longer. Entries are written only for one that is
-// known to run. One that has exited says so: its open entries are not done, and whoever submitted them copies
+// It is launched while the process waits for messages, and exits when no entry has come for a while: a request of the
+// program to its device meanwhile, say to free memory, may take so much longer. Entries are written only for a kernel
+// that is known to run. A kernel that has exited says so: its open entries are not done, and their submitters copy
 // otherwise.
 //
 // Order: it runs on a stream of its own that nothing waits for. So copies are submitted only while the default stream
-// is idle, and what is done is visible to everybody. Owner: its Context; a page of pinned memory, 256 bytes of device
-// memory and a stream, from the first launch on. Threads: library lock. Nothing here waits for the device, but
+// is idle, and finished ones are visible to all. Owner: its Context; a page of pinned memory, 256 bytes of device
+// memory and a stream, from the first launch on. Threads: library lock. Nothing here waits for the device, except
 // release().
 #pragma once
 
@@ -38,25 +38,25 @@ class ResidentCopier {
   ResidentCopier(const ResidentCopier&) = delete;
   ResidentCopier& operator=(const ResidentCopier&) = delete;
 
-  // Launches it for copies of up to `bytes`, if it does not run. Nothing happens where the last launches had no entry
-  // (then now and again only), where entries of the last launch are open or it has not started yet, or where it cannot
-  // run: no kernels, no memory, a device in an error state. The context must be current.
+  // Launches it for copies of up to `bytes`, if it does not run. Does nothing if the last launches had no entry (then
+  // now and again only), if entries of the last launch are open or it has not started yet, or if it cannot run: no
+  // kernels, no memory, a device in an error state. The context must be current.
   void launch(std::size_t bytes);
-  // False: launch() would not change anything.
+  // False if launch() would not change anything.
   [[nodiscard]] bool wants_launch(std::size_t bytes) const;
   // Makes it exit, after the entries that it has.
   void stop();
-  // Never again: others need the device to get on while this process waits.
+  // Disables it for good: others need the device to get on while this process waits.
   void disable() noexcept { disabled_ = true; }
-  // Not disabled, and as far as known it can run.
+  // True if not disabled, and as far as known able to run.
   [[nodiscard]] bool usable() const noexcept { return !disabled_ && state_ != State::kImpossible; }
 
-  // It takes copies of that size now; it will, so soon that it is worth waiting for.
+  // running(): it takes copies of that size now. starting_soon(): it will, so soon that it is worth waiting for.
   [[nodiscard]] bool running(std::size_t bytes);
   [[nodiscard]] bool starting_soon(std::size_t bytes) const;
-  // False where the mailbox is full. `bytes` > 0.
+  // False if the mailbox is full. `bytes` > 0.
   bool submit(DeviceAddress target, DeviceAddress source, std::size_t bytes, std::uint32_t* entry);
-  // To be asked until the answer is not kPending; an error of the device counts as the end of the entry.
+  // Call it until the answer is not kPending; an error of the device counts as the end of the entry.
   Status poll(std::uint32_t entry, Progress* answer);
 
   // The context must be current. Waits until it has exited.
@@ -68,8 +68,8 @@ class ResidentCopier {
   void write_entry(DeviceAddress target, DeviceAddress source, std::size_t bytes);
   [[nodiscard]] bool done(std::uint32_t number) const;
   [[nodiscard]] bool started();
-  [[nodiscard]] bool first_block_exited() const;  // its first block has: it takes no entries
-  [[nodiscard]] bool exited() const;              // all have
+  [[nodiscard]] bool first_block_exited() const;  // its first block has exited: it takes no entries
+  [[nodiscard]] bool exited() const;              // all blocks have exited
 
   Context& context_;
   enum class State : std::uint8_t { kNew, kReady, kImpossible } state_ = State::kNew;
@@ -87,11 +87,11 @@ class ResidentCopier {
   unsigned idle_launches_ = 0;     // in a row, without an entry
   unsigned skipped_launches_ = 0;  // still to be left out
   std::minstd_rand random_;
-  unsigned pending_ = 0;  // entries whose end nobody has seen
+  unsigned pending_ = 0;  // entries whose end has not been seen
   unsigned polls_ = 0;
 };
 
-// A copy given to the resident copy kernel of a context; kept by who gave it until poll() says what became of it.
+// A copy given to the resident copy kernel of a context; kept by its giver until poll() tells its outcome.
 class ResidentCopy {
  public:
   // Takes the copy over if the resident copy kernel of the context is there, or will be soon. `bytes` > 0.
@@ -100,7 +100,7 @@ class ResidentCopy {
   // kExited: the copy has not been made, and the caller makes it.
   Status poll(ResidentCopier::Progress* answer);
 
-  // The one that it was given to, if that is still there.
+  // *context: the one that it was given to, if that is still there.
   Status context(Context** context) const;
   [[nodiscard]] DeviceAddress target() const noexcept { return target_; }
   [[nodiscard]] DeviceAddress source() const noexcept { return source_; }

@@ -1,10 +1,10 @@
-// TwoRows: how a short run of bytes lies in pinned memory so that a copy engine takes it to a device.
+// TwoRows: lays a short run of bytes out in pinned memory so that a copy engine takes it to a device.
 //
 // The driver does a short copy of one run from host memory on the multiprocessors' queue. Where processes share a GPU
 // in turns (Context::time_sliced()) such a copy waits until the device has switched to this process. It leaves rows at
-// a distance to a copy engine, whatever their length. So the bytes lie in two rows, and where their number is odd the
-// last one lies by itself (docs/adr/0020-time-sliced-gpu.md). Owner: nobody; the memory is the caller's. Threads:
-// library lock.
+// a distance to a copy engine, whatever their length. So the bytes lie in two rows, and if their number is odd the last
+// one lies by itself (docs/adr/0020-time-sliced-gpu.md). Owner: none; the memory is the caller's. Threads: library
+// lock.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +25,13 @@ struct TwoRows {
   // More than a row, or the driver would see one run.
   [[nodiscard]] constexpr std::size_t pitch() const noexcept { return (width() + 127) / 64 * 64; }
   [[nodiscard]] constexpr bool odd() const noexcept { return bytes % 2 != 0; }
-  [[nodiscard]] constexpr std::size_t last() const noexcept { return 2 * pitch(); }  // where the last byte lies, if odd
-  // Of the memory that they take.
+  [[nodiscard]] constexpr std::size_t last() const noexcept { return 2 * pitch(); }  // offset of the last byte, if odd
+  // Bytes of memory that they take.
   [[nodiscard]] constexpr std::size_t span() const noexcept { return last() + 64; }
 
-  // By the CPU.
+  // Lays them out by the CPU.
   void lay_out(const std::byte* run, std::byte* rows) const noexcept;
-  // Device memory to rows, rows to device memory; the context must be current. Do not wait.
+  // Both start a copy, device memory to rows or rows to device memory; the context must be current. Neither waits.
   Status start_out(Context& context, StreamHandle stream, DeviceAddress run, DeviceAddress rows) const;
   Status start_in(Context& context, StreamHandle stream, DeviceAddress rows, DeviceAddress run) const;
 };

@@ -1,7 +1,7 @@
 // WorkEvent: the end of work that was given to a stream of a Context, to be polled.
 //
 // Nothing here waits or synchronises a stream. Events come from the context's free list and go back to it.
-// Owner: whoever started the work; a WorkEvent dropped early leaves the work running. Not movable while recorded.
+// Owner: the code that started the work; a WorkEvent dropped early leaves the work running. Not movable while recorded.
 // Threads: library lock; any thread may poll.
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace hr::transport::mock {
 namespace {
 
-// Of the first transport and the second one; owned by them.
+// Networks of the first and the second transport; owned by those transports.
 Network* networks[2]{};
 Caps next_caps{.inline_bytes = 64,
                .max_payload = std::size_t{64} << 10,
@@ -202,12 +202,12 @@ void Network::vanish(int proc, unsigned rounds) {
   peer.gone_at = rounds_ + rounds;
 }
 
-// Once that is known.
+// Fails once the end of that process has been reported.
 Status Network::gone(int proc, const Peer& peer) {
   return peer.reported ? fail(Errc::kOther, "mock: process %d has vanished", proc) : kOk;
 }
 
-// Whether a message to that process is taken.
+// Accepts a message to that process, or reports its injected fault.
 Status Network::accept(int proc) {
   Peer& peer = peers_[proc];
   HR_TRY(gone(proc, peer));
@@ -264,7 +264,7 @@ void Network::start(Pending operation) {
   operations_.push_back(std::move(operation));
 }
 
-// In the order in which they were started, so that a flush is complete after what it waits for.
+// Completes in the order of starting, so that a flush completes after the operations that it waits for.
 bool Network::complete_operations() {
   bool moved = false;
   while (!operations_.empty()) {

@@ -1,5 +1,5 @@
-// mock: a job of several processes in one. This process is one of them; a test plays the others, through Network, and
-// orders what goes wrong.
+// mock: a job of several processes in one. This process is one of them; a test plays the others through Network and
+// injects faults.
 //
 // A message to another process lies with it until the test takes it; one from another process arrives in a round of
 // progress, one message a round. Messages from one process stay in order; across processes they come in the order in
@@ -35,33 +35,33 @@ class Network {
   explicit Network(const Upcalls& upcalls, int rank) : upcalls_(upcalls), rank_(rank) {}
 
   // --- the others, as the test plays them ---
-  // A message from that process is on its way to this one.
+  // Puts a message from that process to this one on its way.
   void send_from(int proc, const Header& header, const void* payload = nullptr, std::size_t bytes = 0);
-  // The oldest message to it that nobody has taken.
+  // Takes the oldest message to it that has not been taken yet.
   [[nodiscard]] std::optional<Message> take(int proc);
-  [[nodiscard]] std::size_t waiting(int proc) const;  // messages to it that nobody has taken
-  // What exposes memory of that process for gets, puts and updates.
+  [[nodiscard]] std::size_t waiting(int proc) const;  // messages to it that have not been taken
+  // Returns the key by which gets, puts and updates reach memory of that process.
   [[nodiscard]] static RemoteKey key_of(const void* address, std::size_t bytes) noexcept;
 
-  // --- faults to order ---
-  // The next so many messages to it are accepted and come to nothing.
+  // --- injected faults ---
+  // Accepts the next `messages` messages to it and loses them.
   void drop(int proc, unsigned messages) { peers_[proc].drops = messages; }
-  // What it has sent, and sends, does not arrive; false: it arrives now.
+  // Holds back all that it has sent and sends; false: it arrives from now on.
   void hold(int proc, bool holds) { peers_[proc].held = holds; }
-  // What it has sent arrives before what others have sent earlier.
+  // Lets messages from it arrive before those that others have sent earlier.
   void overtake(int proc, bool overtakes = true) { peers_[proc].overtakes = overtakes; }
-  // The next so many sends to it are answered with "again".
+  // Answers the next `sends` sends to it with "again".
   void refuse(int proc, unsigned sends) { peers_[proc].refuses = sends; }
-  // It is gone: what it sent has not arrived and will not, and what is sent to it comes to nothing. After this many
-  // rounds the path is reported as failed, all operations on it end with that, and sends to it answer an error.
+  // Makes it fail: messages from it that have not arrived never will, and messages to it are lost. After `rounds`
+  // rounds the path is reported as failed, all operations on it end with that error, and sends to it return an error.
   void vanish(int proc, unsigned rounds = 0);
-  // The next send to it finds that the path has failed, and reports it.
+  // Makes the next send to it find the path failed, and report it.
   void fail_at_send(int proc) { peers_[proc].fails = true; }
-  // Gets, puts, updates and flushes are complete after this many rounds; kForEver: not before the test says otherwise.
+  // Completes gets, puts, updates and flushes after this many rounds; kForEver: not before the test says otherwise.
   void complete_after(unsigned rounds) noexcept { rounds_to_complete_ = rounds; }
-  // Gets and puts without a key: what get() and put() answer in place of doing it.
+  // Answers gets and puts without a key with an error instead of doing them.
   void refuse_memory(bool refuses) noexcept { refuses_memory_ = refuses; }
-  // Those that are complete before they return take so long.
+  // Makes gets and puts that complete before they return take this long.
   void delay_copies(double seconds) noexcept { copy_seconds_ = seconds; }
 
   [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
@@ -83,7 +83,7 @@ class Network {
     bool held = false;
     bool overtakes = false;
     bool fails = false;
-    std::optional<unsigned> gone_at;  // the round in which that is reported
+    std::optional<unsigned> gone_at;  // the round in which its end is reported
     bool reported = false;
   };
   struct Pending {
@@ -96,7 +96,7 @@ class Network {
     std::uint64_t* before;
     std::size_t bytes;
     Operation* done;
-    std::optional<unsigned> at;  // the round in which it is complete; none: not said yet
+    std::optional<unsigned> at;  // the round in which it completes; none: not set yet
   };
 
   Status accept(int proc);
@@ -109,7 +109,7 @@ class Network {
 
   const Upcalls& upcalls_;
   int rank_;
-  std::map<int, Peer> peers_;  // those that something was said of
+  std::map<int, Peer> peers_;  // those that the test has mentioned
   std::map<int, unsigned> connections_;
   std::deque<Pending> operations_;  // in the order in which they were started
   std::uint64_t sent_ = 0;
@@ -120,14 +120,14 @@ class Network {
   double copy_seconds_ = 0;
 };
 
-// That of kRecord's transport; null where there is none.
+// Returns the network of kRecord's transport; null if there is none.
 [[nodiscard]] Network* network() noexcept;
-// What the transport made next says of itself.
+// Sets the Caps of the transport that is made next.
 void set_caps(const Caps& caps) noexcept;
 
 extern const Record kRecord;
 
-// Another one that reaches the same processes. It is made where caps are set; none: not any more.
+// A second transport that reaches the same processes. It is made while caps are set for it; none: no longer.
 [[nodiscard]] Network* second_network() noexcept;
 void set_second_caps(const std::optional<Caps>& caps) noexcept;
 extern const Record kSecondRecord;

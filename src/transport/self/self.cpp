@@ -46,7 +46,7 @@ class Self final : public Transport {
     queue_.push_back(std::move(reserved_));
   }
 
-  // Handlers may send: what they add waits for the next round.
+  // Handlers may send: messages that they add wait for the next round.
   bool progress() override {
     if (queue_.empty()) [[likely]]
       return false;

@@ -14,10 +14,10 @@
 
 namespace hr::transport::shm {
 namespace {
-// Written by who meets processes, while others sleep here.
+// Written by a thread that meets processes, while others sleep here.
 std::atomic<bool> barrier_available = false;
 
-// Orders every earlier store of every registered process before what follows here.
+// Orders every earlier store of every registered process before all that follows the call.
 void barrier() noexcept {
   if (barrier_available.load(std::memory_order_relaxed)) {
     process_barrier::barrier();
@@ -26,7 +26,7 @@ void barrier() noexcept {
   }
 }
 
-// The half of the state that sleepers wait on.
+// Returns the half of the state that sleepers wait on.
 std::uint32_t* futex_of(std::atomic<std::uint64_t>& state) noexcept {
   static_assert(sizeof state == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
   return reinterpret_cast<std::uint32_t*>(&state) + (std::endian::native == std::endian::little ? 1 : 0);

@@ -19,7 +19,7 @@ struct Process {
   pid_t pid;
 };
 
-// MPI_ERR_UNSUPPORTED_OPERATION where the system does not let us, or there is no such memory; some may have been
+// Errors: MPI_ERR_UNSUPPORTED_OPERATION if the system does not permit it or there is no such memory; some may have been
 // copied.
 Status read_process(const Process& from, std::span<const RemotePart> parts);
 Status write_process(const Process& to, std::span<const RemotePart> parts);

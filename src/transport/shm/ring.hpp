@@ -1,17 +1,17 @@
 // Ring: messages from one process to another through shared memory. One producer, one consumer.
 //
 // Shared part (RingMemory): a ring of cells and a byte ring for payloads that do not fit a cell. A cell is a pair of
-// cache lines, which processors fetch together; up to 32 bytes of payload touch the first one alone. A message takes
+// cache lines, which processors fetch together; up to 32 bytes of payload touch only the first one. A message takes
 // one cell; a payload above kInlineBytes lies in the byte ring, contiguous, cut at 64 bytes, or in an exchange buffer,
-// where one is at hand (exchange_buffers.hpp); its cell says where (Place). A cell is ready when its sequence equals
-// the lap of its index, so nothing is ever cleared and stale bytes cannot be mistaken for a message.
+// if one is available (exchange_buffers.hpp); its cell contains the place (Place). A cell is ready when its sequence
+// equals the lap of its index, so nothing is ever cleared and stale bytes cannot be mistaken for a message.
 //
-// The byte ring need not have memory behind all of it from the start: a producer uses what it was told is there, and
-// says how much more it would need (wanted()). Where there is no more, it makes do with a smaller ring (settle()).
+// The byte ring need not be backed by memory from the start: a producer uses as much as it was told is there, and says
+// how much more it would need (wanted()). If there is no more, it makes do with a smaller ring (settle()).
 //
-// Where the two processes speak in turns, the next cell's line is asked for when it is this side's turn, and the
-// payload handed over with the message (base/cache_hints.hpp). Where the reader is so far away that a line passes
-// sooner through memory than twice between the two cores, long payloads are written with non-temporal stores
+// If the two processes take turns, the next cell's line is prefetched when it is this side's turn, and the payload
+// handed over with the message (base/cache_hints.hpp). If the reader is so far away that a line passes sooner through
+// memory than twice between the two cores, long payloads are written with non-temporal stores
 // (base/reader_distance.hpp).
 //
 // Memory order: the producer writes payload and cell, then stores `sequence` (release); the consumer loads it
@@ -37,7 +37,7 @@ namespace hr::transport::shm {
 inline constexpr std::size_t kCells = 256;
 inline constexpr std::size_t kInlineBytes = 96;
 inline constexpr std::size_t kShortBytes = 32;  // in the cell's first line
-// To a reader that is far away, with non-temporal stores; shorter payloads gain nothing.
+// Least payload written with non-temporal stores to a reader that is far away; shorter ones gain nothing.
 inline constexpr std::size_t kMinNontemporalBytes = 512;
 
 struct alignas(2 * kCacheLine) Cell {
@@ -49,15 +49,15 @@ struct alignas(2 * kCacheLine) Cell {
 static_assert(sizeof(Cell) == 2 * kCacheLine);
 static_assert(offsetof(Cell, data) + kShortBytes == kCacheLine);
 
-// Bytes of the lines of a cell that a message of this length touches.
+// Bytes of those lines of a cell that a message of this length touches.
 constexpr std::size_t cell_bytes(std::size_t payload) noexcept {
   return payload > kShortBytes && payload <= kInlineBytes ? sizeof(Cell) : kCacheLine;
 }
 
-// In the data of a cell whose payload does not lie in it.
+// Location of a payload outside its cell; stored in the cell's data.
 struct Place {
   static constexpr std::uint64_t kExchangeBuffer = std::uint64_t{1} << 63;
-  std::uint64_t at;     // bytes of the byte ring used up before it, ever; unused for an exchange buffer
+  std::uint64_t at;     // bytes of the byte ring used up before it, in total; unused for an exchange buffer
   std::uint64_t where;  // in the byte ring; or the number of an exchange buffer, with that bit
 
   [[nodiscard]] bool in_exchange_buffer() const noexcept { return (where & kExchangeBuffer) != 0; }
@@ -74,7 +74,7 @@ struct RingMemory {
   [[nodiscard]] std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-// Bytes of shared memory of one ring with this much payload space, a multiple of the page size.
+// Returns the bytes of shared memory of one ring with this much payload space, a multiple of the page size.
 std::size_t ring_footprint(std::size_t payload_bytes) noexcept;
 
 // Laps count from 1: zero, the content of fresh memory, is none until they have all been used.
@@ -83,12 +83,12 @@ constexpr std::uint32_t lap_of(std::uint64_t cell) noexcept { return static_cast
 class Producer {
  public:
   Producer(RingMemory* memory, std::size_t payload_bytes) noexcept : Producer(memory, payload_bytes, payload_bytes) {}
-  // With memory behind the first `usable` bytes of the byte ring, and perhaps with exchange buffers.
+  // Memory backs the first `usable` bytes of the byte ring. `exchange_buffers`: may be null.
   Producer(RingMemory* memory, std::size_t payload_bytes, std::size_t usable,
            ExchangeBuffers* exchange_buffers = nullptr) noexcept
       : memory_(memory), exchange_buffers_(exchange_buffers), payload_bytes_(payload_bytes), usable_(usable) {}
 
-  // False: no room.
+  // Returns false if there is no room.
   bool send(const Header& header, const void* payload, std::size_t bytes) noexcept {
     if (bytes > kInlineBytes || !cell_free()) [[unlikely]]
       return send_long(header, payload, bytes);
@@ -96,7 +96,7 @@ class Producer {
     publish(next_cell_, header, bytes);
     return true;
   }
-  // The same for a payload that needs one line only, without a call. False: no room there, or more than that.
+  // Does the same for a payload that needs one line only, without a call. False: no room there, or a longer payload.
   [[gnu::always_inline]] bool send_short(const Header& header, const void* payload, std::size_t bytes) noexcept {
     const std::uint64_t at = next_cell_;
     if (bytes > kShortBytes || at - cells_consumed_ >= kCells) [[unlikely]]
@@ -105,35 +105,36 @@ class Producer {
     publish(at, header, bytes);
     return true;
   }
-  // In a row of messages: asks for the line of a cell that one of the next will be written to. The consumer has it, and
-  // the stores of these messages, and all others behind them, would wait for one such line after the other.
+  // Within a row of messages: prefetches the line of a cell that one of the next will be written to. The consumer has
+  // it, and the stores of these messages, and all others behind them, would wait for one such line after the other.
   void prefetch_next_cells() noexcept {
     prefetch_for_write(&memory_->cells[(next_cell_ + kAhead) % kCells], kCacheLine);
   }
-  // Where to write a payload of `bytes`; nullptr: no room. commit() publishes it.
+  // Returns the address to write a payload of `bytes` to; nullptr: no room. commit() publishes it.
   std::byte* reserve(std::size_t bytes) noexcept;
   void commit(const Header& header) noexcept;
 
-  // A message came from the process that reads this ring: it may wait for the next one here.
+  // Notes that a message came from the reader of this ring, which may now wait here for the next one.
   void note_reply() noexcept {
     if (replied_) return;
     replied_ = true;
     prefetch_for_write(&memory_->cells[next_cell_ % kCells], cell_bytes(last_bytes_));
   }
 
-  // There should be another exchange buffer before the next payload of that length goes.
+  // True if another exchange buffer should be made before the next payload of that length goes.
   [[nodiscard]] bool wants_exchange_buffer(std::size_t bytes) const noexcept {
     return bytes > kInlineBytes && bytes <= kExchangeBufferBytes && exchange_buffers_ != nullptr &&
            exchange_buffers_->should_create() && !reader_.is_far();
   }
-  // How many bytes of the byte ring need memory before the last message refused can go; 0: it was something else.
+  // Bytes of the byte ring that need memory before the last refused message can go; 0: it was refused for another
+  // reason.
   [[nodiscard]] std::size_t wanted() const noexcept { return wanted_; }
   [[nodiscard]] std::size_t usable() const noexcept { return usable_; }
   void grow(std::size_t usable) noexcept {
     usable_ = usable;
     wanted_ = 0;
   }
-  // There is no more: the byte ring becomes as small as what is usable, as soon as it is empty.
+  // Accepts that there is no more memory: the byte ring shrinks to its usable part as soon as it is empty.
   void settle() noexcept {
     settles_ = true;
     wanted_ = 0;
@@ -147,7 +148,7 @@ class Producer {
     see_consumed();
     return next_cell_ - cells_consumed_ < kCells;
   }
-  // Cell `at`, the next one, with what is in it already.
+  // Publishes cell `at`, the next one, whose data is already written.
   void publish(std::uint64_t at, const Header& header, std::size_t bytes) noexcept {
     RingMemory& memory = *memory_;
     Cell& cell = memory.cells[at % kCells];
@@ -158,23 +159,23 @@ class Producer {
     replied_ = false;
     last_bytes_ = static_cast<std::uint32_t>(bytes);
   }
-  // What the consumer says: both words, since they share a line, so that its next load finds a line that has changed.
+  // Reads both words that the consumer writes: they share a line, so the next load of the line brings new values.
   void see_consumed() noexcept;
   [[nodiscard]] bool reader_is_far() noexcept;
   [[nodiscard]] bool goes_by_exchange_buffer(std::size_t bytes) const noexcept {
     return exchange_buffers_ != nullptr && exchange_buffers_->has_for(bytes) && !reader_.is_far();
   }
   [[nodiscard]] std::byte* reserved() const noexcept;
-  // Into the cell of the last reservation.
+  // Writes the place of the last reservation into its cell.
   void write_place(Cell& cell) const noexcept;
-  // Of any length, from the start.
+  // Sends a payload of any length, starting over.
   bool send_long(const Header& header, const void* payload, std::size_t bytes) noexcept;
-  // Where a payload that takes `room` bytes goes, free or not: never across the end of a lap.
+  // Returns the place for a payload that takes `room` bytes, free or not: never across the end of a lap.
   [[nodiscard]] Place next_place(std::size_t room) const noexcept {
     const std::uint64_t where = next_byte_ - lap_start_;
     return where + room <= payload_bytes_ ? Place{next_byte_, where} : Place{lap_start_ + payload_bytes_, 0};
   }
-  // A free run in the byte ring, of whole lines. False: none.
+  // Finds a free run of whole lines in the byte ring. False: none.
   bool find_room(std::size_t bytes, Place& place) noexcept;
 
   RingMemory* memory_;
@@ -187,7 +188,7 @@ class Producer {
   std::uint32_t last_bytes_ = 0;  // of the last message
   std::uint64_t next_cell_ = 0;
   std::uint64_t next_byte_ = 0;
-  std::uint64_t lap_start_ = 0;       // bytes used up before this lap of the byte ring, ever
+  std::uint64_t lap_start_ = 0;       // bytes used up before this lap of the byte ring, in total
   std::uint64_t cells_consumed_ = 0;  // last seen
   std::uint64_t bytes_consumed_ = 0;  // last seen
   ReaderDistance reader_;
@@ -219,7 +220,7 @@ class Consumer {
   }
 
  private:
-  // The part of take() that is about payloads that do not lie in the cell.
+  // Does take() for payloads that do not lie in the cell.
   void take_long(int from, const Handlers& handlers);
 
   [[nodiscard]] const std::byte* payload_at(const Place& place) const noexcept {

@@ -1,11 +1,11 @@
-// Segment: the one shared-memory file of a job on a node, holding a doorbell, shared words and a staging area a
-// process, a ring an ordered pair and exchange buffers a pair.
+// Segment: the one shared-memory file of a job on a node. It holds a doorbell, shared words and a staging area for each
+// process, a ring for each ordered pair and exchange buffers for each pair.
 //
 // The file is sparse: a ring gets memory when its sender first connects, more when it first needs it (reserve(), so
 // that a full /dev/shm is an error and not a bus error later), a staging area when its process first stages something.
-// The lowest rank of the node creates it, without a name wherever it can, so that no death of a process leaves it
-// behind; the others open it through the creator's descriptor, and the creator keeps that until all have it (settle()).
-// Where it needs a name the last one to attach unlinks it. Owner: the shm transport. Threads: library lock.
+// The lowest rank of the node creates it, without a name wherever possible, so that no death of a process leaves it
+// behind; the others open it through the creator's descriptor, which the creator keeps until all have it (settle()). If
+// it needs a name, the last process to attach unlinks it. Owner: the shm transport. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -29,30 +29,30 @@ class Segment {
   // Errors: those of SharedFile.
   Status create(const std::string& path, const Sizes& sizes);
   Status attach(const std::string& path, const Sizes& sizes);
-  // By each of processes that have agreed on nothing but the path: the first one's sizes hold for all. The last one
-  // takes the name away. Errors: also MPI_ERR_OTHER where that file is none for so many processes.
+  // Called by each of processes that have agreed on the path only: the first one's sizes hold for all. The last one
+  // removes the name. Errors: also MPI_ERR_OTHER if that file is for another number of processes.
   Status create_or_attach(const std::string& path, const Sizes& sizes);
-  // Before a process leaves such a segment: not all may have come.
+  // Called before a process leaves such a segment: some may not have come yet.
   void forget_name() noexcept {
     if (file_.data() != nullptr && !all_attached()) file_.unlink();
   }
   [[nodiscard]] int descriptor() const noexcept { return file_.descriptor(); }
-  // What the others attach to.
+  // Name that the others attach to.
   [[nodiscard]] std::string name() const { return file_.name(); }
-  // Before the creator leaves: waits a moment for those who have not attached yet, and else leaves them the file under
-  // the name it was created for.
+  // Called before the creator leaves: waits a moment for processes that have not attached yet, and otherwise leaves
+  // them the file under the name it was created for.
   void settle() noexcept;
 
-  // Makes sure that the first bytes of the ring's payload, and what comes before them, the area has memory.
+  // Makes sure that memory backs the first bytes of the ring's payload, and all that comes before them.
   Status reserve(int receiver, int sender, std::size_t payload_bytes);
-  // The same of an exchange buffer of two processes.
+  // Does the same for an exchange buffer of two processes.
   Status reserve_exchange_buffer(int one, int other, int index);
   Status reserve_staging(int process);
 
   [[nodiscard]] Doorbell* doorbell(int process) const noexcept;
   [[nodiscard]] std::span<SharedWord> words(int process) const noexcept;
   [[nodiscard]] RingMemory* ring(int receiver, int sender) const noexcept;
-  // Where the exchange buffers of two processes lie, one behind the other.
+  // Returns the exchange buffers of two processes, which lie one behind the other.
   [[nodiscard]] std::byte* exchange_buffers(int one, int other) const noexcept {
     return file_.data() + exchange_buffer_offset(one, other);
   }

@@ -27,23 +27,23 @@
 namespace hr::transport::shm {
 namespace {
 
-// Payload space that a ring has from the start; the rest gets memory as it is first needed, so that a pair that says
+// Payload space of a ring from the start; the rest gets memory when it is first needed, so that a pair that exchanges
 // little takes little and its first message is soon on its way. Fresh memory costs about a microsecond a page, so with
-// many pairs the space is what is left of the cells' last page.
+// many pairs the space is the rest of the cells' last page.
 constexpr std::size_t first_bytes_for(int processes) {
   constexpr std::size_t kPage = 4096;
   return processes <= 16 ? 16384 : kPage - sizeof(RingMemory) % kPage;
 }
-// So few processes get it in MPI_Init: all of them will talk, and there no message waits for it.
+// With so few processes rings get it in MPI_Init: all of them will talk, and there no message waits for it.
 constexpr int kReserveAtOnce = 4;
 // Messages delivered from one ring before the next ring gets its turn.
 constexpr int kBatch = 8;
 // Milliseconds; far more than the launcher takes.
 constexpr int kLaunchersTime = 1000;
 constexpr int kMostWaitsForPid = 100;  // milliseconds
-// A longer piece of a stream is out of the first-level cache before its reader has it.
+// A longer piece of a stream has left the first-level cache before its reader has it.
 constexpr std::size_t kMostChunk = std::size_t{32} * 1024;
-// So many messages without a look at what has arrived are the beginning of more.
+// A row of more messages than this, without a check for arrivals, is expected to go on.
 constexpr unsigned kLone = 2;
 
 std::uint64_t make_witness() noexcept {
@@ -51,7 +51,7 @@ std::uint64_t make_witness() noexcept {
   if (::getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<std::uint64_t>(::getpid());
   return number;
 }
-// What others recognise this process by (Doorbell::witness).
+// Random number by which others recognise this process (Doorbell::witness).
 const std::uint64_t witness = make_witness();
 
 // Key in the host's store: where to open the segment.
@@ -67,7 +67,7 @@ std::size_t ring_bytes_for(int processes) {
   return processes <= 64 ? 128 * 1024 : 64 * 1024;
 }
 
-// Of each pair. Where many processes share the node, one, for messages of a few KiB.
+// Exchange buffers of each pair. With many processes on the node it is one, for messages of a few KiB.
 int exchange_buffers_for(int processes) {
   const int wanted = static_cast<int>(knobs().shm_exchange_buffers);
   return processes <= 16 ? wanted : std::min(wanted, 1);
@@ -83,7 +83,7 @@ Segment::Sizes sizes_for(int processes) {
 
 void let_others_in() {
   register_barrier();
-  // The Yama security module lets only ancestors read a process's memory unless it says otherwise.
+  // The Yama security module lets only ancestors read a process's memory unless the process permits others.
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 
@@ -101,7 +101,7 @@ class Shm : public Transport {
     direct_ = processes() <= kDirectPollLimit;
   }
 
-  // The first process of the node makes the segment, and tells the others where it is.
+  // Makes the segment, on the first process of the node, and tells the others where it is.
   void create(const Job& job);
   Status open() override;
 
@@ -128,7 +128,7 @@ class Shm : public Transport {
     Outgoing& to = outgoing_[static_cast<std::size_t>(local(proc))];
     if (!to.producer.send_short(header, payload, bytes)) [[unlikely]]
       return send_long(local(proc), header, payload, bytes);
-    // A lone message must not pay for those that do not follow it.
+    // A lone message must not pay for a row that does not follow.
     if (++sent_in_a_row_ > kLone) to.producer.prefetch_next_cells();
     notify(*to.bell);
     return kOk;
@@ -167,21 +167,21 @@ class Shm : public Transport {
   }
 
  protected:
-  // Others need not wait for room in the rings that this process reads.
+  // Tells others that they need not wait for room in the rings that this process reads.
   void leave() noexcept {
     if (bell_ != nullptr) bell_->left.store(1, std::memory_order_release);
   }
   [[nodiscard]] int local(int proc) const noexcept { return local_of_[static_cast<std::size_t>(proc)]; }
   [[nodiscard]] int processes() const noexcept { return static_cast<int>(ranks_.size()); }
 
-  // Once the segment is there.
+  // Sets this process up once the segment is there.
   void enter();
   // A peer that this process has connected to.
   struct Outgoing {
     Producer producer{nullptr, 0};
     Doorbell* bell = nullptr;  // null: not connected
     bool reserved = false;     // the ring has its first memory
-    // Tuned for processes that are as near as this one; 0: nothing was.
+    // Tuned for processes at this distance; 0: not tuned.
     std::size_t eager_bytes = 0;
   };
   // Gives the ring to a peer of the node its first memory.
@@ -206,7 +206,7 @@ class Shm : public Transport {
   [[nodiscard]] pid_t pid_of(int proc) const noexcept {
     return segment_.doorbell(local(proc))->pid.load(std::memory_order_acquire);
   }
-  // Whether the process that has a peer's number here is the peer: its memory must not be touched else. Found out once.
+  // Checks, once, that the process with a peer's pid here is the peer: its memory must not be touched otherwise.
   Status recognise(int proc);
   [[nodiscard]] bool anything_ready() noexcept;
 
@@ -214,7 +214,7 @@ class Shm : public Transport {
   const Upcalls& upcalls_;
   Segment segment_;
   Segment::Sizes sizes_{};
-  std::string path_;      // of the segment's file where it has a name
+  std::string path_;      // of the segment's file, if it has a name
   Status created_ = kOk;  // on the process that makes it
   std::string why_not_created_;
   Doorbell* bell_ = nullptr;       // own
@@ -244,7 +244,7 @@ void Shm::create(const Job& job) {
   if (own_ != 0) return;
   created_ = segment_.create(path_, sizes_);
   if (!created_.ok()) why_not_created_ = take_detail();
-  // The others learn of a failure instead of waiting for ever.
+  // On a failure this tells the others, which would wait for ever.
   boot::node_put(kFile, created_.ok() ? segment_.name() : std::string(kFailed) + why_not_created_);
 }
 
@@ -255,17 +255,17 @@ Status Shm::open() {
   } else {
     std::string answer;
     HR_TRY(boot::node_get(kFile, &answer));
-    // Whichever process is heard first says why.
+    // Any process that is heard first says why.
     if (answer.starts_with(kFailed)) {
       return fail(Errc::kOther, "rank %d %s", ranks_[0], answer.c_str() + kFailed.size());
     }
     if (!segment_.attach(answer, sizes_).ok()) {
-      // Whoever made it may have left MPI already.
+      // The creator may have left MPI already.
       std::string why = take_detail();
       const Status named = segment_.attach(path_, sizes_);
       if (!named.ok()) {
-        // Or it died: the launcher knows why, and is about to end this process. What it was told must not be overtaken
-        // by what is told here.
+        // Or it died: the launcher knows why, and is about to end this process. Its report must not be overtaken by the
+        // one from here.
         if (answer != path_) ::poll(nullptr, 0, kLaunchersTime);
         set_detail(std::move(why));
       }
@@ -323,8 +323,8 @@ Status Shm::connect(int proc) {
   return kOk;
 }
 
-// Whether a peer shares this process's cache is looked at only where that makes a difference, and once the peer has
-// said its number: who has just begun to start is waited for a moment.
+// Checks whether a peer shares this process's cache only if that makes a difference, and once the peer has published
+// its pid: waits a moment for a process that has just begun to start.
 std::size_t Shm::tuned_eager_bytes(int proc) const {
   const auto same_host = tuned_for_peers("eager_bytes", "same-host");
   const auto same_cache = tuned_for_peers("eager_bytes", "same-cache");
@@ -336,7 +336,7 @@ std::size_t Shm::tuned_eager_bytes(int proc) const {
   return same_host ? std::min(*same_host, segment_.payload_bytes() / 4) : 0;
 }
 
-// Any message.
+// Sends a message of any length.
 Status Shm::send_long(int peer, const Header& header, const void* payload, std::size_t bytes) {
   Outgoing& to = outgoing_[static_cast<std::size_t>(peer)];
   if (to.producer.wants_exchange_buffer(bytes)) [[unlikely]]
@@ -349,7 +349,7 @@ Status Shm::send_long(int peer, const Header& header, const void* payload, std::
   return kOk;
 }
 
-// After a message was refused. Ok: it was for want of memory, and there is some now. Again: the ring is full.
+// Called after a message was refused. Ok: it lacked memory, which is there now. Again: the ring is full.
 Status Shm::make_room(int peer, std::size_t bytes) {
   Producer& producer = outgoing_[static_cast<std::size_t>(peer)].producer;
   if (producer.wanted() == 0) return Status::again();
@@ -392,7 +392,7 @@ inline bool Shm::drain(Incoming& from) {
   int taken = 0;
   do from.consumer.take(from.rank, handlers_);
   while (++taken < kBatch && from.consumer.ready());
-  // Before it is connected a producer has no ring.
+  // A producer has no ring before it is connected.
   Outgoing& back = outgoing_[static_cast<std::size_t>(from.index)];
   if (back.bell != nullptr) [[likely]]
     back.producer.note_reply();
@@ -414,11 +414,11 @@ bool Shm::progress() {
     std::uint64_t bits = pending[word].exchange(0, std::memory_order_acq_rel);
     for (; bits != 0; bits &= bits - 1) {
       const auto sender = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      // The bit may be seen by who has not yet seen the connection that came before it.
+      // A thread may see the bit before it sees the connection that came first.
       if (incoming_of_[sender] < 0) accept_connections();
       Incoming& from = incoming_[static_cast<std::size_t>(incoming_of_[sender])];
       moved |= drain(from);
-      // What a full batch left behind has no bit of its own any more.
+      // Messages left behind by a full batch have no bit of their own any more.
       if (from.consumer.ready()) {
         pending[word].fetch_or(std::uint64_t{1} << (sender % 64), std::memory_order_relaxed);
       }
@@ -502,13 +502,13 @@ Status Shm::put(int proc, const RemoteKey* key, std::span<const RemotePart> part
   return kOk;
 }
 
-// Between processes of several jobs. Nobody ends this process when another one dies, so it looks for itself, now and
-// then: each process has its byte of the file locked as long as it lives.
+// Between processes of several jobs. The launcher does not end this process when one of another job dies, so this
+// process checks now and then: each process has its byte of the file locked as long as it lives.
 class Between final : public Shm {
  public:
   Between(const Job& job, const Upcalls& upcalls, std::span<const int> here, std::span<const int> theirs)
       : Shm(job, upcalls, here), left_(theirs.begin(), theirs.end()) {
-    // Those of the own set are reached by other means.
+    // Processes of its own set are reached by other means.
     for (const int proc : here) {
       if (proc != job.rank && std::ranges::find(theirs, proc) == theirs.end())
         local_of_[static_cast<std::size_t>(proc)] = -1;

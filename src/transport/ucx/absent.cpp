@@ -1,4 +1,4 @@
-// In place of ucx.cpp where the library is built without UCX's headers.
+// Replaces ucx.cpp if the library is built without UCX's headers.
 #include "transport/ucx/ucx.hpp"
 #include "transport/ucx/unavailable.hpp"
 

@@ -12,14 +12,14 @@ enum ActiveMessage : unsigned {
   kFarewells,  // farewells.hpp
 };
 
-// Why a message is dropped whose sender is not known (names.hpp).
+// Reason for dropping a message whose sender is not known (names.hpp).
 inline constexpr const char* kOfNobody = "it is from nobody that this process knows, or without its secret";
 
-// `flags`: of UCP_AM_FLAG_. Errors: MPI_ERR_OTHER with UCX's reason.
+// Calls `callback` for each message of that kind. `flags`: of UCP_AM_FLAG_. Errors: MPI_ERR_OTHER with UCX's reason.
 Status listen(const Library& library, const Worker& worker, ActiveMessage kind, unsigned flags,
               ucp_am_recv_callback_t callback, void* argument);
 
-// Text is plain bytes. It goes on by itself.
+// Sends a text, which is plain bytes. Needs no wait.
 template <class Text>
 ucs_status_t send_text(const Library& library, ucp_ep_h endpoint, ActiveMessage kind, const Text& text) {
   ucp_request_param_t how{};

@@ -15,19 +15,19 @@
 
 namespace hr::transport::ucx {
 
-// Before the exchange. `host`: where the process is; a name that is longer than 255 bytes is cut.
+// Publishes, before the exchange. `host`: name of this process's host; cut if longer than 255 bytes.
 Status publish_address(int rank, std::span<const std::byte> address, const std::string& host);
-// After it. Errors: the launcher's; MPI_ERR_OTHER for what publish_address() did not write.
+// Fetches, after it. Errors: the launcher's; MPI_ERR_OTHER for text that publish_address() did not write.
 Status fetch_address(int rank, std::vector<std::byte>* address, std::string* host);
 
-// The secret behind the address of a worker (names.hpp).
+// Appends the secret to the address of a worker (names.hpp).
 void append_secret(std::uint64_t secret, std::vector<std::byte>* address);
-// Takes it off the end. False: there is no secret, or nothing before it.
+// Removes it from the end. False: there is no secret, or nothing before it.
 [[nodiscard]] bool split_secret(std::vector<std::byte>* address, std::uint64_t* secret);
 
-// Four letters, digits, '-' or '_' for three bytes.
+// Writes three bytes as four letters, digits, '-' or '_'.
 [[nodiscard]] std::string encode(std::span<const std::byte> bytes);
-// False for what encode() did not write.
+// Returns false for text that encode() did not write.
 [[nodiscard]] bool decode(std::string_view text, std::vector<std::byte>* bytes);
 
 }  // namespace hr::transport::ucx

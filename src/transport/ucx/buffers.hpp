@@ -1,7 +1,7 @@
-// Buffers: memory that messages are built in and sent from. A message stays in its buffer until UCX has done with it.
+// Buffers: memory that messages are built in and sent from. A message stays in its buffer until UCX is done with it.
 //
-// Three sizes, as short messages are many and long ones few. What is given back is kept for the next, up to so many of
-// each.
+// Three sizes, as short messages are many and long ones few. Returned buffers are kept for the next messages, up to so
+// many of each.
 // Owner: the transport. Threads: library lock.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace hr::transport::ucx {
 
-// What travels in front of a payload. All processes of a job run the same library on machines of one byte order.
+// Head in front of a payload. All processes of a job run the same library on machines of one byte order.
 struct Head {
   std::uint32_t sequence;  // of the messages from this sender to this receiver, from 0 on: its lowest bits
   std::uint32_t from;      // Names
@@ -23,16 +23,16 @@ struct Head {
 };
 static_assert(sizeof(Head) == 40);
 
-// 64 KiB, and what protocols put in front.
+// 64 KiB, and the bytes that protocols put in front.
 inline constexpr std::size_t kMaxPayload = 65536 + kMostInFront;
-// Of messages that are sent unasked where somebody has said so: over a path with much delay.
+// Longest message sent eagerly if the user asks for it, for paths with much delay.
 inline constexpr std::size_t kMostEager = std::size_t{1} << 20;
 
 struct Buffer {
   Buffer* next = nullptr;  // while it is not in use
   void* sender = nullptr;  // while it is: the peer that it goes to
   std::size_t room = 0;    // bytes of payload
-  std::size_t bytes = 0;   // that are used
+  std::size_t bytes = 0;   // bytes that are used
   Head head;
 
   [[nodiscard]] std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }

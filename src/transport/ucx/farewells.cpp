@@ -8,7 +8,7 @@ namespace hr::transport::ucx {
 
 namespace {
 
-// What travels.
+// Text on the wire.
 struct Text {
   std::uint32_t from;
   std::uint32_t unused;

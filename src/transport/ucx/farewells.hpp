@@ -1,7 +1,7 @@
-// Farewells: a process that parts from one of another job tells it when all that it has sent there has arrived, and
-// stays until it has been told the same.
+// Farewells: a process that parts from one of another job tells it when everything sent there has arrived, and stays
+// until it has been told the same.
 //
-// To flush a path needs the other side's progress, at the least until both have set it up; a process that has left
+// Flushing a path needs the other side's progress, at the least until both have set it up; a process that has left
 // MPI's calls makes none. Owner: the transport. Threads: library lock.
 #pragma once
 
@@ -17,13 +17,13 @@ class Farewells {
   Farewells(const Library& library, const Worker& worker, const Names& names)
       : library_(library), worker_(worker), names_(names) {}
 
-  // Hears others from now on.
+  // Listens to others from now on.
   Status listen();
 
-  // A path that fails is told by itself.
+  // Says farewell; a failed path is reported elsewhere.
   void say(int proc, ucp_ep_h endpoint);
   [[nodiscard]] bool heard(int proc) const noexcept { return heard_.contains(proc); }
-  // It may be met again.
+  // Forgets it: that process may be met again.
   void forget(int proc) noexcept { heard_.erase(proc); }
 
  private:

@@ -2,7 +2,7 @@
 // takes messages of different lengths different ways, and promises no order among them.
 //
 // Numbers travel as their lowest 32 bits. One that is far ahead, or has been here, is refused: a sender that keeps to
-// the order is never so far ahead, and without a limit one that does not would have this process keep whatever it
+// the order is never so far ahead, and without a limit this process would have to keep everything that another one
 // sends. Owner: the peer that the things come from. Threads: library lock.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace hr::transport::ucx {
 template <class Thing>
 class InOrder {
  public:
-  // So far ahead of the one whose turn it is.
+  // Largest distance of an early one from the one whose turn it is.
   static constexpr std::uint32_t kMostAhead = std::uint32_t{1} << 24;
 
   // Calls `deliver` for this one and all that waited for it, in order, or keeps it until it is its turn. False: it is
@@ -28,7 +28,7 @@ class InOrder {
     return true;
   }
 
-  // Whether it is this one's turn. Then it has passed, and drain() follows once it is delivered.
+  // True if it is this one's turn. Then it has passed, and drain() follows once it is delivered.
   [[nodiscard]] bool pass(std::uint32_t number) noexcept {
     if (number != static_cast<std::uint32_t>(next_)) return false;
     ++next_;
@@ -42,13 +42,13 @@ class InOrder {
       deliver(first.mapped());
     }
   }
-  // Before its turn. False: it is refused.
+  // Keeps one that came before its turn. False: it is refused.
   [[nodiscard]] bool keep(std::uint32_t number, Thing&& thing) {
     const std::uint32_t ahead = number - static_cast<std::uint32_t>(next_);
     return ahead <= kMostAhead && early_.emplace(next_ + ahead, std::move(thing)).second;
   }
 
-  // Those that still wait.
+  // Returns those that still wait.
   [[nodiscard]] std::map<std::uint64_t, Thing>& early() noexcept { return early_; }
 
  private:

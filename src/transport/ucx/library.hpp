@@ -1,4 +1,4 @@
-// Library: UCX's functions that we call, found at run time, so that the library neither links to UCX nor needs it.
+// Library: UCX's functions that we call, found at run time, so that this library neither links to UCX nor needs it.
 //
 // Owner: process-wide; opened once, never closed (UCX's threads and modules cannot be unloaded). Threads: library lock.
 #pragma once
@@ -47,7 +47,7 @@ namespace hr::transport::ucx {
   X(put_nbx)                    \
   X(get_nbx)
 
-// Those that not every version has that we take: null there.
+// Functions that some supported versions lack: null there.
 #define HR_UCP_OPTIONAL(X) \
   X(ep_evaluate_perf)      \
   X(ep_query)
@@ -63,7 +63,7 @@ struct Library {
   [[nodiscard]] std::string text(ucs_status_t status) const { return status_string(status); }
 };
 
-// Opens it at the first call. Errors: MPI_ERR_OTHER with what was tried and what to install.
+// Opens it at the first call. Errors: MPI_ERR_OTHER with the places tried and the package to install.
 Status open_library(const Library** out);
 
 }  // namespace hr::transport::ucx

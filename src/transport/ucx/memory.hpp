@@ -1,8 +1,8 @@
 // Memory: memory of this process that others may reach through UCX, and the keys to memory of others.
 //
-// A RemoteKey holds a number, unique in the process that exposed the memory, then UCX's own packed key. What UCX makes
-// of another process's key belongs to an endpoint and is kept for the next operation, a bounded number of them.
-// Owner: the transport. Threads: library lock.
+// A RemoteKey holds a number, unique in the process that exposed the memory, then UCX's own packed key. The key that
+// UCX unpacks belongs to an endpoint and is kept for the next operation, a bounded number of them. Owner: the
+// transport. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ class Memory {
   Status expose(std::byte* address, std::size_t bytes, bool device, RemoteKey* key);
   void withdraw(const RemoteKey& key) noexcept;
 
-  // As in transport.hpp; `endpoint` is that of the process.
+  // Do the same as those of transport.hpp; `endpoint` is that of the process.
   Status get(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::span<const RemotePart> parts, Operation* done);
   Status put(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::span<const RemotePart> parts, Operation* done);
-  // Complete when all puts through this endpoint that were started before are there.
+  // Completes when all puts through this endpoint that were started before are there.
   void flush(ucp_ep_h endpoint, Operation* done);
 
   // Leaves everything to the end of the process, as it is.
@@ -37,10 +37,10 @@ class Memory {
     exposed_.clear();
   }
 
-  // Before the endpoint of that process is closed; no operation with it is under way.
+  // Called before the endpoint of that process is closed; no operation with it is under way.
   void forget(int proc) noexcept;
 
-  // The number in a key, and whether such memory of ours, on the host, has these bytes.
+  // Return the number in a key, and whether such memory of ours, on the host, has these bytes.
   [[nodiscard]] static std::uint64_t number_of(const RemoteKey& key) noexcept;
   [[nodiscard]] bool exposes(std::uint64_t number, std::uint64_t address, std::size_t bytes) const noexcept;
 
@@ -59,7 +59,7 @@ class Memory {
 
   Status key_for(int proc, ucp_ep_h endpoint, const RemoteKey& key, Key** out);
   void drop_unused() noexcept;
-  // Counts what UCX has answered to the start of a part.
+  // Counts UCX's answer to the start of a part.
   void started(Pending* pending, ucs_status_ptr_t answer);
   static void ended(void* request, ucs_status_t status, void* pending);
   static void end(Pending* pending, ucs_status_t status);

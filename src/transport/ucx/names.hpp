@@ -1,10 +1,10 @@
-// Names: by which number a message says who sends it, so that its receiver knows, and the secret that shows that the
-// sender is one of those who may.
+// Names: the numbers by which messages name their senders to the receiver, and the secrets that show that a sender is
+// entitled to send.
 //
-// To a process of the same job the name is the rank; to one of another job the number that stands for the sender
+// To a process of the same job the name is the rank; to one of another job it is the number that stands for the sender
 // everywhere (boot::Processes::number_of()), with a bit that tells the two apart. A secret is a random number that each
 // process makes for itself and gives out with its address: through the launcher to its job, and to processes of other
-// jobs when they meet. Every message carries the secret of its receiver, as anybody who reaches this host can connect
+// jobs when they meet. Every message carries the secret of its receiver, as anything that reaches this host can connect
 // to a worker over TCP. It travels unencrypted. Owner: the transport. Threads: library lock.
 #pragma once
 
@@ -32,7 +32,7 @@ class Names {
     return fail(Errc::kOther, "ucx: the system has no random numbers (getrandom)");
   }
   [[nodiscard]] Secret own_secret() const noexcept { return own_secret_; }
-  // That of another process, as its address says.
+  // Sets the secret of another process, taken from its address.
   void set_secret(int proc, Secret secret) { secrets_[proc] = secret; }
   // 0 before set_secret().
   [[nodiscard]] Secret secret_of(int proc) const noexcept {
@@ -40,13 +40,13 @@ class Names {
     return found != secrets_.end() ? found->second : 0;
   }
 
-  // What this process is called in messages to that one.
+  // Returns the name of this process in messages to that one.
   [[nodiscard]] std::uint32_t own_for(int proc) const noexcept {
     if (!processes_.is_other(proc)) [[likely]]
       return rank_;
     return kOfOthers | static_cast<std::uint32_t>(processes_.number_of(processes_.self()));
   }
-  // Who sent a message with this name and secret; -1: nobody that this process knows, or has not parted from.
+  // Returns the sender of a message with this name and secret; -1: unknown to this process, or parted from.
   [[nodiscard]] int proc_of(std::uint32_t name, Secret secret) const noexcept {
     if (secret != own_secret_) [[unlikely]]
       return -1;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kShort = 8;
 constexpr std::size_t kLong = std::size_t{1} << 20;
-// Of the processor, out of what has just arrived.
+// Speed at which the processor copies data that has just arrived.
 constexpr double kCopiedBytesPerSecond = 8e9;
 constexpr std::size_t kLeastEager = 8192;
 constexpr std::size_t kMostByItself = 65536;

@@ -27,7 +27,7 @@ class Sleepers {
   Status open(int arrivals);
   [[nodiscard]] bool is_open() const noexcept { return !bells_.empty(); }
 
-  // The bell that this thread has until disarm(); empty where the process has no descriptor left for one.
+  // Returns the bell that this thread has until disarm(); empty if the process has no descriptor left for one.
   [[nodiscard]] std::optional<std::uint32_t> arm();
   void sleep(std::uint32_t bell, double at_most_seconds) const noexcept;
   void disarm(std::uint32_t bell) noexcept;

@@ -34,22 +34,22 @@
 namespace hr::transport::ucx {
 namespace {
 
-// Messages to a peer that UCX has not done with; further ones wait above.
+// Limit of messages to a peer that UCX is not done with; further ones wait above.
 constexpr int kMostInFlight = 32;
-// A process that ends takes its connections along. Where that is a failure the launcher says which, and ends the job;
-// only if it does not is the path what failed.
+// Seconds before a failed path is reported. A process that ends takes its connections along: if that is a failure the
+// launcher reports it and ends the job; only otherwise did the path itself fail.
 constexpr double kLaunchersTime = 1;
 constexpr double kFinalizeSleep = 200e-6;
 
-// What is said with announced data, beside it.
+// Most bytes of payload sent along with announced data.
 constexpr std::size_t kMostSaid = 512;
 
-// A message that has come before its turn: its head, its payload, and what is announced with it.
+// A message that has come before its turn: its head, its payload, and an announcement that came with it.
 struct Early {
   std::vector<std::byte> bytes;
 };
 
-// What was tuned for the two hosts, what the user has asked for, or what the path is worth.
+// Limit tuned for the two hosts, else the user's, else the one that follows from the path.
 std::size_t eager_bytes(const Path& path) noexcept {
   const std::size_t wanted = path.tuned_eager_bytes != 0 ? path.tuned_eager_bytes : knobs().network_eager_bytes;
   return wanted != 0 ? std::min(wanted, kMostEager) : path.eager_bytes();
@@ -61,7 +61,7 @@ std::size_t tuned_eager_bytes(const std::string& one, const std::string& other) 
   return (tuned ? tuned : tuned_for_peers(kKnob, other + "," + one)).value_or(0);
 }
 
-// A request of UCX's, which calls back with this argument.
+// Parameters of a UCX request that calls back with this argument.
 ucp_request_param_t of_memory(bool device, void* argument) noexcept {
   ucp_request_param_t how{};
   how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
@@ -167,13 +167,13 @@ class Ucx final : public Transport {
     Peer(Ucx& all, int process) : owner(all), proc(process), own_name(all.names_.own_for(process)) {}
     Ucx& owner;
     int proc;
-    std::uint32_t own_name;       // what this process is called there
-    Secret secret = 0;            // of it, once there is an endpoint
+    std::uint32_t own_name;       // name of this process there
+    Secret secret = 0;            // the peer's, once there is an endpoint
     ucp_ep_h endpoint = nullptr;  // null: not connected
-    // What is announced goes through it: the same, or, from the first on, one of its own (open_announcing()).
+    // Endpoint for announcements: the same, or, from the first on, a separate one (open_announcing()).
     ucp_ep_h announcing = nullptr;
     Path path;
-    std::string host;        // its name; empty: not known, as of processes of other jobs
+    std::string host;        // its name; empty: not known, as for processes of other jobs
     std::uint32_t sent = 0;  // messages: their lowest bits
     int in_flight = 0;
     Buffer* reserved = nullptr;
@@ -192,11 +192,11 @@ class Ucx final : public Transport {
     return *entry;
   }
   Status usable(int proc);
-  // The hosts of this job are all this machine (mpiexec --as-hosts).
+  // True if all hosts of this job are this machine (mpiexec --as-hosts).
   [[nodiscard]] bool listens_on_loopback() const { return boot::identity().declared_hosts && !late_; }
   void tell_of_tcp(const Peer& peer);
   [[nodiscard]] Status why_lost(const Peer& peer) const;
-  // Also finds out its secret.
+  // Finds the address and the secret of a peer.
   Status address_of(Peer& peer, std::vector<std::byte>* address);
   Status open_endpoint(Peer& peer, ucp_ep_h* endpoint);
   Status make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures, ucp_ep_h* endpoint);
@@ -212,7 +212,7 @@ class Ucx final : public Transport {
 
   void deliver(int from, const Head& head, const std::byte* payload, std::size_t bytes);
 
-  // Null, or what is wrong with an active message that claims to be one of ours.
+  // Returns null, or the fault of an active message that claims to be one of ours.
   static const char* fault_of(bool announced, const void* header, std::size_t header_bytes, std::size_t bytes);
   static ucs_status_t arrive(void* self, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                              const ucp_am_recv_param_t* how);
@@ -231,14 +231,14 @@ class Ucx final : public Transport {
   void close(ucp_ep_h endpoint);
   void close_all();
 
-  // A flush waits for UCX's and for the updates before it.
+  // A flush waits for UCX's own and for the updates before it.
   struct Flush {
     int proc;
     std::uint64_t updates;
     Operation puts;
     Operation* done;
   };
-  // Announced data that UCX takes from, or puts, where it is.
+  // A transfer of announced data by UCX, from its source or to its sink.
   struct Moving {
     Peer& peer;
     Operation* done;
@@ -262,11 +262,11 @@ class Ucx final : public Transport {
   std::unordered_set<std::uint64_t> announced_;  // tokens of data that was handed up, until it is taken or refused
   std::list<Flush> flushes_;
   std::vector<Peer*> broken_;  // failed, and not closed yet
-  std::vector<Peer*> failed_;  // closed, and not told yet
+  std::vector<Peer*> failed_;  // closed, and not reported yet
   int closes_ = 0;             // under way
   bool told_of_tcp_ = false;
   std::string own_address_;
-  bool closing_ = false;  // nothing more is to be said or heard
+  bool closing_ = false;  // nothing more is to be sent or received
   bool closed_ = false;
 };
 
@@ -315,7 +315,7 @@ Status Ucx::meet(int proc, const std::string& address) {
   return kOk;
 }
 
-// All are told before one is waited for: in which order the others part is theirs.
+// All are told before any is waited for: the others choose their own order of parting.
 bool Ucx::part(std::span<const int> procs) {
   std::vector<Peer*> parted;
   for (const int proc : procs) {
@@ -331,7 +331,7 @@ bool Ucx::part(std::span<const int> procs) {
     return std::ranges::all_of(
         parted, [this](const Peer* each) { return each->failure != UCS_OK || farewells_.heard(each->proc); });
   });
-  // The farewells. A byte stream goes on by itself with what it was given, and its flush would need the other side.
+  // Flush the farewells. A byte stream sends on its own what it was given, and its flush would need the other side.
   std::vector<Peer*> unsent = parted;
   std::erase_if(unsent, [](const Peer* each) { return each->path.is_stream; });
   flush_some(unsent);
@@ -343,7 +343,7 @@ void Ucx::forget(Peer& peer) {
   const int proc = peer.proc;
   memory_.forget(proc);
   farewells_.forget(proc);
-  peer.failure = UCS_ERR_CONNECTION_RESET;  // whatever comes of it now
+  peer.failure = UCS_ERR_CONNECTION_RESET;  // however it ends
   if (peer.endpoint != nullptr) close(peer);
   while (closes_ != 0) library_.worker_progress(worker_.get());
   std::erase(broken_, &peer);
@@ -372,14 +372,14 @@ Status Ucx::open_endpoint(Peer& peer, ucp_ep_h* endpoint) {
   std::vector<std::byte> address;
   HR_TRY(address_of(peer, &address));
   if (make_endpoint(peer, address, true, endpoint).ok()) return kOk;
-  // Not every network finds out that the other side is gone.
+  // Not every network detects that the other side is gone.
   static_cast<void>(take_detail());
   return make_endpoint(peer, address, false, endpoint);
 }
 
-// Over a byte stream the request for data of the one direction would wait behind the data of the other one, and what
-// is exchanged would go one after the other. So the process of the higher rank announces through a connection of its
-// own. Messages keep their order by their numbers.
+// Over a byte stream the request for data in one direction would wait behind the data of the other, and the two
+// transfers of an exchange would run one after the other. So the process of the higher rank announces through a
+// separate connection. Messages keep their order by their numbers.
 Status Ucx::open_announcing(Peer& peer) {
   const bool apart = peer.path.is_stream && static_cast<std::size_t>(peer.proc) < job_size_ && rank_ > peer.proc;
   if (apart) return open_endpoint(peer, &peer.announcing);
@@ -404,7 +404,7 @@ Status Ucx::connect(int proc) {
   return kOk;
 }
 
-// A promise is not made that cannot be kept: UCX itself asks nobody who they are.
+// Makes no promise that cannot be kept: UCX itself does not authenticate its peers.
 void Ucx::tell_of_tcp(const Peer& peer) {
   if (!peer.path.is_stream || std::exchange(told_of_tcp_, true)) return;
   const bool loopback = listens_on_loopback() && knobs().network_devices.empty();
@@ -454,7 +454,7 @@ void Ucx::fail_path(Peer& peer, ucs_status_t status) {
   broken_.push_back(&peer);
 }
 
-// Ends what is under way on broken paths; not from within UCX.
+// Ends operations under way on broken paths; not called from within UCX.
 void Ucx::close_failed() {
   for (Peer* peer : std::exchange(broken_, {})) {
     updates_.lose(peer->proc);
@@ -469,7 +469,7 @@ void Ucx::close(Peer& peer) {
   close(std::exchange(peer.endpoint, nullptr));
 }
 
-// What is under way through the endpoint ends with an error.
+// Closes the endpoint; operations under way through it end with an error.
 void Ucx::close(ucp_ep_h endpoint) {
   ucp_request_param_t how{};
   how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -558,7 +558,7 @@ void Ucx::sent(void* request, ucs_status_t status, void* argument) {
 
 // --- announced data ---
 
-// Their number is not limited, since the other side may take the last one first.
+// Does not limit their number, since the other side may take the last one first.
 Status Ucx::announce(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const Source& data,
                      Operation* done) {
   Peer& to = peer(proc);
@@ -642,10 +642,10 @@ const char* Ucx::fault_of(bool announced, const void* header, std::size_t header
   return fits ? nullptr : "it is shorter than its head, or longer than any message";
 }
 
-// Delivered from within UCX where it is its turn, so that nothing is copied twice: handlers send and connect, which UCX
-// allows there, and make no progress. A head is in front of the payload, or apart where data is announced. Anybody may
-// send anything to this: nothing is believed, or kept, before the head has shown the secret of this process. Announced
-// data that is not handed up is released by UCX, as it is told that it has been dealt with.
+// Delivers from within UCX if it is the message's turn, so that nothing is copied twice: handlers send and connect,
+// which UCX allows there, and make no progress. A head is in front of the payload, or apart if data is announced.
+// Anything may connect and send to this: nothing is believed, or kept, before the head has shown the secret of this
+// process. Announced data that is not handed up is released by UCX, which is told that it has been dealt with.
 ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                          const ucp_am_recv_param_t* how) {
   auto& self = *static_cast<Ucx*>(argument);
@@ -725,7 +725,7 @@ bool Ucx::arm_arrivals() {
   return idle && library_.worker_arm(worker_.get()) == UCS_OK;
 }
 
-// UCX's own fence waits where the network does not keep the order, and for the other side's progress.
+// Avoids UCX's own fence, which waits on networks that do not keep the order, and for the other side's progress.
 Status Ucx::fence(int proc) {
   HR_TRY(usable(proc));
   Peer& to = peer(proc);
@@ -806,7 +806,7 @@ void Ucx::flush_some(std::span<Peer* const> peers) {
   });
 }
 
-// Everybody has flushed: what is still on its way nobody waits for.
+// Called when all have flushed: nothing still on its way is waited for.
 void Ucx::close_all() {
   for (auto& each : peers_) {
     if (each == nullptr) continue;
@@ -814,14 +814,14 @@ void Ucx::close_all() {
     if (each->endpoint != nullptr) close(*each);
   }
   while (closes_ != 0) library_.worker_progress(worker_.get());
-  worker_.stop();  // while there is everything that its operations call back
+  worker_.stop();  // while everything that its operations call back still exists
 }
 
-// A process that closed its connections while others still send would take from them what they have sent. So all flush,
-// then wait for one another, and go on receiving meanwhile, since to flush is to wait for the other side to receive.
+// A process that closed its connections while others still send would lose what they have sent. So all flush, then wait
+// for one another, and go on receiving meanwhile, since a flush waits for the other side to receive.
 Status Ucx::finalize() {
   flush_all();
-  closing_ = true;  // who is faster closes already
+  closing_ = true;  // faster processes close already
   Status status = kOk;
   if (!late_) {
     HR_TRY(boot::begin_fence());

@@ -1,4 +1,4 @@
-// A network transport that cannot be had in this process: open() says why, after the exchange that the others wait in.
+// A network transport that this process cannot have: open() says why, after the exchange that the others wait in.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@ class Unpacking {
   Unpacking(const Unpacking&) = delete;
   Unpacking& operator=(const Unpacking&) = delete;
 
-  // What a receive of UCX's into that sink is told.
+  // Sets the arguments of a UCX receive into that sink.
   Status describe(Sink* into, ucp_request_param_t* how, void** buffer, std::size_t* count);
 
  private:

@@ -13,7 +13,7 @@ bool may_update(std::uint64_t address, std::uint64_t bytes) noexcept {
   return (bytes == 4 || bytes == 8) && address % bytes == 0;
 }
 
-// What was there before.
+// Returns the previous value.
 template <class Word>
 std::uint64_t apply(std::uint64_t address, Update update, std::uint64_t operand, std::uint64_t compare) noexcept {
   const std::atomic_ref<Word> word(*reinterpret_cast<Word*>(address));
@@ -39,7 +39,7 @@ std::uint64_t apply(std::uint64_t address, Update update, std::uint64_t operand,
 
 }  // namespace
 
-// In the header of the message, as it is short; nothing is done from within UCX.
+// Takes a text from the header of the message, as it is short; does nothing else from within UCX.
 template <class Text, std::vector<Text> Updates::* kList>
 ucs_status_t Updates::arrive(void* self, const void* header, std::size_t header_bytes, void* /*data*/,
                              std::size_t /*bytes*/, const ucp_am_recv_param_t* /*how*/) {
@@ -101,7 +101,7 @@ void Updates::serve(const Request& request, int from, ucp_ep_h endpoint) {
                         ? apply<std::uint64_t>(request.address, update, request.operand, request.compare)
                         : apply<std::uint32_t>(request.address, update, request.operand, request.compare);
   }
-  static_cast<void>(send_text(library_, endpoint, kUpdateAnswers, answer));  // a path that fails is told by itself
+  static_cast<void>(send_text(library_, endpoint, kUpdateAnswers, answer));  // a failed path is reported elsewhere
 }
 
 void Updates::end(const Answer& answer) {

@@ -1,9 +1,9 @@
 // Updates: atomic updates of others' memory, done by the owner's processor when the request for one arrives.
 //
-// So they are atomic whatever the network can do, also towards the owner's own atomic operations; they need the owner's
-// progress. UCX's own atomic operations would be the network's for some peers and the processor's for others, and for
-// want of the network's there are none at all on paths that find out about failures.
-// Owner: the transport. Threads: library lock.
+// So they are atomic whatever the network supports, also with respect to the owner's own atomic operations; they need
+// the owner's progress. UCX's own atomic operations would be done by the network for some peers and by the processor
+// for others, and paths that detect failures support none at all unless the network has them. Owner: the transport.
+// Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ class Updates {
   Updates(const Library& library, const Worker& worker, const Memory& memory, const Names& names)
       : library_(library), worker_(worker), memory_(memory), names_(names) {}
 
-  // Takes the requests and answers of others from now on.
+  // Takes requests and answers of others from now on.
   Status listen();
 
   Status start(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::uint64_t address, std::size_t bytes,
                Update update, std::uint64_t operand, std::uint64_t compare, std::uint64_t* before, Operation* done);
 
   [[nodiscard]] bool has_work() const noexcept { return !asked_.empty() || !answered_.empty(); }
-  // Does what others have asked for, and ends what they have answered. endpoint_of(proc): null where there is no path.
+  // Executes requests of others, and ends updates that they have answered. endpoint_of(proc): null if there is no path.
   template <class EndpointOf>
   void work(EndpointOf&& endpoint_of) {
     for (const Request& request : std::exchange(asked_, {})) {
@@ -40,14 +40,14 @@ class Updates {
     for (const Answer& answer : std::exchange(answered_, {})) end(answer);
   }
 
-  // Of those started so far with that process: its number, and whether all up to that one have ended.
+  // Number of the last update started so far, and whether all with that process up to a number have ended.
   [[nodiscard]] std::uint64_t last() const noexcept { return next_ - 1; }
   [[nodiscard]] bool ended(int proc, std::uint64_t up_to) const noexcept;
-  // Ends all with that process by an error.
+  // Ends all with that process with an error.
   void lose(int proc);
 
  private:
-  // What travels.
+  // Messages on the wire.
   struct Request {
     std::uint32_t from;
     std::uint32_t update;  // Update
@@ -71,7 +71,7 @@ class Updates {
     Operation* done;
   };
 
-  // Of a message that has come: null, or what is wrong with it.
+  // Return null, or the fault of a message that has come.
   [[nodiscard]] const char* fault_of(const Request& request) const noexcept;
   [[nodiscard]] const char* fault_of(const Answer& answer) const noexcept;
   void serve(const Request& request, int from, ucp_ep_h endpoint);

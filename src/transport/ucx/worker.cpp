@@ -11,7 +11,7 @@
 namespace hr::transport::ucx {
 namespace {
 
-// The oldest interface with what we use; a library that is newer serves it.
+// The oldest interface version with all that we use; newer libraries support it.
 constexpr unsigned kMajor = 1;
 constexpr unsigned kMinor = 13;
 
@@ -22,10 +22,10 @@ using Settings = std::vector<std::pair<const char*, std::string>>;
 
 std::string microseconds(double seconds) { return std::to_string(std::llround(seconds * 1e6)) + "us"; }
 
-// The processes that this transport serves share nothing, even where they are on one machine. Without its cache of
-// registered memory UCX need not watch what the program frees. What TCP sends and takes at a time is 8 and 64 KiB by
-// default; in larger segments it moves half as much again (docs/adr/0027-messages-over-ucx.md). Each device that TCP
-// uses is an address that it listens on.
+// The processes that this transport serves share nothing, even if they are on one machine. Without its cache of
+// registered memory UCX need not watch what the program frees. TCP sends and takes 8 and 64 KiB at a time by default;
+// in larger segments it moves half as much again (docs/adr/0027-messages-over-ucx.md). Each device that TCP uses is an
+// address that it listens on.
 Settings our_settings(bool loopback_alone) {
   Settings all = {
       {"TLS", "^shm,cuda_ipc,rocm_ipc"}, {"RCACHE_ENABLE", "n"},        {"TCP_RX_SEG_SIZE", "260k"},
@@ -37,11 +37,11 @@ Settings our_settings(bool loopback_alone) {
   } else if (loopback_alone) {
     all.emplace_back("NET_DEVICES", "lo");
   }
-  // Over TCP the segments of a rendezvous are messages, for which UCX takes one network if nothing is said.
+  // Over TCP the segments of a rendezvous are messages, for which UCX takes one network by default.
   const std::string rails = std::to_string(chosen.network_rails != 0 ? chosen.network_rails : kRails);
   for (const char* kind : {"MAX_RNDV_RAILS", "MAX_EAGER_RAILS"}) all.emplace_back(kind, rails);
-  // Whoever does not answer is asked after half of that time, and again until it is over. TCP repeats what was not
-  // answered ever more seldom, so that it finds out late that a network has come back: it gets as long again for that.
+  // A peer that does not answer is asked after half of that time, and again until it is over. TCP retransmits at
+  // growing intervals, so that it finds out late that a network has come back: it gets as long again for that.
   const double limit = chosen.network_timeout;
   const double last = limit + std::min(limit, kMostGrace);
   all.emplace_back("KEEPALIVE_INTERVAL", microseconds(limit / 4));
@@ -68,7 +68,7 @@ Status Worker::create(const Library& library, bool loopback_alone) {
   library_ = &library;
   loopback_alone_ = loopback_alone;
   constexpr std::uint64_t kNeeded = UCP_FEATURE_AM | UCP_FEATURE_RMA;
-  // A network that cannot tell of arrivals is polled.
+  // A network that cannot signal arrivals is polled.
   if (make_context(kNeeded | UCP_FEATURE_WAKEUP).ok() && make_worker().ok()) {
     if (library.worker_get_efd(worker_, &descriptor_) != UCS_OK) descriptor_ = -1;
   } else {
@@ -91,7 +91,7 @@ Status Worker::make_context(std::uint64_t features) {
     return fail(Errc::kOther, "ucx: the settings (UCX_*) cannot be read: %s", library_->status_string(read));
   }
   for (const auto& [name, value] : our_settings(loopback_alone_)) {
-    // Of another version of UCX, which does not know it, it is not needed.
+    // Another version of UCX that does not know a setting does not need it.
     if (environment(("UCX_" + std::string(name)).c_str()) == nullptr) {
       static_cast<void>(library_->config_modify(settings, name, value.c_str()));
     }

@@ -18,18 +18,18 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // `loopback_alone`: no process on another machine is to be reached, so that TCP listens on the loopback and nowhere
-  // else unless the user has named devices. Errors: MPI_ERR_OTHER with UCX's reason.
+  // `loopback_alone`: no process on another machine is to be reached, so that TCP listens on the loopback only unless
+  // the user has named devices. Errors: MPI_ERR_OTHER with UCX's reason.
   Status create(const Library& library, bool loopback_alone);
   Status address(std::vector<std::byte>* out) const;
-  // Ends the worker, and with an error what is under way on it.
+  // Ends the worker, and operations under way on it with an error.
   void stop() noexcept;
-  // Leaves them to the end of the process, as they are.
+  // Leaves context and worker to the end of the process, as they are.
   void abandon() noexcept {
     worker_ = nullptr;
     context_ = nullptr;
   }
-  // -1: UCX cannot tell of arrivals by a descriptor here.
+  // -1: UCX cannot signal arrivals by a descriptor here.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] bool knows_device_memory() const noexcept { return device_memory_; }
 

@@ -21,11 +21,11 @@ MPI_TESTS = ROOT / "tests/mpi"
 HALO3D = ROOT / "apps/halo3d"
 BENCH = ROOT / "bench"
 
-# The headers of these two: the ABI's owner, and the one most binaries in the wild were compiled with.
+# The headers of these two: the ABI's owner, and the one that compiled most binaries in the field.
 MPICH = "mpich==4.3.2"
 INTEL = "impi-devel==2021.18.1"
 
-# Tests of the library itself, which know MPI and nothing of ours.
+# Tests of the library that use MPI alone, nothing of ours.
 TESTS = ("buffered", "cancel", "completion", "derived", "large_count", "persistent", "probe", "self_and_null",
          "empty_buffers", "sendrecv", "status", "threads", "comm/attributes", "comm/create", "comm/errors", "comm/inter", "comm/topology",
          "coll/inter", "coll/movement", "coll/neighbor", "coll/reductions",
@@ -54,11 +54,11 @@ def compile_program(environment: Path, name: str, files: list[Path], includes: l
     if program.exists() and program.stat().st_mtime > max(path.stat().st_mtime for path in [*files, Path(__file__)]):
         return
     optimise = "-O2" if name == "cost" else "-O0"
-    # Intel's mpicxx names a place of installation that is not this one; its header is what matters, without the old C++
-    # bindings, which live in a library of their own.
+    # Intel's mpicxx names another place of installation; its header matters, without the old C++ bindings, which need a library
+    # of their own.
     first = [f"-I{environment / 'intel'}", "-DMPICH_SKIP_MPICXX"] if name.endswith("_intel") else []
     extra = sorted(objects.glob("apps/halo3d/*.a")) if name == "halo3d" else []
-    # MPICH's library needs others, which are not here: it is only linked against.
+    # MPICH's library needs others, which are missing here: programs only link to it.
     run(environment / "bin/mpicxx", "-std=c++20", optimise, "-w", *first, *(f"-I{path}" for path in includes), *files, *extra,
         "-Wl,--allow-shlib-undefined", "-ldl", "-lpthread", "-o", program)
 

@@ -1,4 +1,4 @@
-// What a call costs: built twice, with Headrace's mpicxx and with MPICH's, and run in turns (cost.py). One rank.
+// Cost of a call: built twice, with Headrace's mpicxx and with MPICH's, and run in turns (cost.py). One rank.
 #include <mpi.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace {
 
-// Nanoseconds a round, the least of some repetitions.
+// Returns nanoseconds a round, the least of some repetitions.
 template <class Round>
 double least(Round round) {
   constexpr int kRounds = 20000, kRepetitions = 15;
@@ -23,7 +23,7 @@ double least(Round round) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // With an argument: as a program whose threads all call MPI.
+  // With an argument: behaves like a program whose threads all call MPI.
   int level = 0;
   MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   char out[8] = {}, in[8];

@@ -18,7 +18,7 @@ sys.path.insert(0, str(API))
 from gen import model  # noqa: E402
 
 HEADERS = {"MPICH": ENVIRONMENT / "include", "Intel MPI": ENVIRONMENT / "intel"}
-# Names that the standard has in both, but MPICH has no value of; and what a version may choose.
+# Names that both have by the standard, but without a value in MPICH; and values that a version may choose.
 CHOSEN = {"MPI_BSEND_OVERHEAD"}
 
 
@@ -28,14 +28,14 @@ def symbols(library):
 
 
 def declared(directory):
-    """Names of functions in the header, which includes others."""
+    """Names of functions in the header and in those it includes."""
     text = "".join(path.read_text(encoding="utf-8", errors="replace") for path in directory.glob("mpi*.h"))
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     return set(re.findall(r"\b(P?MPI_(?:T_)?[A-Z]\w*[a-z]\w*)\s*\(", text))
 
 
 def values_in(directory, names):
-    """name -> value, of those that the header has."""
+    """name -> value, for the names that the header has."""
     lines = ["#include <mpi.h>", "#include <stdio.h>", "int main(void) {"]
     lines += [f'#line {1000 + i} "probe"\nprintf("{name} %lld\\n", (long long)(long){name});'
               for i, name in enumerate(names)]
@@ -109,17 +109,17 @@ class Header(unittest.TestCase):
             output = subprocess.run(["readelf", "-d", path], check=True, capture_output=True, text=True).stdout
             self.assertIn(f"soname: [{name}]", output)
             self.assertIn("runpath: [$ORIGIN]", output)
-        # Nobody links to it by accident.
+        # No program links to it by accident.
         for name in ("libmpi.so", "libmpich.so", "libmpifort.so", "libmpicxx.so"):
             self.assertFalse((Path(LIBRARY).parent / name).exists(), name)
 
     def test_it_does_not_bring_the_standard_names_with_it(self):
-        # mpi4py asks a library it has opened for MPI_Abi_get_version, also in what that needs.
+        # mpi4py looks for MPI_Abi_get_version in a library it has opened, and in the libraries that one needs.
         output = subprocess.run(["readelf", "-d", LIBRARY], check=True, capture_output=True, text=True).stdout
         self.assertNotIn("libmpi_abi", output)
 
 
-# Types in casts, which look like functions to the pattern above.
+# Types in casts, which the pattern above takes for functions.
 NOT_FUNCTIONS = {"MPI_Aint", "MPI_Fint", "MPI_Count", "MPI_Offset", "MPI_Comm", "MPI_Datatype", "MPI_Errhandler", "MPI_File",
                  "MPI_Group", "MPI_Info", "MPI_Message", "MPI_Op", "MPI_Request", "MPI_Session", "MPI_Win"}
 

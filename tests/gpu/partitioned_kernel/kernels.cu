@@ -1,4 +1,4 @@
-// Kernels that are the two ends of a partitioned message, a block a partition.
+// Kernels at the two ends of a partitioned message, a block a partition.
 #include "portability.hpp"
 //
 #include "../../../include/mpix-device.h"
@@ -15,7 +15,8 @@ HR_DEVICE void wait_for_block() {
 
 }  // namespace
 
-// Writes its partition, and says so. The last thread does, since on the host they run one after the other.
+// Writes its partition, and marks it as ready. The last thread does that, since on the host they run one after the
+// other.
 HR_KERNEL(partitioned_produce, (std::uint32_t* data, unsigned elements, std::uint32_t seed, MPIX_Prequest request)) {
   const unsigned first = blockIdx.x * elements;
   for (unsigned i = threadIdx.x; i < elements; i += blockDim.x) data[first + i] = item(seed, first + i);
@@ -23,7 +24,7 @@ HR_KERNEL(partitioned_produce, (std::uint32_t* data, unsigned elements, std::uin
   if (threadIdx.x + 1 == blockDim.x) MPIX_Pready(static_cast<int>(blockIdx.x), request);
 }
 
-// Asks so many times for its partition, and once that has come counts what is wrong in it.
+// Asks so many times for its partition, and once it has arrived counts the wrong elements.
 HR_KERNEL(partitioned_consume, (const volatile std::uint32_t* data, unsigned elements, std::uint32_t seed,
                                 unsigned* wrong, unsigned asks, MPIX_Prequest request)) {
   if (threadIdx.x != 0) return;

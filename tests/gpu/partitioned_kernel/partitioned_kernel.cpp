@@ -1,6 +1,5 @@
-// Partitioned messages in a ring whose partitions are marked by a kernel of the sender while it runs, and asked for by
-// a kernel of the receiver, which checks what it is told has come; afterwards all is checked, by a kernel and by the
-// host.
+// Partitioned messages in a ring: a kernel of the sender marks the partitions while it runs, and a kernel of the
+// receiver asks for them and checks those that have arrived; afterwards a kernel and the host check everything.
 #include <string>
 
 #include "mpi_memory.hpp"

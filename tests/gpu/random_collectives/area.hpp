@@ -1,7 +1,7 @@
-// Area: a buffer of a collective: elements of a type in memory of any kind, with what must be in every byte afterwards.
+// Area: a buffer of a collective: elements of a type in memory of any kind, with the expected value of every byte.
 //
-// Elements lie one after the other or with gaps; guards stand before and behind. Owner of its memory and its datatype;
-// must die before MPI_Finalize.
+// Elements are adjacent or have gaps; guards are before and behind. Owner of its memory and its datatype; must die
+// before MPI_Finalize.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace random_collectives {
 
-// Where a rank puts its buffers of one call.
+// Kind of a rank's buffer in one call.
 struct Place {
   hr::test::MemoryKind kind;
   int device;
@@ -31,12 +31,12 @@ class Area {
   [[nodiscard]] MPI_Datatype type() const { return datatype_; }
   [[nodiscard]] MPI_Aint distance() const { return static_cast<MPI_Aint>(distance_); }  // bytes between elements
 
-  // What is there before the call; upload() makes it so.
+  // Sets an element's value before the call; upload() writes it.
   void set(int element, const Element& value) { store(element, value); }
   void upload();
-  // What must be there after it. Everything else must be as it was.
+  // Sets an element's expected value after the call. Everything else must be as it was.
   void expect(int element, const Element& value) { store(element, value); }
-  // What may be anything after it.
+  // Allows any value of an element after the call.
   void ignore(int element);
   void verify(const std::string& what) const;
 

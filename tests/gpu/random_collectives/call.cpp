@@ -46,7 +46,7 @@ Pending::Pending(const Call& call, const Place& send, const Place& receive)
       restarts_(call.form == Form::kPersistent && !call.in_place),
       send_place_(send),
       receive_place_(receive) {
-  if (call.operation != nullptr) send_place_.gaps = receive_place_.gaps = false;  // operations know their types
+  if (call.operation != nullptr) send_place_.gaps = receive_place_.gaps = false;  // operations need types without gaps
   using Start = void (Pending::*)();
   constexpr Start kStarts[] = {&Pending::barrier,
                                &Pending::bcast,
@@ -91,7 +91,7 @@ void Pending::begin(Blocking blocking, Nonblocking nonblocking, Persistent persi
       break;
   }
 }
-// The initial stands apart, as its case differs: BEGIN(B, b, cast, ...) is MPI_Bcast, MPI_Ibcast or MPI_Bcast_init.
+// The initial is separate, as its case differs: BEGIN(B, b, cast, ...) is MPI_Bcast, MPI_Ibcast or MPI_Bcast_init.
 #define BEGIN(Initial, initial, rest, ...) \
   begin(MPI_##Initial##rest, MPI_I##initial##rest, MPI_##Initial##rest##_init, __VA_ARGS__)
 
@@ -144,8 +144,8 @@ void Pending::put_operand(int count) {
   }
 }
 
-// begin() uploads what has been set, so results are expected afterwards: in every function below, what comes behind
-// BEGIN describes the buffers after the call.
+// begin() uploads the values set before it, so results are set after it: in every function below, the lines after BEGIN
+// describe the buffers after the call.
 
 void Pending::barrier() {
   switch (call_.form) {
@@ -238,7 +238,7 @@ void Pending::scatterv() {
   for (int i = 0; !call_.in_place && i < own; ++i) receive_->expect(i, value(call_.root, start + i));
 }
 
-// Every rank's block to everybody; own block in the receive buffer when in place.
+// Puts every rank's block for all; the own block is in the receive buffer if in place.
 void Pending::put_all_gather(const Blocks& blocks) {
   const auto me = static_cast<std::size_t>(group_.rank);
   make_receive(blocks.elements);
@@ -272,7 +272,7 @@ void Pending::allgatherv() {
   }
 }
 
-// A block to every rank, from the send buffer or, in place, from the receive buffer.
+// Puts a block for every rank, from the send buffer or, in place, from the receive buffer.
 void Pending::put_all_to_all(bool vector) {
   for (int rank = 0; rank < group_.size; ++rank) {
     const int count = vector ? length(group_.rank, rank) : call_.count;
@@ -398,7 +398,7 @@ void Pending::exscan() {
   }
 }
 
-// Blocks to and from the neighbours of a grid that is periodic in all dimensions: what a rank sends in one direction
+// Puts blocks for and from the neighbours of a grid that is periodic in all dimensions: a block sent in one direction
 // arrives from the other.
 void Pending::put_neighbours(bool vector, bool all_to_all) {
   const int slots = static_cast<int>(group_.neighbours.size());

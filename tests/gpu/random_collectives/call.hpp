@@ -1,4 +1,4 @@
-// One collective call: what all ranks agree on (Call), and one rank's part in it (Pending).
+// One collective call: the part common to all ranks (Call), and one rank's part in it (Pending).
 #pragma once
 
 #include <memory>
@@ -59,7 +59,7 @@ struct Call {
   bool in_place = false;
 };
 
-// What it is, for messages.
+// Describes the call, for messages.
 std::string describe(const Call& call);
 
 // A rank's part in a call: its buffers and counts, alive until the call is complete.
@@ -71,7 +71,7 @@ class Pending {
   Pending& operator=(const Pending&) = delete;
 
   [[nodiscard]] MPI_Request& request() { return request_; }
-  // After completion: looks at every byte. A persistent call is started and looked at once more.
+  // After completion: checks every byte. Starts a persistent call once more and checks again.
   void finish();
 
  private:
@@ -117,7 +117,7 @@ class Pending {
   [[nodiscard]] Element reduced(int ranks, int index) const;
   [[nodiscard]] int length(int a, int b) const;  // of the block between two ranks, the same both ways
   [[nodiscard]] int block(int sender, int receiver, int index) const;  // number of an element in a rank's data
-  // Elements [first, first + count): this rank's operand, at the start of the area that the call takes it from.
+  // Puts this rank's operand in elements [first, first + count), at the start of the area that the call reads it from.
   void put_operand(int count);
   // The blocks that this rank sends to, and gets from, each rank of a v or w form.
   void put_all_to_all(bool vector);
@@ -127,7 +127,7 @@ class Pending {
 
   Call call_;
   const Group& group_;
-  bool restarts_;  // on all ranks: the operands are still there after the first time
+  bool restarts_;  // on all ranks: the operands are unchanged after the first time
   Place send_place_, receive_place_;
   std::unique_ptr<Area> send_, receive_;
   Blocks send_blocks_, receive_blocks_;

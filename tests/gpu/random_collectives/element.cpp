@@ -64,7 +64,7 @@ Element compose(const Element& x, const Element& y) {
   return {a * static_cast<std::uint32_t>(y.a), a * static_cast<std::uint32_t>(y.b) + b};
 }
 
-// The same as compose() and sum(), as MPI calls it: inout = in op inout.
+// compose() and sum() as MPI calls them: inout = in op inout.
 void compose_all(void* in, void* inout, int* length, MPI_Datatype*) {
   const auto* x = static_cast<const std::uint32_t*>(in);
   auto* y = static_cast<std::uint32_t*>(inout);
@@ -77,7 +77,7 @@ void add_all(void* in, void* inout, int* length, MPI_Datatype*) {
   for (int i = 0; i < *length; ++i) static_cast<double*>(inout)[i] += static_cast<const double*>(in)[i];
 }
 
-// A type that this library may not have, or not reduce: tried on this process alone.
+// True if this library has the type and reduces it: tried on this process alone.
 bool reduces(MPI_Datatype type, std::size_t bytes) {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   int size = 0;

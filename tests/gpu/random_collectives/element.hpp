@@ -1,4 +1,4 @@
-// What the elements of random collectives are, and what operations make of them, without the library: the oracle.
+// Elements of random collectives and results of operations on them, without the library: the oracle.
 //
 // The model of an element is two whole numbers, small enough that every type holds the results of every operation
 // exactly, whatever the order: results are compared bit by bit.
@@ -17,7 +17,7 @@ struct Element {
   std::int64_t a = 0, b = 0;
 };
 
-// What the elements of an operation look like before it.
+// Values of an operation's elements before it.
 enum class Values { kSmall, kFactors, kTruths };
 
 struct Type {
@@ -54,7 +54,7 @@ class Catalogue {
   MPI_Op compose_ = MPI_OP_NULL, add_ = MPI_OP_NULL;
 };
 
-// Element `index` of what `rank` gives to call `call`.
+// Returns element `index` of the data that `rank` gives to call `call`.
 Element value_of(int call, int rank, int index, Values values);
 
 }  // namespace random_collectives

@@ -1,13 +1,12 @@
 // Hundreds of random collectives (operation, type, count, root, communicator, in place; blocking, non-blocking with
-// many under way, persistent), each rank with buffers of its own choice of memory and device. Every byte of every
-// buffer is compared with what a model of the operation gives (element.hpp), and sums of random numbers have the same
-// bits on all ranks.
+// many pending, persistent), each rank with its own choice of memory and device for its buffers. Compares every byte of
+// every buffer with a model of the operation (element.hpp); sums of random numbers have the same bits on all ranks.
 //
 //   mpi_random_collectives [--seed N | --seed random] [--calls N] [--largest ELEMENTS] [--all-devices PERCENT]
 //                          [--trace FIRST_CALL]
 //
-// On failure the seed and --calls (the number in the message plus one) show it again. "all", as tests/gpu/run.sh gives
-// it, means more calls; --trace: every rank names its calls from that number on.
+// On failure the seed and --calls (the number in the message plus one) repeat it. "all", given by tests/gpu/run.sh,
+// means more calls; --trace: every rank prints its calls from that number on.
 #include <cmath>
 #include <ctime>
 #include <numeric>
@@ -32,7 +31,7 @@ struct Settings {
   int all_devices = 60;  // of 100 calls, those where all ranks take memory that other GPUs reach
 };
 
-// World, a duplicate, world turned round, in an order drawn by lot, its halves, and a grid.
+// World, a duplicate, world in reverse order, in a random order, its halves, and a grid.
 class Groups {
  public:
   Groups(const check::Environment& mpi, std::uint64_t seed) {
@@ -92,7 +91,7 @@ const T* draw_from(const std::vector<T>& all, Generator& random, const Fits& fit
   return candidates[static_cast<std::size_t>(draw(random, 0, static_cast<int>(candidates.size()) - 1))];
 }
 
-// The same on every rank (of a communicator: its size is drawn from, too).
+// Draws the same on every rank (of a communicator: its size is drawn from, too).
 Call draw_call(const Settings& settings, const Catalogue& catalogue, const Groups& groups, int number) {
   Generator random = generator(settings.seed, static_cast<std::uint64_t>(number), 50);
   Call call;
@@ -116,7 +115,7 @@ Call draw_call(const Settings& settings, const Catalogue& catalogue, const Group
   return call;
 }
 
-// This rank's own choice, but for the kind of memory where all take the same.
+// Draws this rank's own choice, except for the kind of memory if all use the same.
 Place draw_place(const Settings& settings, Generator& random, bool all_devices) {
   constexpr int kKinds = static_cast<int>(std::size(hr::test::kAllKinds));
   const hr::test::MemoryKind any = hr::test::kAllKinds[draw(random, 0, kKinds - 1)];
@@ -159,7 +158,7 @@ class Player {
                      purpose + 100 * static_cast<std::uint64_t>(mpi_.rank + 1));
   }
 
-  // Each rank in an order of its own.
+  // Each rank completes them in its own order.
   void complete(const std::vector<std::unique_ptr<Pending>>& batch, int number) const {
     Generator random = own_generator(number, 53);
     std::vector<std::size_t> order(batch.size());
@@ -176,7 +175,7 @@ class Player {
     }
   }
 
-  // The sum of numbers that no type holds exactly depends on the order: it must be the same order everywhere.
+  // The sum of numbers that no type holds exactly depends on the order, which must be the same everywhere.
   void same_bits(int number) const {
     Generator shared = generator(settings_.seed, static_cast<std::uint64_t>(number), 54);
     Generator mine = own_generator(number, 55);

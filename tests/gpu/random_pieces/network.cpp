@@ -37,7 +37,7 @@ void Networks::add_everybody() {
   networks_.push_back(std::move(made));
 }
 
-// What leaves in one direction comes from the other.
+// A block sent in one direction arrives from the other.
 void Networks::add_grid(int dimensions, bool periodic) {
   Network made{MPI_COMM_NULL, std::to_string(dimensions) + (periodic ? "D torus" : "D grid"), true, {}, {}};
   const auto count = static_cast<std::size_t>(dimensions);
@@ -80,7 +80,7 @@ void Networks::add_graph(Generator& random) {
   networks_.push_back(std::move(made));
 }
 
-// Each rank lists its edges in an order of its own; those between the same two go with one another in that order.
+// Each rank lists its edges in its own order; those between the same two ranks match in that order.
 void Networks::add_edges(Generator& random) {
   Network made{MPI_COMM_NULL, "random edges", true, {}, {}};
   std::vector<int> sources, destinations;

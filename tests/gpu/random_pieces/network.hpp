@@ -1,6 +1,6 @@
-// Network: who sends to whom in a communicator, as one of its ranks knows it without asking the library.
+// Network: the senders and receivers in a communicator, as one of its ranks knows them without asking the library.
 //
-// Every link has a key that is the same at both ends: what travels over it is drawn from that. Owner of its
+// Every link has a key that is the same at both ends: the data sent over it is drawn from that. Owner of its
 // communicator; must die before MPI_Finalize.
 #pragma once
 
@@ -25,7 +25,7 @@ struct Network {
   std::vector<Link> in, out;  // in the order of the blocks
 };
 
-// All ranks with all, grids with and without borders, a graph, and random edges: some several times, some to oneself.
+// All ranks with all, grids with and without borders, a graph, and random edges: some repeated, some to oneself.
 class Networks {
  public:
   explicit Networks(std::uint64_t seed);

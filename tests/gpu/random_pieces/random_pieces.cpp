@@ -4,8 +4,8 @@
 //
 //   mpi_random_pieces [--seed N] [--calls N] [--expect device|messages|either] [--form blocking|nonblocking|persistent]
 //
-// What is expected of calls whose buffers all GPUs reach, once a communicator has seen a few: that GPUs carry them out,
-// in few launches; that they never do; nothing.
+// --expect: calls whose buffers all GPUs reach, once a communicator has had some calls: GPUs carry them out, in few
+// launches (device); GPUs never do (messages); no expectation (either).
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -47,7 +47,7 @@ struct Call {
   bool scattered;  // each piece in an allocation of its own, named by absolute addresses
 };
 
-// What travels over a link.
+// Draws the message of a link.
 Exchange message_of(std::uint64_t seed, int number, std::uint64_t key) {
   const random_exchange::Basic kBasics[] = {
       {MPI_CHAR, 1}, {MPI_SHORT, 2}, {MPI_INT, 4}, {MPI_DOUBLE, 8}, {MPI_C_DOUBLE_COMPLEX, 16}};
@@ -62,7 +62,7 @@ Exchange message_of(std::uint64_t seed, int number, std::uint64_t key) {
   return made;
 }
 
-// The bytes of a message, in the order of its signature.
+// Returns the bytes of a message, in the order of its signature.
 Bytes content_of(const Exchange& message, int number, std::uint64_t key) {
   Bytes made(message.bytes());
   Generator random = generator(key, static_cast<std::uint64_t>(number), 64);
@@ -89,7 +89,7 @@ class Side {
       layouts_.push_back(std::make_unique<Layout>(described, random, false));
       filled_ += message.bytes() != 0 ? 1 : 0;
       starts.push_back(room);
-      // Of any alignment that the types allow.
+      // Every alignment that the types allow occurs.
       room = (room + layouts_.back()->span() + 63) / 64 * 64 + (call.scattered ? 0 : 16 * draw(random, 0, 3));
       if (!call.scattered) continue;
       add_memory(layouts_.back()->span(), kind, device);
@@ -112,7 +112,7 @@ class Side {
     address_ = call.scattered ? MPI_BOTTOM : memory_[0]->get();
   }
 
-  // What must be there after the call, at a receiver.
+  // Puts the expected content into the images of a receiver's memory.
   void expect() {
     for (std::size_t i = 0; i < layouts_.size(); ++i) place(i, starts_[i], memory_.size() > 1 ? i : 0);
   }
@@ -153,7 +153,7 @@ class Side {
   std::vector<Bytes> contents_;
   std::vector<std::unique_ptr<Layout>> layouts_;
   std::vector<std::unique_ptr<DeviceMemory>> memory_;
-  std::vector<Bytes> images_;  // what must be in each memory
+  std::vector<Bytes> images_;  // expected content of each memory
   std::vector<std::size_t> starts_;
   std::vector<MPI_Count> counts_;
   std::vector<int> narrow_counts_;
@@ -236,14 +236,14 @@ class Player {
     }
   }
 
-  // Whether GPUs did it: of a call that is over at once, and of all others in the end.
+  // Checks whether GPUs carried out a call: after each that completes at once, and for all others at the end.
   void check_way(const Network& network, const Call& call, const Pending& pending) {
     const unsigned long long on_devices = on_devices_.take();
     carried_out_ += on_devices;
     if (settings_.expect == "messages") CHECK_EQ(on_devices, 0U);
     constexpr int kWarmUp = 20;  // calls of a communicator before; a persistent one needs none
     const bool warm = call.form == Form::kPersistent || calls_[&network] >= kWarmUp;
-    // Scattered pieces may be of more allocations than an offer holds.
+    // Scattered pieces may lie in more allocations than an offer holds.
     if (settings_.expect != "device" || !call.all_devices || call.scattered || !warm || check::world_size() == 1)
       return;
     ++due_;

@@ -1,6 +1,6 @@
-// Nobody comes out of a barrier before all have come to it: each rank says in memory that all see how many it has come
-// to, after a delay of its own, and looks at everybody's word when it is out. In three forms, on the world and on a
-// communicator in another order, more often than the cells of a communicator are many.
+// No rank leaves a barrier before all have entered it: each rank writes the number of its barrier to memory that all
+// see, after a random delay, and checks every other's number when it leaves. In three forms, on the world and on a
+// communicator in another order, more often than a communicator has cells.
 #include <cstdio>
 
 #include "coll_test.hpp"
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
       arrived.set(round);
       CARRY_OUT(form, B, b, arrier, comm);
       for (int rank = 0; rank < mpi.size; ++rank) {
-        // The others may have come to the next one, which waits for this rank.
+        // The others may have entered the next one, which waits for this rank.
         CHECK(arrived.of(rank) == round || arrived.of(rank) == round + 1);
       }
     }

@@ -1,5 +1,5 @@
-// What the tests of collectives share: buffers in several layouts of one signature, random choices that are equal on
-// all ranks, and one call for the three forms of an operation.
+// Common parts of the tests of collectives: buffers in several layouts of one signature, random choices that are equal
+// on all ranks, and one call for the three forms of an operation.
 #pragma once
 
 #include <mpi.h>
@@ -19,7 +19,7 @@ namespace coll_test {
 inline constexpr int kPerElement = 6;  // integers in an element of every shape
 inline constexpr int kPoison = -77777777;
 
-// A datatype of six integers, and where they lie (in integers, from the element's origin).
+// A datatype of six integers, and their places (in integers, from the element's origin).
 struct Shape {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   std::array<int, kPerElement> offsets{};
@@ -80,7 +80,7 @@ class Buffer {
     return data_[static_cast<std::size_t>(kMargin + element * shape_->extent +
                                           shape_->offsets[static_cast<std::size_t>(k)])];
   }
-  // Everything that is no element's data must be as it was.
+  // Checks that everything outside the elements' data is unchanged.
   void check_holes() {
     std::vector<bool> owned(data_.size(), false);
     for (int element = 0; element < elements_; ++element) {
@@ -98,7 +98,7 @@ class Buffer {
   std::vector<int> data_;
 };
 
-// What integer k of element `element` of the block from `source` to `target` is.
+// Returns integer k of element `element` of the block from `source` to `target`.
 inline int value(int round, int source, int target, int element, int k) {
   std::uint32_t h = 2166136261U;
   for (const int part : {round, source, target, element, k}) h = (h ^ static_cast<std::uint32_t>(part)) * 16777619U;
@@ -121,8 +121,7 @@ class Choices {
   std::mt19937 engine_;
 };
 
-// World, world turned round, world in an order drawn by lot, so that its ranks lie on hosts in any way, and some of
-// these.
+// World, world in reverse order, world in a random order, so that ranks are on hosts in any way, and some of these.
 class Communicators {
  public:
   Communicators(int rank, int size, Choices& choices) {
@@ -142,14 +141,14 @@ class Communicators {
   }
   Communicators(const Communicators&) = delete;
   Communicators& operator=(const Communicators&) = delete;
-  // The same one on all ranks, but MPI_COMM_NULL on those that are not in it.
+  // Returns the same one on all ranks, but MPI_COMM_NULL on those that are not in it.
   MPI_Comm any(Choices& choices) const { return comms_[static_cast<std::size_t>(choices.below(4))]; }
 
  private:
   std::array<MPI_Comm, 4> comms_{};
 };
 
-// A root, drawn alike by ranks that are in the communicator and those that are not.
+// Returns a root that ranks in and outside the communicator draw alike.
 inline int any_root(Choices& choices, int size) { return choices.below(1 << 20) % size; }
 
 enum class Form { kBlocking, kNonblocking, kPersistent };
@@ -163,7 +162,7 @@ inline void wait(MPI_Request* request, bool by_test) {
   while (done == 0) CHECK_OK(MPI_Test(request, &done, MPI_STATUS_IGNORE));
 }
 
-// The functions of one operation take the same arguments, the others with a request (and an info) behind.
+// The functions of one operation take the same arguments, the others with a request (and an info) after them.
 template <class Blocking, class Nonblocking, class Persistent, class... Arguments>
 void carry_out(Form form, Blocking blocking, Nonblocking nonblocking, Persistent persistent, Arguments... arguments) {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -185,7 +184,7 @@ void carry_out(Form form, Blocking blocking, Nonblocking nonblocking, Persistent
       break;
   }
 }
-// CARRY_OUT(form, B, b, cast, buffer, ...): MPI_Bcast, MPI_Ibcast or MPI_Bcast_init. The initial stands apart, as its
+// CARRY_OUT(form, B, b, cast, buffer, ...): MPI_Bcast, MPI_Ibcast or MPI_Bcast_init. The initial is separate, as its
 // case differs.
 #define CARRY_OUT(form, Initial, initial, rest, ...) \
   ::coll_test::carry_out(form, MPI_##Initial##rest, MPI_I##initial##rest, MPI_##Initial##rest##_init, __VA_ARGS__)

@@ -1,5 +1,5 @@
-// Many collectives under way at once, on one communicator and on several, with point-to-point messages between them
-// and objects freed while they are in use; waited for in another order than they were started.
+// Many pending collectives at once, on one communicator and on several, with point-to-point messages between them and
+// objects freed while they are in use; completed in another order than they were started.
 #include <algorithm>
 
 #include "coll_test.hpp"
@@ -66,7 +66,7 @@ void many(MPI_Comm world, const check::Environment& mpi, Choices& choices) {
     pending[i].round = static_cast<int>(i);
     pending[i].root = choices.below(mpi.size);
     start(pending[i], choices.flip() ? world : second, mpi.rank, mpi.size, &requests[i]);
-    // Messages of the program with any tag must not meet those of collectives.
+    // The program's messages with any tag must not match those of collectives.
     if (i % 8 == 0) {
       int got = kPoison;
       MPI_Status status;

@@ -8,7 +8,7 @@ int main(int argc, char** argv) {
   MPI_Comm comm = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));  // for what has no communicator
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));  // for calls without a communicator
   const auto size = static_cast<std::size_t>(mpi.size);
   std::vector<int> a(size * 4);
   std::vector<int> b(size * 4);
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   CHECK(check::error_text(MPI_Allreduce(a.data(), a.data(), 1, MPI_INT, MPI_SUM, comm)).size() > 10);
   CHECK_OK(MPI_Allreduce(a.data(), a.data(), 0, MPI_INT, MPI_SUM, comm));
 
-  // In place where it means nothing.
+  // In place where that is not allowed.
   CHECK_CLASS(MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER);
   CHECK_CLASS(MPI_Allreduce(a.data(), MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
   CHECK_CLASS(MPI_Gather(a.data(), 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, mpi.rank, comm), MPI_ERR_BUFFER);
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
     CHECK_CLASS(MPI_Reduce(MPI_IN_PLACE, a.data(), 1, MPI_INT, MPI_SUM, elsewhere, comm), MPI_ERR_BUFFER);
   }
 
-  // No buffer, negative counts, wrong roots, operations that the type does not have.
+  // No buffer, negative counts, wrong roots, operations that do not apply to the type.
   CHECK_CLASS(MPI_Bcast(nullptr, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER);
   CHECK_CLASS(MPI_Bcast(a.data(), -1, MPI_INT, 0, comm), MPI_ERR_COUNT);
   CHECK_CLASS(MPI_Bcast(a.data(), 1, MPI_INT, mpi.size, comm), MPI_ERR_ROOT);
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   // No neighbors without a topology.
   CHECK_CLASS(MPI_Neighbor_alltoall(a.data(), 1, MPI_INT, b.data(), 1, MPI_INT, comm), MPI_ERR_TOPOLOGY);
 
-  // A receiver with less room than the root sends learns it from its request.
+  // A receiver with less room than the root's data gets the error from its request.
   if (mpi.size > 1) {
     CHECK_OK(MPI_Ibcast(a.data(), mpi.rank == 1 ? 1 : 2, MPI_INT, 0, comm, &request));
     const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);

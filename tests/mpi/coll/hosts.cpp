@@ -1,7 +1,7 @@
-// Collectives that go over hosts level by level, where ranks are on several (mpiexec --as-hosts): every
-// operation that has a composition, every root, blocking, non-blocking and several at once, in place, short and long;
-// on a communicator whose hosts follow one another, on one whose ranks go round them, and on one that has a host with
-// one process. Every element is checked.
+// Collectives that go over hosts level by level, if ranks are on several (mpiexec --as-hosts): every operation that has
+// a composition, every root, blocking, non-blocking and several at once, in place, short and long; on a communicator
+// with ranks in blocks of hosts, on one with ranks round robin over hosts, and on one with a host of a single process.
+// Every element is checked.
 #include <algorithm>
 
 #include "coll_test.hpp"
@@ -20,7 +20,7 @@ Ints filled(int round, int rank, int count) {
   return made;
 }
 
-// Everybody's blocks.
+// Returns all ranks' blocks.
 Ints all_of(int round, int size, int count) {
   Ints made;
   for (int rank = 0; rank < size; ++rank) {
@@ -38,7 +38,7 @@ Ints sums(int round, int size, int count) {
   return made;
 }
 
-// Joins runs of ranks, first * 1000 + last: associative, and 0 where two runs do not meet.
+// Joins runs of ranks, first * 1000 + last: associative, and 0 if two runs are not adjacent.
 void join(void* in, void* inout, int* length, MPI_Datatype*) {
   const auto* left = static_cast<int*>(in);
   auto* right = static_cast<int*>(inout);
@@ -107,7 +107,7 @@ void reductions(const Where& w, const Trial& t, MPI_Op joining) {
   if (w.rank == t.root) CHECK(result == whole);
 }
 
-// Nobody leaves before everybody has come.
+// No rank leaves before all have come.
 void barriers(const Where& w, int round) {
   const int late = round % w.size;
   if (w.rank == late) {
@@ -122,7 +122,7 @@ void barriers(const Where& w, int round) {
   CHECK(left >= come);  // one clock: one machine
 }
 
-// Started together, waited for in the other order.
+// Started together, completed in the other order.
 void at_once(const Where& w, int round) {
   constexpr int kCount = 700;
   constexpr int kEach = 6;

@@ -1,4 +1,4 @@
-// Collectives on an intercommunicator of two groups of different size: what one group gives the other one gets.
+// Collectives on an intercommunicator of two groups of different size: each group gets the other's data.
 #include <algorithm>
 #include <numeric>
 
@@ -14,14 +14,14 @@ struct Sides {
   bool first;  // of the two groups
   Form form;
 
-  // The argument `root` when process `root` of the first (or second) group is the root.
+  // Returns the argument `root` if process `root` of the first (or second) group is the root.
   [[nodiscard]] int root_argument(bool in_first, int root) const {
     if (first != in_first) return root;
     return rank == root ? MPI_ROOT : MPI_PROC_NULL;
   }
   [[nodiscard]] bool is_root(bool in_first, int root) const { return first == in_first && rank == root; }
   [[nodiscard]] bool is_leaf(bool in_first) const { return first != in_first; }
-  // Ranks of the two groups told apart in values.
+  // Returns a number that differs for ranks of the two groups.
   [[nodiscard]] int mine() const { return first ? rank : 100 + rank; }
   [[nodiscard]] int theirs(int other) const { return first ? 100 + other : other; }
 };

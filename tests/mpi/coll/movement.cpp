@@ -1,5 +1,5 @@
-// The collectives that move data, in three forms, with random roots, counts and layouts; every element and every gap
-// of the receive buffers is looked at.
+// The collectives that move data, in three forms, with random roots, counts and layouts; every element and every gap of
+// the receive buffers is checked.
 #include "coll_test.hpp"
 
 using namespace coll_test;
@@ -156,7 +156,7 @@ void alltoall(const Trial& t) {
   recv.check_holes();
 }
 
-// In place, what a pair exchanges has one count.
+// In place, both sides of a pair exchange the same count.
 int count_of_pair(const Trial& t, int a, int b) {
   return t.in_place ? count_between(t, a < b ? a : b, a < b ? b : a) : count_between(t, a, b);
 }

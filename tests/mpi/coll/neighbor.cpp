@@ -1,5 +1,5 @@
 // Neighborhood collectives on grids, graphs and distributed graphs, in three forms. On the grids every dimension is
-// periodic, also those of one and two processes, where a process meets itself or the same neighbor twice.
+// periodic, also those of one and two processes, where a process is its own neighbor or has one neighbor twice.
 #include "coll_test.hpp"
 
 using namespace coll_test;
@@ -10,7 +10,7 @@ struct Edges {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   std::vector<int> sources, destinations;
-  // What block of the source's send buffer arrives from sources[i].
+  // Blocks of the sources' send buffers: block source_block[i] arrives from sources[i].
   std::vector<int> source_block;
 };
 
@@ -36,7 +36,7 @@ void alltoall(const Edges& e, int count, Form form) {
   CHECK_EQ(recv.back(), kPoison);
 }
 
-// The length of a block that a process sends under a number: known at both ends.
+// Returns the length of block number `block` of a process: known at both ends.
 int length(int source, int block) { return (source + 2 * block) % 4; }
 
 void alltoallv(const Edges& e, bool typed, Form form) {
@@ -127,7 +127,7 @@ void grid(int size, std::vector<int> dims, bool periodic) {
       e.sources.push_back(neighbor);
       e.destinations.push_back(neighbor);
     }
-    // The one before us sends towards +1, its second block of the dimension.
+    // The previous process sends towards +1, its second block of the dimension.
     e.source_block.push_back(2 * d + 1);
     e.source_block.push_back(2 * d);
   }
@@ -177,7 +177,7 @@ void graph(int size, int rank) {
 int main(int argc, char** argv) {
   check::Environment mpi(&argc, &argv);
   for (const bool periodic : {false, true}) {
-    // Others mix up the directions of periodic dimensions of one or two processes (MPI Forum issue 153).
+    // Other libraries mix up the directions of periodic dimensions of one or two processes (MPI Forum issue 153).
     if (periodic && !check::headrace()) continue;
     grid(mpi.size, {0}, periodic);
     grid(mpi.size, {0, 0}, periodic);

@@ -1,5 +1,5 @@
-// Reductions in three forms: predefined operations, and one of ours that is not commutative (products of 2x2 matrices
-// modulo a prime), whose result shows any change of the order of ranks.
+// Reductions in three forms: predefined operations, and one of the test's that is not commutative (products of 2x2
+// matrices modulo a prime), whose result reveals any change of the order of ranks.
 #include <algorithm>
 
 #include "coll_test.hpp"
@@ -32,7 +32,7 @@ void multiply_all(void* in, void* inout, int* length, MPI_Datatype* type) {
   }
 }
 
-// Elements of an operation: how one is made, combined, and told apart.
+// Elements of an operation: made, combined, and compared.
 template <class T>
 struct Kind {
   MPI_Datatype type;
@@ -45,7 +45,7 @@ struct Kind {
 template <class T>
 struct Vector {
   std::vector<T> data;
-  // Room behind the elements shows what is written too far.
+  // Room behind the elements reveals writes beyond them.
   Vector(std::size_t count, const T& poison) : data(count + 3, poison) {}
 };
 
@@ -56,7 +56,7 @@ struct Trial {
   MPI_Comm comm;
 };
 
-// The reduction over ranks [0, ranks) of element `index`.
+// Returns the reduction over ranks [0, ranks) of element `index`.
 template <class T>
 T reduced(const Kind<T>& kind, const Trial& t, int ranks, int index) {
   T result = kind.make(t.round, 0, index);
@@ -165,7 +165,7 @@ void same_bits_everywhere(const Trial& t) {
   if (check::headrace()) CHECK(recv == again);  // recommended only (section 6.9.1); ours whatever the form
 }
 
-// A persistent allreduce takes what is in the buffer at each start.
+// A persistent allreduce reads the buffer's content at each start.
 void persistent_restart(const Trial& t) {
   std::vector<int> send(100);
   std::vector<int> recv(100);

@@ -1,6 +1,6 @@
-// What is special about collectives through memory that the processes share: every size at which something changes,
-// members that are several operations ahead of others or late, communicators that overlap, memory given back with the
-// communicator, and a machine that has none to give.
+// Special cases of collectives through shared memory: every size at which the algorithm changes, members that are
+// several operations ahead of others or late, communicators that overlap, memory freed with the communicator, and a
+// machine that has none to give.
 //
 //   mpi_coll_shared_memory                 with shared memory
 //   mpi_coll_shared_memory no-room         rank 0 cannot make the file
@@ -103,7 +103,7 @@ void movements(const Where& where, int round, std::size_t count) {
   CHECK(data == filled(round, root, count, static_cast<std::size_t>(where.rank) * count));
 }
 
-// Elements of eight bytes round every size at which another way is taken or another piece begins.
+// Elements of eight bytes around every size at which the algorithm changes or another piece begins.
 void every_threshold(const Where& where) {
   std::vector<std::size_t> counts = {1, 2, 3};
   for (const std::size_t bytes : {48, 4096, 16384, 32768, 65536, 131072, 262144, 524288, 1048576}) {
@@ -119,8 +119,8 @@ void every_threshold(const Where& where) {
   }
 }
 
-// Lengths of every kind one after the other, so often that cells and slots come round many times: what a length uses of
-// them must not be what another one still reads.
+// Lengths of every kind one after the other, so often that cells and slots are reused many times: no operation may
+// overwrite parts that another one still reads.
 void lengths_at_random(const Where& where) {
   unsigned seed = std::random_device{}();
   CHECK_OK(MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, where.comm));
@@ -137,7 +137,7 @@ void lengths_at_random(const Where& where) {
   }
 }
 
-// Sums of elements that are longer than the pieces in which vectors pass slots.
+// Sums of elements longer than the pieces in which vectors pass slots.
 void long_elements(const Where& where) {
   for (const int longs : {500, 700, 4100, 5000, 8192}) {
     MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -170,7 +170,7 @@ void long_elements(const Where& where) {
   }
 }
 
-// Nobody need wait for the others: senders are far ahead of who is late, with short and long data by turns.
+// No rank needs to wait for the others: senders are far ahead of late ranks, with short and long data in turn.
 void running_ahead(const Where& where) {
   constexpr int kRounds = 60;
   for (int round = 0; round < kRounds; ++round) {
@@ -188,7 +188,7 @@ void running_ahead(const Where& where) {
   }
 }
 
-// Pending operations of every length with blocking ones and messages between; waited for backwards.
+// Pending operations of every length with blocking ones and messages between; completed in reverse order.
 void pending(const Where& where) {
   constexpr std::size_t kMany = 12;
   std::vector<Longs> send(kMany);
@@ -220,13 +220,13 @@ int mappings() {
   int found = 0;
   for (std::string line; std::getline(maps, line);) {
     if (line.find("headrace.") == std::string::npos) continue;
-    CHECK(line.find("(deleted)") != std::string::npos);  // a file in use has no name any more
+    CHECK(line.find("(deleted)") != std::string::npos);  // a file in use has no name
     ++found;
   }
   return found;
 }
 
-// Communicators come and go, also while an operation is pending, and their memory with them.
+// Communicators are made and freed, also while an operation is pending, and their memory with them.
 void made_and_freed(MPI_Comm parent) {
   int before = 0;
   for (int cycle = 0; cycle < 60; ++cycle) {
@@ -246,7 +246,7 @@ void made_and_freed(MPI_Comm parent) {
   CHECK_EQ(mappings(), before);
 }
 
-// Pairs round a ring, each process in two of them, in an order that differs.
+// Pairs around a ring, each process in two of them, in different orders.
 void overlapping(const Where& world) {
   if (world.size < 3) return;
   MPI_Comm pairs[2] = {MPI_COMM_NULL, MPI_COMM_NULL};

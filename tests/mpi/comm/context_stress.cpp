@@ -1,4 +1,4 @@
-// Contexts are used again, and agreements of several threads do not deadlock or give one context twice.
+// Contexts are reused, and agreements of several threads neither deadlock nor give one context twice.
 #include <array>
 #include <thread>
 #include <vector>
@@ -46,7 +46,7 @@ void freed_while_pending(const check::Environment& mpi) {
   }
 }
 
-// Threads of a rank create from different communicators at once, and meet in different orders on different ranks.
+// Threads of a rank create from different communicators at once, in different orders on different ranks.
 void threads(const check::Environment& mpi) {
   constexpr int kThreads = 4;
   std::array<MPI_Comm, kThreads> parents;

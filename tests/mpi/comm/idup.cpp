@@ -1,4 +1,4 @@
-// MPI_Comm_idup: several under way at once, finished in any order, beside other work.
+// MPI_Comm_idup: several pending at once, completed in any order, beside other work.
 #include <array>
 
 #include "ring.hpp"
@@ -19,7 +19,7 @@ void in_any_order(const check::Environment& mpi) {
     CHECK_EQ(check::compare(comms[i], MPI_COMM_WORLD), MPI_CONGRUENT);
     check::ring(comms[i], i);
   }
-  // All at once: a message on the one must not be seen by another.
+  // All at once: no communicator may see another's message.
   for (int i = 0; i < kCount; ++i) {
     const int right = (mpi.rank + 1) % mpi.size;
     int out = i;

@@ -100,7 +100,7 @@ void parts(const Halves& halves) {
     across(part, 7);
     CHECK_OK(MPI_Comm_free(&part));
   }
-  // A color of one side only leads nowhere.
+  // A color of one side only gives no communicator.
   CHECK_OK(MPI_Comm_split(halves.inter, halves.low ? 1 : 2, 0, &part));
   CHECK(part == MPI_COMM_NULL);
   // The first of each group.

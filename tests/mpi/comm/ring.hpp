@@ -1,4 +1,4 @@
-// Whether a communicator works and is alone: a message around its ring, with a value that is its own.
+// Checks that a communicator works and is isolated: a message around its ring, with a value of its own.
 #pragma once
 
 #include "common/check.hpp"

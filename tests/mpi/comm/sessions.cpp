@@ -1,5 +1,5 @@
-// Sessions one after the other, without the world model: what is made in each works, and is a new beginning. Processes
-// need not have equally many.
+// Sessions one after the other, without the world model: objects made in each work, and each is a new beginning.
+// Processes need not have equally many.
 #include "ring.hpp"
 
 namespace {
@@ -54,7 +54,7 @@ int main() {
     const int rank = use(round);
     for (int more = 0; more < rank; ++more) use_alone();
   }
-  // The last of the processes goes on longer than the first.
+  // The last process goes on longer than the first.
   int initialised = 1;
   CHECK_OK(MPI_Initialized(&initialised));
   CHECK_EQ(initialised, 0);

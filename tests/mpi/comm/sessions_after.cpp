@@ -1,5 +1,5 @@
-// A session after MPI_Finalize, with none open before: all of the job are there again, and messages, collectives and
-// windows work (MPI 5.0 section 11.3). More sessions follow; then some processes have none.
+// A session after MPI_Finalize, with none open before: all processes of the job are there again, and messages,
+// collectives and windows work (MPI 5.0 section 11.3). More sessions follow; then some processes have none.
 #include "ring.hpp"
 
 namespace {

@@ -72,7 +72,7 @@ void graph(const check::Environment& mpi) {
   CHECK_OK(MPI_Comm_free(&comm));
 }
 
-// Every edge is named by a process that is neither of its ends, with its weight.
+// Every edge is given by a process that is neither of its ends, with its weight.
 void distributed_graph(const check::Environment& mpi) {
   const int source = (mpi.rank + 1) % mpi.size;
   const int degree = 2;

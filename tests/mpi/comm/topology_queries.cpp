@@ -1,5 +1,5 @@
-// What a topology says of itself, and where it would place a process; what a session was made with; requests that are
-// asked without being completed.
+// Queries of a topology, and its mapping of processes; the info of a session; requests that are queried without being
+// completed.
 #include <array>
 #include <vector>
 
@@ -76,7 +76,7 @@ void session() {
   CHECK_OK(MPI_Session_finalize(&made));
 }
 
-// One of two receives has what it waits for, as often as it is asked.
+// One of two receives has its message, however often it is queried.
 void requests(const check::Environment& mpi) {
   int values[2] = {-1, -1}, out[2] = {10, 11};
   MPI_Request receives[2];

@@ -24,7 +24,7 @@ inline int world_size() {
   return size;
 }
 
-// Collective. Whether all ranks are, or are declared to be, on one host.
+// True if all ranks are, or are declared to be, on one host. Collective.
 inline bool one_host() {
   MPI_Comm here = MPI_COMM_NULL;
   int members = 0;
@@ -88,7 +88,7 @@ inline void raises(const char* file, int line, const char* call, int code, int w
   }
 }
 
-// Whether the library under test is Headrace: what is ours alone is checked only there.
+// True if the library under test is Headrace: features of ours alone are checked only there.
 inline bool headrace() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;

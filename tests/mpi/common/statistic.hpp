@@ -1,4 +1,4 @@
-// A counter of the library by name (MPI 5.0 section 15.3.7): how often it has done something since this was made.
+// A counter of the library by name (MPI 5.0 section 15.3.7), counted from the construction of this object.
 #pragma once
 
 #include <mpi.h>

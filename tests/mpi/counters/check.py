@@ -1,4 +1,4 @@
-"""What the pages of counters say, against what the programs know: check.py <mpiexec> <known> <case> [<program>]."""
+"""Compares the pages of counters with the programs' own records: check.py <mpiexec> <known> <case> [<program>]."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def same(what: str, found, wanted) -> None:
 
 
 def pages_of(process: subprocess.Popen, ranks: int) -> list[counters.Page]:
-    """Those of the ranks that this mpiexec started."""
+    """Pages of the ranks that this mpiexec started."""
     def found():
         mine = [page for page in counters.look().pages if is_below(page.about["pid"], process.pid)]
         return mine if len(mine) == ranks else None
@@ -51,7 +51,7 @@ def is_below(pid: int, above: int) -> bool:
 
 
 def classes(table: dict) -> dict[int, int]:
-    """By the number of the class."""
+    """The table by the number of the class."""
     return {int(label.split("-")[0] or 0).bit_length() - 1 if not label.startswith("0-") else 0: value
             for label, value in table.items()}
 
@@ -88,7 +88,7 @@ def messages(ranks: int, seed: int, count: int, devices: bool, environment: dict
             pages = pages_of(process, ranks)
             for page, file in zip(pages, files):
                 compare(page, json.loads(file.read_text()))
-            # What all have sent, all have received.
+            # Sums over all ranks: everything sent was received.
             snapshots = [page.read() for page in pages]
             total = lambda *names: sum(snapshot.value(name) for snapshot in snapshots for name in names)
             same("all messages received", total("received.messages"), total("peer.messages", "peer.internal_messages"))
@@ -105,7 +105,7 @@ def messages(ranks: int, seed: int, count: int, devices: bool, environment: dict
 
 
 def alone() -> None:
-    """A process without mpiexec: a memory file, which goes with it even if it is killed."""
+    """A process without mpiexec: a memory file, which vanishes with it even if it is killed."""
     with tempfile.TemporaryDirectory() as directory:
         process = subprocess.Popen([KNOWN, directory, "1", "64"])
         until((Path(directory) / "0.json").exists, "the file")
@@ -142,7 +142,7 @@ def without_mpiexec() -> None:
 
 
 def saved() -> None:
-    """What --save-counters keeps: of ranks that end well, and of those of a job that is killed."""
+    """Pages saved by --save-counters: of ranks that end well, and of those of a killed job."""
     with tempfile.TemporaryDirectory() as directory:
         run = Path(directory) / "run.hrc"
         (Path(directory) / "go").touch()
@@ -158,7 +158,7 @@ def saved() -> None:
         (Path(directory) / "0.json").unlink()
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         until((Path(directory) / "0.json").exists, "the file")
-        # A rank that is killed leaves its page to mpiexec.
+        # The page of a killed rank stays with mpiexec.
         os.kill(pages_of(process, 3)[1].about["pid"], signal.SIGKILL)
         same("exit code", process.wait(60), 128 + signal.SIGKILL)
         same("states after a death", {page.read().state for page in counters.load(run)}, {"running"})
@@ -182,7 +182,7 @@ def more(few: list[tuple[int, int]], many: list[tuple[int, int]]) -> list[tuple[
 
 
 def halo3d(program: str) -> None:
-    """Steps that are added send six faces each."""
+    """Additional steps send six faces each."""
     for pattern in ("packed", "isend-irecv", "overlap"):
         run = lambda steps: sums(4, program, "--device", "host", "--local", "8,16,32", "--procs", "2,2,1", "--pattern", pattern,
                                  "--steps", str(steps))

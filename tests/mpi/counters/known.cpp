@@ -1,7 +1,7 @@
-// Sends random messages of all kinds, and writes down what it has sent: known <directory> <seed> <messages> [device].
+// Sends random messages of all kinds, and records them: known <directory> <seed> <messages> [device].
 //
-// Every rank writes <directory>/<rank>.json and stays until <directory>/go is there; check.py compares the files with
-// the ranks' pages of counters.
+// Every rank writes <directory>/<rank>.json and stays until <directory>/go exists; check.py compares the files with the
+// ranks' pages of counters.
 #include <unistd.h>
 
 #include <algorithm>
@@ -125,7 +125,7 @@ void send(const Message& message, int tag, Started& started, Known& known) {
       ++known.calls["MPI_Issend"];
       break;
     case kBuffered:
-      // What is buffered lies in host memory.
+      // Buffered data is in host memory.
       if (message.from_device) {
         const std::uint64_t length = message.ints * sizeof(int);
         --known.of_memory["device"], ++known.of_memory["host"];

@@ -1,4 +1,4 @@
-"""The reader of pages: what it says of pages that it cannot read, and of files."""
+"""The reader of pages: its messages about unreadable pages and files."""
 
 import json
 import os
@@ -76,7 +76,7 @@ class Reader(unittest.TestCase):
         path = self.path / NAME.format(0)
         path.write_bytes(page())
         path.chmod(0)
-        if os.getuid() == 0:  # who may read everything, and is told whose it is
+        if os.getuid() == 0:  # root may read everything, and is told the owner
             os.chown(path, 54_321, -1)
             found = counters.look(job="job_1", where=[self.directory.name])
             self.assertEqual([page.job_of_owner for page in found.pages], ["job_1@54321"])

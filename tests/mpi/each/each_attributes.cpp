@@ -1,5 +1,4 @@
-// Attributes of datatypes, and those of communicators by their names of MPI-1: values, callbacks, and keys that are
-// gone.
+// Attributes of datatypes, and those of communicators by their names of MPI-1: values, callbacks, and freed keys.
 #include "../common/check.hpp"
 
 namespace {
@@ -51,7 +50,7 @@ void expect(int line, const Calls& calls, int key, int copies, int deletes, cons
 }
 #define EXPECT(...) expect(__LINE__, __VA_ARGS__)
 
-// nullptr where there is none.
+// Returns nullptr if there is none.
 void* of(MPI_Datatype type, int key) {
   void* value = &marks;
   int flag = -7;
@@ -92,7 +91,7 @@ void types() {
   CHECK_OK(MPI_Type_free(&twin));
   EXPECT(calls, key, 2, 1, &marks[0]);
 
-  // The key is gone for the program; the attribute that is there has its callbacks still.
+  // The key is gone for the program; an existing attribute still has its callbacks.
   const int old = key;
   CHECK_OK(MPI_Type_free_keyval(&key));
   CHECK_EQ(key, MPI_KEYVAL_INVALID);
@@ -118,7 +117,7 @@ void comms() {
   CHECK(of(twin, key) == nullptr);
   CHECK_OK(MPI_Comm_free(&twin));
 
-  // What the delete function returns, the call returns; the attribute stays.
+  // The call returns the delete function's code; the attribute stays.
   CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
   calls.delete_result = MPI_ERR_OTHER;
   CHECK_CLASS(MPI_Attr_delete(comm, key), MPI_ERR_OTHER);

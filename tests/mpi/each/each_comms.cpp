@@ -1,4 +1,4 @@
-// Names and hints of communicators, error handlers that are asked for and freed, and reduction operations.
+// Names and hints of communicators, error handlers that are queried and freed, and reduction operations.
 #include <cstring>
 #include <string>
 
@@ -30,7 +30,7 @@ void names() {
   CHECK_OK(MPI_Comm_free(&copy));
 }
 
-// The hint's value, "-" where there is none.
+// Returns the hint's value, "-" if there is none.
 std::string hint(MPI_Comm comm, const char* key) {
   MPI_Info info = MPI_INFO_NULL;
   CHECK_OK(MPI_Comm_get_info(comm, &info));
@@ -43,7 +43,7 @@ std::string hint(MPI_Comm comm, const char* key) {
   return found == 1 ? value : "-";
 }
 
-// Others may leave out every hint, and know none of those that were given.
+// Other libraries may leave out every hint, and ignore those that were given.
 void hints(const check::Environment& mpi) {
   MPI_Info info = MPI_INFO_NULL;
   CHECK_OK(MPI_Info_create(&info));
@@ -78,7 +78,7 @@ void on_error(MPI_Comm* comm, int* code, ...) {
   handled_code = *code;
 }
 
-// A freed handler works on as long as a communicator has it.
+// A freed handler works as long as a communicator has it.
 void handlers() {
   MPI_Comm copy = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
@@ -108,7 +108,7 @@ void handlers() {
   CHECK_OK(MPI_Comm_free(&copy));
 }
 
-// Digits after one another: what stands in inout comes last.
+// Appends digits: those of inout come last.
 void append(void* in, void* inout, int* count, MPI_Datatype*) {
   const long* left = static_cast<const long*>(in);
   long* right = static_cast<long*>(inout);

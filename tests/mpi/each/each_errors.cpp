@@ -1,4 +1,4 @@
-// Error classes, codes and texts that the program adds, asks for and removes.
+// Error classes, codes and texts that the program adds, queries and removes.
 #include <string>
 
 #include "../common/check.hpp"
@@ -14,7 +14,7 @@ int last_used() {
   return *value;
 }
 
-// Others may know a removed one still.
+// Other libraries may still know a removed one.
 void expect_unknown(int code) {
   int error_class = -7;
   const int result = MPI_Error_class(code, &error_class);
@@ -51,7 +51,7 @@ void add_and_remove() {
 
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  // What has a text, or codes, stays.
+  // A code with a text, or a class with codes, stays.
   CHECK(MPI_Remove_error_code(code) != MPI_SUCCESS);
   CHECK_OK(MPI_Remove_error_string(code));
   CHECK_EQ(check::error_text(code), std::string());

@@ -1,4 +1,4 @@
-// external32: sizes, bytes written out here, and what is read back; and distances between addresses.
+// external32: sizes, bytes written out here, and the values read back; and distances between addresses.
 #include <cstring>
 
 #include "../common/check.hpp"

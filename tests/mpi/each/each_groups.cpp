@@ -1,5 +1,5 @@
-// Sets of ranks: what each group function makes, and that a freed group's handle is gone. What is made is compared
-// with a group made by MPI_Group_incl.
+// Sets of ranks: the result of each group function, and a freed group's handle. Results are compared with a group made
+// by MPI_Group_incl.
 #include <algorithm>
 #include <vector>
 
@@ -21,7 +21,7 @@ void release(MPI_Group& group) {
   CHECK(group == MPI_GROUP_NULL);
 }
 
-// Whether the group has these members in this order; frees it.
+// Checks that the group has these members in this order; frees it.
 void expect(int line, MPI_Group group, const std::vector<int>& ranks) {
   if (group == MPI_GROUP_NULL) check::fail(__FILE__, line, "no group was made");
   MPI_Group wanted = of(ranks);

@@ -1,4 +1,4 @@
-// Info objects: each function's outputs, also for keys that are not there, and copies that go their own way.
+// Info objects: each function's outputs, also for missing keys, and independent copies.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -61,7 +61,7 @@ void absent(MPI_Info info) {
   CHECK_EQ(std::string(text), std::string("???"));
 }
 
-// A buffer that is too short gets the beginning; one of no length learns the length alone.
+// A buffer that is too short gets the beginning; one of length 0 gives the length alone.
 void short_buffers(MPI_Info info) {
   char text[8];
   std::memset(text, '?', sizeof text);

@@ -34,7 +34,7 @@ void fields() {
   CHECK_EQ(count, 5);
 }
 
-// From a message: what the library wrote.
+// A status of a message, as the library wrote it.
 void received(const check::Environment& mpi) {
   const int to = (mpi.rank + 1) % mpi.size, from = (mpi.rank + mpi.size - 1) % mpi.size;
   int in = -1, source = -7, tag = -7;
@@ -93,7 +93,7 @@ void expect(const Work& work, const MPI_Status& status, int cancelled) {
   CHECK_EQ(flag, cancelled);
 }
 
-// A test finds nothing until the program says that the work is done.
+// A test finds nothing until the program reports the work as done.
 void by_hand() {
   Work work;
   MPI_Request request = start(work);
@@ -122,7 +122,7 @@ void by_hand() {
   expect(again, status, 1);
 }
 
-// What the query function returns is what the wait returns.
+// The wait returns the query function's code.
 void query_fails() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -137,7 +137,8 @@ void query_fails() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
-// So is what the free function returns, whoever calls it: the wait, or, where the handle is gone, the completion.
+// The same holds for the free function's code, wherever it is called: in the wait, or in the completion if the handle
+// is gone.
 void free_fails() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));

@@ -1,4 +1,4 @@
-// What is asked about datatypes: names, sizes, extents, how they were made; and types found by a number.
+// Queries of datatypes: names, sizes, extents, construction; and types found by a number.
 #include <cstring>
 #include <string>
 
@@ -136,7 +136,7 @@ void large_blocks() {
   release(type);
 }
 
-// These types are not the program's to free.
+// The program must not free these types.
 void fortran() {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int size = -7, numbers[] = {-7, -7};

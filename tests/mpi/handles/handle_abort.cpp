@@ -1,5 +1,5 @@
-// MPI_Abort ends a process with its code: a child of each rank, on its own (no launcher knows of it), calls it. Where
-// it comes back, the child ends well, and the rank fails.
+// MPI_Abort ends a process with its code: a child of each rank, on its own (unknown to any launcher), calls it. If the
+// call returns, the child ends well, and the rank fails.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kCode = 7;
 
-// Not what the launcher tells this process.
+// Returns the environment without the launcher's variables.
 std::vector<char*> environment_of_nobody() {
   std::vector<char*> kept;
   for (char** each = environ; *each != nullptr; ++each) {

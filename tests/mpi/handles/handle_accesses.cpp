@@ -1,5 +1,5 @@
-// Operations on windows and files whose effects others cannot stand in for: flushes (what they complete is used at
-// once), MPI_Win_sync, hints, keys, a write that is waited for later, MPI_File_sync.
+// Operations on windows and files whose effects no other call has: flushes (data they complete is used at once),
+// MPI_Win_sync, hints, keys, a write that is completed later, MPI_File_sync.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 
 static int syncs = 0;
 
-// The library's, counted.
+// Counts calls of fsync().
 extern "C" __attribute__((visibility("default"))) int fsync(int descriptor) {
   ++syncs;
   return static_cast<int>(::syscall(SYS_fsync, descriptor));
@@ -41,7 +41,7 @@ class Window {
   void get(int* to, int target, int part) const {
     CHECK_OK(MPI_Get(to, kEach, MPI_INT, target, static_cast<MPI_Aint>(part) * kEach, kEach, MPI_INT, win));
   }
-  // In every part what `value` says of it.
+  // Checks every part against `value`.
   template <class Value>
   void expect(Value value) const {
     for (int part = 0; part < size_; ++part) {
@@ -59,7 +59,7 @@ class Window {
 
 void barrier() { CHECK_OK(MPI_Barrier(MPI_COMM_WORLD)); }
 
-// The origin's memory is free again, and holds what was got.
+// The origin's memory is free again, and holds the data of the get.
 void flush_local(const check::Environment& mpi) {
   Window window(mpi);
   if (check::headrace()) CHECK_CLASS(MPI_Win_flush_local(mpi.rank, window.win), MPI_ERR_RMA_SYNC);
@@ -89,7 +89,7 @@ void flush_local(const check::Environment& mpi) {
   CHECK_OK(MPI_Win_unlock_all(window.win));
 }
 
-// What was put is there, what was got is here, of all ranks.
+// After it puts are at the target and gets here, for all ranks.
 void flush_all(const check::Environment& mpi) {
   Window window(mpi);
   if (check::headrace()) CHECK_CLASS(MPI_Win_flush_all(window.win), MPI_ERR_RMA_SYNC);
@@ -114,7 +114,7 @@ void flush_all(const check::Environment& mpi) {
   CHECK_OK(MPI_Win_unlock_all(window.win));
 }
 
-// A process that does nothing but synchronize its window sees what others put.
+// A process that does nothing but synchronize its window sees others' puts.
 void sync(const check::Environment& mpi) {
   Window window(mpi);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));

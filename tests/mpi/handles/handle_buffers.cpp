@@ -1,5 +1,5 @@
-// Flushes of the buffers of buffered sends (MPI 5.0 section 3.6), of the process, a communicator and a session: over
-// when the messages in the buffer are, and the buffer can be used again.
+// Flushes of the buffers of buffered sends (MPI 5.0 section 3.6), of the process, a communicator and a session:
+// complete when the messages in the buffer are, and then the buffer can be used again.
 #include <vector>
 
 #include "../common/check.hpp"
@@ -9,7 +9,7 @@ namespace {
 enum class Owner { kProcess, kComm, kSession };
 enum Tag { kData, kFlushed, kSeen };
 
-constexpr int kBytes = 4 << 20;  // does not go before it is received
+constexpr int kBytes = 4 << 20;  // not sent before it is received
 
 // A buffer with room for one message, and a communicator whose buffered sends use it.
 class Attached {
@@ -101,7 +101,7 @@ void to_self(Owner owner) {
   }
 }
 
-// Rank 1 receives late: until then rank 0, which would tell it, is not out of its flush.
+// Rank 1 receives late: until then rank 0 must not report that it has left its flush.
 void to_other(Owner owner) {
   Attached buffer(owner);
   int rank = -1;

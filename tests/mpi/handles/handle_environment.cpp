@@ -1,5 +1,5 @@
-// What the environment says of itself (MPI 5.0 sections 9.1, 9.2, 20.2): versions, names, the clock's tick, memory, the
-// ABI and what Fortran tells it, the marks of MPI_Pcontrol. Every answer's place holds something else before.
+// Queries of the environment (MPI 5.0 sections 9.1, 9.2, 20.2): versions, names, the clock's tick, memory, the ABI and
+// its Fortran sizes, the marks of MPI_Pcontrol. Every output argument holds another value before.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ int keys_of(MPI_Info info) {
   return keys;
 }
 
-// A text that a function wrote over 0xff's, with its length.
+// Returns a text that a function wrote over 0xff's, checking its length.
 std::string text(const std::vector<char>& room, int length) {
   CHECK(length > 0 && length < static_cast<int>(room.size()));
   CHECK_EQ(room[static_cast<std::size_t>(length)], '\0');
@@ -57,7 +57,7 @@ void names() {
   CHECK(tick > 0 && tick < 0.1);
 }
 
-// Finalized is asked again after MPI_Finalize, in main.
+// main() queries MPI_Finalized again after MPI_Finalize.
 void state() {
   int flag = -1;
   CHECK_OK(MPI_Finalized(&flag));
@@ -83,7 +83,7 @@ bool mapped(void* page) {
   return ::mincore(page, static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)), &in_memory) == 0;
 }
 
-// So much that it goes back to the system when it is freed. (The sanitizers' allocators keep it.)
+// So much that it goes back to the system when freed. (The sanitizers' allocators keep it.)
 void memory() {
   constexpr MPI_Aint kBytes = 64L << 20;
   void* base = nullptr;
@@ -114,7 +114,7 @@ void abi() {
   CHECK_OK(MPI_Info_free(&info));
 }
 
-// No Fortran has said anything here: this program does, once.
+// No Fortran runtime has set the sizes here: this program does, once.
 void fortran_sizes() {
   MPI_Info set = MPI_INFO_NULL, before = MPI_INFO_ENV, after = MPI_INFO_NULL;
   CHECK_OK(MPI_Abi_get_fortran_info(&before));
@@ -144,13 +144,13 @@ void fortran_booleans() {
   CHECK_EQ(is_set, 1);
   CHECK_EQ(found_true, is_true);
   CHECK_EQ(found_false, is_false);
-  // Reductions store what was set.
+  // Reductions store the values set above.
   std::int32_t result = 0x5a5a5a5a;
   CHECK_OK(MPI_Allreduce(&is_true, &result, 1, MPI_LOGICAL, MPI_LAND, MPI_COMM_WORLD));
   CHECK_EQ(result, is_true);
 }
 
-// This process's page of counters (docs/counters.md), empty where it has none.
+// Returns this process's page of counters (docs/counters.md), empty if it has none.
 std::string own_page() {
   for (int descriptor = 0; descriptor < 1024; ++descriptor) {
     char target[256] = "";

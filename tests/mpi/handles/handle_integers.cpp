@@ -1,5 +1,5 @@
 // Handles as integers (MPI 5.0 sections 20.3.4 and 20.2.4): a predefined handle is its constant in the ABI, another one
-// has a number of its own that leads back to it.
+// has a unique number that leads back to it.
 #include <cstdint>
 #include <set>
 
@@ -22,7 +22,7 @@ struct Kind {
 
 constexpr int kLastConstant = 4095;  // of the ABI
 
-// Numbers that were seen, to handles that are not predefined.
+// Numbers seen so far for handles that are not predefined.
 std::set<int> given;
 
 template <class Handle>
@@ -45,7 +45,7 @@ void predefined(int line, const Kind<Handle>& kind, std::initializer_list<Handle
   }
 }
 
-// An object's number is no constant and no other object's; both functions give the same.
+// Checks that an object's number is no constant and no other object's; both functions give the same.
 template <class Handle>
 void object(int line, const Kind<Handle>& kind, Handle handle) {
   const int number = kind.c2f(handle);
@@ -131,7 +131,7 @@ void objects(const check::Environment& mpi) {
   CHECK_OK(MPI_File_open(comm, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
   OBJECT(kFile, file);
 
-  // A request and a message, completed by what their numbers lead to.
+  // A request and a message, completed through their numbers.
   int sent = 17, received = -1;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Message message = MPI_MESSAGE_NULL;

@@ -64,7 +64,7 @@ void convert(const MPI_Status& from, int rank, bool cancelled) {
   CHECK_OK(MPI_Status_f082c(&f08, &c));
   expect(c, rank, cancelled);
 
-  // Round the triangle, both ways.
+  // Around the triangle, both ways.
   auto again = poisoned<FortranStatus>();
   CHECK_OK(MPI_Status_f082f(&f08, again.words));
   expect(again, rank);

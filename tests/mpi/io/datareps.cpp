@@ -1,5 +1,5 @@
 // Data representations: external32 byte for byte, internal, and two of the program's, also through views with holes,
-// collectively, by non-blocking calls, and where the file ends within the data.
+// collectively, by non-blocking calls, and at the end of the file within the data.
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -66,13 +66,13 @@ void external32(const check::Environment& mpi) {
   CHECK_OK(MPI_Wait(&request, &status));
   CHECK_EQ(io_test::count_of(status, MPI_LONG), kCount);
   CHECK(found == data);
-  // More than there is.
+  // Reads more than the file holds.
   found.assign(kCount, -1);
   CHECK_OK(MPI_File_read_at_all(file, kCount - 10, found.data(), kCount, MPI_LONG, &status));
   CHECK_EQ(io_test::count_of(status, MPI_LONG), 10);
   for (int i = 0; i < kCount; ++i)
     CHECK_EQ(found[static_cast<std::size_t>(i)], i < 10 ? data[static_cast<std::size_t>(kCount - 10 + i)] : -1);
-  // What does not fit four bytes.
+  // A value that does not fit four bytes.
   const long large = 1L << 40;
   CHECK_CLASS(MPI_File_write_at(file, 0, &large, 1, MPI_LONG, MPI_STATUS_IGNORE), MPI_ERR_CONVERSION);
   MPI_Type_free(&filetype);

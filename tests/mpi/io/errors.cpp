@@ -1,5 +1,4 @@
-// Wrong use of files, and what the system refuses: the class of the error, a text that says something, and that the
-// file is as usable as before.
+// Wrong use of files, and refusals of the system: the class of the error, a helpful text, and a file that stays usable.
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -74,7 +73,7 @@ void opening(const check::Environment& mpi) {
   }
 }
 
-// What the mode of the file does not allow, on all ranks alike, also in collective calls.
+// Accesses that the mode of the file forbids, on all ranks alike, also in collective calls.
 void accesses() {
   const Name name("errors");
   int number = 5;
@@ -117,7 +116,7 @@ void arguments(const check::Environment& mpi) {
   if (mpi.size > 1) {
     CHECK_CLASS(MPI_File_set_size(file, mpi.rank), MPI_ERR_NOT_SAME);
     CHECK_CLASS(MPI_File_seek_shared(file, mpi.rank, MPI_SEEK_SET), MPI_ERR_NOT_SAME);
-    // One rank alone is wrong: it has its error, and the others are not held up.
+    // One rank alone is wrong: it gets its error, and the others are not held up.
     const int count = mpi.rank == 1 ? 1 : 0;
     const int code = MPI_File_write_at_all(file, mpi.rank == 1 ? -1 : 0, data, count, MPI_BYTE, MPI_STATUS_IGNORE);
     if (mpi.rank == 1) CHECK_CLASS(code, MPI_ERR_ARG);
@@ -170,7 +169,7 @@ void handlers() {
   CHECK_OK(MPI_File_get_errhandler(MPI_FILE_NULL, &found));
   CHECK(found == MPI_ERRORS_RETURN);
   CHECK_OK(MPI_File_create_errhandler(note, &handler));
-  // Of files to come, and of calls without a file.
+  // Handler of files to be opened, and of calls without a file.
   CHECK_OK(MPI_File_set_errhandler(MPI_FILE_NULL, handler));
   check_open("/nowhere/at/all", MPI_MODE_RDONLY, MPI_ERR_NO_SUCH_FILE);
   CHECK_EQ(calls, 1);
@@ -191,7 +190,7 @@ void handlers() {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// A file that was deleted goes on to work for those who have it open.
+// A deleted file still works for processes that have it open.
 void deleted() {
   const Name name("errors");
   MPI_File file = open_file(name.c_str(), MPI_MODE_RDWR | MPI_MODE_CREATE);
@@ -206,7 +205,7 @@ void deleted() {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// A file that may grow to 64 KiB: what was told to be written is there.
+// A file that may grow to 64 KiB: data reported as written is there.
 void full(const check::Environment& mpi) {
   const Name name("errors");
   constexpr std::size_t kLimit = 65536;
@@ -223,7 +222,7 @@ void full(const check::Environment& mpi) {
               MPI_ERR_NO_SPACE);
   CHECK_EQ(io_test::count_of(status, MPI_BYTE), static_cast<int>(kLimit));
   MPI_Barrier(MPI_COMM_WORLD);
-  // Interleaved, so that some write for others: all learn of it.
+  // Interleaved, so that some ranks write for others: all get the error.
   MPI_Datatype filetype = MPI_DATATYPE_NULL, block = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(16, MPI_BYTE, &block);
   MPI_Type_create_resized(block, 0, 16 * mpi.size, &filetype);
@@ -244,8 +243,8 @@ void full(const check::Environment& mpi) {
   if (mpi.rank == 0) CHECK_EQ(io_test::content(name.c_str()).size(), data.size() * static_cast<std::size_t>(mpi.size));
 }
 
-// A file system without room, where a process may mount one and all see it: those of other hosts do not, even where
-// they see its directory.
+// A file system without room, if a process may mount one and all see it: ranks of other hosts do not, even if they see
+// its directory.
 void no_space(const check::Environment& mpi) {
   const char* const directory = "/tmp/headrace.full";
   const std::string mark = std::string(directory) + "/mark";
@@ -281,7 +280,7 @@ void no_space(const check::Environment& mpi) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// Permissions count for those who are not root.
+// Permissions matter only for users other than root.
 void permissions(const check::Environment& mpi) {
   const Name name("errors");
   if (mpi.rank == 0) {

@@ -1,5 +1,5 @@
-// What is asked of a file and set: every function of the chapter that moves no data, and the accesses in simple cases
-// whose result is known by heart; many requests at once; atomic mode; large counts.
+// Queries and settings of a file: every function of the chapter that moves no data, and the accesses in simple cases
+// with known results; many requests at once; atomic mode; large counts.
 #include <array>
 #include <cstring>
 
@@ -53,7 +53,7 @@ void facts() {
   CHECK_OK(MPI_File_set_size(file, 10));
   CHECK_EQ(size_of(file), 10);
   CHECK_OK(MPI_File_sync(file));
-  // As integers and back.
+  // Converts to integers and back.
   CHECK(MPI_File_f2c(MPI_File_c2f(file)) == file);
   CHECK(MPI_File_f2c(MPI_File_c2f(MPI_FILE_NULL)) == MPI_FILE_NULL);
   CHECK_OK(MPI_File_close(&file));
@@ -119,7 +119,7 @@ void views_and_pointers() {
   CHECK_CLASS(MPI_File_seek(file, -6, MPI_SEEK_CUR), MPI_ERR_ARG);
   CHECK_EQ(position_of(file), 5);
   MPI_Type_free(&vector);
-  // Reading at the end gives nothing; the pointer goes on by what was asked for.
+  // Reading at the end gives nothing; the pointer advances by the requested amount.
   CHECK_OK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
   CHECK_EQ(position_of(file), 0);
   CHECK_OK(MPI_File_seek(file, 1000, MPI_SEEK_SET));
@@ -146,7 +146,7 @@ void many_requests(const check::Environment& mpi) {
     CHECK_OK(MPI_File_iwrite_at_c(file, offset, &data[static_cast<std::size_t>(i * kInts)], kInts, MPI_INT,
                                   &requests[static_cast<std::size_t>(i)]));
   }
-  // Messages go on meanwhile.
+  // Messages work meanwhile.
   int sum = 0;
   MPI_Allreduce(&mpi.rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK_EQ(sum, mpi.size * (mpi.size - 1) / 2);
@@ -164,7 +164,7 @@ void many_requests(const check::Environment& mpi) {
     CHECK(index >= 0 && index < kRequests);
   }
   CHECK(found == data);
-  // Collective ones, several under way.
+  // Several collective ones pending at once.
   std::vector<int> again(data.size(), -1);
   const MPI_Datatype type = MPI_INT;
   MPI_Request three[3];
@@ -183,7 +183,7 @@ void many_requests(const check::Environment& mpi) {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// In atomic mode who reads what others overwrite sees one of the states.
+// In atomic mode a reader of data that others overwrite sees one of the states.
 void atomic(const check::Environment& mpi) {
   const Name name("functions");
   MPI_File file = open_file(name);
@@ -193,7 +193,7 @@ void atomic(const check::Environment& mpi) {
   CHECK_OK(MPI_File_set_atomicity(file, 1));
   CHECK_OK(MPI_File_get_atomicity(file, &flag));
   CHECK_EQ(flag, 1);
-  // Every second page, so that it is several calls of the system.
+  // Every second page, so that it takes several system calls.
   MPI_Datatype pages = MPI_DATATYPE_NULL;
   constexpr int kPages = 8, kBytes = 4096;
   MPI_Type_vector(kPages, kBytes, 2 * kBytes, MPI_BYTE, &pages);
@@ -229,7 +229,7 @@ void atomic(const check::Environment& mpi) {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// Several files at once, of other communicators, and files that are left open at the end of a communicator.
+// Several files at once, of other communicators, and files left open when their communicator ends.
 void several() {
   const Name one("functions"), other("others");
   MPI_Comm comm = MPI_COMM_NULL;
@@ -256,7 +256,7 @@ void several() {
   }
 }
 
-// Ranks whose filetype has nothing.
+// Ranks with an empty filetype.
 void nothing(const check::Environment& mpi) {
   const Name name("functions");
   const Info info{{"romio_cb_write", "enable"}, {"romio_cb_read", "enable"}};

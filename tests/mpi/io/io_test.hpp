@@ -1,4 +1,4 @@
-// What the tests of files share: a name that all ranks know, the file's bytes without MPI, infos in a line.
+// Common parts of the tests of files: a name known to all ranks, the file's bytes without MPI, infos in a line.
 #pragma once
 
 #include <mpi.h>
@@ -19,8 +19,8 @@ namespace io_test {
 
 using Bytes = std::vector<unsigned char>;
 
-// A file of this run in TMPDIR, else in memory (a disk that others use makes every MPI_File_sync long); the same on
-// every rank; gone at the end. Collective.
+// A file of this run in TMPDIR, else in memory (a disk in use by others makes every MPI_File_sync slow); the same on
+// every rank; removed at the end. Collective.
 class Name {
  public:
   explicit Name(const char* what) {
@@ -81,7 +81,7 @@ inline std::string value_of(MPI_Info info, const char* key) {
   return flag != 0 ? value : "";
 }
 
-// Every byte depends on who wrote it and on its place among what that rank wrote.
+// Returns a byte that depends on its writer and on its place in that rank's data.
 inline unsigned char byte_of(int rank, std::size_t place, unsigned salt) {
   return static_cast<unsigned char>((place * 2654435761u + static_cast<unsigned>(rank) * 40503u + salt * 97u) >> 7);
 }

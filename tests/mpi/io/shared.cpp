@@ -1,4 +1,4 @@
-// The shared pointer: all ranks use it at once, in every form; ordered accesses; where it is afterwards. Every record
+// The shared pointer: all ranks use it at once, in every form; ordered accesses; its position afterwards. Every record
 // of the file is found once, whole, and those of one rank in its order.
 #include <algorithm>
 #include <cstdint>
@@ -83,7 +83,7 @@ void at_once(const check::Environment& mpi, MPI_Datatype type) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
 
-  // Read by all at once: every record by somebody, once.
+  // Read by all at once: every record by one rank, once.
   CHECK_OK(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
   int seen = 0;
   std::int64_t sum = 0;
@@ -170,7 +170,7 @@ void ordered(const check::Environment& mpi, MPI_Datatype type) {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// What is appended begins at the end.
+// Appended data begins at the end.
 void append(const check::Environment& mpi) {
   const Name name("append");
   if (mpi.rank == 0) io_test::put_content(name.c_str(), io_test::Bytes(100, 1));

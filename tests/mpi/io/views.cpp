@@ -28,11 +28,11 @@ struct Settings {
   int largest = 60;  // tiles
 };
 
-// What all ranks know of a round.
+// Properties of a round, known to all ranks.
 struct Round {
   int etype_bytes;
   int tile;                  // etypes
-  std::vector<int> owner;    // of each etype of a tile; -1: nobody
+  std::vector<int> owner;    // of each etype of a tile; -1: none
   bool distributed = false;  // by a distributed array, with...
   int gsizes[2], psizes[2], distribs[2], dargs[2];
   int displacement, first_tile, tiles;  // where data begins (tiles), how much there is
@@ -92,7 +92,7 @@ Round draw_round(const Settings& settings, int ranks, int number) {
     distribute(random, ranks, round);
   } else {
     round.tile = draw(random, 1, 40);
-    const int run = draw(random, 1, 6);  // etypes that follow one another belong together, more or less
+    const int run = draw(random, 1, 6);  // consecutive etypes mostly have one owner
     int current = draw(random, -1, ranks - 1);
     for (int i = 0; i < round.tile; ++i) {
       if (draw(random, 1, run) == 1) current = draw(random, -1, ranks - 1);
@@ -135,7 +135,7 @@ MPI_Datatype resized(MPI_Datatype old, MPI_Aint extent) {
   return made;
 }
 
-// The etypes at these places of a tile, by any constructor.
+// Makes a type of the etypes at these places of a tile, by any constructor.
 MPI_Datatype make_filetype(const Round& round, int rank, int ranks, MPI_Datatype etype, Generator& random) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   const std::vector<int> places = round.places_of(rank);
@@ -175,7 +175,7 @@ MPI_Datatype make_filetype(const Round& round, int rank, int ranks, MPI_Datatype
   return resized(type, extent);
 }
 
-// A buffer of `units` etypes in memory: its type, and where each etype lies.
+// A buffer of `units` etypes in memory: its type, and the place of each etype.
 struct Memory {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int count = 0;
@@ -337,7 +337,7 @@ io_test::Info* make_hints(int which, int ranks) {
   }
 }
 
-// Holds the buffer of one rank, fills or checks it.
+// Buffer of one rank: filled and checked.
 class Part {
  public:
   Part(const Settings& settings, const Round& round, int rank, Generator& random, MPI_Datatype etype)
@@ -355,7 +355,7 @@ class Part {
   }
   void fill() { buffer_.put(expected(units())); }
   void poison() { buffer_.put(Bytes(memory_.span, 0xc3)); }
-  // The first `there` etypes have come, and nothing else has changed.
+  // Checks that the first `there` etypes have arrived, and that nothing else has changed.
   void check(const char* what, std::size_t there) const {
     const Bytes found = buffer_.take<unsigned char>();
     const Bytes wanted = expected(there);
@@ -387,7 +387,7 @@ class Part {
   hr::test::Buffer buffer_;
 };
 
-// What the file has to be.
+// Returns the expected content of the file.
 Bytes model(const Round& round, int ranks, const Bytes& before) {
   Bytes file = before;
   const auto unit = static_cast<std::size_t>(round.etype_bytes);
@@ -420,7 +420,7 @@ void set_view(const Round& round, MPI_File file, MPI_Datatype etype, MPI_Datatyp
   CHECK_OK(MPI_File_set_view(file, round.displacement, etype, filetype, "native", MPI_INFO_NULL));
 }
 
-// Reads what is there, with and without the end of the file in the way.
+// Reads the file back, within the file and across its end.
 void read_back(const Settings& settings, const Round& round, MPI_File file, int rank, Generator& random,
                MPI_Datatype etype, std::size_t size) {
   Part part(settings, round, rank, random, etype);

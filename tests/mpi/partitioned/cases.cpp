@@ -20,8 +20,8 @@ void expect(int line, const char* call, int code, int wanted, const std::string&
 }
 #define EXPECT(call, error_class, word) expect(__LINE__, #call, (call), error_class, word)
 
-// Several sends of one envelope meet several receives of it in the order of the init calls, also where the receives
-// come first, or late, or the starts are in another order.
+// Several sends of one envelope match several receives of it in the order of the init calls, also if the receives come
+// first, or late, or the starts are in another order.
 void order(const check::Environment& mpi) {
   constexpr int kMessages = 12;
   const int peer = mpi.rank ^ 1;
@@ -59,7 +59,7 @@ void order(const check::Environment& mpi) {
   }
 }
 
-// A partition arrives while others are not ready, and only then.
+// A partition arrives while others are not ready, and no other does.
 void piecewise(const check::Environment& mpi) {
   if (mpi.rank > 1) return;
   constexpr int kSend = 6, kReceive = 3, kElements = 2000;
@@ -107,7 +107,38 @@ void piecewise(const check::Environment& mpi) {
   CHECK_OK(MPI_Request_free(&request));
 }
 
-// Threads mark partitions of one send, others ask for the receive's, the main one waits.
+// Some partitions, or all, are ready before there is a receive that they could meet.
+void ready_before_its_receive(const check::Environment& mpi) {
+  if (mpi.rank > 1) return;
+  constexpr int kPartitions = 5;
+  for (const int ready : {1, kPartitions}) {
+    int data[kPartitions] = {1, 2, 3, 4, 5};
+    MPI_Request request;
+    if (mpi.rank == 0) {
+      CHECK_OK(MPI_Psend_init(data, kPartitions, 1, MPI_INT, 1, 6, world, MPI_INFO_NULL, &request));
+      CHECK_OK(MPI_Start(&request));
+      CHECK_OK(MPI_Pready_range(0, ready - 1, request));
+      CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 1, 7, world));
+      CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, 8, world, MPI_STATUS_IGNORE));
+      if (ready < kPartitions) CHECK_OK(MPI_Pready_range(ready, kPartitions - 1, request));
+    } else {
+      std::fill(data, data + kPartitions, -1);
+      CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 0, 7, world, MPI_STATUS_IGNORE));
+      CHECK_OK(MPI_Precv_init(data, kPartitions, 1, MPI_INT, 0, 6, world, MPI_INFO_NULL, &request));
+      CHECK_OK(MPI_Start(&request));
+      for (int p = 0; p < ready; ++p) {
+        for (int flag = 0; flag == 0;) CHECK_OK(MPI_Parrived(request, p, &flag));
+        CHECK_EQ(data[p], p + 1);
+      }
+      CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 0, 8, world));
+    }
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    for (int p = 0; p < kPartitions; ++p) CHECK_EQ(data[p], p + 1);
+    CHECK_OK(MPI_Request_free(&request));
+  }
+}
+
+// Threads mark partitions of one send, others test those of the receive, the main one waits.
 void threads(const check::Environment& mpi) {
   constexpr int kThreads = 4, kEach = 16, kElements = 300;
   constexpr int kPartitions = kThreads * kEach;
@@ -231,7 +262,7 @@ void wrong_use(const check::Environment& mpi) {
   EXPECT(MPI_Pready_range(0, 3, send), MPI_ERR_ARG, "partition 1");
   const int twice[2] = {2, 2};
   EXPECT(MPI_Pready_list(2, twice, send), MPI_ERR_ARG, "partition 2");
-  const int rest[3] = {3, 0, 2};  // none was marked by a call that failed
+  const int rest[3] = {3, 0, 2};  // no failed call has marked one
   CHECK_OK(MPI_Pready_list(3, rest, send));
   CHECK_OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
   CHECK_OK(MPI_Wait(&receive, MPI_STATUS_IGNORE));
@@ -245,7 +276,7 @@ void wrong_use(const check::Environment& mpi) {
   CHECK_OK(MPI_Cancel(&ordinary));
   CHECK_OK(MPI_Wait(&ordinary, MPI_STATUS_IGNORE));
 
-  // The two sides disagree about how much it is.
+  // The two sides disagree about the size.
   CHECK_OK(MPI_Psend_init(value, 4, 2, MPI_INT, mpi.rank, 0, world, MPI_INFO_NULL, &send));
   CHECK_OK(MPI_Precv_init(other, 1, 7, MPI_INT, mpi.rank, 0, world, MPI_INFO_NULL, &receive));
   CHECK_OK(MPI_Start(&send));
@@ -268,6 +299,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   order(mpi);
+  if (mpi.size > 1) ready_before_its_receive(mpi);
   if (mpi.size > 1) piecewise(mpi);
   nobody();
   empty(mpi);

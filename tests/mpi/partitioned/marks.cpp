@@ -1,5 +1,5 @@
-// Partitions that are marked and asked for by MPIX_Prequest (include/mpix-device.h), here by threads of the host, which
-// are not within MPI: tests/gpu/partitioned_kernel does the same with kernels. And wrong use.
+// Partitions marked and tested through MPIX_Prequest (include/mpix-device.h), here by threads of the host that are not
+// within MPI: tests/gpu/partitioned_kernel does the same with kernels. And wrong use.
 #include <string>
 #include <thread>
 #include <vector>

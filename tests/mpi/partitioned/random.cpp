@@ -104,7 +104,7 @@ class End {
     std::shuffle(open_.begin(), open_.end(), random);
   }
 
-  // Something about it, if anything is left to do; false when it is over.
+  // Takes one possible step; false when the operation is over.
   bool step(Generator& random) {
     if (over_) return false;
     is_receive_ ? ask(random) : mark(random);
@@ -179,7 +179,7 @@ class End {
     }
   }
 
-  // What the message has in these partitions, to where they lie.
+  // Puts the message's content of these partitions into the expected content.
   void place(int from, int to) {
     const int each = side_.elements * side_.ints;
     for (int i = from * each; i < to * each; ++i) {
@@ -219,7 +219,7 @@ class End {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
   int extent_ = 0, number_ = 0;
   std::unique_ptr<DeviceMemory> memory_;
-  std::vector<int> content_;  // of the buffer, as far as it is known
+  std::vector<int> content_;  // expected content of the buffer
   MPI_Request request_ = MPI_REQUEST_NULL;
   std::vector<int> open_;
   bool over_ = false;
@@ -231,7 +231,7 @@ void play(const std::vector<Message>& messages, int rank, MPI_Comm comm, Generat
     if (message.source == rank) ends.push_back(std::make_unique<End>(message, false, comm));
     if (message.target == rank) ends.push_back(std::make_unique<End>(message, true, comm));
   }
-  // Ordinary messages with the same tags are not taken for parts of these.
+  // Ordinary messages with the same tags do not match parts of these.
   const int size = check::world_size();
   int token = -1;
   MPI_Request ordinary;

@@ -60,7 +60,7 @@ void within() {
   CHECK_OK(MPI_Comm_free(&half));
 }
 
-// Two jobs; the name goes through a file, which appears whole.
+// Two jobs; the name goes through a file, which appears as a whole.
 void serve(const std::string& file) {
   char port[MPI_MAX_PORT_NAME] = "";
   const bool leads = rank_in(MPI_COMM_WORLD) == 0;
@@ -94,7 +94,7 @@ void call(const std::string& file) {
   }
 }
 
-// A pair of processes with a socket, which is theirs again afterwards.
+// A pair of processes with a socket, which they can use again afterwards.
 void join(const std::string& path) {
   const int rank = rank_in(MPI_COMM_WORLD);
   sockaddr_un address{};
@@ -118,7 +118,7 @@ void join(const std::string& path) {
     CHECK_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
   for (int round = 0; round < 2; ++round) {
-    // What the program says at once afterwards is its own affair.
+    // The program may use the socket at once afterwards.
     MPI_Comm inter = MPI_COMM_NULL;
     CHECK_OK(MPI_Comm_join(socket, &inter));
     const char said = static_cast<char>('a' + rank);
@@ -133,7 +133,7 @@ void join(const std::string& path) {
   ::close(socket);
 }
 
-// The secrets of a port, which stand behind its address and number, are shown to nobody.
+// The secrets of a port, which come after its address and number, are never printed.
 void expect_no_secret(int code, const std::string& port) {
   const std::string text = check::error_text(code);
   for (std::size_t at = port.size() - 65; at + 8 <= port.size(); ++at) {
@@ -141,7 +141,7 @@ void expect_no_secret(int code, const std::string& port) {
   }
 }
 
-// Names that are no words of a launcher's protocol, and names of ports that programs make up.
+// Names that would break a launcher's protocol, and made-up names of ports.
 void odd_names(const char* port) {
   char found[MPI_MAX_PORT_NAME] = "";
   CHECK_CLASS(MPI_Lookup_name("", MPI_INFO_NULL, found), MPI_ERR_NAME);
@@ -172,7 +172,7 @@ void errors() {
     CHECK(inter == MPI_COMM_NULL);
   }
   CHECK_CLASS(MPI_Comm_accept(wrong.c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
-  // Open, but nobody accepts (the test sets HEADRACE_CONNECT_TIMEOUT).
+  // Open, but without an accept (the test sets HEADRACE_CONNECT_TIMEOUT).
   const double begin = MPI_Wtime();
   const int late = MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
   CHECK_CLASS(late, MPI_ERR_PORT);
@@ -209,7 +209,7 @@ void errors() {
   CHECK_EQ(::pipe(pipes), 0);
   CHECK_CLASS(MPI_Comm_join(pipes[0], &inter), MPI_ERR_ARG);
   CHECK_CLASS(MPI_Comm_join(-1, &inter), MPI_ERR_ARG);
-  // The other side goes away in the midst of it.
+  // The other side closes in the middle of it.
   int ends[2];
   CHECK_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
   ::close(ends[1]);
@@ -221,7 +221,7 @@ void errors() {
   for (const int each : {pipes[0], pipes[1], ends[0], ends[1]}) ::close(each);
 }
 
-// Dies when every other member of MPI_COMM_WORLD has come here, so that it disturbs none of their calls before this.
+// Dies when every other member of MPI_COMM_WORLD has come here, so that it disturbs none of their earlier calls.
 void die_behind_all() {
   int word = 0;
   for (int other = 0; other < size_of(MPI_COMM_WORLD); ++other) {
@@ -237,8 +237,8 @@ void see_off(int victim) {
   CHECK_OK(MPI_Send(&word, 1, MPI_INT, victim, 1, MPI_COMM_WORLD));
 }
 
-// With --enable-recovery: who waits in MPI_Comm_accept or MPI_Comm_connect is told that a process has died that it may
-// wait for: a member of its group, or one that was to connect.
+// With --enable-recovery: MPI_Comm_accept and MPI_Comm_connect return an error when a process has died that they may be
+// waiting for: a member of the group, or one that was to connect.
 void loses(int case_number) {
   const int rank = rank_in(MPI_COMM_WORLD);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -248,13 +248,13 @@ void loses(int case_number) {
   MPI_Comm half = MPI_COMM_NULL, inter = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : 1, 0, &half));
   CHECK_OK(MPI_Comm_set_errhandler(half, MPI_ERRORS_RETURN));
-  see_off(case_number == 0 ? 2 : 1);  // one that was to connect; a member of those that accept
+  see_off(case_number == 0 ? 2 : 1);  // one that was to connect; a member of the accepting group
   if (rank < 2) {
     CHECK_CLASS(MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &inter), MPIX_ERR_PROC_FAILED);
   } else if (case_number == 0) {
     CHECK_CLASS(MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter), MPIX_ERR_PROC_FAILED);
   } else {
-    // The port stays open, and nobody accepts there if the others knew of the failure before this call came.
+    // The port stays open, and no process accepts there if the others knew of the failure before this call came.
     MPI_Info info = MPI_INFO_NULL;
     CHECK_OK(MPI_Info_create(&info));
     CHECK_OK(MPI_Info_set(info, "timeout", "1"));
@@ -271,7 +271,7 @@ void loses(int case_number) {
 }
 
 // A process that was lost before MPI_Comm_accept began, but after the port was opened, may have been about to connect,
-// too; it is told once, and the next call waits for others.
+// too; it is reported once, and the next call waits for others.
 void lost_before() {
   const int rank = rank_in(MPI_COMM_WORLD);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));

@@ -1,5 +1,5 @@
-// What the programs of this folder share: messages with values that are looked at one by one, on both sides of an
-// intercommunicator, over collectives of it, and over the communicator that both sides are merged to. Header only.
+// Common parts of the programs of this folder: messages whose values are all checked, on both sides of an
+// intercommunicator, over collectives of it, and over the merged communicator. Header only.
 #pragma once
 
 #include <mpi.h>
@@ -24,7 +24,8 @@ inline int remote_size_of(MPI_Comm comm) {
   return size;
 }
 
-// Everybody sends to everybody of the other side: nothing, what fits a cell, what does not, and what is fetched.
+// Every process sends to every one of the other side: empty messages, some that fit a cell, longer ones, and some that
+// are fetched.
 inline void exchange_messages(MPI_Comm inter) {
   const int own = rank_in(inter);
   const int others = remote_size_of(inter);
@@ -56,7 +57,7 @@ inline void exchange_messages(MPI_Comm inter) {
   }
 }
 
-// Collectives between the groups. `first`: this side is the root's where there is one.
+// Collectives between the groups. `first`: this side has the root, if there is one.
 inline void use_between(MPI_Comm inter, bool first) {
   const int own = rank_in(inter);
   const int others = remote_size_of(inter);
@@ -105,7 +106,8 @@ inline void use_within(MPI_Comm comm) {
   }
 }
 
-// All of it: the intercommunicator, a copy, a part, and both sides merged in both orders. `first`: as on no other side.
+// Runs everything on the intercommunicator, a copy, a part, and both sides merged in both orders. `first`: true on one
+// side only.
 inline void use(MPI_Comm inter, bool first) {
   int flag = 0;
   CHECK_OK(MPI_Comm_test_inter(inter, &flag));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""killed.py MPIEXEC PROGRAM [ROUNDS]: parents or children of programs that spawn are killed at random moments, under
-mpiexec and without it. Each time all has to end soon, and neither a process nor a file in shared memory may be left."""
+"""killed.py MPIEXEC PROGRAM [ROUNDS]: kills parents or children of spawning programs at random moments, under
+mpiexec and without it. Each time everything must end soon, and leave neither a process nor a file in shared memory."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ LIMIT = 20
 
 
 def ours(marker: str) -> list[int]:
-    """Processes that have the marker in their environment, and are no zombies."""
+    """Processes with the marker in their environment, except zombies."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -40,7 +40,7 @@ def is_program(pid: int) -> bool:
 
 
 def state(pid: int) -> str:
-    """The letter that /proc shows: T of a stopped process, Z and X of one that has ended."""
+    """The state letter of /proc: T for a stopped process, Z and X for an ended one."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except OSError:
@@ -48,8 +48,8 @@ def state(pid: int) -> str:
 
 
 def killed_while_running(pid: int) -> bool:
-    """Whether the signal ended the process. One that is about to exit takes it and ends as if there had been none: it
-    can't be stopped any more, by which the two are told apart."""
+    """True if the signal killed the process. One that is about to exit ends as if there had been no signal: it can't be stopped any more,
+    which tells the two apart."""
     try:
         os.kill(pid, signal.SIGSTOP)
         wait_for(lambda: state(pid) in "TZX", LIMIT)
@@ -62,7 +62,7 @@ def killed_while_running(pid: int) -> bool:
 
 def kill_all(marker: str) -> None:
     for pid in ours(marker):
-        with contextlib.suppress(ProcessLookupError):  # one may take others with it
+        with contextlib.suppress(ProcessLookupError):  # one may end others with it
             os.kill(pid, signal.SIGKILL)
 
 

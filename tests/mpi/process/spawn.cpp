@@ -1,4 +1,4 @@
-// Programs that spawn (MPI 5.0 section 11.8). Run as "spawn CASE [children]"; spawned ones get the case that they play.
+// Programs that spawn (MPI 5.0 section 11.8). Run as "spawn CASE [children]"; the children get the case to play.
 #include <unistd.h>
 
 #include <climits>
@@ -27,7 +27,7 @@ MPI_Info info_of(const std::map<std::string, std::string>& pairs) {
   return info;
 }
 
-// Collective over `comm`; what is significant at the root alone is nonsense elsewhere.
+// Collective over `comm`; arguments significant at the root alone are nonsense elsewhere.
 MPI_Comm spawn(MPI_Comm comm, int root, const std::string& part, int children,
                const std::map<std::string, std::string>& hints = {}) {
   std::string word = part;
@@ -52,7 +52,7 @@ void values(int children) {
     MPI_Comm inter =
         spawn(MPI_COMM_WORLD, size_of(MPI_COMM_WORLD) - 1, round == 1 ? "connected child" : "child", children);
     family::use(inter, true);
-    // Freed in one round: connected to the end, which comes for both sides together.
+    // Freed in one round: both sides stay connected until they end together.
     CHECK_OK(round == 1 ? MPI_Comm_free(&inter) : MPI_Comm_disconnect(&inter));
   }
 }
@@ -74,7 +74,7 @@ int universe() {
   return *size;
 }
 
-// What the launcher was told, and the same for those that are spawned.
+// Spawns up to the universe size given to the launcher; children see the same size.
 void fill_universe(MPI_Comm parent) {
   int size = universe();
   if (parent != MPI_COMM_NULL) {
@@ -90,7 +90,7 @@ void fill_universe(MPI_Comm parent) {
   CHECK_OK(MPI_Comm_disconnect(&inter));
 }
 
-// Each rank for itself, all at once, several at a time.
+// Each rank spawns for itself, all at once, several at a time.
 void self(int children) {
   std::vector<MPI_Comm> inters;
   for (int at = 0; at < 3; ++at) inters.push_back(spawn(MPI_COMM_SELF, 0, "child", children));
@@ -137,7 +137,7 @@ void member(MPI_Comm parent, const std::string& argument) {
   CHECK_OK(MPI_Comm_disconnect(&parent));
 }
 
-// A child has children of its own, whom it makes known to its parents.
+// A child has children of its own, and introduces them to its parents.
 void nested(MPI_Comm parent, const std::string& part) {
   const bool top = parent == MPI_COMM_NULL;
   MPI_Comm above = MPI_COMM_NULL;  // of parents and children
@@ -155,7 +155,7 @@ void nested(MPI_Comm parent, const std::string& part) {
   MPI_Comm next = spawn(MPI_COMM_WORLD, 0, top ? "nested child" : "grandchild", top ? 1 : 2);
   CHECK_OK(MPI_Intercomm_merge(next, 0, &below));
   if (!top) {
-    // The leader of parents and child is the child, the last of them, whom alone the grandchildren know.
+    // The leader of parents and child is the child, the last of them, the only one that knows the grandchildren.
     MPI_Comm both = MPI_COMM_NULL;
     CHECK_OK(MPI_Intercomm_create(above, size_of(above) - 1, below, 1, 7, &both));
     family::use(both, true);
@@ -217,9 +217,9 @@ void told(MPI_Comm parent, const std::string& where, const std::string& one) {
   CHECK_OK(MPI_Comm_disconnect(&parent));
 }
 
-// --- what cannot be ---
+// --- refusals ---
 
-// Every rank gets the error, and a code for each process that was to be.
+// Every rank gets the error, and a code for each process to be spawned.
 void refuses(const char* command, int processes, const std::map<std::string, std::string>& hints, const char* says) {
   MPI_Info info = info_of(hints);
   std::vector<int> codes(processes + 1, -1);
@@ -254,7 +254,7 @@ void errors() {
   CHECK_CLASS(MPI_Comm_spawn(own_path().c_str(), MPI_ARGV_NULL, 1, MPI_INFO_NULL, size_of(MPI_COMM_WORLD),
                              MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE),
               MPI_ERR_ROOT);
-  // After all that it still works.
+  // Spawning still works after all that.
   inter = spawn(MPI_COMM_WORLD, 0, "child", 1);
   family::use(inter, true);
   CHECK_OK(MPI_Comm_disconnect(&inter));
@@ -289,8 +289,8 @@ void fail_before_init(const std::string& how) {
 
 // --- ends ---
 
-// The children make no call of MPI once they have disconnected: their parents' calls must end all the same. The last
-// ones go on when their parents are gone.
+// The children make no MPI call once they have disconnected: their parents' calls must end all the same. The last ones
+// go on after their parents have ended.
 void leave(const std::string& file) {
   constexpr int kRounds = 20;
   const bool first = rank_in(MPI_COMM_WORLD) == 0;
@@ -315,7 +315,7 @@ void stay(MPI_Comm parent, const std::string& file) {
   family::use_within(MPI_COMM_WORLD);
 }
 
-// A child that dies ends what waits for it; the parent goes on (-disable-auto-cleanup).
+// A child that dies ends the calls that wait for it; the parent goes on (-disable-auto-cleanup).
 void mourn() {
   MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "die", 2);
   CHECK_OK(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
@@ -378,7 +378,7 @@ int main(int argc, char** argv) {
     family::use(inter, true);
     CHECK_OK(MPI_Comm_disconnect(&inter));
   }
-  // For who kills it.
+  // Runs until it is killed.
   while (part == "loop") {
     MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "child", children);
     family::use(inter, true);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned char kSenderGap = 0x5a, kReceiverGap = 0xc3;
 
-// The message of an exchange: any bytes, but the same ones on both sides.
+// Returns the message of an exchange: any bytes, but the same ones on both sides.
 std::vector<unsigned char> message_of(const Settings& settings, const Exchange& exchange) {
   Generator random = generator(settings.seed, static_cast<std::uint64_t>(exchange.index), 2);
   std::vector<unsigned char> message(exchange.bytes());

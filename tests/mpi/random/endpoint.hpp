@@ -18,7 +18,7 @@ class Endpoint {
   Endpoint(const Settings& settings, const Exchange& exchange, Side side);
 
   const Exchange& exchange() const { return exchange_; }
-  // Starts it, or does all of it where the plan says so; then request() is null.
+  // Starts the operation, or does all of it if the plan says so; then request() is null.
   void start(MPI_Comm comm);
   void receive_matched(MPI_Message* message, MPI_Status* status);
   MPI_Request& request() { return request_; }

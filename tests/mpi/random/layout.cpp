@@ -44,7 +44,7 @@ Layout::Layout(const Exchange& exchange, Generator& random, bool extra)
   finish();
 }
 
-// The unit's basic types at places of this side's own, in an order of its own, perhaps with gaps and a padded extent.
+// Puts the unit's basic types at places and in an order of this side's own, perhaps with gaps and a padded extent.
 void Layout::make_unit(const Exchange& exchange, Generator& random) {
   const std::size_t members = exchange.unit.size();
   std::vector<std::size_t> order(members);
@@ -105,7 +105,7 @@ void Layout::vector(Generator& random) {
   }
 }
 
-// a of (b blocks of c), as a count of a resized type or as a vector of it: columns that interleave.
+// Makes a of (b blocks of c), as a count of a resized type or as a vector of it: columns that interleave.
 void Layout::nested(Generator& random) {
   name_ = "nested vectors";
   const bool interleaved = chance(random, 50);

@@ -1,4 +1,4 @@
-// One side's layout of an exchange: a random datatype, and, independent of the library, where each byte of it lies.
+// One side's layout of an exchange: a random datatype, and, independent of the library, the place of each byte of it.
 //
 // Owns the datatype and frees it; must die before MPI_Finalize, and may die before a non-blocking operation with it is
 // complete.
@@ -15,7 +15,7 @@ namespace random_exchange {
 
 class Layout {
  public:
-  // `extra`: room for more units than the message has, where the arrangement allows it (receives).
+  // `extra`: room for more units than the message has, if the arrangement allows it (receives).
   Layout(const Exchange& exchange, Generator& random, bool extra);
   ~Layout() { MPI_Type_free(&type_); }
   Layout(const Layout&) = delete;
@@ -24,15 +24,15 @@ class Layout {
   MPI_Datatype type() const { return type_; }
   int count() const { return count_; }
   const std::string& name() const { return name_; }
-  // Bytes that a buffer needs, and where in it the address is that MPI gets (types may reach below it).
+  // Bytes of a buffer, and the offset of the address given to MPI (types may reach below it).
   std::size_t span() const { return static_cast<std::size_t>(high_ - low_) + 2 * kGuard; }
   std::size_t origin() const { return static_cast<std::size_t>(kGuard - low_); }
 
-  // Puts the message's bytes, in the order of the signature, to their places in a buffer of span() bytes.
+  // Puts the message's bytes, in the order of the signature, into their places in a buffer of span() bytes.
   void place(const std::vector<unsigned char>& message, std::vector<unsigned char>& buffer) const;
 
  private:
-  static constexpr std::ptrdiff_t kGuard = 64;  // also behind: what must not be touched
+  static constexpr std::ptrdiff_t kGuard = 64;  // also behind: must stay untouched
 
   struct Run {
     std::ptrdiff_t offset;  // bytes

@@ -63,17 +63,17 @@ Exchange draw_exchange(const Settings& settings, int ranks, int index, bool wild
   };
   exchange.send_device = device();
   exchange.receive_device = device();
-  // A blocking send to oneself, or to one who has not begun to receive, would never end.
+  // A blocking send to oneself, or to a rank that has not begun to receive, would never end.
   const bool may_block = !wild && exchange.source != exchange.target;
   exchange.send = static_cast<SendHow>(
       draw(random, may_block ? 0 : static_cast<int>(SendHow::kIsend), static_cast<int>(SendHow::kPersistentSsend)));
-  // Buffered sends of device memory would need the library to stage what the user's host buffer holds: they may, but
-  // the buffer attached here is meant for small ones.
+  // Buffered sends of device memory would make the library stage the data in the user's host buffer: it may, but the
+  // buffer attached here is meant for small messages.
   if (exchange.send == SendHow::kIbsend && exchange.bytes() > 60000) exchange.send = SendHow::kIsend;
   exchange.receive =
       wild ? ReceiveHow::kAnyMprobe : static_cast<ReceiveHow>(draw(random, 0, static_cast<int>(ReceiveHow::kImprobe)));
   exchange.any_source = chance(random, 30);
-  exchange.any_tag = !exchange.any_source && chance(random, 30);  // both would take another's message
+  exchange.any_tag = !exchange.any_source && chance(random, 30);  // both would match another exchange's message
   return exchange;
 }
 

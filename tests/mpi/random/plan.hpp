@@ -1,8 +1,8 @@
-// What happens in the random exchange: computed alike on every rank from the seed, with no communication.
+// Plan of the random exchange: computed alike on every rank from the seed, without communication.
 //
 // An exchange is one message. Its signature (the sequence of basic types) is a short random unit, repeated a * b * c
-// times; how each side lays it out in memory is that side's own affair (layout.hpp). Every exchange and every side
-// draws from a generator of its own, so that a rank computes only what it takes part in.
+// times; each side chooses its own layout in memory (layout.hpp). Every exchange and every side draws from its own
+// generator, so that a rank computes only the exchanges it takes part in.
 #pragma once
 
 #include <mpi.h>
@@ -40,7 +40,7 @@ const char* name_of(ReceiveHow how);
 struct Exchange {
   int index;
   int source, target, tag;
-  bool any_source, any_tag;  // what the receive asks for
+  bool any_source, any_tag;  // wildcards of the receive
   SendHow send;
   ReceiveHow receive;
   hr::test::MemoryKind send_memory, receive_memory;
@@ -53,10 +53,10 @@ struct Exchange {
   std::size_t bytes() const { return unit_bytes() * units(); }
 };
 
-// Exchanges that are under way together. All ranks go through them in the order of their index.
+// Exchanges that are pending together. All ranks go through them in the order of their index.
 struct Batch {
   int number;
-  // Every receive takes whatever comes (MPI_Mprobe with both wildcards) after all sends are started.
+  // Every receive takes any message (MPI_Mprobe with both wildcards) after all sends are started.
   bool wild;
   std::vector<Exchange> exchanges;
 };
@@ -67,7 +67,7 @@ struct Settings {
   std::size_t largest = std::size_t{4} << 20;  // bytes of a message
   std::vector<hr::test::MemoryKind> kinds = {hr::test::MemoryKind::kHost};
   int devices = 0;  // that every rank can use: half of the buffers are on any of them
-  // The file that ends it; none: once is enough.
+  // A file that ends the run; none: one pass.
   std::string until;
 };
 

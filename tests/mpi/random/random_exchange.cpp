@@ -4,10 +4,9 @@
 //   random_exchange [--seed N | --seed random] [--exchanges N] [--largest BYTES] [--kinds host,device,...]
 //                   [--until FILE]
 //
-// With --until: all of it again and again, until rank 0 finds that file.
-// Without --kinds: all kinds when there is a CUDA driver (real or the tests' own), else host; half of the buffers are
-// on the device of the rank, the others on any. On failure the seed and --exchanges (the index in the message plus one)
-// show it again.
+// With --until: all of it repeatedly, until rank 0 finds that file. Without --kinds: all kinds if there is a CUDA
+// driver (real or the tests' own), else host; half of the buffers are on the device of the rank, the others on any. On
+// failure the seed and --exchanges (the index in the message plus one) repeat it.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -22,8 +21,8 @@
 namespace random_exchange {
 namespace {
 
-// Batches may overlap in time between ranks, so neighbouring ones have communicators of their own: a wildcard must not
-// take the next batch's message.
+// Batches may overlap in time between ranks, so adjacent ones have different communicators: a wildcard must not match
+// the next batch's message.
 constexpr int kCommunicators = 8;
 
 class Player {
@@ -42,9 +41,9 @@ class Player {
     if (lane == 0) CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
     const MPI_Comm comm = comms_[lane];
     std::vector<std::unique_ptr<Endpoint>> endpoints;
-    std::vector<Endpoint*> expected;  // to be received by probes for anything
+    std::vector<Endpoint*> expected;  // to be received by probes with wildcards
     for (const Exchange& exchange : batch.exchanges) {
-      // The receive first: a message to oneself may be sent synchronously.
+      // The receive comes first: a message to oneself may be sent synchronously.
       if (exchange.target == rank_) {
         endpoints.push_back(std::make_unique<Endpoint>(settings_, exchange, Endpoint::Side::kReceive));
         if (batch.wild) expected.push_back(endpoints.back().get());
@@ -81,7 +80,7 @@ class Player {
     }
   }
 
-  // All that was started, in one of the ways that MPI has for it.
+  // Completes everything that was started, in one of MPI's ways.
   void complete(const Batch& batch, const std::vector<std::unique_ptr<Endpoint>>& endpoints) const {
     std::vector<Endpoint*> open;
     for (const auto& endpoint : endpoints) {

@@ -39,7 +39,33 @@ void tickets(const check::Environment& mpi, const std::string& kind) {
   for (std::size_t i = 0; i < all.size(); ++i) CHECK_EQ(all[i], i);
 }
 
-// One number by additions of all forms, some without waiting, by compare-and-swap loops, and by its owner.
+// Compare-and-swap gives back what was there, whether it swaps or not. Each rank has its own element of each target.
+template <class Value>
+void swaps_tell(const check::Environment& mpi, const std::string& kind, MPI_Datatype type) {
+  WindowMemory memory(kind, static_cast<std::size_t>(mpi.size) * sizeof(Value), static_cast<int>(sizeof(Value)));
+  for (int i = 0; i < mpi.size; ++i) at<Value>(memory, i) = Value(5);
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  CHECK_OK(MPI_Win_lock_all(0, memory.window));
+  for (int target = 0; target < mpi.size; ++target) {
+    const MPI_Aint place = memory.displacement(target, static_cast<std::size_t>(mpi.rank) * sizeof(Value));
+    const auto swap = [&](int compare, int wanted) {
+      const auto expected = Value(compare);
+      const auto value = Value(wanted);
+      auto found = Value(-1);
+      CHECK_OK(MPI_Compare_and_swap(&value, &expected, &found, type, target, place, memory.window));
+      CHECK_OK(MPI_Win_flush(target, memory.window));
+      return found;
+    };
+    CHECK_EQ(swap(5, 9), 5);
+    CHECK_EQ(swap(5, 7), 9);
+    CHECK_EQ(swap(9, 3), 9);
+    CHECK_EQ(swap(3, 3), 3);
+  }
+  CHECK_OK(MPI_Win_unlock_all(memory.window));
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+// One number by additions of all forms, some non-blocking, by compare-and-swap loops, and by its owner.
 template <class Value>
 void sums(const check::Environment& mpi, const std::string& kind, MPI_Datatype type, bool swaps) {
   WindowMemory memory(kind, 16 * sizeof(Value), static_cast<int>(sizeof(Value)));
@@ -80,7 +106,7 @@ void sums(const check::Environment& mpi, const std::string& kind, MPI_Datatype t
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Read, add, write: right only if nobody else is in between.
+// Read, add, write: right only without another rank in between.
 void exclusion(const check::Environment& mpi, const std::string& kind) {
   WindowMemory memory(kind, 64, 1);
   at<int>(memory, 0) = 0;
@@ -111,7 +137,7 @@ void exclusion(const check::Environment& mpi, const std::string& kind) {
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Single elements are updated while somebody begins with vectors at the same place: in each window once.
+// Single elements are updated while another rank begins with vectors at the same place: in each window once.
 void vectors_among_elements(const check::Environment& mpi, const std::string& kind) {
   constexpr int kLength = 2048, kElements = 2000, kVectors = 60;
   const std::vector<std::int64_t> ones(kLength, 1);
@@ -216,6 +242,10 @@ int main(int argc, char** argv) {
   const std::string kind = argc > 1 ? argv[1] : "allocate";
   const check::Environment mpi(&argc, &argv);
   tickets(mpi, kind);
+  swaps_tell<std::int64_t>(mpi, kind, MPI_INT64_T);
+  swaps_tell<std::uint32_t>(mpi, kind, MPI_UINT32_T);
+  swaps_tell<std::int16_t>(mpi, kind, MPI_INT16_T);
+  swaps_tell<unsigned char>(mpi, kind, MPI_BYTE);
   sums<int>(mpi, kind, MPI_INT, true);
   sums<std::int64_t>(mpi, kind, MPI_INT64_T, true);
   sums<short>(mpi, kind, MPI_SHORT, true);

@@ -92,7 +92,7 @@ void arguments(const check::Environment& mpi) {
   CHECK_OK(MPI_Op_create([](void*, void*, int*, MPI_Datatype*) {}, 1, &own));
   WRONG(MPI_Accumulate(value, 1, MPI_INT, 0, 0, 1, MPI_INT, own, win), MPI_ERR_OP, "predefined");
   CHECK_OK(MPI_Op_free(&own));
-  // Nobody is a target, and nothing happens.
+  // MPI_PROC_NULL as the target: no effect.
   value[0] = 5;
   CHECK_OK(MPI_Put(value, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, win));
   CHECK_OK(MPI_Get(value, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, win));
@@ -132,7 +132,7 @@ void kinds(const check::Environment& mpi) {
   int unit = 0;
   void* base = nullptr;
   WRONG(MPI_Win_shared_query(win, 0, &size, &unit, &base), MPI_ERR_RMA_FLAVOR, "MPI_Win_create_dynamic");
-  // What the target finds out, the call that completes the operation tells.
+  // The call that completes the operation returns errors found by the target.
   MPI_Aint at = 0;
   CHECK_OK(MPI_Get_address(memory, &at));
   std::vector<MPI_Aint> all(static_cast<std::size_t>(mpi.size));
@@ -143,7 +143,7 @@ void kinds(const check::Environment& mpi) {
   CHECK_OK(MPI_Win_lock_all(0, win));
   const int put = MPI_Put(value, 6, MPI_INT, target, its, 6, MPI_INT, win);
   WRONG(put != MPI_SUCCESS ? put : MPI_Win_flush(target, win), MPI_ERR_RMA_RANGE, "attached");
-  CHECK_OK(MPI_Win_flush(target, win));  // told once
+  CHECK_OK(MPI_Win_flush(target, win));  // reported once
   if (target != mpi.rank) {
     MPI_Request request = MPI_REQUEST_NULL;
     CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));

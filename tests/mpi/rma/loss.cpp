@@ -19,7 +19,7 @@ struct Case {
   std::vector<std::int64_t> memory = std::vector<std::int64_t>(1000);
 };
 
-// The victim dies once all others have come here, so that no call before this one depends on it.
+// The victim dies once all others have come here, so that no earlier call depends on it.
 void meet_and_die(const Case& it) {
   if (it.rank != it.victim) {
     CHECK_OK(MPI_Send(nullptr, 0, MPI_INT, it.victim, 1, MPI_COMM_WORLD));
@@ -31,7 +31,7 @@ void meet_and_die(const Case& it) {
   std::abort();
 }
 
-// Of the first call that fails; each is made for as long as it succeeds.
+// Repeats the call until it fails, and returns its error.
 template <class Call>
 int until_it_fails(const Call& call) {
   int code = MPI_SUCCESS;
@@ -88,7 +88,7 @@ void wait(Case& it) {
   CHECK_OK(MPI_Group_free(&victim));
 }
 
-// It dies with a lock that others wait for.
+// The victim dies with a lock that others wait for.
 void lock(Case& it) {
   open(it, "allocate");
   if (it.rank == it.victim) CHECK_OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, it.win));
@@ -97,7 +97,7 @@ void lock(Case& it) {
   expect_failure(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, it.win));
 }
 
-// Operations that it would have had to do.
+// Operations that the victim would have had to serve.
 void flush(Case& it) {
   open(it, "create");
   CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, it.victim, 0, it.win));
@@ -115,7 +115,7 @@ void flush(Case& it) {
   static_cast<void>(MPI_Win_unlock(it.victim, it.win));
 }
 
-// With a request, whose wait ends.
+// Operations with a request, whose wait ends.
 void request(Case& it) {
   open(it, "create");
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));

@@ -1,5 +1,5 @@
-// Rank 0 asks for its own memory, by calls that are over at once, until the others have changed it: these must let in
-// what the others do there by messages (MPI 5.0 section 12.7.3).
+// Rank 0 reads its own memory, by calls that complete at once, until the others have changed it: these calls must serve
+// the others' operations, which come by messages (MPI 5.0 section 12.7.3).
 //
 //   polling <create|allocate|shared|dynamic> <fetch|get|rget|flush_all|lock|accumulate|collective|null|error>
 #include <cstdint>
@@ -26,7 +26,7 @@ class Poller {
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
-  // Takes part in what rank 0 does between two looks.
+  // True for a rank that takes part in rank 0's collectives between two looks.
   [[nodiscard]] bool helps() const { return how_ == "collective" && rank_ == 1; }
 
   std::int64_t ask() {

@@ -1,4 +1,4 @@
-// Passive target: rank 0 stays out of MPI until the others, who say so without MPI, are done with its memory.
+// Passive target: rank 0 stays out of MPI until the others, which report that without MPI, are done with its memory.
 //
 //   progress <allocate|create|dynamic|shared>
 #include <cstdint>

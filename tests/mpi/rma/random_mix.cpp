@@ -1,12 +1,12 @@
 // Thousands of random puts, gets, accumulates and get-accumulates with random datatypes on both sides, in epochs of all
-// kinds, against a model of every rank's memory that all ranks compute from one seed; every element is looked at after
+// kinds, against a model of every rank's memory that all ranks compute from one seed; every element is checked after
 // every epoch, and every result.
 //
 //   random_mix <create|allocate|shared|dynamic> [--seed N] [--epochs N] [--memory KIND]
 //
-// --memory: where windows of "create" and buffers of origins are (tests/gpu/device_memory.hpp), host without it.
-// Within an epoch puts, gets and updates have places of their own in the target, so that what comes out is certain;
-// updates of several origins meet in the same places.
+// --memory: kind for windows of "create" and for origins' buffers (tests/gpu/device_memory.hpp), host by default.
+// Within an epoch puts, gets and updates have separate places in the target, so that the result is determined; updates
+// of several origins meet in the same places.
 #include <algorithm>
 #include <array>
 #include <complex>
@@ -29,7 +29,7 @@ using Random = std::mt19937_64;
 
 int below(Random& random, int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); }
 
-// A datatype over some base type, and which elements of a row it has, in the order of its typemap.
+// A datatype over some base type, and the elements of a row that it has, in the order of its typemap.
 struct Shape {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int count = 1;
@@ -170,7 +170,7 @@ class Mix {
     return values;
   }
 
-  // What all ranks do in this epoch: the same everywhere.
+  // Draws the calls of all ranks in this epoch, the same everywhere.
   std::vector<Call> plan(bool passive) {
     std::vector<Call> calls;
     const int number = 1 + below(random_, 4 * size_);
@@ -215,7 +215,7 @@ class Mix {
                  [static_cast<std::size_t>(call.begin + call.at_target.places[i])];
   }
 
-  // An origin's buffer, with what must not be touched around the elements.
+  // An origin's buffer, with elements around that must stay unchanged.
   struct Buffer {
     Buffer(const Shape& shape, int largest, MemoryKind kind, Element poison)
         : values(static_cast<std::size_t>(4 * largest), poison),
@@ -231,7 +231,7 @@ class Mix {
           check::fail(__FILE__, line, "element " + std::to_string(i) + " of an origin's buffer is wrong");
       }
     }
-    std::vector<Element> values;  // what is, or will be, in it
+    std::vector<Element> values;  // its present or expected content
     DeviceMemory memory;
     std::vector<int> places;
   };
@@ -298,7 +298,7 @@ class Mix {
     }
   }
 
-  // What the call leaves in the target.
+  // Applies the call to the model of the target.
   void imagine(const Call& call, int number) {
     for (std::size_t i = 0; i < call.at_origin.places.size(); ++i) {
       const Element value = value_of<Element>(number + static_cast<int>(i));

@@ -11,7 +11,7 @@
 
 namespace rma_test {
 
-// What every rank makes: memory of `bytes` bytes in a window of the kind "create", "allocate", "shared" or "dynamic".
+// Made by every rank: memory of `bytes` bytes in a window of the kind "create", "allocate", "shared" or "dynamic".
 class WindowMemory {
  public:
   // `memory`: of "create" and "dynamic"; null: from the heap.
@@ -47,7 +47,7 @@ class WindowMemory {
   }
   ~WindowMemory() {
     if (kind_ == "dynamic") {
-      // Nobody is at it any more.
+      // Waits until no rank uses it any more.
       MPI_Group group;
       CHECK_OK(MPI_Win_get_group(window, &group));
       CHECK_OK(MPI_Group_free(&group));
@@ -60,7 +60,7 @@ class WindowMemory {
   WindowMemory(const WindowMemory&) = delete;
   WindowMemory& operator=(const WindowMemory&) = delete;
 
-  // The target_disp of a byte of a rank's memory, which is a multiple of its unit.
+  // Returns the target_disp of a byte of a rank's memory, which is a multiple of its unit.
   MPI_Aint displacement(int rank, std::size_t byte) const {
     const auto at = static_cast<std::size_t>(rank);
     return starts_[at] + static_cast<MPI_Aint>(byte) / units_[at];

@@ -42,7 +42,7 @@ void kinds(const check::Environment& mpi) {
   CHECK_OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
   check_attributes(win, MPI_BOTTOM, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
   CHECK_OK(MPI_Win_free(&win));
-  // As its group, whatever the order.
+  // The window's order is that of its group.
   MPI_Comm turned;
   CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -mpi.rank, &turned));
   CHECK_OK(MPI_Win_allocate(8, 8, MPI_INFO_NULL, turned, &base, &win));

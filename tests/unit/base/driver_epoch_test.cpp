@@ -13,14 +13,14 @@ std::uint64_t epoch_of_a_call() {
   return DriverEpoch::current();
 }
 
-// One test: a process has one life of turns.
+// One test only: a process goes through these states once.
 TEST(DriverEpoch, EndsWhenTheProgramMayHaveUsedADevice) {
   {
     const LibraryGuard call;
     DriverEpoch::track(~std::uint64_t{0});
     EXPECT_TRUE(DriverEpoch::tracked());
   }
-  // However long they take, calls are within the gap.
+  // Calls are within the gap, however long they take.
   const std::uint64_t first = epoch_of_a_call();
   EXPECT_NE(first, 0u);
   EXPECT_EQ(epoch_of_a_call(), first);

@@ -58,8 +58,8 @@ TEST(LibraryLock, AcquireSoonGivesUpWhileSomebodyHoldsTheLock) {
   LibraryLock::resume(1);
 }
 
-// Who gives way looks whether anybody waits: from the first sight of it until the lock is free there is no moment at
-// which nobody does.
+// A thread that yields the lock checks for waiting threads: from the moment it first sees one until the lock is free,
+// contended() must not be false.
 TEST(LibraryLock, WhoWaitsIsCountedUntilItHasTheLock) {
   LibraryLock::enable();
   constexpr int kRounds = 500;

@@ -11,7 +11,7 @@
 namespace hr {
 namespace {
 
-// Any length from and to any address, and not a byte beside it.
+// Any length from and to any address, and no byte beside it.
 TEST(NontemporalCopy, CopiesWhatIsAskedForAlone) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -50,7 +50,7 @@ TEST(ReaderDistance, TakesTwoLoadsToChange) {
   for (int i = 0; i < 4; ++i) reader.learn(kFar, kMemory);
   reader.learn(kNear, kMemory);
   EXPECT_TRUE(reader.is_far());
-  EXPECT_TRUE(reader.is_due());  // is it so?
+  EXPECT_TRUE(reader.is_due());  // due for a check
   reader.learn(kNear, kMemory);
   EXPECT_FALSE(reader.is_far());
   for (int i = 0; i < 4; ++i) reader.learn(kNear, kMemory);

@@ -21,7 +21,7 @@ struct Thing final : Object {
 
 Arena<Thing>& arena() { return Arena<Thing>::instance(); }
 
-// Out of line: a value that a program passes, which the compiler does not see through.
+// Out of line: hides from the compiler which value a program passes.
 [[gnu::noinline]] bool owns(const void* address) { return arena().owns(address); }
 
 TEST(Arena, KnowsItsLiveObjectsAndNothingElse) {
@@ -129,7 +129,7 @@ TEST(Ref, DetachHandsTheReferenceOver) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Where address space is counted the range grows in place: handles stay what they are.
+// With limited address space the range grows in place: handles stay valid.
 TEST(GrowingRange, GrowsWhereAddressSpaceIsLimited) {
   constexpr std::size_t kMost = std::size_t{1} << 30;
   rlimit before{};
@@ -149,7 +149,7 @@ TEST(GrowingRange, GrowsWhereAddressSpaceIsLimited) {
     one[grown - 1] = std::byte{1};
     usable = grown;
   }
-  // There is an end, and it is said.
+  // Growth has an end, which is reported.
   std::size_t last = 0;
   while (last != usable) {
     last = usable;

@@ -1,4 +1,4 @@
-// The shared-memory file: one memory for all who have it open, zero at first, no trace after a failure.
+// The shared-memory file: one memory for all that have it open, zero at first, no trace after a failure.
 #include "base/shared_file.hpp"
 
 #include <fcntl.h>
@@ -68,7 +68,7 @@ TEST(SharedFile, TooMuchMemoryIsAnErrorThatLeavesNothing) {
   EXPECT_FALSE(exists(path));
 }
 
-// Of a meeting: the first makes it, the others map what it made.
+// File of a meeting: the first process makes it, the others map it.
 TEST(SharedFile, IsMadeByTheFirstWhoComes) {
   const std::string path = path_for("meeting");
   SharedFile first("");
@@ -82,7 +82,7 @@ TEST(SharedFile, IsMadeByTheFirstWhoComes) {
   EXPECT_FALSE(exists(path));
 }
 
-// Names that another user could have put there, as far as a test of one user can show it.
+// Names that another user could have created, as far as a test of one user can show it.
 TEST(SharedFile, TakesNoFileThatOthersCouldHaveMade) {
   const std::string path = path_for("foreign");
   const std::string target = path_for("target");

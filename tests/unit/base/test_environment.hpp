@@ -1,4 +1,4 @@
-// What must be in place before the first test of this program runs. Called once, by main().
+// Prepares the environment for all tests of this program. Called once, by main().
 #pragma once
 
 namespace hr {

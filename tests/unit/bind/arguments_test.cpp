@@ -1,4 +1,4 @@
-// What wrong arguments get: the class, and a sentence with function, argument and value.
+// Errors for wrong arguments: the class, and a sentence with function, argument and value.
 #include "check.hpp"
 
 namespace hr::test {
@@ -78,7 +78,7 @@ TEST(Arguments, FreedAndForeignHandles) {
   int rank = 0;
   expect_error(MPI_Comm_rank(freed, &rank), MPI_ERR_COMM, "no live MPI_Comm");
   expect_error(MPI_Comm_rank(reinterpret_cast<MPI_Comm>(&value), &rank), MPI_ERR_COMM, "no live MPI_Comm");
-  // A handle of another type, and values that are no predefined handles.
+  // A handle of another type, and values that are not predefined handles.
   expect_error(MPI_Comm_rank(reinterpret_cast<MPI_Comm>(MPI_INT), &rank), MPI_ERR_COMM, "no live MPI_Comm");
   expect_error(MPI_Type_size(reinterpret_cast<MPI_Datatype>(MPI_COMM_WORLD), &rank), MPI_ERR_TYPE,
                "no live MPI_Datatype");

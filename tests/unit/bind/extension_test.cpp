@@ -1,4 +1,4 @@
-// What mpi-ext.h adds to the standard.
+// Additions of mpi-ext.h to the standard.
 #include <cstdint>
 #include <string>
 

@@ -1,4 +1,4 @@
-// What may be called when, and how errors end a program. Each test runs in a process of its own.
+// Calls before MPI_Init and after MPI_Finalize, and errors that end a program. Each test runs in its own process.
 #include <mpi.h>
 
 #include <cstdlib>
@@ -12,7 +12,7 @@ using ::testing::ExitedWithCode;
 
 class Lifetime : public ::testing::Test {
  protected:
-  // A fresh process for each statement, which runs nothing of this one before it.
+  // Starts a fresh process for each statement, without the tests before it.
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 

@@ -1,4 +1,4 @@
-// A program's own MPI_X goes before the library's, and calls it as PMPI_X (MPI 5.0 section 15.2).
+// A program's own MPI_X precedes the library's, and calls it as PMPI_X (MPI 5.0 section 15.2).
 #include "check.hpp"
 
 namespace {

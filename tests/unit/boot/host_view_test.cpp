@@ -1,4 +1,4 @@
-// Which processes share memory: the token in a directory, and what follows from everybody's.
+// Processes that share memory: the token in a directory, and the hosts derived from all views.
 #include "boot/host_view.hpp"
 
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ TEST(HostView, RemovesWhatAKilledJobHasLeft) {
 TEST(HostView, NoDirectoryIsWhatIsSaidInstead) {
   const Directory here;
   EXPECT_TRUE(HostView(here.path() + "/none", "job", "name").text().starts_with("name."));
-  // Somebody else's file of that name is no token.
+  // Another user's file of that name is not a token.
   std::ofstream(here.path() + "/headrace.job.host") << "text";
   EXPECT_TRUE(HostView(here.path(), "job", "name").text().starts_with("name."));
   std::filesystem::create_symlink("../x", here.path() + "/headrace.other.host");

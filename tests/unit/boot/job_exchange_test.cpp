@@ -1,4 +1,4 @@
-// What a job agrees on at the start, with launchers of several kinds: a thread for each process, one key-value space.
+// Agreement of a job at its start, with launchers of several kinds: a thread for each process, one key-value space.
 #include "boot/job_exchange.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct Space {
 
 struct Kind {
   bool ours;            // names jobs, lets a process wait for a value and compares views
-  bool declares_hosts;  // the launcher says where the processes are, whatever they see
+  bool declares_hosts;  // the launcher declares the processes' hosts, whatever they see
 };
 
 class Process final : public Provider {
@@ -89,7 +89,7 @@ struct Result {
   int fences = 0;
 };
 
-// A job whose process 0 says `said`; host_of tells where each rank is.
+// Starts a job whose process 0 says `said`; host_of gives the host of each rank.
 std::vector<Result> start(Kind kind, int size, int (*host_of)(int), const std::string& said) {
   Space space(size);
   std::vector<Result> results(static_cast<std::size_t>(size));

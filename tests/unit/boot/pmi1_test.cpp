@@ -1,4 +1,4 @@
-// The PMI-1 client against a launcher that says what the test wants: a thread at the other end of a socket pair.
+// The PMI-1 client against a scripted launcher: a thread at the other end of a socket pair.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ class ScriptedLauncher {
     thread_ = std::thread([this, server = ends[1]] { serve(server); });
   }
   ~ScriptedLauncher() {
-    ::shutdown(client_, SHUT_RDWR);  // harmless where the client has closed it
+    ::shutdown(client_, SHUT_RDWR);  // harmless if the client has closed it
     thread_.join();
     for (const char* name : {"PMI_FD", "PMI_RANK", "PMI_SIZE"}) ::unsetenv(name);
   }

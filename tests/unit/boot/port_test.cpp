@@ -1,4 +1,4 @@
-// A port among strangers: who does not say the secret is dropped soon and keeps nobody out, and no message shows it.
+// A port among strangers: a caller without the secret is dropped soon and keeps no other out, and no message shows it.
 #include "boot/port.hpp"
 
 #include <arpa/inet.h>
@@ -27,7 +27,7 @@ std::vector<std::string> parts_of(const std::string& name) {
   return parts;
 }
 
-// Sockets that connect to a port and say what they like, or nothing.
+// Sockets that connect to a port and send arbitrary data, or nothing.
 class Strangers {
  public:
   explicit Strangers(const std::string& port) {
@@ -48,7 +48,7 @@ class Strangers {
       if (!words.empty()) static_cast<void>(::send(made, words.data(), words.size(), MSG_NOSIGNAL));
     }
   }
-  // How many have not been hung up on.
+  // Returns how many connections the port has not closed.
   [[nodiscard]] int left() const {
     int count = 0;
     for (const int each : sockets_) {
@@ -63,7 +63,7 @@ class Strangers {
   std::vector<int> sockets_;
 };
 
-// Both sides' steps until the caller is let in; null after so many seconds.
+// Makes both sides' steps until the caller is let in; null after so many seconds.
 std::unique_ptr<Channel> meet(Port& port, Channel& caller, double seconds) {
   std::unique_ptr<Channel> accepted;
   for (const double end = now_seconds() + seconds; now_seconds() < end && (accepted == nullptr || !caller.greeted());) {
@@ -104,7 +104,7 @@ TEST(Port, FourHundredSilentConnectionsKeepNobodyOut) {
   const double begin = now_seconds();
   EXPECT_NE(meet(port, *caller, 10), nullptr);
   EXPECT_LT(now_seconds() - begin, 3) << "each place is held for a moment only";
-  // All of them are gone soon, whoever else comes or does not.
+  // All of them are dropped soon, with or without other callers.
   for (const double end = now_seconds() + 10; now_seconds() < end && strangers.left() != 0;) {
     EXPECT_EQ(port.accept(), nullptr);
   }

@@ -1,6 +1,6 @@
 // The start of a job of up to 10,000 processes, process by process, against a launcher that answers as if the others
-// were there: what each kind of process says and asks, in messages and bytes, and what it keeps. `--gtest_print_time=0`
-// with this program prints the table of docs/adr/0025-who-is-on-my-host.md.
+// existed: messages and bytes of each kind of process, and the memory it keeps. `--gtest_print_time=0` with this
+// program prints the table of docs/adr/0025-who-is-on-my-host.md.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -16,7 +16,7 @@
 namespace hr::boot {
 namespace {
 
-// Of a network address as a launcher gets it: UCX's of a host with one Ethernet, as text.
+// Bytes of a network address as a launcher gets it: UCX's of a host with one Ethernet, as text.
 constexpr std::size_t kAddress = 300;
 
 struct Counts {
@@ -26,7 +26,7 @@ struct Counts {
   std::size_t got = 0;
 };
 
-// What process 0 and a host's first process have said, for who comes after them.
+// Keys put by process 0 and a host's first process, for later processes.
 struct Job {
   bool ours;
   int ranks;
@@ -103,7 +103,7 @@ std::size_t in_use() {
   return heap.uordblks + heap.hblkhd;
 }
 
-// What one process does from init() to the transports' fence, and how much it keeps.
+// Starts one process, from init() to the transports' fence; *kept: the memory it keeps.
 Counts start(Job& job, int rank, std::size_t* kept) {
   Counts counts;
   const std::size_t before = in_use();

@@ -64,7 +64,7 @@ TEST_F(SelectTest, NamesAreUniqueWithinAnOperation) {
   }
 }
 
-// Whatever a process may ask for has an algorithm.
+// Every query that a process can make has an algorithm.
 TEST_F(SelectTest, EveryQueryIsServed) {
   for (int i = 0; i < kOperations; ++i) {
     const auto operation = static_cast<Operation>(i);
@@ -156,7 +156,7 @@ TEST_F(SelectTest, TunedRowsGoBeforeTheDefaultOnes) {
   EXPECT_EQ(chosen(made), "linear");
 }
 
-// A row was measured for its place. What was measured for other places says nothing about it.
+// A row was measured for its conditions and tells nothing about others.
 TEST_F(SelectTest, TheFirstTunedRowThatCoversDecides) {
   const SelectionRow rows[] = {
       {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "default"},
@@ -202,7 +202,7 @@ TEST_F(SelectTest, LongVectors) {
   EXPECT_EQ(chosen(made), "slots_ring");
 }
 
-// With cores of their own: short vectors step by step where they are many, longer ones through slots.
+// With a core each: short vectors step by step if there are many, longer ones through slots.
 TEST_F(SelectTest, ShortVectorsOfProcessesWithCoresOfTheirOwn) {
   Query made = query(Operation::kAllreduce, 0, 0);
   made.element = 4;
@@ -316,7 +316,7 @@ TEST_F(SelectTest, OverHosts) {
   EXPECT_EQ(chosen(made), "binomial");
 }
 
-// What the built-in rows name between hosts, and for operations whose composition does not pay everywhere.
+// Choices of the built-in rows between hosts, and for operations whose composition does not always pay.
 TEST_F(SelectTest, BetweenHosts) {
   Query made = query(Operation::kAllreduce, 1 << 20, 2);
   made.hosts = 2;
@@ -344,7 +344,7 @@ TEST_F(SelectTest, BetweenHosts) {
   EXPECT_EQ(chosen(made), "pairwise");
 }
 
-// Rows that ask for hosts and the ranks on one.
+// Rows with conditions on hosts and on ranks of one host.
 TEST_F(SelectTest, HostsAndRanksPerHostAreAskedFor) {
   SelectionRow one_host{Operation::kAllreduce, 100, 8, SelectionRow::Memory::kAny, "linear"};
   one_host.max_hosts = 1;
@@ -361,7 +361,7 @@ TEST_F(SelectTest, HostsAndRanksPerHostAreAskedFor) {
   EXPECT_EQ(chosen(made), "ring");
 }
 
-// Plans hold for the rows that they were made from.
+// Plans are valid for the rows that they were made from.
 TEST_F(SelectTest, PlansOfOtherRowsAreVoid) {
   Plans plans;
   PlanKey key{.bytes = 8, .span = 8, .element = 4, .kind = 12u << 8, .epoch = state().selection_epoch};

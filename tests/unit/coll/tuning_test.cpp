@@ -1,4 +1,4 @@
-// The tuning file: what is taken, what is refused and how that is said, and the rows' way to other processes.
+// The tuning file: accepted and refused content, the messages, and the rows' way to other processes.
 #include "coll/select/tuning.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ std::string file_with(const std::string& rows) {
   return file_with(rows, R"({"cpu": "Some CPU", "cpus": 2, "gpus": ["NVIDIA H200"]})");
 }
 
-// Why the text is refused.
+// Returns the reason why the text is refused.
 std::string refusal(const std::string& text) {
   std::vector<SelectionRow> rows(7);
   EXPECT_EQ(parse(text, kMachine, &rows), Status(Errc::kArg)) << text;
@@ -152,7 +152,7 @@ TEST(TuningFileTest, EveryTruncationIsRefused) {
   for (std::size_t length = 0; length < end; ++length) refusal(whole.substr(0, length));
 }
 
-// Bytes changed at random: refused with a reason or taken whole, and never anything else.
+// Bytes changed at random: refused with a reason or accepted as a whole, never anything else.
 TEST(TuningFileTest, DamagedFilesAreTakenOrRefused) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));

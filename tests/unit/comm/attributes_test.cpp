@@ -78,7 +78,7 @@ TEST_F(AttributesTest, CopiesInOrderAndDeletesNewestFirst) {
   EXPECT_EQ(log, (Log{"copy 1", "copy 2", "copy 3"}));
   log.clear();
   ASSERT_TRUE(copy.clear(&object).ok());
-  EXPECT_EQ(log, (Log{"delete 3", "delete 1"}));  // 2 did not want to be kept
+  EXPECT_EQ(log, (Log{"delete 3", "delete 1"}));  // 2 refused to be copied
   EXPECT_TRUE(copy.empty());
 }
 

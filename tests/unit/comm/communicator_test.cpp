@@ -59,7 +59,7 @@ TEST_F(CommunicatorTest, EachUseOfMpiBeginsAnew) {
   EXPECT_EQ(predefined_communicator(abi::kCommSelf), nullptr);
   ASSERT_TRUE(init().ok());
   EXPECT_EQ(world()->name_, "MPI_COMM_WORLD");
-  // What the program still has of the first use keeps its context.
+  // A communicator of the first use that the program still holds keeps its context.
   Ref<Communicator> made;
   ASSERT_TRUE(dup(*self(), nullptr, &made).ok());
   EXPECT_NE(made->context(), kept->context());
@@ -78,7 +78,7 @@ TEST_F(CommunicatorTest, ContextsAreGivenBackWithTheLastReference) {
   }
   Ref<Communicator> copy;
   ASSERT_TRUE(dup(*self(), nullptr, &copy).ok());
-  const Ref<Communicator> pending = copy;  // as an operation under way holds it
+  const Ref<Communicator> pending = copy;  // as a pending operation holds it
   ASSERT_TRUE(free(*copy.detach()).ok());
   Ref<Communicator> other;
   ASSERT_TRUE(dup(*self(), nullptr, &other).ok());

@@ -1,4 +1,4 @@
-// ConsensusMember: all members of random worlds, whose messages the test carries and loses, and whom it kills.
+// ConsensusMember: all members of random worlds; the test delivers and loses their messages, and kills members.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -10,7 +10,7 @@
 namespace hr::comm {
 namespace {
 
-// Members that see losses at different times. Messages between two stay in order.
+// Members that learn of failures at different times. Messages between two stay in order.
 class Universe {
  public:
   Universe(int members, std::uint64_t seed) : size_(members), random_(seed) {
@@ -29,7 +29,7 @@ class Universe {
     }
   }
 
-  // Random steps until nothing moves any more.
+  // Makes random steps until none is possible any more.
   void run(int deaths) {
     for (;;) {
       const int what = draw(0, 9);
@@ -59,7 +59,7 @@ class Universe {
       ASSERT_EQ(each.outcome(), *outcome) << "member " << member;
     }
     if (outcome == nullptr) return;
-    // Who is left was heard, and is in no set of failed ones.
+    // Every survivor's flag counted, and none is in a set of failed members.
     for (int member = 0; member < size_; ++member) {
       if (dead_[at(member)]) continue;
       EXPECT_EQ(outcome->flag & 1 << member, 0);

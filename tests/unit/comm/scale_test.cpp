@@ -1,4 +1,4 @@
-// What a process of a job of 10,000 takes before it has talked to anybody: tables of boot and comm, and the registry of
+// Memory of a process of a job of 10,000 before its first message: tables of boot and comm, and the registry of
 // transports with `self` alone.
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kProcesses = 10000;
 
-// A launcher that says where the processes are; the others never come.
+// A launcher that declares the processes' hosts; the others never start.
 class Launcher final : public boot::Provider {
  public:
   Status connect(boot::Identity* identity, std::vector<int>* hosts) override {
@@ -52,7 +52,7 @@ std::size_t in_use() {
   return heap.uordblks + heap.hblkhd;
 }
 
-// Pages that the process has written: with what does not come from malloc, arenas of objects.
+// Returns pages that the process has written, including arenas of objects that do not come from malloc.
 std::size_t pages() {
   std::ifstream file("/proc/self/smaps_rollup");
   for (std::string word; file >> word;) {

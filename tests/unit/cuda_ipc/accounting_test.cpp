@@ -1,6 +1,6 @@
-// Which bytes of a device are in use, over all processes: memory that its owner has freed counts, and keeps its
-// content, until nobody has it open. On hardware others may use the device, too: the amounts are large, and compared
-// with room.
+// Bytes of a device in use, over all processes: memory that its owner has freed counts, and keeps its content, until no
+// process has it open. On hardware others may use the device, too: the amounts are large, and compared with a
+// tolerance.
 #include <algorithm>
 
 #include "fixture.hpp"
@@ -8,7 +8,7 @@
 namespace cuda_ipc {
 namespace {
 
-// Bytes of the allocations.
+// Returns the bytes of an allocation.
 std::uint64_t large() { return std::uint64_t{fake_driver() ? 16u : 256u} << 20; }
 
 class Accounting : public Ipc {
@@ -33,14 +33,14 @@ TEST_F(Accounting, CountsWhatOtherProcessesAllocate) {
 TEST_F(Accounting, FreedMemoryStaysUntilTheLastMappingCloses) {
   Remote other;
   other.ask({.what = What::kSelect});
-  (void)open(share(other, 0, 1).handle);  // whatever the driver needs for mapping at all
+  (void)open(share(other, 0, 1).handle);  // the driver's own memory for mappings
   const std::uint64_t before = used();
   const Shared shared = share(other, 0, 0x71, large());
   const Address here = open(shared.handle);
   EXPECT_EQ(open(shared.handle), here);
   EXPECT_EQ(other.ask({.what = What::kFree, .address = shared.there}).result, 0);
   expect_used(before + large());
-  // New memory there, perhaps at the same address, is other memory.
+  // New memory is other memory, even at the same address.
   const Shared next = share(other, 0, 0x72, large());
   EXPECT_TRUE(holds(here, 0x71, large()));
   const Address next_here = open(next.handle);

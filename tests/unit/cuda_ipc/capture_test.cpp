@@ -1,5 +1,5 @@
-// What may be done while a stream is captured, and how the driver copies host memory that is registered in part: what
-// the fake driver and the library (mem/cuda/driver.hpp, host_copy.hpp) take for granted.
+// Calls allowed while a stream is captured, and the driver's copies of host memory that is registered in part:
+// assumptions of the fake driver and of the library (mem/cuda/driver.hpp, host_copy.hpp).
 #include <sys/mman.h>
 
 #include "fixture.hpp"

@@ -1,4 +1,4 @@
-// Memory in chunks (VMM): what pointer queries say of it, and one chunk in another process by its file descriptor.
+// Memory in chunks (VMM): results of pointer queries, and one chunk in another process by its file descriptor.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -64,7 +64,7 @@ class Import {
 
 class Chunks : public Ipc {
  protected:
-  // Bytes of a chunk: small beside what a device has, large beside what its driver needs.
+  // Returns the bytes of a chunk: few for a device, many for its driver's needs.
   static std::size_t bytes() { return Segment::granularity(); }
   static std::uint64_t export_chunk(Remote& other, Address address) {
     const Reply exported = other.ask({.what = What::kExportChunk, .address = address});
@@ -96,7 +96,7 @@ TEST_F(Chunks, EachHasAnIdOfItsOwnEachTimeItIsMapped) {
   }
 }
 
-// One pair of answers is about the chunk, whatever the other one is about.
+// One pair of answers is about the chunk, whatever the other pair is about.
 TEST_F(Chunks, QueriesReportTheirBounds) {
   const Segment segment = Segment::full(4);
   for (std::size_t i = 0; i < 4; ++i) {

@@ -1,4 +1,4 @@
-// What the tests of other processes' memory share: an exporting process, and short forms of requests.
+// Common parts of the tests of other processes' memory: an exporting process, and short forms of requests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class Ipc : public hr::test::GpuTest {
     Address there = 0;
     Handle handle{};
   };
-  // Memory in the other process, every byte `value`, exported.
+  // Makes memory in the other process, every byte `value`, exported.
   static Shared share(Remote& other, int device, unsigned char value, std::size_t bytes = kBytes) {
     other.ask({.what = What::kSelect, .device = device});
     const Reply made = other.ask({.what = What::kAllocate, .bytes = bytes});
@@ -40,7 +40,7 @@ class Ipc : public hr::test::GpuTest {
   }
   static std::uint64_t used() { return perform({.what = What::kUsed}).value; }
 
-  // Ordinals whose memory device 0 of this process can map: its own, and a peer's.
+  // Returns ordinals whose memory device 0 of this process can map: its own, and a peer's.
   static std::vector<int> reachable_devices() {
     std::vector<int> devices{0};
     auto* can_access = hr::test::driver_function<int(int*, int, int)>("cuDeviceCanAccessPeer");

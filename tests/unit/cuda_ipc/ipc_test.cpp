@@ -1,4 +1,4 @@
-// Exporting and opening device memory: what refers to what, what is refused, and that engines and kernels may use it.
+// Exporting and opening device memory: the memory that a handle names, refusals, and use by engines and kernels.
 #include <cstring>
 #include <thread>
 
@@ -29,7 +29,7 @@ TEST_F(Ipc, AnInteriorPointerRefersToTheWholeAllocation) {
     EXPECT_EQ(base, here);
     EXPECT_GE(bytes, kBytes);
     EXPECT_TRUE(holds(here, 0x11));
-    // The same address for the handle of the base.
+    // Opens at the same address for the handle of the base.
     EXPECT_EQ(open(shared.handle), here);
     EXPECT_EQ(close(here), 0);
     EXPECT_EQ(close(here), 0);

@@ -1,4 +1,4 @@
-// Remote: another process with the CUDA driver, which does what it is told: this very program, started again.
+// Remote: another process with the CUDA driver that serves requests: this very program, started again.
 //
 // Owner: ends the process when it dies. Threads: one at a time.
 #pragma once
@@ -63,7 +63,7 @@ struct Reply {
   Uuid uuid{};
 };
 
-// What a Remote does with a request; the tests do the same in their own process.
+// Performs a request as a Remote does; the tests do the same in their own process.
 Reply perform(const Request& request);
 
 // The other end: serves requests from a socket until it is closed. Returns the exit code of the process.
@@ -78,7 +78,7 @@ class Remote {
   Remote& operator=(const Remote&) = delete;
 
   Reply ask(const Request& request);
-  // Ends it at once, with SIGKILL.
+  // Ends the process at once, with SIGKILL.
   void kill();
 
  private:

@@ -1,4 +1,4 @@
-// Where ranks go: lists of hosts, allocations, filling, and the command that reaches a host.
+// Placement of ranks: lists of hosts, allocations, filling, and the command that reaches a host.
 #include <gtest/gtest.h>
 
 #include "allocation.hpp"
@@ -46,7 +46,7 @@ TEST(HostName, IsAWordForShellAndSsh) {
   take_detail();
 }
 
-// The host of each rank, on machines of four cores.
+// Returns the host of each rank, on machines of four cores.
 std::string laid_out(std::vector<HostSlots> hosts, std::vector<Program> programs, topo::Mapping mapping = {}) {
   Options options;
   options.programs = std::move(programs);

@@ -1,4 +1,4 @@
-// Lines out of pieces: each once, cut at the limit, in time that grows with the bytes alone.
+// Lines out of pieces: each once, cut at the limit, in time linear in the bytes.
 #include "line_reader.hpp"
 
 #include <gtest/gtest.h>

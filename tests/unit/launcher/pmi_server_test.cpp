@@ -1,4 +1,4 @@
-// PmiServer: the ranks of two hosts, whose servers the test stands between.
+// PmiServer: the ranks of two hosts; the test passes messages between their servers.
 #include "pmi_server.hpp"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST_F(TwoHosts, FenceWaitsForTheRanksHereAndHandsOutWhatTheyPut) {
   EXPECT_EQ(first_.answers[0].back(), "cmd=barrier_out rc=0");
   EXPECT_FALSE(first_.server->anyone_waits());
   EXPECT_EQ(first_.ask(1, "cmd=get kvsname=space key=c"), "cmd=get_result rc=0 msg=success value=3");
-  // The next one hands out what is new.
+  // The next barrier hands out the new keys.
   first_.ask(0, "cmd=barrier_in");
   first_.ask(1, "cmd=barrier_in");
   EXPECT_TRUE(first_.fences[1].empty());
@@ -104,7 +104,7 @@ TEST(JobThatGoesOn, NobodyWaitsForWhoHasDied) {
   ASSERT_EQ(first.fences.size(), 1u);
   first.server->lose(2);  // of another host: as before
   EXPECT_EQ(first.fences.size(), 1u);
-  // A host where nobody is left is always ready.
+  // A host without remaining ranks is always ready.
   second.server->lose(2);
   EXPECT_TRUE(second.fences.empty());
   second.server->lose(3);
@@ -124,7 +124,7 @@ TEST(JobThatGoesOn, WhatADeadRankWouldHavePutIsNotWaitedFor) {
   EXPECT_EQ(host.answers[1].back(), "cmd=get_result rc=-1 msg=key_not_found value=unknown");
 }
 
-// A block of a request, with `more` lines.
+// Sends a block of a request, with `more` lines.
 void say_program(Host& host, int number, int of, const std::vector<std::string>& more) {
   const auto say = [&host](const std::string& line) { host.server->handle_line(0, line); };
   for (const std::string& line : {std::string("mcmd=spawn"), std::string("nprocs=1"), std::string("execname=prog")})
@@ -137,7 +137,7 @@ void say_program(Host& host, int number, int of, const std::vector<std::string>&
 
 TEST_F(TwoHosts, ARequestForSpawningThatIsTooLongIsRefusedOnceAndNotKept) {
   const std::vector<std::string> long_lines(5, "arg1=" + std::string(std::size_t{1} << 20, 'x'));
-  // Whichever of its programs is too long, and all of them together.
+  // Each of its programs too long in turn, and all of them together.
   for (const int which : {1, 2, 3}) {
     first_.answers.clear();
     for (int number = 1; number <= 3; ++number) {
@@ -152,7 +152,7 @@ TEST_F(TwoHosts, ARequestForSpawningThatIsTooLongIsRefusedOnceAndNotKept) {
   for (int number = 1; number <= 100; ++number) say_program(first_, number, 100, {long_lines[0], "argcnt=1"});
   EXPECT_EQ(first_.answers[0].size(), 1u);
   EXPECT_TRUE(first_.spawned.empty());
-  // The next one is as good as the first.
+  // The next request works like the first.
   say_program(first_, 1, 1, {long_lines[0], "argcnt=1"});
   ASSERT_EQ(first_.spawned.size(), 1u);
   EXPECT_EQ(first_.spawned[0].programs.at(0).arguments.at(1).size(), std::size_t{1} << 20);
@@ -210,7 +210,7 @@ TEST_F(TwoHosts, TheNextProgramOfARankIsAJobOfItsOwn) {
   first_.ask(1, "cmd=finalize");
   first_.ask(1, hello);
   EXPECT_EQ(first_.ask(1, "cmd=get kvsname=space_2 key=a"), "cmd=get_result rc=0 msg=success value=2");
-  // Other hosts hear of it under the same key, apart from the first one's.
+  // Other hosts get it under the same key, separate from the first one's.
   first_.ask(0, "cmd=barrier_in");
   first_.ask(1, "cmd=barrier_in");
   ASSERT_EQ(first_.fences.size(), 1u);

@@ -107,7 +107,7 @@ TEST(Bounds, Darray) {
                           psizes.data(), order, *old.type, CallForm::kPlain, &made.type));
     made.reference = darray_reference(rank, gsizes, distribs, dargs, psizes, order, old.reference);
     expect_facts(made);
-    // Order too: pack it.
+    // Pack it to check the order, too.
     ASSERT_OK(made.type->commit());
     if (made.type->size() == 0) continue;
     const Count low = made.reference.true_lb();

@@ -1,4 +1,4 @@
-// What commit folds: the forms that the engines are fast on must come out of every way to write them.
+// Folding by commit: every way to write a type must give the forms for which the engines are fast.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -66,7 +66,7 @@ TEST(Canonical, RegularIndexedIsStrided) {
   EXPECT_EQ(layout.ndims, 2);
   EXPECT_EQ(layout.dims[0], (Dim{3, 800}));
   EXPECT_EQ(layout.dims[1], (Dim{4, 80}));
-  // As many blocks of length 1 that touch.
+  // The same elements as twice as many adjacent blocks of length 1.
   std::vector<int> ones(24, 1), singles;
   for (const int at : displacements) {
     singles.push_back(at);

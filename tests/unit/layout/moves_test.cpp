@@ -56,7 +56,7 @@ class MovesTest : public testing::Test {
   std::mt19937_64 random_{seed_};
 };
 
-// One side of a plane: strides in which no two runs touch the same byte, and where the first run lies in its memory.
+// One side of a plane: strides in which no two runs touch the same byte, and the first run's place in memory.
 struct Side {
   Count stride1, stride0, origin, span;
 };
@@ -157,7 +157,7 @@ TEST_F(MovesTest, LongerRunsAnywhereInALine) {
   }
 }
 
-// So many that vectors are put at lines, and that lines are asked for ahead.
+// So many that vectors are aligned to lines, and that lines are prefetched.
 TEST_F(MovesTest, ManyShortRunsWithShortGaps) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {4, 8, 16}) {
@@ -192,7 +192,7 @@ TEST_F(MovesTest, RunsInLinesOfTheirOwnFarApart) {
   }
 }
 
-// A list of half of the places that lie `pitch` apart around the origin, both ways.
+// Checks a list of half of the places that lie `pitch` apart around the origin, both ways.
 void expect_list(const Moves& moves, Count length, std::size_t n, Count pitch, bool shuffled, bool at_start,
                  std::mt19937_64& random) {
   SCOPED_TRACE(std::string(moves.name) + ", " + std::to_string(n) + " runs of " + std::to_string(length));
@@ -231,7 +231,7 @@ TEST_F(MovesTest, ListsOfEveryLength) {
   }
 }
 
-// So long that lines are asked for ahead: from the first cache on, and beyond the second.
+// So long that lines are prefetched: from the first cache on, and beyond the second.
 TEST_F(MovesTest, LongLists) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 40, 50, 64, 128, 200, 320, 600}) {

@@ -21,10 +21,10 @@ struct Made {
 class RandomTypes {
  public:
   explicit RandomTypes(std::uint64_t seed) : random_(seed) {}
-  // All choices are made by these bytes (tests/fuzz); where they end, each is the least one.
+  // These bytes make all choices (tests/fuzz); after their end, each choice is the least one.
   explicit RandomTypes(std::span<const std::uint8_t> choices) : choices_(choices), by_choices_(true) {}
 
-  // At most about `most` entries. Not committed.
+  // Makes a type of at most about `most` entries, not committed.
   Made make(int depth, std::size_t most = 600);
   Count number(Count low, Count high) {
     return by_choices_ ? chosen(low, high) : std::uniform_int_distribution<Count>(low, high)(random_);
@@ -40,10 +40,10 @@ class RandomTypes {
   bool by_choices_ = false;
 };
 
-// HR_TEST_SEED, or a fixed one; printed, so that a failure can be repeated.
+// Returns HR_TEST_SEED, or a fixed one; printed, so that a failure can be repeated.
 std::uint64_t test_seed();
 
-// A predefined type with a reference added.
+// Returns a predefined type with a reference added.
 Ref<Datatype> predefined(std::uintptr_t abi_value);
 
 }  // namespace hr::layout::test

@@ -101,7 +101,7 @@ Reference resized_reference(const Reference& old, Count lb, Count extent) {
 
 namespace {
 
-// Visits the array's indices in its storage order and keeps those that `owns` says yes to.
+// Visits the array's indices in its storage order and keeps those for which `owns` is true.
 template <class Owns>
 Reference array_reference(const std::vector<Count>& sizes, int order, const Reference& old, Owns&& owns) {
   const std::size_t ndims = sizes.size();

@@ -1,5 +1,5 @@
-// The reference that datatypes are tested against: typemaps written out, entry by entry, straight from the
-// definitions of MPI 5.0 chapter 5. Slow and simple on purpose; shares no code with src/layout.
+// The reference for tests of datatypes: typemaps written out, entry by entry, straight from the definitions of MPI 5.0
+// chapter 5. Slow and simple on purpose; shares no code with src/layout.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +33,9 @@ struct Reference {
   [[nodiscard]] Count extent() const { return ub() - lb(); }
   [[nodiscard]] Count true_lb() const;
   [[nodiscard]] Count true_ub() const;
-  // No byte belongs to two entries of `count` elements: the type may be received into.
+  // True if no byte belongs to two entries of `count` elements: the type may be used in a receive.
   [[nodiscard]] bool disjoint(Count count) const;
-  // Entries of `count` elements.
+  // Returns the entries of `count` elements.
   [[nodiscard]] std::vector<Entry> elements(Count count) const;
 };
 
@@ -50,7 +50,7 @@ Reference darray_reference(int rank, const std::vector<Count>& gsizes, const std
                            const std::vector<int>& dargs, const std::vector<int>& psizes, int order,
                            const Reference& old);
 
-// The packed form by one memcpy an entry.
+// Makes the packed form by one memcpy an entry.
 std::vector<std::byte> reference_pack(const std::vector<Entry>& entries, const std::byte* origin);
 void reference_unpack(const std::vector<Entry>& entries, std::byte* origin, const std::vector<std::byte>& packed);
 

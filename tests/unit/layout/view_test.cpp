@@ -120,7 +120,7 @@ TEST(View, CopyBetweenUnlikeTypes) {
   EXPECT_GT(compared, 500);
 }
 
-// Every length that a run specialises on, both strides, both ways.
+// Every length for which the code of runs is specialised, both strides, both ways.
 TEST(View, RunsOfEveryLength) {
   RandomTypes random(7);
   const Ref<Datatype> a_byte = predefined(abi::kByte);
@@ -162,7 +162,7 @@ TEST(View, ArraysOfStructs) {
   for (const Count count : {1, 3, 4, 127, 128, 129, 300}) expect_moves(random, one, count);
 }
 
-// One component of several, in long rows: gaps are taken out and put in by whole vectors.
+// One component of several, in long rows: whole vectors take gaps out and put them in.
 TEST(View, ShortRunsWithShortGaps) {
   RandomTypes random(test_seed() + 2);
   for (const std::uintptr_t basic : {abi::kFloat, abi::kDouble, abi::kCDoubleComplex}) {

@@ -28,10 +28,10 @@ class Elements {
     memory_.write(content_);
   }
 
-  // To be called again after the memory has changed, as a new call of MPI would.
+  // Called again after the memory has changed, like a new MPI call.
   Status view(View* view) { return make_view(memory_.bytes() + origin(), count_, *made_->type, view); }
   [[nodiscard]] std::vector<std::byte> packed() const { return reference_pack(entries_, content_.data() + origin()); }
-  // What the memory must hold once the first bytes of `packed` have arrived, between offsets of the packed form.
+  // Updates the expected content: the given range of `packed`, by offsets of the packed form, has arrived.
   void expect(const std::vector<std::byte>& packed, std::size_t begin, std::size_t end) {
     std::vector<std::byte> merged = this->packed();
     std::copy(packed.begin() + static_cast<std::ptrdiff_t>(begin), packed.begin() + static_cast<std::ptrdiff_t>(end),
@@ -49,7 +49,7 @@ class Elements {
       *low = std::min(*low, entry.displacement);
       high = std::max(high, entry.displacement + entry.type->size);
     }
-    // A multiple of 16 before the origin, as an allocation's start has.
+    // A multiple of 16 before the origin, like an allocation's start.
     *low = -((-*low + 15) / 16 * 16);
     return static_cast<std::size_t>(high - *low + 2 * kGuard);
   }

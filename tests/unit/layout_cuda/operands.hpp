@@ -1,4 +1,5 @@
-// Operands of reductions: random values that meet every corner of arithmetic, and what may differ between processors.
+// Operands of reductions: random values that reach every corner case of arithmetic, and results that may differ between
+// processors.
 #pragma once
 
 #include <cstring>
@@ -10,7 +11,7 @@
 
 namespace hr::layout::test {
 
-// The scalars that an element of a representation is made of.
+// Scalars of an element of a representation.
 struct Parts {
   enum class Kind { kInteger, kHalf, kBfloat16, kFloat, kDouble, kOther } kind = Kind::kOther;
   unsigned bytes = 0;
@@ -58,7 +59,7 @@ inline Parts parts_of(Basic basic) {
   }
 }
 
-// One scalar at `to`: small numbers (which are often equal), extremes, NaN and infinities, or any bits.
+// Writes one scalar to `to`: small numbers (which are often equal), extremes, NaN and infinities, or any bits.
 class RandomScalars {
  public:
   explicit RandomScalars(std::uint64_t seed) : random_(seed) {}
@@ -122,7 +123,7 @@ class RandomScalars {
   std::mt19937_64 random_;
 };
 
-// Which of two NaN's payload arithmetic keeps, or what it makes, is the processor's: such a result becomes one value.
+// Replaces every NaN by one value: the processor decides which of two payloads arithmetic keeps, or which it makes.
 inline void forget_payload(const Parts& parts, std::byte* at) {
   const auto forget = [&]<class T>(T value) {
     std::memcpy(&value, at, sizeof value);

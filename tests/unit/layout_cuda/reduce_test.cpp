@@ -1,5 +1,5 @@
-// Reductions by kernels against the host engine, bit by bit: every type and operation, all numbers of inputs and
-// outputs that matter, in place, from peers, at any alignment; nothing beside the results changes.
+// Reductions by kernels against the host engine, bit by bit: every type and operation, all relevant numbers of inputs
+// and outputs, in place, from peers, at any alignment; nothing beside the results changes.
 #include "layout/cuda/reduce.hpp"
 
 #include <gtest/gtest.h>
@@ -23,12 +23,12 @@ constexpr std::uintptr_t kOperations[] = {abi::kMin,    abi::kMax,    abi::kSum,
                                           abi::kLor,    abi::kLxor,   abi::kBand,    abi::kBor,  abi::kBxor,
                                           abi::kMinloc, abi::kMaxloc, abi::kReplace, abi::kNoOp};
 
-// Several buffers in one piece of memory, with room between them, and a picture of what it must hold.
+// Several buffers in one piece of memory, with room between them, and its expected content.
 class Arena {
  public:
   Arena(std::size_t bytes, int device)
       : picture_(bytes, std::byte{0xa5}), memory_(bytes, MemoryKind::kDevice, device) {}
-  // The offset of a buffer that is `shift` bytes behind a multiple of 64.
+  // Returns the offset of a buffer that is `shift` bytes behind a multiple of 64.
   std::size_t take(std::size_t bytes, std::size_t shift) {
     const std::size_t at = used_ + 64 + shift;
     used_ = (at + bytes + 63) / 64 * 64;
@@ -65,7 +65,7 @@ class ReduceByKernel : public hr::test::GpuTest {
     return std::uniform_int_distribution<std::size_t>(low, high)(random_);
   }
 
-  // One reduction of random operands; `peer` puts buffers on the last device, too. False: there are no kernels.
+  // Checks one reduction of random operands; `peer` puts buffers on the last device, too. False: there are no kernels.
   bool check(const BasicType& row, Op& op, int ninputs, int noutputs, std::size_t count, Alignment alignment,
              bool peer) {
     const Datatype& type = *predefined_type(row.abi);
@@ -151,7 +151,7 @@ class ReduceByKernel : public hr::test::GpuTest {
     ASSERT_OK(context->synchronize("a reduction"));
   }
 
-  // The host engine's result, folded from the left, into the pictures of the outputs.
+  // Folds the operands from the left with the host engine, and puts the result into the outputs' expected content.
   static void expect(Op& op, const Datatype& type, const BasicType& row, const std::vector<Buffer>& inputs,
                      const std::vector<Buffer>& outputs, std::size_t first, std::size_t count) {
     const auto extent = static_cast<std::size_t>(type.extent());
@@ -226,7 +226,7 @@ TEST_F(ReduceByKernel, FromAndToPeers) {
   }
 }
 
-// Long enough that threads go round several times, with several vectors in flight.
+// Long enough that threads loop several times, with several vectors in flight.
 TEST_F(ReduceByKernel, LongVectors) {
   struct Case {
     std::uintptr_t type, op;
@@ -284,7 +284,7 @@ TEST_F(ReduceByKernel, OfViews) {
   EXPECT_TRUE(std::ranges::equal(inout.read(), std::as_bytes(std::span(sums))));
 }
 
-// Whatever check_op() allows has a kernel, but for what devices have no arithmetic for.
+// Everything that check_op() allows has a kernel, except types without device arithmetic.
 TEST(CanReduce, AllButWideReals) {
   for (const BasicType& row : basic_types()) {
     const Datatype& type = *predefined_type(row.abi);

@@ -1,5 +1,5 @@
-// The short way of host memory in programs that use CUDA: nothing but host memory takes it, and what is host memory by
-// its address alone does.
+// The short path of host memory in programs that use CUDA: only host memory takes it, and memory that its address alone
+// identifies as host memory does.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -18,7 +18,7 @@ using HostRun = hr::test::GpuTest;
 
 std::byte own_data[64];
 
-// False: make_view() has to ask the driver, or says that it is no such run.
+// False: make_view() has to ask the driver, or rejects the run.
 bool runs(const void* buffer, Count count) {
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
@@ -53,7 +53,7 @@ TEST_F(HostRun, OfNothingThatADeviceKnows) {
 
 int looked_at = 0;
 
-// A check that looks at every buffer sees those, too.
+// A check of every buffer sees those, too.
 TEST_F(HostRun, NotWhereEveryBufferIsLookedAt) {
   view_checker = [](const View&) { ++looked_at; };
   EXPECT_FALSE(runs(own_data, 64));

@@ -1,4 +1,4 @@
-// The shapes that programs use, large enough for wide accesses, many blocks and several staging pieces.
+// Shapes of real programs, large enough for wide accesses, many blocks and several staging pieces.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -25,7 +25,7 @@ Ref<Datatype> committed(Status status, Ref<Datatype> type) {
 
 Datatype& float_type() { return *predefined_type(abi::kFloat); }
 
-// A face of a cube of n^3 floats with one layer of halo, across axis 0 (rows), 1, or 2 (single elements).
+// Makes a face of a cube of n^3 floats with one layer of halo, across axis 0 (rows), 1, or 2 (single elements).
 Ref<Datatype> face(Count n, int axis) {
   const Count sizes[] = {n + 2, n + 2, n + 2};
   Count subsizes[] = {n, n, n};
@@ -42,7 +42,7 @@ std::vector<std::byte> numbered(std::size_t bytes) {
   return content;
 }
 
-// The device engine must give what the host engine gives, out and back.
+// Checks that the device engine gives the host engine's results, out and back.
 void expect_like_host(const Datatype& type, Count count, std::size_t bytes, std::size_t shift, MemoryKind kind,
                       int other_device) {
   const std::vector<std::byte> content = numbered(bytes + shift);
@@ -133,7 +133,7 @@ TEST_F(Shapes, LongTransfersGoInPieces) {
 }
 
 TEST_F(Shapes, TypeFreedAndMadeAgain) {
-  // The block list on the device goes with the type: a new type at the same address must not meet the old one's.
+  // The block list on the device is freed with the type: a new type at the same address must not find the old one's.
   for (Count round = 0; round < 20; ++round) {
     const Count lengths[] = {1 + round, 3, 2};
     const Count displacements[] = {0, 40 + round * 2, 100};

@@ -1,4 +1,4 @@
-// What kind of memory an address is.
+// The kind of memory of an address.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -35,7 +35,7 @@ TEST_F(Classify, EveryKind) {
           EXPECT_FALSE(location.pinned);
           break;
         case MemoryKind::kHostRegistered:
-          // It may lie in the heap, of which the driver is not asked.
+          // It may lie in the heap, for which the driver is not asked.
           EXPECT_EQ(location.kind, Kind::kHost);
           break;
         case MemoryKind::kHostPinned:
@@ -50,7 +50,7 @@ TEST_F(Classify, EveryKind) {
           EXPECT_EQ(location.kind, Kind::kDevice);
           EXPECT_EQ(location.device, 0);
           EXPECT_EQ(location.chunks, kind == MemoryKind::kVmm);
-          // Of VMM memory it may be a chunk.
+          // For VMM memory it may be a chunk.
           const bool whole = kind == MemoryKind::kDevice || kind == MemoryKind::kPool;
           const auto begin = reinterpret_cast<std::uintptr_t>(memory.get());
           EXPECT_LE(location.base, whole ? begin : begin + offset);
@@ -77,7 +77,7 @@ TEST_F(Classify, ManagedMemoryIsWhereItWasTouchedLast) {
   }
 }
 
-// Of a long buffer the middle counts.
+// The middle of a long buffer counts.
 TEST_F(Classify, ManagedMemoryTouchedByBoth) {
   const std::size_t size = std::size_t{8} << 20;
   DeviceMemory memory(size, MemoryKind::kManaged);

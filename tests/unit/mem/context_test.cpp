@@ -1,4 +1,4 @@
-// What the library keeps in a program's contexts, and when they go.
+// The library's objects in a program's contexts, and when they are released.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -44,7 +44,7 @@ TEST_F(Contexts, ExhaustedMemorySaysSo) {
   EXPECT_NE(text.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << text;
 }
 
-// As a progress thread does it, which has no context of its own.
+// Like a progress thread, which has no context of its own.
 TEST_F(Contexts, AThreadWithoutAContextExportsMemory) {
   DeviceMemory memory(4096, MemoryKind::kDevice);
   const Location location = where(memory.get());
@@ -70,7 +70,7 @@ int open_descriptors() {
   return static_cast<int>(std::distance(begin(open), end(open)));
 }
 
-// What was told, asked and made before shutdown() is unknown, closed and given back after it.
+// Objects known, opened and made before shutdown() are unknown, closed and released after it.
 TEST_F(Contexts, NothingIsLeftAfterShutdown) {
   static int begun = 0;
   const DeviceMemory memory(4096, MemoryKind::kDevice);

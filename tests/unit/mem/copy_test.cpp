@@ -27,7 +27,7 @@ std::vector<std::byte> pattern(std::size_t bytes, unsigned salt) {
   return content;
 }
 
-// Copies the middle of one into the middle of the other and looks at every byte.
+// Copies the middle of one into the middle of the other and checks every byte.
 void check_copy(DeviceMemory& to, DeviceMemory& from, std::size_t bytes, std::size_t to_offset,
                 std::size_t from_offset) {
   const std::vector<std::byte> source = pattern(from.size(), 1);
@@ -111,14 +111,14 @@ TEST_F(Copy, ManagedMemoryComesAfterWorkOnTheDefaultStream) {
   device.write(pattern(bytes, 5));
   managed.write(pattern(bytes, 6));  // the host has it until the copy is done
   gpu::copy_async(managed.get(), device.get(), bytes, gpu::kDefaultStream);
-  // Whoever has it by now.
+  // The memory may be on either side by now.
   DeviceMemory host(bytes, MemoryKind::kHost);
   ASSERT_TRUE(copy(host.get(), Location{}, managed.get(), where(managed.get()), bytes).ok()) << take_detail();
   EXPECT_TRUE(host.read() == pattern(bytes, 5));
 }
 
 TEST_F(Copy, FailureNamesCallPointerDeviceAndError) {
-  // Far beyond the end of its allocation (check_range() would have said so before).
+  // Far beyond the end of its allocation (check_range() would have refused it before).
   DeviceMemory memory(1 << 20, MemoryKind::kDevice);
   DeviceMemory target(1 << 20, MemoryKind::kDevice);
   const std::size_t bytes = std::size_t{1} << 40;

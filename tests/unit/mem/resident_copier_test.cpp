@@ -1,5 +1,5 @@
-// The kernel that waits for copies to make: every size and alignment, as many orders as it keeps, and what becomes of
-// orders that meet its leaving.
+// The kernel that waits for copies to make: every size and alignment, as many orders as it keeps, and orders that
+// coincide with its exit.
 #include "mem/cuda/resident_copier.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ class ResidentCopiers : public test::GpuTest {
   }
 
   ResidentCopier& resident_copier() { return context_->resident_copier(); }
-  // Until it is there: visits in vain are made ever more seldom, and a slow machine may find it gone again.
+  // Waits until it runs: unused launches become ever rarer, and on a slow machine it may have exited again.
   void come(std::size_t bytes) {
     for (const auto end = Clock::now() + kLimit; !resident_copier().running(bytes);) {
       ASSERT_LT(Clock::now(), end) << "it does not come";
@@ -64,7 +64,7 @@ class ResidentCopiers : public test::GpuTest {
     }
     return answer;
   }
-  // Of what was copied to target_ + offset; and nothing beside it.
+  // Checks the bytes copied to target_ + offset, and that no others have changed.
   void expect_copied(std::size_t from, std::size_t to, std::size_t bytes) {
     std::vector<std::uint8_t> found(bytes + 2 * kGuard);
     gpu::copy(found.data(), target_.bytes() + to - kGuard, found.size());
@@ -112,7 +112,7 @@ TEST_F(ResidentCopiers, OrdersAreCarriedOutOrItHasLeft) {
     poison();
     const std::size_t bytes = 1 + random() % 70000;
     ASSERT_NO_FATAL_FAILURE(come(bytes));
-    // Most arrive while it makes up its mind to go.
+    // Most orders arrive while it decides to exit.
     for (const auto at = Clock::now() + std::chrono::microseconds(30 + random() % 40); Clock::now() < at;) {
     }
     std::uint32_t entry = 0;

@@ -1,5 +1,5 @@
-// What mem answers without a driver, with the knob off, and before the program has initialised CUDA. Each case is a
-// process of its own (CMakeLists.txt); HR_TEST_EXPECT says which.
+// Answers of mem without a driver, with the knob off, and before the program has initialised CUDA. Each case is its own
+// process (CMakeLists.txt); HR_TEST_EXPECT names it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Beside a progress thread, and other threads of the program: what is done without the lock, and who is woken. The
-// transport is the test's own, so that nothing happens but what the test says.
+// Beside a progress thread, and other threads of the program: work without the lock, and wake-ups. The transport is the
+// test's own, so that only the test causes events.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -40,8 +40,8 @@ bool await(Condition&& condition) {
   return true;
 }
 
-// Nothing arrives by it, nothing but wake() ends its sleep, and a long read lasts until another thread has been within
-// the library.
+// A transport on which nothing arrives, only wake() ends a sleep, and a long read lasts until another thread has been
+// within the library.
 class TestTransport final : public transport::Transport {
  public:
   ~TestTransport() override {
@@ -86,7 +86,7 @@ class TestTransport final : public transport::Transport {
     ++sleeps;
     sleeping_on_ = armed;
     const auto over = [&] { return wakes != armed || at_most_seconds == 0; };
-    // Whoever finds others on its core sleeps for a moment that nobody is to end (p2p/contention.hpp).
+    // A thread that finds others on its core sleeps for a moment without expecting a wake-up (p2p/contention.hpp).
     const bool for_others = at_most_seconds == 100e-6 || at_most_seconds == 1e-3;
     if (for_others) {
       condition_.wait_for(lock, std::chrono::duration<double>(at_most_seconds), over);
@@ -96,7 +96,7 @@ class TestTransport final : public transport::Transport {
     sleeping_on_.reset();
     armed_ = false;
     lock.unlock();
-    const LibraryGuard guard;  // who rang has left: the thread finds the library lock free
+    const LibraryGuard guard;  // the ringing thread has left: the library lock is free
   }
   void wake() noexcept override {
     const std::lock_guard lock(mutex_);
@@ -104,11 +104,11 @@ class TestTransport final : public transport::Transport {
     condition_.notify_all();
   }
   Status finalize() override { return kOk; }
-  // As a message does.
+  // Rings like a message.
   void ring() {
     if (armed_) wake();
   }
-  // And nobody has woken who sleeps.
+  // True if a thread sleeps and has not been woken.
   bool asleep() {
     const std::lock_guard lock(mutex_);
     return sleeping_on_ == wakes;
@@ -187,11 +187,12 @@ TEST_F(BesideThread, LongCopiesLetOthersIn) {
   release(receive);
 }
 
-// Work of which no message tells: who asks wakes the thread, which then watches on instead of looking once.
+// Work that no message announces: a testing thread wakes the progress thread, which then keeps watching instead of
+// looking once.
 TEST_F(BesideThread, AskingWakesTheThreadForWorkThatRingsNoBell) {
   ASSERT_TRUE(progress_thread::start().ok());
   bool watched_on = false;
-  // Where the thread is kept from its core for a millisecond it looks no second time.
+  // If the thread loses its core for a millisecond it does not look a second time.
   for (int trial = 0; trial < 200 && !watched_on; ++trial) {
     ASSERT_TRUE(await([&] { return transport.sleeps == trial + 1; }));
     const int looks = transport.looks;
@@ -214,7 +215,7 @@ Task wait_for(Request* request) {
   co_return status;
 }
 
-// The first one, with which the hook of all comes, and those that follow it.
+// The first task, which brings the hook of all tasks, and those that follow it.
 TEST_F(BesideThread, ATaskThatIsLaunchedWakesTheThreadOnce) {
   ASSERT_TRUE(progress_thread::start().ok());
   std::array<Request*, 3> awaited{};
@@ -235,9 +236,9 @@ TEST_F(BesideThread, ATaskThatIsLaunchedWakesTheThreadOnce) {
   }
 }
 
-// A message comes and is delivered by another thread, which gets in as soon as the waiting one lets it in after some
-// round: after every round up to the first that sleeps, then some more times after that one. Which one that is changes
-// with the load that the waiting thread finds.
+// Another thread delivers a message; it gets in as soon as the waiting one lets it in after some round: after every
+// round up to the first that sleeps, then some more times after that one. The load that the waiting thread finds
+// decides which one that is.
 TEST_F(BesideThread, AWaitDoesNotSleepOnWhatAnotherThreadHasTaken) {
   engine()->oversubscribed = true;  // it soon sleeps
   set_spin_limits();
@@ -290,7 +291,7 @@ TEST_F(BesideThread, AWaitDoesNotSleepOnWhatAnotherThreadHasTaken) {
   set_spin_limits();
 }
 
-// What is left of a long copy, say, rings no doorbell.
+// The rest of a long copy, for example, rings no doorbell.
 TEST_F(BesideThread, AThreadThatDoesNotWatchSleepsOnlyOnceNothingMoves) {
   ASSERT_TRUE(set_knob("progress_thread", "sleep"));
   transport.moves = 1000;
@@ -307,7 +308,7 @@ TEST_F(BesideThread, OnlyTheThreadsRoundsCount) {
   EXPECT_FALSE(progress_thread::take_round());
 }
 
-// Until the thread makes a round again; it makes none while the lock is held.
+// This holds until the thread makes a round again; it makes none while the lock is held.
 TEST_F(BesideThread, ManyCallsInARowThatFindNoRoundMakeDoWithoutTheThread) {
   ASSERT_TRUE(progress_thread::start().ok());
   {

@@ -1,4 +1,4 @@
-// Claims: two sides, or one alone, take every byte of a copy once, whatever their speeds.
+// Claims: two sides, or one alone, take every byte of a copy once, at any speeds.
 #include "p2p/claims.hpp"
 
 #include <gtest/gtest.h>

@@ -36,7 +36,7 @@ class Choices : public OnMock {
     message.readable = true;
     return message;
   }
-  // A message that takes a while is announced by that process; the way that it took.
+  // Receives a message announced by that process that takes a while; returns its protocol's kind.
   static Kind transfer(int proc, std::size_t bytes, double read_seconds, double stream_seconds) {
     const auto sent = data_of(bytes);
     std::vector<unsigned char> got(bytes, 0xee);
@@ -76,7 +76,7 @@ TEST_F(Choices, AreKeptForAClassAndAPeer) {
   EXPECT_NE(one.trial(), nullptr);
 }
 
-// The figures are asked once: other ones change nothing.
+// The figures are queried once: later changes have no effect.
 TEST_F(Choices, AreNotMadeAgainForEachMessage) {
   Choice& one = choice_of(1, host_message(1 << 20), caps());
   transport::Caps other = caps();
@@ -86,7 +86,7 @@ TEST_F(Choices, AreNotMadeAgainForEachMessage) {
   EXPECT_EQ(choice_of(2, host_message(1 << 20), other).count(), 1U);
 }
 
-// Found out between two messages: GPUs that are shared by time slices.
+// Discovered between two messages: GPUs shared by time slices.
 TEST_F(Choices, TimeSlicesThatAreFoundOutChangeThem) {
   MessageClass message = host_message(1 << 20);
   message.flags = wire::kDevice | wire::kMovable | wire::kView;
@@ -115,12 +115,12 @@ TEST_F(Choices, ADisabledProtocolIsGoneFromAllOfThatPeer) {
   EXPECT_EQ(&one, &choice_of(1, one_class, caps()));
   EXPECT_EQ(&other, &choice_of(1, other_class, caps()));
   EXPECT_EQ(choice_of(1, host_message(1 << 22), caps()).count(), 1U) << "a class that is new";
-  trial->end(1 << 20, 2);  // of a message that was under way
+  trial->end(1 << 20, 2);  // of a pending message
   EXPECT_EQ(choice_of(2, one_class, caps()).count(), 2U);
   EXPECT_EQ(choice_of(2, one_class, caps()).trial(), trial_of_other_peer) << "what was tried is known";
 }
 
-// From messages to the verdict and back. Reading first, then streams.
+// From messages to the verdict and back: reading first, then streams.
 TEST_F(Choices, ATrialsVerdictDecides) {
   constexpr double kQuick = 1e-6, kSlow = 300e-6;
   int read = 0;

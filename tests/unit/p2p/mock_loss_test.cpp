@@ -103,7 +103,7 @@ TEST_F(Loss, WhatIsStartedLaterFailsAtOnce) {
   expect_lost(receive, 1);
 }
 
-// What had come before is still there.
+// Messages received earlier are still there.
 TEST_F(Loss, OfTheSenderOfAnUnexpectedMessage) {
   const auto sent = data_of(20);
   eager_from(1, 5, sent);
@@ -132,12 +132,12 @@ TEST_F(Loss, AReceiveFromAnySourceWaitsForWhoIsLeft) {
   EXPECT_EQ(probe({kContext, abi::kAnySource, 5}, &completion).errc(), Errc::kProcFailed);
 }
 
-// Messages that were on their way name requests that are no more.
+// Late messages name requests that do not exist any more.
 TEST_F(Loss, WhatComesLateFindsNothing) {
   auto data = data_of(kLong);
   Request* send = start_send(data, 1, 1);
   const auto rts = payload_of<wire::Rts>(expect(1, Kind::kRts));
-  // The path fails at this end; what the other has sent still arrives.
+  // The path fails at this end; messages sent by the other side still arrive.
   lose(1, fail(Errc::kOther, "the cable is out"));
   ASSERT_TRUE(ends(send));
   EXPECT_NE(send->detail().find("the cable is out"), std::string::npos);
@@ -152,7 +152,7 @@ TEST_F(Loss, WhatComesLateFindsNothing) {
   expect_lost(start_receive(got, 1, 9), 1);
 }
 
-// An answer finds that the path has failed: nobody waits for it, but the receive that it was for.
+// An answer finds that the path has failed: only its receive waits for it.
 TEST_F(Loss, FoundByAnAnswer) {
   const auto sent = data_of(kLong);
   std::vector<unsigned char> got(kLong);

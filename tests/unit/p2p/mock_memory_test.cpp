@@ -1,4 +1,4 @@
-// What a process of a job of 10,000 keeps before it has talked to anybody, and for each that it talks to.
+// Memory of a process of a job of 10,000 before its first message, and for each peer.
 #include <malloc.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Messages on the mock transport: eager, rendezvous, matching, what waits for room, and the end of a job.
+// Messages on the mock transport: eager, rendezvous, matching, messages that wait for room, and the end of a job.
 #include "base/knobs.hpp"
 #include "mock_test.hpp"
 #include "p2p/buffered.hpp"
@@ -100,7 +100,7 @@ TEST_F(Messages, AStreamIsSentInPiecesAlsoWhereThereIsNoRoomMeanwhile) {
   }
 }
 
-// Without memory that can be read, the announcement is answered, and pieces come.
+// Without readable memory the announcement is answered, and pieces come.
 TEST_F(Messages, AStreamIsReceived) {
   const auto sent = data_of(kLong);
   std::vector<unsigned char> got(kLong + 8, 0xee);
@@ -267,7 +267,7 @@ TEST_F(OnMock, TheAttachedBufferGoesWithTheEngine) {
   EXPECT_FALSE(process_buffer().attached());
 }
 
-// Messages that nobody has received are gone, and the memory of those that were received serves others.
+// Messages that were not received are freed, and the memory of received ones is reused.
 TEST_F(OnMock, UnexpectedMessagesGoWithTheEngine) {
   std::vector<unsigned char> sent = data_of(100);
   std::vector<unsigned char> got(100, 0xee);

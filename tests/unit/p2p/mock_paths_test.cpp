@@ -33,7 +33,7 @@ class TwoPaths : public OnMock {
     OnMock::TearDown();
   }
   static transport::mock::Network& second() { return *transport::mock::second_network(); }
-  // Whether a short message goes by the second one.
+  // True if a short message goes by the second one.
   static bool by_second() {
     auto data = data_of(100);
     expect_ok(start_send(data, 1, 1));
@@ -65,7 +65,7 @@ TEST_F(TwoPaths, OfEqualsTheFirst) {
   EXPECT_FALSE(by_second());
 }
 
-// All of a peer's messages, so that they stay in order; and what comes by the other one is taken all the same.
+// All of a peer's messages, so that they stay in order; messages that come by the other path are received all the same.
 TEST_F(TwoPaths, LongMessagesGoTheSameWay) {
   with(caps_of(1e-6, 1e8), caps_of(10e-6, 1e8));
   auto data = data_of(kLong);
@@ -82,7 +82,7 @@ TEST_F(TwoPaths, LongMessagesGoTheSameWay) {
   EXPECT_EQ(got, sent);
 }
 
-// Memory is read by the one that can, or does it better, while messages go by the other.
+// The path that can read memory, or reads it faster, does so, while messages go by the other.
 TEST_F(TwoPaths, MemoryHasAPathOfItsOwn) {
   Caps reads = caps_of(10e-6, 2e9);
   reads.remote_read = true;

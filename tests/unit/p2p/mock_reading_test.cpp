@@ -20,7 +20,7 @@ class Reading : public OnMock {
                                .bytes_per_second = 1e9});
     OnMock::SetUp();
   }
-  // One message of process 1, and what the receiver says to it.
+  // Expects that process 1's message is read, with the receiver's answers.
   void expect_read() {
     got.assign(kLong, 0xee);
     Request* receive = start_receive(got, 1, 1);

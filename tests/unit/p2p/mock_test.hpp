@@ -1,4 +1,4 @@
-// What the tests on the mock transport share.
+// Common parts of the tests on the mock transport.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace hr::p2p {
 
-// Rounds of progress within which everything here ends, unless a test orders more.
+// Rounds of progress within which everything here ends, unless a test sets more.
 inline constexpr int kBound = 1000;
 inline constexpr std::uint32_t kContext = 16;
 
@@ -59,7 +59,7 @@ class OnMock : public ::testing::Test {
     EXPECT_TRUE(ireceive(view_of(data), {kContext, source, tag}, &request).ok());
     return request;
   }
-  // Polls until it is complete; false: not within the bound.
+  // Polls until it is complete; false if that exceeds the bound.
   static bool ends(const Request* request, int bound = kBound) {
     for (int round = 0; round < bound && !request->complete(); ++round) poll();
     return request->complete();
@@ -67,7 +67,7 @@ class OnMock : public ::testing::Test {
   static void poll_some(int rounds = 50) {
     for (int round = 0; round < rounds; ++round) poll();
   }
-  // Ended with the error of a lost process that this text names; gives it back.
+  // Expects that it ended with the error of a lost process that the text names; releases it.
   static void expect_lost(Request* request, int proc) {
     ASSERT_TRUE(ends(request));
     EXPECT_EQ(request->completion_.error.errc(), Errc::kProcFailed);
@@ -93,7 +93,7 @@ class OnMock : public ::testing::Test {
   static wire::Kind kind_of(const transport::mock::Message& message) {
     return static_cast<wire::Kind>(transport::kind_of(message.header));
   }
-  // The next message to that process, which must be of this kind.
+  // Returns the next message to that process, which must be of this kind.
   static transport::mock::Message expect(int proc, wire::Kind kind) {
     for (int round = 0; round < kBound && network().waiting(proc) == 0; ++round) poll();
     auto message = network().take(proc);
@@ -111,7 +111,7 @@ class OnMock : public ::testing::Test {
     if (message.payload.size() >= sizeof value) std::memcpy(&value, message.payload.data(), sizeof value);
     return value;
   }
-  // Clears the announced send, and takes its data until all is there.
+  // Clears the announced send, and takes its data until it is complete.
   static std::vector<unsigned char> stream_to(int proc, const transport::mock::Message& announcement) {
     const auto rts = payload_of<wire::Rts>(announcement);
     const std::size_t bytes = announcement.header.words[2];

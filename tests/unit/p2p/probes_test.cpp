@@ -1,4 +1,4 @@
-// What the probes of the rendezvous protocols say: from figures of the transport and of devices alone, without a job.
+// Results of the rendezvous protocols' probes: from figures of the transport and of devices alone, without a job.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ transport::Caps network_caps() {
   return {.max_payload = 8192, .chunk_bytes = 8192, .latency_seconds = 10e-6, .bytes_per_second = 2e9};
 }
 
-// The names of those that apply, the best first.
+// Returns the names of those that apply, the best first.
 std::string order(const MessageClass& message, const transport::Caps& caps) {
   std::string names;
   double last = -1;
@@ -104,7 +104,7 @@ TEST(Probes, ToOneself) {
   }
 }
 
-// The order of preference on devices, whatever the length.
+// The order of preference on devices, for any length.
 TEST(Probes, Devices) {
   for (const std::size_t bytes : kSizes) {
     EXPECT_EQ(order(device_message(bytes), memory_caps()), "device_get staged stream") << bytes;
@@ -125,7 +125,7 @@ TEST(Probes, Devices) {
   }
 }
 
-// Where the network takes device memory itself, a trial decides between that and pieces, which come first.
+// If the network takes device memory itself, a trial decides between that and pieces, which come first.
 TEST(Probes, DeviceMemoryOfOtherHosts) {
   transport::Caps caps = network_caps();
   caps.announces = true;
@@ -156,7 +156,7 @@ TEST(Probes, DeviceMemoryOfOtherHosts) {
   EXPECT_EQ(probe("network direct").seconds, kNever);
 }
 
-// On a GPU shared by time slices copy engines are quicker, up to where one switch is.
+// On a GPU shared by time slices copy engines are faster, up to the length at which one switch is.
 TEST(Probes, TimeSlices) {
   MessageClass message = device_message(std::size_t{1} << 20);
   message.time_sliced = true;
@@ -168,7 +168,7 @@ TEST(Probes, TimeSlices) {
   EXPECT_EQ(order(message, memory_caps()).find("device_get"), 0U) << "one kernel, not two";
 }
 
-// What a probe looks at makes another class.
+// Every input of a probe distinguishes classes.
 TEST(Probes, ClassesHaveKeysOfTheirOwn) {
   std::vector<MessageClass> classes;
   classes.push_back(host_message(1 << 20));

@@ -1,5 +1,5 @@
-// Trials: after how many messages the other way is taken, which one in the end, and when it is looked at again. The
-// test is the clock.
+// Trials: number of messages before the other way is taken, the final choice, and when it is tried again. The test is
+// the clock.
 #include "p2p/trial.hpp"
 
 #include <gtest/gtest.h>
@@ -19,29 +19,29 @@ TEST(TrialCosts, WithoutIntervalsTheTransferTimeDecides) {
   EXPECT_EQ(Trial::saved({10, 30}, {kUnknown, kUnknown}), -kUnknown);
 }
 
-// Data that is read is fetched back by the program, which the transfer does not show.
+// The program fetches read data back into its caches, which the transfer does not show.
 TEST(TrialCosts, IntervalsDecideWhereTheyAreKnown) {
   EXPECT_DOUBLE_EQ(Trial::saved({10, 40}, {12, 30}), 1);
   EXPECT_DOUBLE_EQ(Trial::saved({10, 40}, {12, 39}), 0.1);
   EXPECT_DOUBLE_EQ(Trial::saved({10, 20}, {5, 25}), -0.5);
 }
 
-// What the program computes between messages differs from one to the next.
+// Computation between messages varies from one to the next.
 TEST(TrialCosts, LongIntervalsAreIgnored) {
   EXPECT_DOUBLE_EQ(Trial::saved({10, 1000}, {12, 900}), -0.2);
   EXPECT_DOUBLE_EQ(Trial::saved({10, 1000}, {7, 1100}), 0.3);
 }
 
-// Messages that take a set time, by the way that they go, one after the other.
+// Messages that take a set time for each way, one after the other.
 class Program {
  public:
   explicit Program(std::size_t bytes) : bytes_(bytes) {}
   void takes(std::uint64_t first, std::uint64_t second) { takes_[0] = first, takes_[1] = second; }
-  // Between two messages.
+  // Sets the computing time between two messages.
   void computes(std::uint64_t after_first, std::uint64_t after_second) {
     computes_[0] = after_first, computes_[1] = after_second;
   }
-  // The way that it went.
+  // Returns the way that it went.
   unsigned transfer(std::uint64_t late = 0) {
     const bool timed = trial.begin(now_);
     const unsigned way = trial.way();
@@ -50,13 +50,13 @@ class Program {
     now_ += computes_[way];
     return way;
   }
-  // How many of so many go the first way.
+  // Returns how many of so many messages go the first way.
   int first_of(int messages) {
     int first = 0;
     for (int i = 0; i < messages; ++i) first += transfer() == 0 ? 1 : 0;
     return first;
   }
-  // Until there is a verdict, and this one is not the one before.
+  // Transfers until there is a new verdict.
   void decide() {
     while (trial.decided()) transfer();
     while (!trial.decided()) transfer();
@@ -78,7 +78,7 @@ struct Sizes {
 };
 class FirstTrial : public testing::TestWithParam<Sizes> {};
 
-// The first way, then the second; then no more for a while, whatever becomes of the two.
+// The first way, then the second; then no more trials for a while, for any result.
 TEST_P(FirstTrial, TakesSoManyMessages) {
   const auto [bytes, messages] = GetParam();
   for (const bool second_is_faster : {true, false}) {
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, FirstTrial,
                          testing::Values(Sizes{std::size_t{64} << 20, 2}, Sizes{std::size_t{1} << 20, 10},
                                          Sizes{40000, 40}, Sizes{20000, 40}));
 
-// A process that loses its core in some of them does not decide.
+// Samples of a process that loses its core do not decide.
 TEST(Trial, TheLeastSampleCounts) {
   Program program(1000000);
   program.takes(100, 10);
@@ -113,11 +113,11 @@ TEST(Trial, TheSecondWayMustSaveAPartToBeTaken) {
   }
 }
 
-// Several messages that are under way at once.
+// Several pending messages at once.
 class Window {
  public:
   explicit Window(std::size_t bytes) : bytes_(bytes) {}
-  // `first`, `others`: until the first one ends, and from each end to the next.
+  // `first`, `others`: time until the first one ends, and from each end to the next.
   void transfer(std::uint64_t first, std::uint64_t others) {
     const unsigned way = trial.way();
     for (int i = 0; i < kMessages; ++i) EXPECT_TRUE(trial.begin(now_));
@@ -136,7 +136,7 @@ class Window {
   std::uint64_t now_ = 1'000'000'000;
 };
 
-// The first one settles, the second one is the sample.
+// The first window settles, the second one is the sample.
 TEST(Trial, AWayDoesNotChangeWhileMessagesAreUnderWay) {
   Window window(10000000);
   for (int i = 0; i < 2; ++i) {
@@ -146,7 +146,7 @@ TEST(Trial, AWayDoesNotChangeWhileMessagesAreUnderWay) {
   EXPECT_EQ(window.trial.way(), 1U);
 }
 
-// What is read ends all at once, after half as long again as the stream's last message: none of them tells alone.
+// Reads all end at once, half as late again as the last streamed message: no single message tells which is faster.
 TEST(Trial, AWindowIsTimedAsAWhole) {
   Window window(1000000);
   while (!window.trial.decided()) {
@@ -156,7 +156,7 @@ TEST(Trial, AWindowIsTimedAsAWhole) {
   EXPECT_EQ(window.trial.way(), 1U);
 }
 
-// What came another way is not timed.
+// Messages that take another path are not timed.
 TEST(Trial, ADroppedMessageTellsNothing) {
   Program program(40000);
   program.takes(100, 50);
@@ -171,8 +171,8 @@ TEST(Trial, ADroppedMessageTellsNothing) {
 
 // --- again ---
 
-// A program that comes to touch its data, which is seen in the intervals: it is found out within as many messages as
-// were sent before, or the least distance, and two trials.
+// A program that starts to touch its data, which the intervals show: this is found within as many messages as were sent
+// before, or the least distance, and two trials.
 TEST(Trial, AProgramThatChangesIsFoundOut) {
   for (const int before : {0, 500, 3000, 20000}) {
     Program program(65536);
@@ -186,21 +186,21 @@ TEST(Trial, AProgramThatChangesIsFoundOut) {
     program.first_of(bound);
     EXPECT_EQ(program.trial.way(), 1U) << before;
     EXPECT_EQ(program.first_of(500), 0);
-    // And back.
+    // Back again.
     program.computes(10, 10);
     program.decide();
     EXPECT_EQ(program.trial.way(), 0U) << before;
   }
 }
 
-// Where the way that is not taken is so many times as slow.
+// `times`: how many times as slow the other way is.
 TEST(Trial, TrialsCostLessThanOnePercent) {
   for (const unsigned times : {1U, 2U, 4U, 20U, 100U}) {
     Program program(40000);
     program.takes(100, 100 * times);
     program.decide();
     const std::uint64_t begin = program.now();
-    // Some trials, of which the first is at the least distance.
+    // Makes some trials, the first one at the least distance.
     std::uint64_t messages = 0;
     for (int trials = 0; trials < 3; ++trials) {
       while (program.trial.decided()) program.transfer(), ++messages;
@@ -231,7 +231,7 @@ TEST(Trial, TheDistanceGrowsWhileTheVerdictIsConfirmed) {
   EXPECT_LT(program.trial.between(), Trial::kMostBetween) << "it is looked at sooner after a change";
 }
 
-// Ways that are about equal: what was decided stays.
+// About equal ways: the verdict stays.
 TEST(Trial, AVerdictIsNotOverturnedByLittle) {
   Program program(40000);
   program.takes(100, 80);

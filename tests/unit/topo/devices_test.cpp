@@ -104,7 +104,7 @@ TEST(Picture, RanksThatShareAndCpusThatAreNotOurs) {
             "  numbers are ranks on cores; . no rank; - not to be used\n");
 }
 
-// No line is much longer than a terminal is wide.
+// No line is much longer than a terminal's width.
 TEST(Picture, LongRowsAreBroken) {
   const Machine machine = synthetic("pack:2 l3:16 core:8 pu:2");
   const std::string text = picture(machine, {}, {});

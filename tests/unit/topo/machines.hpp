@@ -1,4 +1,4 @@
-// Machines for tests: described ones, read as the launcher reads them.
+// Machines for tests: descriptions, read like the launcher reads them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,9 +23,9 @@ inline Machine synthetic(const std::string& notation, const CpuSet& only = {}) {
   return machine_from("synthetic:" + notation, only);
 }
 
-// `name` of the files beside the tests. two_h100: hwloc 2.9's XML of a virtual machine with two H100s, without what
-// names that machine. two_sockets_four_gpus: hwloc's XML of "pack:2 group:2 numa:1 l3:2 core:2 pu:2" with PCI devices
-// put in by hand.
+// Reads file `name` beside the tests. two_h100: hwloc 2.9's XML of a virtual machine with two H100s, without that
+// machine's names. two_sockets_four_gpus: hwloc's XML of "pack:2 group:2 numa:1 l3:2 core:2 pu:2" with PCI devices
+// added by hand.
 inline Machine kept(const std::string& name) { return machine_from(HR_MACHINES "/" + name + ".xml"); }
 
 // first, first + 1, ..., last

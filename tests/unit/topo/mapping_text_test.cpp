@@ -44,12 +44,12 @@ TEST(MappingText, NothingElseIsTaken) {
     EXPECT_FALSE(from_text(text, &mapping).ok()) << text;
     EXPECT_NE(take_detail().find("mapping"), std::string::npos);
   }
-  // Much out of little.
+  // A large result of a short text.
   std::string bomb = "0 0 4 1 8 1 0 1 1 -1 0 7 1 - 1000";
   for (int at = 0; at < 1000; ++at) bomb += " 0-65535";
   EXPECT_FALSE(from_text(bomb, &mapping).ok());
   (void)take_detail();
-  // Cut anywhere, and with any byte another one: no crash, no endless list.
+  // Cut anywhere, and with any byte changed: no crash, no endless list.
   for (std::size_t at = 0; at < good.size(); ++at) {
     (void)from_text(good.substr(0, at), &mapping);
     std::string changed = good;

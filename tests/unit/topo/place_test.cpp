@@ -23,7 +23,7 @@ std::string refusal(const Machine& machine, int ranks, const Mapping& mapping) {
   return take_detail();
 }
 
-// Each rank one core each of these, of big().
+// Puts each rank on one of these cores of big().
 Placement on_cores(std::initializer_list<unsigned> numbers) {
   Placement cpus;
   for (const unsigned core : numbers) cpus.push_back(cores(core, core));
@@ -99,7 +99,7 @@ TEST(Scatter, IsAsFarAsPossible) {
   EXPECT_EQ(placed(big(), 9, {.policy = Policy::kScatter}), on_cores({0, 32, 8, 40, 16, 48, 24, 56, 1}));
   EXPECT_EQ(placed(big(), 3, {.policy = Policy::kScatter, .count = 2}),
             (Placement{cores(0, 1), cores(32, 33), cores(8, 9)}));
-  // Caches inside a domain are gone round, too.
+  // Caches inside a domain are used in turn, too.
   const Machine caches = synthetic("pack:1 l3:2 core:2 pu:1");
   EXPECT_EQ(placed(caches, 4, {.policy = Policy::kScatter}), (Placement{{0}, {2}, {1}, {3}}));
 }

@@ -1,4 +1,4 @@
-// Random policies on random machines: what must hold of every one of them.
+// Random policies on random machines: properties that hold for all of them.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -106,7 +106,7 @@ TEST(RandomMappings, EveryRankHasAPlaceThatIsAllowed) {
         EXPECT_TRUE(may_be_unbound || !set.empty());
         EXPECT_TRUE(holds(machine.allowed, set));
       }
-      // Alone on its CPUs, where that was asked for and the binding does not widen them; N a part share what it has.
+      // Alone on its CPUs, if that was requested and the binding does not widen them; N a part share its CPUs.
       const bool is_exact = !mapping.bind && mapping.per_part == 0;
       if (is_exact && !mapping.allow_oversubscription) {
         EXPECT_FALSE(any_shared(cpus));

@@ -1,5 +1,5 @@
-// The doorbell: a sleeper is woken by a ring, a ring that comes before the sleep is not lost, and no thread of the
-// owner hides another one or its ring, whatever it does between them.
+// The doorbell: a ring wakes a sleeper, a ring before the sleep is not lost, and no thread of the owner hides another
+// one or its ring by anything it does between them.
 #include "transport/shm/doorbell.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 namespace hr::transport::shm {
 namespace {
 
-// A sleep that nobody ends, and what a woken thread may take on a busy machine.
+// Length of a sleep without a wake-up, and time for a woken thread on a busy machine.
 constexpr double kSleepSeconds = 30;
 constexpr double kSoonSeconds = 10;
 
@@ -31,7 +31,7 @@ struct DoorbellFixture : testing::Test {
   }
   ~DoorbellFixture() override { std::free(bell); }
   [[nodiscard]] std::uint32_t armed() const { return Doorbell::armed_in(bell->state.load()); }
-  // How long a sleep takes by itself.
+  // Sleeps, and returns how long it took.
   double slept(std::uint32_t rings) const {
     const double before = now_seconds();
     bell->sleep(rings, kSleepSeconds);
@@ -64,7 +64,7 @@ TEST_F(DoorbellFixture, SleepReturnsAtOnceWhenRungBefore) {
   EXPECT_LT(slept(rings), kSoonSeconds);
 }
 
-// What another thread does between the ring and the sleep: it arms, finds something, and goes to work.
+// Between the ring and the sleep another thread arms, finds something, and goes to work.
 TEST_F(DoorbellFixture, ARingBeforeTheSleepIsNotLostToThreadsThatArmAfterIt) {
   const std::uint32_t rings = bell->arm();
   bell->ring();
@@ -114,7 +114,7 @@ TEST_F(DoorbellFixture, AThreadThatDoesNotSleepAfterAllHidesNobodyElse) {
     bell->disarm(rings);
   });
   while (sleeping == 0) std::this_thread::yield();
-  // Where the system has no membarrier the sleep is over by itself.
+  // Without membarrier the sleep ends by itself.
   const double before = now_seconds();
   while (has_barrier() && !is_asleep(sleeping) && now_seconds() - before < 20) std::this_thread::yield();
   bell->disarm(bell->arm());

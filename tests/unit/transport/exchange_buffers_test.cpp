@@ -1,4 +1,4 @@
-// ExchangeBuffers: payloads of two processes that speak in turns lie in the same memory, and nothing depends on it.
+// ExchangeBuffers: payloads of two processes that send in turns share the same memory, without any other effect.
 #include "transport/shm/exchange_buffers.hpp"
 
 #include <gtest/gtest.h>
@@ -165,7 +165,7 @@ TEST_F(ExchangeBuffersFixture, NoneWhereThereIsNoRoomForThem) {
   }
 }
 
-// Both sides send some messages in each turn, of any length, and then read what came: exchanges as well as turns.
+// Both sides send some messages in each turn, of any length, and then read the other's: exchanges as well as turns.
 TEST_F(ExchangeBuffersFixture, RandomPingPongsArriveInOrderAndWhole) {
   const unsigned seed = std::random_device{}();
   RecordProperty("seed", static_cast<int>(seed));

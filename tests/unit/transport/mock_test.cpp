@@ -1,4 +1,4 @@
-// The mock transport does what a test orders, and nothing else.
+// The mock transport does exactly what a test requests.
 #include "transport/mock/mock.hpp"
 
 #include <gtest/gtest.h>

@@ -74,6 +74,23 @@ TEST_F(RingFixture, CellsRunOutAndComeBack) {
   for (std::uint64_t i = 0; i <= kCells; ++i) EXPECT_EQ(arrived[i].header.words[0], i);
 }
 
+TEST_F(RingFixture, ShortMessagesStopAtAFullRing) {
+  Producer producer(memory, kPayload);
+  Consumer consumer(memory);
+  std::uint64_t next = 0;
+  const auto send_short = [&] { return producer.send_short({{next, 0, 0}}, &next, sizeof next) && ++next != 0; };
+  for (std::uint64_t i = 0; i < kCells; ++i) ASSERT_TRUE(send_short());
+  EXPECT_FALSE(send_short());
+  arrived.clear();
+  consumer.take(3, kCollect);
+  ASSERT_TRUE(producer.send({{next, 0, 0}}, &next, sizeof next));  // it looks at what has been consumed
+  ++next;
+  EXPECT_FALSE(send_short());
+  while (consumer.ready()) consumer.take(3, kCollect);
+  ASSERT_EQ(arrived.size(), next);
+  for (std::uint64_t i = 0; i < next; ++i) EXPECT_EQ(arrived[i].header.words[0], i);
+}
+
 TEST_F(RingFixture, PayloadSpaceRunsOut) {
   Producer producer(memory, kPayload);
   Consumer consumer(memory);
@@ -107,7 +124,7 @@ TEST_F(RingFixture, UsesOnlyWhatHasMemoryAndSaysWhatItWants) {
   EXPECT_EQ(producer.wanted(), 0U);
   ASSERT_TRUE(exchange(1, 3000));
 
-  // No more to be had: nothing goes while something is under way, then all goes through what there is.
+  // No more memory available: nothing is sent while a message is pending, then all messages use the present memory.
   const auto kept = make_payload(2, 2000);
   ASSERT_TRUE(producer.send({{2, 0, 0}}, kept.data(), kept.size()));
   EXPECT_EQ(producer.reserve(3000), nullptr);
@@ -124,7 +141,7 @@ TEST_F(RingFixture, UsesOnlyWhatHasMemoryAndSaysWhatItWants) {
   for (std::size_t at = 2 * kUsable; at < kPayload; ++at) ASSERT_EQ(memory->payload()[at], std::byte{0xff}) << at;
 }
 
-// As long as a pair's ring gets.
+// Greatest length of a pair's ring.
 struct LongRing : testing::Test {
   static constexpr std::size_t kLong = std::size_t{2} << 20;
   LongRing() {
@@ -137,7 +154,8 @@ struct LongRing : testing::Test {
   RingMemory* memory;
 };
 
-// Into an empty ring, though the rest of the lap is shorter; what is longer than the ring wants memory for ever.
+// A message goes into an empty ring, even if the rest of the lap is shorter; one longer than the ring wants memory for
+// ever.
 TEST_F(LongRing, WhatFitsAnEmptyRingGoes) {
   Producer producer(memory, kLong);
   Consumer consumer(memory);
@@ -154,7 +172,7 @@ TEST_F(LongRing, WhatFitsAnEmptyRingGoes) {
   EXPECT_GT(producer.wanted(), kLong);
 }
 
-// Through several laps, of which memory comes bit by bit, with a reader that is behind by more or less.
+// Several laps, with memory that grows step by step, and a reader that lags by a varying amount.
 TEST_F(LongRing, RandomMessagesArriveInOrderAndWhole) {
   const unsigned seed = std::random_device{}();
   RecordProperty("seed", static_cast<int>(seed));
@@ -203,7 +221,7 @@ TEST(Ring, LapsComeRoundWithoutMeetingTheOneBefore) {
   EXPECT_EQ(lap_of(kLast), 1U);
 }
 
-// Of the knob shm_nontemporal_stores.
+// Values of the knob shm_nontemporal_stores.
 struct RingWays : RingFixture, testing::WithParamInterface<const char*> {
   RingWays() { EXPECT_TRUE(set_knob("shm_nontemporal_stores", GetParam())); }
   ~RingWays() override { EXPECT_TRUE(set_knob("shm_nontemporal_stores", "auto")); }

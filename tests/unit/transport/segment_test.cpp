@@ -1,4 +1,4 @@
-// The shared-memory file: gone from the directory once all are attached, sparse, and clear about what failed.
+// The shared-memory file: removed from the directory once all are attached, sparse, with a clear error on failure.
 #include "transport/shm/segment.hpp"
 
 #include <gtest/gtest.h>

@@ -59,7 +59,7 @@ class Ucx : public ::testing::Test {
   static void SetUpTestSuite() { ASSERT_TRUE(boot::init().ok()); }
 
   void SetUp() override {
-    // The launcher's keys can be written once, and its singleton's again.
+    // A launcher's keys can be written only once, but a singleton's repeatedly.
     seen = {};
     upcalls_[0].handlers.fill(take<0>);
     upcalls_[1].handlers.fill(take<1>);
@@ -74,7 +74,7 @@ class Ucx : public ::testing::Test {
     for (int rank : {0, 1}) ASSERT_TRUE(side(rank).connect(1 - rank).ok()) << take_detail();
   }
   void TearDown() override {
-    // Each waits until the other has taken what it has sent.
+    // Each waits until the other has received its messages.
     const auto finalize = [](std::unique_ptr<Transport>& side) {
       if (side != nullptr) {
         EXPECT_TRUE(side->finalize().ok());
@@ -105,7 +105,7 @@ class Ucx : public ::testing::Test {
   std::array<std::unique_ptr<Transport>, 2> sides_;
 };
 
-// Short ones behind long ones overtake them where nothing puts them back.
+// Short messages behind long ones would overtake them unless something restores the order.
 TEST_F(Ucx, MessagesArriveInOrderWhateverTheirSizes) {
   const std::size_t kSizes[] = {side(0).caps(1).max_payload, 0, 8, 40000, 1, 9000, 65000, 100, 2000, 3};
   constexpr std::uint64_t kCount = 500;
@@ -138,7 +138,7 @@ TEST_F(Ucx, MessagesArriveInOrderWhateverTheirSizes) {
 TEST_F(Ucx, AMessageIsBuiltInPlace) {
   std::byte* slot = side(0).reserve(1, 5000);
   ASSERT_NE(slot, nullptr);
-  // Given up for another one.
+  // Given up in favour of another one.
   slot = side(0).reserve(1, 60000);
   ASSERT_NE(slot, nullptr);
   for (std::size_t at = 0; at < 60000; ++at) slot[at] = letter(1, at);
@@ -153,7 +153,7 @@ TEST_F(Ucx, WhoDoesNotReceiveHoldsTheSenderBack) {
   const std::vector<std::byte> payload(side(0).caps(1).max_payload, std::byte{5});
   std::uint64_t sent = 0;
   Status status;
-  // More than the buffers of any system hold.
+  // More than the buffers of any system can hold.
   while (sent < 4096 && (status = side(0).send(1, header(sent), payload.data(), payload.size())).ok()) ++sent;
   ASSERT_TRUE(status.is_again()) << sent;
   EXPECT_EQ(side(0).reserve(1, 8), nullptr);
@@ -175,7 +175,7 @@ std::vector<std::byte> letters(std::uint64_t number, std::size_t bytes) {
   return data;
 }
 
-// Announcements keep their places among other messages; the data is taken in any order.
+// Announcements keep their places among other messages; the data is fetched in any order.
 TEST_F(Ucx, AnnouncementsKeepTheOrder) {
   constexpr std::uint64_t kCount = 300;
   constexpr std::size_t kAnnounced = 300000;
@@ -327,7 +327,7 @@ TEST_F(Ucx, MemoryOfOthersIsReadWrittenAndUpdated) {
   EXPECT_EQ(update(5, 8, Update::kCompareSwap, 50, 4), 3U);
   EXPECT_EQ(update(5, 8, Update::kCompareSwap, 51, 3), 3U);
   EXPECT_EQ(theirs[5], 51U);
-  theirs[6] = 0xaaaaaaaa00000001;  // the upper half is not theirs to touch
+  theirs[6] = 0xaaaaaaaa00000001;  // the upper half must stay unchanged
   EXPECT_EQ(update(6, 4, Update::kAdd, 2, 0), 1U);
   EXPECT_EQ(update(6, 4, Update::kCompareSwap, 0xbbbbbbbb00000009, 3), 3U);
   EXPECT_EQ(theirs[6], 0xaaaaaaaa00000009);
@@ -356,6 +356,28 @@ TEST_F(Ucx, MemoryOfOthersIsReadWrittenAndUpdated) {
   EXPECT_EQ(theirs[5], 52U);
 }
 
+// The owner does updates in its progress, so that a flush behind one cannot be complete without that.
+TEST_F(Ucx, AFlushWaitsForTheUpdatesBeforeIt) {
+  std::uint64_t theirs = 1;
+  RemoteKey key;
+  ASSERT_TRUE(side(1).expose(reinterpret_cast<std::byte*>(&theirs), sizeof theirs, false, &key).ok()) << take_detail();
+  const auto address = reinterpret_cast<std::uint64_t>(&theirs);
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    Operation updated;
+    Operation flushed;
+    ASSERT_TRUE(side(0).update(1, key, address, 8, Update::kAdd, 2, 0, nullptr, &updated).ok());
+    ASSERT_TRUE(side(0).flush(1, &flushed).ok());
+    for (int i = 0; i < 1000; ++i) side(0).progress();
+    EXPECT_FALSE(flushed.complete);
+    EXPECT_EQ(theirs, 1 + 2 * round);
+    ASSERT_TRUE(until([&] { return flushed.complete; }));
+    EXPECT_TRUE(flushed.status.ok());
+    EXPECT_EQ(theirs, 3 + 2 * round);
+    ASSERT_TRUE(until([&] { return updated.complete; }));
+  }
+  side(1).withdraw(key);
+}
+
 TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   ASSERT_TRUE(side(0).send(1, header(1), nullptr, 0).ok());
   ASSERT_TRUE(side(1).send(0, header(1), nullptr, 0).ok());
@@ -369,7 +391,7 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   ASSERT_TRUE(side(0).get(1, &key, {&part, 1}, &read).ok());
   ASSERT_TRUE(until([&] { return read.complete; }));
   EXPECT_EQ(ours, 1U);
-  // Data that nobody has taken, that is being taken, and that is asked for too late.
+  // Data that has not been taken, that is being taken, and that is taken too late.
   std::vector<std::byte> data(std::size_t{64} << 20, std::byte{7});
   std::vector<std::byte> space(data.size(), std::byte{1});
   std::array<Operation, 3> announced, takes;
@@ -393,7 +415,7 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   while (!gone) side(0).progress();
   goes.join();
   sides_[1].reset();
-  // What is started now fails at once, or once it is found out.
+  // Operations started now fail at once, or once the failure is detected.
   const auto fails = [&](Status started, const Operation& operation) {
     return !started.ok() || (until([&] { return operation.complete; }) && !operation.status.ok());
   };
@@ -407,7 +429,7 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   EXPECT_TRUE(fails(flush, flushed));
   EXPECT_TRUE(fails(get, unread));
   EXPECT_TRUE(fails(kOk, announced[0]));
-  // What has begun comes to an end, of either kind: the other side flushes before it goes.
+  // Operations in progress end, with success or failure: the other side flushes before it leaves.
   ASSERT_TRUE(until([&] { return takes[1].complete; }));
   if (takes[1].status.ok()) {
     EXPECT_EQ(space, data);
@@ -540,7 +562,7 @@ TEST(UcxSleepers, EveryThreadThatIsArmedIsWoken) {
     for (std::thread& thread : threads) thread.join();
     ASSERT_LT(now_seconds() - start, kLimit / 2);
   }
-  // Nothing is left for the next one.
+  // No wake-up is left for the next sleep.
   const auto bell = sleepers.arm();
   const double start = now_seconds();
   sleepers.sleep(bell.value(), 0.01);

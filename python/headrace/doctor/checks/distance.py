@@ -1,4 +1,4 @@
-"""How far GPUs and RDMA devices are from the CPUs that may be used, by NUMA nodes."""
+"""Distance of GPUs and RDMA devices from the CPUs that may be used, by NUMA nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _nodes(facts: Facts) -> dict[int, frozenset[int]]:
 
 
 def _gpus(facts: Facts) -> dict[str, int]:
-    """The node of each, by address; -1: the machine does not say."""
+    """The node of each GPU, by address; -1: the machine does not say."""
     where = "/sys/bus/pci/devices"
     return {f"GPU {name}": _node(facts, f"{where}/{name}") for name in facts.names(where)
             if facts.read(f"{where}/{name}/vendor") == _NVIDIA and (facts.read(f"{where}/{name}/class") or "").startswith(_GPU_CLASSES)}

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs: what the driver and NVML said (headrace/doctor/gpu.py), and variables that change it."""
+"""NVIDIA GPUs: facts from the driver and NVML (headrace/doctor/gpu.py), and variables that change them."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _mps(facts: Facts) -> Iterator[Finding]:
 
 
 def _clocks(devices: list[dict]) -> Iterator[Finding]:
-    """What holds clocks down now; an idle GPU is slow of itself, and nothing holds it."""
+    """Reasons that hold clocks down now; an idle GPU is slow without any."""
     def with_clock(index: int, why: str) -> str:
         device = devices[index]
         return f"GPU {index}: {why}" + (f" ({device['clock']} of {device['most']} MHz)" if device.get("clock") and device.get("most") else "")

@@ -1,4 +1,4 @@
-"""What starts ranks here and on other hosts."""
+"""Launchers of ranks here and on other hosts."""
 
 from __future__ import annotations
 

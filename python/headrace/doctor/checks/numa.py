@@ -12,7 +12,7 @@ _PAGES = "/sys/kernel/mm/transparent_hugepage"
 
 
 def _chosen(text: str | None) -> str | None:
-    """Of "always [madvise] never", what is chosen."""
+    """The chosen word of text like "always [madvise] never"."""
     found = re.search(r"\[(\w+)\]", text or "")
     return found[1] if found else None
 

@@ -11,12 +11,12 @@ from headrace.doctor.finding import Finding, note, ok, warning
 
 _PROGRAMS = ("mpicc", "mpiexec")
 _LIBRARIES = ("libmpi_abi.so.1", "libmpi.so.12")
-_MARK = b"HEADRACE_"  # in all that we build
+_MARK = b"HEADRACE_"  # in everything that we build
 _SHOWN = 8
 
 
 def is_ours(path: Path) -> bool:
-    """Of any Headrace: a mark in the file, as names and links tell little."""
+    """True for files of any Headrace: looks for a mark, since names and links tell little."""
     try:
         return _MARK in own_files.read_bytes(path, 1 << 28)
     except OSError:

@@ -1,4 +1,4 @@
-"""Single copy: whether a rank may read another's memory. Tried; what forbids it is looked for afterwards."""
+"""Single copy: tries whether a rank may read another's memory, and then looks for the cause of a refusal."""
 
 from __future__ import annotations
 

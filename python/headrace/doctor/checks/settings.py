@@ -1,4 +1,4 @@
-"""HEADRACE_ variables. Which settings there are, and what is wrong with their values, the library says itself."""
+"""HEADRACE_ variables. The library itself lists its settings and reports wrong values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/dev/shm (or what HEADRACE_SHM_DIR names): whether the messages of a job find room there."""
+"""/dev/shm (or the directory of HEADRACE_SHM_DIR): room for the messages of a job."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _LEFT_FREE = 0.1
 
 
 def needed(ranks: int, amd: bool) -> int:
-    """Bytes that ranks take at most which all talk to one another: a ring a sender and receiver, exchange buffers a pair."""
+    """Most bytes of ranks that all talk to one another: a ring a sender and receiver, exchange buffers a pair."""
     ring = 2048 if amd and ranks <= 8 else 512 if ranks <= 16 else 128 if ranks <= 64 else 64
     buffers = 256 if ranks <= 16 else 32
     return (ranks * (ranks - 1) * ring + ranks * (ranks - 1) // 2 * buffers) << 10
 
 
 def _in_use(facts: Facts) -> set[str]:
-    """Paths that processes have open or mapped, of those that this user may look into."""
+    """Paths that processes have open or mapped, for processes that this user may look into."""
     used = set()
     for process in filter(str.isdigit, facts.names("/proc")):
         for descriptor in facts.names(f"/proc/{process}/fd"):

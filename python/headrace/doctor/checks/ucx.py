@@ -23,7 +23,7 @@ print("found", library.ucp_get_version_string().decode(), path)"""
 
 
 def candidates(facts: Facts) -> list[str]:
-    """Where the library looks, in its order."""
+    """The places where the library looks, in its order."""
     named = facts.environment.get("HEADRACE_UCX_DIR")
     if named:
         return [str(facts.path(named) / _NAME)]
@@ -32,12 +32,12 @@ def candidates(facts: Facts) -> list[str]:
 
 
 def find(facts: Facts) -> tuple[str, Path] | str:
-    """Version and path; else why not."""
+    """Version and path; else the reason."""
     why = ""
     for path in candidates(facts):
         try:
             text = facts.run([sys.executable, "-B", "-c", _ASK, path], _SECONDS, {})
-            found = re.search(r"^found (\S+) (.+)$", text, re.MULTILINE)  # UCX may have said something itself
+            found = re.search(r"^found (\S+) (.+)$", text, re.MULTILINE)  # UCX may have printed something itself
             if found:
                 return found[1], Path(found[2])
             why = why or f"{path} told no version"
@@ -48,7 +48,7 @@ def find(facts: Facts) -> tuple[str, Path] | str:
 
 
 def _transports(facts: Facts, library: Path) -> dict[str, list[str]]:
-    """Devices of each transport, as ucx_info -d says; Failed when it cannot be asked."""
+    """Devices of each transport, from ucx_info -d; raises Failed if it cannot be run."""
     tool = library.parent.parent / "bin" / "ucx_info"
     command = str(tool) if is_file(tool) else str((facts.programs("ucx_info") or ["ucx_info"])[0])
     libraries = ":".join(filter(None, [str(library.parent), facts.environment.get("LD_LIBRARY_PATH")]))

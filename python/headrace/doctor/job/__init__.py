@@ -1,4 +1,4 @@
-"""`headrace doctor --job`: what is wrong with a job, told by its counters. A check a file; to add one: its file, and its
+"""`headrace doctor --job`: problems of a job, found in its counters. A check a file; to add one: its file, and its
 line here."""
 
 from headrace.doctor.check import Check

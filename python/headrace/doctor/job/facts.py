@@ -13,17 +13,17 @@ from headrace.doctor.facts import ranges
 @dataclass(frozen=True)
 class Rank:
     rank: int
-    about: dict  # who it is: host, pid, program, cores, gpu, ...
+    about: dict  # identity: host, pid, program, cores, gpu, ...
     now: counters.Snapshot
     alive: bool  # of a file: True
 
     @property
     def seconds(self) -> float:
-        """Since MPI_Init."""
+        """Seconds since MPI_Init."""
         return max((self.now.ended or self.now.taken) - self.now.begun, 0.001)
 
     def count(self, name: str) -> int:
-        """0 where the page's library does not count it."""
+        """Value of a counter; 0 if the page's library does not count it."""
         try:
             return self.now.value(name)
         except KeyError:
@@ -37,7 +37,7 @@ class Rank:
 
     @property
     def waited(self) -> float:
-        """The part of its time that it has waited in MPI."""
+        """Share of its time that it has waited in MPI."""
         return min(self.count("wait.time") / 1e9 / self.seconds, 1.0)
 
 

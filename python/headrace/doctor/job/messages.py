@@ -12,7 +12,7 @@ _MANY = 100_000       # a second, to one rank
 
 
 def _busiest(rank: Rank) -> tuple[float, float, int] | None:
-    """Messages a second, their mean length, and to whom: the most frequent short ones."""
+    """Messages a second, their mean length, and their destination: the most frequent short ones."""
     sizes = rank.table("peer.bytes")
     found = [(count / rank.seconds, sizes.get(peer, 0) / count, peer)
              for peer, count in rank.table("peer.messages").items() if isinstance(peer, int)]

@@ -1,4 +1,4 @@
-"""The ranks whose pages are there. Those that have died without MPI_Finalize; pages that cannot be read."""
+"""Ranks whose pages exist; those that have died without MPI_Finalize; pages that cannot be read."""
 
 from __future__ import annotations
 

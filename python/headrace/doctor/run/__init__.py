@@ -1,4 +1,4 @@
-"""`headrace doctor --run`: every link is measured, and those that are slower than the others are named. A check a file; to
+"""`headrace doctor --run`: measures every link and names those that are slower than the others. A check a file; to
 add one: its file, and its line here."""
 
 from headrace.doctor.check import Check

@@ -1,4 +1,4 @@
-"""Whether all hosts have the same build of the library: each is asked for it before anything is measured."""
+"""Compares the builds of the library on all hosts: each is asked for its own before anything is measured."""
 
 from __future__ import annotations
 

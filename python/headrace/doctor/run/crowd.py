@@ -1,4 +1,4 @@
-"""What is left of a link when all ranks talk in pairs: less than alone where they share a switch, a card or memory."""
+"""Share of a link that is left when all ranks talk in pairs: less than alone if they share a switch, a card or memory."""
 
 from __future__ import annotations
 

@@ -32,14 +32,14 @@ class Links:
 
     @property
     def in_company(self) -> bool:
-        """Whether there is anything to share with where all are busy."""
+        """True if links share anything when all are busy."""
         return len(self.ends) >= (3 if self.what == HOST_AND_GPUS else 4)
 
     def between(self, pair: tuple[int, int], arrow: str) -> str:
         return f"{self.ends[pair[0]]} {arrow} {self.ends[pair[1]]}"
 
     def rate(self, time: float) -> str:
-        """Of a long message that takes so many microseconds."""
+        """Rate of a long message that takes this many microseconds."""
         megabytes = self.bytes / time
         return f"{megabytes / 1000:.1f} GB/s" if megabytes >= 1000 else f"{megabytes:.0f} MB/s"
 
@@ -52,13 +52,13 @@ class RunFacts:
 
 
 def slower(times: Times) -> list[tuple[float, tuple[int, int]]]:
-    """How many times as long as the median of all each takes; the worst first."""
+    """Time of each link over the median of all; the worst first."""
     usual = statistics.median_low(times.values())
     return sorted(((time / usual, pair) for pair, time in times.items()), reverse=True)
 
 
 def read(report: Mapping, what: str, ends: Sequence[str]) -> Links:
-    """From the JSON of the benchmark. The best of each link's times: others only had company."""
+    """Reads the JSON of the benchmark. Takes the best time of each link: others were only disturbed."""
     found: dict[tuple[str, bool], dict] = {}
     length = _SHORT
     for row in report["rows"]:
@@ -71,7 +71,7 @@ def read(report: Mapping, what: str, ends: Sequence[str]) -> Links:
 
 
 def _builds(programs: Programs, where: Sequence[str]) -> dict[str, str]:
-    """What tells the library of each host from another build, by the name of the host."""
+    """Identifies the library's build on each host, by the name of the host."""
     ask = 'echo "headrace-build $(uname -n) $(sha256sum "$0" 2>/dev/null | cut -c 1-64 || :) none"'
     text = run([str(programs.mpiexec), *where, "--ppn", "1", "sh", "-c", ask, str(programs.library)], 120, programs.environment())
     words = (line.split() for line in text.splitlines() if "headrace-build" in line)
@@ -83,7 +83,7 @@ def _host_names(report: Mapping, ranks: int) -> list[str]:
 
 
 def _host_and_gpus(programs: Programs, gpus: int) -> Links:
-    """A rank a GPU, placed as ranks of a job are."""
+    """Measures with a rank a GPU, placed as ranks of a job are."""
     command = [str(programs.mpiexec), "-n", str(gpus), str(programs.find("host_gpu"))]
     report = run_json(command, SECONDS, {**programs.environment(), "HEADRACE_OVERSUBSCRIBE": "quiet"})
     return read(report, HOST_AND_GPUS, ["host", *(f"GPU {index}" for index in range(gpus))])
@@ -98,7 +98,7 @@ def _measure(programs: Programs, what: str, *words: str, memory: str = "host") -
 
 
 def measure(prefix: Path, hosts: str, environment: Mapping[str, str], gpus: int, cores: int, builds_alone: bool = False) -> RunFacts:
-    """Hosts that are named, or those of the allocation; else what this host has. `builds_alone`: no link. Raises Failed."""
+    """Measures between the named hosts, or those of the allocation; else on this host. `builds_alone`: no link. Raises Failed."""
     programs = locate(prefix)
     if hosts or any(name in environment for name in ("SLURM_JOB_ID", "PBS_NODEFILE")):
         where = ("--hosts", hosts) if hosts else ()
@@ -110,7 +110,7 @@ def measure(prefix: Path, hosts: str, environment: Mapping[str, str], gpus: int,
         except Failed:
             if len(set(builds.values())) < 2:
                 raise
-            measured = []  # no wonder
+            measured = []  # expected
         return RunFacts(measured, builds, str(programs.library))
     measured = []
     if gpus > 0:

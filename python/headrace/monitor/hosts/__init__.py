@@ -1,6 +1,6 @@
-"""Several hosts: collectors report what they read to one monitor.
+"""Several hosts: collectors report their readings to one monitor.
 
-On each host `report` (a loop: look, send, wait for the answer), at the monitor `gather` (a source of what all hosts said last),
-between them `channel` (the secret proven first, then messages of bounded length that nobody can change), `message` (a sweep as
+On each host `report` (a loop: look, send, wait for the answer), at the monitor `gather` (a source of all hosts' last reports),
+between them `channel` (first proof of the secret, then messages of bounded length that no third party can change), `message` (a sweep as
 JSON, and what is wrong with one), `secret` (the file that both have).
 """

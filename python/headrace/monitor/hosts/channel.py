@@ -1,11 +1,11 @@
-"""A connection between two that hold the same secret.
+"""A connection between two processes that hold the same secret.
 
-Each proves it before the other looks at anything it says: a greeting of fixed length with a number that is used once, then
-HMAC-SHA256 over both numbers and the side that proves. After that every message has a length, which is bounded, and a tag over its
+Each proves it before the other looks at any of its messages: a greeting of fixed length with a number used once, then
+HMAC-SHA256 over both numbers and the proving side. After that every message has a length, which is bounded, and a tag over its
 direction, its number and its bytes, so that one that was changed, left out, sent twice or sent back is refused before it is
-unpacked. Nothing is encrypted: who can see the network sees the figures.
+unpacked. Nothing is encrypted: the figures are visible on the network.
 
-Owner: who made it. Threads: one at a time. Errors: Refused with a sentence, or OSError.
+Owner: its maker. Threads: one at a time. Errors: Refused with a sentence, or OSError.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _GREETING_SECONDS = 5.0
 
 
 class Refused(Exception):
-    """Why the other side is not listened to: one sentence."""
+    """One sentence: why the other side is refused."""
 
 
 class WrongSecret(Refused):
@@ -43,7 +43,7 @@ def _digest(key: bytes, *parts: bytes) -> bytes:
 
 
 def _read(connection: socket.socket, length: int, seconds: float) -> bytes:
-    """All of it within that time, however slowly it comes."""
+    """Reads all of it within that time, however slowly it comes."""
     end, parts, left = time.monotonic() + seconds, [], length
     while left:
         connection.settimeout(max(1e-3, end - time.monotonic()))
@@ -86,7 +86,7 @@ class Channel:
         return _unpack(body)
 
     def cut(self) -> None:
-        """From any thread: who waits in it is told."""
+        """Cuts the connection, from any thread; a waiting thread gets an error."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
 
@@ -106,8 +106,8 @@ def _unpack(body: bytes) -> object:
 
 
 class Greeting:
-    """The monitor's side of the proof, in steps that do not wait: many who say nothing cost a socket each, and no thread. The
-    connection is the caller's."""
+    """The monitor's side of the proof, in steps that do not wait: many silent connections cost a socket each, and no thread. The caller
+    owns the connection."""
 
     def __init__(self, connection: socket.socket, secret: bytes):
         """Raises OSError."""
@@ -119,8 +119,8 @@ class Greeting:
         connection.send(_MAGIC + self._own)
 
     def take(self) -> Channel | None:
-        """When something can be read: the channel once the secret is proven, None until then. Raises WrongSecret before
-        anything that the other says means something, Closed, OSError."""
+        """Called when something can be read: returns the channel once the secret is proven, None until then. Raises WrongSecret before any
+        content of the other side counts, Closed, OSError."""
         part = self._connection.recv(len(_MAGIC) + _NONCE + _TAG - len(self._said))
         if not part:
             raise Closed("the connection was closed")
@@ -135,7 +135,7 @@ class Greeting:
 
 
 def connect(host: str, port: int, secret: bytes, seconds: float = _GREETING_SECONDS) -> Channel:
-    """The collector's side."""
+    """Connects as the collector's side."""
     connection = socket.create_connection((host, port), timeout=seconds)
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

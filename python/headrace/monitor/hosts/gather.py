@@ -1,8 +1,8 @@
-"""What the collectors of other hosts report, as a source together with this host's pages.
+"""A source of the reports of other hosts' collectors together with this host's pages.
 
-A thread takes connections, and each has a thread of its own as soon as it has proven the secret. Of too many that have not, the
-oldest goes, so that one that knows the secret is heard whoever else comes. What a host said last is kept; figures of a host that has not just
-said something are left out, and its jobs are named as unseen, so that they do not count as ended. One that is lost is shown for a
+A thread takes connections, and each has a thread of its own as soon as it has proven the secret. If too many have not, the
+oldest is dropped, so that one that knows the secret is always heard. The last report of a host is kept; figures of a host that has not just
+reported are left out, and its jobs are named as unseen, so that they do not count as ended. A lost host is shown for a
 while, and is the same again when it comes back.
 
 Owner: the command. Threads: sweep() of the collector's; the rest by `_lock`.
@@ -27,14 +27,14 @@ from headrace.monitor.limits import Seldom
 from headrace.monitor.model import Reading, Reporter, Sweep
 from headrace.monitor.source import Source
 
-_FRESH = 1.25  # periods: what is older is left out of a sweep
+_FRESH = 1.25  # periods: older reports are left out of a sweep
 _LOST_SECONDS = 10.0  # without a report
 _FORGET_SECONDS = 900.0  # after which a lost host's jobs count as ended
 _CONNECTIONS_MOST = 1024
 _STRANGERS_MOST = 256  # that have not proven the secret yet
-_REFUSED_MOST = 64  # that have proven not to know it, and wait for the answer
+_REFUSED_MOST = 64  # that have given a wrong proof, and wait for the answer
 _CLOSED_SECONDS = 0.3  # after which the end of the monitor is noticed
-_AHEAD = 0.3  # of a period: how long before the collector's round reports are asked for
+_AHEAD = 0.3  # of a period: time before the collector's round at which reports are asked for
 _CLOCK = 0.5  # seconds by which another clock may be off before its times are corrected
 
 
@@ -70,13 +70,13 @@ def _address(connection: socket.socket) -> str:
 class Gather:
     def __init__(self, own: Source, listener: socket.socket, secret: bytes, say: Callable[[str], None]):
         self.own, self._listener, self._secret, self._say = own, listener, secret, say
-        self.collector: Collector | None = None  # whose rounds reports are timed for
+        self.collector: Collector | None = None  # reports are timed for its rounds
         self._lock = threading.Lock()
         self._hosts: dict[str, _Host] = {}
         self._slower = Slower()
         self._wrong = Seldom(say)
         self._misunderstood = Seldom(say)
-        self._strangers: dict[socket.socket, Greeting] = {}  # of the thread that takes connections, as is the next one
+        self._strangers: dict[socket.socket, Greeting] = {}  # used by the thread that takes connections only, like the next one
         self._refused: dict[socket.socket, float] = {}  # until when
         self._closing = False
         self._open: set[socket.socket] = set()
@@ -164,7 +164,7 @@ class Gather:
             connection.close()
 
     def _refuse(self, connection: socket.socket) -> None:
-        """It is told late that its secret is wrong."""
+        """Delays the answer that its secret is wrong."""
         self._refused[connection] = time.monotonic() + self._slower.wrong()
         self._wrong(f"somebody at {_address(connection)} wanted to report and does not know the secret; refused")
         if len(self._refused) > _REFUSED_MOST:
@@ -209,7 +209,7 @@ class Gather:
             self._misunderstood(f"a collector at {address} was not understood: {why}")
 
     def _wait(self) -> float:
-        """Seconds after which the next look there is in time for the collector's next round but one at most."""
+        """Seconds until the next look of that host, in time for a round of the collector at least half a period away."""
         if not self.collector or not self.collector.due:
             return self.collector.period if self.collector else 1.0
         period = self.collector.period
@@ -238,7 +238,7 @@ class Gather:
 
     @staticmethod
     def _merge(host: _Host, readings: list[Reading]) -> None:
-        """Details stay until newer ones come; a rank that has ended stays until the collector has had its last ones."""
+        """Merges a report: details stay until newer ones come; a rank that has ended stays until the collector has had its last ones."""
         now = {(reading.rank.job, reading.rank.rank): reading for reading in readings}
         for key, before in host.readings.items():
             after = now.get(key)
@@ -252,9 +252,9 @@ class Gather:
     def _lose(self, host: _Host, channel: Channel, why: str) -> None:
         with self._lock:
             if host.channel is not channel:
-                return  # another connection of it has taken over
+                return  # another connection of the host has taken over
             host.channel, host.since, host.why = None, clock.now(), why
-            if not why:  # it has said so itself
+            if not why:  # announced by the host itself
                 host.readings = {key: reading for key, reading in host.readings.items() if reading.ended}
         if why and not self._closing:
             self._say(f"the collector on {host.name} ({host.address}) is lost: {why}; its figures are those of then")
@@ -279,7 +279,8 @@ class Gather:
 
     @staticmethod
     def _add(found: Sweep, host: _Host, there: dict[tuple[str, int], str], unseen: set[str], fresh: bool, details: bool) -> None:
-        """A rank that was read before, on the same host, is the same; on another host its job is another one of the same name."""
+        """Adds a host's ranks. A rank read before on the same host is the same; on another host its job is a different one of the same
+        name."""
         others = {key[0] for key, reading in host.readings.items() if there.get(key, reading.rank.host) != reading.rank.host}
         for key, reading in host.readings.items():
             if reading.rank.job in others:
@@ -299,7 +300,7 @@ class Gather:
             found.remarks += [f"{host.name}: {remark}" for remark in host.remarks]
 
     def _forget(self, now: float, details: bool) -> None:
-        """Hosts that ended by themselves when the collector has had their last figures, lost ones after a while."""
+        """Forgets hosts that ended by themselves once the collector has had their last figures, and lost ones after a while."""
         for place, host in list(self._hosts.items()):
             if host.channel is None and (details if not host.why else now - host.heard > _FORGET_SECONDS):
                 del self._hosts[place]

@@ -1,4 +1,4 @@
-"""A report: what one host's collector has read, as JSON, and back. What comes is checked in form, length and range."""
+"""A report: the readings of one host's collector, as JSON, and back. Received reports are checked in form, length and range."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _MACHINE_MOST = 1024
 
 
 class Wrong(Exception):
-    """What is wrong with a report: a few words."""
+    """A few words: what is wrong with a report."""
 
 
 @dataclass
 class Report:
-    place: str  # tells this host from every other
+    place: str  # identifies this host
     host: str
     time: float  # by its clock
     readings: list[Reading] = field(default_factory=list)
     machine: dict[str, float] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
-    last: bool = False  # it ends by itself
+    last: bool = False  # the collector ends by itself
 
 
 def pack(report: Report) -> dict:
@@ -71,7 +71,7 @@ def _table(value: object, most: int) -> dict:
 
 
 def unpack(said: object) -> Report:
-    """Raises Wrong."""
+    """Checks and unpacks a report. Raises Wrong."""
     said = _table(said, 16)
     if not {"place", "host", "time", "last", "machine", "remarks", "ranks"} <= said.keys():
         raise Wrong("parts are missing")

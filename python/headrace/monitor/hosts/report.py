@@ -1,7 +1,7 @@
-"""`headrace monitor --report-to`: what is read on this host goes to a monitor on another one.
+"""`headrace monitor --report-to`: sends this host's readings to a monitor on another one.
 
-It looks about once a second, when the monitor asks for it, and goes on looking while there is no connection, so that the last
-figures of ranks that end meanwhile are sent later. It tries to connect again ever more seldom, at most every half a minute.
+It reads about once a second, when the monitor asks for it, and goes on reading without a connection, so that the last
+figures of ranks that end meanwhile are sent later. It tries to connect again at growing intervals, up to half a minute.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from headrace.monitor.hosts.channel import Channel, Refused, WrongSecret, connec
 from headrace.monitor.hosts.message import Report, pack
 from headrace.monitor.model import Reading
 
-_ENDED_MOST = 20_000  # ranks that are kept for a monitor that cannot be reached
+_ENDED_MOST = 20_000  # ranks kept for an unreachable monitor
 _AGAIN = (1.0, 30.0)  # seconds between two tries
-_WAIT = (0.1, 5.0)  # what a monitor may ask for
+_WAIT = (0.1, 5.0)  # that a monitor may ask for
 
 
 def place() -> str:
-    """Tells this host, or this container, from others."""
+    """Identifies this host, or this container."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot = file.read().strip()
@@ -34,7 +34,7 @@ def place() -> str:
 
 
 def parts_of(address: str) -> tuple[str, int]:
-    """HOST:PORT, [ADDRESS]:PORT. Raises ValueError."""
+    """Parses HOST:PORT, [ADDRESS]:PORT. Raises ValueError."""
     host, colon, port = address.rpartition(":")
     if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise ValueError(f"{address!r} is not HOST:PORT")
@@ -43,7 +43,7 @@ def parts_of(address: str) -> tuple[str, int]:
 
 class Reporter:
     def __init__(self, collector: Collector, address: tuple[str, int], secret: bytes, say: Callable[[str], None]):
-        """`collector`: one without a history, whose thread is not started."""
+        """`collector`: without a history, and its thread not started."""
         self.collector, self.address, self.secret, self.say = collector, address, secret, say
         self.stop = threading.Event()
         self._outbox: dict[tuple[str, int], Reading] = {}
@@ -52,7 +52,7 @@ class Reporter:
         self._lost = self._was_connected = False
 
     def run(self) -> None:
-        """Until `stop`. Raises WrongSecret."""
+        """Runs until `stop` is set. Raises WrongSecret."""
         try:
             while not self.stop.is_set():
                 self._look()
@@ -63,7 +63,7 @@ class Reporter:
     def _look(self) -> None:
         try:
             self.collector.round()
-        except Exception as error:  # what can be read next time is sent then
+        except Exception as error:  # the next readings are sent then
             self.say(f"could not look at this host's jobs ({type(error).__name__}: {error}); it is tried again")
         now = {(reading.rank.job, reading.rank.rank): reading for reading in self.collector.state.sweep.readings}
         for key, before in self._outbox.items():
@@ -83,7 +83,7 @@ class Reporter:
         return Report(place(), platform.node(), clock.now(), list(self._outbox.values()), machine, state.remarks[:8], last)
 
     def _exchange(self) -> float:
-        """Sends what there is. Seconds until the next look."""
+        """Sends the readings. Returns seconds until the next look."""
         try:
             if self._channel is None and not self._connected():
                 return self.collector.period

@@ -1,4 +1,4 @@
-"""The secret that collectors and the monitor share: a file that the user alone can read."""
+"""The secret shared by collectors and the monitor: a file that only the user can read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 1024
 
 
 class Unusable(Exception):
-    """Why there is no secret: one sentence."""
+    """One sentence: why there is no secret."""
 
 
 def default_path() -> Path:
@@ -23,7 +23,7 @@ def default_path() -> Path:
 
 
 def read(path: Path) -> bytes:
-    """`-`: the first line of standard input. Raises Unusable."""
+    """Reads the secret; `-`: the first line of standard input. Raises Unusable."""
     if str(path) == "-":
         return _checked(sys.stdin.readline(_MOST), "standard input")
     try:
@@ -42,7 +42,7 @@ def _checked(text: str, place: str) -> bytes:
 
 
 def read_or_make(path: Path) -> bytes:
-    """Raises Unusable."""
+    """Reads the secret's file, or makes it. Raises Unusable."""
     if str(path) == "-" or path.exists():
         return read(path)
     try:

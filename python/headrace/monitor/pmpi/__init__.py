@@ -1,9 +1,9 @@
-"""`headrace monitor pmpi FILE`: a library for jobs of another MPI, so that the monitor sees them as far as it goes.
+"""`headrace monitor pmpi FILE`: a library for jobs of another MPI, so that the monitor sees them as far as possible.
 
     headrace monitor pmpi libheadrace_pmpi.so --mpicc mpicc        # that MPI's
     mpiexec -genv LD_PRELOAD $PWD/libheadrace_pmpi.so ...          # Open MPI: mpirun -x LD_PRELOAD=...
 
-It is built here, by that MPI's compiler, from what that MPI's mpi.h declares (`prototypes`, `wrappers`) and a page of counters of
+It is built here, by that MPI's compiler, from the declarations of that MPI's mpi.h (`prototypes`, `wrappers`) and a page of counters of
 the same form as Headrace's own (the files in C, which are put together): no other way fits every MPI and version.
 """
 
@@ -23,7 +23,7 @@ _PARTS = [Path(__file__).parent / f"{name}.c" for name in ("layout", "counting",
 
 
 class Failed(Exception):
-    """Why it was not built: a sentence, perhaps with what the compiler said."""
+    """One sentence: why it was not built, perhaps with the compiler's output."""
 
 
 def _run(words: list[str], what: str, folder: str) -> str:
@@ -37,7 +37,7 @@ def _run(words: list[str], what: str, folder: str) -> str:
 
 
 def build(file: Path, mpicc: str) -> str:
-    """Returns a sentence. Raises Failed."""
+    """Builds the library and returns a sentence. Raises Failed."""
     compiler = shutil.which(mpicc)
     if compiler is None:
         raise Failed(f"{mpicc} is not there; --mpicc names the compiler of the MPI whose jobs are to be seen")

@@ -1,4 +1,4 @@
-/* What is counted: calls and their time, waits, messages by peer and size. */
+/* Counts calls and their time, waits, messages by peer and size. */
 /* --- a call --- */
 static void hr_begin(struct hr_call* call, int function, int waits) {
   call->function = hr_depth++ == 0 && hr_shared ? function : 0;
@@ -38,7 +38,7 @@ static int hr_free_table(MPI_Comm comm, int keyval, void* table, void* extra) {
   return MPI_SUCCESS;
 }
 
-/* Ranks of the world of those that messages of a communicator go to. With the mutex held. */
+/* World ranks of a communicator's destinations. Called with the mutex held. */
 static int* hr_make_table(MPI_Comm comm) {
   MPI_Group group;
   int inter = 0, size = 0;
@@ -56,7 +56,7 @@ static int* hr_make_table(MPI_Comm comm) {
   return table;
 }
 
-/* -1: of another world, or nobody. */
+/* Returns -1 for a rank of another world, or for none. */
 static int hr_world_rank(MPI_Comm comm, int rank) {
   if (comm == MPI_COMM_WORLD) return rank < hr_size ? rank : -1;
   int *table = NULL, found = 0;

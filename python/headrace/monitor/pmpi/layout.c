@@ -1,9 +1,9 @@
-/* A page of counters in the form of docs/counters.md, kept by what the profiling interface of any MPI shows.
+/* A page of counters in the form of docs/counters.md, filled in through the profiling interface of any MPI.
  *
- * The page is a memory file that others find at /proc/<process>/fd; it goes with the process. It is made when MPI_Init
+ * The page is a memory file that others find at /proc/<process>/fd; it ends with the process. It is made when MPI_Init
  * has returned; nothing is counted before, or where HEADRACE_COUNTERS is "off". HEADRACE_PMPI_SAVE names a directory
  * where MPI_Finalize leaves it as a file. Calls that an MPI makes of itself within a call are not counted. Threads:
- * any; sums are added to atomically (relaxed), what the rank does now is the last call's. */
+ * any; sums are added to atomically (relaxed), the current activity is that of the last call. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
@@ -58,7 +58,7 @@ struct hr_page {
 };
 
 struct hr_call {
-  int function; /* 0: within another call, or nobody counts */
+  int function; /* 0: within another call, or not counted */
   int waits;
   int peer; /* a row; -1: for no single one */
   hr_value began;

@@ -1,4 +1,4 @@
-/* What the page says of itself: JSON, in the form of docs/counters.md. */
+/* The page's description of itself: JSON, in the form of docs/counters.md. */
 struct hr_text {
   char* at;
   size_t used, room;
@@ -21,7 +21,7 @@ static void hr_say_text(struct hr_text* text, const char* name, const char* valu
   hr_say(text, "\"");
 }
 
-/* The line of a file that begins so, without that; "" where there is none. */
+/* Finds the line of a file that begins with `begin`, and returns the rest of it; "" if there is none. */
 static void hr_line(const char* path, const char* begin, char* line, size_t length) {
   FILE* file = fopen(path, "r");
   *line = 0;

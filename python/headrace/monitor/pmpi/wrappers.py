@@ -10,7 +10,7 @@ _SENDS = {"Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsen
 _BOTH = {"Sendrecv", "Isendrecv"}
 _INITS = {"Send_init", "Bsend_init", "Ssend_init", "Rsend_init"}
 _FROM = {"Recv", "Probe", "Mprobe", "Sendrecv", "Sendrecv_replace"}  # wait for their `source`
-# In which a rank waits for others, whatever it does besides.
+# Functions in which a rank waits for others, besides anything else.
 _WAITS = _FROM | {
     "Ssend", "Mrecv", "Wait", "Waitall", "Waitany", "Waitsome", "Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather",
     "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan",

@@ -85,7 +85,7 @@ void operations() {
 
 namespace {
 
-// More functions than libmpi.so.12 can tell apart: refused, and those that it knows still work.
+// More functions than libmpi.so.12 can distinguish: the excess is refused, and the others still work.
 template <int... factor>
 void too_many(std::integer_sequence<int, factor...>) {
   MPI_User_function* const functions[] = {&scaled<factor>...};
@@ -167,7 +167,7 @@ void attributes() {
   CHECK_OK(MPI_Comm_free(&expected_comm));
   CHECK_EQ(deletes, 2);
 
-  // The predefined functions, with and without one of the program's beside them.
+  // The predefined functions, with and without one of the program's functions beside them.
   for (MPI_Comm_delete_attr_function* const remove : {MPI_COMM_NULL_DELETE_FN, &refuse}) {
     for (MPI_Comm_copy_attr_function* const copy : {MPI_COMM_NULL_COPY_FN, MPI_COMM_DUP_FN}) {
       MPI_Comm base;

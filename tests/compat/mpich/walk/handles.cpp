@@ -1,4 +1,4 @@
-// Handles: predefined ones and constants, numbers that are used again, null and wrong ones.
+// Handles: predefined ones and constants, numbers that are reused, null and wrong ones.
 #include "walk.hpp"
 
 namespace walk {
@@ -91,7 +91,7 @@ void numbers_are_used_again() {
     if (round == 0) CHECK_CLASS(MPI_Type_size(old, &bytes), MPI_ERR_TYPE);
   }
   CHECK(seen.size() < 10);
-  // More at once than a table's first part has.
+  // More at once than the first part of a table holds.
   std::vector<MPI_Datatype> many(10000);
   for (auto& type : many) CHECK_OK(MPI_Type_contiguous(2, MPI_INT, &type));
   for (auto& type : many) {
@@ -200,7 +200,7 @@ void topologies() {
   CHECK_EQ(in[1], rank == size - 1 ? -5 : rank + 1);
   CHECK_OK(MPI_Comm_free(&cart));
 
-  // A ring, without weights; then nobody.
+  // A ring, without weights; then no neighbours.
   const int left = (rank + size - 1) % size, right = (rank + 1) % size;
   MPI_Comm ring;
   CHECK_OK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, MPI_UNWEIGHTED, 1, &right, MPI_UNWEIGHTED,

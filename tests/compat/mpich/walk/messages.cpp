@@ -50,7 +50,7 @@ void statuses() {
   CHECK_EQ(status.count_lo, 5);
   CHECK_EQ(status.count_hi_and_cancelled, (1 << 8) << 1 | 1);
 
-  // What stands in a status that the program filled in means itself.
+  // Values that the program stored in a status keep their meaning.
 #if MPI_VERSION > 4 || MPI_SUBVERSION > 0
   int source = 0, tag = 0, error = 0;
   status.MPI_SOURCE = -4;
@@ -75,7 +75,7 @@ void statuses() {
 }
 
 void requests() {
-  // More than fit a frame, of all sorts; none may stay.
+  // More requests than fit a frame, of all sorts; none may stay.
   constexpr int kMany = 200;
   std::vector<int> out(kMany), in(kMany, -1);
   std::vector<MPI_Request> all(2 * kMany, MPI_REQUEST_NULL);
@@ -182,7 +182,7 @@ void sentinels() {
   CHECK_EQ(got, 77);
   CHECK_OK(MPI_Type_free(&type));
 
-  // Exactly what MPICH's constant says is enough.
+  // Exactly as much as MPICH's constant calls for.
   std::vector<char> buffer(3 * (4 + MPI_BSEND_OVERHEAD));
   CHECK_OK(MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size())));
   for (int i = 0; i < 3; ++i) CHECK_OK(MPI_Bsend(&i, 1, MPI_INT, rank, 5, MPI_COMM_WORLD));

@@ -1,4 +1,4 @@
-// What the parts of this program share. See main.cpp.
+// Common parts of this program. See main.cpp.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ void attributes();
 void error_handlers();
 void error_codes();
 void generalized_requests();
-// More functions than libmpi.so.12 can tell apart.
+// More functions than libmpi.so.12 can distinguish.
 void too_many_operations();
 
 // environment.cpp

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Checks how the comments of the tree begin: prose.py [TREE]
+
+A comment says what a function does, verb first ("Returns", "True if"), or names its subject ("Bytes still to come"). One that begins
+with a relative clause or a dangling preposition ("What names a request: ...", "Of this process, ...") makes the reader search for
+the subject. Prints each such comment of the tracked C, C++, CUDA, Python, shell and CMake files; the exit code is 1 if there are
+more than MOST. Only the first line of a block of comment lines counts, and comments behind code do not.
+
+Also prints how many lines of the documents are longer than COLUMNS, outside tables and code blocks; these do not fail yet.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+MOST = 20
+COLUMNS = 160
+
+_SLASHES, _HASH = re.compile(r"\s*(?://+|/\*+)\s*"), re.compile(r"\s*#+\s*")
+_MARKS = {**dict.fromkeys((".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"), _SLASHES), **dict.fromkeys((".py", ".sh", ".cmake"), _HASH)}
+_BAD = re.compile(r"(?:Who|What|Whoever|Whatever|Whether|That|Of|As|Those|Which|How|Where|Whom|Whose)\b")
+_NOT_SOURCES = re.compile(r"build.*|node_modules|__pycache__|\..*")
+
+
+def tracked(tree: Path) -> list[Path]:
+    """The files that git tracks; without a repository all files, except build directories and hidden ones."""
+    git = subprocess.run(["git", "-C", str(tree), "ls-files", "-z"], capture_output=True, check=False) if (tree / ".git").exists() else None
+    if git and git.returncode == 0:
+        return [tree / os.fsdecode(name) for name in git.stdout.split(b"\0") if name]
+    found = []
+    for folder, folders, names in os.walk(tree):
+        folders[:] = [name for name in folders if not _NOT_SOURCES.fullmatch(name)]
+        found += [Path(folder, name) for name in names]
+    return sorted(found)
+
+
+def mark_of(file: Path) -> re.Pattern | None:
+    """Matches the beginning of a comment in that file; None if it is not a source file."""
+    name = file.name.removesuffix(".in")
+    if name == "CMakeLists.txt":
+        return _HASH
+    if "." in name.lstrip("."):
+        return _MARKS.get(Path(name).suffix)
+    with file.open("rb") as content:
+        return _HASH if re.match(rb"#!.*\b(sh|bash|python3?)\b", content.readline(200)) else None
+
+
+def bad_comments(lines: list[str], mark: re.Pattern) -> Iterator[tuple[int, str]]:
+    """The number and text of each line that begins a block of comment lines badly."""
+    inside = False
+    for number, line in enumerate(lines, 1):
+        begin = mark.match(line)
+        if begin and not line.startswith("#!") and not inside and _BAD.match(line, begin.end()):
+            yield number, line.strip()
+        inside = begin is not None
+
+
+def long_lines(text: str) -> int:
+    """The number of lines that are too long, outside tables and code blocks."""
+    prose = re.sub(r"^ *(```|~~~).*?^ *\1 *$", "", text, flags=re.M | re.S)
+    return sum(len(line) > COLUMNS and not line.lstrip().startswith("|") for line in prose.splitlines())
+
+
+def main(tree: Path) -> int:
+    count, long = 0, 0
+    for file in tracked(tree):
+        if file.is_symlink() or not file.is_file():
+            continue
+        name = file.relative_to(tree)
+        if name.suffix == ".md" and name.parts[0] == "docs":
+            long += long_lines(file.read_text(encoding="utf-8", errors="replace"))
+        elif mark := mark_of(file):
+            for number, line in bad_comments(file.read_text(encoding="utf-8", errors="replace").splitlines(), mark):
+                count += 1
+                print(f"{name}:{number}: {line}")
+    print(f"{count} comments begin with a relative clause or a dangling preposition, at most {MOST} may")
+    print(f"{long} lines of docs/ are longer than {COLUMNS} columns, tables and code blocks aside")
+    if count > MOST:
+        print('Rewrite them: a verb first for functions ("Returns", "True if"), a named subject for data ("Bytes still to come").')
+    return 1 if count > MOST else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[2]).resolve()))
