@@ -30,6 +30,8 @@ BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev nlohm
 # chromium: headrace monitor is tested in a browser.
 TEST_PACKAGES := libgtest-dev gdb gfortran chromium mandoc man-db
 # libpmix-dev: Debian's Slurm opens libpmix.so, by the name that only the development package has.
+# For the night: completions and module files by the shells and the tool that read them.
+PACKAGING_PACKAGES := zsh fish lmod
 HOSTS_PACKAGES := iproute2 util-linux openssh-server openssh-client slurm-wlm munge libpmix2 libpmix-dev
 # Python of the system needs its own package for virtual environments; others bring it.
 VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo python3-venv)
@@ -38,7 +40,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: demo test test-all test-tiers test-without-precompiled test-as-hosts test-namespaces test-hosts noop sanitize outside install docs peers monitor-page format format-check tidy clean packages test-packages hosts-packages
+.PHONY: demo test test-all test-tiers test-without-precompiled test-as-hosts test-namespaces test-hosts noop sanitize outside install docs peers monitor-page format format-check tidy clean packages test-packages packaging-packages hosts-packages
 .NOTPARALLEL:
 
 packages:
@@ -46,6 +48,9 @@ packages:
 
 test-packages:
 	@scripts/install-packages.sh $(TEST_PACKAGES)
+
+packaging-packages:
+	@scripts/install-packages.sh $(PACKAGING_PACKAGES)
 
 hosts-packages:
 	@scripts/install-packages.sh $(HOSTS_PACKAGES)
@@ -76,6 +81,11 @@ $(VENV)/.monitor: requirements-monitor.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-monitor.txt
 	@touch $@
 
+# Installs the tools that read the recipes in packaging/.
+$(VENV)/.packaging: requirements-packaging.txt | $(VENV)/.ready
+	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-packaging.txt
+	@touch $@
+
 # Builds with the tests, and the variables that tell their runners of it.
 BUILT := packages test-packages $(VENV)/.ready $(VENV)/.monitor $(VENV)/.docs
 BUILD_TESTS = scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
@@ -86,7 +96,7 @@ test: $(BUILT)
 	@$(BUILD_TESTS)
 	@HR_MONITOR=required HR_DOCS=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) change $(CTEST_OPTIONS)
 
-test-tiers: $(BUILT) peers
+test-tiers: $(BUILT) peers packaging-packages $(VENV)/.packaging
 	@$(BUILD_TESTS)
 	@HR_MONITOR=required HR_DOCS=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) all $(CTEST_OPTIONS)
 

@@ -1979,6 +1979,69 @@ int PMPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], co
 int PMPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int PMPI_Topo_test(MPI_Comm comm, int *status);
 
+/* --- Names that MPI 3.0 removed (MPI 5.0 chapter 17) -------------------------------------------------------------- */
+
+/* No library has them. Their use is an error that says what to use. A program that has functions of its own by these names
+ * defines HEADRACE_OWN_REMOVED_NAMES before it includes mpi.h. */
+#if defined(__has_attribute) && !defined(HEADRACE_OWN_REMOVED_NAMES)
+#if __has_attribute(unavailable)
+#define MPI_HR_REMOVED(instead) __attribute__((unavailable("MPI 3.0 removed it; " instead)))
+#ifndef MPI_Handler_function
+typedef void(MPI_Handler_function)(MPI_Comm *, int *, ...) MPI_HR_REMOVED("the type is MPI_Comm_errhandler_function");
+#endif
+#ifndef MPI_LB
+extern const MPI_Datatype MPI_LB MPI_HR_REMOVED("call MPI_Type_create_resized");
+#endif
+#ifndef MPI_UB
+extern const MPI_Datatype MPI_UB MPI_HR_REMOVED("call MPI_Type_create_resized");
+#endif
+#ifndef MPI_COMBINER_HINDEXED_INTEGER
+extern const int MPI_COMBINER_HINDEXED_INTEGER MPI_HR_REMOVED("no type has this combiner; leave it out");
+#endif
+#ifndef MPI_COMBINER_HVECTOR_INTEGER
+extern const int MPI_COMBINER_HVECTOR_INTEGER MPI_HR_REMOVED("no type has this combiner; leave it out");
+#endif
+#ifndef MPI_COMBINER_STRUCT_INTEGER
+extern const int MPI_COMBINER_STRUCT_INTEGER MPI_HR_REMOVED("no type has this combiner; leave it out");
+#endif
+#elif __has_attribute(error)
+#define MPI_HR_REMOVED(instead) __attribute__((error("MPI 3.0 removed it; " instead)))
+#endif
+#endif
+#ifdef MPI_HR_REMOVED
+#ifndef MPI_Address
+int MPI_Address(void *location, MPI_Aint *address) MPI_HR_REMOVED("call MPI_Get_address, which has the same arguments");
+#endif
+#ifndef MPI_Errhandler_create
+int MPI_Errhandler_create(MPI_Comm_errhandler_function *function, MPI_Errhandler *errhandler) MPI_HR_REMOVED("call MPI_Comm_create_errhandler, which has the same arguments");
+#endif
+#ifndef MPI_Errhandler_get
+int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler *errhandler) MPI_HR_REMOVED("call MPI_Comm_get_errhandler, which has the same arguments");
+#endif
+#ifndef MPI_Errhandler_set
+int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler) MPI_HR_REMOVED("call MPI_Comm_set_errhandler, which has the same arguments");
+#endif
+#ifndef MPI_Type_extent
+int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint *extent) MPI_HR_REMOVED("call MPI_Type_get_extent, which gives the lower bound as well");
+#endif
+#ifndef MPI_Type_hindexed
+int MPI_Type_hindexed(int count, int blocklengths[], MPI_Aint displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype) MPI_HR_REMOVED("call MPI_Type_create_hindexed, which has the same arguments");
+#endif
+#ifndef MPI_Type_hvector
+int MPI_Type_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype) MPI_HR_REMOVED("call MPI_Type_create_hvector, which has the same arguments");
+#endif
+#ifndef MPI_Type_lb
+int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint *displacement) MPI_HR_REMOVED("call MPI_Type_get_extent, which gives the extent as well");
+#endif
+#ifndef MPI_Type_struct
+int MPI_Type_struct(int count, int blocklengths[], MPI_Aint displacements[], MPI_Datatype types[], MPI_Datatype *newtype) MPI_HR_REMOVED("call MPI_Type_create_struct, which has the same arguments");
+#endif
+#ifndef MPI_Type_ub
+int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint *displacement) MPI_HR_REMOVED("call MPI_Type_get_extent, and add lower bound and extent");
+#endif
+#undef MPI_HR_REMOVED
+#endif
+
 #ifdef __cplusplus
 }
 #endif

@@ -25,12 +25,10 @@ constexpr const char* kExamples =
     "line that is not understood.\n";
 
 // Returns "-n,--np N": one letter with one dash, as usual.
-std::string names_of(const OptionSpec& word) {
+std::string written(const OptionSpec& word) {
   std::string text;
-  for (std::string_view rest = word.names; !rest.empty();) {
-    const std::string_view name = rest.substr(0, rest.find(' '));
+  for (const std::string_view name : names_of(word)) {
     text += (text.empty() ? "" : ",") + std::string(name.size() == 1 ? "-" : "--") + std::string(name);
-    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
   }
   if (!word.values.empty()) text += " " + std::string(word.values);
   return text;
@@ -67,7 +65,7 @@ void print_names(const char* title, OptionEffect effect, bool without_help) {
   std::string all;
   for (const OptionSpec& word : option_table()) {
     if (word.effect != effect || (without_help && !word.help.empty())) continue;
-    all += (all.empty() ? "" : " ") + names_of(word);
+    all += (all.empty() ? "" : " ") + written(word);
   }
   std::printf("\n%s\n", title);
   print_wrapped(all, 0, 2);
@@ -78,15 +76,15 @@ void print_names(const char* title, OptionEffect effect, bool without_help) {
 void print_help() {
   std::printf("Starts an MPI program on this host and others.\n\n%s\n", kUsage);
   for (const OptionSpec& word : option_table()) {
-    if (word.help.empty()) continue;
-    const std::string names = "  " + names_of(word);
+    if (word.help.empty() || word.effect != OptionEffect::kApplies) continue;
+    const std::string names = "  " + written(word);
     std::printf("%s", names.c_str());
     print_wrapped(word.help, names.size(), kColumn);
   }
   print_names("From scripts for other launchers, with the meaning that they have there:", OptionEffect::kApplies, true);
   print_names("From there, and so in any case:", OptionEffect::kAlreadyTrue, false);
   print_names("From there, without effect here (a note says so; -q leaves it out):", OptionEffect::kIgnored, false);
-  print_names("From there, refused, as programs may not run right without it:", OptionEffect::kMissing, false);
+  print_names("From there, refused with a word on what to use instead:", OptionEffect::kRefused, false);
   std::printf("\n%s", kExamples);
 }
 

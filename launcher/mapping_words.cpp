@@ -234,6 +234,13 @@ void apply_policy(const MappingWords& words, Mapping* mapping) {
 
 }  // namespace
 
+std::span<const std::string_view> words_of(std::string_view option) {
+  if (option == "map-by") return kMapWords;
+  if (option == "bind-to") return kBindWords;
+  if (option == "rank-by") return kRankWords;
+  return {};
+}
+
 Status read_map_by(const ParsedOption& given, MappingWords* words) {
   const Words parts = split(given.value(), ':');
   if (parts.empty()) return unknown(given, "", "ranks go by", kMapWords);

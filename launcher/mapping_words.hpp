@@ -3,7 +3,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "base/status.hpp"
 #include "topo/mapping.hpp"
@@ -32,6 +34,9 @@ Status read_bind_to(const ParsedOption& given, MappingWords* words);
 Status read_rank_by(const ParsedOption& given, MappingWords* words);
 // Reads "0-3,8": CPUs that may be used.
 Status read_cpu_set(const ParsedOption& given, topo::CpuSet* cpus);
+
+// Returns the words that an option of places takes first ("bind-to": auto, none, ...); empty for other options.
+std::span<const std::string_view> words_of(std::string_view option);
 
 // Combines all words.
 Status make_mapping(const MappingWords& words, topo::Mapping* mapping);

@@ -1,5 +1,6 @@
 #include "option_table.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/knobs.hpp"
@@ -222,8 +223,41 @@ Status version(ParseState& parsed, const ParsedOption&) {
   return kOk;
 }
 
+Status list(ParseState& parsed, const ParsedOption&) {
+  parsed.list = true;
+  return kOk;
+}
+
 Status settings(ParseState& parsed, const ParsedOption&) {
   parsed.settings = true;
+  return kOk;
+}
+
+// Intel MPI's checking library: ours is in every program.
+Status check_calls(ParseState& parsed, const ParsedOption&) {
+  parsed.variables_of_all.emplace_back("HEADRACE_CHECK", "full");
+  return kOk;
+}
+
+Status one_per_host(ParseState& parsed, const ParsedOption&) {
+  parsed.program.per_host = 1;
+  return kOk;
+}
+
+// Open MPI's --stdin and Hydra's -s: which ranks read standard input.
+Status standard_input(ParseState&, const ParsedOption& given) {
+  if (given.value() == "0") return kOk;
+  if (given.value() == "none") return fail(Errc::kOther, "%s: write </dev/null instead", given.text().c_str());
+  return fail(Errc::kOther, "%s: standard input goes to rank 0 alone; let the others open a file",
+              given.text().c_str());
+}
+
+Status fault_tolerance(ParseState& parsed, const ParsedOption& given) {
+  if (given.value() == "ulfm" || given.value() == "mpi") {
+    parsed.options.keep_going = true;
+  } else if (given.value() != "no" && given.value() != "none") {
+    return fail(Errc::kOther, "%s: mpiexec knows ulfm and none", given.text().c_str());
+  }
   return kOk;
 }
 
@@ -231,12 +265,12 @@ using enum Arity;
 constexpr auto kApplies = OptionEffect::kApplies;
 constexpr auto kAlreadyTrue = OptionEffect::kAlreadyTrue;
 constexpr auto kIgnored = OptionEffect::kIgnored;
-constexpr auto kMissing = OptionEffect::kMissing;
+constexpr auto kRefused = OptionEffect::kRefused;
 
 constexpr OptionSpec kOptions[] = {
     // Ranks and hosts
     {"n np c ntasks", kOne, kApplies, ranks, "N", "Number of ranks (default: what the next four say, else 1)"},
-    {"ppn N npernode perhost ntasks-per-node", kOne, kApplies, ranks_per_host, "N",
+    {"ppn N npernode perhost grr ntasks-per-node", kOne, kApplies, ranks_per_host, "N",
      "Ranks on a host, before the next host's turn; without -n so many on each"},
     {"hosts host H", kOne, kApplies, host_list, "NAME[:N],...",
      "Where ranks run, and how many on each (default: equal shares); other hosts are reached by ssh. Without it: the "
@@ -262,8 +296,8 @@ constexpr OptionSpec kOptions[] = {
     {"genvlist", kOne, kApplies, all_inherit_list, "NAME,...", "All programs get only these"},
     {"envnone", kNoValue, kApplies, inherit_none, "", "This program gets none of them"},
     {"genvnone", kNoValue, kApplies, all_inherit_none, "", "No program gets any of them"},
-    {"envall", kNoValue, kApplies, inherit_all, "", "This program gets all of them (default)"},
-    {"genvall", kNoValue, kApplies, all_inherit_all, "", "All programs get all of them (default)"},
+    {"envall envuser", kNoValue, kApplies, inherit_all, "", "This program gets all of them (default)"},
+    {"genvall genvuser", kNoValue, kApplies, all_inherit_all, "", "All programs get all of them (default)"},
     {"wdir wd", kOne, kApplies, directory, "DIR", "Directory the ranks start in"},
 
     // Places
@@ -283,15 +317,17 @@ constexpr OptionSpec kOptions[] = {
      "How ranks are numbered: as they were mapped (default); slot: host by host; node: round robin over hosts; fill: "
      "part "
      "by part of --map-by; span: round robin over the parts of all hosts; numa, socket...: round robin over these"},
-    {"cpus-per-rank cpus-per-proc cpus-per-task", kOne, kApplies, cpus_per_rank, "N", "The same as --map-by slot:PE=N"},
-    {"cpu-set cpu-list", kOne, kApplies, cpu_set, "LIST", "Use these CPUs of each host alone: 0,2,8-11"},
+    {"cpus-per-rank cpus-per-proc cpus-per-task depth", kOne, kApplies, cpus_per_rank, "N",
+     "The same as --map-by slot:PE=N"},
+    {"cpu-set cpu-list slot-list", kOne, kApplies, cpu_set, "LIST", "Use these CPUs of each host alone: 0,2,8-11"},
     {"use-hwthread-cpus", kNoValue, kApplies, threads_as_cores, "", "Each hardware thread counts as a core"},
     {"oversubscribe", kNoValue, kApplies, same_as<read_map_by, kOversubscribe>, "",
      "More ranks than cores are meant: no note about them"},
     {"nooversubscribe no-oversubscribe", kNoValue, kApplies, same_as<read_map_by, kNoOversubscribe>, "",
      "More ranks than cores are an error"},
-    {"report-bindings display-map display-devel-map display-allocation v verbose", kNoValue, kApplies, report_bindings,
-     "", "Say on standard error where each rank is bound and which GPU and NIC are nearest, with a picture"},
+    {"report-bindings display-map display-devel-map display-allocation print-rank-map v verbose", kNoValue, kApplies,
+     report_bindings, "",
+     "Say on standard error where each rank is bound and which GPU and NIC are nearest, with a picture"},
     {"do-not-launch", kNoValue, kApplies, do_not_launch, "", "Print where ranks would go, and exit; see headrace map"},
     {"machine", kOne, kApplies, machine, "WHAT",
      "With --do-not-launch: hosts are like this one, an hwloc XML file or \"synthetic:pack:2 core:4 pu:2\"; once for "
@@ -301,7 +337,8 @@ constexpr OptionSpec kOptions[] = {
     {"bind-to-core", kNoValue, kApplies, same_as<read_bind_to, kCore>, "", ""},
     {"bind-to-socket", kNoValue, kApplies, same_as<read_bind_to, kSocket>, "", ""},
     {"bind-to-none", kNoValue, kApplies, same_as<read_bind_to, kNone>, "", ""},
-    {"bynode by-node", kNoValue, kApplies, same_as<read_map_by, kNode>, "", ""},
+    {"pernode", kNoValue, kApplies, one_per_host, "", ""},
+    {"bynode by-node rr", kNoValue, kApplies, same_as<read_map_by, kNode>, "", ""},
     {"byslot by-slot", kNoValue, kApplies, same_as<read_map_by, kSlot>, "", ""},
     {"bycore by-core", kNoValue, kApplies, same_as<read_map_by, kCore>, "", ""},
     {"bysocket by-socket", kNoValue, kApplies, same_as<read_map_by, kSocket>, "", ""},
@@ -312,6 +349,10 @@ constexpr OptionSpec kOptions[] = {
      "MPI_UNIVERSE_SIZE: processes with those that will be spawned; the hosts' slots, here the cores, without it"},
 
     // Output and the end
+    {"check_mpi", kNoValue, kApplies, check_calls, "",
+     "Have the program's mistakes found: the same as -genv HEADRACE_CHECK full (docs/checker.md)"},
+    {"stdin s", kOne, kApplies, standard_input, "RANK", ""},
+    {"with-ft", kOne, kApplies, fault_tolerance, "WHAT", ""},
     {"l label prepend-rank tag-output", kNoValue, kApplies, label, "", "Begin each line of output with [rank]"},
     {"output-filename", kOne, kApplies, output_files, "DIR",
      "Write what ranks print to DIR/1/rank.N/stdout and stderr as well; DIR:nocopy: only there"},
@@ -325,24 +366,65 @@ constexpr OptionSpec kOptions[] = {
     {"q quiet", kNoValue, kApplies, quiet, "", "No notes about options without effect"},
     {"config", kNoValue, kApplies, settings, "",
      "Print every setting with its value and where that comes from, and exit"},
+    {"list-options", kNoValue, kApplies, list, "", "Print the table of options as JSON, and exit"},
     {"h help", kNoValue, kApplies, help, "", "Print this and exit"},
-    {"V version", kNoValue, kApplies, version, "", "Print it and exit"},
+    {"V version info build-info", kNoValue, kApplies, version, "", "Print it and exit"},
 
     // Scripts for other launchers: true here anyway.
-    {"allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly", kNoValue, kAlreadyTrue, nullptr, "", ""},
-    {"mpi personality", kOne, kAlreadyTrue, nullptr, "TYPE", ""},
+    {"allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly disable-recovery hetero-nodes ordered-output "
+     "no-transfer line-buffer mt_mpi",
+     kNoValue, kAlreadyTrue, nullptr, "", ""},
+    {"mpi pmi personality forward-signals", kOne, kAlreadyTrue, nullptr, "TYPE", ""},
 
     // No meaning to this library.
-    {"membind cpu-bind", kOne, kIgnored, nullptr, "WHAT", ""},
+    {"membind mem-bind cpu-bind", kOne, kIgnored, nullptr, "WHAT", "--bind-to binds"},
     {"mca omca pmca prtemca pmixmca gmca gpmca", kTwo, kIgnored, nullptr, "NAME VALUE", ""},
     {"prte am tune", kOne, kIgnored, nullptr, "WHAT", ""},
-    {"rmk iface topolib demux nameserver", kOne, kIgnored, nullptr, "NAME", ""},
+    {"rmk topolib demux nameserver", kOne, kIgnored, nullptr, "NAME", ""},
+    {"iface", kOne, kIgnored, nullptr, "NAME", "HEADRACE_NETWORK_DEVICES names networks"},
+    {"prefix", kOne, kIgnored, nullptr, "DIR", "Headrace is looked for at the same path on every host"},
+    {"prepend-pattern", kOne, kIgnored, nullptr, "TEXT", "-l labels lines with the rank"},
+    {"timestamp-output", kNoValue, kIgnored, nullptr, "", "mpiexec ... | ts adds times"},
+    {"merge-stderr-to-stdout", kNoValue, kIgnored, nullptr, "", "2>&1 behind the command line joins the two"},
+    {"tmpdir keepalive stream-buffering localhost report-pid report-uri max-restarts rlimits", kOne, kIgnored, nullptr,
+     "VALUE", ""},
     {"print-all-exitcodes disable-hostname-propagation show-progress report-state-on-timeout get-stack-traces",
      kNoValue, kIgnored, nullptr, "", ""},
+    {"noprefix noconf leave-session-attached debug-daemons debug-daemons-file do-not-resolve index-argv-by-rank "
+     "loadbalance order-nodes pmi-port silent-abort nogpu rdma RDMA ofi OFI psm2 PSM2 ib IB shm dapl",
+     kNoValue, kIgnored, nullptr, "", ""},
 
-    // Files and daemons that other launchers bring to the hosts.
-    {"launch-agent preload-files", kOne, kMissing, nullptr, "WHAT", ""},
-    {"preload-binary", kNoValue, kMissing, nullptr, "", ""},
+    // Not there, and missed: the message says what to use.
+    {"launch-agent preload-files preload-files-dest-dir path", kOne, kRefused, nullptr, "WHAT",
+     "mpiexec brings no files to hosts and looks for none; name the program by its path, the same on all hosts"},
+    {"preload-binary set-cwd-to-session-dir transfer", kNoValue, kRefused, nullptr, "",
+     "mpiexec brings no files to hosts; they must be there"},
+    {"rankfile rf", kOne, kRefused, nullptr, "FILE",
+     "mpiexec reads no rank files; name hosts in the order of ranks with --hosts a:2,b:1, and the CPUs of each rank "
+     "with --bind-to user:0,2-3,8+12"},
+    {"gdb gdba debug debugger debug-devel d tv", kNoValue, kRefused, nullptr, "",
+     "mpiexec starts no debugger; put it before the program (mpiexec -n 2 xterm -e gdb --args ./program), or attach "
+     "gdb -p PID to a rank; --timeout 60 shows where each rank waits"},
+    {"xterm", kOne, kRefused, nullptr, "RANKS", "put it before the program: mpiexec -n 2 xterm -hold -e ./program"},
+    {"gtool gtoolfile", kOne, kRefused, nullptr, "TOOL",
+     "put the tool before the program (mpiexec -n 4 valgrind ./program); for some ranks alone, part the command line: "
+     "-n 1 valgrind ./program : -n 3 ./program"},
+    {"trace t trace-pt2pt trace-collectives aps mps", kNoValue, kRefused, nullptr, "",
+     "mpiexec writes no traces; use headrace top, --save-counters FILE, or a tool's own library in LD_PRELOAD"},
+    {"outfile-pattern errfile-pattern outfile errfile", kOne, kRefused, nullptr, "PATTERN",
+     "--output-filename DIR writes DIR/1/rank.N/stdout and stderr"},
+    {"gpus-per-proc gpu-bind", kOne, kRefused, nullptr, "WHAT",
+     "mpiexec hides no GPUs from ranks; let the program choose by MPI_LOCALRANKID, or start it by a script that sets "
+     "CUDA_VISIBLE_DEVICES from that"},
+    {"genvexcl envexcl", kOne, kRefused, nullptr, "NAME,...", "-genvlist and -envlist name the variables to pass on"},
+    {"hosts-group exclude-hosts", kOne, kRefused, nullptr, "HOSTS", "--hosts a,b names the hosts to use"},
+    {"bootstrap-exec-args rsh-args", kOne, kRefused, nullptr, "WORDS",
+     "--launcher takes the command with its words: --launcher 'ssh -p 2222'"},
+    {"dvm dvm-uri hnp ompi-server", kOne, kRefused, nullptr, "WHERE",
+     "mpiexec starts jobs itself and knows no daemons of others; leave it out"},
+    {"continuous", kNoValue, kRefused, nullptr, "", "--enable-recovery lets the others go on when a rank dies"},
+    {"ilp64", kNoValue, kRefused, nullptr, "", "INTEGER has 4 bytes in the MPI ABI's Fortran bindings"},
+    {"xml", kNoValue, kRefused, nullptr, "", "headrace map --json says where ranks go, as JSON"},
 };
 
 }  // namespace
@@ -354,6 +436,16 @@ std::string ParsedOption::text() const {
 }
 
 std::span<const OptionSpec> option_table() noexcept { return kOptions; }
+
+std::vector<std::string_view> names_of(const OptionSpec& option) {
+  std::vector<std::string_view> names;
+  for (std::string_view rest = option.names; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find(' '));
+    names.push_back(name);
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+  }
+  return names;
+}
 
 const OptionSpec* find_option(std::string_view text, std::string* attached, bool* has_attached) {
   if (!text.starts_with('-')) return nullptr;

@@ -19,7 +19,7 @@ enum class OptionEffect {
   kApplies,      // does what the help says
   kAlreadyTrue,  // asks for something that is so anyway: taken silently
   kIgnored,      // means nothing to this library: taken with a note
-  kMissing,      // asks for something missing, without which the program may not run right: an error
+  kRefused,      // asks for something that is not there and that the user would miss: an error
 };
 
 enum class Arity {
@@ -42,6 +42,7 @@ struct ParseState {
   bool help = false;
   bool version = false;
   bool settings = false;
+  bool list = false;   // --list-options
   bool saved = false;  // --save-machine
 };
 
@@ -59,10 +60,13 @@ struct OptionSpec {
   OptionEffect effect;
   Status (*apply)(ParseState&, const ParsedOption&);  // null if there is nothing to do
   std::string_view values;                            // for the help: "SECONDS"
-  std::string_view help;
+  std::string_view help;  // kIgnored and kRefused: what to use in its place, for the message
 };
 
 std::span<const OptionSpec> option_table() noexcept;
+
+// Returns the names of an option, without dashes.
+std::vector<std::string_view> names_of(const OptionSpec& option);
 
 // Returns the option that this word is, with one dash or two; null if it is none. `attached` gets the text after '='.
 const OptionSpec* find_option(std::string_view text, std::string* attached, bool* has_attached);

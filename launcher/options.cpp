@@ -7,8 +7,10 @@
 #include "config.hpp"
 #include "config_file.hpp"
 #include "help.hpp"
+#include "list_options.hpp"
 #include "option_table.hpp"
 #include "settings.hpp"
+#include "suggest.hpp"
 #include "values.hpp"
 
 namespace hr::launcher {
@@ -63,6 +65,21 @@ Status take_values(const OptionSpec& word, const Words& words, std::size_t* at, 
               static_cast<int>(word.values.size()), word.values.data());
 }
 
+// "unknown option --rankfil; did you mean --rankfile?"
+Status unknown_option(const std::string& text) {
+  const std::size_t dashes = text.starts_with("--") ? 2 : 1;
+  const std::string name = text.substr(dashes, text.find('=') - dashes);
+  std::vector<std::string_view> known;
+  for (const OptionSpec& option : option_table()) {
+    for (const std::string_view each : names_of(option)) {
+      if (each.size() > 2) known.push_back(each);
+    }
+  }
+  const std::string meant = nearest_word(name, known);
+  if (meant.empty()) return fail(Errc::kOther, "unknown option %s", text.c_str());
+  return fail(Errc::kOther, "unknown option %s; did you mean --%s?", text.c_str(), meant.c_str());
+}
+
 // Reads options up to the first word that is neither an option nor a value of one.
 Status read_options(const Words& words, ParseState& parsed, std::size_t* at) {
   while (*at < words.size() && is_option(words[*at])) {
@@ -73,15 +90,19 @@ Status read_options(const Words& words, ParseState& parsed, std::size_t* at) {
     std::string attached;
     bool has_attached = false;
     const OptionSpec* word = find_option(words[*at], &attached, &has_attached);
-    if (word == nullptr) return fail(Errc::kOther, "unknown option %s", words[*at].c_str());
+    if (word == nullptr) return unknown_option(words[*at]);
     ParsedOption given;
     HR_TRY(take_values(*word, words, at, has_attached ? &attached : nullptr, &given));
-    if (word->effect == OptionEffect::kMissing) {
-      return fail(Errc::kOther, "%s: mpiexec brings no files to hosts; they must be there", given.text().c_str());
+    if (word->effect == OptionEffect::kRefused) {
+      return fail(Errc::kOther, "%s: %.*s", given.text().c_str(), static_cast<int>(word->help.size()),
+                  word->help.data());
     }
-    if (word->effect == OptionEffect::kIgnored) parsed.without_effect.push_back(given.text());
+    if (word->effect == OptionEffect::kIgnored) {
+      const std::string instead = word->help.empty() ? "" : " (" + std::string(word->help) + ")";
+      parsed.without_effect.push_back(given.text() + instead);
+    }
     if (word->apply != nullptr) HR_TRY(word->apply(parsed, given));
-    if (parsed.help || parsed.version || parsed.settings || parsed.saved) return kOk;
+    if (parsed.help || parsed.version || parsed.settings || parsed.list || parsed.saved) return kOk;
   }
   return kOk;
 }
@@ -94,6 +115,8 @@ bool answer(const ParseState& parsed) {
     std::printf("mpiexec of Headrace " HEADRACE_VERSION "\n");
   } else if (parsed.settings) {
     print_settings();
+  } else if (parsed.list) {
+    list_options();
   } else if (!parsed.saved) {
     return false;
   }

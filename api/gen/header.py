@@ -70,9 +70,22 @@ def prototypes(tables: Tables, prefix: str) -> str:
     return "".join(lines)
 
 
+def removed(tables: Tables, kinds: tuple[str, ...]) -> str:
+    """Declarations whose use is an error that says what to use. A name that the program has made a macro is its own."""
+    declarations = []
+    for kind, text in (("functions", "int {name}({what})"), ("types", "typedef {what}"),
+                       ("constants", "extern const {what} {name}")):
+        if kind in kinds:
+            declarations += [(name, text.format(name=name, what=what), instead)
+                             for name, (what, instead) in tables.removed[kind].items()]
+    return "".join(f"#ifndef {name}\n{text} MPI_HR_REMOVED(\"{instead}\");\n#endif\n"
+                   for name, text, instead in declarations)
+
+
 def render(tables: Tables, template: Path) -> str:
     text = template.read_text(encoding="utf-8")
     for mark, body in (("ENUMS", enums(tables)), ("CALLBACKS", callbacks(tables)), ("CONSTANTS", constants(tables)),
-                       ("FUNCTIONS", prototypes(tables, "")), ("PROFILING", prototypes(tables, "P"))):
+                       ("FUNCTIONS", prototypes(tables, "")), ("PROFILING", prototypes(tables, "P")), ("REMOVED_FUNCTIONS", removed(tables, ("functions",))),
+                       ("REMOVED_VALUES", removed(tables, ("types", "constants")))):
         text = text.replace(f"@{mark}@", body)
     return text

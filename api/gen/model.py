@@ -151,6 +151,7 @@ class Tables:
     overlay: dict
     mpich: dict
     chapters: dict[str, str] = field(default_factory=dict)
+    removed: dict = field(default_factory=dict)  # api/removed.yaml
 
 
 WORDS = re.compile(r"^(?P<before>.*?)(?P<name>\.\.\.|\w+)(?:\[(?P<length>[^\]]*)\])?(?P<inner>\[\d+\])?$")
@@ -237,4 +238,4 @@ def read(root: Path) -> Tables:
         functions += [with_overlay(function, overlay) for function in chapter]
     callbacks = [parse_function(name, text, "callbacks", kinds) for name, text in load(root / "callbacks.yaml").items()]
     return Tables(kinds, functions, callbacks, load(root / "constants.yaml"), load(root / "errors.yaml"),
-                  load(root / "knobs.yaml"), overlay, load(root / "mpich.yaml"), chapters)
+                  load(root / "knobs.yaml"), overlay, load(root / "mpich.yaml"), chapters, load(root / "removed.yaml"))

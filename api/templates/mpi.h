@@ -69,6 +69,21 @@ typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
 @FUNCTIONS@
 /* --- The profiling interface (MPI 5.0 section 15.2) -------------------------------------------------------------- */
 @PROFILING@
+/* --- Names that MPI 3.0 removed (MPI 5.0 chapter 17) -------------------------------------------------------------- */
+
+/* No library has them. Their use is an error that says what to use. A program that has functions of its own by these names
+ * defines HEADRACE_OWN_REMOVED_NAMES before it includes mpi.h. */
+#if defined(__has_attribute) && !defined(HEADRACE_OWN_REMOVED_NAMES)
+#if __has_attribute(unavailable)
+#define MPI_HR_REMOVED(instead) __attribute__((unavailable("MPI 3.0 removed it; " instead)))
+@REMOVED_VALUES@#elif __has_attribute(error)
+#define MPI_HR_REMOVED(instead) __attribute__((error("MPI 3.0 removed it; " instead)))
+#endif
+#endif
+#ifdef MPI_HR_REMOVED
+@REMOVED_FUNCTIONS@#undef MPI_HR_REMOVED
+#endif
+
 #ifdef __cplusplus
 }
 #endif

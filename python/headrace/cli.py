@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
-from headrace import installation
+from headrace import completion, everything, installation, modulefile
 from headrace import map as where
 from headrace.bench import cli as bench
 from headrace.bench.child import Failed
@@ -19,7 +22,18 @@ from headrace.tune import cli as tune
 from headrace.tune import collectives
 
 
-def info(_: argparse.Namespace) -> int:
+def info(args: argparse.Namespace) -> int:
+    prefix = args.prefix.resolve() if args.prefix else installation.prefix()
+    if args.prefix and not (prefix / "bin" / "mpiexec").is_file():
+        print(f"headrace info: --prefix {args.prefix}: there is no bin/mpiexec", file=sys.stderr)
+        return 2
+    if args.modulefile:
+        print(modulefile.text(args.modulefile, prefix, installation.version_of(prefix)), end="")
+        return 0
+    if args.all or args.json or args.prefix:
+        facts = everything.describe(prefix)
+        print(json.dumps(facts, indent=1) if args.json else "\n".join(everything.lines(facts)))
+        return 0
     for name, value in installation.describe():
         print(f"{name:<12} {value}")
     return 0
@@ -45,27 +59,29 @@ def config(_: argparse.Namespace) -> int:
     return code
 
 
+# Commands that read their own words.
+MAINS: dict[str, Callable[[list[str]], int]] = {"bench": bench.main, "map": where.main, "tune": tune.main, "course": course.main,
+                                               "doctor": doctor.main, "monitor": monitor.main, "top": top.main}
+
+
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments[:1] == ["bench"]:  # parses its own options
-        return bench.main(arguments[1:])
-    if arguments[:1] == ["map"]:
-        return where.main(arguments[1:])
-    if arguments[:1] == ["tune"]:
-        return tune.main(arguments[1:])
-    if arguments[:1] == ["course"]:
-        return course.main(arguments[1:])
-    if arguments[:1] == ["doctor"]:
-        return doctor.main(arguments[1:])
-    if arguments[:1] == ["monitor"]:
-        return monitor.main(arguments[1:])
-    if arguments[:1] == ["top"]:
-        return top.main(arguments[1:])
+    if arguments and arguments[0] in MAINS:
+        return MAINS[arguments[0]](arguments[1:])
     parser = argparse.ArgumentParser(prog="headrace", description="Looks at an installation of Headrace, and measures it.")
     parser.add_argument("--version", action="version", version=f"headrace {installation.version()}",
                         help="print the version and exit")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    commands.add_parser("info", help="version, paths, CUDA driver").set_defaults(run=info)
+    about = commands.add_parser("info", help="version, paths, compilers, networks, GPUs; module files")
+    about.add_argument("--all", action="store_true", help="also compilers, ABIs, options, networks, GPUs")
+    about.add_argument("--json", action="store_true", help="all of it, for programs")
+    about.add_argument("--modulefile", choices=modulefile.KINDS, help="print a module file: lua for Lmod, tcl for Environment Modules")
+    about.add_argument("--prefix", type=Path, metavar="DIR", help="another installation, or a build directory")
+    about.set_defaults(run=info)
+    shell = commands.add_parser("completion", help="completion of mpiexec and headrace for a shell")
+    shell.add_argument("shell", choices=completion.SHELLS)
+    shell.add_argument("--mpiexec", type=Path, metavar="FILE", help="whose options; default: of this installation")
+    shell.set_defaults(run=completion.run)
     commands.add_parser("config", help="every setting: value, origin, default").set_defaults(run=config)
     commands.add_parser("map", help="where a command line would put its ranks, here or elsewhere; headrace map --help")
     commands.add_parser("doctor", help="what this machine can do for a job, and what will bite; headrace doctor --help")

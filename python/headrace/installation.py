@@ -3,24 +3,65 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import os
+import subprocess
 import sysconfig
 from importlib import metadata
 from pathlib import Path
 
 
-def scripts() -> Path:
-    return Path(sysconfig.get_path("scripts"))
+def _own_prefix() -> Path | None:
+    """Where these files are in share/headrace/python of an installation by CMake, or in python of a build directory."""
+    place = Path(__file__).absolute().parent
+    names = [directory.name for directory in place.parents[:3]]
+    if names == ["python", "headrace", "share"]:
+        return place.parents[3]
+    return place.parents[1] if names[:1] == ["python"] and (place.parents[1] / "bin" / "mpiexec").is_file() else None
 
 
+@functools.cache
 def prefix() -> Path:
+    """The directory whose bin/, lib/ and include/ have our files: the environment, or ~/.local after pip install --user."""
+    own = _own_prefix()
+    if own:
+        return own
+    try:
+        ours = metadata.distribution("headrace")
+        for file in ours.files or ():
+            if file.parts[-2:] == ("bin", "mpiexec"):
+                return Path(os.path.normpath(ours.locate_file(file))).parent.parent
+    except (metadata.PackageNotFoundError, OSError):
+        pass
     return Path(sysconfig.get_path("data"))
 
 
+def scripts() -> Path:
+    return prefix() / "bin"
+
+
 def version() -> str:
+    own = _own_prefix()
+    if own:
+        return _said_version(own) or "not installed"
     try:
         return metadata.version("headrace")
     except metadata.PackageNotFoundError:  # run from a source tree
         return "not installed"
+
+
+def _said_version(place: Path) -> str | None:
+    try:
+        said = subprocess.run([str(place / "bin" / "mpiexec"), "--version"], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    words = said.stdout.split()
+    return words[-1] if said.returncode == 0 and words else None
+
+
+def version_of(place: Path) -> str:
+    """Of the installation or build there, as its mpiexec says."""
+    return _said_version(place) or version()
 
 
 def find_mpiexec() -> Path | None:

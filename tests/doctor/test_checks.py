@@ -254,11 +254,24 @@ class OtherMpi(MachineTest):
         self.assert_found("mpi.other-libmpi", "warning", "/opt/mpich/lib/libmpi.so.12")
 
     def test_variables(self):
-        self.set(OMPI_MCA_btl="tcp", I_MPI_ROOT="/opt/intel", PMI_RANK="3", LD_PRELOAD="/x/libmpi.so")
+        self.set(OMPI_MCA_btl="tcp", I_MPI_ROOT="/opt/intel", I_MPI_PIN_DOMAIN="core", PMI_RANK="3", LD_PRELOAD="/x/libmpi.so")
         self.assert_found("mpi.variables-open-mpi", "note", "OMPI_MCA_btl")
-        self.assert_found("mpi.variables-intel-mpi", "note")
+        self.assertNotIn("I_MPI_ROOT", self.assert_found("mpi.variables-intel-mpi", "note").evidence)
         self.assert_found("mpi.inside-a-job", "warning", "PMI_RANK")
         self.assert_found("mpi.preload", "warning", "/x/libmpi.so")
+
+    def test_counterparts_of_variables(self):
+        self.set(OMPI_MCA_btl_tcp_if_include="eth0", OMPI_MCA_odls_base_x="1", MPIR_CVAR_ASYNC_PROGRESS="1", MV2_USE_CUDA="1",
+                 I_MPI_ADJUST_ALLREDUCE="2", FI_PROVIDER="verbs", MPICH_CC="gcc", OMPI_CC="gcc")
+        for owner, remedies in (("open-mpi", ("OMPI_MCA_btl_tcp_if_include: HEADRACE_NETWORK_DEVICES", "no counterpart: OMPI_MCA_odls_base_x")),
+                                ("mpich", ("MPIR_CVAR_ASYNC_PROGRESS: HEADRACE_PROGRESS_THREAD",)),
+                                ("mvapich", ("MV2_USE_CUDA: HEADRACE_CUDA",)), ("intel-mpi", ("HEADRACE_COLL_FORCE",)),
+                                ("libfabric", ("HEADRACE_NETWORK_DEVICES",))):
+            with self.subTest(owner):
+                finding = self.assert_found(f"mpi.variables-{owner}", "note")
+                for remedy in remedies:
+                    self.assertIn(remedy, finding.remedy)
+                self.assertNotIn("_CC", finding.evidence)
 
 
 class Settings(MachineTest):

@@ -37,6 +37,8 @@ TAKEN = [
     ("--oversubscribe --allow-run-as-root -n 2", 2), ("-genvall -n 2", 2), ("-envall -n 2", 2),
     ("-disable-auto-cleanup -n 2", 2), ("-q -n 2", 2), ("--mpi=pmi2 -n 2", 2), ("-genv A B -n 2", 2),
     ("-genv A=B -n 2", 2), ("-genv=A=B -n 2", 2), ("-env A -n -n 2", 2), ("-x A=b -n 2", 2), ("-n 2 --", 2),
+    ("--pernode", 1), ("-grr 2", 2), ("-rr -n 2", 2), ("--stdin 0 -n 2", 2), ("--with-ft ulfm -n 2", 2), ("-check_mpi -n 2", 2),
+    ("--depth 1 -n 2", 2), ("-genvuser -n 2", 2), ("--slot-list 0 -n 1", 1),
 ]
 
 # words, text on standard error; two ranks run
@@ -44,12 +46,13 @@ NOTED = [
     ("--mca btl self,vader", NOTE + "--mca btl self,vader"), ("--mca a b --prtemca c d", NOTE + "--mca a b, --prtemca c d"),
     ("-rmk slurm", NOTE + "-rmk slurm"), ("-iface=eth0", NOTE + "-iface eth0"), ("--prte x", NOTE + "--prte x"),
     ("-print-all-exitcodes", NOTE + "-print-all-exitcodes"),
+    ("--timestamp-output", NOTE + "--timestamp-output (mpiexec ... | ts adds times)"), ("-print-rank-map", "is bound to CPU"),
     ("-v", "is bound to CPU"), ("--display-map", "is bound to CPU"), ("--report-bindings", "is bound to CPU"),
 ]
 
 # words, text of the message besides them
 REFUSED = [
-    ("-launchr ssh", "unknown option -launchr\n"), ("--frob=3", "unknown option --frob=3\n"), ("-nn 2", "-nn"),
+    ("-launchr ssh", "unknown option -launchr; did you mean --launcher?\n"), ("--frob=3", "unknown option --frob=3\n"), ("-nn 2", "-nn"),
     ("-n4", "unknown option -n4\n"), ("-hV", "unknown option -hV\n"), ("-lh", "unknown option -lh\n"),
     ("-host", "wants a value"), ("---n 2", "unknown option ---n\n"), ("-n", "wants a value: N"), ("-genv A", "two values"),
     ("-n abc", "-n abc: the number of ranks is a whole number from 1 to 65536"), ("-n 0", "-n 0"), ("-n -1", "-n -1"),
@@ -74,6 +77,8 @@ REFUSED = [
     ("--nodes 2", "--nodes 2: there is 1 (localhost)"), ("--nolocal", "there is no host but this one"),
     ("--preload-binary", "brings no files"), ("--as-hosts 2 -hosts localhost,b", "are on 2 hosts already"),
     ("-configfile /no/such/file", "No such file"), ("-configfile /dev/null", "it names no program"),
+    ("--rankfil x", "did you mean --rankfile?"), ("--rankfile x", "--bind-to user:"), ("-gdb", "starts no debugger"),
+    ("-s all", "to rank 0 alone"), ("--stdin none", "</dev/null"), ("--with-ft x", "ulfm and none"), ("-outfile-pattern x", "--output-filename"),
     ("--output-filename :nocopy", "directory's name is missing"), ("--output xml", '"xml"'),
 ]
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from headrace.bench.child import Failed
+from headrace.doctor.checks import other_mpi
 from headrace.doctor.facts import Facts, is_file
 from headrace.doctor.finding import Finding, error, note, ok, warning
 
@@ -71,6 +72,7 @@ def look(facts: Facts) -> Iterator[Finding]:
     else:
         yield error("launch.no-launcher", f"HEADRACE_LAUNCHER is {by}, and {command} is not in PATH",
                     "mpiexec cannot reach other hosts", "correct or unset it")
-    others = [name for name in ("mpiexec.hydra", "prterun", "flux") if facts.programs(name)]
+    others = [name for name in ("mpiexec.hydra", "prterun", "flux")
+              if any(not other_mpi.is_ours(path) for path in facts.programs(name))]
     if others:
         yield ok("launch.others", f"also there: {', '.join(others)}")

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from headrace import own_files
+from headrace import counterparts, own_files
 from headrace.doctor.facts import Facts, is_file
 from headrace.doctor.finding import Finding, note, ok, warning
 
 _PROGRAMS = ("mpicc", "mpiexec")
 _LIBRARIES = ("libmpi_abi.so.1", "libmpi.so.12")
 _MARK = b"HEADRACE_"  # in everything that we build
-_PREFIXES = {"OMPI_MCA_": "Open MPI", "PRTE_MCA_": "Open MPI", "MPICH_": "MPICH", "MPIR_CVAR_": "MPICH", "I_MPI_": "Intel MPI",
-             "MV2_": "MVAPICH", "MVP_": "MVAPICH"}
+_SHOWN = 8
 
 
 def is_ours(path: Path) -> bool:
@@ -62,13 +61,19 @@ def _libraries(facts: Facts) -> Iterator[Finding]:
 def _variables(facts: Facts) -> Iterator[Finding]:
     found: dict[str, list[str]] = {}
     for name in sorted(facts.environment):
-        owner = next((owner for prefix, owner in _PREFIXES.items() if name.startswith(prefix)), None)
+        owner = counterparts.owner_of(name)
         if owner:
             found.setdefault(owner, []).append(name)
     for owner, names in found.items():
         shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+        known = [(name, counterparts.counterpart(name)) for name in names]
+        here = [f"{name}: {instead}" for name, instead in known if instead]
+        missing = [name for name, instead in known if not instead]
+        remedy = ["here " + "; ".join(here[:_SHOWN])] if here else []
+        if missing:
+            remedy.append("no counterpart: " + ", ".join(missing[:_SHOWN]))
         yield note(f"mpi.variables-{owner.lower().replace(' ', '-')}", f"variables of {owner} are set: {shown}",
-                   "Headrace does not read them", "headrace config lists what it reads")
+                   "Headrace does not read them", "; ".join(remedy) + " (docs/coming-from.md)")
     inside = [name for name in ("PMI_FD", "PMI_PORT", "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK") if name in facts.environment]
     if inside:
         yield warning("mpi.inside-a-job", f"{', '.join(inside)} are set: this runs inside a job, or they were left behind",

@@ -10,7 +10,8 @@ from headrace.bench.child import Failed
 from headrace.doctor.facts import Facts, is_file
 from headrace.doctor.finding import Finding, note, ok, warning
 
-_OTHERS = ("HEADRACE_CONFIG_FILE", "HEADRACE_FC", "HEADRACE_FORTRAN_CACHE")  # read, but no settings of the library
+# Read, but no settings of the library.
+_OTHERS = ("HEADRACE_CONFIG_FILE", "HEADRACE_CC", "HEADRACE_CXX", "HEADRACE_FC", "HEADRACE_PYTHON", "HEADRACE_FORTRAN_CACHE")
 _SECONDS = 5
 _SAYS = "[headrace] "
 

@@ -31,7 +31,7 @@ def candidates(facts: Facts) -> list[str]:
     return [_NAME, *map(str, beside)]
 
 
-def _open(facts: Facts) -> tuple[str, Path] | str:
+def find(facts: Facts) -> tuple[str, Path] | str:
     """Version and path; else the reason."""
     why = ""
     for path in candidates(facts):
@@ -66,7 +66,7 @@ def _transports(facts: Facts, library: Path) -> dict[str, list[str]]:
 
 def network_devices(facts: Facts) -> dict[str, list[str]] | str:
     """Devices of each network transport; else why they are not known."""
-    opened = _open(facts)
+    opened = find(facts)
     if isinstance(opened, str):
         return "UCX is not found, without which no rank listens"
     try:
@@ -108,7 +108,7 @@ def _chosen_transports(facts: Facts, network: dict[str, list[str]]) -> Iterator[
 
 
 def look(facts: Facts) -> Iterator[Finding]:
-    opened = _open(facts)
+    opened = find(facts)
     if isinstance(opened, str):
         several = "SLURM_JOB_NUM_NODES" in facts.environment and facts.environment["SLURM_JOB_NUM_NODES"] != "1"
         make = error if several or facts.environment.get("HEADRACE_UCX_DIR") else note

@@ -1,0 +1,66 @@
+"""`headrace info`: what it says of a build tree, as text, as JSON, as a module file."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from headrace import modulefile
+from programs import BIN, BUILD, run
+
+
+def headrace(*words, **variables):
+    import os
+    return run(sys.executable, "-B", "-m", "headrace", *words, PYTHONPATH=os.environ["PYTHONPATH"], **variables)
+
+
+class Info(unittest.TestCase):
+    def test_everything_as_data(self):
+        result = headrace("info", "--prefix", BUILD, "--json")
+        facts = json.loads(result.stdout)
+        version = run(BIN / "mpiexec", "--version").stdout.split()[-1]
+        self.assertEqual((facts["version"], facts["mpi"], facts["prefix"]), (version, "5.0", str(BUILD.resolve())))
+        self.assertEqual([abi["library"].rsplit("/")[-1] for abi in facts["abis"]], ["libmpi_abi.so.1", "libmpi.so.12"])
+        self.assertEqual(facts["compilers"]["c"]["command"], run(BIN / "mpicc", "-showme:command").stdout.strip())
+        self.assertIn(facts["gpus"]["driver"], ("missing", "failed", "opened"))
+        self.assertIn("version", facts["networks"]["ucx"])
+
+    def test_everything_as_text(self):
+        text = headrace("info", "--prefix", BUILD, "--all").stdout
+        self.assertRegex(text, r"(?m)^compilers\.c\.command +\S")
+        self.assertRegex(text, r"(?m)^abis\.0\.library +\S+libmpi_abi")
+
+    def test_there_is_nothing(self):
+        result = headrace("info", "--prefix", "/usr/share")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--prefix /usr/share: there is no bin/mpiexec", result.stderr)
+
+
+class ModuleFiles(unittest.TestCase):
+    def test_both_kinds(self):
+        lua = headrace("info", "--prefix", BUILD, "--modulefile", "lua").stdout
+        tcl = headrace("info", "--prefix", BUILD, "--modulefile", "tcl").stdout
+        place = re.escape(str(BUILD.resolve()))
+        self.assertRegex(lua, rf'(?m)^prepend_path\("PATH", "{place}/bin"\)$')
+        self.assertRegex(lua, r'(?m)^family\("mpi"\)$')
+        self.assertRegex(tcl, rf'(?m)^prepend-path LD_LIBRARY_PATH "{place}/lib"$')
+        self.assertTrue(tcl.startswith("#%Module"))
+
+    @unittest.skipUnless(shutil.which("tclsh"), "no tclsh here")
+    def test_tcl_means_what_it_says(self):
+        """By an interpreter that prints the words of each command; names with signs of Tcl's included."""
+        with tempfile.TemporaryDirectory(prefix="a [b] $c ") as folder:
+            (Path(folder) / "bin").mkdir()
+            text = modulefile.tcl(Path(folder), "1.2")
+            commands = "foreach c {module-whatis conflict prepend-path setenv} { proc $c args { puts [join $args |] } }\n"
+            said = subprocess.run(["tclsh"], input=commands + text, capture_output=True, text=True, timeout=20, check=True).stdout
+            self.assertIn(f"PATH|{folder}/bin\n", said)
+            self.assertIn(f"MPI_HOME|{folder}\n", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
