@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import os
 import sysconfig
 from importlib import metadata
 from pathlib import Path
 
 
-def scripts() -> Path:
-    return Path(sysconfig.get_path("scripts"))
-
-
+@functools.cache
 def prefix() -> Path:
+    """The directory whose bin/, lib/ and include/ have our files: the environment, or ~/.local after pip install --user."""
+    try:
+        ours = metadata.distribution("headrace")
+        for file in ours.files or ():
+            if file.parts[-2:] == ("bin", "mpiexec"):
+                return Path(os.path.normpath(ours.locate_file(file))).parent.parent
+    except (metadata.PackageNotFoundError, OSError):
+        pass
     return Path(sysconfig.get_path("data"))
+
+
+def scripts() -> Path:
+    return prefix() / "bin"
 
 
 def version() -> str:
