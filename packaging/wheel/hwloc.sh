@@ -25,10 +25,10 @@ fi
 rm -rf "$work/build"
 mkdir "$work/build"
 cd "$work/build"
-"$source/configure" --prefix="$sysroot/usr" --libdir="$sysroot/usr/lib" --enable-static --disable-shared --with-pic --disable-cairo \
+"$source/configure" --prefix="$sysroot/usr" --libdir="$sysroot/usr/lib" --runstatedir=/run --enable-static --disable-shared --with-pic --disable-cairo \
   --disable-libxml2 --disable-pci --disable-opencl --disable-cuda --disable-nvml --disable-rsmi --disable-levelzero --disable-gl \
   --disable-libudev --disable-plugin-dlopen --disable-plugin-ltdl --disable-doxygen \
-  CC="gcc --sysroot=$sysroot -B$sysroot/usr/lib" CFLAGS="-O2 -fvisibility=hidden" >configure.txt 2>&1 ||
+  CC="gcc --sysroot=$sysroot -B$sysroot/usr/lib" CFLAGS="-O2 -DNDEBUG -fvisibility=hidden -ffile-prefix-map=$source=hwloc" >configure.txt 2>&1 ||
   { tail -n 30 configure.txt >&2; exit 1; }
 make -C hwloc -j"${HEADRACE_JOBS:-2}" install >make.txt 2>&1 && make -C include install >>make.txt 2>&1 ||
   { tail -n 30 make.txt >&2; exit 1; }
