@@ -13,6 +13,9 @@
 #   make outside    programs of others with checks of their own, built by our mpicc (tests/outside: HDF5, PnetCDF, MPICH's test suite and others)
 #   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
 #   make docs       the documents as a site with search, in build/site (MkDocs); a broken link or anchor fails
+#   make wheel      a wheel for all Linux systems with glibc 2.28 or newer, into dist/ (packaging/wheel)
+#   make sdist      the source distribution, into dist/
+#   make test-wheel both, as root: installed in Debian 11, 12 and 13 without a compiler, and built without a network
 #   make peers      other MPI libraries from the package index, for the tests that compare (HEADRACE_PEERS)
 #   make monitor-page  the page of headrace monitor anew from monitor/ (Node 20 or newer)
 #   make format     clang-format over the sources        make format-check   only say what differs
@@ -40,7 +43,7 @@ VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo pyth
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
-.PHONY: demo test test-all test-tiers test-without-precompiled test-as-hosts test-namespaces test-hosts noop sanitize outside install docs peers monitor-page format format-check tidy clean packages test-packages packaging-packages hosts-packages
+.PHONY: wheel sdist test-wheel demo test test-all test-tiers test-without-precompiled test-as-hosts test-namespaces test-hosts noop sanitize outside install docs peers monitor-page format format-check tidy clean packages test-packages packaging-packages hosts-packages
 .NOTPARALLEL:
 
 packages:
@@ -157,6 +160,26 @@ sanitize: packages test-packages $(VENV)/.ready
 	  [ $$sanitizer != asan ] || { echo "--- asan, as two hosts"; \
 	    HEADRACE_AS_HOSTS=2 scripts/sanitize.sh asan -LE '$(AS_HOSTS_LABELS)|$(SANITIZE_WITHOUT)' $(CTEST_OPTIONS) || status=1; }; \
 	done; exit $$status
+
+$(VENV)/.wheel: requirements-wheel.txt | $(VENV)/.ready
+	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-wheel.txt
+	@touch $@
+
+# hwloc's source is Debian's.
+WHEEL_PACKAGES := dpkg-dev bzip2 make
+wheel: packages $(VENV)/.wheel
+	@scripts/install-packages.sh $(WHEEL_PACKAGES)
+	@packaging/wheel/build.sh $(VENV) build/wheel dist
+
+sdist: packages $(VENV)/.ready
+	@mkdir -p dist && rm -f dist/headrace-*.tar.gz
+	@$(VENV)/bin/python -c 'from scikit_build_core.build import build_sdist; print("dist/" + build_sdist("dist"))'
+
+# SYSTEMS='bullseye' is one of them.
+test-wheel: wheel sdist
+	@[ "$$(id -u)" != 0 ] || scripts/install-packages.sh debootstrap util-linux
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -B tests/install/systems.py --wheel dist/headrace-*.whl --sdist dist/headrace-*.tar.gz \
+	  --work .cache/systems $(SYSTEMS)
 
 $(PEERS)/.ready: | packages
 	$(PYTHON) -m venv $(PEERS)

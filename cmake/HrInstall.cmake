@@ -23,6 +23,23 @@ else()
   set(HR_DATADIR_NAME ${CMAKE_INSTALL_DATADIR})
 endif()
 
+# hr_install_bench(<programs...>)
+# Where `headrace bench` and `headrace tune` find them. A program finds the MPI library that its launcher names, else the one two
+# directories up. HEADRACE_CXX_LIBRARY: a shared libstdc++ for these programs alone, where they cannot count on the system's
+# (packaging/wheel) and each with its own would be too large together.
+function(hr_install_bench)
+  set(to ${CMAKE_INSTALL_LIBDIR}/headrace/bench)
+  set_target_properties(${ARGN} PROPERTIES INSTALL_RPATH "$ORIGIN/../..;$ORIGIN")
+  install(TARGETS ${ARGN} RUNTIME DESTINATION ${to})
+  if(HEADRACE_CXX_LIBRARY)
+    foreach(program IN LISTS ARGN)
+      target_link_libraries(${program} PRIVATE ${HEADRACE_CXX_LIBRARY})
+      target_link_options(${program} PRIVATE -s)
+    endforeach()
+    install(FILES ${HEADRACE_CXX_LIBRARY} DESTINATION ${to})
+  endif()
+endfunction()
+
 # bin/, lib/ and include/ of the build tree: its mpicc and mpiexec work without an installation.
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/bin)

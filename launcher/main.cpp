@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string>
 #include <string_view>
 
 #include "agent.hpp"
+#include "foreign_library.hpp"
 #include "help.hpp"
 #include "job.hpp"
 #include "options.hpp"
@@ -33,6 +35,8 @@ int main(int argc, char** argv) {
                  hr::launcher::kUsage);
     return hr::launcher::kUsageExit;
   }
+  if (const std::string foreign = hr::launcher::foreign_libraries_here(); !foreign.empty())
+    std::fprintf(stderr, "mpiexec: %s\n", foreign.c_str());
   if (!only_show) return hr::launcher::Job(*options, std::move(plan)).run();
   if (options->note_oversubscription && !layout.note.empty())
     std::fprintf(stderr, "mpiexec: %s\n", layout.note.c_str());

@@ -8,7 +8,7 @@
 set -u
 build=$1
 shift
-parts=${*:-"test-tiers test-without-precompiled test-namespaces noop sanitize outside"}
+parts=${*:-"test-tiers test-without-precompiled test-namespaces noop sanitize test-wheel outside"}
 kept=$build/test-all
 mkdir -p "$kept" || exit 1
 state=$(git rev-parse HEAD && git diff HEAD | cksum)

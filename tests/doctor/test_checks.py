@@ -1,5 +1,7 @@
 """Each finding about the host, provoked: memory, limits, processors, software, network."""
 
+import base64
+import hashlib
 import os
 import unittest
 
@@ -418,6 +420,59 @@ class Listening(MachineTest):
         self.rank(71, 502, maps="/lib/libc.so.6\n")
         self.table(71, "tcp", ("00000000:9C41", "0A", 502))
         self.assert_not_found("listening.rank")
+
+
+class InstalledFiles(MachineTest):
+    """What pip has put under a prefix, and what became of it."""
+
+    def package(self, name, *paths):
+        """Writes the files, and the list of them as pip does."""
+        site = self.root / "headrace/lib/python3.11/site-packages"
+        rows = [f"{name}.dist-info/RECORD,,"]
+        for path in paths:
+            self.write(f"/headrace/{path}", f"HEADRACE_ {name}")
+            digest = hashlib.sha256(f"HEADRACE_ {name}".encode()).digest()
+            rows.append(f"../../../{path},sha256={base64.urlsafe_b64encode(digest).rstrip(b'=').decode()},9")
+        self.write(f"/{(site / f'{name}.dist-info/RECORD').relative_to(self.root)}", "\n".join(rows) + "\n")
+
+    def test_not_by_pip(self):
+        self.assert_found("files.not-by-pip", "ok")
+
+    def test_complete(self):
+        self.package("headrace-1.0", "bin/mpiexec", "lib/libmpi.so.12")
+        self.package("numpy-2.0", "bin/f2py")
+        self.assert_found("files.complete", "ok", "all 3 files")
+
+    def test_half_removed(self):
+        self.package("headrace-1.0", "bin/mpiexec", "lib/libmpi.so.12", "include/mpi.h")
+        (self.root / "headrace/lib/libmpi.so.12").unlink()
+        self.assertNotIn("mpi.h", self.assert_found("files.missing", "error", "1 of 4 files of the installation are gone: "
+                                                    "lib/libmpi.so.12").evidence)
+
+    def test_another_package_came_later(self):
+        self.package("headrace-1.0", "bin/mpiexec", "lib/libmpi.so.12", "lib/libmpi_abi.so.1")
+        self.package("impi_rt-2021.19", "bin/mpiexec", "lib/libmpi.so.12")
+        found = self.assert_found("files.overwritten-by-impi-rt", "error", "impi-rt 2021.19 has overwritten bin/mpiexec, lib/libmpi.so.12")
+        self.assertIn("pip uninstall impi-rt", found.remedy)
+        self.assert_not_found("files.changed")
+        self.assert_not_found("files.shared-with-impi-rt")
+
+    def test_another_package_came_before(self):
+        self.package("mpich-5.0.2", "bin/mpiexec", "lib/libmpi.so.12", "lib/mpich/x.so")
+        self.package("headrace-1.0", "bin/mpiexec", "lib/libmpi.so.12")
+        self.assert_found("files.shared-with-mpich", "warning", "bin/mpiexec, lib/libmpi.so.12; those of Headrace are there")
+        self.assert_not_found("files.overwritten-by-mpich")
+
+    def test_changed_by_hand(self):
+        self.package("headrace-1.0", "bin/mpiexec")
+        self.write("/headrace/bin/mpiexec", "HEADRACE_ patched")
+        self.assert_found("files.changed", "note", "bin/mpiexec")
+
+    def test_a_list_that_is_none(self):
+        self.package("headrace-1.0", "bin/mpiexec")
+        self.write("/headrace/lib/python3.11/site-packages/x-1.dist-info/RECORD", "\x00\n,,\n\"")
+        (self.root / "headrace/lib/python3.11/site-packages/y-1.dist-info").mkdir()
+        self.assert_found("files.complete", "ok")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The checks of `headrace doctor`, a file each. To add one: its file, and its line here."""
 
 from headrace.doctor.check import Check
-from headrace.doctor.checks import (cgroup, clock, cpus, distance, gpus, launchers, limits, listening, numa, other_mpi, reading,
+from headrace.doctor.checks import (cgroup, clock, cpus, distance, files, gpus, launchers, limits, listening, numa, other_mpi, reading,
                                     settings, shm, ucx)
 
 CHECKS = (
@@ -14,6 +14,7 @@ CHECKS = (
     Check("clock", "Processors", "clock source, virtual machine, container", clock.look),
     Check("distance", "Processors", "NUMA nodes of GPUs and RDMA devices, beside those of the CPUs that may be used", distance.look),
     Check("mpi", "Software", "mpicc, mpiexec and libmpi of somebody else; variables of another MPI", other_mpi.look),
+    Check("files", "Software", "this installation's files: all there, as installed, none of another package's", files.look),
     Check("settings", "Software", "HEADRACE_ variables that are no setting, or have no possible value", settings.look),
     Check("launch", "Network", "what starts ranks here and elsewhere: Slurm, PBS, PMIx, ssh", launchers.look),
     Check("ucx", "Network", "UCX: version, transports, devices, variables that narrow them", ucx.look),

@@ -1,0 +1,113 @@
+#include "foreign_library.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <vector>
+
+namespace hr::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMark = "Headrace";  // src/bind/mark.cpp
+constexpr std::array kLibraries{"libmpi_abi.so.1", "libmpi.so.12"};
+
+// A copy of what stands at an offset of the file's head, as far as it is there.
+template <typename T>
+bool read_at(std::string_view head, std::size_t offset, T* value) {
+  if (offset > head.size() || head.size() - offset < sizeof(T)) return false;
+  std::memcpy(value, head.data() + offset, sizeof(T));
+  return true;
+}
+
+bool has_mark(std::string_view notes) {
+  Elf64_Nhdr note{};
+  for (std::size_t at = 0; read_at(notes, at, &note);) {
+    const std::string_view rest = notes.substr(at + sizeof note);
+    if (note.n_namesz == kMark.size() + 1 && rest.starts_with(kMark)) return true;
+    const auto padded = [](Elf64_Word size) { return (std::size_t{size} + 3) & ~std::size_t{3}; };
+    at += sizeof note + padded(note.n_namesz) + padded(note.n_descsz);
+  }
+  return false;
+}
+
+// True as well for a file that cannot be read: the loader will say why.
+bool is_ours(const fs::path& library) {
+  std::ifstream file(library, std::ios::binary);
+  std::array<char, 4096> page{};
+  file.read(page.data(), page.size());
+  const std::string_view head(page.data(), static_cast<std::size_t>(file.gcount()));
+  Elf64_Ehdr header{};
+  if (!read_at(head, 0, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return head.empty();
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr part{};
+    if (header.e_phoff > head.size() || !read_at(head, header.e_phoff + i * sizeof part, &part)) return false;
+    if (part.p_type == PT_NOTE && part.p_offset < head.size() && has_mark(head.substr(part.p_offset, part.p_filesz)))
+      return true;
+  }
+  return false;
+}
+
+// "mpich 5.0.2" of mpich-5.0.2.dist-info.
+std::string package_name(const fs::path& folder) {
+  std::string text = folder.stem().string();
+  std::replace(text.begin(), text.end(), '-', ' ');
+  return text;
+}
+
+bool lists(const fs::path& record, const std::string& library) {
+  std::ifstream file(record);
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("/lib/" + library + ",") != std::string::npos) return true;
+  }
+  return false;
+}
+
+// The package of the environment that says the file is its own, by pip's lists; empty where none does.
+std::string owner_of(const std::string& library, const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& python : fs::directory_iterator(folder, ignored)) {
+    if (!python.path().filename().string().starts_with("python3")) continue;
+    for (const char* packages : {"site-packages", "dist-packages"}) {
+      for (const auto& package : fs::directory_iterator(python.path() / packages, ignored)) {
+        if (package.path().extension() != ".dist-info") continue;
+        const std::string name = package_name(package.path());
+        if (!name.starts_with("headrace ") && lists(package.path() / "RECORD", library)) return name;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string foreign_libraries(const fs::path& folder) {
+  std::string names, owner;
+  for (const std::string library : kLibraries) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(folder / library, ignored) || is_ours(folder / library)) continue;
+    names += (names.empty() ? "" : " and ") + (folder / library).string();
+    if (owner.empty()) owner = owner_of(library, folder);
+  }
+  if (names.empty()) return {};
+  return "another MPI has overwritten " + names + (owner.empty() ? "" : ", which the package " + owner + " has, too") +
+         ": programs that load it fail in MPI_Init or run alone. Keep the two in different environments; headrace "
+         "doctor "
+         "names all files";
+}
+
+std::string foreign_libraries_here() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path folder = self.parent_path().parent_path() / "lib";
+  // A folder of the system has other libraries by right.
+  if (error || !fs::exists(folder / "libheadrace_fortran.so.1", error)) return {};
+  return foreign_libraries(folder);
+}
+
+}  // namespace hr::launcher

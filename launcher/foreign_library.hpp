@@ -1,0 +1,16 @@
+// Another MPI's library where ours belongs: pip lets a package overwrite the files of another without a word.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace hr::launcher {
+
+// One sentence about the libraries in this folder that another package has overwritten; empty where all are ours or
+// absent. Reads the first page of each. Threads: any.
+std::string foreign_libraries(const std::filesystem::path& folder);
+
+// The same for the folder lib beside this mpiexec.
+std::string foreign_libraries_here();
+
+}  // namespace hr::launcher

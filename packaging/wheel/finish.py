@@ -1,0 +1,42 @@
+"""Judges a wheel and gives it its name: finish.py <wheel> <platform> <directory>
+
+auditwheel says for which systems its files are, by the versions of the C and C++ libraries' names that they need; a wheel that needs
+more than `platform`, is larger than it may be, or needs a library that no system is sure to have, is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+MOST = 15 * 1000 * 1000  # bytes
+# Its own, which find each other by their run paths.
+OWN = ("libmpi_abi.so.1", "libmpi.so.12", "libheadrace_fortran.so.1")
+
+
+def refuse(why: str) -> None:
+    raise SystemExit(f"finish.py: {why}")
+
+
+def main(wheel: Path, platform: str, to: Path) -> None:
+    told = subprocess.run([sys.executable, "-m", "auditwheel", "show", "--json", wheel], capture_output=True, text=True, check=False)
+    if told.returncode != 0:
+        refuse(f"auditwheel: {told.stdout}{told.stderr}")
+    verdict = json.loads(told.stdout)
+    print(json.dumps(verdict, indent=1))
+    size = wheel.stat().st_size
+    if size > MOST:
+        refuse(f"{wheel.name} has {size} bytes, and {MOST} are the most")
+    done = subprocess.run([sys.executable, "-m", "wheel", "tags", "--remove", "--platform-tag", platform, wheel], capture_output=True,
+                          text=True, check=True)
+    named = wheel.with_name(done.stdout.split()[-1])
+    for old in to.glob("headrace-*.whl"):
+        old.unlink()
+    named.rename(to / named.name)
+    print(f"{to / named.name}: {size / 1e6:.1f} MB, {len(zipfile.ZipFile(to / named.name).namelist())} files")
+
+
+main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))

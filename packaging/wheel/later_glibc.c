@@ -1,0 +1,27 @@
+// Names of C libraries newer than the wheel's oldest, to which the compiler's static libstdc++ refers. They are hidden:
+// each library and program of the wheel has its own, and the system's are untouched.
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#pragma GCC visibility push(hidden)
+
+// Since 2.32. False is always right: counters of references are then changed by atomic instructions.
+char __libc_single_threaded = 0;
+
+// Since 2.36, for std::random_device.
+uint32_t arc4random(void);
+uint32_t arc4random(void) {
+  uint32_t value;
+  if (getentropy(&value, sizeof value) != 0) abort();
+  return value;
+}
+
+// Since 2.32. The words of strsignal() are those of a table for each signal that has some.
+const char* sigdescr_np(int number);
+const char* sigdescr_np(int number) { return number > 0 && number < SIGRTMIN ? strsignal(number) : NULL; }
+
+#pragma GCC visibility pop
