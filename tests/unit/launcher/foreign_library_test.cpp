@@ -71,7 +71,7 @@ TEST_F(ForeignLibrary, AnotherIsNamedWithItsPackage) {
 
 TEST_F(ForeignLibrary, BrokenFilesAreForeign) {
   const std::string ours = library_with_note("Headrace");
-  // Of every length: none is read past its end.
+  // Takes every length, to see that none is read past its end.
   for (std::size_t size = 1; size < ours.size() - 4; ++size) {
     write("lib/libmpi.so.12", std::string_view(ours).substr(0, size));
     EXPECT_NE(found(), "") << size;
