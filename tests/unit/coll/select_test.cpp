@@ -288,7 +288,12 @@ TEST_F(SelectTest, BlocksLongerThanACellGoThroughSlots) {
     EXPECT_EQ(chosen(made), "slots");
     made.ranks = 32;
     EXPECT_EQ(chosen(made), "slots");
+    made.ranks = 64;
+    EXPECT_EQ(chosen(made), "slots");
+    made.ranks = 65;
+    EXPECT_EQ(chosen(made), operation == Operation::kAllgather ? "ring" : "pairwise");
     made.ranks = 33;
+    made.oversubscribed = true;
     EXPECT_EQ(chosen(made), operation == Operation::kAllgather ? "ring" : "pairwise");
   }
 }
