@@ -24,7 +24,11 @@ for name in libc.so.6 libm.so.6 libpthread.so.0 libdl.so.2 librt.so.1 libutil.so
   file=$(find "$work/zig" -name "$name" | head -n 1)
   [ -z "$file" ] || cp "$file" "$to/usr/lib/"
 done
-strip --strip-debug "$to/usr/lib/libc_nonshared.a" "$to/usr/lib/Scrt1.o"
+# Its members are named by their places in Zig's cache, below the work directory, where strip would write.
+nonshared=$(readlink -f -- "$to/usr/lib/libc_nonshared.a")
+# shellcheck disable=SC2086  # names without blanks
+(cd "$work" && members=$(ar t "$nonshared") && strip --strip-debug $members && rm "$nonshared" && ar rcs "$nonshared" $members)
+strip --strip-debug "$to/usr/lib/Scrt1.o"
 for name in m pthread dl rt util resolv; do ln -s "$(basename -- "$to"/usr/lib/lib$name.so.*)" "$to/usr/lib/lib$name.so"; done
 mv "$to/usr/lib"/*ld.so.2 "$to/usr/lib/ld-linux-x86-64.so.2"
 echo "GROUP ( libc.so.6 libc_nonshared.a AS_NEEDED ( ld-linux-x86-64.so.2 ) )" >"$to/usr/lib/libc.so"
