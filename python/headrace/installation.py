@@ -14,7 +14,7 @@ from pathlib import Path
 def _own_prefix() -> Path | None:
     """Where these files are in share/headrace/python of an installation by CMake, or in python of a build directory."""
     place = Path(__file__).absolute().parent
-    names = [directory.name for directory in place.parents[:3]]
+    names = [directory.name for directory in list(place.parents)[:3]]
     if names == ["python", "headrace", "share"]:
         return place.parents[3]
     return place.parents[1] if names[:1] == ["python"] and (place.parents[1] / "bin" / "mpiexec").is_file() else None
