@@ -372,6 +372,11 @@ class Saved(Runs):
         with self.assertRaises(Unreadable):
             check(made, 30)
 
+    def test_an_index_that_differs_from_its_table(self):
+        made = self.change("UPDATE sqlite_master SET sql = 'CREATE INDEX spans_by_time ON spans(job, what, ended)' WHERE name = 'spans_by_time'")
+        with self.assertRaisesRegex(Unreadable, "spans_by_time"):
+            check(made, 30)
+
     def test_a_value_longer_than_any_is_not_read(self):
         made = self.change("UPDATE jobs SET program = replace(hex(zeroblob(3000000)), '00', 'x')")
         with self.assertRaisesRegex(Unreadable, "too big"):

@@ -120,9 +120,9 @@ def _right(table: str, column: str, kind: str) -> str:
 
 
 def check_contents(db: Sealed) -> None:
-    """Reads all of it once to find pages used twice, values of another type, and figures whose sums overflow. Raises sqlite3.DatabaseError,
-    including Unusual and Late."""
-    if (said := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+    """Reads all of it once to find pages used twice, indexes that differ from their tables, values of another type, and figures whose
+    sums overflow. Raises sqlite3.DatabaseError, including Unusual and Late."""
+    if (said := db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
         raise Unusual(str(said)[:200])
     there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     for table, columns in _columns().items():
@@ -130,11 +130,9 @@ def check_contents(db: Sealed) -> None:
         if table not in there or table == "meta":
             continue
         sums = [column for column, kind in typed if kind == "INTEGER"]
-        # Each column by itself as well: SQLite reads a damaged record differently by the columns that are asked for.
-        each = [f"NOT {_right(table, column, kind)}" for column, kind in typed]
-        wrong = [*each, " OR ".join(each)]
+        wrong = " OR ".join(f"NOT {_right(table, column, kind)}" for column, kind in typed)
         largest = max(map(abs, db.execute(f"SELECT {', '.join(['0', *(f'total({column})' for column in sums)])} FROM {table}").fetchone()))
-        if not largest < _SUM_MOST or any(db.execute(f"SELECT 1 FROM {table} WHERE {each} LIMIT 1").fetchone() for each in wrong):
+        if db.execute(f"SELECT 1 FROM {table} WHERE {wrong} LIMIT 1").fetchone() or not largest < _SUM_MOST:
             raise Unusual(f"its table {table} holds what no monitor has written")
 
 
