@@ -6,6 +6,9 @@ go on to run: an order, a bound, a flush, a rank, a release.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -14,6 +17,19 @@ class Fault(NamedTuple):
     file: str
     right: str
     wrong: str
+
+    @contextlib.contextmanager
+    def applied(self, tree: Path) -> Iterator[None]:
+        """Puts the fault into the sources of a tree, and restores them in any case. ValueError if the text is not there once."""
+        path = tree / self.file
+        text = path.read_text()
+        if text.count(self.right) != 1:
+            raise ValueError(f"{self.file} does not have once: {self.right}")
+        try:
+            path.write_text(text.replace(self.right, self.wrong))
+            yield
+        finally:
+            path.write_text(text)
 
 
 ALL = (
