@@ -50,6 +50,7 @@ def version() -> str:
         return "not installed"
 
 
+@functools.cache
 def _said_version(place: Path) -> str | None:
     try:
         said = subprocess.run([str(place / "bin" / "mpiexec"), "--version"], capture_output=True, text=True, timeout=20, check=False)
