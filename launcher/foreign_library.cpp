@@ -96,9 +96,8 @@ std::string foreign_libraries(const fs::path& folder) {
   }
   if (names.empty()) return {};
   return "another MPI has overwritten " + names + (owner.empty() ? "" : ", which the package " + owner + " has, too") +
-         ": programs that load it fail in MPI_Init or run alone. Keep the two in different environments; headrace "
-         "doctor "
-         "names all files";
+         ": programs that load it fail in MPI_Init or run alone. Keep the two in different environments; "
+         "headrace doctor names all files";
 }
 
 std::string foreign_libraries_here() {

@@ -94,7 +94,7 @@ std::vector<pid_t> members_of(pid_t group) {
 
 std::string where_is_one(pid_t pid, Clock::time_point deadline) {
   const std::string folder = "/proc/" + std::to_string(pid) + "/";
-  // Before the debugger, which stops the process, and may take too long.
+  // Asks the process itself first: a debugger stops it, and may take too long.
   std::string told = "  program " + state_by_proc(folder) + "\n" + own_stacks(pid, deadline);
   std::string stacks = stacks_by_gdb(pid, deadline);
   if (stacks.empty()) ::kill(pid, SIGCONT);  // a debugger that was ended leaves it stopped

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that are missing: install-packages.sh <package>...
-# Without the right to (neither root nor passwordless sudo, or no apt-get), it names the missing ones and stops.
+# Names the missing ones and stops if it may not install (neither root nor passwordless sudo, or no apt-get).
 set -eu
 
 missing=""

@@ -61,7 +61,7 @@ sed -i -E 's/^#define (_GLIBCXX_(HAVE_ARC4RANDOM|USE_PTHREAD_(COND_CLOCKWAIT|MUT
 cp -R /usr/include/nlohmann "$to/usr/include/"
 cp -R /usr/share/cmake/nlohmann_json "$to/usr/share/cmake/"
 
-# Whose code gets into the wheel; hwloc.sh adds its own.
+# Licences of the code that gets into the wheel; hwloc.sh adds hwloc's.
 mkdir -p "$to/usr/share/licenses"
 for package in "libstdc++-$major-dev" nlohmann-json3-dev libc6-dev; do
   cp "/usr/share/doc/$package/copyright" "$to/usr/share/licenses/$package.txt"

@@ -9,7 +9,7 @@ set(CMAKE_SYSROOT $ENV{HEADRACE_SYSROOT})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
-# Of headers other than the C library's, Python packages bring UCX's.
+# Headers come from the sysroot, and UCX's from Python packages.
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)
 # GCC's own places of headers and libraries do not follow the sysroot.
 set(CMAKE_CXX_FLAGS_INIT "-nostdinc++ -isystem ${CMAKE_SYSROOT}/usr/include/c++ -isystem ${CMAKE_SYSROOT}/usr/include/c++/backward")

@@ -1,6 +1,6 @@
 // ReaderDistance: decides if writes of this process for another one should be non-temporal stores.
 //
-// That depends on the distance of their cores. A line that is written the usual way passes twice between the two cores'
+// The distance of their cores decides. A line that is written the usual way passes twice between the two cores'
 // caches, from its last reader to the writer and back; with non-temporal stores it comes once, from memory. So the
 // reader is far if twice the one takes longer than the other. No table tells it (virtual machines say that all cores
 // share a cache, and move them meanwhile), so it is measured: from time to time this process times a load, which it

@@ -1,6 +1,6 @@
 // Sleeper: lets threads of this process sleep until a message comes, by whichever transport.
 //
-// They sleep on the first transport that can (Transport::sleep()). An arrival by another that has a descriptor for
+// Threads sleep on the first transport that can (Transport::sleep()). An arrival by another that has a descriptor for
 // arrivals (Transport::arrivals()) ends the sleep through a thread of ours, the listener: it waits for the descriptors,
 // each armed for one event by the thread that goes to sleep, and then wakes the sleepers. While no thread sleeps it
 // wakes only once, at the first arrival after a sleep that ended otherwise. It begins with the first sleep that needs
