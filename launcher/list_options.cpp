@@ -1,9 +1,9 @@
 #include "list_options.hpp"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json_writer.hpp"
 #include "mapping_words.hpp"
 #include "option_table.hpp"
 
@@ -32,19 +32,15 @@ int values_of(Arity arity) {
 }  // namespace
 
 void list_options() {
-  auto all = nlohmann::ordered_json::array();
+  JsonWriter json;
+  json.begin_array();
   for (const OptionSpec& option : option_table()) {
-    nlohmann::ordered_json entry;
     const auto names = names_of(option);
-    entry["names"] = names;
-    entry["effect"] = text_of(option.effect);
-    entry["values"] = values_of(option.arity);
-    entry["value"] = option.values;
-    entry["words"] = words_of(names.front());
-    entry["help"] = option.help;
-    all.push_back(std::move(entry));
+    json.begin_object().member("names", names).member("effect", text_of(option.effect));
+    json.member("values", values_of(option.arity)).member("value", option.values);
+    json.member("words", words_of(names.front())).member("help", option.help).end_object();
   }
-  std::printf("%s\n", all.dump(1).c_str());
+  std::printf("%s\n", json.end_array().text().c_str());
 }
 
 }  // namespace hr::launcher

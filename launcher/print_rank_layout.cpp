@@ -1,8 +1,8 @@
 // Output of --do-not-launch.
 #include <array>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/json_writer.hpp"
 #include "base/ranges.hpp"
 #include "rank_layout.hpp"
 #include "topo/picture.hpp"
@@ -10,7 +10,6 @@
 namespace hr::launcher {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Row = std::array<std::string, 6>;
 
 // Returns the numbers of the machine's cores that these CPUs belong to.
@@ -67,31 +66,37 @@ void print_pictures(const RankLayout& layout) {
   }
 }
 
-Json device_json(const topo::Device* device, topo::Distance distance) {
-  if (device == nullptr) return nullptr;
-  return {{"name", device->name}, {"address", device->address}, {"distance", topo::text_of(distance)}};
+void write_device(JsonWriter* json, const char* kind, const topo::Device* device, topo::Distance distance) {
+  json->key(kind);
+  if (device == nullptr) {
+    json->null();
+    return;
+  }
+  json->begin_object().member("name", device->name).member("address", device->address);
+  json->member("distance", topo::text_of(distance)).end_object();
 }
 
 void print_json(const RankLayout& layout) {
-  Json hosts = Json::array(), ranks = Json::array();
+  JsonWriter json;
+  json.begin_object().key("hosts").begin_array();
   for (int at = 0; at < static_cast<int>(layout.hosts.size()); ++at) {
     const topo::Host& host = layout.hosts[static_cast<std::size_t>(at)];
-    hosts.push_back({{"name", host.name},
-                     {"slots", host.slots},
-                     {"cores", host.machine->parts(topo::Level::kCore).size()},
-                     {"cpus", host.machine->allowed},
-                     {"ranks", layout.ranks_on(at)}});
+    json.begin_object().member("name", host.name).member("slots", host.slots);
+    json.member("cores", host.machine->parts(topo::Level::kCore).size()).member("cpus", host.machine->allowed);
+    json.member("ranks", layout.ranks_on(at)).end_object();
   }
+  json.end_array().key("ranks").begin_array();
   for (std::size_t rank = 0; rank < layout.host_of.size(); ++rank) {
+    json.begin_object().member("rank", rank);
+    json.member("host", layout.hosts[static_cast<std::size_t>(layout.host_of[rank])].name);
+    json.member("cpus", layout.cpus[rank]);
     const topo::Nearest& nearest = layout.nearest[rank];
-    ranks.push_back({{"rank", rank},
-                     {"host", layout.hosts[static_cast<std::size_t>(layout.host_of[rank])].name},
-                     {"cpus", layout.cpus[rank]},
-                     {"gpu", device_json(nearest.gpu, nearest.gpu_distance)},
-                     {"nic", device_json(nearest.nic, nearest.nic_distance)}});
+    write_device(&json, "gpu", nearest.gpu, nearest.gpu_distance);
+    write_device(&json, "nic", nearest.nic, nearest.nic_distance);
+    json.end_object();
   }
-  const Json all = {{"hosts", hosts}, {"ranks", ranks}, {"note", layout.note}};
-  std::printf("%s\n", all.dump(1, ' ', true, Json::error_handler_t::replace).c_str());
+  json.end_array().member("note", layout.note).end_object();
+  std::printf("%s\n", json.text().c_str());
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 // files name it, the algorithms of each operation, and the tuning file that a job started now would use. `headrace
 // tune` and `headrace config` run it, so that they report what the library itself would.
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/json_writer.hpp"
 #include "base/knobs.hpp"
 #include "base/machine.hpp"
 #include "coll/select/tuning.hpp"
@@ -11,47 +11,50 @@
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using hr::JsonWriter;
 
-Json machine() {
+void write_machine(JsonWriter* json) {
   const hr::Machine found = hr::this_machine();
-  return {{"cpu", found.cpu}, {"cpus", found.cpus}, {"gpus", found.gpus}};
+  json->key("machine").begin_object().member("cpu", found.cpu).member("cpus", found.cpus);
+  json->member("gpus", found.gpus).end_object();
 }
 
-Json algorithms() {
-  Json all = Json::object();
+void write_algorithms(JsonWriter* json) {
+  json->key("algorithms").begin_object();
   for (int i = 0; i < hr::coll::kOperations; ++i) {
     const auto operation = static_cast<hr::coll::Operation>(i);
-    Json& names = all[hr::coll::name(operation)] = Json::array();
+    json->key(hr::coll::name(operation)).begin_array();
     for (const hr::coll::Algorithm* each : hr::coll::algorithms()) {
       if ((each->operations & hr::coll::serves(operation)) == 0) continue;
-      names.push_back({{"name", each->name},
-                       {"devices", each->devices},
-                       {"shared", each->needs != hr::coll::Sharing::kNone},
-                       {"composes", each->composes}});
+      json->begin_object().member("name", each->name).member("devices", each->devices);
+      json->member("shared", each->needs != hr::coll::Sharing::kNone).member("composes", each->composes).end_object();
     }
+    json->end_array();
   }
-  return all;
+  json->end_object();
 }
 
-Json messages() {
+void write_messages(JsonWriter* json) {
   const hr::TunedKnobs& tuned = hr::tuned_knobs();
-  return {{"path", tuned.path}, {"left_out", tuned.left_out}, {"machine", hr::describe(hr::this_machine())}};
+  json->key("messages").begin_object().member("path", tuned.path).member("left_out", tuned.left_out);
+  json->member("machine", hr::describe(hr::this_machine())).end_object();
 }
 
-Json tuning_file() {
+void write_tuning_file(JsonWriter* json) {
   const hr::coll::tuning::File file = hr::coll::tuning::read();
-  return {{"path", file.path}, {"found", file.found}, {"problem", file.problem}, {"rows", file.rows.size()}};
+  json->key("tuning_file").begin_object().member("path", file.path).member("found", file.found);
+  json->member("problem", file.problem).member("rows", file.rows.size()).end_object();
 }
 
 }  // namespace
 
 int main() {
-  const Json answer = {{"version", hr::coll::tuning::version()},
-                       {"machine", machine()},
-                       {"algorithms", algorithms()},
-                       {"messages", messages()},
-                       {"tuning_file", tuning_file()}};
-  std::puts(answer.dump(1, ' ', true, Json::error_handler_t::replace).c_str());
+  JsonWriter json;
+  json.begin_object().member("version", hr::coll::tuning::version());
+  write_machine(&json);
+  write_algorithms(&json);
+  write_messages(&json);
+  write_tuning_file(&json);
+  std::puts(json.end_object().text().c_str());
   return std::fflush(stdout) == 0 ? 0 : 1;
 }

@@ -32,12 +32,26 @@ class Lent {
   const int lent_;
 };
 
+// The bodies are out of line: each serves kFunctions functions.
+template <class Count, class Function>
+[[gnu::noinline]] void reduce(Function* function, void* in, void* inout, Count* length, MPI_Datatype* datatype) {
+  Lent<Kind::kDatatype> handle(*datatype);
+  function(in, inout, length, handle.address());
+}
+
 template <Kind kind, class Function>
-void handle_error(Function* function, typename Traits<kind>::Standard* object, int* code) {
+[[gnu::noinline]] void handle_error(Function* function, typename Traits<kind>::Standard* object, int* code) {
   Lent<kind> handle(*object);
   int theirs = ErrorCode::out(*code);
   function(handle.address(), &theirs);
   *code = ErrorCode::in(theirs);
+}
+
+[[gnu::noinline]] void handle_file_error(FileErrhandlerFunction* function, MPI_File* file, int* code) {
+  File theirs = file_out(*file);
+  int their_code = ErrorCode::out(*code);
+  function(&theirs, &their_code);
+  *code = ErrorCode::in(their_code);
 }
 
 template <class Calls, std::size_t... index>
@@ -50,16 +64,14 @@ constexpr auto all_of(std::index_sequence<index...>) {
 template <std::size_t index>
 struct UserFunctionCalls::One {
   static void call(void* in, void* inout, int* length, MPI_Datatype* datatype) {
-    Lent<Kind::kDatatype> handle(*datatype);
-    Pool<UserFunctionCalls>::at(index)(in, inout, length, handle.address());
+    reduce(Pool<UserFunctionCalls>::at(index), in, inout, length, datatype);
   }
 };
 
 template <std::size_t index>
 struct UserFunctionCCalls::One {
   static void call(void* in, void* inout, MPI_Count* length, MPI_Datatype* datatype) {
-    Lent<Kind::kDatatype> handle(*datatype);
-    Pool<UserFunctionCCalls>::at(index)(in, inout, length, handle.address());
+    reduce(Pool<UserFunctionCCalls>::at(index), in, inout, length, datatype);
   }
 };
 
@@ -87,10 +99,7 @@ struct WinErrhandlerFunctionCalls::One {
 template <std::size_t index>
 struct FileErrhandlerFunctionCalls::One {
   static void call(MPI_File* file, int* code, ...) {
-    File theirs = file_out(*file);
-    int their_code = ErrorCode::out(*code);
-    Pool<FileErrhandlerFunctionCalls>::at(index)(&theirs, &their_code);
-    *code = ErrorCode::in(their_code);
+    handle_file_error(Pool<FileErrhandlerFunctionCalls>::at(index), file, code);
   }
 };
 
