@@ -9,6 +9,7 @@ cannot make such hosts, with the reason (1 where HR_NAMESPACES=required); 1 wher
 import argparse
 import glob
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -143,7 +144,7 @@ def main() -> int:
     if reason:
         print(f"skipped: {reason}")
         return 1 if os.environ.get("HR_NAMESPACES") == "required" else SKIPPED
-    name = f"t{os.getpid()}-{options.name}"[:31]
+    name = f"t{secrets.token_hex(3)}-{options.name}"[:31]  # process ids repeat in containers that share /run
     os.environ.update(HR_HOSTS=HOSTS, HR_HOSTS_CLUSTER=name)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda got, _: sys.exit(128 + got))
