@@ -1,15 +1,16 @@
-"""Wraps the prose of generated pages."""
+"""Wraps the prose of generated pages as the other documents are wrapped (scripts/docs/wrap.py)."""
 
 from __future__ import annotations
 
-import re
-from textwrap import fill
-
-WIDTH = 120
-_SPACE = "\x1f"  # stands for a space inside code, where no line is broken
+import sys
+from pathlib import Path
 
 
 def filled(text: str) -> str:
-    """`text` in lines of at most WIDTH columns, where words and code allow it."""
-    whole = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", _SPACE), text)
-    return fill(whole, WIDTH, break_long_words=False, break_on_hyphens=False).replace(_SPACE, " ")
+    """Returns a paragraph in lines of at most 120 columns, where words and code allow it."""
+    folder = str(Path(__file__).resolve().parents[2] / "scripts/docs")  # not there where only the sources are generated
+    if folder not in sys.path:
+        sys.path.append(folder)
+    from wrap import wrap
+
+    return wrap(text).rstrip("\n")
