@@ -8,9 +8,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|<(?:img|source) [^>]*?src(?:set)?=\"([^\"]+)\"")
 # Pages that describe the present tree; decisions and changes may name deleted files.
-PRESENT = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md")
+PRESENT = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md", *(f"docs/architecture/{page.name}" for page in sorted((ROOT / "docs/architecture").glob("*.md"))))
 SOURCES = (".c", ".cmake", ".cpp", ".cu", ".f90", ".F90", ".h", ".hpp", ".in", ".json", ".py", ".sh", ".ts", ".txt", ".yaml")
 FILE = re.compile(r"`((?:\.ci|api|apps|bench|cmake|docs|include|kernels|launcher|python|scripts|src|tests|tools)/[\w./+-]*)`")
+# "`send_plain()` in `src/p2p/send.cpp`"
+FUNCTION = re.compile(r"`(?:\w+::)*(\w+)\(\)`\s+in\s+`([\w./+-]+)`")
 
 
 def prose(path):
@@ -78,6 +80,21 @@ class Links(unittest.TestCase):
             for file in found:
                 with self.subTest(page=name, file=file):
                     self.assertTrue((ROOT / file).exists(), "there is no such file")
+
+    def test_functions_that_pages_name(self):
+        """A function that a page finds in a file is there."""
+        seen = 0
+        for name in PRESENT:
+            for function, file in FUNCTION.findall((ROOT / name).read_text(encoding="utf-8")):
+                seen += 1
+                with self.subTest(page=name, function=function, file=file):
+                    self.assertTrue(re.search(rf"\b{function}\(", (ROOT / file).read_text(encoding="utf-8")), "it has no such function")
+        self.assertGreater(seen, 50)
+
+    def test_glossary_is_short(self):
+        """More words of our own than these are a sign of names that the field has better words for."""
+        rows = re.findall(r"^\| \*\*", (ROOT / "docs/glossary.md").read_text(encoding="utf-8"), re.M)
+        self.assertTrue(0 < len(rows) <= 25, len(rows))
 
 
 if __name__ == "__main__":

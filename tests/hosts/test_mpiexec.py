@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -112,7 +113,7 @@ class HostsTest(unittest.TestCase):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
                 child.kill()
-                child.communicate()
+                print(f"--- {self.id()}: its job printed\n" + "".join(text or "" for text in child.communicate()), file=sys.stderr)
         end = time.monotonic() + 10
         while left := self.left():
             if time.monotonic() > end:
@@ -477,7 +478,7 @@ class Ends(HostsTest):
         wait_for(lambda: len(shells()) == 2, 10, "both ranks run")
         ranks = shells()
         os.kill(self.mpiexec_pid(), signal.SIGTSTP)
-        wait_for(lambda: all(state(pid) == "T" for pid in ranks), 10, "ranks are stopped")
+        wait_for(lambda: all(state(pid) == "T" for pid in ranks), 10, f"ranks {ranks} are stopped")
         time.sleep(3)  # longer than a silent host would get
         os.kill(self.mpiexec_pid(), signal.SIGCONT)
         out, errors = child.communicate(timeout=40)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # apart.sh <tree> <place> <CPUs> <command...>: runs a command as root in a copy of an unpacked tree, visible under the
-# tree's own path, with its own files, /dev/shm, /tmp, processes, network and CPUs: many runs of the tests fit beside
+# tree's own path, with its own files, /dev/shm, /tmp, /run, processes, network and CPUs: many runs of the tests fit beside
 # one another. Prints the command's output; the copy stays in <place>.
 set -u
 tree=${1:?usage: apart.sh TREE PLACE CPUS COMMAND...} place=$2 cpus=$3
@@ -11,6 +11,7 @@ exec taskset -c "$cpus" unshare -m -n -p -f --mount-proc bash -c '
 mount --bind "$place" "$tree"
 mount -t tmpfs tmpfs /dev/shm
 mount -t tmpfs tmpfs /tmp
+mount -t tmpfs tmpfs /run
 python3 - <<END
 import fcntl, socket, struct
 s = socket.socket()
