@@ -35,6 +35,11 @@ class Block:
     lead: str = ""  # of prose: what stands in front of the text, as the mark of a list item
 
     @property
+    def is_item(self) -> bool:
+        """True if the block is an item of a list."""
+        return self.kind == "prose" and _ITEM.match(self.lines[0]) is not None
+
+    @property
     def text(self) -> str:
         """The words of prose, with single spaces."""
         lines = [self.lines[0][len(self.lead):], *self.lines[1:]]
@@ -88,7 +93,7 @@ def blocks(text: str) -> Iterator[Block]:
             lead = mark[0] if mark else line[:indent]
             at = _paragraph_end(lines, at + 1, lead)
         if kind != "blank":
-            if _ITEM.match(line) and kind == "prose":
+            if kind == "prose" and _ITEM.match(line):
                 item = len(lead)
             elif indent == 0:
                 item = 4 if line.startswith(("!!!", "???")) else None

@@ -6,8 +6,9 @@ with a relative clause or a dangling preposition ("What names a request: ...", "
 the subject. Prints each such comment of the tracked C, C++, CUDA, Python, shell and CMake files; the exit code is 1 if there are
 more than MOST. Only the first line of a block of comment lines counts, and comments behind code do not.
 
-Documents (*.md) fail at the first line longer than COLUMNS, and at the first paragraph, list item or sentence that begins with a
-relative clause ("What is new: ...", "Who has no GPU ..."). Headings, tables, code and questions do not count. scripts/docs/wrap.py wraps lines.
+Documents (*.md) fail at a line longer than COLUMNS, at a sentence that begins with a relative clause ("What is new: ...", "Who has
+no GPU ..."), and at a list without an empty line before it, which the site shows as text. Headings, tables, code and questions do
+not count. scripts/docs/wrap.py wraps lines.
 """
 
 from __future__ import annotations
@@ -83,10 +84,21 @@ def bad_sentences(text: str) -> Iterator[tuple[int, str]]:
                     yield block.first, sentence
 
 
+def lost_lists(text: str) -> Iterator[tuple[int, str]]:
+    """Lists right behind a paragraph: forges show them as lists, and the site as more lines of the paragraph."""
+    before = None
+    for block in wrap.blocks(text):
+        if block.kind == "prose" and block.is_item and before and before.kind == "prose" and not before.is_item:
+            if not before.lead.strip() and len(before.lead) == len(block.lead) - len(block.lead.lstrip()):
+                yield block.first, block.lines[0]
+        before = block
+
+
 def check_document(name: Path, text: str) -> int:
     """Prints what is wrong with a document, and returns how much that is."""
     found = [*((number, f"longer than {COLUMNS} columns: {line[:60]}...") for number, line in long_lines(text)),
-             *((number, f"begins with a relative clause: {sentence[:100]}") for number, sentence in bad_sentences(text))]
+             *((number, f"begins with a relative clause: {sentence[:100]}") for number, sentence in bad_sentences(text)),
+             *((number, f"a list needs an empty line before it: {line[:60]}") for number, line in lost_lists(text))]
     for number, fault in sorted(found):
         print(f"{name}:{number}: {fault}")
     return len(found)

@@ -119,6 +119,17 @@ class Prose(unittest.TestCase):
                 self.write("a.md", f"# Who?\n\n{text}\n")
                 self.assertEqual(self.checked()[0], 0)
 
+    def test_lists_have_an_empty_line_before_them(self):
+        for text in ("**Decided.**\n- One", "Then\n1. One", "- One\n\n  Then\n  - Inner"):
+            with self.subTest(text):
+                self.write("a.md", f"{text}\n")
+                code, _, rest = self.checked()
+                self.assertEqual((code, rest[0].split(": ")[1]), (1, "a list needs an empty line before it"))
+        for text in ("Then\n\n- One\n- Two", "- One\n    - Inner", "# A\n- One", "Then\n-1 is no item"):
+            with self.subTest(text):
+                self.write("a.md", f"{text}\n")
+                self.assertEqual(self.checked()[0], 0)
+
 
 WRAPPED = """\
 ---
