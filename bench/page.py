@@ -43,7 +43,8 @@ class Wrong(Exception):
 
 
 def pages() -> list[Path]:
-    return [PAGES / "performance.md", *sorted((PAGES / "performance").glob("*.md"))]
+    folders = (("performance", "*.md"), ("history", "performance*.md"))
+    return [PAGES / "performance.md", *(page for folder, names in folders for page in sorted((PAGES / folder).glob(names)))]
 
 
 def load(name: str) -> dict:
@@ -135,6 +136,8 @@ VIEWS: dict[str, Callable[[dict, str | None], str]] = {
 
 def rendered(page: str) -> str:
     """The page with its tables made anew. Raises Wrong."""
+    sys.path.append(str(ROOT / "scripts/docs"))
+    from wrap import wrap
 
     def fill(match: re.Match) -> str:
         view, data, names, _ = match.groups()
@@ -147,7 +150,7 @@ def rendered(page: str) -> str:
             raise Wrong(f"{where}: {wrong}") from None
         except KeyError as missing:
             raise Wrong(f"{where}: docs/performance/data/{data}.json has no {missing}") from None
-        return f"{match[0].splitlines()[0]}\n\n{text}\n\n<!-- end -->"
+        return f"{match[0].splitlines()[0]}\n\n{wrap(text).rstrip()}\n\n<!-- end -->"
 
     if page.count("<!-- table ") != len(MARK.findall(page)):
         raise Wrong("a '<!-- table VIEW DATA -->' has no '<!-- end -->' after it, or is not alone in its line")

@@ -26,18 +26,13 @@ def title(path: Path) -> str:
 
 
 def decisions() -> list[Path]:
-    return sorted((ROOT / "docs/adr").glob("*.md"))
-
-
-def decisions_index() -> str:
-    rows = "".join(f"- [{title(path)}]({path.name})\n" for path in decisions())
-    return f"# Decisions and why\n\nEach says what was decided, what it brought, and what was tried and left.\n\n{rows}"
+    return sorted((ROOT / "docs/adr").glob("0*.md"))
 
 
 def on_config(config):
     """The rest of the menu: each decision, and the pages of the root."""
     inside = next(part["Inside"] for part in config.nav if "Inside" in part)
-    inside.append({"Decisions": [{"Decisions and why": "adr/index.md"}, *({title(path): f"adr/{path.name}"} for path in decisions())]})
+    inside.append({"Decisions": [{"Decisions and why": "adr/README.md"}, *({title(path): f"adr/{path.name}"} for path in decisions())]})
     inside += [{"Contributing": "contributing.md"}, {"Security": "security.md"}, {"Changelog": "changelog.md"}, {"README": "readme.md"}]
     return config
 
@@ -45,7 +40,6 @@ def on_config(config):
 def on_files(files, config):
     for source, name in OUTSIDE.items():
         files.append(File.generated(config, name, content=(ROOT / source).read_text(encoding="utf-8")))
-    files.append(File.generated(config, "adr/index.md", content=decisions_index()))
     return files
 
 
@@ -74,7 +68,7 @@ def site_name(path: str) -> str | None:
     if path in OUTSIDE:
         return OUTSIDE[path]
     if path == "docs/adr":
-        return "adr/index.md"
+        return "adr/README.md"
     if path.startswith("docs/") and (ROOT / path).is_file():
         return path.removeprefix("docs/")
     return None

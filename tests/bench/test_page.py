@@ -42,7 +42,7 @@ class Pages(unittest.TestCase):
         for one in (page.PAGES / "performance").glob("*.md"):
             with self.subTest(page=one.name):
                 text = one.read_text(encoding="utf-8")
-                self.assertIn("What limits us now:", text)
+                self.assertIn("Limits today:", text)
                 self.assertIn("<!-- table run ", text)
 
 

@@ -151,7 +151,7 @@ std::uint64_t at_rest() {
 
 // Returns how much more a device may hold at the end than before. On hardware other programs may use the devices, too;
 // and the driver keeps pages of managed memory when all of it has been freed, without MPI up to 126 MiB after cycles
-// like these (docs/gpu-validation.md).
+// like these (docs/history/gpu-validation.md).
 std::uint64_t room_for(const Settings& settings) {
   if (hr::test::on_fake_driver()) return 0;
   const bool managed =

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Checks how the comments of the tree begin: prose.py [TREE]
+"""Checks how comments and documents of the tree begin, and how wide documents are: prose.py [TREE]
 
 A comment says what a function does, verb first ("Returns", "True if"), or names its subject ("Bytes still to come"). One that begins
 with a relative clause or a dangling preposition ("What names a request: ...", "Of this process, ...") makes the reader search for
 the subject. Prints each such comment of the tracked C, C++, CUDA, Python, shell and CMake files; the exit code is 1 if there are
 more than MOST. Only the first line of a block of comment lines counts, and comments behind code do not.
 
-Also prints how many lines of the documents are longer than COLUMNS, outside tables and code blocks; these do not fail yet.
+Documents (*.md) fail at a line longer than COLUMNS, at a sentence that begins with a relative clause ("What is new: ...", "Who has
+no GPU ..."), and at a list without an empty line before it, which the site shows as text. Headings, tables, code and questions do
+not count. scripts/docs/wrap.py wraps lines.
 """
 
 from __future__ import annotations
@@ -18,12 +20,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts/docs"))
+
+import wrap  # noqa: E402 (the path comes first)
+
 MOST = 20
 COLUMNS = 160
 
 _SLASHES, _HASH = re.compile(r"\s*(?://+|/\*+)\s*"), re.compile(r"\s*#+\s*")
 _MARKS = {**dict.fromkeys((".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"), _SLASHES), **dict.fromkeys((".py", ".sh", ".cmake"), _HASH)}
 _BAD = re.compile(r"(?:Who|What|Whoever|Whatever|Whether|That|Of|As|Those|Which|How|Where|Whom|Whose)\b")
+_BAD_SENTENCE = re.compile(r"(?:What|Who|Whoever|Whatever|Whom|Whose|Which|That which|Those who|Whether)\b")
+_SENTENCES = re.compile(r"(?<=[.!?]) +(?=[A-Z*`\[(])")
 _NOT_SOURCES = re.compile(r"build.*|node_modules|__pycache__|\..*")
 
 
@@ -60,29 +68,61 @@ def bad_comments(lines: list[str], mark: re.Pattern) -> Iterator[tuple[int, str]
         inside = begin is not None
 
 
-def long_lines(text: str) -> int:
-    """The number of lines that are too long, outside tables and code blocks."""
-    prose = re.sub(r"^ *(```|~~~).*?^ *\1 *$", "", text, flags=re.M | re.S)
-    return sum(len(line) > COLUMNS and not line.lstrip().startswith("|") for line in prose.splitlines())
+def long_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The number and text of each line of a document that is too long, outside tables and code."""
+    for block in wrap.blocks(text):
+        if block.kind in ("prose", "kept"):
+            yield from ((number, line) for number, line in enumerate(block.lines, block.first) if len(line) > COLUMNS)
+
+
+def bad_sentences(text: str) -> Iterator[tuple[int, str]]:
+    """The line of each paragraph or list item with a sentence that begins badly, and that sentence. Questions are fine."""
+    for block in wrap.blocks(text):
+        if block.kind == "prose":
+            for sentence in _SENTENCES.split(re.sub(r"`[^`]*`", "`code`", block.text)):
+                if _BAD_SENTENCE.match(sentence.lstrip("*_(")) and "?" not in sentence:
+                    yield block.first, sentence
+
+
+def lost_lists(text: str) -> Iterator[tuple[int, str]]:
+    """Lists right behind a paragraph: forges show them as lists, and the site as more lines of the paragraph."""
+    before = None
+    for block in wrap.blocks(text):
+        if block.kind == "prose" and block.is_item and before and before.kind == "prose" and not before.is_item:
+            if not before.lead.strip() and len(before.lead) == len(block.lead) - len(block.lead.lstrip()):
+                yield block.first, block.lines[0]
+        before = block
+
+
+def check_document(name: Path, text: str) -> int:
+    """Prints what is wrong with a document, and returns how much that is."""
+    found = [*((number, f"longer than {COLUMNS} columns: {line[:60]}...") for number, line in long_lines(text)),
+             *((number, f"begins with a relative clause: {sentence[:100]}") for number, sentence in bad_sentences(text)),
+             *((number, f"a list needs an empty line before it: {line[:60]}") for number, line in lost_lists(text))]
+    for number, fault in sorted(found):
+        print(f"{name}:{number}: {fault}")
+    return len(found)
 
 
 def main(tree: Path) -> int:
-    count, long = 0, 0
+    comments, documents = 0, 0
     for file in tracked(tree):
         if file.is_symlink() or not file.is_file():
             continue
         name = file.relative_to(tree)
-        if name.suffix == ".md" and name.parts[0] == "docs":
-            long += long_lines(file.read_text(encoding="utf-8", errors="replace"))
+        if name.suffix == ".md":
+            documents += check_document(name, file.read_text(encoding="utf-8", errors="replace"))
         elif mark := mark_of(file):
             for number, line in bad_comments(file.read_text(encoding="utf-8", errors="replace").splitlines(), mark):
-                count += 1
+                comments += 1
                 print(f"{name}:{number}: {line}")
-    print(f"{count} comments begin with a relative clause or a dangling preposition, at most {MOST} may")
-    print(f"{long} lines of docs/ are longer than {COLUMNS} columns, tables and code blocks aside")
-    if count > MOST:
+    print(f"{comments} comments begin with a relative clause or a dangling preposition, at most {MOST} may")
+    print(f"{documents} faults in documents, none may be")
+    if comments > MOST:
         print('Rewrite them: a verb first for functions ("Returns", "True if"), a named subject for data ("Bytes still to come").')
-    return 1 if count > MOST else 0
+    if documents:
+        print("Wrap long lines by scripts/docs/wrap.py FILE; begin sentences with their subject or a verb.")
+    return 1 if comments > MOST or documents else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The check of comments finds bad ones in every language, passes good ones, and counts long lines of documents."""
+"""The check of comments finds bad ones in every language and passes good ones; so does that of documents."""
 
 import contextlib
 import io
@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 
 import prose
+from prose import wrap
 
 GOOD = """\
 // Names a request; stale once its process has failed.
@@ -96,10 +97,103 @@ class Prose(unittest.TestCase):
 
     def test_long_lines(self):
         long = "word " * 40 + "\n"
-        self.write("docs/a/b.md", f"# A\n\n{long}\n| {long}\n```sh\n{long}```\n{long}short\n")
+        self.write("docs/a/b.md", f"# A\n\n{long}\n| {long}\n```sh\n{long}```\n{long}short\n\n    {long}")
         self.write("c.md", long)
         code, _, rest = self.checked()
-        self.assertEqual((code, rest[-1].split()[0]), (0, "2"))
+        self.assertEqual(code, 1)
+        self.assertEqual([line.split(" ")[0] for line in rest[:3]], ["c.md:1:", "docs/a/b.md:3:", "docs/a/b.md:10:"])
+        for name in ("docs/a/b.md", "c.md"):
+            wrap.main([str(self.tree / name)])
+        self.assertEqual(self.checked()[0], 0)
+
+    def test_sentences_of_documents(self):
+        for text in ("What is new: this.", "Who has no GPU reads this.", "- Whatever comes, goes.", "Fine. Whoever asks, waits.", "**What goes.** It goes.",
+                     "> Whether it works is unknown.", "Fine.\nThat which goes, goes.", "1. Those who wait sleep.", "Which it is, nobody knows."):
+            with self.subTest(text):
+                self.write("a.md", f"# What this is\n\n{text}\n")
+                code, _, rest = self.checked()
+                self.assertEqual((code, rest[0].split(": ")[:2]), (1, ["a.md:3", "begins with a relative clause"]))
+        for text in ("What is new?", "Is it so? Who knows? Nobody.", "[What is supported](b.md) says it.", "That is so.", "How it works:", "| What | is |",
+                     "    What code says", "```\nWhat code says\n```", "Those are fine, `it. What` too.", "e.g. what it is", "Whole sentences, whosoever."):
+            with self.subTest(text):
+                self.write("a.md", f"# Who?\n\n{text}\n")
+                self.assertEqual(self.checked()[0], 0)
+
+    def test_lists_have_an_empty_line_before_them(self):
+        for text in ("**Decided.**\n- One", "Then\n1. One", "- One\n\n  Then\n  - Inner"):
+            with self.subTest(text):
+                self.write("a.md", f"{text}\n")
+                code, _, rest = self.checked()
+                self.assertEqual((code, rest[0].split(": ")[1]), (1, "a list needs an empty line before it"))
+        for text in ("Then\n\n- One\n- Two", "- One\n    - Inner", "# A\n- One", "Then\n-1 is no item"):
+            with self.subTest(text):
+                self.write("a.md", f"{text}\n")
+                self.assertEqual(self.checked()[0], 0)
+
+
+WRAPPED = """\
+---
+title: What is in front stays as it is, however long {long}
+---
+# A heading stays {long}
+
+<!-- options: some -->
+| a | {long} |
+|---|---|
+| b | c |
+<!-- end -->
+
+- An item, {long}
+- another one.
+
+Then
+
+    code {long}
+
+```sh
+fenced {long}
+```
+
+!!! note
+    Of an admonition: {long}
+
+> A quotation: {long}
+"""
+
+
+class Wrap(unittest.TestCase):
+    def test_only_prose_is_wrapped(self):
+        text = WRAPPED.format(long="of many words " * 15)
+        once = wrap.wrap(text)
+        self.assertEqual(once.split(), [word for line in once.splitlines() for word in line.split()])
+        self.assertEqual(once.replace("\n>", "\n").split(), text.replace("\n>", "\n").split())
+        self.assertEqual(wrap.wrap(once), once)
+        for block in wrap.blocks(once):
+            with self.subTest(block.lines):
+                if block.kind == "prose":
+                    self.assertTrue(all(len(line) <= wrap.WIDTH for line in block.lines))
+                else:
+                    self.assertIn("\n".join(block.lines) + "\n", text)
+        self.assertEqual(sum(block.kind == "prose" and len(block.lines) > 1 for block in wrap.blocks(once)), 3)
+        self.assertIn("\n    ", once[once.index("Of an admonition"):])
+        self.assertIn("\n> ", once[once.index("A quotation"):])
+
+    def test_what_fits_stays(self):
+        text = "Short lines,\nand short ones,\nstay.\n"
+        self.assertEqual(wrap.wrap(text), text)
+
+    def test_no_line_starts_a_block_or_breaks_code(self):
+        for word in ("-", "+", "12.", "#", ">", "|", "==="):
+            for length in range(100, 125):
+                lines = wrap.wrap(f"{'a' * length} {word} {'b' * 60}\n").splitlines()
+                self.assertFalse(any(line.startswith(word) for line in lines), lines)
+        lines = wrap.wrap(f"{'a ' * 55}`mpiexec -n 4 ./program --its-option` {'b ' * 30}\n").splitlines()
+        self.assertTrue(all(line.count("`") % 2 == 0 for line in lines), lines)
+
+    def test_lists(self):
+        text = f"1. One {'word ' * 40}\n\n   Its second paragraph {'word ' * 40}\n   - Inner {'word ' * 40}\n"
+        lines = wrap.wrap(text).splitlines()
+        self.assertEqual({len(line) - len(line.lstrip()) for line in lines if line.strip()}, {0, 3, 5})
 
 
 if __name__ == "__main__":
