@@ -124,7 +124,7 @@ Status connect_to(const std::string& address, int* descriptor) {
 
 // Key of the text that a spawned job gets from its parent.
 constexpr const char* kParent = "headrace-parent";
-// Begins the notice that a spawned job has ended without a good-bye.
+// Begins the message that a spawned job has ended without a good-bye.
 constexpr std::string_view kEnded = "cmd=spawn_ended job=";
 
 // Adds a line of mcmd=spawn, which launchers other than ours take unescaped.
@@ -236,14 +236,14 @@ class Pmi1 final : public Helper {
   }
 
   Status spawned_are_there() override {
-    take_notices();
+    take_unsolicited();
     if (spawned_.empty() || spawned_ != spawned_ended_) return kOk;
     if (!why_failed_.empty()) return fail(Errc::kSpawn, "the processes have ended: %s", why_failed_.c_str());
     return fail(Errc::kSpawn, "the processes have ended without MPI_Init: they may be no MPI programs");
   }
 
   std::vector<int> spawned_failures(bool* known) override {
-    take_notices();
+    take_unsolicited();
     *known = !own_launcher_ || spawned_.empty() || spawned_ == spawned_ended_;
     return failed_;
   }
@@ -347,13 +347,13 @@ class Pmi1 final : public Helper {
   // True if a line is there, or the end of the connection.
   [[nodiscard]] bool is_answered() {
     pollfd state{socket_, POLLIN, 0};
-    if (take_notices(); received_.find('\n') != std::string::npos) return true;
+    if (take_unsolicited(); received_.find('\n') != std::string::npos) return true;
     char next = 0;
     return ::poll(&state, 1, 0) == 1 && ::recv(socket_, &next, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
   }
 
-  // Takes unsolicited notices of our own launcher out of the received text.
-  void take_notices() {
+  // Takes unsolicited messages of our own launcher out of the received text.
+  void take_unsolicited() {
     char chunk[4096];
     ssize_t count = 0;
     while ((count = ::recv(socket_, chunk, sizeof chunk, MSG_DONTWAIT)) > 0) {
@@ -368,13 +368,13 @@ class Pmi1 final : public Helper {
   }
 
   void take_ended(std::string_view line) {
-    const WireMessage notice(line);
-    const std::string_view job = notice.field("job");
+    const WireMessage ended(line);
+    const std::string_view job = ended.field("job");
     // It may come before the answer that names the job.
     if (!spawned_.empty() && job != spawned_) return;
     spawned_ended_ = job;
-    failed_ = numbers_in(notice.field("failed"));
-    static_cast<void>(unescape(notice.field("msg"), &why_failed_));
+    failed_ = numbers_in(ended.field("failed"));
+    static_cast<void>(unescape(ended.field("msg"), &why_failed_));
   }
 
   // Receives the answer to a request about a name.

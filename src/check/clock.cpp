@@ -11,7 +11,7 @@
 namespace hr::check {
 namespace {
 
-// Longer vectors would not fit the notices of all transports.
+// Longer vectors would not fit the active messages of all transports.
 constexpr std::size_t kMostProcesses = 128;
 
 // The last word of a clock in a message.

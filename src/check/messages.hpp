@@ -1,4 +1,5 @@
-// Messages of the checker between processes: notices (p2p/notices.hpp), each with a word that names its subject.
+// Messages of the checker between processes: active messages (p2p/active_message.hpp), each with a word that names its
+// subject.
 //
 // They arrive at a process in the order they were sent, and in order with the program's messages. A handler runs within
 // a delivery: it may send, and makes no progress. Internal to check/. Threads: library lock.

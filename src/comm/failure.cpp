@@ -8,8 +8,8 @@
 #include "boot/boot.hpp"
 #include "comm/consensus.hpp"
 #include "comm/state.hpp"
+#include "p2p/active_message.hpp"
 #include "p2p/loss.hpp"
-#include "p2p/notices.hpp"
 
 namespace hr::comm {
 namespace {
@@ -41,12 +41,12 @@ std::vector<int> failed_procs(const Communicator& comm, std::size_t among) {
   return found;
 }
 
-void take_notice(const p2p::ArrivedNotice& notice) {
+void on_active_message(const p2p::ActiveMessage& message) {
   if (state == nullptr) return;
-  const auto context = static_cast<std::uint32_t>(notice.subject);
+  const auto context = static_cast<std::uint32_t>(message.subject);
   if (Communicator* comm = communicator_of(context)) {
-    if (is_member(*comm, notice.from)) return revoke(*comm);
-    return drop_message(notice.from, "it revokes a communicator that it is no member of");
+    if (is_member(*comm, message.from)) return revoke(*comm);
+    return drop_message(message.from, "it revokes a communicator that it is no member of");
   }
   // It is being made here, and complete elsewhere already; or it has been freed.
   if (state->contexts.agreements_under_way == 0 || std::ranges::find(early(), context) != early().end()) return;
@@ -83,7 +83,7 @@ void revoke(Communicator& comm) {
   if (revoked_elsewhere != nullptr) revoked_elsewhere(comm);
   for_each_member(comm, [&](int proc) {
     if (proc != boot::processes().self() && !p2p::is_lost(proc))
-      p2p::send_notice(proc, p2p::Notice::kRevoked, comm.context(), nullptr, 0);
+      p2p::send_active_message(proc, p2p::ActiveMessageId::kRevoked, comm.context(), nullptr, 0);
   });
   for (const ContextUse use : kRevokedUses) p2p::end_context(comm.context() + use, revoked_error());
 }
@@ -134,7 +134,7 @@ int acknowledged_on(std::uint32_t context) {
 }
 
 void begin_failure_handling() {
-  p2p::set_notice_handler(p2p::Notice::kRevoked, take_notice);
+  p2p::set_active_message_handler(p2p::ActiveMessageId::kRevoked, on_active_message);
   begin_consensus();
 }
 

@@ -4,7 +4,7 @@
 // A process that is lost (p2p/loss.hpp) is a failed member of every communicator that it is in. The failed members of a
 // communicator have an order, that in which this process learned of them, so that "the first n" means the same later.
 //
-// A revoked communicator can no longer be used for communication, at any of its members: the notice is passed on by
+// A revoked communicator can no longer be used for communication, at any of its members: the message is passed on by
 // every member that gets it, so that it reaches all survivors even if the one that revoked is lost meanwhile.
 // Operations under way on it end with MPIX_ERR_REVOKED, and calls that communicate do not find its handle
 // (ObjectKind::kRevokedCommunicator), so that calls on others cost nothing more. Agreement and shrinking
@@ -33,7 +33,7 @@ void on_revoked(void (*function)(Communicator& comm)) noexcept;
 int acknowledge(Communicator& comm, int count);
 
 // --- internal to comm/ ---
-// Revokes a communicator that has just been made, if a notice for it has come before.
+// Revokes a communicator that has just been made, if a message that revokes it has come before.
 void meet_early_revocation(Communicator& comm);
 // Answer for p2p::ContextMembers.
 [[nodiscard]] int missing_from(std::uint32_t context);

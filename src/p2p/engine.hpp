@@ -130,7 +130,7 @@ void add_handlers(transport::Handlers& handlers);
 // Gives short eager messages another handler while tools want to hear of messages. Call when that changes.
 void watch_messages();
 struct Arrival;
-std::span<const Arrival> notice_arrivals() noexcept;  // notices.cpp
+std::span<const Arrival> active_message_arrivals() noexcept;  // active_message.cpp
 
 // --- steps ---
 // True if this receive is to be interrupted for this reason (loss.hpp).

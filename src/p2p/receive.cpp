@@ -238,7 +238,7 @@ void add_handlers(transport::Handlers& handlers) {
   add(handlers, kArrivals);
   add(handlers, freed_exports::arrivals());
   add(handlers, partitioned_arrivals());
-  add(handlers, notice_arrivals());
+  add(handlers, active_message_arrivals());
   for (const Rendezvous* each : protocols()) add(handlers, each->arrivals);
 }
 

@@ -147,8 +147,8 @@ void start_send(Peer& peer, Request& send) {
 
 namespace {
 
-// Drops what waits for room at a process that has left MPI. Answers and notices are of no use to it; a message is a
-// mistake of the program.
+// Drops what waits for room at a process that has left MPI. Answers and active messages are of no use to it; a message
+// is a mistake of the program.
 void drop_unread(Peer& peer) {
   peer.control_messages.clear();
   while (Request* send = peer.queued.pop_front()) {

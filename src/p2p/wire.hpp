@@ -47,8 +47,8 @@ enum class Kind : std::uint8_t {
   kNotCancelled,   // one had: the answer to a kCancel with way 1
   kPartitions,     // a partitioned send has been made (partitioned_meeting.cpp)
   kPartitionsMet,  // the receive that has met it answers
-  kNotice,         // of a layer above; way: which kind
-  kWindow,         // of rma/: layer_message.hpp
+  kActiveMessage,  // of a layer above; way: which kind
+  kWindow,         // of rma/: active_message.hpp
 };
 
 struct EagerSyncHead {
@@ -119,8 +119,8 @@ inline transport::Header cancel(std::uint32_t context, std::uint64_t sender_cook
                static_cast<std::uint64_t>(context) << 32,
            0, sender_cookie}};
 }
-inline transport::Header notice(std::uint8_t kind, std::uint64_t subject) noexcept {
-  return {{static_cast<std::uint64_t>(Kind::kNotice) | static_cast<std::uint64_t>(kind) << 8, subject, 0}};
+inline transport::Header active_message(std::uint8_t kind, std::uint64_t subject) noexcept {
+  return {{static_cast<std::uint64_t>(Kind::kActiveMessage) | static_cast<std::uint64_t>(kind) << 8, subject, 0}};
 }
 inline transport::Header answer(Kind kind, std::uint64_t sender_cookie) noexcept {
   return {{static_cast<std::uint64_t>(kind), 0, sender_cookie}};

@@ -42,7 +42,7 @@ Status ranks_of(const Window& window, const comm::Group& group, std::vector<int>
 
 // Tells a member that something has begun or ended.
 Status tell(Window& window, int rank, wire::Action action) {
-  if (rank != window.rank()) return p2p::send_message(window.proc(rank), wire::header(action, window));
+  if (rank != window.rank()) return p2p::send_active_message(window.proc(rank), wire::header(action, window));
   Member& own = window.own();
   ++(action == wire::Action::kPost ? own.posts : own.completes);
   return kOk;

@@ -187,9 +187,9 @@ Status send_parts(Window& window, const Operation& operation, wire::Head& head, 
     HR_TRY(p2p::ireceive(operation.result, wire::to_origin(window, operation.rank, head.tag), &self->requests.back()));
     self->incoming = self->requests.back();
   }
-  HR_TRY(p2p::send_message(window.proc(operation.rank),
-                           wire::header(wire::Action::kOperate, window, self != nullptr ? self->cookie : 0),
-                           message.data(), message.bytes()));
+  HR_TRY(p2p::send_active_message(window.proc(operation.rank),
+                                  wire::header(wire::Action::kOperate, window, self != nullptr ? self->cookie : 0),
+                                  message.data(), message.bytes()));
   if (!describes) HR_TRY(send_bytes(*self, coll::bytes_view(self->description.data(), self->description.size()), head));
   return carries ? kOk : send_bytes(*self, operation.origin, head);
 }
@@ -206,7 +206,7 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
   HR_TRY(await_room(window, operation.rank));
   Member& member = window.member(operation.rank);
   std::size_t longest = 0;
-  HR_TRY(p2p::longest_message(window.proc(operation.rank), &longest));
+  HR_TRY(p2p::longest_active_message(window.proc(operation.rank), &longest));
   wire::Head head = head_of(operation);
   std::vector<std::byte> description;
   if (head.type == 0) description = describe(*operation.type);

@@ -50,7 +50,7 @@ Status take_word(Window& window, Control& control, bool exclusive) {
 
 Status ask(Window& window, int rank, bool exclusive) {
   window.member(rank).lock_granted = false;
-  return p2p::send_message(window.proc(rank), wire::header(wire::Action::kLock, window, 0, exclusive ? 1 : 0));
+  return p2p::send_active_message(window.proc(rank), wire::header(wire::Action::kLock, window, 0, exclusive ? 1 : 0));
 }
 
 Status await_grant(Window& window, int rank) {
@@ -76,7 +76,7 @@ Status give_back(Window& window, int rank) {
     if (rank == window.rank()) grant_locks();
     return kOk;
   }
-  return p2p::send_message(window.proc(rank), wire::header(wire::Action::kUnlock, window, 0, exclusive ? 1 : 0));
+  return p2p::send_active_message(window.proc(rank), wire::header(wire::Action::kUnlock, window, 0, exclusive ? 1 : 0));
 }
 
 // Asks all others first, so that their answers come at the same time.

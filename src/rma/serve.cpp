@@ -182,7 +182,7 @@ void answer(Service& self, Status status) {
   if (!status.ok()) why = take_detail().substr(0, wire::kMost / 2);
   const void* const payload = inlined ? static_cast<const void*>(self.result.data()) : why.data();
   const std::size_t bytes = inlined ? self.result.size() : why.size();
-  const Status sent = p2p::send_message(
+  const Status sent = p2p::send_active_message(
       self.window->proc(self.rank),
       wire::header(wire::Action::kAnswer, *self.window, self.cookie, 0, status.ok() ? 0 : status.code()), payload,
       bytes);
@@ -201,7 +201,7 @@ bool try_lock(LockWaiter& waiter) {
   const bool has_it = waiter.exclusive ? word.try_exclusive(&waiter.waits) : word.try_shared();
   if (!has_it) return false;
   const Status told =
-      p2p::send_message(waiter.window->proc(waiter.rank), wire::header(wire::Action::kLocked, *waiter.window));
+      p2p::send_active_message(waiter.window->proc(waiter.rank), wire::header(wire::Action::kLocked, *waiter.window));
   Member& member = waiter.window->member(waiter.rank);
   member.asks = false;
   if (told.ok()) {

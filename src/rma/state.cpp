@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/dropped.hpp"
-#include "p2p/layer_message.hpp"
+#include "p2p/active_message.hpp"
 #include "p2p/loss.hpp"
 #include "rma/rma.hpp"
 #include "rma/wire.hpp"
@@ -100,7 +100,7 @@ void watch() { p2p::add_hook(advance, nullptr); }
 
 void init() {
   state = std::make_unique<State>();
-  p2p::set_handler(p2p::wire::Kind::kWindow, take_message);
+  p2p::set_active_message_handler(p2p::wire::Kind::kWindow, take_message);
 }
 
 void finalize() {

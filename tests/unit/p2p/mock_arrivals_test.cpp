@@ -2,7 +2,7 @@
 // sends, and no pending operation is harmed.
 #include "base/statistics.hpp"
 #include "mock_test.hpp"
-#include "p2p/notices.hpp"
+#include "p2p/active_message.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -27,8 +27,8 @@ class Arrivals : public OnMock {
 
 TEST_F(Arrivals, KindsThatThereAreNot) {
   for (const std::uint64_t kind : {0U, 40U, 63U}) expect_dropped(1, {{kind, 0, 0}}, "x", 1);
-  expect_dropped(1, wire::notice(kNotices, 0));
-  expect_dropped(1, wire::notice(255, 0));
+  expect_dropped(1, wire::active_message(kActiveMessageIds, 0));
+  expect_dropped(1, wire::active_message(255, 0));
 }
 
 TEST_F(Arrivals, CookiesOfNothing) {
