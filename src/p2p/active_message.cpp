@@ -24,7 +24,7 @@ constexpr Arrival kArrivals[] = {{wire::Kind::kActiveMessage, deliver_active_mes
 std::span<const Arrival> active_message_arrivals() noexcept { return kArrivals; }
 
 void set_active_message_handler(wire::Kind kind, transport::Handler handler) noexcept {
-  engine()->upcalls.handlers[static_cast<std::size_t>(kind)] = handler;
+  engine()->handlers.of_kind[static_cast<std::size_t>(kind)] = handler;
 }
 
 void set_active_message_handler(ActiveMessageId id, ActiveMessageHandler handler) {

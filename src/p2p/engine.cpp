@@ -88,11 +88,11 @@ Status init() {
   the_engine->processes_on_node = identity.processes_here;
   the_engine->oversubscribed = the_engine->processes_on_node > ::sysconf(_SC_NPROCESSORS_ONLN);
   const transport::Job job{identity.rank, identity.size, boot::processes(), identity.job_id};
-  add_handlers(the_engine->upcalls.handlers);
+  add_handlers(the_engine->handlers.of_kind);
   events::detail::changed = watch_messages;
   watch_messages();
-  the_engine->upcalls.lost = lose;
-  HR_TRY(transport::init(job, the_engine->upcalls));
+  the_engine->handlers.lost = lose;
+  HR_TRY(transport::init(job, the_engine->handlers));
   freed_exports::init();
   HR_TRY(make_loss_watch(&the_engine->loss_watch));
   // A process that dies as soon as its program begins must not take with it anything that others have still to open.

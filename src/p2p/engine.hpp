@@ -63,7 +63,7 @@ struct Engine {
 
   int rank = 0;
   FreeBlocks free_blocks;
-  transport::Upcalls upcalls;
+  transport::Handlers handlers;
   Peer unconnected;                                  // stands for each process without a message so far
   std::vector<Peer*> peers;                          // by process; never null
   std::vector<Peer*> busy;                           // peers that are not idle
@@ -126,7 +126,7 @@ inline Status connected_peer(int proc, Peer** out) {
 void take_transports();
 
 // Adds the handlers of this layer's kinds of messages (receive.cpp).
-void add_handlers(transport::Handlers& handlers);
+void add_handlers(transport::MessageHandlers& handlers);
 // Gives short eager messages another handler while tools want to hear of messages. Call when that changes.
 void watch_messages();
 struct Arrival;

@@ -1,8 +1,8 @@
 // Loss: processes that cannot be reached any more, contexts that have ended, and everything that would wait for them
 // for ever.
 //
-// A process is lost once, for good: its transport says so (Upcalls::lost), or an answer to it cannot be sent. From then
-// on nothing is sent to it, and its late messages find nothing (receive.cpp). The next round of progress ends with
+// A process is lost once, for good: its transport says so (Handlers::lost), or an answer to it cannot be sent. From
+// then on nothing is sent to it, and its late messages find nothing (receive.cpp). The next round of progress ends with
 // MPIX_ERR_PROC_FAILED, and a text that names it: sends to it, receives that had met a message of it, receives and
 // probes that name it, receives and probes from any source when no other process is left that could send, and waits for
 // words in memory that depend on it (task.hpp, When). Copies that a device or the system is making end first.

@@ -228,13 +228,13 @@ constexpr Arrival kArrivals[] = {
     arrival_at_send<deliver_cancelled>(Kind::kCancelled),
 };
 
-void add(transport::Handlers& handlers, std::span<const Arrival> arrivals) {
+void add(transport::MessageHandlers& handlers, std::span<const Arrival> arrivals) {
   for (const Arrival& each : arrivals) handlers[static_cast<std::size_t>(each.kind)] = each.handler;
 }
 
 }  // namespace
 
-void add_handlers(transport::Handlers& handlers) {
+void add_handlers(transport::MessageHandlers& handlers) {
   add(handlers, kArrivals);
   add(handlers, freed_exports::arrivals());
   add(handlers, partitioned_arrivals());
@@ -244,7 +244,7 @@ void add_handlers(transport::Handlers& handlers) {
 
 void watch_messages() {
   if (engine() == nullptr) return;
-  engine()->upcalls.handlers[static_cast<std::size_t>(Kind::kEager)] =
+  engine()->handlers.of_kind[static_cast<std::size_t>(Kind::kEager)] =
       events::wanted() ? deliver_eager_watched : deliver_eager;
 }
 

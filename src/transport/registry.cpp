@@ -20,7 +20,7 @@ struct State {
   std::vector<std::unique_ptr<Transport>> owned;
   std::vector<Transport*> active;
   std::vector<const Record*> records;  // those that the knob allows
-  const Upcalls* upcalls = nullptr;
+  const Handlers* handlers = nullptr;
   std::vector<std::unique_ptr<Transport>> parted;  // a thread may still be asleep in these
 };
 LayerState<State> state;
@@ -113,17 +113,17 @@ Meeting on_this_host(const Job& job, const Meeting& meeting) {
 
 }  // namespace
 
-Status init(const Job& job, Upcalls& upcalls) {
-  for (Handler& handler : upcalls.handlers) {
+Status init(const Job& job, Handlers& handlers) {
+  for (Handler& handler : handlers.of_kind) {
     if (handler == nullptr) handler = refuse;
   }
   state = std::make_unique<State>();
-  state->upcalls = &upcalls;
+  state->handlers = &handlers;
   HR_TRY(allowed(&state->records));
   for (const Record* record : state->records) {
     if (record->fills_gaps && reaches_everybody(job.size)) continue;
     std::unique_ptr<Transport> made;
-    HR_TRY(record->create(job, upcalls, &made));
+    HR_TRY(record->create(job, handlers, &made));
     if (made != nullptr) add(std::move(made));
   }
   if (job.size > 1) HR_TRY(boot::fence());
@@ -180,7 +180,7 @@ Status describe(const Job& job, bool make, std::string* address) {
   for (const Record* record : state->records) {
     if (!make || !address->empty() || !record->fills_gaps) continue;
     std::unique_ptr<Transport> made;
-    HR_TRY(record->create(job, *state->upcalls, &made));
+    HR_TRY(record->create(job, *state->handlers, &made));
     if (made == nullptr) continue;
     HR_TRY(made->open());
     HR_TRY(made->describe(address));
@@ -195,7 +195,7 @@ Status meet(const Job& job, const Meeting& meeting) {
   for (const Record* record : state->records) {
     if (record->meet == nullptr || here.theirs.empty()) continue;
     std::unique_ptr<Transport> made;
-    HR_TRY(record->meet(job, *state->upcalls, here, &made));
+    HR_TRY(record->meet(job, *state->handlers, here, &made));
     if (made != nullptr) add(std::move(made));
   }
   for (std::size_t at = 0; at < meeting.theirs.size(); ++at) {

@@ -1,14 +1,14 @@
 // Transport: how bytes reach another process. self, shm and ucx implement this; p2p uses nothing else.
 //
 // A transport carries messages: a fixed 24-byte header, of which it reads the kind alone, and a payload. Messages from
-// one process to another arrive in the order they were accepted. Arrival is an upcall from within progress(), of the
-// handler that an upper layer handed down for that kind; the payload is only valid during the call. A transport never
-// blocks: "no room" is an answer.
+// one process to another arrive in the order they were accepted. progress() hands each to the handler that an upper
+// layer handed down for its kind; the payload is only valid during the call. A transport never blocks: "no room" is an
+// answer.
 //
 // It also reads, writes and updates memory of others, as far as its Caps say so: started by one call, complete when its
 // Operation says so. Memory is exposed once by its owner, which sends the key to the processes that need it.
 //
-// A failed path is reported once for each process (Upcalls::lost). Operations under way on it end with that error.
+// A failed path is reported once for each process (Handlers::lost). Operations under way on it end with that error.
 //
 // Processes of other jobs are met while messages are under way (MPI 5.0 chapter 11): those that share memory get a
 // transport of their own, made for the meeting; to those on other hosts the transport that fills gaps opens a path.
@@ -105,11 +105,11 @@ enum class Update : std::uint8_t { kAdd, kAnd, kOr, kXor, kSwap, kCompareSwap };
 // Called for every message that arrived, by its kind. Must not call progress() from inside.
 using Handler = void (*)(int from, const Header& header, const std::byte* payload, std::size_t bytes);
 
-using Handlers = std::array<Handler, kKinds>;
+using MessageHandlers = std::array<Handler, kKinds>;
 
 // Functions that upper layers hand down before init(). The object stays where it is until finalize().
-struct Upcalls {
-  Handlers handlers{};  // none null once init() has returned
+struct Handlers {
+  MessageHandlers of_kind{};  // none null once init() has returned
   // Called when the path to that process failed, for the reason in `why` and the recorded detail: once for each process
   // and transport, from within any call of it. Later sends to that process only return errors.
   void (*lost)(int proc, Status why) = nullptr;
@@ -176,7 +176,7 @@ class Transport {
 
   // Sends like send(), and keeps `data` for the other process, whose handler gets an AnnouncedData behind the payload.
   // That process takes or refuses it, once; then `done` is complete. An error that `done` reports is that of the path,
-  // which Upcalls::lost reports, too.
+  // which Handlers::lost reports, too.
   virtual Status announce(int /*proc*/, const Header& /*header*/, const void* /*payload*/,
                           std::size_t /*payload_bytes*/, const Source& /*data*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
@@ -292,17 +292,17 @@ struct Record {
   const char* name;
   // Makes the transport; nullptr if it has nothing to do in this job (no peer it could reach). Publishes what others
   // need to reach this process. A failure of one process must not keep the others from opening: open() reports it.
-  Status (*create)(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out);
+  Status (*create)(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out);
   // Made only if there are processes that no earlier transport reaches.
   bool fills_gaps = false;
   // A transport for the processes of a meeting that are on this host, made by each of them; null: it has none for them.
-  Status (*meet)(const Job& job, const Upcalls& upcalls, const Meeting& here,
+  Status (*meet)(const Job& job, const Handlers& handlers, const Meeting& here,
                  std::unique_ptr<Transport>* out) = nullptr;
 };
 
 // Starts the transports; collective over the job. Unset handlers are set to one that drops the message. Errors:
 // MPI_ERR_OTHER if HEADRACE_TRANSPORTS names an unknown one; the transports'.
-Status init(const Job& job, Upcalls& upcalls);
+Status init(const Job& job, Handlers& handlers);
 // True if both processes can reach the same memory, through the transport that connect() would take for messages.
 [[nodiscard]] bool shares_memory(int proc) noexcept;
 

@@ -120,7 +120,7 @@ class Job {
     const transport::Header header{{data[1] % transport::kKinds | std::uint64_t{data[4]} << 8 |
                                         std::uint64_t{places} << 16 | std::uint64_t{context} << 32,
                                     words[0], words[1]}};
-    p2p::engine()->upcalls.handlers[transport::kind_of(header)](from, header, payload.data(), bytes);
+    p2p::engine()->handlers.of_kind[transport::kind_of(header)](from, header, payload.data(), bytes);
     if ((places & kPolls) != 0) poll();
     return kBytesBefore + bytes;
   }
@@ -173,7 +173,7 @@ class Job {
 
   static void deliver(int from, const transport::Header& header, const void* payload, std::size_t bytes) {
     const auto* const data = static_cast<const std::byte*>(payload);
-    p2p::engine()->upcalls.handlers[transport::kind_of(header)](from, header, data, bytes);
+    p2p::engine()->handlers.of_kind[transport::kind_of(header)](from, header, data, bytes);
   }
   void announce(int from, int tag, std::size_t bytes) const {
     const p2p::wire::Rts rts{77, 0, 0, 0};

@@ -100,7 +100,7 @@ void Producer::commit(const Header& header) noexcept {
   publish(next_cell_, header, reserved_bytes_);
 }
 
-void Consumer::take_long(int from, const Handlers& handlers) {
+void Consumer::take_long(int from, const MessageHandlers& handlers) {
   const Cell& cell = *cell_;
   const std::size_t bytes = cell.bytes;
   Place place;

@@ -90,8 +90,8 @@ void let_others_in() {
 class Shm : public Transport {
  public:
   // `here`: the processes of the segment, in the order that it has them in everywhere.
-  Shm(const Job& job, const Upcalls& upcalls, std::span<const int> here)
-      : handlers_(upcalls.handlers), upcalls_(upcalls), ranks_(here.begin(), here.end()) {
+  Shm(const Job& job, const Handlers& handlers, std::span<const int> here)
+      : message_handlers_(handlers.of_kind), handlers_(handlers), ranks_(here.begin(), here.end()) {
     local_of_.assign(static_cast<std::size_t>(job.processes.size()), -1);
     for (std::size_t index = 0; index < here.size(); ++index) {
       if (here[index] == job.rank) own_ = static_cast<int>(index);
@@ -139,7 +139,7 @@ class Shm : public Transport {
       return slot;
     if (const Status status = make_room(local(proc), bytes); !status.is_again()) {
       if (status.ok()) return producer.reserve(bytes);
-      upcalls_.lost(proc, status);
+      handlers_.lost(proc, status);
     }
     return nullptr;
   }
@@ -210,8 +210,8 @@ class Shm : public Transport {
   Status recognise(int proc);
   [[nodiscard]] bool anything_ready() noexcept;
 
+  const MessageHandlers& message_handlers_;
   const Handlers& handlers_;
-  const Upcalls& upcalls_;
   Segment segment_;
   Segment::Sizes sizes_{};
   std::string path_;      // of the segment's file, if it has a name
@@ -390,7 +390,7 @@ void Shm::accept_connections() {
 inline bool Shm::drain(Incoming& from) {
   if (!from.consumer.ready()) return false;
   int taken = 0;
-  do from.consumer.take(from.rank, handlers_);
+  do from.consumer.take(from.rank, message_handlers_);
   while (++taken < kBatch && from.consumer.ready());
   // A producer has no ring before it is connected.
   Outgoing& back = outgoing_[static_cast<std::size_t>(from.index)];
@@ -506,8 +506,8 @@ Status Shm::put(int proc, const RemoteKey* key, std::span<const RemotePart> part
 // process checks now and then: each process has its byte of the file locked as long as it lives.
 class Between final : public Shm {
  public:
-  Between(const Job& job, const Upcalls& upcalls, std::span<const int> here, std::span<const int> theirs)
-      : Shm(job, upcalls, here), left_(theirs.begin(), theirs.end()) {
+  Between(const Job& job, const Handlers& handlers, std::span<const int> here, std::span<const int> theirs)
+      : Shm(job, handlers, here), left_(theirs.begin(), theirs.end()) {
     // Processes of its own set are reached by other means.
     for (const int proc : here) {
       if (proc != job.rank && std::ranges::find(theirs, proc) == theirs.end())
@@ -571,23 +571,23 @@ void Between::look_for_the_dead() {
     if (pid <= 0 || is_present(segment_.descriptor(), local(proc))) continue;
     // It may have left since.
     if (pid_of(proc) == kGone) continue;
-    upcalls_.lost(proc, fail(Errc::kOther, "process %d, which was it, has ended", static_cast<int>(pid)));
+    handlers_.lost(proc, fail(Errc::kOther, "process %d, which was it, has ended", static_cast<int>(pid)));
   }
 }
 
-Status create(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
+Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out) {
   if (job.processes.of_this_host().size() <= 1) return kOk;
-  auto made = std::make_unique<Shm>(job, upcalls, job.processes.of_this_host());
+  auto made = std::make_unique<Shm>(job, handlers, job.processes.of_this_host());
   made->create(job);
   *out = std::move(made);
   return kOk;
 }
 
-Status meet(const Job& job, const Upcalls& upcalls, const Meeting& here, std::unique_ptr<Transport>* out) {
+Status meet(const Job& job, const Handlers& handlers, const Meeting& here, std::unique_ptr<Transport>* out) {
   std::vector<int> all = here.first ? here.ours : here.theirs;
   const std::vector<int>& second = here.first ? here.theirs : here.ours;
   all.insert(all.end(), second.begin(), second.end());
-  auto made = std::make_unique<Between>(job, upcalls, all, here.theirs);
+  auto made = std::make_unique<Between>(job, handlers, all, here.theirs);
   HR_TRY(made->join(here.name));
   *out = std::move(made);
   return kOk;

@@ -72,10 +72,10 @@ ucp_request_param_t of_memory(bool device, void* argument) noexcept {
 
 class Ucx final : public Transport {
  public:
-  Ucx(const Job& job, const Upcalls& upcalls, const Library& library)
+  Ucx(const Job& job, const Handlers& handlers, const Library& library)
       : rank_(job.rank),
         late_(job.late),
-        upcalls_(upcalls),
+        handlers_(handlers),
         library_(library),
         names_(job),
         peers_(static_cast<std::size_t>(job.size)),
@@ -246,7 +246,7 @@ class Ucx final : public Transport {
 
   int rank_;
   bool late_;  // made by this process of the job alone, for processes of other jobs
-  const Upcalls& upcalls_;
+  const Handlers& handlers_;
   const Library& library_;
   Names names_;
   Worker worker_;
@@ -494,7 +494,7 @@ void Ucx::tell_failures() {
     failed_.erase(failed_.begin() + static_cast<std::ptrdiff_t>(i));
     lost.told = true;
     const Status why = why_lost(lost);
-    if (upcalls_.lost != nullptr) upcalls_.lost(lost.proc, why);
+    if (handlers_.lost != nullptr) handlers_.lost(lost.proc, why);
   }
 }
 
@@ -695,7 +695,7 @@ ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_
 }
 
 void Ucx::deliver(int from, const Head& head, const std::byte* payload, std::size_t bytes) {
-  upcalls_.handlers[kind_of(head.header)](from, head.header, payload, bytes);
+  handlers_.of_kind[kind_of(head.header)](from, head.header, payload, bytes);
 }
 
 bool Ucx::progress() {
@@ -836,12 +836,12 @@ Status Ucx::finalize() {
   return status;
 }
 
-Status create(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
+Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out) {
   const Library* library = nullptr;
   Status status = open_library(&library);
   std::unique_ptr<Ucx> made;
   if (status.ok()) {
-    made = std::make_unique<Ucx>(job, upcalls, *library);
+    made = std::make_unique<Ucx>(job, handlers, *library);
     status = made->create();
   }
   if (status.ok()) {

@@ -27,18 +27,18 @@ class MockTransport : public ::testing::Test {
   void SetUp() override {
     arrived.clear();
     lost.clear();
-    for (Handler& handler : upcalls.handlers) {
+    for (Handler& handler : handlers.of_kind) {
       handler = [](int from, const Header& header, const std::byte*, std::size_t) {
         arrived.push_back({from, header.words[1]});
       };
     }
-    upcalls.lost = [](int proc, Status why) {
+    handlers.lost = [](int proc, Status why) {
       EXPECT_FALSE(why.ok());
       EXPECT_NE(take_detail().find(std::to_string(proc)), std::string::npos);
       lost.push_back(proc);
     };
     set_caps({.max_payload = 1 << 16, .remote_read = true});
-    ASSERT_TRUE(kRecord.create({0, 4, processes, "mock"}, upcalls, &transport).ok());
+    ASSERT_TRUE(kRecord.create({0, 4, processes, "mock"}, handlers, &transport).ok());
     ASSERT_NE(transport, nullptr);
   }
   static Header header(std::uint64_t number) { return {{1, number, 0}}; }
@@ -52,7 +52,7 @@ class MockTransport : public ::testing::Test {
     for (int i = 0; i < count; ++i) transport->progress();
   }
 
-  Upcalls upcalls;
+  Handlers handlers;
   std::unique_ptr<Transport> transport;
 };
 

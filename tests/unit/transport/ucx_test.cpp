@@ -61,14 +61,14 @@ class Ucx : public ::testing::Test {
   void SetUp() override {
     // A launcher's keys can be written only once, but a singleton's repeatedly.
     seen = {};
-    upcalls_[0].handlers.fill(take<0>);
-    upcalls_[1].handlers.fill(take<1>);
-    upcalls_[0].lost = lose<0>;
-    upcalls_[1].lost = lose<1>;
+    handlers_[0].of_kind.fill(take<0>);
+    handlers_[1].of_kind.fill(take<1>);
+    handlers_[0].lost = lose<0>;
+    handlers_[1].lost = lose<1>;
     for (int rank : {0, 1}) {
       const Job job{rank, 2, processes_[static_cast<std::size_t>(rank)], "unit"};
       const auto at = static_cast<std::size_t>(rank);
-      ASSERT_TRUE(ucx::kRecord.create(job, upcalls_[at], &sides_[at]).ok());
+      ASSERT_TRUE(ucx::kRecord.create(job, handlers_[at], &sides_[at]).ok());
     }
     for (auto& side : sides_) ASSERT_TRUE(side->open().ok()) << take_detail();
     for (int rank : {0, 1}) ASSERT_TRUE(side(rank).connect(1 - rank).ok()) << take_detail();
@@ -101,7 +101,7 @@ class Ucx : public ::testing::Test {
     return true;
   }
 
-  std::array<Upcalls, 2> upcalls_;
+  std::array<Handlers, 2> handlers_;
   std::array<std::unique_ptr<Transport>, 2> sides_;
 };
 
