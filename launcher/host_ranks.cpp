@@ -127,7 +127,7 @@ void HostRanks::handle(const Message& message) {
     case Kind::kReply:
       return send_line(message.rank, message.text);
     case Kind::kLeft:
-      if (!message.text.empty()) return lose(message.rank, message.text);
+      if (!message.text.empty()) return mark_failed(message.rank, message.text);
       someone_left_ = true;
       return check_stuck();
     case Kind::kWhere: {
@@ -254,11 +254,11 @@ void HostRanks::check_stuck() {
 }
 
 // Lets the job go on without that rank.
-void HostRanks::lose(int rank, const std::string& why) {
-  for (boot::LossBoard& each : boards_) {
+void HostRanks::mark_failed(int rank, const std::string& why) {
+  for (boot::FailureBoard& each : boards_) {
     if (!each.post(rank, why)) problem(1, "there is no memory to tell the others that " + why);
   }
-  pmi_->lose(rank);
+  pmi_->mark_failed(rank);
 }
 
 void HostRanks::reap() {

@@ -248,7 +248,7 @@ void RemoteHost::check_gone() {
   const bool was_open = channel_ != nullptr;
   end();
   if (is_news) {
-    up_({.kind = Message::Kind::kLost,
+    up_({.kind = Message::Kind::kHostFailed,
          .host = host_at(plan_, first_),
          .numbers = {last_ - first_, was_open ? 1 : 0},
          .text = why});

@@ -153,8 +153,8 @@ class Pmi1 final : public Helper {
     compares_views_ = reply().number("views", 0) == 1;
     identity->one_host = reply().number("one_host", 0) == 1;
     identity->keeps_files = reply().number("keeps_files", 0) == 1;
-    identity->loss_board = reply().number("loss_board", -1);
-    identity->loss_board_job = file_safe(reply().field("first_space"));
+    identity->failure_board = reply().number("failure_board", -1);
+    identity->failure_board_job = file_safe(reply().field("first_space"));
     HR_TRY(call("cmd=get_maxes\n", "maxes"));
     longest_value_ = static_cast<std::size_t>(reply().number("vallen_max", 1024));
     HR_TRY(call("cmd=get_my_kvsname\n", "my_kvsname"));
@@ -165,7 +165,7 @@ class Pmi1 final : public Helper {
     identity->universe_size = reply().number("size", -1);
     identity->has_launcher = true;
     identity->job_id = file_safe(space_);
-    if (identity->loss_board_job.empty()) identity->loss_board_job = identity->job_id;
+    if (identity->failure_board_job.empty()) identity->failure_board_job = identity->job_id;
     own_launcher_ = space_.starts_with(kOwnSpace);
     if (identity->processes_here != 0) HR_TRY(read_mapping(identity->size, hosts));
     return kOk;

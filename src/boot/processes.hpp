@@ -27,7 +27,7 @@ struct Process {
   int rank = 0;             // in its job
   int host = kUnknownHost;  // a number; processes with equal ones share memory
   std::uint16_t job = 0;    // index into the jobs of the table; 0: this process's own
-  bool lost = false;        // it cannot be reached any more
+  bool failed = false;      // it cannot be reached any more
 };
 static_assert(sizeof(Process) <= 64);
 
@@ -80,8 +80,8 @@ class Processes {
   // Sets the signature of a host of this job: processes of other jobs with that signature are there, too.
   void name_host(int host, std::string_view signature);
 
-  void mark_lost(int proc) noexcept { entries_[static_cast<std::size_t>(proc)].lost = true; }
-  [[nodiscard]] bool lost(int proc) const noexcept { return (*this)[proc].lost; }
+  void mark_failed(int proc) noexcept { entries_[static_cast<std::size_t>(proc)].failed = true; }
+  [[nodiscard]] bool failed(int proc) const noexcept { return (*this)[proc].failed; }
 
   // Returns the key under which a process publishes something about itself to its job, such as its address.
   [[nodiscard]] std::string key(std::string_view what, int proc) const;

@@ -22,7 +22,7 @@
 #include "coll/coll.hpp"
 #include "comm/failure.hpp"
 #include "io/file.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
 #include "rma/window.hpp"
 
@@ -124,10 +124,10 @@ int comparing(const comm::Communicator& comm) {
   return comm.is_inter() ? std::min(own_side, comm.remote_->proc(0)) : own_side;
 }
 
-bool anybody_lost(const comm::Communicator& comm) {
-  if (!p2p::any_endings()) return false;
+bool any_failed(const comm::Communicator& comm) {
+  if (!p2p::any_failures()) return false;
   if (comm::is_revoked(comm)) return true;
-  return std::ranges::any_of(p2p::losses(), [&](int proc) { return comm::is_member(comm, proc); });
+  return std::ranges::any_of(p2p::failed_processes(), [&](int proc) { return comm::is_member(comm, proc); });
 }
 
 // Notes that all members have come so far.
@@ -142,7 +142,7 @@ void note_met(const comm::Communicator& comm, const std::vector<std::byte>& cloc
 Status wait_for_verdict(const comm::Communicator& comm, const Key& key) {
   auto& verdicts = own<Collectives>().verdicts;
   own<Collectives>().wait = CollectiveWait{key.first, key.second};
-  const Status waited = p2p::wait_until([&] { return verdicts.contains(key) || anybody_lost(comm); });
+  const Status waited = p2p::wait_until([&] { return verdicts.contains(key) || any_failed(comm); });
   own<Collectives>().wait.reset();
   HR_TRY(waited);
   const auto found = verdicts.find(key);
@@ -160,7 +160,7 @@ Status wait_for_verdict(const comm::Communicator& comm, const Key& key) {
 Status agree(const Call& call, const comm::Communicator& comm, Described described, bool waits) {
   const int proc = comparing(comm);
   const int members = comm.size() + (comm.is_inter() ? comm.remote_->size() : 0);
-  if (proc < 0 || comm.context() == 0 || anybody_lost(comm)) {
+  if (proc < 0 || comm.context() == 0 || any_failed(comm)) {
     lose_order();
     return kOk;
   }

@@ -7,7 +7,7 @@
 #include "boot/boot.hpp"
 #include "check/state.hpp"
 #include "p2p/active_message.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::check {
 namespace {
@@ -29,7 +29,7 @@ void hand_on(int from, std::uint64_t subject, Word word, std::span<const std::by
 
 void on_active_message(const p2p::ActiveMessage& message) {
   Head head{};
-  if (message.lost || message.bytes < sizeof head) return;
+  if (message.sender_failed || message.bytes < sizeof head) return;
   std::memcpy(&head, message.payload, sizeof head);
   // A separate copy: the payload need not be aligned for its contents.
   const std::vector<std::byte> data(message.payload + sizeof head, message.payload + message.bytes);
@@ -45,7 +45,7 @@ void on_word(Word word, WordHandler handler) { own<Handlers>().of[static_cast<st
 
 void tell(int proc, Word word, std::uint64_t subject, std::span<const std::byte> data) {
   if (proc == boot::processes().self()) return hand_on(proc, subject, word, data);
-  if (p2p::is_lost(proc)) return;
+  if (p2p::has_failed(proc)) return;
   const Head head{static_cast<std::uint64_t>(word)};
   std::vector<std::byte> message(sizeof head + data.size());
   std::memcpy(message.data(), &head, sizeof head);

@@ -371,7 +371,7 @@ std::vector<Race> take_found(std::uint32_t context) {
     return true;
   });
   forget_old();
-  if (p2p::any_endings()) found.clear();  // a failed process has met none
+  if (p2p::any_failures()) found.clear();  // a failed process has met none
   return found;
 }
 

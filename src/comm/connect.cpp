@@ -221,7 +221,7 @@ Status ChannelLine::trade(const Blob& own, Blob* other) {
   });
   if (!arrived || !channel_->flushed()) {
     // If processes may die, the other leader has died, or a member of its group, and it has given up.
-    if (boot::identity().loss_board < 0) return status;
+    if (boot::identity().failure_board < 0) return status;
     const std::string why = take_detail();
     return fail(Errc::kProcFailed, "%s", why.c_str());
   }

@@ -7,8 +7,8 @@
 #include "boot/boot.hpp"
 #include "comm/assemble.hpp"
 #include "comm/state.hpp"
-#include "p2p/loss.hpp"
 #include "p2p/meeting.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::comm {
 namespace {
@@ -26,13 +26,13 @@ void for_others(const Communicator& comm, Each&& each) {
   }
 }
 
-// Waits until each of them has come to this call, too, or is lost: a lost one does not end the wait for another.
+// Waits until each of them has come to this call, too, or has failed: a failed one does not end the wait for another.
 void meet_each(const std::vector<int>& others, std::uint32_t context, int tag) {
   const int self = boot::processes().self();
   std::vector<p2p::Task> tasks;
   tasks.reserve(others.size());
   for (const int proc : others) {
-    if (!p2p::is_lost(proc)) tasks.push_back(exchange(self, proc, context, tag, nullptr, nullptr, 0));
+    if (!p2p::has_failed(proc)) tasks.push_back(exchange(self, proc, context, tag, nullptr, nullptr, 0));
   }
   for (p2p::Task& task : tasks) {
     if (!p2p::run_blocking(std::move(task)).ok()) static_cast<void>(take_detail());

@@ -8,7 +8,7 @@ using Kind = ConsensusMessage::Kind;
 
 int ConsensusMember::first_left() const {
   int member = 0;
-  while (member != own_ && world_.is_lost(member)) ++member;
+  while (member != own_ && world_.has_failed(member)) ++member;
   return member;
 }
 
@@ -23,7 +23,7 @@ void ConsensusMember::tell(int member) {
 
 void ConsensusMember::tell_all(const ConsensusMessage& message) {
   for (int member = 0; member < members(); ++member) {
-    if (member != own_ && !world_.is_lost(member)) world_.send(member, message);
+    if (member != own_ && !world_.has_failed(member)) world_.send(member, message);
   }
 }
 
@@ -33,11 +33,11 @@ void ConsensusMember::join(Opinion opinion) {
   opinion_ = std::move(opinion);
   if (decided_) return;
   // Answers an earlier request of another leader now, whether that still leads or not.
-  if (promised_ >= 0 && promised_ != first_left() && !world_.is_lost(promised_)) tell(promised_);
-  look_at_losses();
+  if (promised_ >= 0 && promised_ != first_left() && !world_.has_failed(promised_)) tell(promised_);
+  look_at_failures();
 }
 
-void ConsensusMember::look_at_losses() {
+void ConsensusMember::look_at_failures() {
   if (!joined_ || decided_) return;
   const int leader = first_left();
   if (leader == own_) return lead();
@@ -53,7 +53,7 @@ void ConsensusMember::lead() {
   if (!std::exchange(asked_, true) && own_ != 0) tell_all({.kind = Kind::kAsk, .leader = own_});
   const auto everybody = [this](bool Said::* has) {
     for (int member = 0; member < members(); ++member) {
-      if (member != own_ && !world_.is_lost(member) && !(said_[static_cast<std::size_t>(member)].*has)) return false;
+      if (member != own_ && !world_.has_failed(member) && !(said_[static_cast<std::size_t>(member)].*has)) return false;
     }
     return true;
   };
@@ -64,7 +64,7 @@ void ConsensusMember::lead() {
     int newest = accepted_;
     Opinion all = opinion_;
     for (int member = 0; member < members(); ++member) {
-      if (world_.is_lost(member) && member != own_) all.failed.add(member);
+      if (world_.has_failed(member) && member != own_) all.failed.add(member);
       const Said& said = said_[static_cast<std::size_t>(member)];
       if (member == own_ || !said.known) continue;
       if (said.message.leader > newest) {
@@ -99,7 +99,7 @@ void ConsensusMember::take(int from, const ConsensusMessage& message) {
       // Others wait for the leader's decision, or have already taken this member for the leader.
       for (int member = 0; member < members(); ++member) {
         const bool waits = leader_ == own_ || said_[static_cast<std::size_t>(member)].known;
-        if (member != own_ && waits && !world_.is_lost(member)) world_.send(member, message);
+        if (member != own_ && waits && !world_.has_failed(member)) world_.send(member, message);
       }
       return;
     case Kind::kOpinion:
@@ -108,7 +108,7 @@ void ConsensusMember::take(int from, const ConsensusMessage& message) {
         said.known = true;
         said.message = message;
       }
-      return look_at_losses();
+      return look_at_failures();
     case Kind::kAsk:
       promised_ = std::max(promised_, from);
       return tell(from);
@@ -120,7 +120,7 @@ void ConsensusMember::take(int from, const ConsensusMessage& message) {
       return world_.send(from, {.kind = Kind::kAccepted, .leader = message.leader});
     case Kind::kAccepted:
       if (message.leader == own_) said.accepted = true;
-      return look_at_losses();
+      return look_at_failures();
   }
 }
 

@@ -9,7 +9,7 @@
 #include "comm/consensus.hpp"
 #include "comm/state.hpp"
 #include "p2p/active_message.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::comm {
 namespace {
@@ -35,7 +35,7 @@ void for_each_member(const Communicator& comm, Visit&& visit) {
 
 std::vector<int> failed_procs(const Communicator& comm, std::size_t among) {
   std::vector<int> found;
-  for (const int proc : p2p::losses().first(among)) {
+  for (const int proc : p2p::failed_processes().first(among)) {
     if (is_member(comm, proc)) found.push_back(proc);
   }
   return found;
@@ -82,7 +82,7 @@ void revoke(Communicator& comm) {
   comm.become(ObjectKind::kRevokedCommunicator);
   if (revoked_elsewhere != nullptr) revoked_elsewhere(comm);
   for_each_member(comm, [&](int proc) {
-    if (proc != boot::processes().self() && !p2p::is_lost(proc))
+    if (proc != boot::processes().self() && !p2p::has_failed(proc))
       p2p::send_active_message(proc, p2p::ActiveMessageId::kRevoked, comm.context(), nullptr, 0);
   });
   for (const ContextUse use : kRevokedUses) p2p::end_context(comm.context() + use, revoked_error());
@@ -94,7 +94,7 @@ void meet_early_revocation(Communicator& comm) {
 }
 
 Ref<Group> failed_members(const Communicator& comm) {
-  return make_group(failed_procs(comm, p2p::losses().size()), *comm.local_);
+  return make_group(failed_procs(comm, p2p::failed_processes().size()), *comm.local_);
 }
 
 Ref<Group> acknowledged_members(const Communicator& comm) {
@@ -103,9 +103,9 @@ Ref<Group> acknowledged_members(const Communicator& comm) {
 
 int acknowledge(Communicator& comm, int count) {
   int known = 0;
-  const auto losses = p2p::losses();
-  for (std::size_t i = 0; i < losses.size() && known < count; ++i) {
-    if (!is_member(comm, losses[i])) continue;
+  const auto failed = p2p::failed_processes();
+  for (std::size_t i = 0; i < failed.size() && known < count; ++i) {
+    if (!is_member(comm, failed[i])) continue;
     ++known;
     comm.acknowledged_ = std::max(comm.acknowledged_, i + 1);
   }
@@ -120,7 +120,7 @@ int missing_from(std::uint32_t context) {
   if (!needs_all && use != kSurvivorsContext) return -1;
   const Communicator* comm = communicator_of(context);
   if (comm == nullptr) return -1;
-  for (const int proc : p2p::losses()) {
+  for (const int proc : p2p::failed_processes()) {
     if (!is_member(*comm, proc)) continue;
     const auto& excluded = comm->excluded_;
     if (needs_all || std::find(excluded.begin(), excluded.end(), proc) == excluded.end()) return proc;
@@ -130,7 +130,7 @@ int missing_from(std::uint32_t context) {
 
 int acknowledged_on(std::uint32_t context) {
   const Communicator* comm = communicator_of(context);
-  return comm == nullptr ? static_cast<int>(p2p::losses().size()) : static_cast<int>(comm->acknowledged_);
+  return comm == nullptr ? static_cast<int>(p2p::failed_processes().size()) : static_cast<int>(comm->acknowledged_);
 }
 
 void begin_failure_handling() {

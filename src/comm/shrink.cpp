@@ -93,7 +93,7 @@ p2p::Task shrink_task(Shrinking* shrinking) {
       co_return kOk;
     }
     if (made.ok()) release_context(context);
-    // Without a new loss another try would fail for the same reason.
+    // Without a new failure another try would fail for the same reason.
     if (same) {
       HR_CO_TRY(made);
       co_return fail(Errc::kOther, "another member could not make the communicator");

@@ -19,7 +19,7 @@
 #include "comm/failure.hpp"
 #include "comm/state.hpp"
 #include "comm/wait_outside.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::comm {
 namespace {
@@ -53,7 +53,7 @@ bool names_hosts(const std::vector<boot::SpawnedProgram>& programs) {
 
 // Returns the reason for a root to stop waiting for an outside event: a member of its group has failed, or the
 // communicator has been revoked. The others, which wait for the root, have the same error.
-Status given_up(const Communicator& comm) { return p2p::barred(comm.context() + kCreationContext); }
+Status given_up(const Communicator& comm) { return p2p::may_send(comm.context() + kCreationContext); }
 
 // Progress of a spawn.
 enum class Stage : std::uint8_t { kRefusedHere, kAskedFor, kStarted };
@@ -94,13 +94,13 @@ std::vector<OpenPort>::iterator find_port(const std::string& name) {
 // If the job goes on without processes that die, one that died since the port was opened may have been about to
 // connect: the caller decides whether to wait for another. It may have died before this call, too.
 Status may_not_come(OpenPort& open) {
-  const std::span<const int> losses = p2p::losses();
-  if (losses.size() == open.losses_told) return kOk;
-  open.losses_told = losses.size();
+  const std::span<const int> failed = p2p::failed_processes();
+  if (failed.size() == open.failures_reported) return kOk;
+  open.failures_reported = failed.size();
   return fail(Errc::kProcFailed,
               "process %d, which may have been about to connect, has failed; call MPI_Comm_accept again to wait for "
               "others",
-              losses.back());
+              failed.back());
 }
 
 Status accept_at(const Communicator& comm, const std::string& name, std::unique_ptr<boot::Channel>* channel) {
@@ -239,7 +239,7 @@ Status open_port(std::string* name) {
   auto port = std::make_unique<boot::Port>();
   HR_TRY(port->open(may_come_from_elsewhere()));
   *name = port->name();
-  state->ports.push_back({std::move(port), p2p::losses().size()});
+  state->ports.push_back({std::move(port), p2p::failed_processes().size()});
   return kOk;
 }
 

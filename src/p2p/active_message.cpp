@@ -1,7 +1,7 @@
 #include "p2p/active_message.hpp"
 
 #include "p2p/engine.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/rendezvous.hpp"
 
 namespace hr::p2p {
@@ -14,7 +14,7 @@ struct Handlers final : FileState {
 void deliver_active_message(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   if (wire::way(header) >= kActiveMessageIds) return drop_arrival(from, header, payload, bytes);
   const ActiveMessageHandler handler = own<Handlers>().of[wire::way(header)];
-  if (handler != nullptr) handler({from, is_lost(from), header.words[1], payload, bytes});
+  if (handler != nullptr) handler({from, has_failed(from), header.words[1], payload, bytes});
 }
 
 constexpr Arrival kArrivals[] = {{wire::Kind::kActiveMessage, deliver_active_message}};
@@ -42,7 +42,7 @@ Status send_active_message(int proc, const transport::Header& header, const void
   Peer* peer = nullptr;
   HR_TRY(connected_peer(proc, &peer));
   send_control(proc, header, payload, bytes);
-  return peer->lost ? lost_error(proc) : kOk;
+  return peer->sender_failed ? failure_error(proc) : kOk;
 }
 
 void send_active_message(int proc, ActiveMessageId id, std::uint64_t subject, const void* payload, std::size_t bytes) {

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/request.hpp"
 #include "p2p/wire.hpp"
 #include "transport/transport.hpp"
@@ -50,10 +50,10 @@ struct Arrival {
 // Gives the data up, if so.
 void refuse_announced(int from, transport::AnnouncedData data) noexcept;
 
-// Handles messages with at least kLeast bytes of payload from processes that are not lost.
+// Handles messages with at least kLeast bytes of payload from processes that have not failed.
 template <transport::Handler kDeliver, std::size_t kLeast>
 void deliver_of_the_living(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  if (is_lost(from)) return;
+  if (has_failed(from)) return;
   if (bytes < kLeast) [[unlikely]]
     return drop_arrival(from, header, payload, bytes);
   kDeliver(from, header, payload, bytes);
@@ -70,7 +70,7 @@ using RequestHandler = bool (*)(int from, Request& request, const transport::Hea
 using FindRequest = Request* (*)(int from, std::uint64_t cookie) noexcept;
 template <FindRequest kFind, std::size_t kWord, RequestHandler kDeliver, std::size_t kLeast>
 void deliver_to_request(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  if (is_lost(from)) return;
+  if (has_failed(from)) return;
   Request* const request = bytes < kLeast ? nullptr : kFind(from, header.words[kWord]);
   if (request == nullptr || !kDeliver(from, *request, header, payload, bytes)) [[unlikely]]
     drop_arrival(from, header, payload, bytes);

@@ -170,7 +170,7 @@ void arrive_ready(int from_proc, std::uint64_t sender_cookie) {
   end(*ended, status);
 }
 
-void lose(int proc) {
+void fail_pending(int proc) {
   std::erase_if(state().gets, [proc](const auto& get) { return get->waits && get->message.proc == proc; });
   std::erase_if(state().unready, [proc](const Unready& each) { return each.proc == proc; });
 }
@@ -231,7 +231,7 @@ const Rendezvous kDeviceGet{.name = "device_get",
                             .probe = device_get::probe,
                             .begin = device_get::begin,
                             .arrivals = device_get::kArrivals,
-                            .lose = device_get::lose,
+                            .fail_pending = device_get::fail_pending,
                             .holds = device_get::holds,
                             .finalize = device_get::finalize};
 

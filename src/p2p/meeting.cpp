@@ -25,9 +25,9 @@ Status meet(const transport::Meeting& meeting) {
   Engine& state = *engine();
   state.peers.resize(static_cast<std::size_t>(boot::processes().size()), &state.unconnected);
   for (const int proc : meeting.theirs) {
-    // A process that was lost has come back.
+    // A process that had failed has come back.
     Peer& peer = peer_of(proc);
-    if (&peer != &state.unconnected && peer.lost) peer.lost = false;
+    if (&peer != &state.unconnected && peer.failed) peer.failed = false;
   }
   const Status met = transport::meet(job(), meeting);
   take_transports();

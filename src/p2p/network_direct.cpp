@@ -84,13 +84,13 @@ void end(Request& send, Status status) {
   finish_send(send, completion);
 }
 
-// After an error the path is lost, or will soon be, which ends the request.
+// After an error the path has failed, or soon will, which ends the request.
 void sent(transport::Operation& self) {
   const std::unique_ptr<Outgoing> message = take_out(state().outgoing, self);
   if (message->status.ok()) {
     end(*message->send, kOk);
-  } else if (is_lost(message->proc)) {
-    end(*message->send, lost_error(message->proc));
+  } else if (has_failed(message->proc)) {
+    end(*message->send, failure_error(message->proc));
   }
 }
 
@@ -164,9 +164,9 @@ void taken(transport::Operation& self) {
   Request& receive = *message->receive;
   if (message->status.ok()) {
     account(receive, receive.total_, kOk);
-  } else if (is_lost(message->from)) {
-    finish_rendezvous(receive, lost_error(message->from));
-  }  // else the path is about to be lost, which ends the receive
+  } else if (has_failed(message->from)) {
+    finish_rendezvous(receive, failure_error(message->from));
+  }  // else the path is about to fail, which ends the receive
 }
 
 bool deliver_whole(int from, Request& receive, const transport::Header&, const std::byte* payload, std::size_t bytes) {
@@ -231,7 +231,7 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   return {2 * caps.latency_seconds + caps.messages().seconds(message.bytes), true};
 }
 
-void lose(int proc) {
+void fail_pending(int proc) {
   std::erase_if(state().waiting, [proc](const Waiting& each) { return each.from == proc; });
   std::erase_if(state().outgoing, [proc](const auto& each) { return each->proc == proc && !each->announced; });
 }
@@ -264,7 +264,7 @@ const Rendezvous kNetworkDirect{.name = "network direct",
                                 .begin = network_direct::begin,
                                 .arrivals = network_direct::kArrivals,
                                 .cleared = network_direct::cleared,
-                                .lose = network_direct::lose,
+                                .fail_pending = network_direct::fail_pending,
                                 .holds = network_direct::holds,
                                 .idle = network_direct::idle,
                                 .finalize = network_direct::finalize};

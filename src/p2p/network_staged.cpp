@@ -67,7 +67,7 @@ struct Outgoing {
   std::size_t piece;
   std::list<Part> parts;
   std::size_t told = 0;  // bytes announced or sent
-  bool stopped = false;  // its path fails: lose() ends it
+  bool stopped = false;  // its path fails: fail_pending() ends it
   Status failure{};      // the first; nothing starts after it
   std::string failure_text;
 };
@@ -335,12 +335,12 @@ bool start_taking(Incoming& piece) {
   return true;
 }
 
-// A receive of a lost process ends when nothing writes to its buffer any more.
-void end_if_lost(Request& receive, int from) {
+// A receive of a failed process ends when nothing writes to its buffer any more.
+void end_if_failed(Request& receive, int from) {
   const auto& incoming = state().incoming;
-  if (!is_lost(from)) return;
+  if (!has_failed(from)) return;
   if (std::ranges::any_of(incoming, [&](const Incoming& each) { return each.receive == &receive; })) return;
-  finish_rendezvous(receive, lost_error(from));
+  finish_rendezvous(receive, failure_error(from));
 }
 
 // True if the piece is done with.
@@ -378,11 +378,11 @@ bool advance_receives() {
     const Status unpacked = piece.unpacked;
     const bool arrived = piece.status.ok();
     at = incoming.erase(at);
-    if (is_lost(from)) {
-      end_if_lost(receive, from);
+    if (has_failed(from)) {
+      end_if_failed(receive, from);
     } else if (arrived) {
       account(receive, bytes, unpacked);
-    }  // else the path is about to be lost, which ends the receive
+    }  // else the path is about to fail, which ends the receive
   }
   return moved;
 }
@@ -447,9 +447,9 @@ Status begin(const Announcement& announced, Request& receive) {
   return kOk;
 }
 
-void lose(int proc) {
+void fail_pending(int proc) {
   for (const auto& each : state().outgoing) {
-    if (each->proc == proc) note(*each, lost_error(proc));
+    if (each->proc == proc) note(*each, failure_error(proc));
   }
   std::erase_if(state().incoming,
                 [proc](const Incoming& each) { return each.from == proc && each.phase == Incoming::Phase::kWaiting; });
@@ -477,7 +477,7 @@ const Rendezvous kNetworkStaged{.name = "network staged",
                                 .begin = network_staged::begin,
                                 .arrivals = network_staged::kArrivals,
                                 .cleared = network_staged::cleared,
-                                .lose = network_staged::lose,
+                                .fail_pending = network_staged::fail_pending,
                                 .holds = network_staged::holds,
                                 .idle = network_staged::idle,
                                 .finalize = network_staged::finalize};

@@ -6,7 +6,7 @@
 // Memory: `view` is borrowed for blocking calls; non-blocking ones keep a copy of the View and a reference to its
 // type; the buffer itself must stay until completion.
 // Errors: MPI_ERR_TRUNCATE from receives (data up to the buffer's size is delivered), MPI_ERR_OTHER from a
-// transport, MPIX_ERR_PROC_FAILED where the other process is lost (loss.hpp). Threads: library lock.
+// transport, MPIX_ERR_PROC_FAILED where the other process has failed (process_failure.hpp). Threads: library lock.
 #pragma once
 
 #include "layout/view.hpp"
@@ -27,17 +27,17 @@ struct Envelope {
   int tag = 0;
 };
 
-// Answers of the layer that makes contexts; asked for only once a process is lost (loss.hpp).
+// Answers of the layer that makes contexts; asked for only once a process has failed (process_failure.hpp).
 struct ContextMembers {
   // Returns the process that a receive from this source waits for; -1: cannot be told. Null: the source itself.
   int (*process_of)(std::uint32_t context, int source) = nullptr;
   // Returns the processes that send on it, by any index from 0; -1: there are no more. Null: not known.
   int (*sender)(std::uint32_t context, int index) = nullptr;
-  // Returns a lost process without which nothing on this context can be completed, whatever the source: of a collective
-  // operation any of its members. -1: there is none. Null: never any.
+  // Returns a failed process without which nothing on this context can be completed, whatever the source: of a
+  // collective operation any of its members. -1: there is none. Null: never any.
   int (*missing)(std::uint32_t context) = nullptr;
-  // Returns how many of losses() (loss.hpp), from the first on, the program has acknowledged for this context: receives
-  // from any source go on without these. Null: all.
+  // Returns how many of failed_processes() (process_failure.hpp), from the first on, the program has acknowledged for
+  // this context: receives from any source go on without these. Null: all.
   int (*acknowledged)(std::uint32_t context) = nullptr;
 };
 void set_context_members(const ContextMembers& members);

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "layout/op.hpp"
-#include "p2p/loss.hpp"
 #include "p2p/partitioned_operation.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/task.hpp"
 
 namespace hr::p2p {
@@ -204,14 +204,14 @@ bool Partitioned::settle(Part& part) {
 
 bool Partitioned::advance() {
   if (!given_up_) {
-    Status hopeless_because = unfit_;
+    Status why = unfit_;
     if (!unfit_.ok()) {
       set_detail(why_unfit_);
-    } else if (any_endings() && arguments_.peer_proc >= 0) {
-      hopeless_because = hopeless({arguments_.context, arguments_.peer_rank, arguments_.tag});
+    } else if (any_failures() && arguments_.peer_proc >= 0) {
+      why = can_complete({arguments_.context, arguments_.peer_rank, arguments_.tag});
     }
-    if (!hopeless_because.ok()) {
-      note(hopeless_because);
+    if (!why.ok()) {
+      note(why);
       given_up_ = true;
     }
   }

@@ -113,7 +113,7 @@ bool poll() {
   return moved;
 }
 
-bool any_endings() noexcept { return engine()->endings != 0; }
+bool any_failures() noexcept { return engine()->failures != 0; }
 
 void deliver_beside_thread() {
   if (progress_thread::starved()) {

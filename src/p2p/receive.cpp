@@ -8,8 +8,8 @@
 #include "p2p/counting.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/freed_exports.hpp"
-#include "p2p/loss.hpp"
 #include "p2p/partitioned_operation.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/resident_copy_scope.hpp"
 #include "p2p/shared_copy.hpp"
@@ -158,7 +158,7 @@ void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie,
 bool arrive_cancelled(Request& send) {
   if (shared_copy::holds(send)) return false;
   Completion completion;
-  // It was called back (loss.hpp), or the program has cancelled it.
+  // It was called back (process_failure.hpp), or the program has cancelled it.
   completion.error = send.completion_.error;
   completion.cancelled = completion.error.ok();
   if (!completion.error.ok()) set_detail(send.detail_);
@@ -274,7 +274,7 @@ bool end_at_once(Matcher& queues, Request& receive) {
     consume(message, receive);
     return true;
   }
-  const Status why = hopeless(wanted);
+  const Status why = can_complete(wanted);
   if (why.ok()) return false;
   if (may_be_interrupted(receive, why)) {
     receive.phase_ = Request::Phase::kPosted;

@@ -83,8 +83,8 @@ void begin_rendezvous(Request& receive, const Announcement& announcement) {
   Announcement announced = announcement;
   announced.time_sliced = mem::cuda::Context::note_peer_device(receive.view_.where, announced.place);
   receive.recyclable_ = false;
-  if (any_endings()) [[unlikely]]
-    receive.begin();  // it may have been interrupted (loss.hpp)
+  if (any_failures()) [[unlikely]]
+    receive.begin();  // it may have been interrupted (process_failure.hpp)
   receive.phase_ = Request::Phase::kMoving;
   receive.proc_ = announced.from_proc;
   receive.offset_ = 0;

@@ -1,7 +1,7 @@
 // Rendezvous: moves the data of an announced message into a receive's buffer.
 //
 // The receiver chooses. Protocols are siblings: each is a file with one record, and a line in rendezvous.cpp's list,
-// and knows no other. It hands down the handlers of its own kinds of messages, says what it holds, lets go of a lost
+// and knows no other. It hands down the handlers of its own kinds of messages, says what it holds, lets go of a failed
 // process and ends with the engine; callers of these go through the list. Its state for a message hangs on the request
 // (Request::transfer_).
 //
@@ -16,8 +16,8 @@
 #include <span>
 
 #include "p2p/arrivals.hpp"
-#include "p2p/loss.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/wire.hpp"
 #include "transport/transport.hpp"
 
@@ -95,8 +95,8 @@ struct Rendezvous {
   bool (*released)(Request& send) = nullptr;
   // Forgets this memory, which that process had exported and has given up.
   void (*forget)(int proc, std::uint64_t memory) = nullptr;
-  // Ends waits for a lost process (loss.hpp). Copies by this process go on to their end.
-  void (*lose)(int proc) = nullptr;
+  // Ends waits for a failed process (process_failure.hpp). Copies by this process go on to their end.
+  void (*fail_pending)(int proc) = nullptr;
   // True if this process is copying the data of this request: only the protocol may end it.
   bool (*holds)(const Request& request) = nullptr;
   // True if nothing is pending that finalize() would have to wait for.

@@ -51,7 +51,7 @@ Status may_free(const Request& request) {
 // A message that has met its receive runs to completion (section 3.8.4).
 Status cancel_message(Request& request) {
   using Phase = Request::Phase;
-  // An interrupted receive (loss.hpp) looks complete, but is cancelled like any posted one.
+  // An interrupted receive (process_failure.hpp) looks complete, but is cancelled like any posted one.
   if (request.complete() && request.phase_ != Phase::kPosted) return kOk;
   if (request.is_receive_ && request.phase_ == Phase::kPosted) {
     matcher(request.context_).withdraw(request);

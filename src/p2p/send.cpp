@@ -8,8 +8,8 @@
 #include "p2p/device_get.hpp"
 #include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
-#include "p2p/loss.hpp"
 #include "p2p/network_direct.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/staged.hpp"
 #include "p2p/transport_data.hpp"
@@ -120,9 +120,9 @@ Status offer(Peer& peer, Request& send) {
                                       : offer_eager(peer, send.view_, envelope_of(send));
   if (status.is_again()) return status;
   if (!small) counters::count_announced(send.view_.packed);
-  if (peer.lost) [[unlikely]] {
+  if (peer.failed) [[unlikely]] {
     transport_data::detach(send);
-    status = lost_error(peer.proc);
+    status = failure_error(peer.proc);
   }
   send.phase_ = Request::Phase::kWaiting;
   if (!status.ok() || done) {
@@ -163,7 +163,7 @@ void drop_unread(Peer& peer) {
 
 bool flush(Peer& peer) {
   bool moved = false;
-  while (!peer.lost && !peer.control_messages.empty()) {
+  while (!peer.failed && !peer.control_messages.empty()) {
     const ControlMessage& answer = peer.control_messages.front();
     const Status status = peer.transport->send(peer.proc, answer.header, answer.data(), answer.bytes);
     if (status.is_again()) {
@@ -171,12 +171,12 @@ bool flush(Peer& peer) {
       drop_unread(peer);
       return true;
     }
-    if (!status.ok()) lose(peer.proc, status);
+    if (!status.ok()) mark_failed(peer.proc, status);
     if (status.ok()) peer.control_messages.pop_front();
     moved = true;
   }
-  if (peer.connected && !peer.lost) peer.plain_below = peer.eager_bytes + 1;
-  while (!peer.lost) {
+  if (peer.connected && !peer.failed) peer.plain_below = peer.eager_bytes + 1;
+  while (!peer.failed) {
     Request* send = peer.queued.pop_front();  // first, as completing it may destroy it
     if (send == nullptr) break;
     if (offer(peer, *send).is_again()) {
@@ -187,9 +187,9 @@ bool flush(Peer& peer) {
     }
     moved = true;
   }
-  if (!peer.lost) moved |= push_stream(peer);
-  if (!peer.lost) return moved;
-  end_lost(peer);
+  if (!peer.failed) moved |= push_stream(peer);
+  if (!peer.failed) return moved;
+  fail_pending(peer);
   return true;
 }
 
@@ -197,15 +197,15 @@ void send_control(int proc, const transport::Header& header, const void* payload
   Peer* peer = nullptr;
   // The other side reached us, so the transport that reaches it exists; only memory for the ring can be lacking.
   if (const Status status = connected_peer(proc, &peer); !status.ok()) {
-    // A request here may have been waiting for a lost process until now.
-    is_lost(proc) ? mark_busy(peer_of(proc)) : lose(proc, status);
+    // A request here may have been waiting for a failed process until now.
+    has_failed(proc) ? mark_busy(peer_of(proc)) : mark_failed(proc, status);
     static_cast<void>(take_detail());
     return;
   }
   if (peer->control_messages.empty()) {
     const Status status = peer->transport->send(proc, header, payload, bytes);
     if (status.ok()) return;
-    if (!status.is_again()) return lose(proc, status);
+    if (!status.is_again()) return mark_failed(proc, status);
   }
   peer->plain_below = 0;  // short messages stay behind it, until flush() has sent it
   ControlMessage& answer = peer->control_messages.emplace_back();
@@ -257,8 +257,8 @@ Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mo
   }
   Peer* peer = nullptr;
   HR_TRY(connected_peer(to_proc, &peer));
-  if (any_endings()) [[unlikely]]
-    HR_TRY(barred(envelope.context));
+  if (any_failures()) [[unlikely]]
+    HR_TRY(may_send(envelope.context));
   Request* request = make_request(data, false, envelope, to_proc);
   if (request == nullptr)
     return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());

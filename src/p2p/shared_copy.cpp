@@ -85,7 +85,7 @@ std::size_t free_word(std::span<transport::SharedWord> words) {
 // All is claimed: a process that comes for the word now finds nothing left, or another generation.
 void give_back_word(const Copy& receive) { state().words_in_use &= ~(std::uint64_t{1} << receive.word); }
 
-// Still in a list only if the other side is lost.
+// Still in a list only if the other side has failed.
 Copy::~Copy() {
   if (!link.linked()) return;
   link.unlink();

@@ -41,8 +41,9 @@ bool begin_send(int to_proc, Request& send, std::uint8_t way);
 bool advance_sends();
 [[nodiscard]] bool sending() noexcept;
 [[nodiscard]] bool holds_send(const Request& send) noexcept;
-// Handles the loss of a receiver (loss.hpp): its chunks are free, and sends to it end once no copy is pending.
-void lose_receiver(int proc);
+// Handles the failure of a receiver (process_failure.hpp): its chunks are free, and sends to it end once no copy is
+// pending.
+void fail_pending(int proc);
 // True if a chunk is at another process.
 [[nodiscard]] bool chunks_away() noexcept;
 void release_chunks();

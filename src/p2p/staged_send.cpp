@@ -10,7 +10,7 @@
 #include "layout/cuda/chunk_copy.hpp"
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/two_rows.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/staged.hpp"
 #include "p2p/staged_chunks.hpp"
 
@@ -83,7 +83,7 @@ Chunks* with_id(std::uint64_t memory) {
 }
 
 void tell(Outgoing& message, std::uint32_t chunk, std::size_t offset, std::size_t bytes, bool rows) {
-  if (is_lost(message.proc)) return message.chunks->give(chunk);
+  if (has_failed(message.proc)) return message.chunks->give(chunk);
   message.chunks->lend(chunk, message.proc);
   const wire::Piece piece{bytes, message.chunks->id(), message.chunks->at(chunk)};
   const auto way = static_cast<std::uint8_t>((message.way & ~wire::kRows) | (rows ? wire::kRows : 0));
@@ -275,9 +275,9 @@ bool holds_send(const Request& send) noexcept {
                      [&](const auto& each) { return each->send == &send; });
 }
 
-void lose_receiver(int proc) {
+void fail_pending(int proc) {
   for (const auto& each : state().outgoing) {
-    if (each->proc == proc) note(*each, lost_error(proc));
+    if (each->proc == proc) note(*each, failure_error(proc));
   }
   if (state().shared != nullptr) state().shared->take_from(proc);
   for (const auto& each : state().on_devices) each->take_from(proc);

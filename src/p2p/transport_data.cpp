@@ -41,7 +41,7 @@ void end_send(Request& send, Status status) {
   complete(send, completion);
 }
 
-// After an error the path is lost, or will soon be: then the request ends like all others that depend on it.
+// After an error the path has failed, or soon will: then the request ends like all others that depend on it.
 void sent(transport::Operation& self) {
   std::unique_ptr<Sending> sending(static_cast<Sending*>(&self));
   Request* const send = sending->send;
@@ -53,8 +53,8 @@ void sent(transport::Operation& self) {
   own<State>().sends.erase(send);
   if (sending->status.ok()) {
     end_send(*send, kOk);
-  } else if (is_lost(send->proc_)) {
-    end_send(*send, lost_error(send->proc_));
+  } else if (has_failed(send->proc_)) {
+    end_send(*send, failure_error(send->proc_));
   }
 }
 
@@ -63,8 +63,8 @@ void taken(transport::Operation& self) {
   Request* const receive = taking.receive;
   if (receive == nullptr) return;
   const int from = receive->proc_;
-  const Status status = taking.status.ok() ? taking.unpacked : is_lost(from) ? lost_error(from) : taking.status;
-  const bool later = !taking.status.ok() && !is_lost(from);
+  const Status status = taking.status.ok() ? taking.unpacked : has_failed(from) ? failure_error(from) : taking.status;
+  const bool later = !taking.status.ok() && !has_failed(from);
   own<State>().receives.erase(receive);
   if (!later) finish_rendezvous(*receive, status);
 }

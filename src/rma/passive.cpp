@@ -2,7 +2,7 @@
 #include <atomic>
 
 #include "base/abi.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
 #include "rma/device.hpp"
 #include "rma/epoch.hpp"
@@ -33,7 +33,7 @@ Status check_passive(const Window& window, const char* function) {
 }
 
 // Any process may hold the lock of a member.
-Status hopeless(const Window& window) { return p2p::hopeless(window.context()); }
+Status can_complete(const Window& window) { return p2p::can_complete(window.context()); }
 
 // Takes a lock by a word that this process reaches, too.
 Status take_word(Window& window, Control& control, bool exclusive) {
@@ -42,7 +42,7 @@ Status take_word(Window& window, Control& control, bool exclusive) {
   if (take()) return kOk;
   p2p::PolledWait polled;
   polled.hold(window.is_unlocked_silently());
-  const Status status = p2p::wait_until(take, [&] { return hopeless(window); });
+  const Status status = p2p::wait_until(take, [&] { return can_complete(window); });
   polled.hold(false);
   if (!status.ok()) control.lock.stop_waiting(&waits);
   return status;
@@ -55,7 +55,7 @@ Status ask(Window& window, int rank, bool exclusive) {
 
 Status await_grant(Window& window, int rank) {
   const Member& member = window.member(rank);
-  return p2p::wait_until([&] { return member.lock_granted; }, [&] { return hopeless(window); });
+  return p2p::wait_until([&] { return member.lock_granted; }, [&] { return can_complete(window); });
 }
 
 Status acquire(Window& window, int rank, bool exclusive) {

@@ -8,8 +8,8 @@
 #include "base/abi.hpp"
 #include "base/dropped.hpp"
 #include "coll/view_tools.hpp"
-#include "p2p/loss.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/process_failure.hpp"
 #include "rma/atomic.hpp"
 #include "rma/describe.hpp"
 #include "rma/state.hpp"
@@ -186,7 +186,7 @@ void answer(Service& self, Status status) {
       self.window->proc(self.rank),
       wire::header(wire::Action::kAnswer, *self.window, self.cookie, 0, status.ok() ? 0 : status.code()), payload,
       bytes);
-  if (!sent.ok()) static_cast<void>(take_detail());  // it is lost
+  if (!sent.ok()) static_cast<void>(take_detail());  // it has failed
 }
 
 void end(Service& self) {
@@ -276,9 +276,9 @@ bool advance_services() {
 bool grant_locks() {
   bool moved = false;
   for (auto each = state->lock_waiters.begin(); each != state->lock_waiters.end();) {
-    const bool lost = p2p::is_lost(each->window->proc(each->rank));
-    if (lost) each->window->own().control->lock.stop_waiting(&each->waits);
-    const bool over = lost || try_lock(*each);
+    const bool failed = p2p::has_failed(each->window->proc(each->rank));
+    if (failed) each->window->own().control->lock.stop_waiting(&each->waits);
+    const bool over = failed || try_lock(*each);
     moved |= over;
     each = over ? state->lock_waiters.erase(each) : std::next(each);
   }

@@ -8,7 +8,7 @@
 // It also reads, writes and updates memory of others, as far as its Caps say so: started by one call, complete when its
 // Operation says so. Memory is exposed once by its owner, which sends the key to the processes that need it.
 //
-// A failed path is reported once for each process (Handlers::lost). Operations under way on it end with that error.
+// A failed path is reported once for each process (Handlers::failed). Operations under way on it end with that error.
 //
 // Processes of other jobs are met while messages are under way (MPI 5.0 chapter 11): those that share memory get a
 // transport of their own, made for the meeting; to those on other hosts the transport that fills gaps opens a path.
@@ -112,7 +112,7 @@ struct Handlers {
   MessageHandlers of_kind{};  // none null once init() has returned
   // Called when the path to that process failed, for the reason in `why` and the recorded detail: once for each process
   // and transport, from within any call of it. Later sends to that process only return errors.
-  void (*lost)(int proc, Status why) = nullptr;
+  void (*failed)(int proc, Status why) = nullptr;
 };
 
 // A modelled time: a fixed part, and a part by length.
@@ -176,7 +176,7 @@ class Transport {
 
   // Sends like send(), and keeps `data` for the other process, whose handler gets an AnnouncedData behind the payload.
   // That process takes or refuses it, once; then `done` is complete. An error that `done` reports is that of the path,
-  // which Handlers::lost reports, too.
+  // which Handlers::failed reports, too.
   virtual Status announce(int /*proc*/, const Header& /*header*/, const void* /*payload*/,
                           std::size_t /*payload_bytes*/, const Source& /*data*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
@@ -261,7 +261,7 @@ class Transport {
   virtual Status describe(std::string* /*address*/) { return kOk; }
   // Reaches that process from now on, by the address that it has described.
   virtual Status meet(int /*proc*/, const std::string& /*address*/) { return Errc::kUnsupportedOperation; }
-  // Ends all messages to and from these; each of them parts from this process, too, or is lost, and is waited for as
+  // Ends all messages to and from these; each of them parts from this process, too, or fails, and is waited for as
   // long as its path needs it. True: none of the processes that this transport was made for is left.
   virtual bool part(std::span<const int> /*procs*/) { return false; }
 

@@ -4,7 +4,7 @@
 // The input is a sequence of messages: 4 bytes (sender, kind, words to replace, length of the payload), a way, the 4
 // bytes of a context and two words of the header, then the payload. A cookie is an address, which no input can know:
 // bits of the third byte put that of a request of this process, or the context of a communicator or window, in its
-// place. After the last message all other processes are lost, and every pending operation has to end.
+// place. After the last message all other processes have failed, and every pending operation has to end.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -80,7 +80,7 @@ class Job {
   ~Job() {
     for (int proc = 1; proc < mock_job::kSize; ++proc) network().vanish(proc);
     for (int round = 0; round < kRounds && !all_complete(); ++round) poll();
-    check(all_complete(), "a request does not end though all other processes are lost");
+    check(all_complete(), "a request does not end though all other processes have failed");
     for (Request* request : requests_) release(request);
     requests_.clear();
     static_cast<void>(rma::free(*window_));

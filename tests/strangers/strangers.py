@@ -340,7 +340,7 @@ class Names(JobTest):
         self.assertEqual(beside.result[1], [], "a stranger has read what ranks wrote")
 
     def test_a_job_whose_name_can_be_guessed(self):
-        for name in ("headrace.kvs_0.host", "headrace.kvs_0.0", "headrace.kvs_0.coll.0.0", "headrace.kvs_0.losses.0"):
+        for name in ("headrace.kvs_0.host", "headrace.kvs_0.0", "headrace.kvs_0.coll.0.0", "headrace.kvs_0.failures.0"):
             for kind in ("link", "file", "fifo"):
                 with self.subTest(name=name, kind=kind):
                     (SHM / name).unlink(missing_ok=True)

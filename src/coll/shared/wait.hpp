@@ -34,7 +34,7 @@ template <class Condition>
 [[nodiscard]] p2p::When when(Condition& condition) noexcept {
   return {[](void* argument) { return (*static_cast<Condition*>(argument))(); }, &condition};
 }
-// For a condition that other members make true: it ends with an error if one of them is lost.
+// For a condition that other members make true: it ends with an error if one of them fails.
 template <class Condition>
 [[nodiscard]] p2p::When when(const Call& call, Condition& condition) noexcept {
   p2p::When made = when(condition);

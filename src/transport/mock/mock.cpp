@@ -215,7 +215,7 @@ Status Network::accept(int proc) {
     peer.gone_at = rounds_;
     peer.coming.clear();
     peer.reported = true;
-    handlers_.lost(proc, gone(proc, peer));
+    handlers_.failed(proc, gone(proc, peer));
     return gone(proc, peer);
   }
   if (peer.refuses == 0) return kOk;
@@ -253,7 +253,7 @@ bool Network::report_gone() {
       each.done->complete = true;
     }
     std::erase_if(operations_, [p = proc](const Pending& each) { return each.proc == p; });
-    handlers_.lost(proc, gone(proc, peer));
+    handlers_.failed(proc, gone(proc, peer));
   }
   return moved;
 }

@@ -139,7 +139,7 @@ class Shm : public Transport {
       return slot;
     if (const Status status = make_room(local(proc), bytes); !status.is_again()) {
       if (status.ok()) return producer.reserve(bytes);
-      handlers_.lost(proc, status);
+      handlers_.failed(proc, status);
     }
     return nullptr;
   }
@@ -571,7 +571,7 @@ void Between::look_for_the_dead() {
     if (pid <= 0 || is_present(segment_.descriptor(), local(proc))) continue;
     // It may have left since.
     if (pid_of(proc) == kGone) continue;
-    handlers_.lost(proc, fail(Errc::kOther, "process %d, which was it, has ended", static_cast<int>(pid)));
+    handlers_.failed(proc, fail(Errc::kOther, "process %d, which was it, has ended", static_cast<int>(pid)));
   }
 }
 

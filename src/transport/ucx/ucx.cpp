@@ -195,7 +195,7 @@ class Ucx final : public Transport {
   // True if all hosts of this job are this machine (mpiexec --as-hosts).
   [[nodiscard]] bool listens_on_loopback() const { return boot::identity().declared_hosts && !late_; }
   void tell_of_tcp(const Peer& peer);
-  [[nodiscard]] Status why_lost(const Peer& peer) const;
+  [[nodiscard]] Status why_failed(const Peer& peer) const;
   // Finds the address and the secret of a peer.
   Status address_of(Peer& peer, std::vector<std::byte>* address);
   Status open_endpoint(Peer& peer, ucp_ep_h* endpoint);
@@ -431,7 +431,7 @@ Status Ucx::make_endpoint(Peer& peer, const std::vector<std::byte>& address, boo
               library_.status_string(status));
 }
 
-Status Ucx::why_lost(const Peer& peer) const {
+Status Ucx::why_failed(const Peer& peer) const {
   return fail(Errc::kOther, "the path to rank %d by the network (ucx) has failed: %s", peer.proc,
               library_.status_string(peer.failure));
 }
@@ -439,7 +439,7 @@ Status Ucx::why_lost(const Peer& peer) const {
 Status Ucx::usable(int proc) {
   HR_TRY(connect(proc));
   const Peer& to = peer(proc);
-  return to.failure == UCS_OK ? kOk : why_lost(to);
+  return to.failure == UCS_OK ? kOk : why_failed(to);
 }
 
 void Ucx::path_failed(void* argument, ucp_ep_h /*endpoint*/, ucs_status_t status) {
@@ -457,7 +457,7 @@ void Ucx::fail_path(Peer& peer, ucs_status_t status) {
 // Ends operations under way on broken paths; not called from within UCX.
 void Ucx::close_failed() {
   for (Peer* peer : std::exchange(broken_, {})) {
-    updates_.lose(peer->proc);
+    updates_.fail_pending(peer->proc);
     if (peer->endpoint != nullptr) close(*peer);
     failed_.push_back(peer);
   }
@@ -486,15 +486,15 @@ void Ucx::close(ucp_ep_h endpoint) {
 
 void Ucx::tell_failures() {
   for (std::size_t i = 0; i < failed_.size();) {
-    Peer& lost = *failed_[i];
-    if (now_seconds() - lost.failed_at < kLaunchersTime) {
+    Peer& failed = *failed_[i];
+    if (now_seconds() - failed.failed_at < kLaunchersTime) {
       ++i;
       continue;
     }
     failed_.erase(failed_.begin() + static_cast<std::ptrdiff_t>(i));
-    lost.told = true;
-    const Status why = why_lost(lost);
-    if (handlers_.lost != nullptr) handlers_.lost(lost.proc, why);
+    failed.told = true;
+    const Status why = why_failed(failed);
+    if (handlers_.failed != nullptr) handlers_.failed(failed.proc, why);
   }
 }
 
@@ -528,7 +528,7 @@ Status Ucx::send(int proc, const Header& header, const void* payload, std::size_
   return kOk;
 }
 
-Status Ucx::no_room(const Peer& peer) const { return peer.told ? why_lost(peer) : Status::again(); }
+Status Ucx::no_room(const Peer& peer) const { return peer.told ? why_failed(peer) : Status::again(); }
 
 void Ucx::post(Peer& peer, Buffer* buffer) {
   buffer->sender = &peer;
@@ -750,8 +750,8 @@ Status Ucx::flush(int proc, Operation* done) {
 void Ucx::end_flushes() {
   flushes_.remove_if([this](Flush& flush) {
     if (!flush.puts.complete || !updates_.ended(flush.proc, flush.updates)) return false;
-    const bool lost = peer(flush.proc).failure != UCS_OK;
-    flush.done->status = lost ? Status(Errc::kOther) : flush.puts.status;
+    const bool failed = peer(flush.proc).failure != UCS_OK;
+    flush.done->status = failed ? Status(Errc::kOther) : flush.puts.status;
     flush.done->complete = true;
     return true;
   });

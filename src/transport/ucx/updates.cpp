@@ -119,7 +119,7 @@ bool Updates::ended(int proc, std::uint64_t up_to) const noexcept {
   return oldest == pending_.end() || oldest->first.first != proc || oldest->first.second > up_to;
 }
 
-void Updates::lose(int proc) {
+void Updates::fail_pending(int proc) {
   for (auto at = pending_.lower_bound({proc, 0}); at != pending_.end() && at->first.first == proc;) {
     const Pending pending = at->second;
     at = pending_.erase(at);

@@ -44,7 +44,7 @@ class Updates {
   [[nodiscard]] std::uint64_t last() const noexcept { return next_ - 1; }
   [[nodiscard]] bool ended(int proc, std::uint64_t up_to) const noexcept;
   // Ends all with that process with an error.
-  void lose(int proc);
+  void fail_pending(int proc);
 
  private:
   // Messages on the wire.

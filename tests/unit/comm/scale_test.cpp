@@ -70,7 +70,7 @@ class ScaleTest : public testing::Test {
     ASSERT_TRUE(boot::init_with(std::make_unique<Launcher>(), "mock", {}).ok()) << take_detail();
     after_boot_ = in_use();
     const boot::Identity& identity = boot::identity();
-    handlers_.lost = [](int, Status) {};
+    handlers_.failed = [](int, Status) {};
     const transport::Job job{identity.rank, identity.size, boot::processes(), identity.job_id};
     ASSERT_TRUE(transport::init(job, handlers_).ok()) << take_detail();
     ASSERT_TRUE(init().ok());

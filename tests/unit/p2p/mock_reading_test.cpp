@@ -68,7 +68,7 @@ TEST_F(Reading, ALostProcessIsNotReadAnyMore) {
   network().vanish(1);
   poll_some();
   got.assign(kLong, 0xee);
-  expect_lost(start_receive(got, 1, 1), 1);
+  expect_failed(start_receive(got, 1, 1), 1);
   EXPECT_EQ(network().waiting(1), 0U);
 }
 

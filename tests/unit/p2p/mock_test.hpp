@@ -13,7 +13,7 @@
 #include "layout/op.hpp"
 #include "mock_job.hpp"
 #include "p2p/engine.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::p2p {
 
@@ -67,8 +67,8 @@ class OnMock : public ::testing::Test {
   static void poll_some(int rounds = 50) {
     for (int round = 0; round < rounds; ++round) poll();
   }
-  // Expects that it ended with the error of a lost process that the text names; releases it.
-  static void expect_lost(Request* request, int proc) {
+  // Expects that it ended with the error of a failed process that the text names; releases it.
+  static void expect_failed(Request* request, int proc) {
     ASSERT_TRUE(ends(request));
     EXPECT_EQ(request->completion_.error.errc(), Errc::kProcFailed);
     EXPECT_NE(request->detail().find("rank " + std::to_string(proc)), std::string::npos) << request->detail();

@@ -30,7 +30,7 @@ struct Message {
 
 struct Seen {
   std::vector<Message> messages;
-  std::vector<int> lost;
+  std::vector<int> failed;
   std::string why;
 };
 std::array<Seen, 2> seen;
@@ -41,9 +41,9 @@ void take(int from, const Header& header, const std::byte* payload, std::size_t 
 }
 
 template <int kWho>
-void lose(int proc, Status why) {
+void fail_path(int proc, Status why) {
   EXPECT_FALSE(why.ok());
-  seen[kWho].lost.push_back(proc);
+  seen[kWho].failed.push_back(proc);
   seen[kWho].why = take_detail();
 }
 
@@ -63,8 +63,8 @@ class Ucx : public ::testing::Test {
     seen = {};
     handlers_[0].of_kind.fill(take<0>);
     handlers_[1].of_kind.fill(take<1>);
-    handlers_[0].lost = lose<0>;
-    handlers_[1].lost = lose<1>;
+    handlers_[0].failed = fail_path<0>;
+    handlers_[1].failed = fail_path<1>;
     for (int rank : {0, 1}) {
       const Job job{rank, 2, processes_[static_cast<std::size_t>(rank)], "unit"};
       const auto at = static_cast<std::size_t>(rank);
@@ -435,15 +435,15 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
     EXPECT_EQ(space, data);
   }
   EXPECT_TRUE(fails(take(2), takes[2]));
-  ASSERT_TRUE(until([] { return !seen[0].lost.empty(); }));
-  EXPECT_EQ(seen[0].lost, (std::vector<int>{1}));
+  ASSERT_TRUE(until([] { return !seen[0].failed.empty(); }));
+  EXPECT_EQ(seen[0].failed, (std::vector<int>{1}));
   EXPECT_NE(seen[0].why.find("rank 1"), std::string::npos) << seen[0].why;
   Status status;
   ASSERT_TRUE(until([&] { return !(status = side(0).send(1, header(2), nullptr, 0)).is_again(); }));
   EXPECT_EQ(status.errc(), Errc::kOther);
   take_detail();
   for (int round = 0; round < 1000; ++round) progress();
-  EXPECT_EQ(seen[0].lost.size(), 1U);
+  EXPECT_EQ(seen[0].failed.size(), 1U);
 }
 
 TEST_F(Ucx, ASleeperIsWokenByAMessageAndByOthers) {

@@ -1,5 +1,5 @@
-// LossBoard: lists the failed processes of a job, in memory that a host's part of the launcher writes and the processes
-// there map, if a job goes on without them (mpiexec --enable-recovery). A check is one load.
+// FailureBoard: lists the failed processes of a job, in memory that a host's part of the launcher writes and the
+// processes there map, if a job goes on without them (mpiexec --enable-recovery). A check is one load.
 //
 // Entries are appended and never change; all processes of a host see them in one order. Memory order: an entry, then
 // the count (release); the count (acquire), then entries. Owner: the launcher makes and removes the file; each process
@@ -16,12 +16,12 @@
 
 namespace hr::boot {
 
-class LossBoard {
+class FailureBoard {
  public:
   // Returns the file's path. number: of the part of the launcher that writes it; several may share a machine.
   [[nodiscard]] static std::string path(const std::string& directory, std::string_view job, int number);
 
-  // Creates a board for a job of `ranks`, each of which is lost at most once. Errors: those of SharedFile.
+  // Creates a board for a job of `ranks`, each of which fails at most once. Errors: those of SharedFile.
   Status create(const std::string& path, int ranks);
   Status attach(const std::string& path, int ranks);
 

@@ -1,7 +1,7 @@
 // A rank dies while others depend on it in a window (mpiexec --enable-recovery): every wait ends with an error that
 // names it, the others go on, and the window can be freed.
 //
-//   loss <fence|start|wait|lock|flush|request>
+//   process_failure <fence|start|wait|lock|flush|request>
 #include <mpi-ext.h>
 
 #include <csignal>

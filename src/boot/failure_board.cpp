@@ -1,25 +1,25 @@
-#include "boot/loss_board.hpp"
+#include "boot/failure_board.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 namespace hr::boot {
 
-std::string LossBoard::path(const std::string& directory, std::string_view job, int number) {
-  return directory + "/headrace." + std::string(job) + ".losses." + std::to_string(number);
+std::string FailureBoard::path(const std::string& directory, std::string_view job, int number) {
+  return directory + "/headrace." + std::string(job) + ".failures." + std::to_string(number);
 }
 
-Status LossBoard::create(const std::string& path, int ranks) {
+Status FailureBoard::create(const std::string& path, int ranks) {
   ranks_ = ranks;
   return file_.create(path, bytes_for(ranks), sizeof(Head));
 }
 
-Status LossBoard::attach(const std::string& path, int ranks) {
+Status FailureBoard::attach(const std::string& path, int ranks) {
   ranks_ = ranks;
   return file_.attach(path, bytes_for(ranks));
 }
 
-bool LossBoard::post(int rank, std::string_view why) {
+bool FailureBoard::post(int rank, std::string_view why) {
   const std::uint32_t count = head().count.load(std::memory_order_relaxed);
   if (count >= static_cast<std::uint32_t>(ranks_)) return true;  // all of them have died
   if (!file_.reserve(sizeof(Head) + count * sizeof(Entry), sizeof(Entry)).ok()) return false;

@@ -1,4 +1,4 @@
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 
 #include <algorithm>
 #include <string>
@@ -19,10 +19,10 @@ int sender(std::uint32_t context, int index) {
   return ask == nullptr ? -1 : ask(context, index);
 }
 
-void note_ending() {
-  ++engine()->endings;
+void note_failure() {
+  ++engine()->failures;
   for (const auto& each : engine()->matchers) {
-    if (each != nullptr) each->look_for_endings();
+    if (each != nullptr) each->look_for_failures();
   }
 }
 
@@ -41,7 +41,7 @@ void end_receives() {
     if (each != nullptr) each->for_each_posted([&](Request& receive) { posted.push_back(&receive); });
   }
   for (Request* receive : posted) {
-    const Status why = hopeless({receive->context_, receive->source_, receive->tag_});
+    const Status why = can_complete({receive->context_, receive->source_, receive->tag_});
     if (why.ok()) continue;
     if (may_be_interrupted(*receive, why)) {
       interrupt(*receive, why);
@@ -68,11 +68,11 @@ void end_sends() {
   std::vector<Request*> sends;
   Arena<Request>::instance().for_each([&](Request& each) {
     const bool open = each.phase_ == Request::Phase::kQueued || each.phase_ == Request::Phase::kWaiting;
-    if (!each.is_receive_ && open && each.proc_ >= 0 && !each.complete() && !is_lost(each.proc_))
+    if (!each.is_receive_ && open && each.proc_ >= 0 && !each.complete() && !has_failed(each.proc_))
       sends.push_back(&each);
   });
   for (Request* send : sends) {
-    const Status why = barred(send->context_);
+    const Status why = may_send(send->context_);
     if (why.ok()) continue;
     if (send->phase_ == Request::Phase::kWaiting) {
       call_back(*send, why);
@@ -84,29 +84,29 @@ void end_sends() {
 }
 
 // This process itself does not count, as it waits.
-Status hopeless_from_anybody(std::uint32_t context) {
+Status can_complete_from_any_source(std::uint32_t context) {
   const auto ask = engine()->context_members.acknowledged;
-  const auto& all = engine()->losses;
+  const auto& all = engine()->failed_processes;
   const auto acknowledged = ask == nullptr ? all.end() : all.begin() + ask(context);
-  int lost = -1;
+  int failed = -1;
   int news = -1;
   bool anyone = false;
   for (int index = 0;; ++index) {
     const int proc = sender(context, index);
     if (proc < 0) break;
     if (proc == engine()->rank) continue;
-    if (!is_lost(proc)) {
+    if (!has_failed(proc)) {
       anyone = true;
       continue;
     }
-    lost = proc;
+    failed = proc;
     if (std::find(acknowledged, all.end(), proc) != all.end()) news = proc;
   }
-  if (!anyone) return lost >= 0 ? lost_error(lost) : kOk;
+  if (!anyone) return failed >= 0 ? failure_error(failed) : kOk;
   if (news < 0) return kOk;
   return fail(Errc::kProcFailedPending,
               "rank %d, from which a message may have been expected, cannot be reached any more: %s", news,
-              peer_of(news).why_lost.c_str());
+              peer_of(news).why_failed.c_str());
 }
 
 // True if the request is pending with that process, and no protocol here is copying its data.
@@ -134,8 +134,8 @@ void set_context_members(const ContextMembers& members) {
   if (Engine* state = engine()) state->context_members = members;  // none in tests of comm/ alone
 }
 
-std::span<const int> losses() noexcept {
-  return engine() == nullptr ? std::span<const int>() : std::span<const int>(engine()->losses);
+std::span<const int> failed_processes() noexcept {
+  return engine() == nullptr ? std::span<const int>() : std::span<const int>(engine()->failed_processes);
 }
 
 void resume_interrupted(std::uint32_t context) {
@@ -151,36 +151,36 @@ void resume_interrupted(std::uint32_t context) {
   end_receives();
 }
 
-bool is_lost(int proc) noexcept { return peer_of(proc).lost; }
+bool has_failed(int proc) noexcept { return peer_of(proc).failed; }
 
-Status lost_error(int proc) {
-  return fail(Errc::kProcFailed, "rank %d cannot be reached any more: %s", proc, peer_of(proc).why_lost.c_str());
+Status failure_error(int proc) {
+  return fail(Errc::kProcFailed, "rank %d cannot be reached any more: %s", proc, peer_of(proc).why_failed.c_str());
 }
 
-void lose(int proc, Status why) {
+void mark_failed(int proc, Status why) {
   std::string text = take_detail();
   Peer& peer = make_peer(proc);
-  if (peer.lost) return;
-  peer.lost = true;
-  engine()->losses.push_back(proc);
-  boot::processes().mark_lost(proc);
+  if (peer.failed) return;
+  peer.failed = true;
+  engine()->failed_processes.push_back(proc);
+  boot::processes().mark_failed(proc);
   peer.connected = false;
   peer.plain_below = 0;
-  peer.why_lost = text.empty() ? "its path failed with error class " + std::to_string(why.code()) : std::move(text);
-  log::write(log::Level::kDecision, "rank %d is lost: %s", proc, peer.why_lost.c_str());
-  note_ending();
+  peer.why_failed = text.empty() ? "its path failed with error class " + std::to_string(why.code()) : std::move(text);
+  log::write(log::Level::kDecision, "rank %d has failed: %s", proc, peer.why_failed.c_str());
+  note_failure();
   mark_busy(peer);
   wake_waiting();
 }
 
-void end_lost(Peer& peer) {
+void fail_pending(Peer& peer) {
   const int proc = peer.proc;
   peer.control_messages.clear();
   for (auto* list : {&peer.queued, &peer.streams}) {
-    while (Request* send = list->pop_front()) fail_request(*send, lost_error(proc));
+    while (Request* send = list->pop_front()) fail_request(*send, failure_error(proc));
   }
   for (const Rendezvous* each : protocols()) {
-    if (each->lose != nullptr) each->lose(proc);
+    if (each->fail_pending != nullptr) each->fail_pending(proc);
   }
   std::vector<Request*> ended;
   Arena<Request>::instance().for_each([&](Request& each) {
@@ -188,7 +188,7 @@ void end_lost(Peer& peer) {
   });
   Request& lone = engine()->blocking_receive;
   if (engine()->blocking_receive_taken && depends_on(lone, proc)) ended.push_back(&lone);
-  for (Request* request : ended) fail_request(*request, lost_error(proc));
+  for (Request* request : ended) fail_request(*request, failure_error(proc));
   end_sends();
   end_receives();
 }
@@ -196,38 +196,38 @@ void end_lost(Peer& peer) {
 void end_context(std::uint32_t context, Status why) {
   std::string text = take_detail();
   matcher(context).end(why, text);
-  note_ending();
+  note_failure();
   end_sends();
   end_receives();
   wake_waiting();
 }
 
-Status barred(std::uint32_t context) {
-  if (engine()->endings == 0) return kOk;
+Status may_send(std::uint32_t context) {
+  if (engine()->failures == 0) return kOk;
   HR_TRY(matcher(context).ended());
   const auto ask = engine()->context_members.missing;
   const int missing = ask == nullptr ? -1 : ask(context);
-  return missing >= 0 ? lost_error(missing) : kOk;
+  return missing >= 0 ? failure_error(missing) : kOk;
 }
 
-Status hopeless(const Envelope& wanted) {
-  if (engine()->endings == 0) return kOk;
-  HR_TRY(barred(wanted.context));
-  if (wanted.source == abi::kAnySource) return hopeless_from_anybody(wanted.context);
+Status can_complete(const Envelope& wanted) {
+  if (engine()->failures == 0) return kOk;
+  HR_TRY(may_send(wanted.context));
+  if (wanted.source == abi::kAnySource) return can_complete_from_any_source(wanted.context);
   const auto ask = engine()->context_members.process_of;
   const int proc = ask == nullptr ? wanted.source : ask(wanted.context, wanted.source);
-  return proc >= 0 && is_lost(proc) ? lost_error(proc) : kOk;
+  return proc >= 0 && has_failed(proc) ? failure_error(proc) : kOk;
 }
 
-Status hopeless_now(const Envelope& wanted) { return failed_now(hopeless(wanted)); }
+Status can_complete_unposted(const Envelope& wanted) { return failed_now(can_complete(wanted)); }
 
-Status hopeless(std::uint32_t context) {
-  if (engine()->endings == 0) return kOk;
+Status can_complete(std::uint32_t context) {
+  if (engine()->failures == 0) return kOk;
   HR_TRY(matcher(context).ended());
   for (int index = 0;; ++index) {
     const int proc = sender(context, index);
     if (proc < 0) return kOk;
-    if (is_lost(proc)) return lost_error(proc);
+    if (has_failed(proc)) return failure_error(proc);
   }
 }
 
