@@ -46,9 +46,9 @@ struct Arrival {
 }
 
 // True if one of the transports keeps this data for a message of that process.
-[[nodiscard]] bool is_announced(int from, transport::AnnouncedData data) noexcept;
-// Gives the data up, if so.
-void refuse_announced(int from, transport::AnnouncedData data) noexcept;
+[[nodiscard]] bool has_rendezvous(int from, transport::RendezvousData data) noexcept;
+// Declines the data, if so.
+void decline_rendezvous(int from, transport::RendezvousData data) noexcept;
 
 // Handles messages with at least kLeast bytes of payload from processes that have not failed.
 template <transport::Handler kDeliver, std::size_t kLeast>

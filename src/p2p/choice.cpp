@@ -40,19 +40,18 @@ std::size_t least_of_size_class(std::size_t bytes) {
 
 }  // namespace
 
-MessageClass message_class(const Announcement& announced, const Request& receive) {
+MessageClass message_class(const ReadyToSend& rts, const Request& receive) {
   const layout::View& to = receive.view_;
   MessageClass message;
   message.bytes = least_of_size_class(receive.total_);
-  message.flags = announced.flags & ~std::uint64_t{wire::kPending};
-  message.readable = announced.remote_address != 0;
-  message.from_contiguous = (announced.flags & wire::kView) == 0 || layout::cuda::is_contiguous(announced.tail);
-  message.time_sliced = announced.time_sliced;
+  message.flags = rts.flags & ~std::uint64_t{wire::kPending};
+  message.readable = rts.remote_address != 0;
+  message.from_contiguous = (rts.flags & wire::kView) == 0 || layout::cuda::is_contiguous(rts.tail);
+  message.time_sliced = rts.time_sliced;
   message.to = to.where.kind;
   message.to_contiguous = to.contiguous;
   message.to_pinned = to.where.is_host() && to.where.pinned && to.where.context != nullptr;
-  message.to_exportable =
-      (announced.flags & wire::kPinned) != 0 && mem::cuda::exports_to(announced.from_proc, to.where);
+  message.to_exportable = (rts.flags & wire::kPinned) != 0 && mem::cuda::exports_to(rts.from_proc, to.where);
   return message;
 }
 

@@ -19,7 +19,7 @@ class Choice {
  public:
   static constexpr std::size_t kMost = 9;  // protocols
 
-  // Applicable protocols, best first: at(0) is tried first, the next if it refuses.
+  // Applicable protocols, best first: at(0) is tried first, the next if it declines.
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
   [[nodiscard]] const Rendezvous& at(std::size_t place) const noexcept {
     if (place < 2 && trial_ != nullptr) place ^= trial_->way();

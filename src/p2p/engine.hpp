@@ -44,7 +44,7 @@ struct Peer {
   bool connected = false;      // messages may be sent to it
   bool failed = false;         // for good (process_failure.hpp)
   bool busy = false;           // in Engine::busy
-  bool has_our_place = false;  // device data has been announced to it (wire::Rts::place)
+  bool has_our_place = false;  // it was sent a wire::Rts::place
   std::uint64_t place = 0;     // of the device of the last message that it cleared; 0: none
 
   IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order

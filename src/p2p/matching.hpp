@@ -24,9 +24,9 @@ struct Unexpected {
   int from_proc = -1;
   bool rendezvous = false;          // data still at the sender
   bool wants_ack = false;           // synchronous eager
-  std::uint64_t sender_cookie = 0;  // if it is announced or wants an answer
+  std::uint64_t sender_cookie = 0;  // if it is a ready-to-send message or wants an answer
   std::size_t bytes = 0;            // of the whole message
-  std::byte* payload = nullptr;     // eager data or the announcement, in the same allocation as this record
+  std::byte* payload = nullptr;     // eager data or the ready-to-send message, in the same allocation as this record
   std::size_t payload_bytes = 0;
   Link order_link;
   Link bin_link;

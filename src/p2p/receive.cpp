@@ -124,7 +124,7 @@ void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std
   }
   if (Request* receive = queues.match_posted(envelope)) {
     tell_matched(*receive, envelope, bytes, false);
-    begin_rendezvous(*receive, announcement_of(envelope, from, bytes, payload, payload_bytes));
+    begin_rendezvous(*receive, read_rts(envelope, from, bytes, payload, payload_bytes));
     return;
   }
   tell_unexpected(envelope, bytes);
@@ -199,7 +199,7 @@ bool deliver_sync_ack(int, Request& send, const transport::Header&, const std::b
   return true;
 }
 void deliver_rts(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  if (!is_announcement(from, payload, bytes)) return drop_arrival(from, header, payload, bytes);
+  if (!is_rts(from, payload, bytes)) return drop_arrival(from, header, payload, bytes);
   arrive_rts(from, wire::envelope_of(header), header.words[2], payload, bytes);
 }
 bool deliver_cts(int from, Request& send, const transport::Header&, const std::byte* payload, std::size_t bytes) {
@@ -251,8 +251,8 @@ void watch_messages() {
 void consume(Unexpected* message, Request& receive) {
   tell_matched(receive, message->envelope, message->bytes, true);
   if (message->rendezvous) {
-    begin_rendezvous(receive, announcement_of(message->envelope, message->from_proc, message->bytes, message->payload,
-                                              message->payload_bytes));
+    begin_rendezvous(receive, read_rts(message->envelope, message->from_proc, message->bytes, message->payload,
+                                       message->payload_bytes));
   } else {
     if (message->wants_ack) send_control(message->from_proc, wire::answer(Kind::kSyncAck, message->sender_cookie));
     finish_eager(receive, message->envelope, message->payload, message->bytes);

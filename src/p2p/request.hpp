@@ -117,7 +117,7 @@ class alignas(64) Request final : public Object {
   bool engine_reference_ = false;  // the engine holds a reference until completion
   bool synchronous_ = false;
   bool recyclable_ = false;  // receive of one run: sets nothing that the next one does not set again
-  Trial* trial_ = nullptr;   // receive of an announced message: the trial that times it
+  Trial* trial_ = nullptr;   // receive of a rendezvous: the trial that times it
   Link link_;                // posted queue, or the peer's queue of sends
   std::uint32_t context_ = 0;
   int source_ = 0;  // receive: wanted source; send: own rank in the communicator
@@ -137,7 +137,7 @@ class alignas(64) Request final : public Object {
   std::uint64_t peer_cookie_ = 0;
   std::size_t offset_ = 0;              // bytes of the packed form that are done
   std::size_t total_ = 0;               // bytes to move
-  std::unique_ptr<Transfer> transfer_;  // of an announced message, if its protocol needs one
+  std::unique_ptr<Transfer> transfer_;  // of a rendezvous, if its protocol needs one
   std::string detail_;
 };
 

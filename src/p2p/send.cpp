@@ -1,5 +1,5 @@
-// Sending: eager while it is small and the receiver need not be waited for, otherwise an announcement (RTS) whose
-// data follows by one of the rendezvous protocols.
+// Sending: eager while it is small and the receiver need not be waited for, otherwise a ready-to-send message (RTS)
+// whose data follows by one of the rendezvous protocols.
 #include <cstring>
 
 #include "base/knobs.hpp"
@@ -28,8 +28,8 @@ std::uint64_t cookie_of(Request& request) { return reinterpret_cast<std::uint64_
 //
 // Host data does up to the peer's limit. Device data then goes through the host, which pays while it is short, or if
 // the receiver can do no better: it cannot fetch the data itself, and no kernels that wait on the devices will stage
-// it. The first device data that a peer gets is announced, as only an announcement says on which device it is. Device
-// data for this process itself is announced, too: the device does both ends.
+// it. The first device data that a peer gets goes by rendezvous, as only a ready-to-send message says on which device
+// it is. So does device data for this process itself: the device does both ends.
 bool eagerly(const Peer& peer, const layout::View& data) {
   if (data.packed > peer.eager_bytes) return false;
   if (data.where.is_host()) return true;
@@ -96,7 +96,7 @@ Status offer_rendezvous(Peer& peer, Request& send, bool* done) {
   if (!host && !peer.caps.same_address_space) return offer_device_data(peer, send);
   wire::Rts rts{cookie_of(send), 0, 0, 0};
   if (transport_data::is_kept(peer, send.view_)) {
-    return transport_data::announce(peer, send, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), rts,
+    return transport_data::send_rts(peer, send, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), rts,
                                     done);
   }
   // Pinned memory is a driver's mapping, which other processes may not be able to read.
@@ -119,7 +119,7 @@ Status offer(Peer& peer, Request& send) {
                   : send.synchronous_ ? offer_eager_sync(peer, send)
                                       : offer_eager(peer, send.view_, envelope_of(send));
   if (status.is_again()) return status;
-  if (!small) counters::count_announced(send.view_.packed);
+  if (!small) counters::count_rendezvous(send.view_.packed);
   if (peer.failed) [[unlikely]] {
     transport_data::detach(send);
     status = failure_error(peer.proc);

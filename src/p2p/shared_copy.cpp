@@ -232,10 +232,10 @@ void fall_back(Request& receive) {
   static_cast<void>(take_detail());
   receive.offset_ = 0;
   receive.transfer_.reset();
-  Announcement announced;
-  announced.from_proc = receive.proc_;
-  announced.sender_cookie = receive.peer_cookie_;
-  static_cast<void>(begin_fallback(announced, receive));  // only sends a message
+  ReadyToSend rts;
+  rts.from_proc = receive.proc_;
+  rts.sender_cookie = receive.peer_cookie_;
+  static_cast<void>(begin_fallback(rts, receive));  // only sends a message
 }
 
 // Accounts for so many bytes, whichever side claimed them. The copy may be gone then.
@@ -307,9 +307,9 @@ bool advance(void*) {
 
 }  // namespace
 
-Status begin(const Announcement& announced, Request& receive) {
-  receive.peer_cookie_ = announced.sender_cookie;
-  const std::uint64_t address = announced.remote_address;
+Status begin(const ReadyToSend& rts, Request& receive) {
+  receive.peer_cookie_ = rts.sender_cookie;
+  const std::uint64_t address = rts.remote_address;
   Known& sender = known(receive.proc_);
   // If processes share cores, a sender that helped would need the core that reads.
   if (!receive.view_.where.pinned && !node_oversubscribed()) {

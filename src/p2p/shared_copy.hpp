@@ -36,9 +36,9 @@
 
 namespace hr::p2p::shared_copy {
 
-// Copies the data of an announced message: with the sender, in rounds of progress, or by itself before this returns.
+// Copies the data of a rendezvous: with the sender, in rounds of progress, or by itself before this returns.
 // MPI_ERR_UNSUPPORTED_OPERATION: the system refuses; nothing has been moved and no other process been told.
-Status begin(const Announcement& announced, Request& receive);
+Status begin(const ReadyToSend& rts, Request& receive);
 
 // Sender: handles kShare. False: it does not fit the message.
 [[nodiscard]] bool help(int from, Request& send, const std::byte* payload);

@@ -27,12 +27,12 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   return {caps.memory(false).seconds(message.bytes), true};
 }
 
-Status begin(const Announcement& announced, Request& receive) {
-  const Status status = shared_copy::begin(announced, receive);
+Status begin(const ReadyToSend& rts, Request& receive) {
+  const Status status = shared_copy::begin(rts, receive);
   if (status.ok()) {
     add(Statistic::single_copies);
   } else {
-    disable(kSingleCopy, announced.from_proc);
+    disable(kSingleCopy, rts.from_proc);
     log::note_once(own<State>().refusal_noted, "large messages take two copies instead of one: %s",
                    take_detail().c_str());
   }

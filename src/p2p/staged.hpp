@@ -23,7 +23,7 @@ namespace hr::p2p::staged {
 
 // --- staged.cpp ---
 
-// Returns the flags of an announcement of this view, which is not host memory (wire::RtsFlag).
+// Returns the flags of a ready-to-send message of this view, which is not host memory (wire::RtsFlag).
 std::uint64_t flags_of(const layout::View& data);
 // Has the hook poll from now on.
 void watch();

@@ -6,10 +6,10 @@
 // many are pending at once. The least sample of each counts, since a process may lose its core in one. The way changes
 // when no timed message is pending.
 //
-// Two times count. Transfer: from a message's announcement, or from the end of the one before it, to its own end. And
-// the interval from the end of one message to the end of the next: a message that was read leaves its lines with the
-// wrong core, and the program's own loads and stores fetch them back, which is not seen while the message is pending.
-// If the program computes for long between messages, the intervals tell nothing of them.
+// Two times count. Transfer: from the arrival of a ready-to-send message, or from the end of the one before it, to the
+// end of its message. And the interval from the end of one message to the end of the next: a message that was read
+// leaves its lines with the wrong core, and the program's own loads and stores fetch them back, which is not seen while
+// the message is pending. If the program computes for long between messages, the intervals tell nothing of them.
 //
 // A program changes, so a verdict is looked at again: after so many messages (a power of two) that the cost of the
 // losing way is less than 1 % of theirs, twice as many after each verdict that is confirmed, up to kMostBetween.

@@ -33,17 +33,17 @@ enum class Kind : std::uint8_t {
   kDone,           // the receiver has fetched the data itself
   kShare,          // the receiver fetches the data and the sender may write some of it: payload: Share
   kShared,         // the sender has written what it claimed, or with way 1 could not
-  kAsk,            // device data was announced before it was final: the receiver waits for kReady
+  kAsk,            // device data was not final when its kRts was sent: the receiver waits for kReady
   kReady,          // it is final now
   kRevoke,         // an allocation that this process may have mapped is gone
   kPiece,          // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
   kChunk,          // the receiver has taken it out: the chunk is free again
   kStored,         // the sender has stored the data in the receiver's buffer
   kRefuse,         // this process cannot map device memory in chunks (VMM) of the one that gets this
-  kCancel,         // the sender takes an announced or synchronous message back, if no receive has met it
+  kCancel,         // the sender takes a kRts or kEagerSync message back, if no receive has met it
   kCancelled,      // none had; the message is gone. Otherwise there is no answer, and the message goes on
-  kNetworkPiece,   // a part of a message that the sender's transport keeps: payload: its bytes, AnnouncedData
-  kNetworkWhole,   // the same for a whole message: payload: AnnouncedData
+  kNetworkPiece,   // a part of a message that the sender's transport keeps: payload: its bytes, RendezvousData
+  kNetworkWhole,   // the same for a whole message: payload: RendezvousData
   kNotCancelled,   // one had: the answer to a kCancel with way 1
   kPartitions,     // a partitioned send has been made (partitioned_meeting.cpp)
   kPartitionsMet,  // the receive that has met it answers
@@ -68,7 +68,7 @@ enum RtsFlag : std::uint64_t {
   kMovable = 8,   // the sender's device can move it by itself
   kView = 16,     // a layout::cuda::PeerView follows: the receiver may fetch the data
   kPinned = 64,   // the data is in pinned host memory: the sender's device may store it where the receiver says
-  kKept = 128,    // the sender's transport keeps the data: a transport::AnnouncedData follows
+  kKept = 128,    // the sender's transport keeps the data: a transport::RendezvousData follows
   kDirect = 256,  // the sender's transport takes device memory: the receiver may have it do so
   kChunks = 32,   // a mem::cuda::Export follows: the receiver may take the data out of this memory, chunk by chunk
 };
@@ -95,7 +95,7 @@ enum Way : std::uint8_t {
   kToDevice = 4,      // taken out by the receiver's device
   kWhole = 128,       // all of it by the transport, from where it is to where it belongs
   kNetwork = 64,      // piece by piece through pinned memory of both processes, and the network between
-  kDeviceChunks = 8,  // the memory announced with kChunks, else memory that the processes share
+  kDeviceChunks = 8,  // the memory described with kChunks, else memory that the processes share
   kPut = 32,          // a layout::cuda::PeerView follows the clear-to-send: the sender stores the data there
   kRows = 16,         // clear-to-send: short pieces may, Piece: this one does lie in two rows (mem/cuda/two_rows.hpp)
 };

@@ -77,24 +77,25 @@ struct Operation {
   }
 };
 
-// Data that another process has announced and keeps for this one (Transport::announce()): plain bytes, of this process.
-struct AnnouncedData {
+// Names data that another process keeps for this one (Transport::send_rts()): plain bytes, of this process.
+struct RendezvousData {
   std::uint64_t token = 0;
 };
 
-// Announced data: plain bytes, in device memory if the transport announces that. Owner: the announcing side.
+// Data of a rendezvous at its sender, which owns it: plain bytes, in device memory if the transport serves that.
 struct Source {
   const std::byte* address;
   std::size_t bytes;
   bool device = false;
 };
 
-// Destination of announced data: `address`, or, if unpack is set, pieces handed to unpack, each once, in any order. It
-// must take `bytes` bytes, all that was announced. Owner: the taking side; it stays until the operation is complete.
+// Destination of the data of a rendezvous: `address`, or, if unpack is set, pieces handed to unpack, each once, in any
+// order. It must take `bytes` bytes, all that there are. Owner: the receiving side; it stays until the operation is
+// complete.
 struct Sink {
   std::byte* address = nullptr;
   std::size_t bytes = 0;
-  bool device = false;  // device memory (Caps::announces_device), nothing is unpacked
+  bool device = false;  // device memory (Caps::device_rendezvous), nothing is unpacked
   void (*unpack)(Sink& self, std::size_t offset, const std::byte* data, std::size_t bytes) = nullptr;
 };
 
@@ -134,8 +135,8 @@ struct Caps {
   // Largest message worth sending eagerly on this path, with up to kMostInFront bytes of a protocol's own in front,
   // also if that is more than max_payload; 0: no opinion.
   std::size_t eager_bytes = 0;
-  bool announces = false;           // announce(), take() and refuse() of host memory
-  bool announces_device = false;    // the same for device memory, not waiting for work that the program began on it
+  bool rendezvous = false;          // send_rts(), receive_rendezvous() and decline_rendezvous() of host memory
+  bool device_rendezvous = false;   // the same for device memory, not waiting for work that the program began on it
   bool remote_read = false;         // get() of memory that was not exposed may be called (it may turn out to fail)
   bool exposes_host = false;        // expose() of host memory, and get(), put(), update() of it
   bool exposes_device = false;      // the same for device memory
@@ -174,20 +175,20 @@ class Transport {
   virtual std::byte* reserve(int proc, std::size_t bytes) = 0;
   virtual void commit(int proc, const Header& header) = 0;
 
-  // Sends like send(), and keeps `data` for the other process, whose handler gets an AnnouncedData behind the payload.
-  // That process takes or refuses it, once; then `done` is complete. An error that `done` reports is that of the path,
-  // which Handlers::failed reports, too.
-  virtual Status announce(int /*proc*/, const Header& /*header*/, const void* /*payload*/,
+  // Sends a ready-to-send message like send(), and keeps `data` for the other process, whose handler gets a
+  // RendezvousData behind the payload. That process receives or declines it, once; then `done` is complete. An error
+  // that `done` reports is that of the path, which Handlers::failed reports, too.
+  virtual Status send_rts(int /*proc*/, const Header& /*header*/, const void* /*payload*/,
                           std::size_t /*payload_bytes*/, const Source& /*data*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // Copies announced data to the sink; `done` is complete when all of it is there. Errors as of announce().
-  virtual Status take(int /*proc*/, AnnouncedData /*data*/, Sink* /*into*/, Operation* /*done*/) {
+  // Copies the data to the sink; `done` is complete when all of it is there. Errors as of send_rts().
+  virtual Status receive_rendezvous(int /*proc*/, RendezvousData /*data*/, Sink* /*into*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  virtual void refuse(int /*proc*/, AnnouncedData /*data*/) noexcept {}
-  // True if that process has announced it, and it was neither taken nor refused. A message may claim anything.
-  [[nodiscard]] virtual bool has_announced(int /*proc*/, AnnouncedData /*data*/) const noexcept { return false; }
+  virtual void decline_rendezvous(int /*proc*/, RendezvousData /*data*/) noexcept {}
+  // True if that process keeps it for this one, and it was neither received nor declined. A message may claim anything.
+  [[nodiscard]] virtual bool has_rendezvous(int /*proc*/, RendezvousData /*data*/) const noexcept { return false; }
 
   // True if that process has left MPI and takes no more messages: one that finds no room will never find any.
   [[nodiscard]] virtual bool has_left(int /*proc*/) const noexcept { return false; }

@@ -66,8 +66,8 @@ class Job {
     receive(kLong, 1, 2);
     receive(kShort, abi::kAnySource, abi::kAnyTag);
     receive_type(*strided, 2, 3);
-    announce(1, 2, kLong);
-    announce(2, 3, kLong / 2);
+    send_rts(1, 2, kLong);
+    send_rts(2, 3, kLong / 2);
     network().refuse(3, transport::mock::kForEver);
     send(kLong, 1, p2p::Mode::kStandard);
     send(kLong, 2, p2p::Mode::kSynchronous);
@@ -175,7 +175,7 @@ class Job {
     const auto* const data = static_cast<const std::byte*>(payload);
     p2p::engine()->handlers.of_kind[transport::kind_of(header)](from, header, data, bytes);
   }
-  void announce(int from, int tag, std::size_t bytes) const {
+  void send_rts(int from, int tag, std::size_t bytes) const {
     const p2p::wire::Rts rts{77, 0, 0, 0};
     deliver(from, p2p::wire::envelope(Kind::kRts, {context_, from, tag}, bytes), &rts, sizeof rts);
   }

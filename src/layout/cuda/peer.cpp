@@ -15,27 +15,27 @@ using mem::cuda::Current;
 using mem::cuda::DeviceAddress;
 using mem::cuda::Export;
 
-bool is_contiguous(const std::byte* announced) noexcept {
+bool is_contiguous(const std::byte* described) noexcept {
   decltype(PeerView::contiguous) contiguous = 0;
-  std::memcpy(&contiguous, announced + offsetof(PeerView, contiguous), sizeof contiguous);
+  std::memcpy(&contiguous, described + offsetof(PeerView, contiguous), sizeof contiguous);
   return contiguous != 0;
 }
 
-Status announce(const View& view, int process, PeerView* announced) {
-  HR_TRY(mem::cuda::export_to({&process, 1}, view.where, addresses_of(view), &announced->data));
+Status describe_view(const View& view, int process, PeerView* described) {
+  HR_TRY(mem::cuda::export_to({&process, 1}, view.where, addresses_of(view), &described->data));
   Context* home = nullptr;
   HR_TRY(Context::of(view.where, &home));
-  announced->place = home->place();
-  announced->list.id = 0;
-  announced->contiguous = view.contiguous ? 1 : 0;
+  described->place = home->place();
+  described->list.id = 0;
+  described->contiguous = view.contiguous ? 1 : 0;
   if (view.contiguous) {
-    announced->address = reinterpret_cast<std::uintptr_t>(view.data());
+    described->address = reinterpret_cast<std::uintptr_t>(view.data());
     return kOk;
   }
   mem::Location list;
-  HR_TRY(side_for_peers(view, &announced->side, &list));
+  HR_TRY(side_for_peers(view, &described->side, &list));
   if (list.id == 0) return kOk;
-  return mem::cuda::export_to(process, list, &announced->list);
+  return mem::cuda::export_to(process, list, &described->list);
 }
 
 Status PeerCopy::map(Context& context, int process, const Export& what, std::size_t slot, std::uint64_t* moved_by) {

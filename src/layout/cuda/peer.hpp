@@ -1,7 +1,7 @@
 // Copies from a view in another process straight into a view in this one: by one copy or one kernel, run here, or by
 // one that is there already (mem/cuda/resident_copier.hpp).
 //
-// The owner of the data announces its view (PeerView, which travels in a message); the other process starts a PeerCopy.
+// The owner of the data describes its view (PeerView, which travels in a message); the other process starts a PeerCopy.
 // Owner: a PeerCopy belongs to the code that started it and must stay until poll() has said that it is done (the
 // mappings it uses are pinned until then). Threads: library lock.
 #pragma once
@@ -34,9 +34,9 @@ struct PeerView {
 inline constexpr std::size_t PeerView::kContiguousBytes = offsetof(PeerView, side);
 
 // True if a PeerView in a message is contiguous.
-[[nodiscard]] bool is_contiguous(const std::byte* announced) noexcept;
-// MPI_ERR_UNSUPPORTED_OPERATION: the memory has no IPC handle.
-Status announce(const View& view, int process, PeerView* announced);
+[[nodiscard]] bool is_contiguous(const std::byte* described) noexcept;
+// Describes a view for that process. MPI_ERR_UNSUPPORTED_OPERATION: the memory has no IPC handle.
+Status describe_view(const View& view, int process, PeerView* described);
 
 class PeerCopy {
  public:

@@ -41,10 +41,10 @@ constexpr int kMostInFlight = 32;
 constexpr double kLaunchersTime = 1;
 constexpr double kFinalizeSleep = 200e-6;
 
-// Most bytes of payload sent along with announced data.
+// Most bytes of payload in a ready-to-send message.
 constexpr std::size_t kMostSaid = 512;
 
-// A message that has come before its turn: its head, its payload, and an announcement that came with it.
+// A message that has come before its turn: its head, its payload, and the data of a rendezvous that came with it.
 struct Early {
   std::vector<std::byte> bytes;
 };
@@ -96,8 +96,8 @@ class Ucx final : public Transport {
             .max_payload = kMaxPayload,
             .chunk_bytes = kMaxPayload,
             .eager_bytes = eager_bytes(path),
-            .announces = true,
-            .announces_device = announces_device(path),
+            .rendezvous = true,
+            .device_rendezvous = device_rendezvous(path),
             .exposes_host = true,
             .exposes_device = worker_.knows_device_memory(),
             .latency_seconds = path.latency_seconds,
@@ -105,7 +105,7 @@ class Ucx final : public Transport {
   }
 
   // A byte stream cannot read device memory: UCX would copy it as we do.
-  [[nodiscard]] bool announces_device(const Path& path) const noexcept {
+  [[nodiscard]] bool device_rendezvous(const Path& path) const noexcept {
     const CudaNetworkDirectChoice choice = knobs().cuda_network_direct;
     if (!worker_.knows_device_memory() || choice == CudaNetworkDirectChoice::kOff) return false;
     return choice == CudaNetworkDirectChoice::kOn || !path.is_stream;
@@ -115,12 +115,12 @@ class Ucx final : public Transport {
   Status send(int proc, const Header& header, const void* payload, std::size_t bytes) override;
   std::byte* reserve(int proc, std::size_t bytes) override;
   void commit(int proc, const Header& header) override;
-  Status announce(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const Source& data,
+  Status send_rts(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const Source& data,
                   Operation* done) override;
-  Status take(int proc, AnnouncedData data, Sink* into, Operation* done) override;
-  void refuse(int proc, AnnouncedData data) noexcept override;
-  [[nodiscard]] bool has_announced(int /*proc*/, AnnouncedData data) const noexcept override {
-    return announced_.contains(data.token);
+  Status receive_rendezvous(int proc, RendezvousData data, Sink* into, Operation* done) override;
+  void decline_rendezvous(int proc, RendezvousData data) noexcept override;
+  [[nodiscard]] bool has_rendezvous(int /*proc*/, RendezvousData data) const noexcept override {
+    return rendezvous_.contains(data.token);
   }
   bool progress() override;
 
@@ -170,8 +170,8 @@ class Ucx final : public Transport {
     std::uint32_t own_name;       // name of this process there
     Secret secret = 0;            // the peer's, once there is an endpoint
     ucp_ep_h endpoint = nullptr;  // null: not connected
-    // Endpoint for announcements: the same, or, from the first on, a separate one (open_announcing()).
-    ucp_ep_h announcing = nullptr;
+    // Endpoint for ready-to-send messages: the same, or, from the first on, a separate one (open_rts_endpoint()).
+    ucp_ep_h rts_endpoint = nullptr;
     Path path;
     std::string host;        // its name; empty: not known, as for processes of other jobs
     std::uint32_t sent = 0;  // messages: their lowest bits
@@ -200,7 +200,7 @@ class Ucx final : public Transport {
   Status address_of(Peer& peer, std::vector<std::byte>* address);
   Status open_endpoint(Peer& peer, ucp_ep_h* endpoint);
   Status make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures, ucp_ep_h* endpoint);
-  Status open_announcing(Peer& peer);
+  Status open_rts_endpoint(Peer& peer);
   void post(Peer& peer, Buffer* buffer);
   void fail_path(Peer& peer, ucs_status_t status);
   void tell_failures();
@@ -208,16 +208,16 @@ class Ucx final : public Transport {
   void end_flushes();
 
   [[nodiscard]] Status no_room(const Peer& peer) const;
-  void end_announced(Peer& peer, Operation* done, ucs_status_t status);
+  void end_rendezvous(Peer& peer, Operation* done, ucs_status_t status);
 
   void deliver(int from, const Head& head, const std::byte* payload, std::size_t bytes);
 
   // Returns null, or the fault of an active message that claims to be one of ours.
-  static const char* fault_of(bool announced, const void* header, std::size_t header_bytes, std::size_t bytes);
+  static const char* fault_of(bool is_rts, const void* header, std::size_t header_bytes, std::size_t bytes);
   static ucs_status_t arrive(void* self, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                              const ucp_am_recv_param_t* how);
-  static void taken(void* request, ucs_status_t status, std::size_t bytes, void* argument);
-  static void announced(void* request, ucs_status_t status, void* argument);
+  static void rendezvous_received(void* request, ucs_status_t status, std::size_t bytes, void* argument);
+  static void rendezvous_sent(void* request, ucs_status_t status, void* argument);
   static void sent(void* request, ucs_status_t status, void* argument);
   static void path_failed(void* peer, ucp_ep_h endpoint, ucs_status_t status);
 
@@ -238,7 +238,7 @@ class Ucx final : public Transport {
     Operation puts;
     Operation* done;
   };
-  // A transfer of announced data by UCX, from its source or to its sink.
+  // A transfer of a rendezvous by UCX, from its source or to its sink.
   struct Moving {
     Peer& peer;
     Operation* done;
@@ -259,7 +259,7 @@ class Ucx final : public Transport {
   std::size_t job_size_;
   std::vector<std::vector<std::byte>> addresses_;  // by process; of those of other jobs
   Unpacking unpacking_{library_};
-  std::unordered_set<std::uint64_t> announced_;  // tokens of data that was handed up, until it is taken or refused
+  std::unordered_set<std::uint64_t> rendezvous_;  // tokens of those handed up, until they are received or declined
   std::list<Flush> flushes_;
   std::vector<Peer*> broken_;  // failed, and not closed yet
   std::vector<Peer*> failed_;  // closed, and not reported yet
@@ -378,12 +378,12 @@ Status Ucx::open_endpoint(Peer& peer, ucp_ep_h* endpoint) {
 }
 
 // Over a byte stream the request for data in one direction would wait behind the data of the other, and the two
-// transfers of an exchange would run one after the other. So the process of the higher rank announces through a
-// separate connection. Messages keep their order by their numbers.
-Status Ucx::open_announcing(Peer& peer) {
+// transfers of an exchange would run one after the other. So the process of the higher rank sends its ready-to-send
+// messages through a separate connection. Messages keep their order by their numbers.
+Status Ucx::open_rts_endpoint(Peer& peer) {
   const bool apart = peer.path.is_stream && static_cast<std::size_t>(peer.proc) < job_size_ && rank_ > peer.proc;
-  if (apart) return open_endpoint(peer, &peer.announcing);
-  peer.announcing = peer.endpoint;
+  if (apart) return open_endpoint(peer, &peer.rts_endpoint);
+  peer.rts_endpoint = peer.endpoint;
   return kOk;
 }
 
@@ -464,8 +464,8 @@ void Ucx::close_failed() {
 }
 
 void Ucx::close(Peer& peer) {
-  ucp_ep_h const announcing = std::exchange(peer.announcing, nullptr);
-  if (announcing != nullptr && announcing != peer.endpoint) close(announcing);
+  ucp_ep_h const rts_endpoint = std::exchange(peer.rts_endpoint, nullptr);
+  if (rts_endpoint != nullptr && rts_endpoint != peer.endpoint) close(rts_endpoint);
   close(std::exchange(peer.endpoint, nullptr));
 }
 
@@ -556,16 +556,16 @@ void Ucx::sent(void* request, ucs_status_t status, void* argument) {
   if (status != UCS_OK) self.fail_path(to, status);
 }
 
-// --- announced data ---
+// --- rendezvous ---
 
-// Does not limit their number, since the other side may take the last one first.
-Status Ucx::announce(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const Source& data,
+// Does not limit their number, since the other side may receive the last one first.
+Status Ucx::send_rts(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const Source& data,
                      Operation* done) {
   Peer& to = peer(proc);
   if (payload_bytes > kMostSaid) return Errc::kUnsupportedOperation;
   if (to.failure != UCS_OK) return no_room(to);
-  if (to.announcing == nullptr) [[unlikely]]
-    HR_TRY(open_announcing(to));
+  if (to.rts_endpoint == nullptr) [[unlikely]]
+    HR_TRY(open_rts_endpoint(to));
   const Head head{to.sent, to.own_name, to.secret, header};
   std::byte said[sizeof head + kMostSaid];
   std::memcpy(said, &head, sizeof head);
@@ -574,43 +574,43 @@ Status Ucx::announce(int proc, const Header& header, const void* payload, std::s
   ucp_request_param_t how = of_memory(data.device, moving.get());
   how.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
   how.flags = UCP_AM_SEND_FLAG_RNDV | UCP_AM_SEND_FLAG_COPY_HEADER;
-  how.cb.send = announced;
-  const ucs_status_ptr_t answer =
-      library_.am_send_nbx(to.announcing, kMessages, said, sizeof head + payload_bytes, data.address, data.bytes, &how);
+  how.cb.send = rendezvous_sent;
+  const ucs_status_ptr_t answer = library_.am_send_nbx(to.rts_endpoint, kMessages, said, sizeof head + payload_bytes,
+                                                       data.address, data.bytes, &how);
   if (UCS_PTR_IS_ERR(answer)) {
     fail_path(to, UCS_PTR_STATUS(answer));
     return Status::again();
   }
   ++to.sent;
-  if (UCS_PTR_IS_PTR(answer)) moving.release();  // announced() deletes it
+  if (UCS_PTR_IS_PTR(answer)) moving.release();  // rendezvous_sent() deletes it
   done->complete = answer == nullptr;
   return kOk;
 }
 
-void Ucx::end_announced(Peer& peer, Operation* done, ucs_status_t status) {
+void Ucx::end_rendezvous(Peer& peer, Operation* done, ucs_status_t status) {
   if (status != UCS_OK) fail_path(peer, status);
   done->end(status == UCS_OK ? kOk : Status(Errc::kOther));
 }
 
-void Ucx::announced(void* request, ucs_status_t status, void* argument) {
+void Ucx::rendezvous_sent(void* request, ucs_status_t status, void* argument) {
   const std::unique_ptr<Moving> moving(static_cast<Moving*>(argument));
   Ucx& self = moving->peer.owner;
   self.library_.request_free(request);
-  self.end_announced(moving->peer, moving->done, status);
+  self.end_rendezvous(moving->peer, moving->done, status);
 }
 
-Status Ucx::take(int proc, AnnouncedData data, Sink* into, Operation* done) {
-  if (announced_.erase(data.token) == 0) return fail(Errc::kOther, "ucx: data that nobody has announced");
+Status Ucx::receive_rendezvous(int proc, RendezvousData data, Sink* into, Operation* done) {
+  if (rendezvous_.erase(data.token) == 0) return fail(Errc::kOther, "ucx: data of no rendezvous");
   auto moving = std::make_unique<Moving>(peer(proc), done);
   ucp_request_param_t how = of_memory(into->device, moving.get());
-  how.cb.recv_am = taken;
+  how.cb.recv_am = rendezvous_received;
   void* buffer = into->address;
   std::size_t count = into->bytes;
   if (into->unpack != nullptr) HR_TRY(unpacking_.describe(into, &how, &buffer, &count));
   const ucs_status_ptr_t answer =
       library_.am_recv_data_nbx(worker_.get(), reinterpret_cast<void*>(data.token), buffer, count, &how);
   if (UCS_PTR_IS_PTR(answer)) {
-    moving.release();  // taken() deletes it
+    moving.release();  // rendezvous_received() deletes it
     return kOk;
   }
   if (UCS_PTR_IS_ERR(answer)) fail_path(peer(proc), UCS_PTR_STATUS(answer));
@@ -619,42 +619,42 @@ Status Ucx::take(int proc, AnnouncedData data, Sink* into, Operation* done) {
   return kOk;
 }
 
-void Ucx::taken(void* request, ucs_status_t status, std::size_t /*bytes*/, void* argument) {
+void Ucx::rendezvous_received(void* request, ucs_status_t status, std::size_t /*bytes*/, void* argument) {
   const std::unique_ptr<Moving> moving(static_cast<Moving*>(argument));
   Ucx& self = moving->peer.owner;
   self.library_.request_free(request);
-  self.end_announced(moving->peer, moving->done, status);
+  self.end_rendezvous(moving->peer, moving->done, status);
 }
 
-void Ucx::refuse(int /*proc*/, AnnouncedData data) noexcept {
-  if (announced_.erase(data.token) == 0) return;
+void Ucx::decline_rendezvous(int /*proc*/, RendezvousData data) noexcept {
+  if (rendezvous_.erase(data.token) == 0) return;
   library_.am_data_release(worker_.get(), reinterpret_cast<void*>(data.token));
 }
 
 // --- receiving ---
 
-const char* Ucx::fault_of(bool announced, const void* header, std::size_t header_bytes, std::size_t bytes) {
-  if (announced) {
+const char* Ucx::fault_of(bool is_rts, const void* header, std::size_t header_bytes, std::size_t bytes) {
+  if (is_rts) {
     const bool fits = header != nullptr && header_bytes >= sizeof(Head) && header_bytes - sizeof(Head) <= kMostSaid;
-    return fits ? nullptr : "the head of announced data is too short or too long";
+    return fits ? nullptr : "the head of a ready-to-send message is too short or too long";
   }
   const bool fits = bytes >= sizeof(Head) && bytes - sizeof(Head) <= kMostEager + kMostInFront;
   return fits ? nullptr : "it is shorter than its head, or longer than any message";
 }
 
 // Delivers from within UCX if it is the message's turn, so that nothing is copied twice: handlers send and connect,
-// which UCX allows there, and make no progress. A head is in front of the payload, or apart if data is announced.
+// which UCX allows there, and make no progress. A head is in front of the payload, or apart in a ready-to-send message.
 // Anything may connect and send to this: nothing is believed, or kept, before the head has shown the secret of this
-// process. Announced data that is not handed up is released by UCX, which is told that it has been dealt with.
+// process. Data of a rendezvous that is not handed up is released by UCX, which is told that it has been dealt with.
 ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                          const ucp_am_recv_param_t* how) {
   auto& self = *static_cast<Ucx*>(argument);
-  const bool announced = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-  if (const char* const fault = fault_of(announced, header, header_bytes, bytes); fault != nullptr) [[unlikely]] {
+  const bool is_rts = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+  if (const char* const fault = fault_of(is_rts, header, header_bytes, bytes); fault != nullptr) [[unlikely]] {
     drop_message(-1, fault);
     return UCS_OK;
   }
-  const auto* said = static_cast<const std::byte*>(announced ? header : data);
+  const auto* said = static_cast<const std::byte*>(is_rts ? header : data);
   Head head;
   std::memcpy(&head, said, sizeof head);
   const int from = self.names_.proc_of(head.from, head.secret);
@@ -663,25 +663,25 @@ ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_
     return UCS_OK;
   }
   const std::byte* payload = said + sizeof head;
-  std::size_t payload_bytes = (announced ? header_bytes : bytes) - sizeof head;
-  std::byte with_data[kMostSaid + sizeof(AnnouncedData)];
-  if (announced) {
+  std::size_t payload_bytes = (is_rts ? header_bytes : bytes) - sizeof head;
+  std::byte with_data[kMostSaid + sizeof(RendezvousData)];
+  if (is_rts) {
     std::memcpy(with_data, payload, payload_bytes);
-    const AnnouncedData kept{reinterpret_cast<std::uint64_t>(data)};
+    const RendezvousData kept{reinterpret_cast<std::uint64_t>(data)};
     std::memcpy(with_data + payload_bytes, &kept, sizeof kept);
     payload_bytes += sizeof kept;
     payload = with_data;
   }
   InOrder<Early>& order = self.peer(from).order;
   if (order.pass(head.sequence)) [[likely]] {
-    if (announced) self.announced_.insert(reinterpret_cast<std::uint64_t>(data));
+    if (is_rts) self.rendezvous_.insert(reinterpret_cast<std::uint64_t>(data));
     self.deliver(from, head, payload, payload_bytes);
     order.drain([&](const Early& early) {
       Head its;
       std::memcpy(&its, early.bytes.data(), sizeof its);
       self.deliver(from, its, early.bytes.data() + sizeof its, early.bytes.size() - sizeof its);
     });
-    return announced ? UCS_INPROGRESS : UCS_OK;
+    return is_rts ? UCS_INPROGRESS : UCS_OK;
   }
   std::vector<std::byte> copy(sizeof head + payload_bytes);
   std::memcpy(copy.data(), &head, sizeof head);
@@ -690,8 +690,8 @@ ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_
     drop_message(from, "its number has come before, or is too far ahead");
     return UCS_OK;
   }
-  if (announced) self.announced_.insert(reinterpret_cast<std::uint64_t>(data));
-  return announced ? UCS_INPROGRESS : UCS_OK;
+  if (is_rts) self.rendezvous_.insert(reinterpret_cast<std::uint64_t>(data));
+  return is_rts ? UCS_INPROGRESS : UCS_OK;
 }
 
 void Ucx::deliver(int from, const Head& head, const std::byte* payload, std::size_t bytes) {
@@ -797,7 +797,7 @@ void Ucx::flush_some(std::span<Peer* const> peers) {
   for (const Peer* each : peers) {
     if (each->endpoint == nullptr || each->failure != UCS_OK) continue;
     flush(each->endpoint);
-    if (each->announcing != nullptr && each->announcing != each->endpoint) flush(each->announcing);
+    if (each->rts_endpoint != nullptr && each->rts_endpoint != each->endpoint) flush(each->rts_endpoint);
   }
   // A flush does not wait for messages that the other side fetches.
   wait([&] {

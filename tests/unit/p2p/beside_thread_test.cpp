@@ -171,14 +171,14 @@ TEST_F(BesideThread, LongCopiesLetOthersIn) {
       layout::make_view(to.data(), static_cast<Count>(to.size()), *layout::predefined_type(abi::kByte), &receive->view_)
           .ok());
   receive->total_ = to.size();
-  Announcement announced;
-  announced.from_proc = 0;
-  announced.sender_cookie = 1;
-  announced.remote_address = reinterpret_cast<std::uintptr_t>(from.data());
-  announced.bytes = from.size();
+  ReadyToSend rts;
+  rts.from_proc = 0;
+  rts.sender_cookie = 1;
+  rts.remote_address = reinterpret_cast<std::uintptr_t>(from.data());
+  rts.bytes = from.size();
   {
     const LibraryGuard guard;
-    ASSERT_TRUE(shared_copy::begin(announced, *receive).ok());
+    ASSERT_TRUE(shared_copy::begin(rts, *receive).ok());
     EXPECT_FALSE(receive->complete());
     EXPECT_TRUE(await([&] { return poll(), receive->complete(); }));
   }

@@ -36,13 +36,13 @@ class Choices : public OnMock {
     message.readable = true;
     return message;
   }
-  // Receives a message announced by that process that takes a while; returns its protocol's kind.
+  // Receives a rendezvous of that process that takes a while; returns its protocol's kind.
   static Kind transfer(int proc, std::size_t bytes, double read_seconds, double stream_seconds) {
     const auto sent = data_of(bytes);
     std::vector<unsigned char> got(bytes, 0xee);
     Request* receive = start_receive(got, proc, 1);
     network().delay_copies(read_seconds);
-    announce_from(proc, 1, 5151, sent, true);
+    send_rts_from(proc, 1, 5151, sent, true);
     for (int round = 0; round < kBound && network().waiting(proc) == 0; ++round) poll();
     const auto answer = network().take(proc);
     if (!answer) {

@@ -57,7 +57,7 @@ TEST_F(ProcessFailure, OfABlockingReceiveAndAProbe) {
 TEST_F(ProcessFailure, OfSendsInEveryPhase) {
   auto data = data_of(kLong);
   auto little = data_of(9);
-  Request* announced = start_send(data, 1, 1);
+  Request* rendezvous = start_send(data, 1, 1);
   expect(1, Kind::kRts);
   Request* synchronous = start_send(little, 1, 2, Mode::kSynchronous);
   expect(1, Kind::kEagerSync);
@@ -69,9 +69,9 @@ TEST_F(ProcessFailure, OfSendsInEveryPhase) {
   Request* queued = start_send(little, 1, 4);
   Request* elsewhere = start_send(data, 2, 1);
   poll_some();
-  for (const Request* each : {announced, synchronous, streams, queued}) ASSERT_FALSE(each->complete());
+  for (const Request* each : {rendezvous, synchronous, streams, queued}) ASSERT_FALSE(each->complete());
   network().vanish(1);
-  for (Request* each : {announced, synchronous, streams, queued}) expect_failed(each, 1);
+  for (Request* each : {rendezvous, synchronous, streams, queued}) expect_failed(each, 1);
   EXPECT_FALSE(elsewhere->complete());
   EXPECT_EQ(stream_to(2, expect(2, Kind::kRts)), data);
   expect_ok(elsewhere);
@@ -81,7 +81,7 @@ TEST_F(ProcessFailure, OfAReceiveUnderWay) {
   const auto sent = data_of(kLong);
   std::vector<unsigned char> got(kLong);
   Request* receive = start_receive(got, abi::kAnySource, 1);
-  announce_from(3, 1, 4242, sent, false);
+  send_rts_from(3, 1, 4242, sent, false);
   const auto cts = payload_of<wire::Cts>(expect(3, Kind::kCts));
   network().send_from(3, wire::data(cts.receiver_cookie, 0), sent.data(), 1000);
   poll_some();
@@ -145,7 +145,7 @@ TEST_F(ProcessFailure, WhatComesLateFindsNothing) {
   const wire::Cts cts{77, kLong, 0, 0};
   network().send_from(1, wire::answer(Kind::kCts, rts.sender_cookie), &cts, sizeof cts);
   network().send_from(1, wire::answer(Kind::kDone, rts.sender_cookie));
-  announce_from(1, 9, 5, data, false);
+  send_rts_from(1, 9, 5, data, false);
   poll_some();
   EXPECT_EQ(network().waiting(1), 0U);
   std::vector<unsigned char> got(kLong);
@@ -160,7 +160,7 @@ TEST_F(ProcessFailure, FoundByAnAnswer) {
   std::vector<unsigned char> other(10);
   Request* also = start_receive(other, 2, 8);
   network().fail_at_send(2);
-  announce_from(2, 1, 4242, sent, false);
+  send_rts_from(2, 1, 4242, sent, false);
   expect_failed(receive, 2);
   expect_failed(also, 2);
 }

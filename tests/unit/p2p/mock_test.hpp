@@ -85,7 +85,7 @@ class OnMock : public ::testing::Test {
     network().send_from(proc, wire::envelope(wire::Kind::kEager, {kContext, proc, tag}, data.size()), data.data(),
                         data.size());
   }
-  static void announce_from(int proc, int tag, std::uint64_t cookie, const std::vector<unsigned char>& data,
+  static void send_rts_from(int proc, int tag, std::uint64_t cookie, const std::vector<unsigned char>& data,
                             bool readable) {
     const wire::Rts rts{cookie, readable ? reinterpret_cast<std::uint64_t>(data.data()) : 0, 0, 0};
     network().send_from(proc, wire::envelope(wire::Kind::kRts, {kContext, proc, tag}, data.size()), &rts, sizeof rts);
@@ -111,10 +111,10 @@ class OnMock : public ::testing::Test {
     if (message.payload.size() >= sizeof value) std::memcpy(&value, message.payload.data(), sizeof value);
     return value;
   }
-  // Clears the announced send, and takes its data until it is complete.
-  static std::vector<unsigned char> stream_to(int proc, const transport::mock::Message& announcement) {
-    const auto rts = payload_of<wire::Rts>(announcement);
-    const std::size_t bytes = announcement.header.words[2];
+  // Clears the send, and takes its data until it is complete.
+  static std::vector<unsigned char> stream_to(int proc, const transport::mock::Message& message) {
+    const auto rts = payload_of<wire::Rts>(message);
+    const std::size_t bytes = message.header.words[2];
     const wire::Cts cts{77, bytes, 0, 0};
     network().send_from(proc, wire::answer(wire::Kind::kCts, rts.sender_cookie), &cts, sizeof cts);
     std::vector<unsigned char> data(bytes, 0xee);

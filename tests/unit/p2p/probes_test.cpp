@@ -128,8 +128,8 @@ TEST(Probes, Devices) {
 // If the network takes device memory itself, a trial decides between that and pieces, which come first.
 TEST(Probes, DeviceMemoryOfOtherHosts) {
   transport::Caps caps = network_caps();
-  caps.announces = true;
-  caps.announces_device = true;
+  caps.rendezvous = true;
+  caps.device_rendezvous = true;
   MessageClass message = device_message(std::size_t{1} << 20);
   message.flags = wire::kDevice | wire::kMovable | wire::kDirect;
   const auto probe = [&](const char* name) {
@@ -152,7 +152,7 @@ TEST(Probes, DeviceMemoryOfOtherHosts) {
   message.flags &= ~std::uint64_t{wire::kDirect};
   EXPECT_EQ(probe("network direct").seconds, kNever) << "the sender has not said that its transport takes it";
   message.flags |= wire::kDirect;
-  caps.announces_device = false;
+  caps.device_rendezvous = false;
   EXPECT_EQ(probe("network direct").seconds, kNever);
 }
 
