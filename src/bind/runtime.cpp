@@ -189,7 +189,7 @@ Status init_world(int required, int* provided) {
   if (state.level == MPI_THREAD_MULTIPLE) enable_threads();
   check::allow_threads(state.level);
   *provided = state.level;
-  return comm::meet_parent();
+  return comm::connect_parent();
 }
 
 Status finalize_world() {

@@ -5,8 +5,8 @@
 // so that the index is the rank there. Indices are local to this process: others are told the job and the rank in it.
 //
 // An entry holds the facts about a process that are known without contacting it. The way to reach it is not stored: the
-// transports look up its published data under key() when they connect, or were told it when jobs met
-// (transport/transport.hpp). Processes of other jobs stay in the table when they are parted from, and have the same
+// transports look up its published data under key() when they connect, or were told it when jobs connected
+// (transport/transport.hpp). Processes of other jobs stay in the table when they are disconnected, and have the same
 // index if they come back. Owner: boot, from init() to finalize(). Threads: library lock.
 #pragma once
 
@@ -74,8 +74,8 @@ class Processes {
   [[nodiscard]] int with_number(int number) const noexcept;
   // Orders processes in the same way everywhere.
   [[nodiscard]] bool before(int one, int other) const noexcept;
-  // Returns the number of a host by its signature (contact.hpp), which is the same in all jobs; a new number if it is
-  // not known.
+  // Returns the number of a host by its signature (peer_address.hpp), which is the same in all jobs; a new number if it
+  // is not known.
   int host_with(std::string_view signature);
   // Sets the signature of a host of this job: processes of other jobs with that signature are there, too.
   void name_host(int host, std::string_view signature);

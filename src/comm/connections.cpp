@@ -7,7 +7,7 @@
 #include "boot/boot.hpp"
 #include "comm/assemble.hpp"
 #include "comm/state.hpp"
-#include "p2p/meeting.hpp"
+#include "p2p/connect_groups.hpp"
 #include "p2p/process_failure.hpp"
 
 namespace hr::comm {
@@ -27,7 +27,7 @@ void for_others(const Communicator& comm, Each&& each) {
 }
 
 // Waits until each of them has come to this call, too, or has failed: a failed one does not end the wait for another.
-void meet_each(const std::vector<int>& others, std::uint32_t context, int tag) {
+void wait_for_each(const std::vector<int>& others, std::uint32_t context, int tag) {
   const int self = boot::processes().self();
   std::vector<p2p::Task> tasks;
   tasks.reserve(others.size());
@@ -54,14 +54,14 @@ void release_connections(Communicator& comm) noexcept {
   if (!comm.has_others_ || state == nullptr) return;
   // A communicator that was never completed has connected no processes.
   if (!comm.disconnects_ && comm.context_ != 0) return;
-  std::vector<int> parted;
-  for_others(comm, [&parted](int proc) {
+  std::vector<int> disconnected;
+  for_others(comm, [&disconnected](int proc) {
     const auto found = state->connections.uses.find(proc);
     if (found == state->connections.uses.end() || --found->second > 0) return;
     state->connections.uses.erase(found);
-    parted.push_back(proc);
+    disconnected.push_back(proc);
   });
-  if (!parted.empty()) p2p::part(parted);
+  if (!disconnected.empty()) p2p::disconnect(disconnected);
 }
 
 void leave_together(Communicator& comm) {
@@ -69,15 +69,15 @@ void leave_together(Communicator& comm) {
   std::vector<int> others;
   for_others(comm, [&others](int proc) { others.push_back(proc); });
   const auto tag = static_cast<int>(comm.creations_++ & 0x7fffffff);
-  meet_each(others, comm.context() + kCreationContext, tag);
+  wait_for_each(others, comm.context() + kCreationContext, tag);
 }
 
 void say_goodbye() {
   std::vector<int> connected;
   for (const auto& [proc, uses] : state->connections.uses) connected.push_back(proc);
-  meet_each(connected, kGoodbyeContext, kGoodbyeTag);
+  wait_for_each(connected, kGoodbyeContext, kGoodbyeTag);
   state->connections.uses.clear();
-  if (!connected.empty()) p2p::part(connected);
+  if (!connected.empty()) p2p::disconnect(connected);
 }
 
 }  // namespace hr::comm

@@ -219,7 +219,7 @@ Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boo
   return words[1] == 0 && !is_revoked(comm) && failed_members(comm)->size() == 0 ? Status(Errc::kSpawn) : connected;
 }
 
-Status meet_parent() {
+Status connect_parent() {
   std::string port;
   HR_TRY(boot::parent_port(&port));
   if (port.empty()) return kOk;

@@ -31,7 +31,7 @@ struct Arrival {
 // Both return the request that a cookie names, or null if that process may not refer to it.
 // waiting_send(): a send to it that waits for an answer of its receiver.
 [[nodiscard]] Request* waiting_send(int from, std::uint64_t cookie) noexcept;
-// moving_receive(): a receive that has met a message of it, whose data is to come.
+// moving_receive(): a receive that has matched a message of it, whose data is to come.
 [[nodiscard]] Request* moving_receive(int from, std::uint64_t cookie) noexcept;
 
 // True if this process is copying the data of this request, or is about to.

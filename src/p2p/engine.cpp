@@ -106,9 +106,9 @@ Status init() {
 
 namespace {
 
-// In a job that goes on without processes that die, survivors may still ask whether a message they have sent was met
-// (process_failure.hpp): no process leaves before all are here.
-Status meet_survivors() {
+// In a job that goes on without processes that die, survivors may still ask whether a message they have sent was
+// matched (process_failure.hpp): no process leaves before all are here.
+Status wait_for_survivors() {
   if (the_engine->failure_watch == nullptr) return kOk;
   HR_TRY(boot::begin_fence());
   Status status = kOk;
@@ -131,7 +131,7 @@ Status finalize() {
   const Status sent = wait_until(
       [&idle] { return the_engine->busy.empty() && std::all_of(protocols().begin(), protocols().end(), idle); });
   if (first.ok()) first = sent;
-  if (const Status met = meet_survivors(); first.ok()) first = met;
+  if (const Status waited = wait_for_survivors(); first.ok()) first = waited;
   for (const Rendezvous* each : protocols()) {
     if (each->finalize != nullptr) each->finalize();
   }

@@ -58,7 +58,7 @@ class Message final : public Object {
   }
 };
 
-// Called for each message that meets its receive, before its data goes there; may be null. While it is set,
+// Called for each message that matches its receive, before its data goes there; may be null. While it is set,
 // events::let_checker_look() must be on. It may be called within a delivery. Owner: check/.
 inline void (*match_checker)(const Request& receive, const Envelope& message) = nullptr;
 

@@ -54,7 +54,7 @@ void end_receives() {
   }
 }
 
-// Asks the receiver, once, whether it has met the send.
+// Asks the receiver, once, whether it has matched the send.
 void call_back(Request& send, Status why) {
   if (!send.completion_.error.ok()) return;
   send.completion_.error = why;

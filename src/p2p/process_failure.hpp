@@ -3,7 +3,7 @@
 //
 // A process fails once, for good: its transport says so (Handlers::failed), or an answer to it cannot be sent. From
 // then on nothing is sent to it, and its late messages find nothing (receive.cpp). The next round of progress ends with
-// MPIX_ERR_PROC_FAILED, and a text that names it: sends to it, receives that had met a message of it, receives and
+// MPIX_ERR_PROC_FAILED, and a text that names it: sends to it, receives that had matched a message of it, receives and
 // probes that name it, receives and probes from any source when no other process is left that could send, and waits for
 // words in memory that depend on it (task.hpp, When). Copies that a device or the system is making end first.
 //
@@ -19,8 +19,8 @@
 // waits end with the error given, and so does every later receive and send that makes a request. The layers above also
 // see to it that no short send starts.
 //
-// A send that its receiver may have met is called back: the receiver says whether it has (wire::Kind::kCancel), and
-// only a send that has not been met ends.
+// A send that its receiver may have matched is called back: the receiver says whether it has (wire::Kind::kCancel), and
+// only a send that has not been matched ends.
 //
 // Cost while nothing ends: none in sends and receives, one load a round in waits that are not for requests.
 // Threads: library lock.

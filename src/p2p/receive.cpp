@@ -1,4 +1,4 @@
-// Receiving: takes arriving messages and starts receives. Both end in the same meeting of a message with a posted
+// Receiving: takes arriving messages and starts receives. Both end in the same match of a message with a posted
 // receive.
 #include <cstring>
 
@@ -141,7 +141,7 @@ void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std
   queues.keep(message);
 }
 
-// Sender and receiver see the same end: a message that has met its receive is not here any more.
+// Sender and receiver see the same end: a message that has matched its receive is not here any more.
 void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie, bool answer) {
   Matcher& queues = matcher(context);
   Unexpected* message = queues.find_sent(from, sender_cookie);

@@ -313,8 +313,8 @@ Status begin(const ReadyToSend& rts, Request& receive) {
   Known& sender = known(receive.proc_);
   // If processes share cores, a sender that helped would need the core that reads.
   if (!receive.view_.where.pinned && !node_oversubscribed()) {
-    // Tests whether we may read, before the sender is told: for a message that has just met its receive, maybe in the
-    // program's time, no more than that is copied at once.
+    // Tests whether we may read, before the sender is told: for a message that has just matched its receive, maybe in
+    // the program's time, no more than that is copied at once.
     if (!sender.readable) HR_TRY(read(receive, address, 0, std::min(kTrialBytes, receive.total_)));
     sender.readable = true;
     const std::size_t word = free_word(memory_of(receive.proc_).shared_words(engine()->rank));

@@ -27,28 +27,28 @@ enum class Kind : std::uint8_t {
   kEager = 1,  // payload: the data
   kEagerSync,  // payload: EagerSyncHead, then the data; answered by kSyncAck when matched
   kSyncAck,
-  kRts,            // "ready to send": payload: Rts, then what its flags say
-  kCts,            // "clear to send": payload: Cts
-  kData,           // payload: a piece of the packed form
-  kDone,           // the receiver has fetched the data itself
-  kShare,          // the receiver fetches the data and the sender may write some of it: payload: Share
-  kShared,         // the sender has written what it claimed, or with way 1 could not
-  kAsk,            // device data was not final when its kRts was sent: the receiver waits for kReady
-  kReady,          // it is final now
-  kRevoke,         // an allocation that this process may have mapped is gone
-  kPiece,          // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
-  kChunk,          // the receiver has taken it out: the chunk is free again
-  kStored,         // the sender has stored the data in the receiver's buffer
-  kRefuse,         // this process cannot map device memory in chunks (VMM) of the one that gets this
-  kCancel,         // the sender takes a kRts or kEagerSync message back, if no receive has met it
-  kCancelled,      // none had; the message is gone. Otherwise there is no answer, and the message goes on
-  kNetworkPiece,   // a part of a message that the sender's transport keeps: payload: its bytes, RendezvousData
-  kNetworkWhole,   // the same for a whole message: payload: RendezvousData
-  kNotCancelled,   // one had: the answer to a kCancel with way 1
-  kPartitions,     // a partitioned send has been made (partitioned_meeting.cpp)
-  kPartitionsMet,  // the receive that has met it answers
-  kActiveMessage,  // of a layer above; way: which kind
-  kWindow,         // of rma/: active_message.hpp
+  kRts,                // "ready to send": payload: Rts, then what its flags say
+  kCts,                // "clear to send": payload: Cts
+  kData,               // payload: a piece of the packed form
+  kDone,               // the receiver has fetched the data itself
+  kShare,              // the receiver fetches the data and the sender may write some of it: payload: Share
+  kShared,             // the sender has written what it claimed, or with way 1 could not
+  kAsk,                // device data was not final when its kRts was sent: the receiver waits for kReady
+  kReady,              // it is final now
+  kRevoke,             // an allocation that this process may have mapped is gone
+  kPiece,              // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
+  kChunk,              // the receiver has taken it out: the chunk is free again
+  kStored,             // the sender has stored the data in the receiver's buffer
+  kRefuse,             // this process cannot map device memory in chunks (VMM) of the one that gets this
+  kCancel,             // the sender takes a kRts or kEagerSync message back, if no receive has matched it
+  kCancelled,          // none had; the message is gone. Otherwise there is no answer, and the message goes on
+  kNetworkPiece,       // a part of a message that the sender's transport keeps: payload: its bytes, RendezvousData
+  kNetworkWhole,       // the same for a whole message: payload: RendezvousData
+  kNotCancelled,       // one had: the answer to a kCancel with way 1
+  kPartitions,         // a partitioned send has been made (partitioned_match.cpp)
+  kPartitionsMatched,  // the receive that has matched it answers
+  kActiveMessage,      // of a layer above; way: which kind
+  kWindow,             // of rma/: active_message.hpp
 };
 
 struct EagerSyncHead {

@@ -10,12 +10,12 @@
 //
 // A failed path is reported once for each process (Handlers::failed). Operations under way on it end with that error.
 //
-// Processes of other jobs are met while messages are under way (MPI 5.0 chapter 11): those that share memory get a
-// transport of their own, made for the meeting; to those on other hosts the transport that fills gaps opens a path.
+// Processes of other jobs connect while messages are under way (MPI 5.0 chapter 11): those that share memory get a
+// transport of their own, made for the two groups; to those on other hosts the transport that fills gaps opens a path.
 //
-// Owner: the registry owns the transports from init() to finalize(), and a meeting's transport until all of its
-// processes are parted from. Lifetime of a connection: from the first send to a process until finalize, or until it is
-// parted from. Threads: library lock, unless a function says otherwise.
+// Owner: the registry owns the transports from init() to finalize(), and a transport of two groups until all of its
+// processes are disconnected. Lifetime of a connection: from the first send to a process until finalize, or until it is
+// disconnected. Threads: library lock, unless a function says otherwise.
 #pragma once
 
 #include <array>
@@ -261,10 +261,10 @@ class Transport {
   // Returns the address that a process of another job needs; empty: this transport reaches none by an address.
   virtual Status describe(std::string* /*address*/) { return kOk; }
   // Reaches that process from now on, by the address that it has described.
-  virtual Status meet(int /*proc*/, const std::string& /*address*/) { return Errc::kUnsupportedOperation; }
-  // Ends all messages to and from these; each of them parts from this process, too, or fails, and is waited for as
-  // long as its path needs it. True: none of the processes that this transport was made for is left.
-  virtual bool part(std::span<const int> /*procs*/) { return false; }
+  virtual Status set_peer_address(int /*proc*/, const std::string& /*address*/) { return Errc::kUnsupportedOperation; }
+  // Ends all messages to and from these; each of them disconnects from this process, too, or fails, and is waited for
+  // as long as its path needs it. True: none of the processes that this transport was made for is left.
+  virtual bool disconnect(std::span<const int> /*procs*/) { return false; }
 
   // Waits until everything accepted has left this process's hands (the peer need not have read it).
   virtual Status finalize() = 0;
@@ -279,11 +279,11 @@ struct Job {
   bool late = false;  // the job is under way, and the others of it make no transport now
 };
 
-// Two sets of processes, of several jobs, that are to reach one another; the same in all of them.
-struct Meeting {
-  std::string name;         // unique among the meetings of a host; safe in a file name, and begins with a job's
-  std::vector<int> ours;    // this process's set
-  std::vector<int> theirs;  // none of which is in the other set
+// Two sets of processes, of several jobs, that connect; the same in all of them.
+struct PeerGroups {
+  std::string name;                    // unique among those of a host; safe in a file name, and begins with a job's
+  std::vector<int> ours;               // this process's set
+  std::vector<int> theirs;             // none of which is in the other set
   std::vector<std::string> addresses;  // of theirs
   bool first = false;                  // ours comes first wherever both are numbered
 };
@@ -296,9 +296,10 @@ struct Record {
   Status (*create)(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out);
   // Made only if there are processes that no earlier transport reaches.
   bool fills_gaps = false;
-  // A transport for the processes of a meeting that are on this host, made by each of them; null: it has none for them.
-  Status (*meet)(const Job& job, const Handlers& handlers, const Meeting& here,
-                 std::unique_ptr<Transport>* out) = nullptr;
+  // A transport for the processes of two groups that are on this host, made by each of them; null: it has none for
+  // them.
+  Status (*connect_groups)(const Job& job, const Handlers& handlers, const PeerGroups& here,
+                           std::unique_ptr<Transport>* out) = nullptr;
 };
 
 // Starts the transports; collective over the job. Unset handlers are set to one that drops the message. Errors:
@@ -325,12 +326,12 @@ enum class Memory : std::uint8_t { kUnexposed, kHost, kDevice };  // host memory
 // Returns the address of this process for processes of other jobs on other hosts. `make`: if no transport has one, the
 // one that fills gaps is made now; otherwise the address stays empty.
 Status describe(const Job& job, bool make, std::string* address);
-// Opens paths to the others of a meeting; those that can be reached already keep theirs. The status is of this process
+// Opens paths to the other group; those that can be reached already keep theirs. The status is of this process
 // alone. active() may return other transports afterwards.
-Status meet(const Job& job, const Meeting& meeting);
-// Parts from these, to or from which no message is under way. active() as above. `asleep`: a thread may sleep in one of
-// the transports, which then is kept for a while.
-void part(std::span<const int> procs, bool asleep);
+Status connect_groups(const Job& job, const PeerGroups& groups);
+// Disconnects these, to or from which no message is under way. active() as above. `asleep`: a thread may sleep in one
+// of the transports, which then is kept for a while.
+void disconnect(std::span<const int> procs, bool asleep);
 
 std::span<Transport* const> active() noexcept;
 Status finalize();

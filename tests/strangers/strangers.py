@@ -333,7 +333,7 @@ def take_names(goes_on, ready) -> tuple[int, list[str]]:
 
 
 class Names(JobTest):
-    def test_the_shared_memory_of_a_meeting_is_not_taken(self):
+    def test_the_shared_memory_of_a_connection_is_not_taken(self):
         with Beside(take_names) as beside:
             for _ in range(46 if WHOLE else 6):
                 self.ended(self.mpiexec("-n", "1", SPAWN, "values", "1"))

@@ -522,14 +522,14 @@ class Between final : public Shm {
       look_for_the_dead();
     return moved;
   }
-  bool part(std::span<const int> procs) override {
-    bool parted = false;
+  bool disconnect(std::span<const int> procs) override {
+    bool disconnected = false;
     for (const int proc : procs) {
       if (!reaches(proc) || std::erase(left_, proc) == 0) continue;
       local_of_[static_cast<std::size_t>(proc)] = -1;
-      parted = true;
+      disconnected = true;
     }
-    return parted && left_.empty();
+    return disconnected && left_.empty();
   }
   Status finalize() override {
     leave();
@@ -545,7 +545,7 @@ class Between final : public Shm {
 
   void look_for_the_dead();
 
-  std::vector<int> left_;  // processes of the other set that were not parted from
+  std::vector<int> left_;  // processes of the other set that were not disconnected
   unsigned rounds_ = 0;
   double looked_ = 0;
 };
@@ -583,7 +583,8 @@ Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transpor
   return kOk;
 }
 
-Status meet(const Job& job, const Handlers& handlers, const Meeting& here, std::unique_ptr<Transport>* out) {
+Status connect_groups(const Job& job, const Handlers& handlers, const PeerGroups& here,
+                      std::unique_ptr<Transport>* out) {
   std::vector<int> all = here.first ? here.ours : here.theirs;
   const std::vector<int>& second = here.first ? here.theirs : here.ours;
   all.insert(all.end(), second.begin(), second.end());
@@ -595,6 +596,6 @@ Status meet(const Job& job, const Handlers& handlers, const Meeting& here, std::
 
 }  // namespace
 
-const Record kRecord{"shm", create, false, meet};
+const Record kRecord{"shm", create, false, connect_groups};
 
 }  // namespace hr::transport::shm

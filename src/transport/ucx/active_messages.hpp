@@ -9,7 +9,7 @@ enum ActiveMessage : unsigned {
   kMessages,        // ucx.cpp
   kUpdateRequests,  // updates.hpp
   kUpdateAnswers,
-  kFarewells,  // farewells.hpp
+  kDisconnects,  // disconnects.hpp
 };
 
 // Reason for dropping a message whose sender is not known (names.hpp).

@@ -20,7 +20,7 @@
 #include "transport/ucx/active_messages.hpp"
 #include "transport/ucx/address.hpp"
 #include "transport/ucx/buffers.hpp"
-#include "transport/ucx/farewells.hpp"
+#include "transport/ucx/disconnects.hpp"
 #include "transport/ucx/in_order.hpp"
 #include "transport/ucx/memory.hpp"
 #include "transport/ucx/names.hpp"
@@ -157,8 +157,8 @@ class Ucx final : public Transport {
   [[nodiscard]] bool arm_arrivals() override;
 
   Status describe(std::string* address) override;
-  Status meet(int proc, const std::string& address) override;
-  bool part(std::span<const int> procs) override;
+  Status set_peer_address(int proc, const std::string& address) override;
+  bool disconnect(std::span<const int> procs) override;
   Status finalize() override;
 
  private:
@@ -252,7 +252,7 @@ class Ucx final : public Transport {
   Worker worker_;
   Memory memory_{library_, worker_};
   Updates updates_{library_, worker_, memory_, names_};
-  Farewells farewells_{library_, worker_, names_};
+  Disconnects disconnects_{library_, worker_, names_};
   Buffers buffers_;
   Sleepers sleepers_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by process
@@ -291,7 +291,7 @@ Status Ucx::create() {
   HR_TRY(worker_.address(&address));
   append_secret(names_.own_secret(), &address);
   HR_TRY(updates_.listen());
-  HR_TRY(farewells_.listen());
+  HR_TRY(disconnects_.listen());
   own_address_ = encode(address);
   return late_ ? kOk : publish_address(rank_, address, host_name());
 }
@@ -303,7 +303,7 @@ Status Ucx::describe(std::string* address) {
   return kOk;
 }
 
-Status Ucx::meet(int proc, const std::string& address) {
+Status Ucx::set_peer_address(int proc, const std::string& address) {
   const auto at = static_cast<std::size_t>(proc);
   peers_.resize(std::max(peers_.size(), at + 1));
   addresses_.resize(peers_.size());
@@ -311,38 +311,39 @@ Status Ucx::meet(int proc, const std::string& address) {
     return fail(Errc::kOther, "\"%.100s\" was sent as the network address of a process of another job",
                 address.c_str());
   }
-  names_.meet(proc);
+  names_.add(proc);
   return kOk;
 }
 
-// All are told before any is waited for: the others choose their own order of parting.
-bool Ucx::part(std::span<const int> procs) {
-  std::vector<Peer*> parted;
+// All are told before any is waited for: the others choose their own order of disconnecting.
+bool Ucx::disconnect(std::span<const int> procs) {
+  std::vector<Peer*> disconnected;
   for (const int proc : procs) {
     if (static_cast<std::size_t>(proc) < job_size_ || !reaches(proc)) continue;
     if (!connect(proc).ok()) fail_path(peer(proc), UCS_ERR_UNREACHABLE);
-    parted.push_back(&peer(proc));
+    disconnected.push_back(&peer(proc));
   }
-  flush_some(parted);
-  for (const Peer* each : parted) {
-    if (each->failure == UCS_OK) farewells_.say(each->proc, each->endpoint);
+  flush_some(disconnected);
+  for (const Peer* each : disconnected) {
+    if (each->failure == UCS_OK) disconnects_.send(each->proc, each->endpoint);
   }
   wait([&] {
-    return std::ranges::all_of(
-        parted, [this](const Peer* each) { return each->failure != UCS_OK || farewells_.heard(each->proc); });
+    return std::ranges::all_of(disconnected, [this](const Peer* each) {
+      return each->failure != UCS_OK || disconnects_.has_come(each->proc);
+    });
   });
-  // Flush the farewells. A byte stream sends on its own what it was given, and its flush would need the other side.
-  std::vector<Peer*> unsent = parted;
+  // Flush the disconnects. A byte stream sends on its own what it was given, and its flush would need the other side.
+  std::vector<Peer*> unsent = disconnected;
   std::erase_if(unsent, [](const Peer* each) { return each->path.is_stream; });
   flush_some(unsent);
-  for (Peer* each : parted) forget(*each);
+  for (Peer* each : disconnected) forget(*each);
   return false;
 }
 
 void Ucx::forget(Peer& peer) {
   const int proc = peer.proc;
   memory_.forget(proc);
-  farewells_.forget(proc);
+  disconnects_.forget(proc);
   peer.failure = UCS_ERR_CONNECTION_RESET;  // however it ends
   if (peer.endpoint != nullptr) close(peer);
   while (closes_ != 0) library_.worker_progress(worker_.get());
@@ -351,7 +352,7 @@ void Ucx::forget(Peer& peer) {
   if (peer.reserved != nullptr) buffers_.give_back(peer.reserved);
   peers_[static_cast<std::size_t>(proc)].reset();
   addresses_[static_cast<std::size_t>(proc)].clear();
-  names_.part(proc);
+  names_.remove(proc);
 }
 
 // --- paths ---
@@ -659,7 +660,7 @@ ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_
   std::memcpy(&head, said, sizeof head);
   const int from = self.names_.proc_of(head.from, head.secret);
   if (from < 0) [[unlikely]] {
-    drop_message(-1, kOfNobody);  // or it has been parted from
+    drop_message(-1, kOfNobody);  // or it has been disconnected
     return UCS_OK;
   }
   const std::byte* payload = said + sizeof head;

@@ -20,7 +20,7 @@ struct Case {
 };
 
 // The victim dies once all others have come here, so that no earlier call depends on it.
-void meet_and_die(const Case& it) {
+void connect_and_die(const Case& it) {
   if (it.rank != it.victim) {
     CHECK_OK(MPI_Send(nullptr, 0, MPI_INT, it.victim, 1, MPI_COMM_WORLD));
     return;
@@ -57,7 +57,7 @@ void open(Case& it, const std::string& kind) {
 void fence(Case& it) {
   open(it, "allocate");
   CHECK_OK(MPI_Win_fence(0, it.win));
-  meet_and_die(it);
+  connect_and_die(it);
   expect_failure(until_it_fails([&] { return MPI_Win_fence(0, it.win); }));
 }
 
@@ -73,7 +73,7 @@ MPI_Group group_of_victim(const Case& it) {
 
 void start(Case& it) {
   open(it, "allocate");
-  meet_and_die(it);
+  connect_and_die(it);
   MPI_Group victim = group_of_victim(it);
   expect_failure(MPI_Win_start(victim, 0, it.win));
   CHECK_OK(MPI_Group_free(&victim));
@@ -81,7 +81,7 @@ void start(Case& it) {
 
 void wait(Case& it) {
   open(it, "create");
-  meet_and_die(it);
+  connect_and_die(it);
   MPI_Group victim = group_of_victim(it);
   const int posted = MPI_Win_post(victim, 0, it.win);
   expect_failure(posted != MPI_SUCCESS ? posted : MPI_Win_wait(it.win));
@@ -93,7 +93,7 @@ void lock(Case& it) {
   open(it, "allocate");
   if (it.rank == it.victim) CHECK_OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, it.win));
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
-  meet_and_die(it);
+  connect_and_die(it);
   expect_failure(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, it.win));
 }
 
@@ -102,7 +102,7 @@ void flush(Case& it) {
   open(it, "create");
   CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, it.victim, 0, it.win));
   if (it.rank == it.victim) CHECK_OK(MPI_Win_unlock(it.victim, it.win));
-  meet_and_die(it);
+  connect_and_die(it);
   const std::vector<std::int64_t> data(1000, 1);
   std::int64_t result = 0;
   expect_failure(until_it_fails([&] {
@@ -120,7 +120,7 @@ void request(Case& it) {
   open(it, "create");
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   CHECK_OK(MPI_Win_lock_all(0, it.win));
-  meet_and_die(it);
+  connect_and_die(it);
   const std::vector<std::int64_t> data(1000, 1);
   expect_failure(until_it_fails([&] {
     MPI_Request request = MPI_REQUEST_NULL;

@@ -22,7 +22,7 @@ struct AnswerTail {
 };
 constexpr std::int32_t kUnfit = -1;
 
-// Far more than any program has: memory for each is made when the two sides meet.
+// Far more than any program has: memory for each is made when the two sides match.
 constexpr std::int32_t kMostPartitions = 1 << 24;
 
 PartitionedOperations& operations() { return own<PartitionedOperations>(); }
@@ -56,15 +56,15 @@ int reserve_tags(const PartitionedArguments& receive, int count) {
   }
 }
 
-void meet(Partitioned& receive, const PartitionedOffer& offer) {
+void match(Partitioned& receive, const PartitionedOffer& offer) {
   AnswerTail tail{receive.arguments().data.packed, kUnfit};
   if (tail.bytes == offer.bytes) {
     tail.first_tag = reserve_tags(receive.arguments(), offer.partitions);
-    receive.meet(offer.partitions, tail.first_tag);
+    receive.match(offer.partitions, tail.first_tag);
   } else {
-    receive.meet_other_size(offer.bytes);
+    receive.match_other_size(offer.bytes);
   }
-  send_control(offer.from_proc, wire::answer(Kind::kPartitionsMet, offer.sender), &tail, sizeof tail);
+  send_control(offer.from_proc, wire::answer(Kind::kPartitionsMatched, offer.sender), &tail, sizeof tail);
 }
 
 void deliver_offer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
@@ -82,8 +82,8 @@ void deliver_offer(int from, const transport::Header& header, const std::byte* p
     all.offers[key].push_back(offer);
     return;
   }
-  // A receive that was freed without a start has been met all the same.
-  if (const auto receive = all.alive.find(id); receive != all.alive.end()) meet(*receive->second, offer);
+  // A receive that was freed without a start has been matched all the same.
+  if (const auto receive = all.alive.find(id); receive != all.alive.end()) match(*receive->second, offer);
 }
 
 void deliver_answer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
@@ -96,15 +96,15 @@ void deliver_answer(int from, const transport::Header& header, const std::byte* 
   if (!send.waits_for(from) || !(has_tags || tail.first_tag == kUnfit))
     return drop_arrival(from, header, payload, bytes);
   if (tail.first_tag == kUnfit) {
-    send.meet_other_size(tail.bytes);
+    send.match_other_size(tail.bytes);
   } else {
-    send.meet(send.arguments().partitions, tail.first_tag);
+    send.match(send.arguments().partitions, tail.first_tag);
   }
 }
 
 constexpr Arrival kArrivals[] = {
     {Kind::kPartitions, deliver_offer},
-    arrival<deliver_answer, sizeof(AnswerTail)>(Kind::kPartitionsMet),
+    arrival<deliver_answer, sizeof(AnswerTail)>(Kind::kPartitionsMatched),
 };
 
 }  // namespace
@@ -125,7 +125,7 @@ void post_partitioned(Partitioned& receive) {
   const PartitionedOperations::Key key{arguments.context, arguments.peer_rank, arguments.tag};
   PartitionedOffer offer{};
   if (take_first(operations().offers, key, &offer)) {
-    meet(receive, offer);
+    match(receive, offer);
   } else {
     operations().posted[key].push_back(receive.id());
   }

@@ -1,4 +1,4 @@
-#include "boot/contact.hpp"
+#include "boot/peer_address.hpp"
 
 #include <sys/stat.h>
 
@@ -38,41 +38,41 @@ std::string value(const KeyValues& pairs, const char* key) {
 
 }  // namespace
 
-Contact own_contact() {
-  Contact contact = name_of(processes().self());
-  contact.host = own_signature();
-  return contact;
+PeerAddress own_address() {
+  PeerAddress address = name_of(processes().self());
+  address.host = own_signature();
+  return address;
 }
 
-Contact name_of(int proc) { return {std::string(processes().job_of(proc)), processes()[proc].rank, "", ""}; }
+PeerAddress name_of(int proc) { return {std::string(processes().job_of(proc)), processes()[proc].rank, "", ""}; }
 
-std::string format(const Contact& contact) {
-  KeyValues pairs{{kJob, contact.job}, {kRank, std::to_string(contact.rank)}};
-  if (!contact.host.empty()) pairs.emplace(kHost, contact.host);
-  if (!contact.network.empty()) pairs.emplace(kNetwork, contact.network);
+std::string format(const PeerAddress& address) {
+  KeyValues pairs{{kJob, address.job}, {kRank, std::to_string(address.rank)}};
+  if (!address.host.empty()) pairs.emplace(kHost, address.host);
+  if (!address.network.empty()) pairs.emplace(kNetwork, address.network);
   return join(pairs);
 }
 
-Status parse(std::string_view text, Contact* contact) {
+Status parse(std::string_view text, PeerAddress* address) {
   KeyValues pairs;
   HR_TRY(split(text, &pairs));
-  *contact = {value(pairs, kJob), 0, value(pairs, kHost), value(pairs, kNetwork)};
+  *address = {value(pairs, kJob), 0, value(pairs, kHost), value(pairs, kNetwork)};
   const std::string rank = value(pairs, kRank);
   const char* const end = rank.data() + rank.size();
-  const auto read = std::from_chars(rank.data(), end, contact->rank);
-  if (read.ec == std::errc() && read.ptr == end && contact->rank >= 0 && !contact->job.empty()) return kOk;
-  return fail(Errc::kOther, "\"%.*s\" was sent as the contact of a process", static_cast<int>(text.size()),
+  const auto read = std::from_chars(rank.data(), end, address->rank);
+  if (read.ec == std::errc() && read.ptr == end && address->rank >= 0 && !address->job.empty()) return kOk;
+  return fail(Errc::kOther, "\"%.*s\" was sent as the address of a process", static_cast<int>(text.size()),
               text.data());
 }
 
-int meet(const Contact& contact) {
+int add_peer(const PeerAddress& address) {
   Processes& all = processes();
-  const int known = all.find(contact.job, contact.rank);
+  const int known = all.find(address.job, address.rank);
   if (known >= 0 && !all.is_other(known)) {
-    if (!contact.host.empty()) all.name_host(all.host_of(known), contact.host);
+    if (!address.host.empty()) all.name_host(all.host_of(known), address.host);
     return known;
   }
-  return all.add(contact.job, contact.rank, all.host_with(contact.host));
+  return all.add(address.job, address.rank, all.host_with(address.host));
 }
 
 }  // namespace hr::boot

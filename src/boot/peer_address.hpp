@@ -1,4 +1,4 @@
-// Contact: the data by which processes of another job reach this one.
+// PeerAddress: the data by which processes of another job reach this one.
 //
 // A text of pairs (key_values.hpp): the job, the rank in it, the signature of the host, and the transports' additions.
 // Two processes with equal signatures can map the same file: the signature is made of the machine's boot, the file
@@ -13,23 +13,23 @@
 
 namespace hr::boot {
 
-struct Contact {
+struct PeerAddress {
   std::string job;
   int rank = 0;
   std::string host;     // signature; empty: only a name, of a process that is known there
   std::string network;  // of the transport between hosts; empty: none
 };
 
-// Returns this process's contact, without the transports' additions.
-[[nodiscard]] Contact own_contact();
+// Returns this process's address, without the transports' additions.
+[[nodiscard]] PeerAddress own_address();
 // Returns the name of a process that is known here.
-[[nodiscard]] Contact name_of(int proc);
+[[nodiscard]] PeerAddress name_of(int proc);
 
-[[nodiscard]] std::string format(const Contact& contact);
+[[nodiscard]] std::string format(const PeerAddress& address);
 // Errors: MPI_ERR_OTHER for text that format() did not write.
-Status parse(std::string_view text, Contact* contact);
+Status parse(std::string_view text, PeerAddress* address);
 
 // Enters the process into boot::processes(), with its host. Returns its index.
-int meet(const Contact& contact);
+int add_peer(const PeerAddress& address);
 
 }  // namespace hr::boot

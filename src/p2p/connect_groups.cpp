@@ -1,4 +1,4 @@
-#include "p2p/meeting.hpp"
+#include "p2p/connect_groups.hpp"
 
 #include <algorithm>
 
@@ -21,20 +21,20 @@ Status describe(bool make, std::string* address) {
   return status;
 }
 
-Status meet(const transport::Meeting& meeting) {
+Status connect_groups(const transport::PeerGroups& groups) {
   Engine& state = *engine();
   state.peers.resize(static_cast<std::size_t>(boot::processes().size()), &state.unconnected);
-  for (const int proc : meeting.theirs) {
+  for (const int proc : groups.theirs) {
     // A process that had failed has come back.
     Peer& peer = peer_of(proc);
     if (&peer != &state.unconnected && peer.failed) peer.failed = false;
   }
-  const Status met = transport::meet(job(), meeting);
+  const Status connected = transport::connect_groups(job(), groups);
   take_transports();
-  return met;
+  return connected;
 }
 
-void part(std::span<const int> procs) {
+void disconnect(std::span<const int> procs) {
   Engine& state = *engine();
   for (const int proc : procs) {
     Peer& peer = peer_of(proc);
@@ -49,7 +49,7 @@ void part(std::span<const int> procs) {
   }
   state.sleeper.end_listener();
   state.sleeper.wake();  // threads that sleep in a transport that may go
-  transport::part(procs, state.sleeper.in_use());
+  transport::disconnect(procs, state.sleeper.in_use());
   take_transports();
 }
 
