@@ -19,7 +19,7 @@
 #include "base/clock.hpp"
 #include "base/lock.hpp"
 #include "base/status.hpp"
-#include "p2p/contention.hpp"
+#include "p2p/oversubscription.hpp"
 
 namespace hr::p2p {
 
@@ -98,7 +98,7 @@ struct Progress {
   unsigned pauses = 0;  // in a row
   double since = 0;
   // Competition for the core.
-  contention::Found found;
+  oversubscription::Found found;
 };
 inline constinit Progress progress;
 // Forgets the state of an earlier engine.

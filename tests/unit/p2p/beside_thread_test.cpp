@@ -86,7 +86,8 @@ class TestTransport final : public transport::Transport {
     ++sleeps;
     sleeping_on_ = armed;
     const auto over = [&] { return wakes != armed || at_most_seconds == 0; };
-    // A thread that finds others on its core sleeps for a moment without expecting a wake-up (p2p/contention.hpp).
+    // A thread that finds others on its core sleeps for a moment without expecting a wake-up
+    // (p2p/oversubscription.hpp).
     const bool for_others = at_most_seconds == 100e-6 || at_most_seconds == 1e-3;
     if (for_others) {
       condition_.wait_for(lock, std::chrono::duration<double>(at_most_seconds), over);

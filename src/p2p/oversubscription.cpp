@@ -1,4 +1,4 @@
-#include "p2p/contention.hpp"
+#include "p2p/oversubscription.hpp"
 
 #include <sched.h>
 #include <sys/resource.h>
@@ -10,7 +10,7 @@
 #include "base/statistics.hpp"
 #include "p2p/progress.hpp"
 
-namespace hr::p2p::contention {
+namespace hr::p2p::oversubscription {
 namespace {
 
 // A waiter gives a core back within microseconds; a computation keeps it for the rest of a turn, which takes
@@ -119,4 +119,4 @@ void short_sleep() noexcept {
   LibraryLock::resume(depth);
 }
 
-}  // namespace hr::p2p::contention
+}  // namespace hr::p2p::oversubscription

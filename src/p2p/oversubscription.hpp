@@ -1,4 +1,4 @@
-// Contention: competition for the core of this thread, as far as the thread can tell from how it was scheduled.
+// Oversubscription: competition for the core of this thread, as far as the thread can tell from how it was scheduled.
 //
 // A thread that has been away from its core without having slept gave way to another: by an interrupted turn, or by a
 // sched_yield() that was taken up. The system counts both (getrusage: involuntary switches). The length of a yield
@@ -12,7 +12,7 @@
 // yield_core() and short_sleep() let other threads in meanwhile.
 #pragma once
 
-namespace hr::p2p::contention {
+namespace hr::p2p::oversubscription {
 
 enum class Kind { kNone, kWaitingPeers, kLoad };
 
@@ -29,4 +29,4 @@ void yield_core() noexcept;
 // Sleeps for some tens of microseconds: for waits that no message ends, beside a load.
 void short_sleep() noexcept;
 
-}  // namespace hr::p2p::contention
+}  // namespace hr::p2p::oversubscription
