@@ -34,7 +34,7 @@ constexpr double kExplainSeconds = 2;
 
 using Key = std::pair<std::uint32_t, std::uint64_t>;  // context, sequence
 
-struct Verdict {
+struct Outcome {
   int code;
   std::string text;
   std::vector<std::byte> clock;  // merged from all members
@@ -43,7 +43,7 @@ struct Verdict {
 struct Collectives final : FileState {
   std::unordered_map<std::uint32_t, std::uint64_t> sequences;  // by context
   std::map<Key, Comparison> comparisons;                       // those that this process compares
-  std::map<Key, Verdict> verdicts;                             // received, by key
+  std::map<Key, Outcome> outcomes;                             // received, by key
   std::optional<CollectiveWait> wait;
 };
 
@@ -52,7 +52,7 @@ thread_local Call* current = nullptr;
 thread_local std::uint64_t begun = 0;
 
 // Precedes the text in a message.
-struct VerdictHead {
+struct OutcomeHead {
   std::uint64_t sequence;
   std::int64_t code;
 };
@@ -62,27 +62,27 @@ void answer(std::uint32_t context, Member& member, Status status, const std::str
             const std::vector<std::byte>& clock) {
   if ((member.record.waits == 0 && status.ok()) || member.told) return;
   member.told = true;
-  const VerdictHead head{member.record.sequence, status.code()};
+  const OutcomeHead head{member.record.sequence, status.code()};
   std::vector<std::byte> message(sizeof head);
   std::memcpy(message.data(), &head, sizeof head);
   const auto more = std::as_bytes(std::span(why)).first(std::min(why.size(), longest(member.proc) - sizeof head));
   message.insert(message.end(), more.begin(), more.end());
   if (status.ok()) message.insert(message.end(), clock.begin(), clock.end());
-  tell(member.proc, Word::kVerdict, context, message);
+  tell(member.proc, Word::kOutcome, context, message);
 }
 
-void take_verdict(const Told& told) {
-  VerdictHead head{};
+void take_outcome(const Told& told) {
+  OutcomeHead head{};
   if (told.data.size() < sizeof head) return;
   std::memcpy(&head, told.data.data(), sizeof head);
   const auto rest = told.data.subspan(sizeof head);
-  Verdict verdict{static_cast<int>(head.code), {}, {}};
+  Outcome outcome{static_cast<int>(head.code), {}, {}};
   if (head.code == 0) {
-    verdict.clock.assign(rest.begin(), rest.end());
+    outcome.clock.assign(rest.begin(), rest.end());
   } else {
-    verdict.text.assign(reinterpret_cast<const char*>(rest.data()), rest.size());
+    outcome.text.assign(reinterpret_cast<const char*>(rest.data()), rest.size());
   }
-  own<Collectives>().verdicts[{static_cast<std::uint32_t>(told.subject), head.sequence}] = std::move(verdict);
+  own<Collectives>().outcomes[{static_cast<std::uint32_t>(told.subject), head.sequence}] = std::move(outcome);
 }
 
 void take_record(const Told& told) {
@@ -139,22 +139,22 @@ void note_met(const comm::Communicator& comm, const std::vector<std::byte>& cloc
   if (all || window_of(comm.context()) != nullptr) expect_findings(all ? 0 : comm.context());
 }
 
-Status wait_for_verdict(const comm::Communicator& comm, const Key& key) {
-  auto& verdicts = own<Collectives>().verdicts;
+Status wait_for_outcome(const comm::Communicator& comm, const Key& key) {
+  auto& outcomes = own<Collectives>().outcomes;
   own<Collectives>().wait = CollectiveWait{key.first, key.second};
-  const Status waited = p2p::wait_until([&] { return verdicts.contains(key) || any_failed(comm); });
+  const Status waited = p2p::wait_until([&] { return outcomes.contains(key) || any_failed(comm); });
   own<Collectives>().wait.reset();
   HR_TRY(waited);
-  const auto found = verdicts.find(key);
-  if (found == verdicts.end()) return kOk;  // the call itself names the failed process
-  const Verdict verdict = std::move(found->second);
-  verdicts.erase(found);
-  if (verdict.code == 0) {
-    note_met(comm, verdict.clock);
+  const auto found = outcomes.find(key);
+  if (found == outcomes.end()) return kOk;  // the call itself names the failed process
+  const Outcome outcome = std::move(found->second);
+  outcomes.erase(found);
+  if (outcome.code == 0) {
+    note_met(comm, outcome.clock);
     return kOk;
   }
-  set_detail(verdict.text);
-  return Status::from_code(verdict.code);
+  set_detail(outcome.text);
+  return Status::from_code(outcome.code);
 }
 
 Status agree(const Call& call, const comm::Communicator& comm, Described described, bool waits) {
@@ -188,7 +188,7 @@ Status agree(const Call& call, const comm::Communicator& comm, Described describ
   }
   release(message);
   tell(proc, Word::kCollective, comm.context(), message);
-  return waits ? wait_for_verdict(comm, key) : kOk;
+  return waits ? wait_for_outcome(comm, key) : kOk;
 }
 
 // Checks operations of chapter 6, which coll/ describes.
@@ -242,7 +242,7 @@ void at_finalize() {
 
 void start() {
   on_word(Word::kCollective, take_record);
-  on_word(Word::kVerdict, take_verdict);
+  on_word(Word::kOutcome, take_outcome);
   coll::call_checker = check_operation;
 }
 
@@ -264,13 +264,13 @@ Status explain_collective(Status status) {
   }
   if (keys.empty()) return status;
   const std::string detail = take_detail();
-  auto& verdicts = own<Collectives>().verdicts;
-  const auto known = [&] { return std::ranges::any_of(keys, [&](const Key& key) { return verdicts.contains(key); }); };
+  auto& outcomes = own<Collectives>().outcomes;
+  const auto known = [&] { return std::ranges::any_of(keys, [&](const Key& key) { return outcomes.contains(key); }); };
   const double end = now_seconds() + kExplainSeconds;
   static_cast<void>(p2p::wait_until([&] { return known() || now_seconds() > end; }));
   for (const Key& key : keys) {
-    const auto found = verdicts.find(key);
-    if (found == verdicts.end() || found->second.code == 0) continue;
+    const auto found = outcomes.find(key);
+    if (found == outcomes.end() || found->second.code == 0) continue;
     if (status == Errc::kInStatus) {  // the code says where the program finds the others
       log::write(log::Level::kError, "check full: %s", found->second.text.c_str());
       continue;

@@ -22,7 +22,7 @@ struct Record {
   std::int32_t rank = 0;
   std::int32_t size = 0;  // members
   std::int32_t root = 0;
-  std::int32_t waits = 0;       // nonzero: it waits for the verdict
+  std::int32_t waits = 0;       // nonzero: it waits for the outcome
   std::uint64_t operation = 0;  // reductions: the handle, 1 for the program's own; 0: none
   std::int64_t agreed = 0;      // a number that must be equal on all members
   std::int32_t has_same = 0;    // `same` is there

@@ -13,7 +13,7 @@ namespace hr::check {
 
 enum class Word : std::uint8_t {
   kCollective,  // a call of a collective function: to the member that compares
-  kVerdict,     // the result of that: back
+  kOutcome,     // the result of that: back
   kSignature,   // of a message that follows
   kAccesses,    // of the sender to the receiver's part of a window
   kClock,       // the sender's knowledge of other processes: a post or complete of a window follows

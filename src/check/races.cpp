@@ -389,7 +389,7 @@ Status after(Call& call, int code) {
     unwatch_window(call.ended_context);
   }
   if (!all.due) return kOk;
-  // Reports of others may come by other ways than the verdict.
+  // Reports of others may come by other ways than the outcome.
   p2p::poll();
   p2p::poll();
   const std::vector<Race> found = take_found(*std::exchange(all.due, std::nullopt));

@@ -48,9 +48,9 @@ int root_up(int number, std::size_t n) {
     for (std::size_t i = 0; i < n && product < number; ++i) product *= base;
     return product >= number;
   };
-  int guess = std::max(1, static_cast<int>(std::pow(number, 1.0 / static_cast<double>(n))) - 1);
-  while (!power_reaches(guess)) ++guess;
-  return guess;
+  int root = std::max(1, static_cast<int>(std::pow(number, 1.0 / static_cast<double>(n))) - 1);
+  while (!power_reaches(root)) ++root;
+  return root;
 }
 
 // Search in the divisors of one number, for all the steps of its balance.

@@ -22,8 +22,8 @@ struct PeerChoices {
 
 struct State final : FileState {
   std::unordered_map<int, PeerChoices> peers;
-  // Trials of choices that were made anew while messages were timed for them.
-  std::vector<std::unique_ptr<Trial>> past_trials;
+  // Those of choices that were made anew while messages were timed for them.
+  std::vector<std::unique_ptr<Autotune>> former_autotunes;
   // Last lookup.
   int last_proc = -1;
   std::uint64_t last_key = 0;
@@ -83,9 +83,9 @@ void Choice::make(std::span<const Rendezvous* const> disabled, const MessageClas
   std::stable_sort(rated.begin(), rated.begin() + static_cast<std::ptrdiff_t>(count_),
                    [](const Rated& a, const Rated& b) { return a.estimate.seconds < b.estimate.seconds; });
   for (std::size_t i = 0; i < count_; ++i) order_[i] = rated[i].protocol;
-  if (trial_ != nullptr) state().past_trials.push_back(std::move(trial_));
-  if (count_ >= 2 && (rated[0].estimate.guess || rated[1].estimate.guess)) {
-    trial_ = std::make_unique<Trial>(order_[0]->name, order_[1]->name);
+  if (autotune_ != nullptr) state().former_autotunes.push_back(std::move(autotune_));
+  if (count_ >= 2 && (rated[0].estimate.uncertain || rated[1].estimate.uncertain)) {
+    autotune_ = std::make_unique<Autotune>(order_[0]->name, order_[1]->name);
   }
   made_ = true;
 }

@@ -5,7 +5,7 @@
 // Once the receiver has cleared the message the sender sends the transport's ready-to-send message, and the receiver
 // fetches the data into its buffer. On both
 // sides the program's work on the default stream comes first. No model says whether this is faster than pieces through
-// pinned memory (network_staged.cpp): it is tried in the program (trial.hpp).
+// pinned memory (network_staged.cpp): it is tried in the program (autotune.hpp).
 // Owner: the tables here, until everything in them is complete. Threads: library lock.
 #include "p2p/network_direct.hpp"
 

@@ -33,16 +33,16 @@ constexpr std::array kProtocols = {&kTransportData, &kLocalCopy,     &kDeviceGet
                                    &kNetworkStaged, &kNetworkDirect, &kSingleCopy, &kStream};
 static_assert(kProtocols.size() <= Choice::kMost);
 
-// Has the trial time the message, if it wants to, from here to finish_rendezvous().
-void time(Request& receive, Trial* trial) {
-  if (trial != nullptr && trial->begin(ticks())) receive.trial_ = trial;
+// Times the message for autotuning, if that is under way, from here to finish_rendezvous().
+void time(Request& receive, Autotune* autotune) {
+  if (autotune != nullptr && autotune->begin(ticks())) receive.autotune_ = autotune;
 }
 
 void end_timing(Request& receive) {
-  Trial* const trial = std::exchange(receive.trial_, nullptr);
-  if (trial == nullptr || !trial->end(receive.total_, ticks())) return;
+  Autotune* const autotune = std::exchange(receive.autotune_, nullptr);
+  if (autotune == nullptr || !autotune->end(receive.total_, ticks())) return;
   log::write(log::Level::kDecision, "messages of %zu bytes from rank %d: %s (the second way saves %.0f %%)",
-             receive.total_, receive.proc_, trial->name(), 100 * trial->saved());
+             receive.total_, receive.proc_, autotune->name(), 100 * autotune->saved());
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
     return finish_rendezvous(receive, status);
   }
   Choice& choice = choice_of(peer->proc, message_class(rts, receive), peer->caps);
-  time(receive, choice.trial());
+  time(receive, choice.autotune());
   for (std::size_t place = 0;; ++place) {
     const Rendezvous& protocol = choice.at(place);
     if (log::enabled(log::Level::kTrace)) {
@@ -117,7 +117,7 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
     }
     receive.transfer_.reset();
     // Not the way that is timed.
-    if (Trial* const trial = std::exchange(receive.trial_, nullptr)) trial->drop();
+    if (Autotune* const autotune = std::exchange(receive.autotune_, nullptr)) autotune->drop();
   }
 }
 

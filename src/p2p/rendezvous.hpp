@@ -58,10 +58,11 @@ struct MessageClass {
 };
 MessageClass message_class(const ReadyToSend& rts, const Request& receive);
 
-// Answer of a probe. `guess`: the model may well be wrong, so that it is worth trying in the program (trial.hpp).
+// Answer of a probe. `uncertain`: the model may well be wrong, so that measuring in the program is worth it
+// (autotune.hpp).
 struct Estimate {
   double seconds;
-  bool guess = false;
+  bool uncertain = false;
 };
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 inline constexpr Estimate kNotApplicable{kNever};

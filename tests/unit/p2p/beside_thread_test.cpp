@@ -28,7 +28,7 @@ namespace hr::p2p {
 namespace {
 
 constexpr auto kLimit = std::chrono::seconds(20);
-constexpr std::size_t kTrial = 64;
+constexpr std::size_t kAutotune = 64;
 
 template <class Condition>
 bool await(Condition&& condition) {
@@ -62,7 +62,7 @@ class TestTransport final : public transport::Transport {
   Status get(int, const transport::RemoteKey*, std::span<const transport::RemotePart> parts,
              transport::Operation*) override {
     for (const transport::RemotePart& part : parts) {
-      if (part.bytes > kTrial && !other_.joinable()) {
+      if (part.bytes > kAutotune && !other_.joinable()) {
         other_ = std::thread([this] {
           const LibraryGuard guard;
           others_got_in = true;
@@ -194,8 +194,8 @@ TEST_F(BesideThread, AskingWakesTheThreadForWorkThatRingsNoBell) {
   ASSERT_TRUE(progress_thread::start().ok());
   bool watched_on = false;
   // If the thread loses its core for a millisecond it does not look a second time.
-  for (int trial = 0; trial < 200 && !watched_on; ++trial) {
-    ASSERT_TRUE(await([&] { return transport.sleeps == trial + 1; }));
+  for (int attempt = 0; attempt < 200 && !watched_on; ++attempt) {
+    ASSERT_TRUE(await([&] { return transport.sleeps == attempt + 1; }));
     const int looks = transport.looks;
     {
       const LibraryGuard guard;
@@ -203,7 +203,7 @@ TEST_F(BesideThread, AskingWakesTheThreadForWorkThatRingsNoBell) {
       poll_for_probe();
       end_polled_wait();
     }
-    ASSERT_TRUE(await([&] { return transport.sleeps > trial + 1; })) << "nobody woke it";
+    ASSERT_TRUE(await([&] { return transport.sleeps > attempt + 1; })) << "nobody woke it";
     watched_on = transport.looks > looks + 2;  // one of them was ours
   }
   EXPECT_TRUE(watched_on);

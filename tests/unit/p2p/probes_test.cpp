@@ -84,10 +84,10 @@ TEST(Probes, TheFiguresAreTheCosts) {
 }
 
 // Reading is the only one whose model may be far off.
-TEST(Probes, OnlyReadingIsAGuess) {
+TEST(Probes, OnlyReadingIsUncertain) {
   for (const Rendezvous* each : protocols()) {
     const Estimate estimate = each->probe(host_message(std::size_t{1} << 20), memory_caps());
-    EXPECT_EQ(estimate.guess, each->name == std::string("single_copy")) << each->name;
+    EXPECT_EQ(estimate.uncertain, each->name == std::string("single_copy")) << each->name;
   }
 }
 
@@ -125,7 +125,7 @@ TEST(Probes, Devices) {
   }
 }
 
-// If the network takes device memory itself, a trial decides between that and pieces, which come first.
+// If the network takes device memory itself, autotuning decides between that and pieces, which come first.
 TEST(Probes, DeviceMemoryOfOtherHosts) {
   transport::Caps caps = network_caps();
   caps.rendezvous = true;
@@ -139,7 +139,7 @@ TEST(Probes, DeviceMemoryOfOtherHosts) {
     return kNotApplicable;
   };
   EXPECT_EQ(probe("network direct").seconds, probe("network staged").seconds);
-  EXPECT_TRUE(probe("network direct").guess);
+  EXPECT_TRUE(probe("network direct").uncertain);
   EXPECT_EQ(order(message, caps), "network staged stream");
   message.to = mem::Kind::kHost;
   EXPECT_LT(probe("network direct").seconds, kNever);

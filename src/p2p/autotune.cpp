@@ -1,4 +1,4 @@
-#include "p2p/trial.hpp"
+#include "p2p/autotune.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -19,21 +19,21 @@ constexpr std::size_t kSettlingMessages = 32;
 constexpr double kEnough = 0.15;
 // Intervals count where they are at most this many times as long as the transfers in them.
 constexpr double kLongestInterval = 8;
-// Share of the cost of all messages that trials may take.
+// Share of the cost of all messages that measurements may take.
 constexpr double kWorth = 0.01;
 
-bool intervals_count(const Trial::Cost& first, const Trial::Cost& second) noexcept {
-  return second.interval != Trial::kUnknown && first.interval <= kLongestInterval * first.transfer;
+bool intervals_count(const Autotune::Cost& first, const Autotune::Cost& second) noexcept {
+  return second.interval != Autotune::kUnknown && first.interval <= kLongestInterval * first.transfer;
 }
 
 }  // namespace
 
-double Trial::saved(const Cost& first, const Cost& second) noexcept {
+double Autotune::saved(const Cost& first, const Cost& second) noexcept {
   return (intervals_count(first, second) ? first.interval - second.interval : first.transfer - second.transfer) /
          first.transfer;
 }
 
-void Trial::start(unsigned way, Phase phase) noexcept {
+void Autotune::start(unsigned way, Phase phase) noexcept {
   way_ = static_cast<std::uint8_t>(way);
   phase_ = phase;
   samples_ = 0;
@@ -42,14 +42,14 @@ void Trial::start(unsigned way, Phase phase) noexcept {
 }
 
 // The current way has settled long ago.
-void Trial::try_again() noexcept {
+void Autotune::try_again() noexcept {
   second_half_ = false;
   tried_ = 0;
   last_end_ = 0;  // long before the message that begins: its interval does not count
   start(way_, Phase::kSample);
 }
 
-bool Trial::end(std::size_t bytes, std::uint64_t now) {
+bool Autotune::end(std::size_t bytes, std::uint64_t now) {
   sample_.transfer += now - std::exchange(since_, now);
   sample_.intervals += now - std::exchange(last_end_, now);
   sample_.bytes += bytes;
@@ -68,7 +68,7 @@ bool Trial::end(std::size_t bytes, std::uint64_t now) {
   return false;
 }
 
-void Trial::settle(const Sample& sample) noexcept {
+void Autotune::settle(const Sample& sample) noexcept {
   if (second_half_) tried_ += sample.messages;
   bytes_ += sample.bytes;
   messages_ += sample.messages;
@@ -78,7 +78,7 @@ void Trial::settle(const Sample& sample) noexcept {
 }
 
 // The least sample counts: a process may lose its core.
-bool Trial::add(const Sample& sample) noexcept {
+bool Autotune::add(const Sample& sample) noexcept {
   if (second_half_) tried_ += sample.messages;
   Cost& cost = costs_[way_];
   const auto bytes = static_cast<double>(sample.bytes);
@@ -95,12 +95,12 @@ bool Trial::add(const Sample& sample) noexcept {
   return true;
 }
 
-// Keeps an earlier verdict if the two ways are about equal.
-void Trial::decide() noexcept {
+// Keeps an earlier choice if the two ways are about equal.
+void Autotune::decide() noexcept {
   const double first_to_second = saved();
-  const bool was_second = verdict_ && settled_on_ == 1;
+  const bool was_second = has_chosen_ && settled_on_ == 1;
   const unsigned better = first_to_second > (was_second ? 0 : kEnough) ? 1 : 0;
-  const bool confirmed = verdict_ && better == settled_on_;
+  const bool confirmed = has_chosen_ && better == settled_on_;
   const Cost& taken = costs_[better];
   const Cost& other = costs_[1 - better];
   const bool intervals = intervals_count(costs_[0], costs_[1]);
@@ -109,8 +109,8 @@ void Trial::decide() noexcept {
   const auto amortising = lost < 1e15 ? std::bit_ceil(static_cast<std::uint64_t>(lost) + 1) : std::uint64_t{1} << 50;
   between_ = std::max(confirmed ? std::min(2 * between_, kMostBetween) : kLeastBetween, amortising);
   settled_on_ = static_cast<std::uint8_t>(better);
-  verdict_ = true;
-  since_verdict_ = 0;
+  has_chosen_ = true;
+  since_choice_ = 0;
   start(better, Phase::kDecided);
 }
 
