@@ -18,10 +18,10 @@
 
 #include "channel.hpp"
 #include "config.hpp"
-#include "hello.hpp"
-#include "keeper.hpp"
+#include "handshake.hpp"
 #include "process.hpp"
 #include "signals.hpp"
+#include "supervisor.hpp"
 #include "tree.hpp"
 
 namespace hr::launcher {
@@ -62,8 +62,8 @@ Descriptor take_over(int standard, const char* instead) {
 
 class Agent {
  public:
-  Agent(Descriptor reading, Descriptor writing, Keeper& keeper)
-      : keeper_(keeper),
+  Agent(Descriptor reading, Descriptor writing, Supervisor& supervisor)
+      : supervisor_(supervisor),
         signals_(loop_, [this](int signal) { on_signal(signal); }),
         above_(loop_, std::move(reading), std::move(writing), kGreeting,
                {.message = [this](const Message& message) { on_message(message); },
@@ -125,7 +125,7 @@ class Agent {
     }
     host_ = host_at(*plan, message.host);
     hosts_ = last - message.host;
-    keeper_.note(plan->id, plan->shm_directories);
+    supervisor_.note(plan->id, plan->shm_directories);
     ::umask(static_cast<mode_t>(plan->creation_mask));
     above_.set_silence(plan->silence);
     Tree::Callbacks callbacks;
@@ -206,7 +206,7 @@ class Agent {
   }
 
   EventLoop loop_;
-  Keeper& keeper_;
+  Supervisor& supervisor_;
   Signals signals_;
   Channel above_;
   std::deque<Output> outputs_;
@@ -223,13 +223,13 @@ class Agent {
 
 int run_agent() {
   const auto line = read_line();
-  const auto nonce = line ? read_hello(*line) : std::nullopt;
+  const auto nonce = line ? read_handshake(*line) : std::nullopt;
   if (!nonce) {
     std::fprintf(stderr, "mpiexec --agent is what mpiexec starts on other hosts; it is of no use by hand\n");
     return 2;
   }
-  Keeper keeper;
-  keeper.start();
+  Supervisor supervisor;
+  supervisor.start();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
@@ -237,7 +237,7 @@ int run_agent() {
   if (::write(STDOUT_FILENO, proof.data(), proof.size()) != static_cast<ssize_t>(proof.size())) return kParentFailed;
   Descriptor reading = take_over(STDIN_FILENO, "/dev/null");
   Descriptor writing = take_over(STDOUT_FILENO, "/dev/null");
-  return Agent(std::move(reading), std::move(writing), keeper).run();
+  return Agent(std::move(reading), std::move(writing), supervisor).run();
 }
 
 }  // namespace hr::launcher

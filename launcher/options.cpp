@@ -175,7 +175,7 @@ Status read_timeout_variable(Options& options) {
 void share(const CommandLine& line) {
   for (Program& program : line.options.programs) {
     if (line.options.hosts.empty()) line.options.hosts = program.hosts;
-    if (!program.inherited.said) program.inherited = line.inherited_by_all;
+    if (!program.inherited.given) program.inherited = line.inherited_by_all;
     program.environment.insert(program.environment.begin(), line.variables_of_all.begin(), line.variables_of_all.end());
   }
 }
@@ -187,7 +187,7 @@ Status read_all(CommandLine& line) {
   }
   HR_TRY(read_timeout_variable(line.options));
   HR_TRY(make_mapping(line.mapping, &line.options.mapping));
-  if (!line.mapping.oversubscription_said) {
+  if (!line.mapping.oversubscription_given) {
     line.options.mapping.allow_oversubscription = knobs().oversubscribe != OversubscribeChoice::kRefuse;
     line.options.note_oversubscription = !line.options.quiet && knobs().oversubscribe == OversubscribeChoice::kNote;
   }

@@ -114,8 +114,9 @@ void RemoteHost::start() {
   pid_ = start_process(child, &error);
   if (pid_ < 0) return cannot("cannot execute \"" + words[0] + "\"", error);
 
-  const std::string hello = hello_line(nonce_);
-  [[maybe_unused]] const ssize_t written = ::write(writing_.get(), hello.data(), hello.size());  // the pipe is empty
+  const std::string handshake = handshake_line(nonce_);
+  [[maybe_unused]] const ssize_t written =
+      ::write(writing_.get(), handshake.data(), handshake.size());  // the pipe is empty
   ::fcntl(reading_.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
   loop_.watch(reading_.get(), EPOLLIN, [this] { read_proof(); });

@@ -15,7 +15,7 @@
 #include "channel.hpp"
 #include "descriptor.hpp"
 #include "event_loop.hpp"
-#include "hello.hpp"
+#include "handshake.hpp"
 #include "job_plan.hpp"
 #include "message.hpp"
 

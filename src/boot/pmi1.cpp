@@ -29,8 +29,8 @@ constexpr std::string_view kOwnSpace = "headrace_";
 constexpr std::string_view kMapping = "PMI_process_mapping";
 constexpr std::string_view kEnterBarrier = "cmd=barrier_in\n";
 constexpr std::string_view kLeaveBarrier = "barrier_out";
-constexpr int kHelloLimit = 30000;  // ms; a launcher that is there answers at once
-constexpr int kStackLimit = 20000;  // ms; it takes no longer than 10 s if all is well
+constexpr int kHandshakeLimit = 30000;  // ms; a launcher that is there answers at once
+constexpr int kStackLimit = 20000;      // ms; it takes no longer than 10 s if all is well
 
 int number_of(const char* text) noexcept {
   int value = -1;
@@ -147,7 +147,7 @@ class Pmi1 final : public Helper {
 
   Status connect(Identity* identity, std::vector<int>* hosts) override {
     HR_TRY(open_socket(identity));
-    HR_TRY(say_hello());
+    HR_TRY(begin_handshake());
     // Sent only by our own launcher.
     identity->processes_here = reply().number("machine_ranks", 0);
     compares_views_ = reply().number("views", 0) == 1;
@@ -421,15 +421,15 @@ class Pmi1 final : public Helper {
   }
 
   // Checks that a launcher answers: the descriptor in PMI_FD may be any socket.
-  Status say_hello() {
+  Status begin_handshake() {
     const bool own = own_variable() != nullptr;
     HR_TRY(send("cmd=init pmi_version=1 pmi_subversion=1" + (own ? " pid=" + std::to_string(::getpid()) : "") + "\n"));
     pollfd state{socket_, POLLIN, 0};
-    if (received_.empty() && ::poll(&state, 1, kHelloLimit) == 0) {
+    if (received_.empty() && ::poll(&state, 1, kHandshakeLimit) == 0) {
       return fail(Errc::kOther,
                   "boot: nobody answers at the launcher's socket within %d s: the descriptor of PMI_FD, %s, may be "
                   "another socket by now, as what started this program has closed it",
-                  kHelloLimit / 1000, environment("PMI_FD") != nullptr ? environment("PMI_FD") : "none");
+                  kHandshakeLimit / 1000, environment("PMI_FD") != nullptr ? environment("PMI_FD") : "none");
     }
     HR_TRY(receive_line());
     if (reply().command() == "response_to_init" && reply().number("rc", 0) == 0) return kOk;

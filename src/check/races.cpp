@@ -104,8 +104,8 @@ struct Races final : FileState {
   std::map<std::uint32_t, std::vector<std::byte>> clocks;  // of posts and completes, by context
   std::map<std::uint32_t, rma::Window*> windows;           // live ones, by context
   std::vector<Race> found;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> said;  // reported pairs of call sites that put the same data
-  std::optional<std::uint32_t> due;                        // a window's context; 0: all
+  std::set<std::pair<std::uint64_t, std::uint64_t>> reported;  // reported pairs of call sites that put the same data
+  std::optional<std::uint32_t> due;                            // a window's context; 0: all
 };
 
 bool looks_at(const rma::Window& window) {
@@ -364,7 +364,7 @@ std::vector<Race> take_found(std::uint32_t context) {
     if (is_excused(race)) return true;
     if (!race.alike) {
       found.push_back(race);
-    } else if (all.said.emplace(race.first.site.offset, race.second.site.offset).second) {
+    } else if (all.reported.emplace(race.first.site.offset, race.second.site.offset).second) {
       // Undefined by the standard, but harmless.
       log::write(log::Level::kError, "check full: %s (both write the same data)", describe(race).c_str());
     }

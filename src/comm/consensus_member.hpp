@@ -74,7 +74,7 @@ class ConsensusMember {
     std::function<void(int member, const ConsensusMessage& message)> send;
   };
   ConsensusMember(int members, int own, World world)
-      : own_(own), world_(std::move(world)), said_(static_cast<std::size_t>(members)) {}
+      : own_(own), world_(std::move(world)), answers_(static_cast<std::size_t>(members)) {}
 
   // Takes part from now on.
   void join(Opinion opinion);
@@ -87,13 +87,13 @@ class ConsensusMember {
   [[nodiscard]] const Opinion& outcome() const noexcept { return outcome_; }
 
  private:
-  struct Said {
+  struct Answer {
     bool known = false;
     ConsensusMessage message;
     bool accepted = false;  // the proposal of this process
   };
 
-  [[nodiscard]] int members() const noexcept { return static_cast<int>(said_.size()); }
+  [[nodiscard]] int members() const noexcept { return static_cast<int>(answers_.size()); }
   [[nodiscard]] int first_left() const;
   [[nodiscard]] ConsensusMessage own_opinion() const;
   void tell(int member);
@@ -112,7 +112,7 @@ class ConsensusMember {
   bool decided_ = false;
   bool asked_ = false;     // as leader
   bool proposed_ = false;  // as leader
-  std::vector<Said> said_;
+  std::vector<Answer> answers_;
 };
 
 }  // namespace hr::comm

@@ -53,11 +53,11 @@ void begin() { add_hook(&look, nullptr); }
 
 std::span<const Arrival> arrivals() noexcept { return kArrivals; }
 
-void init() { mem::set_export_keeper(&begin, &revoke, &refuse); }
+void init() { mem::set_export_hooks(&begin, &revoke, &refuse); }
 
 void finalize() {
   remove_hook(&look, nullptr);
-  mem::set_export_keeper(nullptr, nullptr, nullptr);
+  mem::set_export_hooks(nullptr, nullptr, nullptr);
 }
 
 }  // namespace hr::p2p::freed_exports

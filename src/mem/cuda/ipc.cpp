@@ -55,7 +55,7 @@ struct State final : FileState {
   std::size_t next_swept = 0;
   std::uint64_t chunk_exports = 0;  // ever
   std::vector<int> kept_from;       // processes that cannot map memory in chunks
-  ExportKeeper export_keeper;
+  ExportHooks export_hooks;
   std::vector<std::unique_ptr<Mapping>> mappings;
   std::uint64_t uses = 0;
   std::vector<Refusal> refusals;
@@ -134,7 +134,7 @@ Status refuse_chunks(const Context& context, int process) {
       "GPU memory of rank %d that is put together from chunks cannot be mapped on CUDA device %d (%s): their "
       "messages are staged",
       process, context.device(), why.c_str());
-  if (state().export_keeper.refuse != nullptr) state().export_keeper.refuse(process);
+  if (state().export_hooks.refuse != nullptr) state().export_hooks.refuse(process);
   return fail(Errc::kUnsupportedOperation, "memory in chunks of rank %d on CUDA device %d: %s", process,
               context.device(), why.c_str());
 }
@@ -170,7 +170,7 @@ Status open_chunks(const Context& context, const Export& what, Mapping* made) {
 void sweep(std::size_t questions) {
   auto& exports = state().exports;
   std::size_t& next = state().next_swept;
-  const ExportKeeper& keeper = state().export_keeper;
+  const ExportHooks& hooks = state().export_hooks;
   for (std::size_t left = exports.size(); left > 0 && questions > 0; --left) {
     if (next >= exports.size()) next = 0;
     questions -= std::min(questions, exports[next].questions());
@@ -180,8 +180,8 @@ void sweep(std::size_t questions) {
     }
     const Exported dead = std::move(exports[next]);
     exports.erase(exports.begin() + static_cast<std::ptrdiff_t>(next));
-    if (keeper.revoke == nullptr) continue;
-    for (const int process : dead.processes) keeper.revoke(process, dead.data.id);
+    if (hooks.revoke == nullptr) continue;
+    for (const int process : dead.processes) hooks.revoke(process, dead.data.id);
   }
 }
 
@@ -235,7 +235,7 @@ Status export_to(std::span<const int> processes, const Location& where, const Ra
     if (!where.chunks) sweep(~std::size_t{0});
     Exported made;
     HR_TRY(make_export(where, range, &made));
-    if (exports.empty() && state().export_keeper.begin != nullptr) state().export_keeper.begin();
+    if (exports.empty() && state().export_hooks.begin != nullptr) state().export_hooks.begin();
     exports.push_back(std::move(made));
     known = std::prev(exports.end());
   }
@@ -260,7 +260,7 @@ void keep_chunks_from(int process) {
   if (!is_kept_from(process)) state().kept_from.push_back(process);
 }
 
-void set_export_keeper(const ExportKeeper& keeper) noexcept { state().export_keeper = keeper; }
+void set_export_hooks(const ExportHooks& hooks) noexcept { state().export_hooks = hooks; }
 
 void sweep_exports() { sweep(kQuestionsASweep); }
 

@@ -46,13 +46,13 @@ constexpr std::size_t kMostChunk = std::size_t{32} * 1024;
 // A row of more messages than this, without a check for arrivals, is expected to go on.
 constexpr unsigned kLone = 2;
 
-std::uint64_t make_witness() noexcept {
+std::uint64_t make_pid_probe() noexcept {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<std::uint64_t>(::getpid());
   return number;
 }
-// Random number by which others recognise this process (Doorbell::witness).
-const std::uint64_t witness = make_witness();
+// Random number by which others recognise this process (Doorbell::pid_probe).
+const std::uint64_t pid_probe = make_pid_probe();
 
 // Key in the host's store: where to open the segment.
 constexpr const char* kFile = "shm";
@@ -283,8 +283,8 @@ Status Shm::open() {
 void Shm::enter() {
   const int count = processes();
   bell_ = segment_.doorbell(own_);
-  bell_->witness_address.store(reinterpret_cast<std::uintptr_t>(&witness), std::memory_order_relaxed);
-  bell_->witness.store(witness, std::memory_order_relaxed);
+  bell_->pid_probe_address.store(reinterpret_cast<std::uintptr_t>(&pid_probe), std::memory_order_relaxed);
+  bell_->pid_probe.store(pid_probe, std::memory_order_relaxed);
   bell_->pid.store(::getpid(), std::memory_order_release);
   first_bytes_ = std::min(first_bytes_for(count), segment_.payload_bytes());
   memory_ = std::make_unique<std::atomic<Memory>[]>(static_cast<std::size_t>(count));
@@ -477,10 +477,10 @@ Status Shm::recognise(int proc) {
   const Doorbell& bell = *segment_.doorbell(local(proc));
   const pid_t pid = pid_of(proc);
   std::uint64_t found = 0;
-  const RemotePart part{bell.witness_address.load(std::memory_order_relaxed), reinterpret_cast<std::byte*>(&found),
+  const RemotePart part{bell.pid_probe_address.load(std::memory_order_relaxed), reinterpret_cast<std::byte*>(&found),
                         sizeof found};
   const Status reading = read_process({proc, pid}, {&part, 1});
-  const bool known = reading.ok() && found == bell.witness.load(std::memory_order_relaxed);
+  const bool known = reading.ok() && found == bell.pid_probe.load(std::memory_order_relaxed);
   memory.store(known ? Memory::kPeers : Memory::kNotReached, std::memory_order_relaxed);
   if (known) return kOk;
   return reading.ok() ? stranger("another process has its number here") : reading;

@@ -42,7 +42,7 @@ constexpr double kLaunchersTime = 1;
 constexpr double kFinalizeSleep = 200e-6;
 
 // Most bytes of payload in a ready-to-send message.
-constexpr std::size_t kMostSaid = 512;
+constexpr std::size_t kMostRtsPayload = 512;
 
 // A message that has come before its turn: its head, its payload, and the data of a rendezvous that came with it.
 struct Early {
@@ -563,20 +563,20 @@ void Ucx::sent(void* request, ucs_status_t status, void* argument) {
 Status Ucx::send_rts(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const Source& data,
                      Operation* done) {
   Peer& to = peer(proc);
-  if (payload_bytes > kMostSaid) return Errc::kUnsupportedOperation;
+  if (payload_bytes > kMostRtsPayload) return Errc::kUnsupportedOperation;
   if (to.failure != UCS_OK) return no_room(to);
   if (to.rts_endpoint == nullptr) [[unlikely]]
     HR_TRY(open_rts_endpoint(to));
   const Head head{to.sent, to.own_name, to.secret, header};
-  std::byte said[sizeof head + kMostSaid];
-  std::memcpy(said, &head, sizeof head);
-  if (payload_bytes != 0) std::memcpy(said + sizeof head, payload, payload_bytes);
+  std::byte message[sizeof head + kMostRtsPayload];
+  std::memcpy(message, &head, sizeof head);
+  if (payload_bytes != 0) std::memcpy(message + sizeof head, payload, payload_bytes);
   auto moving = std::make_unique<Moving>(to, done);
   ucp_request_param_t how = of_memory(data.device, moving.get());
   how.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
   how.flags = UCP_AM_SEND_FLAG_RNDV | UCP_AM_SEND_FLAG_COPY_HEADER;
   how.cb.send = rendezvous_sent;
-  const ucs_status_ptr_t answer = library_.am_send_nbx(to.rts_endpoint, kMessages, said, sizeof head + payload_bytes,
+  const ucs_status_ptr_t answer = library_.am_send_nbx(to.rts_endpoint, kMessages, message, sizeof head + payload_bytes,
                                                        data.address, data.bytes, &how);
   if (UCS_PTR_IS_ERR(answer)) {
     fail_path(to, UCS_PTR_STATUS(answer));
@@ -636,7 +636,8 @@ void Ucx::decline_rendezvous(int /*proc*/, RendezvousData data) noexcept {
 
 const char* Ucx::fault_of(bool is_rts, const void* header, std::size_t header_bytes, std::size_t bytes) {
   if (is_rts) {
-    const bool fits = header != nullptr && header_bytes >= sizeof(Head) && header_bytes - sizeof(Head) <= kMostSaid;
+    const bool fits =
+        header != nullptr && header_bytes >= sizeof(Head) && header_bytes - sizeof(Head) <= kMostRtsPayload;
     return fits ? nullptr : "the head of a ready-to-send message is too short or too long";
   }
   const bool fits = bytes >= sizeof(Head) && bytes - sizeof(Head) <= kMostEager + kMostInFront;
@@ -655,17 +656,17 @@ ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_
     drop_message(-1, fault);
     return UCS_OK;
   }
-  const auto* said = static_cast<const std::byte*>(is_rts ? header : data);
+  const auto* message = static_cast<const std::byte*>(is_rts ? header : data);
   Head head;
-  std::memcpy(&head, said, sizeof head);
+  std::memcpy(&head, message, sizeof head);
   const int from = self.names_.proc_of(head.from, head.secret);
   if (from < 0) [[unlikely]] {
     drop_message(-1, kOfNobody);  // or it has been disconnected
     return UCS_OK;
   }
-  const std::byte* payload = said + sizeof head;
+  const std::byte* payload = message + sizeof head;
   std::size_t payload_bytes = (is_rts ? header_bytes : bytes) - sizeof head;
-  std::byte with_data[kMostSaid + sizeof(RendezvousData)];
+  std::byte with_data[kMostRtsPayload + sizeof(RendezvousData)];
   if (is_rts) {
     std::memcpy(with_data, payload, payload_bytes);
     const RendezvousData kept{reinterpret_cast<std::uint64_t>(data)};

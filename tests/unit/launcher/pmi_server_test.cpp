@@ -190,16 +190,16 @@ TEST_F(TwoHosts, WhatARankPutsHasAnEnd) {
 }
 
 TEST_F(TwoHosts, TheNextProgramOfARankIsAJobOfItsOwn) {
-  const std::string hello = "cmd=init pmi_version=1 pmi_subversion=1 pid=10";
+  const std::string handshake = "cmd=init pmi_version=1 pmi_subversion=1 pid=10";
   for (const int rank : {0, 1}) {
-    EXPECT_NE(first_.ask(rank, hello).find("rc=0"), std::string::npos);
+    EXPECT_NE(first_.ask(rank, handshake).find("rc=0"), std::string::npos);
     EXPECT_EQ(first_.ask(rank, "cmd=get_my_kvsname"), "cmd=my_kvsname rc=0 kvsname=space");
   }
   first_.ask(0, "cmd=put kvsname=space key=a value=1");
-  EXPECT_EQ(first_.ask(0, hello), "cmd=response_to_init rc=-1 busy=10") << "the first one has not ended";
+  EXPECT_EQ(first_.ask(0, handshake), "cmd=response_to_init rc=-1 busy=10") << "the first one has not ended";
   first_.ask(0, "cmd=finalize");
   // It may begin while another rank's first one has not ended.
-  EXPECT_NE(first_.ask(0, hello).find("rc=0"), std::string::npos);
+  EXPECT_NE(first_.ask(0, handshake).find("rc=0"), std::string::npos);
   EXPECT_EQ(first_.ask(0, "cmd=get_my_kvsname"), "cmd=my_kvsname rc=0 kvsname=space_2");
   EXPECT_EQ(first_.ask(0, "cmd=get kvsname=space_2 key=a"), "cmd=get_result rc=-1 msg=key_not_found value=unknown");
   EXPECT_EQ(first_.ask(0, "cmd=put kvsname=space_2 key=a value=2"), "cmd=put_result rc=0 msg=success");
@@ -208,17 +208,17 @@ TEST_F(TwoHosts, TheNextProgramOfARankIsAJobOfItsOwn) {
   EXPECT_TRUE(first_.server->initialised(0));
   EXPECT_FALSE(first_.server->finalized(0));
   first_.ask(1, "cmd=finalize");
-  first_.ask(1, hello);
+  first_.ask(1, handshake);
   EXPECT_EQ(first_.ask(1, "cmd=get kvsname=space_2 key=a"), "cmd=get_result rc=0 msg=success value=2");
   // Other hosts get it under the same key, separate from the first one's.
   first_.ask(0, "cmd=barrier_in");
   first_.ask(1, "cmd=barrier_in");
   ASSERT_EQ(first_.fences.size(), 1u);
   second_.server->publish(first_.fences[0]);
-  second_.ask(2, hello);
+  second_.ask(2, handshake);
   EXPECT_EQ(second_.ask(2, "cmd=get kvsname=space key=a"), "cmd=get_result rc=0 msg=success value=1");
   second_.ask(2, "cmd=finalize");
-  second_.ask(2, hello);
+  second_.ask(2, handshake);
   EXPECT_EQ(second_.ask(2, "cmd=get kvsname=space_2 key=a"), "cmd=get_result rc=0 msg=success value=2");
 }
 

@@ -87,19 +87,19 @@ TEST(Distribute, NoHostIsAnError) {
   EXPECT_NE(take_detail().find("no L3 cache"), std::string::npos);
 }
 
-std::string said(const Hosts& all, int ranks, const Mapping& mapping) {
+std::string note_of(const Hosts& all, int ranks, const Mapping& mapping) {
   return oversubscription(all, distributed(all, ranks, mapping), mapping);
 }
 
 TEST(Oversubscription, IsSaid) {
-  EXPECT_EQ(said(hosts({0}), 8, {}), "");
-  EXPECT_EQ(said(hosts({0}), 9, {}), "oversubscribed: 9 ranks on a, which has 8 cores");
-  EXPECT_EQ(said(hosts({0}), 16, {.unit = Level::kThread}), "");
-  EXPECT_EQ(said(hosts({0}), 3, {.policy = Mapping::Policy::kParts, .count = 3}),
+  EXPECT_EQ(note_of(hosts({0}), 8, {}), "");
+  EXPECT_EQ(note_of(hosts({0}), 9, {}), "oversubscribed: 9 ranks on a, which has 8 cores");
+  EXPECT_EQ(note_of(hosts({0}), 16, {.unit = Level::kThread}), "");
+  EXPECT_EQ(note_of(hosts({0}), 3, {.policy = Mapping::Policy::kParts, .count = 3}),
             "oversubscribed: 3 ranks of 3 cores on a, which has 8 cores");
-  EXPECT_EQ(said(hosts({2, 2, 2}), 8, {}),
+  EXPECT_EQ(note_of(hosts({2, 2, 2}), 8, {}),
             "oversubscribed: 3 ranks on a, which has 2 slots, and more than they have on 1 other host");
-  EXPECT_EQ(said(hosts({1, 2}), 4, {}), "oversubscribed: 2 ranks on a, which has 1 slot");
+  EXPECT_EQ(note_of(hosts({1, 2}), 4, {}), "oversubscribed: 2 ranks on a, which has 1 slot");
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 namespace hr::launcher {
 
 // Line that mpiexec sends, with a newline, and the key that the agent reads from it.
-std::string hello_line(const Nonce& nonce);
-std::optional<Nonce> read_hello(std::string_view line);
+std::string handshake_line(const Nonce& nonce);
+std::optional<Nonce> read_handshake(std::string_view line);
 
 // Lines that the agent answers with. `version` of the program: one word.
 std::string proof_line(const Nonce& nonce, std::string_view version);

@@ -1,4 +1,4 @@
-#include "hello.hpp"
+#include "handshake.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +7,7 @@
 namespace hr::launcher {
 namespace {
 
-constexpr std::string_view kHello = "headrace-mpiexec ";
+constexpr std::string_view kHandshake = "headrace-mpiexec ";
 constexpr std::string_view kProof = "headrace-agent ";
 constexpr std::size_t kDigits = 16;
 
@@ -31,12 +31,12 @@ std::string_view without_return(std::string_view line) {
 
 }  // namespace
 
-std::string hello_line(const Nonce& nonce) { return std::string(kHello) + digits_of(nonce) + "\n"; }
+std::string handshake_line(const Nonce& nonce) { return std::string(kHandshake) + digits_of(nonce) + "\n"; }
 
-std::optional<Nonce> read_hello(std::string_view line) {
+std::optional<Nonce> read_handshake(std::string_view line) {
   line = without_return(line);
   Nonce nonce{};
-  if (!line.starts_with(kHello) || !read_digits(line.substr(kHello.size()), &nonce)) return std::nullopt;
+  if (!line.starts_with(kHandshake) || !read_digits(line.substr(kHandshake.size()), &nonce)) return std::nullopt;
   return nonce;
 }
 

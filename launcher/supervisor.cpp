@@ -1,4 +1,4 @@
-#include "keeper.hpp"
+#include "supervisor.hpp"
 
 #include <poll.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 
 namespace hr::launcher {
 
-struct Keeper::Notes {
+struct Supervisor::Notes {
   char job[256];
   char directories[8192];  // each ends with '\0', an empty one is the last
 };
@@ -58,25 +58,25 @@ void end_if_it_hangs(pid_t agent) {
 
 }  // namespace
 
-bool Keeper::start() {
+bool Supervisor::start() {
   void* memory = ::mmap(nullptr, sizeof(Notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
   notes_ = static_cast<Notes*>(memory);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const pid_t keeper = ::getpid();
+  const pid_t supervisor = ::getpid();
   const pid_t agent = ::fork();
   if (agent > 0) {
-    ::setpgid(agent, agent);  // signals to the keeper's group end the keeper, and so the agent in order
+    ::setpgid(agent, agent);  // signals to the supervisor's group end the supervisor, and so the agent in order
     keep(agent, notes_->job, notes_->directories);
   }
   if (agent < 0) return false;
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != keeper) ::_exit(1);
+  if (::getppid() != supervisor) ::_exit(1);
   return true;
 }
 
-void Keeper::note(const std::string& job, const std::set<std::string>& directories) {
+void Supervisor::note(const std::string& job, const std::set<std::string>& directories) {
   if (notes_ == nullptr || job.size() >= sizeof notes_->job) return;
   std::string all;
   for (const std::string& each : directories) all += each + '\0';

@@ -1,4 +1,4 @@
-#include "hello.hpp"
+#include "handshake.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,25 +15,25 @@ TEST(KeyedHash, IsSipHash24) {
   EXPECT_EQ(keyed_hash(key, text), 0xa129ca6149be45e5u);
 }
 
-TEST(Hello, IsReadAsItWasWritten) {
+TEST(Handshake, IsReadAsItWasWritten) {
   const Nonce nonce = make_nonce();
   EXPECT_NE(nonce, make_nonce());
-  std::string line = hello_line(nonce);
+  std::string line = handshake_line(nonce);
   line.pop_back();
-  EXPECT_EQ(read_hello(line), nonce);
-  EXPECT_EQ(read_hello(line + "\r"), nonce);
-  EXPECT_FALSE(read_hello(line + "0"));
-  EXPECT_FALSE(read_hello(line.substr(1)));
+  EXPECT_EQ(read_handshake(line), nonce);
+  EXPECT_EQ(read_handshake(line + "\r"), nonce);
+  EXPECT_FALSE(read_handshake(line + "0"));
+  EXPECT_FALSE(read_handshake(line.substr(1)));
   line[20] = 'g';
-  EXPECT_FALSE(read_hello(line));
-  EXPECT_FALSE(read_hello(""));
+  EXPECT_FALSE(read_handshake(line));
+  EXPECT_FALSE(read_handshake(""));
 }
 
 TEST(Proof, IsFoundBehindNoiseHoweverItIsCut) {
   std::mt19937 random(5);
   for (int round = 0; round < 200; ++round) {
     const Nonce nonce = make_nonce();
-    const std::string text = "Last login: today\n" + hello_line(nonce) + proof_line(make_nonce(), "1.0") +
+    const std::string text = "Last login: today\n" + handshake_line(nonce) + proof_line(make_nonce(), "1.0") +
                              "headrace-agent x\n" + std::string(9000, 'z') + proof_line(nonce, "1.2.3") + "rest\nmore";
     ProofSearch search(nonce);
     std::string rest;
@@ -54,9 +54,9 @@ TEST(Proof, CannotBeMadeByRepeating) {
   const Nonce nonce = make_nonce();
   ProofSearch search(nonce);
   std::string rest;
-  EXPECT_FALSE(search.add(hello_line(nonce), &rest));
-  EXPECT_FALSE(search.add("headrace-agent " + hello_line(nonce).substr(17, 16) + "\n", &rest));
-  EXPECT_FALSE(search.add("headrace-agent 1.0 " + hello_line(nonce).substr(17, 16) + "\n", &rest));
+  EXPECT_FALSE(search.add(handshake_line(nonce), &rest));
+  EXPECT_FALSE(search.add("headrace-agent " + handshake_line(nonce).substr(17, 16) + "\n", &rest));
+  EXPECT_FALSE(search.add("headrace-agent 1.0 " + handshake_line(nonce).substr(17, 16) + "\n", &rest));
   EXPECT_FALSE(search.add("headrace-agent 1.0 0000000000000000\n", &rest));
   EXPECT_EQ(search.last_line(), "headrace-agent 1.0 0000000000000000");
 }
