@@ -119,7 +119,7 @@ class Agent {
     std::optional<JobPlan> plan;
     if (message.kind == Kind::kPlan) plan = decode_plan(message.text);
     const int last = message.numbers[0];
-    if (!plan || message.host < 0 || message.host >= last || last > count_of_places(*plan)) {
+    if (!plan || message.host < 0 || message.host >= last || last > count_places(*plan)) {
       std::fprintf(stderr, "mpiexec sent no plan of this version\n");
       return end(kParentFailed);
     }

@@ -193,7 +193,7 @@ void HostRanks::receive_pmi(Rank& rank) {
     if (count <= 0) {  // closed, after finalize or by its end
       loop_.forget(rank.pmi.get());
       rank.pmi.close();
-      if (rank.inherited.is_open()) return back_to_inherited(rank);
+      if (rank.inherited.is_open()) return return_to_inherited(rank);
       return rank.number == 0 && plan_.adopted >= 0 ? end_adopted(rank) : void();
     }
     taken += static_cast<std::size_t>(count);
@@ -237,7 +237,7 @@ void HostRanks::join_late(int number, Descriptor line) {
   watch_pmi(rank);
 }
 
-void HostRanks::back_to_inherited(Rank& rank) {
+void HostRanks::return_to_inherited(Rank& rank) {
   rank.pmi = std::move(rank.inherited);
   rank.pmi_lines.forget();
   watch_pmi(rank);

@@ -86,7 +86,7 @@ class HostRanks {
   void receive_pmi(Rank& rank);
   std::string judge_late(int number, pid_t pid);
   void join_late(int number, Descriptor line);
-  void back_to_inherited(Rank& rank);
+  void return_to_inherited(Rank& rank);
   void watch_pmi(Rank& rank);
   [[nodiscard]] pid_t program_of(const Rank& rank) const;
   void on_crash(Rank& rank, int signal);

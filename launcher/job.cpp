@@ -85,7 +85,7 @@ Job::World& Job::add_world(JobPlan plan) {
                        [&world](const World& each) { return &each != &world && !each.over; });
   };
   const int own = plan.root_host;
-  const int places = count_of_places(plan);
+  const int places = count_places(plan);
   world.tree = std::make_unique<Tree>(loop_, std::move(plan), own, 0, places, true, std::move(callbacks));
   return world;
 }

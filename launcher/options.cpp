@@ -195,7 +195,7 @@ Status read_all(CommandLine& line) {
   return kOk;
 }
 
-void note_what_has_no_effect(const CommandLine& line) {
+void report_ignored_options(const CommandLine& line) {
   if (line.options.quiet || line.without_effect.empty()) return;
   std::string all;
   for (const std::string& each : line.without_effect) all += (all.empty() ? "" : ", ") + each;
@@ -221,7 +221,7 @@ std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
     return std::nullopt;
   }
   if (line.answered) return std::nullopt;
-  note_what_has_no_effect(line);
+  report_ignored_options(line);
   return options;
 }
 

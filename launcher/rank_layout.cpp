@@ -75,7 +75,7 @@ int ranks_of(const Program& program, const std::vector<HostSlots>& list, topo::M
         {listed.name, listed.slots_given ? listed.slots : 0, layout->hosts[number_of(listed, layout)].machine});
   }
   if (program.per_host > 0) mapping.per_host = program.per_host;
-  return std::max(topo::ranks_that_fit(hosts, mapping), 1);
+  return std::max(topo::fitting_ranks(hosts, mapping), 1);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ int place_of(const JobPlan& plan, int host) noexcept {
   return plan.root_host >= 0 && host > plan.root_host ? host - 1 : host;
 }
 
-int count_of_places(const JobPlan& plan) noexcept {
+int count_places(const JobPlan& plan) noexcept {
   return static_cast<int>(plan.hosts.size()) - (plan.root_host >= 0 ? 1 : 0);
 }
 

@@ -24,7 +24,7 @@ namespace hr::launcher {
 // Hosts of a plan other than mpiexec's own, in order, so that a subtree is a range of places.
 [[nodiscard]] int host_at(const JobPlan& plan, int place) noexcept;
 [[nodiscard]] int place_of(const JobPlan& plan, int host) noexcept;
-[[nodiscard]] int count_of_places(const JobPlan& plan) noexcept;
+[[nodiscard]] int count_places(const JobPlan& plan) noexcept;
 
 class RemoteHost {
  public:

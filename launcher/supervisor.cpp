@@ -34,7 +34,7 @@ std::set<std::string> texts_of(const char* from) {
 }
 
 // Returns when the agent has ended. An agent that has lost its connection gets a while to end, and is then killed.
-void end_if_it_hangs(pid_t agent) {
+void wait_or_kill(pid_t agent) {
   const Descriptor ended(static_cast<int>(::syscall(SYS_pidfd_open, agent, 0)));
   if (!ended.is_open()) return;
   pollfd states[2] = {{ended.get(), POLLIN, 0}, {STDIN_FILENO, POLLRDHUP, 0}};
@@ -44,7 +44,7 @@ void end_if_it_hangs(pid_t agent) {
 }
 
 [[noreturn]] void keep(pid_t agent, const char* job, const char* directories) {
-  end_if_it_hangs(agent);
+  wait_or_kill(agent);
   int status = 0;
   while (::waitpid(agent, &status, 0) < 0 && errno == EINTR) {
   }

@@ -184,7 +184,7 @@ bool begin() {
     log::write(log::Level::kError, "HEADRACE_CHECK has no check \"%s\"; it knows device, types and full",
                unknown.c_str());
   }
-  if (!asked_to_check("device")) return false;
+  if (!wants_check("device")) return false;
   check_start();
   mem::check_every_buffer();
   layout::view_checker = &check_view;

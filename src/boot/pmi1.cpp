@@ -235,7 +235,7 @@ class Pmi1 final : public Helper {
     return fail(Errc::kSpawn, "the launcher could not start the processes: %s", why.c_str());
   }
 
-  Status spawned_are_there() override {
+  Status spawned_status() override {
     take_unsolicited();
     if (spawned_.empty() || spawned_ != spawned_ended_) return kOk;
     if (!why_failed_.empty()) return fail(Errc::kSpawn, "the processes have ended: %s", why_failed_.c_str());

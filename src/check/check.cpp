@@ -39,7 +39,7 @@ Object* object_of_errors(const Call& call) {
 Call* current_call() noexcept { return innermost; }
 
 bool begin() {
-  if (asked_for_full_check()) state = std::make_unique<State>();
+  if (wants_full_check()) state = std::make_unique<State>();
   return is_on();
 }
 

@@ -47,7 +47,7 @@ Operation describe(const Call& call) {
 }
 
 void give_own_request(const Argument& argument) {
-  p2p::Request* const shared = p2p::request_of_a_send_that_is_done();
+  p2p::Request* const shared = p2p::completed_send_request();
   const bool is_shared = argument.values()[0] == shared->handle();
   p2p::release_request(shared);
   if (!is_shared) return;

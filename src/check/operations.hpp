@@ -1,7 +1,7 @@
 // Operations: those that the program has started and not completed, by request, with the buffers that it must leave
 // alone.
 //
-// A request that the library returns for many sends that are done (p2p::request_of_a_send_that_is_done()) is replaced
+// A request that the library returns for many sends that are done (p2p::completed_send_request()) is replaced
 // by a separate one, so that each operation has its handle. Internal to check/. Owner: the table, from the call that
 // starts an operation to the one that completes it; then that Call. Threads: library lock.
 #pragma once

@@ -74,7 +74,7 @@ Status start(const Communicator& comm, const std::vector<boot::SpawnedProgram>& 
   HR_TRY(status);
   wait_outside([&] {
     *channel = port.accept();
-    if (*channel == nullptr) status = boot::spawned_are_there();
+    if (*channel == nullptr) status = boot::spawned_status();
     if (*channel == nullptr && status.ok()) status = given_up(comm);
     return *channel != nullptr || !status.ok();
   });

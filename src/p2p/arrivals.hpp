@@ -52,7 +52,7 @@ void decline_rendezvous(int from, transport::RendezvousData data) noexcept;
 
 // Handles messages with at least kLeast bytes of payload from processes that have not failed.
 template <transport::Handler kDeliver, std::size_t kLeast>
-void deliver_of_the_living(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+void deliver_from_live(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   if (has_failed(from)) return;
   if (bytes < kLeast) [[unlikely]]
     return drop_arrival(from, header, payload, bytes);
@@ -60,7 +60,7 @@ void deliver_of_the_living(int from, const transport::Header& header, const std:
 }
 template <transport::Handler kDeliver, std::size_t kLeast = 0>
 constexpr Arrival arrival(wire::Kind kind) noexcept {
-  return {kind, deliver_of_the_living<kDeliver, kLeast>};
+  return {kind, deliver_from_live<kDeliver, kLeast>};
 }
 
 // Does the same for messages that name a request in a word of the header. The handler returns false if the message does

@@ -17,7 +17,7 @@ transport::Job job() {
 
 Status describe(bool make, std::string* address) {
   const Status status = transport::describe(job(), make, address);
-  take_transports();
+  list_transports();
   return status;
 }
 
@@ -30,7 +30,7 @@ Status connect_groups(const transport::PeerGroups& groups) {
     if (&peer != &state.unconnected && peer.failed) peer.failed = false;
   }
   const Status connected = transport::connect_groups(job(), groups);
-  take_transports();
+  list_transports();
   return connected;
 }
 
@@ -50,7 +50,7 @@ void disconnect(std::span<const int> procs) {
   state.sleeper.end_listener();
   state.sleeper.wake();  // threads that sleep in a transport that may go
   transport::disconnect(procs, state.sleeper.in_use());
-  take_transports();
+  list_transports();
 }
 
 }  // namespace hr::p2p

@@ -71,13 +71,13 @@ void mark_busy(Peer& peer) {
   progress_thread::wake();
 }
 
-void take_transports() {
+void list_transports() {
   Engine& state = *the_engine;
   const auto active = transport::active();
   state.transports.assign(active.begin(), active.end());
   if (state.failure_watch != nullptr) state.transports.push_back(state.failure_watch.get());
   state.sleeper.open(state.transports);
-  take_place_of_round_watch();
+  list_round_watch();
 }
 
 Status init() {
@@ -97,7 +97,7 @@ Status init() {
   HR_TRY(make_failure_watch(&the_engine->failure_watch));
   // A process that dies as soon as its program begins must not take with it anything that others have still to open.
   if (the_engine->failure_watch != nullptr) HR_TRY(boot::fence());
-  take_transports();
+  list_transports();
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");
   begin_progress();

@@ -123,7 +123,7 @@ inline Status connected_peer(int proc, Peer** out) {
 }
 
 // Lists the active transports anew.
-void take_transports();
+void list_transports();
 
 // Adds the handlers of this layer's kinds of messages (receive.cpp).
 void add_handlers(transport::MessageHandlers& handlers);

@@ -131,7 +131,7 @@ void free_chunk(const Part& part) {
   state().moved_at = now_seconds();
 }
 
-void taken_by_receiver(transport::Operation& self) {
+void chunk_received(transport::Operation& self) {
   auto& part = static_cast<Part&>(self);
   if (!part.status.ok()) part.message->stopped = true;
 }
@@ -175,7 +175,7 @@ Status send_rts(Outgoing& message, Part& part) {
              .transport->send_rts(message.proc, header, &head, sizeof head, {state().out->host(part.chunk), part.bytes},
                                   &part));
   part.rts_sent = true;
-  part.then = taken_by_receiver;
+  part.then = chunk_received;
   message.told += part.bytes;
   return kOk;
 }

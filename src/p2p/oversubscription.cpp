@@ -70,7 +70,7 @@ bool interrupted_often(const Since& since, double now) noexcept {
   return often;
 }
 
-bool yields_to_somebody() noexcept {
+bool yield_to_another() noexcept {
   ::sched_yield();
   return look().given_way != 0;
 }
@@ -94,11 +94,11 @@ void yield_core() noexcept {
   const int depth = LibraryLock::suspend();
   const double before = now_seconds();
   bool load = interrupted_often(look(), before);
-  bool waiters = yields_to_somebody();
+  bool waiters = yield_to_another();
   if (waiters) {
     load |= now_seconds() - before > kLongYieldSeconds;
     // The system's own work is done by now.
-    if (!load && unknown) waiters = yields_to_somebody();
+    if (!load && unknown) waiters = yield_to_another();
   }
   const double after = now_seconds();
   count_from(after);

@@ -70,7 +70,7 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
 // Status::again(): not like this, use send() or isend().
 Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const Envelope& envelope);
 // Returns the request that MPI_Isend hands out then: complete, with a reference for the caller.
-[[nodiscard]] Request* request_of_a_send_that_is_done() noexcept;
+[[nodiscard]] Request* completed_send_request() noexcept;
 
 // --- non-blocking: *request gets one reference, the caller's ---
 Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);

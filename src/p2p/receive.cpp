@@ -75,15 +75,15 @@ void tell_unexpected(const Envelope& envelope, std::size_t bytes) {
   events::emit(Event::message_unexpected,
                {envelope.source, envelope.tag, envelope.context, static_cast<std::int64_t>(bytes)});
 }
-[[gnu::cold, gnu::noinline]] void tell_of_match(const Request& receive, const Envelope& envelope, std::size_t bytes,
-                                                bool came_before) {
+[[gnu::cold, gnu::noinline]] void report_match(const Request& receive, const Envelope& envelope, std::size_t bytes,
+                                               bool came_before) {
   if (match_checker != nullptr) match_checker(receive, envelope);
   events::emit(Event::message_matched, {envelope.source, envelope.tag, envelope.context,
                                         static_cast<std::int64_t>(bytes), came_before ? 1 : 0});
 }
 inline void tell_matched(const Request& receive, const Envelope& envelope, std::size_t bytes, bool came_before) {
   if (events::wanted()) [[unlikely]]
-    tell_of_match(receive, envelope, bytes, came_before);
+    report_match(receive, envelope, bytes, came_before);
 }
 
 // Does the same while tools are to be told (watch_messages()).
@@ -339,7 +339,7 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
 namespace {
 
 // Sets what all of them have in common.
-inline Request* receive_of_one_run() {
+inline Request* make_contiguous_receive() {
   Arena<Request>& arena = Arena<Request>::instance();
   Request* request = arena.reuse();
   if (request == nullptr) [[unlikely]] {
@@ -370,7 +370,7 @@ Status ireceive(const layout::View& data, const Envelope& wanted, Request** out)
 
 Status ireceive_run(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes, const Envelope& wanted,
                     Request** out) {
-  Request* request = receive_of_one_run();
+  Request* request = make_contiguous_receive();
   if (request == nullptr) [[unlikely]]
     return no_memory();
   request->context_ = wanted.context;

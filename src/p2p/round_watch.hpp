@@ -11,6 +11,6 @@ void watch_rounds(void (*function)());
 void unwatch_rounds();
 
 // Call whenever the list of transports has changed (engine.hpp).
-void take_place_of_round_watch();
+void list_round_watch();
 
 }  // namespace hr::p2p

@@ -226,7 +226,7 @@ Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const E
   return status;
 }
 
-Request* request_of_a_send_that_is_done() noexcept {
+Request* completed_send_request() noexcept {
   Request* done = engine()->done;
   done->retain();
   return done;
@@ -251,7 +251,7 @@ Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mo
   if (mode != Mode::kSynchronous) [[likely]] {
     const Status status = send_at_once(data, to_proc, envelope);
     if (status.ok()) [[likely]] {
-      *out = request_of_a_send_that_is_done();
+      *out = completed_send_request();
       return kOk;
     }
   }

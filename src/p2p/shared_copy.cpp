@@ -152,10 +152,10 @@ class Batch {
   // Copies what is claimed, and goes on to claim and copy until nothing is left, letting others in meanwhile if
   // allowed. Returns the first failure; what is left is then claimed all the same if `claims_all`.
   template <class CopyParts>
-  Status move(bool lets_others_in, bool claims_all, CopyParts&& copy_parts) {
+  Status move(bool yields_lock, bool claims_all, CopyParts&& copy_parts) {
     std::size_t bytes = 0;
     for (const transport::RemotePart& part : claimed()) bytes += part.bytes;
-    const int depth = lets_others_in && bytes >= kWorthLettingIn ? LibraryLock::suspend() : 0;
+    const int depth = yields_lock && bytes >= kWorthLettingIn ? LibraryLock::suspend() : 0;
     Status status = kOk;
     for (; claimed_count_ != 0 && (status.ok() || claims_all); claim()) {
       if (status.ok()) status = copy_parts(transport_, proc_, claimed());
@@ -247,13 +247,13 @@ void account_for(Copy& copy, std::size_t bytes) {
   finish_rendezvous(receive, kOk);
 }
 
-void read_fronts(bool lets_others_in) {
+void read_fronts(bool yields_lock) {
   Batch batch(state().to_read, engine()->rank, &Claims::from_front);
   batch.remove_unclaimed(give_back_word);
   // After a failure the rest is claimed all the same, so that the sender stops.
   const bool failed =
       !batch
-           .move(lets_others_in, true,
+           .move(yields_lock, true,
                  [](auto& transport, int proc, auto parts) { return transport.get(proc, nullptr, parts, nullptr); })
            .ok();
   if (failed) {

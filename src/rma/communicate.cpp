@@ -119,7 +119,7 @@ namespace {
 
 // Returns the request of a call whose operation is done.
 Status done(p2p::Request** request) {
-  if (request != nullptr) *request = p2p::request_of_a_send_that_is_done();
+  if (request != nullptr) *request = p2p::completed_send_request();
   return kOk;
 }
 

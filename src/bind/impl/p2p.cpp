@@ -110,7 +110,7 @@ Status recv(void* buf, Count count, layout::Datatype& datatype, int source, int 
 Status isend(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm,
              p2p::Request*& request) {
   if (send_at_once(buf, count, datatype, dest, tag, comm).ok()) [[likely]] {
-    request = p2p::request_of_a_send_that_is_done();
+    request = p2p::completed_send_request();
     return kOk;
   }
   return send_nonblocking(buf, count, datatype, dest, tag, comm, p2p::Mode::kStandard, request);

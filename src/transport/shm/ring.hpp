@@ -162,7 +162,7 @@ class Producer {
   // Reads both words that the consumer writes: they share a line, so the next load of the line brings new values.
   void see_consumed() noexcept;
   [[nodiscard]] bool reader_is_far() noexcept;
-  [[nodiscard]] bool goes_by_exchange_buffer(std::size_t bytes) const noexcept {
+  [[nodiscard]] bool uses_exchange_buffer(std::size_t bytes) const noexcept {
     return exchange_buffers_ != nullptr && exchange_buffers_->has_for(bytes) && !reader_.is_far();
   }
   [[nodiscard]] std::byte* reserved() const noexcept;

@@ -81,7 +81,7 @@ Segment::Sizes sizes_for(int processes) {
   return {processes, ring_bytes_for(processes), staging_bytes(), exchange_buffers_for(processes)};
 }
 
-void let_others_in() {
+void allow_peer_access() {
   register_barrier();
   // The Yama security module lets only ancestors read a process's memory unless the process permits others.
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -240,7 +240,7 @@ void Shm::create(const Job& job) {
   const int count = processes();
   path_ = knobs().shm_dir + "/headrace." + std::string(job.job_id) + "." + std::to_string(node_);
   sizes_ = sizes_for(count);
-  let_others_in();
+  allow_peer_access();
   if (own_ != 0) return;
   created_ = segment_.create(path_, sizes_);
   if (!created_.ok()) why_not_created_ = take_detail();
@@ -519,7 +519,7 @@ class Between final : public Shm {
   bool progress() override {
     const bool moved = Shm::progress();
     if (++rounds_ % kLookAfter == 0) [[unlikely]]
-      look_for_the_dead();
+      check_presence();
     return moved;
   }
   bool disconnect(std::span<const int> procs) override {
@@ -543,7 +543,7 @@ class Between final : public Shm {
   static constexpr double kLookSeconds = 0.1;
   static constexpr std::int32_t kGone = -1;  // as a number of a process: it has left
 
-  void look_for_the_dead();
+  void check_presence();
 
   std::vector<int> left_;  // processes of the other set that were not disconnected
   unsigned rounds_ = 0;
@@ -553,7 +553,7 @@ class Between final : public Shm {
 Status Between::join(const std::string& name) {
   path_ = knobs().shm_dir + "/headrace." + name;
   sizes_ = sizes_for(processes());
-  let_others_in();
+  allow_peer_access();
   HR_TRY(segment_.create_or_attach(path_, sizes_));
   sizes_ = segment_.sizes();
   show_presence(segment_.descriptor(), own_);
@@ -561,7 +561,7 @@ Status Between::join(const std::string& name) {
   return kOk;
 }
 
-void Between::look_for_the_dead() {
+void Between::check_presence() {
   const double now = now_seconds();
   if (now - looked_ < kLookSeconds) return;
   looked_ = now;

@@ -29,7 +29,7 @@ ucs_status_t Disconnects::arrive(void* self, const void* header, std::size_t hea
   Text text{};
   if (header_bytes == sizeof text) std::memcpy(&text, header, sizeof text);
   const int proc = header_bytes == sizeof text ? disconnects.names_.proc_of(text.from, text.secret) : -1;
-  proc >= 0 ? static_cast<void>(disconnects.come_.insert(proc)) : drop_message(-1, kOfNobody);
+  proc >= 0 ? static_cast<void>(disconnects.come_.insert(proc)) : drop_message(-1, kUnknownSender);
   return UCS_OK;
 }
 

@@ -194,7 +194,7 @@ class Ucx final : public Transport {
   Status usable(int proc);
   // True if all hosts of this job are this machine (mpiexec --as-hosts).
   [[nodiscard]] bool listens_on_loopback() const { return boot::identity().declared_hosts && !late_; }
-  void tell_of_tcp(const Peer& peer);
+  void log_tcp(const Peer& peer);
   [[nodiscard]] Status why_failed(const Peer& peer) const;
   // Finds the address and the secret of a peer.
   Status address_of(Peer& peer, std::vector<std::byte>* address);
@@ -264,7 +264,7 @@ class Ucx final : public Transport {
   std::vector<Peer*> broken_;  // failed, and not closed yet
   std::vector<Peer*> failed_;  // closed, and not reported yet
   int closes_ = 0;             // under way
-  bool told_of_tcp_ = false;
+  bool tcp_logged_ = false;
   std::string own_address_;
   bool closing_ = false;  // nothing more is to be sent or received
   bool closed_ = false;
@@ -400,14 +400,14 @@ Status Ucx::connect(int proc) {
                "ucx: rank %d is reached by %s: %.1f us and %.2f GB/s by UCX's estimate; sent unasked: up to %zu bytes",
                proc, transports.empty() ? "what UCX has chosen" : transports.c_str(), to.path.latency_seconds * 1e6,
                to.path.bytes_per_second * 1e-9, eager_bytes(to.path));
-    tell_of_tcp(to);
+    log_tcp(to);
   }
   return kOk;
 }
 
 // Makes no promise that cannot be kept: UCX itself does not authenticate its peers.
-void Ucx::tell_of_tcp(const Peer& peer) {
-  if (!peer.path.is_stream || std::exchange(told_of_tcp_, true)) return;
+void Ucx::log_tcp(const Peer& peer) {
+  if (!peer.path.is_stream || std::exchange(tcp_logged_, true)) return;
   const bool loopback = listens_on_loopback() && knobs().network_devices.empty();
   log::write(log::Level::kDecision,
              "ucx: over TCP this process listens on %s; UCX carries out what anybody who connects there asks it for "
@@ -661,7 +661,7 @@ ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_
   std::memcpy(&head, message, sizeof head);
   const int from = self.names_.proc_of(head.from, head.secret);
   if (from < 0) [[unlikely]] {
-    drop_message(-1, kOfNobody);  // or it has been disconnected
+    drop_message(-1, kUnknownSender);  // or it has been disconnected
     return UCS_OK;
   }
   const std::byte* payload = message + sizeof head;

@@ -55,14 +55,14 @@ ucs_status_t Updates::arrive(void* self, const void* header, std::size_t header_
 }
 
 const char* Updates::fault_of(const Request& request) const noexcept {
-  if (names_.proc_of(request.from, request.secret) < 0) return kOfNobody;
+  if (names_.proc_of(request.from, request.secret) < 0) return kUnknownSender;
   const bool known = request.update <= static_cast<std::uint32_t>(Update::kCompareSwap);
   return known && may_update(request.address, request.bytes) ? nullptr : "it asks for an update that there is not";
 }
 
 const char* Updates::fault_of(const Answer& answer) const noexcept {
   const int from = names_.proc_of(answer.from, answer.secret);
-  if (from < 0) return kOfNobody;
+  if (from < 0) return kUnknownSender;
   return pending_.contains({from, answer.number}) ? nullptr : "it answers an update that nobody has asked for";
 }
 

@@ -50,10 +50,10 @@ TEST(Distribute, SoManyAHost) {
   EXPECT_EQ(distributed(hosts({0, 0}), 8, {.per_host = 2}), (Order{0, 0, 1, 1, 0, 0, 1, 1}));
   EXPECT_EQ(distributed(hosts({0, 0}), 5, {.policy = Mapping::Policy::kParts, .level = Level::kNuma, .per_part = 1}),
             (Order{0, 0, 0, 0, 1}));
-  EXPECT_EQ(ranks_that_fit(hosts({0, 0}), {.per_host = 3}), 6);
-  EXPECT_EQ(ranks_that_fit(hosts({0, 0}), {.level = Level::kSocket, .per_part = 2}), 8);
-  EXPECT_EQ(ranks_that_fit(hosts({3, 4}), {}), 7);
-  EXPECT_EQ(ranks_that_fit(hosts({0, 0}), {}), 2);
+  EXPECT_EQ(fitting_ranks(hosts({0, 0}), {.per_host = 3}), 6);
+  EXPECT_EQ(fitting_ranks(hosts({0, 0}), {.level = Level::kSocket, .per_part = 2}), 8);
+  EXPECT_EQ(fitting_ranks(hosts({3, 4}), {}), 7);
+  EXPECT_EQ(fitting_ranks(hosts({0, 0}), {}), 2);
 }
 
 TEST(Distribute, RoundRobinOverHosts) {
