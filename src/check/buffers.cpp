@@ -13,7 +13,7 @@
 #include "check/runs.hpp"
 #include "check/state.hpp"
 #include "check/watch.hpp"
-#include "coll/carry_out.hpp"
+#include "coll/execute.hpp"
 #include "comm/failure.hpp"
 #include "layout/view.hpp"
 #include "p2p/request.hpp"

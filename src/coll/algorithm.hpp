@@ -1,4 +1,4 @@
-// Algorithm: one way to carry out an operation, and the list of all of them.
+// Algorithm: one way to execute an operation, and the list of all of them.
 //
 // An algorithm is one file <operation>/<algorithm>.cpp that defines its record, and one line in registry.cpp. Its
 // probe is pure: it looks at facts that are the same on every process of the communicator, so that all choose alike.

@@ -1,8 +1,8 @@
 #include "coll/persistence.hpp"
 
-#include "coll/carry_out.hpp"
 #include "coll/device/buffers.hpp"
 #include "coll/device/through_pinned.hpp"
+#include "coll/execute.hpp"
 
 namespace hr::coll {
 
@@ -38,7 +38,7 @@ Task Persistence::in_own_area(const Call& call) {
   Status status = kOk;
   const Algorithm* algorithm = choose(call, &status, mode);
   if (algorithm == nullptr) co_return status;
-  Task inner = carry_out(call, algorithm, buffers);
+  Task inner = execute(call, algorithm, buffers);
   status = co_await inner;
   co_return status;
 }
@@ -56,7 +56,7 @@ Task Persistence::begin(Call& call) {
   }
   if (way_ == Way::kMessages) area_.reset();
   call.area = area_.get();
-  if (call.area == nullptr) return carry_out_by_messages(call);
+  if (call.area == nullptr) return execute_by_messages(call);
   call.ticket = call.area->draw_ticket();
   return in_own_area(call);
 }

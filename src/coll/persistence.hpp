@@ -1,9 +1,8 @@
-// Persistent operations (section 6.13): carries out their starts.
+// Persistent operations (section 6.13): executes their starts.
 //
-// Starts of different requests may come in different orders on different processes, so that they have no place in the
-// communicator's sequence. An operation whose buffers all are on devices gets an area of its own; its buffers stay the
-// same, so that the first start decides for all.
-// Owner: the request. Threads: library lock.
+// Starts of different requests may come in different orders on different processes, so that they are not enqueued in
+// the communicator's sequence. An operation whose buffers all are on devices gets an area of its own; its buffers stay
+// the same, so that the first start decides for all. Owner: the request. Threads: library lock.
 #pragma once
 
 #include <memory>

@@ -1,13 +1,13 @@
-// Makes a Call a task: its place in the communicator's sequence, device mode, and the three forms.
+// Makes a Call a task: enqueues it in the communicator's sequence, waits for its turn; the three forms.
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/events.hpp"
-#include "coll/carry_out.hpp"
 #include "coll/coll.hpp"
 #include "coll/device/buffers.hpp"
 #include "coll/device/through_pinned.hpp"
+#include "coll/execute.hpp"
 #include "coll/persistence.hpp"
 #include "coll/shared/wait.hpp"
 #include "p2p/progress.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 using p2p::Task;
 
-struct IsServed {
+struct HasTurn {
   const Call& call;
   bool operator()() const noexcept { return call.area->is_serving(call.ticket); }
 };
@@ -38,13 +38,14 @@ bool in_device_mode(const Call& call) {
   return call.area->device_mode(call.ticket) && !never_on_devices(call);
 }
 
-// Waits until the ticket is served, opens what is needed. Chooses the algorithm once the available parts are certain.
-Task when_served(const Call& call) {
+// Waits for the operation's turn, opens the parts that it needs. Chooses the algorithm once the available parts are
+// certain.
+Task execute_in_turn(const Call& call) {
   shared::Area& area = *call.area;
   shared::NextRound next;
   if (left_to_thread(call)) co_await shared::when(next);
-  IsServed came{call};
-  HR_CO_UNTIL(call, came);
+  HasTurn turn{call};
+  HR_CO_UNTIL(call, turn);
   TicketGuard serving(area);
   Status status = kOk;
   const Algorithm* algorithm = nullptr;
@@ -72,7 +73,7 @@ Task when_served(const Call& call) {
     if (area.is_open(algorithm->needs)) break;
   }
   if (algorithm->needs == Sharing::kNone) serving.leave();
-  Task inner = carry_out(call, algorithm, buffers);
+  Task inner = execute(call, algorithm, buffers);
   status = co_await inner;
   co_return status;
 }
@@ -99,7 +100,7 @@ void take_turn() {
 // Runs an operation while tools are told of its beginning and its end.
 Task watched(const Call* call) {
   tell(events::Event::collective_begun, *call, {});
-  Task inner = nothing_to_do(*call) ? Task{} : perform(*call);
+  Task inner = nothing_to_do(*call) ? Task{} : execute_enqueued(*call);
   const Status status = co_await inner;
   tell(events::Event::collective_ended, *call, {status.code()});
   co_return status;
@@ -114,7 +115,7 @@ Task watched_start(Persistence* persistence, Call* call) {
 }
 
 Task begin_watched(Call& call) {
-  if (!nothing_to_do(call)) take_place(call);
+  if (!nothing_to_do(call)) enqueue(call);
   return watched(&call);
 }
 
@@ -123,8 +124,8 @@ Task begin(Call& call) {
   if (events::wanted()) [[unlikely]]
     return begin_watched(call);
   if (nothing_to_do(call)) return {};
-  take_place(call);
-  return perform(call);
+  enqueue(call);
+  return execute_enqueued(call);
 }
 
 // Call that outlives its function: a copy of its own, with references to what it uses (sections 6.12, 6.13).
@@ -178,12 +179,14 @@ class PendingCall final : public p2p::TaskFactory {
 
 }  // namespace
 
-void take_place(Call& call) {
+void enqueue(Call& call) {
   call.area = shared::area_for(call);
   if (call.area != nullptr) call.ticket = call.area->draw_ticket();
 }
 
-Task perform(const Call& call) { return call.area != nullptr ? when_served(call) : carry_out_by_messages(call); }
+Task execute_enqueued(const Call& call) {
+  return call.area != nullptr ? execute_in_turn(call) : execute_by_messages(call);
+}
 
 Status run(Call& call) {
   take_turn();
@@ -194,16 +197,16 @@ Status run(Call& call) {
     return p2p::run_blocking(begin_watched(call));
   }
   if (nothing_to_do(call)) return kOk;
-  take_place(call);
-  if (call.area == nullptr) return p2p::run_blocking(carry_out_by_messages(call));
+  enqueue(call);
+  if (call.area == nullptr) return p2p::run_blocking(execute_by_messages(call));
   // The common case, without a coroutine round the algorithm's.
   Status status = kOk;
   const bool ready = call.area->is_serving(call.ticket) && call.area->is_open(Sharing::kCells) && !in_device_mode(call);
   const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
-  if (algorithm == nullptr || !call.area->is_open(algorithm->needs)) return p2p::run_blocking(when_served(call));
+  if (algorithm == nullptr || !call.area->is_open(algorithm->needs)) return p2p::run_blocking(execute_in_turn(call));
   TicketGuard serving(*call.area);
   if (algorithm->needs == Sharing::kNone) serving.leave();
-  return p2p::run_blocking(carry_out(call, algorithm));
+  return p2p::run_blocking(execute(call, algorithm));
 }
 
 Status start(Call& call, p2p::Request** request) {

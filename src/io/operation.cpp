@@ -175,7 +175,7 @@ Task Operation::move() {
   co_return moved;
 }
 
-Task Operation::perform() {
+Task Operation::execute() {
   if (access_.pointer == Pointer::kShared) {
     Task claiming = claim();
     HR_CO_TRY(co_await claiming);

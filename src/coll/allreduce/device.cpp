@@ -41,8 +41,8 @@ Status start_pull(const Call& call, DeviceBuffers& buffers) {
   return reduce(call, buffers, 0, call.recv.all().count, false);
 }
 
-Task push(const Call& call) { return DeviceBuffers::carry_out(call, &start_push); }
-Task pull(const Call& call) { return DeviceBuffers::carry_out(call, &start_pull); }
+Task push(const Call& call) { return DeviceBuffers::execute(call, &start_push); }
+Task pull(const Call& call) { return DeviceBuffers::execute(call, &start_pull); }
 
 bool can_pull(const Query& query) noexcept { return on_devices(query) && !query.in_place; }
 

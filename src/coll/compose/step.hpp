@@ -7,7 +7,7 @@
 //   Task steps = run_in_order({&here, &across});
 //   co_return co_await steps;                         // the first error
 //
-// A step takes its place in the sequence of its members when it is constructed: all steps of a composition are
+// A step is enqueued in the sequence of its members when it is constructed: all steps of a composition are
 // constructed before its first wait, and all are run, whatever the outcome of those before, since other members count
 // on them.
 // Owner: locals of the coroutine. Threads: library lock.
@@ -18,8 +18,8 @@
 #include <string>
 #include <utility>
 
-#include "coll/carry_out.hpp"
 #include "coll/compose/hosts.hpp"
+#include "coll/execute.hpp"
 #include "coll/messages.hpp"
 #include "coll/shared/wait.hpp"
 
@@ -76,11 +76,11 @@ class Step {
     call.bytes = whole.bytes;
     call.persistent = whole.persistent;
     call.blocking = whole.blocking;
-    if (members_ != nullptr) take_place(call);
+    if (members_ != nullptr) enqueue(call);
   }
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
-  [[nodiscard]] Task run() { return members_ != nullptr ? perform(call) : Task(); }
+  [[nodiscard]] Task run() { return members_ != nullptr ? execute_enqueued(call) : Task(); }
 
   Call call;
 

@@ -214,7 +214,7 @@ Task DeviceBuffers::finish(const Call& call, Status status) {
   co_return status.ok() ? done.status : status;
 }
 
-Task DeviceBuffers::carry_out(const Call& call, Status (*start)(const Call&, DeviceBuffers&)) {
+Task DeviceBuffers::execute(const Call& call, Status (*start)(const Call&, DeviceBuffers&)) {
   add(Statistic::coll_device);
   DeviceBuffers& buffers = call.area->device_buffers();
   const Status started = start(call, buffers);

@@ -50,7 +50,7 @@ class DeviceBuffers {
   p2p::Task finish(const Call& call, Status status);
 
   // Body of an algorithm: starts this process's share of the work, and finishes.
-  static p2p::Task carry_out(const Call& call, Status (*start)(const Call& call, DeviceBuffers& buffers));
+  static p2p::Task execute(const Call& call, Status (*start)(const Call& call, DeviceBuffers& buffers));
 
  private:
   struct Taken {

@@ -5,7 +5,7 @@
 
 #include "base/knobs.hpp"
 #include "base/statistics.hpp"
-#include "coll/carry_out.hpp"
+#include "coll/execute.hpp"
 #include "coll/shared/wait.hpp"
 #include "coll/view_tools.hpp"
 #include "mem/cuda/pinned_staging.hpp"

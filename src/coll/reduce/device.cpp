@@ -27,7 +27,7 @@ Status start(const Call& call, DeviceBuffers& buffers) {
   return buffers.work().reduce(buffers.near(), *call.op, *contribution(call).type, reduction);
 }
 
-Task run(const Call& call) { return DeviceBuffers::carry_out(call, &start); }
+Task run(const Call& call) { return DeviceBuffers::execute(call, &start); }
 
 }  // namespace
 

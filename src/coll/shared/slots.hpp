@@ -1,4 +1,4 @@
-// Rounds through slots: carry out operations whose data does not fit a cell.
+// Rounds through slots: execute operations whose data does not fit a cell.
 //
 // In round k a process writes its piece into its next slot (Writable), tells it, and takes the pieces of others once
 // they are there (Written). So all are at work at once, a few rounds apart at most, and the memory in use stays in the

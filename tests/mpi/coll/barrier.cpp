@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
       const auto form = static_cast<Form>(choices.below(3));
       for (unsigned left = delays() % 4 * (delays() % 4000); left > 0; --left) asm volatile("");
       arrived.set(round);
-      CARRY_OUT(form, B, b, arrier, comm);
+      EXECUTE(form, B, b, arrier, comm);
       for (int rank = 0; rank < mpi.size; ++rank) {
         // The others may have entered the next one, which waits for this rank.
         CHECK(arrived.of(rank) == round || arrived.of(rank) == round + 1);

@@ -1,4 +1,4 @@
-#include "coll/carry_out.hpp"
+#include "coll/execute.hpp"
 
 #include "coll/compose/hosts.hpp"
 #include "coll/device/through_pinned.hpp"
@@ -146,7 +146,7 @@ bool copies_at_once(const Call& call, const Algorithm* algorithm, bool through_p
 
 }  // namespace
 
-Task carry_out(const Call& call, const Algorithm* algorithm, Buffers buffers) {
+Task execute(const Call& call, const Algorithm* algorithm, Buffers buffers) {
   state().places.count(algorithm, call.operation, call.bytes);
   const bool reduces_on_host = call.op != nullptr && !algorithm->devices && !algorithm->composes &&
                                (on_device(call.send) || on_device(call.recv));
@@ -156,10 +156,10 @@ Task carry_out(const Call& call, const Algorithm* algorithm, Buffers buffers) {
   return begin(call, algorithm, through_pinned);
 }
 
-Task carry_out_by_messages(const Call& call) {
+Task execute_by_messages(const Call& call) {
   Status status = kOk;
   const Algorithm* algorithm = choose(call, &status);
-  return algorithm != nullptr ? carry_out(call, algorithm) : failed(status);
+  return algorithm != nullptr ? execute(call, algorithm) : failed(status);
 }
 
 }  // namespace hr::coll

@@ -1,5 +1,5 @@
-// Carrying out: steps that all forms of an operation share. Chooses the algorithm, with host copies of device buffers
-// where it needs them.
+// Executes an operation, in any of its forms: chooses the algorithm and runs it, with host copies of device buffers
+// where the algorithm needs them.
 //
 // Threads: library lock.
 #pragma once
@@ -33,15 +33,15 @@ struct DeviceMode {
 // `algorithm` outlives the task, as `call` does. `buffers`: the task uses data on devices where the program has it
 // (reductions: in host copies, unless the algorithm works on devices), or in pinned copies.
 enum class Buffers : std::uint8_t { kInPlace, kPinned };
-[[nodiscard]] p2p::Task carry_out(const Call& call, const Algorithm* algorithm, Buffers buffers = Buffers::kInPlace);
-// Carries it out without memory that the processes share.
-[[nodiscard]] p2p::Task carry_out_by_messages(const Call& call);
+[[nodiscard]] p2p::Task execute(const Call& call, const Algorithm* algorithm, Buffers buffers = Buffers::kInPlace);
+// Executes the call without memory that the processes share.
+[[nodiscard]] p2p::Task execute_by_messages(const Call& call);
 
-// Gives an operation its place in the sequence of its members, if they share memory; perform() then carries it out,
-// blocking or non-blocking: a task that need not start when its ticket is served. Steps of compositions use both, too
+// Enqueues an operation in the sequence of its members, if they share memory. execute_enqueued() then executes it,
+// blocking or non-blocking: its task waits for the operation's turn. Steps of compositions use both, too
 // (compose/step.hpp).
-void take_place(Call& call);
-[[nodiscard]] p2p::Task perform(const Call& call);
+void enqueue(Call& call);
+[[nodiscard]] p2p::Task execute_enqueued(const Call& call);
 
 // An operation's turn in its area (shared/area.hpp). Ends when this goes out of scope, at the latest.
 class TicketGuard {
