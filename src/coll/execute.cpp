@@ -20,7 +20,7 @@ constexpr std::uint32_t kAgreedSize =
 // For a buffer that is one view.
 bool on_device(const Blocks& blocks) noexcept { return !blocks.none() && blocks.all().where.is_device(); }
 
-Query query_of(const Call& call, DeviceMode mode) {
+Query query_of(const Call& call, AddressExchange exchange) {
   Query query;
   query.operation = call.operation;
   query.bytes = call.bytes;
@@ -41,20 +41,20 @@ Query query_of(const Call& call, DeviceMode mode) {
     query.slot = call.area->slot_bytes();
     query.oversubscribed = call.area->oversubscribed();
   }
-  query.devices = mode.agreed;
+  query.devices = exchange.agreed;
   // The exchange has taken the operation's cells: a device algorithm follows, or it goes through messages.
-  if (mode.on) query.sharing = Sharing::kNone;
+  if (exchange.done) query.sharing = Sharing::kNone;
   return query;
 }
 
 // Uses the parts of the call that query_of() uses; the rest is the same for all calls of the members, until the area
 // changes.
-PlanKey key_of(const Call& call, DeviceMode mode) noexcept {
+PlanKey key_of(const Call& call, AddressExchange exchange) noexcept {
   PlanKey key;
   key.bytes = call.bytes;
   key.epoch = state().selection_epoch;
-  key.kind = static_cast<std::uint32_t>(call.operation) << 8 | (call.in_place ? 1 : 0) | (mode.agreed ? 2 : 0) |
-             (mode.on ? 4 : 0) | (call.area != nullptr ? 8 : 0) | (call.persistent ? 16 : 0);
+  key.kind = static_cast<std::uint32_t>(call.operation) << 8 | (call.in_place ? 1 : 0) | (exchange.agreed ? 2 : 0) |
+             (exchange.done ? 4 : 0) | (call.area != nullptr ? 8 : 0) | (call.persistent ? 16 : 0);
   if (call.op != nullptr) {
     const View& vector = contribution(call);
     key.kind |= call.op->commutative() ? 32 : 0;
@@ -66,8 +66,8 @@ PlanKey key_of(const Call& call, DeviceMode mode) noexcept {
 }
 
 [[gnu::noinline, gnu::cold]] const Algorithm* make_plan(const Call& call, const PlanKey& key, Status* status,
-                                                        DeviceMode mode) {
-  const Algorithm* algorithm = select(query_of(call, mode));
+                                                        AddressExchange exchange) {
+  const Algorithm* algorithm = select(query_of(call, exchange));
   if (algorithm == nullptr) {
     *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
                    call.members->is_inter() ? "an intercommunicator" : "these arguments");
@@ -111,10 +111,10 @@ bool never_on_devices(const Call& call) noexcept {
   return call.operation == Operation::kBarrier || (call.in_place && (kAlltoalls & serves(call.operation)) != 0);
 }
 
-const Algorithm* choose(const Call& call, Status* status, DeviceMode mode) {
-  const PlanKey key = key_of(call, mode);
+const Algorithm* choose(const Call& call, Status* status, AddressExchange exchange) {
+  const PlanKey key = key_of(call, exchange);
   const Algorithm* planned = call.members->plans().find(key);
-  return planned != nullptr ? planned : make_plan(call, key, status, mode);
+  return planned != nullptr ? planned : make_plan(call, key, status, exchange);
 }
 
 namespace {

@@ -22,14 +22,14 @@ enum class Holds : std::uint8_t { kNothing, kHostData, kDeviceData };
 // True if GPUs never do it. An alltoall in place would overwrite data that others have still to read.
 [[nodiscard]] bool never_on_devices(const Call& call) noexcept;
 
-// on: the operation began with an exchange of device buffers. agreed: its outcome.
-struct DeviceMode {
-  bool on = false;
+// done: the operation began with an exchange of device addresses. agreed: its outcome.
+struct AddressExchange {
+  bool done = false;
   bool agreed = false;
 };
 
 // Null: the error is in *status.
-[[nodiscard]] const Algorithm* choose(const Call& call, Status* status, DeviceMode mode = {});
+[[nodiscard]] const Algorithm* choose(const Call& call, Status* status, AddressExchange exchange = {});
 // `algorithm` outlives the task, as `call` does. `buffers`: the task uses data on devices where the program has it
 // (reductions: in host copies, unless the algorithm works on devices), or in pinned copies.
 enum class Buffers : std::uint8_t { kInPlace, kPinned };

@@ -24,19 +24,19 @@ Task Persistence::in_own_area(const Call& call) {
     }
     way_ = area.is_open(Sharing::kCells) && all_on_devices != 0 ? Way::kDevices : Way::kMessages;
   }
-  DeviceMode mode{true, false};  // the cells are for the exchange alone
+  AddressExchange exchange{true, false};  // the cells are for the exchange alone
   Buffers buffers = Buffers::kInPlace;
   if (way_ == Way::kDevices) {
     Task exchanging = area.device_buffers().exchange(call);
     HR_CO_TRY(co_await exchanging);
-    mode.agreed = area.device_buffers().agreed();
+    exchange.agreed = area.device_buffers().agreed();
     if (area.device_buffers().time_sliced() && device::pinned_pays(call)) {
-      mode.agreed = false;
+      exchange.agreed = false;
       if (device::fits_pinned(call)) buffers = Buffers::kPinned;
     }
   }
   Status status = kOk;
-  const Algorithm* algorithm = choose(call, &status, mode);
+  const Algorithm* algorithm = choose(call, &status, exchange);
   if (algorithm == nullptr) co_return status;
   Task inner = execute(call, algorithm, buffers);
   status = co_await inner;

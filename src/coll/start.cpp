@@ -31,11 +31,11 @@ bool left_to_thread(const Call& call) noexcept {
 }
 
 // Called while the operation's ticket is served, with cells.
-bool in_device_mode(const Call& call) {
-  if (mem::maybe_device() && !call.area->device_mode_requested() &&
+bool begins_with_address_exchange(const Call& call) {
+  if (mem::maybe_device() && !call.area->address_exchange_requested() &&
       (what_is_in(call, call.send) == Holds::kDeviceData || what_is_in(call, call.recv) == Holds::kDeviceData))
-    call.area->request_device_mode();
-  return call.area->device_mode(call.ticket) && !never_on_devices(call);
+    call.area->request_address_exchange();
+  return call.area->begins_with_address_exchange(call.ticket) && !never_on_devices(call);
 }
 
 // Waits for the operation's turn, opens the parts that it needs. Chooses the algorithm once the available parts are
@@ -49,7 +49,7 @@ Task execute_in_turn(const Call& call) {
   TicketGuard serving(area);
   Status status = kOk;
   const Algorithm* algorithm = nullptr;
-  DeviceMode mode;
+  AddressExchange exchange;
   Buffers buffers = Buffers::kInPlace;
   for (Sharing part = Sharing::kCells;; part = algorithm->needs) {
     if (part <= area.sharing() && !area.is_open(part)) {
@@ -58,17 +58,18 @@ Task execute_in_turn(const Call& call) {
       call.members->plans().clear();  // the memory that they share has changed
       if (!opened.ok()) co_return opened;
     }
-    if (mode.on || buffers == Buffers::kPinned || !area.is_open(Sharing::kCells) || !in_device_mode(call)) {
+    if (exchange.done || buffers == Buffers::kPinned || !area.is_open(Sharing::kCells) ||
+        !begins_with_address_exchange(call)) {
       // as it was
     } else if (area.device_buffers().time_sliced() && device::pinned_pays(call)) {
       if (device::fits_pinned(call)) buffers = Buffers::kPinned;
     } else {
-      mode.on = true;
+      exchange.done = true;
       Task exchanging = area.device_buffers().exchange(call);
       HR_CO_TRY(co_await exchanging);
-      mode.agreed = area.device_buffers().agreed();
+      exchange.agreed = area.device_buffers().agreed();
     }
-    algorithm = choose(call, &status, mode);
+    algorithm = choose(call, &status, exchange);
     if (algorithm == nullptr) co_return status;
     if (area.is_open(algorithm->needs)) break;
   }
@@ -201,7 +202,8 @@ Status run(Call& call) {
   if (call.area == nullptr) return p2p::run_blocking(execute_by_messages(call));
   // The common case, without a coroutine round the algorithm's.
   Status status = kOk;
-  const bool ready = call.area->is_serving(call.ticket) && call.area->is_open(Sharing::kCells) && !in_device_mode(call);
+  const bool ready =
+      call.area->is_serving(call.ticket) && call.area->is_open(Sharing::kCells) && !begins_with_address_exchange(call);
   const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
   if (algorithm == nullptr || !call.area->is_open(algorithm->needs)) return p2p::run_blocking(execute_in_turn(call));
   TicketGuard serving(*call.area);

@@ -21,30 +21,30 @@ constexpr int kWriters = 4;
 constexpr int kReaders = 8;
 constexpr int kOnFewCores = 2;
 
-Reach own_reach(const Operation& operation) {
+AccessReport own_report(const Operation& operation) {
   const FileView& view = operation.view();
   const Hints& hints = operation.file().hints_;
-  Reach reach;
-  reach.bytes = operation.bytes();
-  if (view.empty()) reach.bytes = 0;
-  if (reach.bytes != 0) {
-    reach.first = view.offset_of(operation.position());
-    reach.last = view.offset_of(operation.position() + reach.bytes - 1) + 1;
-    reach.runs = reach.bytes / std::max<Count>(1, view.contiguous() ? reach.bytes : view.mean_run()) + 1;
+  AccessReport report;
+  report.bytes = operation.bytes();
+  if (view.empty()) report.bytes = 0;
+  if (report.bytes != 0) {
+    report.first = view.offset_of(operation.position());
+    report.last = view.offset_of(operation.position() + report.bytes - 1) + 1;
+    report.runs = report.bytes / std::max<Count>(1, view.contiguous() ? report.bytes : view.mean_run()) + 1;
   }
-  if (!operation.writes() && !operation.place().disk->size(&reach.file_size).ok()) reach.file_size = 0;
-  reach.chunk = static_cast<Count>(hints.collective_buffer);
-  reach.unit = std::max<Count>(kPage, static_cast<Count>(hints.striping_unit));
-  reach.aggregators = hints.aggregators;
-  reach.choice = operation.writes() ? hints.collective_write : hints.collective_read;
-  reach.ordered = view.ordered();
-  reach.crowded = p2p::node_oversubscribed();
-  return reach;
+  if (!operation.writes() && !operation.place().disk->size(&report.file_size).ok()) report.file_size = 0;
+  report.chunk = static_cast<Count>(hints.collective_buffer);
+  report.unit = std::max<Count>(kPage, static_cast<Count>(hints.striping_unit));
+  report.aggregators = hints.aggregators;
+  report.choice = operation.writes() ? hints.collective_write : hints.collective_read;
+  report.ordered = view.ordered();
+  report.crowded = p2p::node_oversubscribed();
+  return report;
 }
 
-bool one_behind_the_other(const std::vector<Reach>& reaches) {
+bool one_behind_the_other(const std::vector<AccessReport>& reports) {
   std::vector<Interval> ranges;
-  for (const Reach& each : reaches) {
+  for (const AccessReport& each : reports) {
     if (each.bytes != 0) ranges.push_back({each.first, each.last});
   }
   std::ranges::sort(ranges, {}, &Interval::first);
@@ -54,16 +54,16 @@ bool one_behind_the_other(const std::vector<Reach>& reaches) {
   return true;
 }
 
-bool is_worth_it(const std::vector<Reach>& reaches) {
-  const Choice choice = reaches[0].choice;
-  if (choice == Choice::kDisable || !std::ranges::all_of(reaches, &Reach::ordered)) return false;
+bool is_worth_it(const std::vector<AccessReport>& reports) {
+  const Choice choice = reports[0].choice;
+  if (choice == Choice::kDisable || !std::ranges::all_of(reports, &AccessReport::ordered)) return false;
   if (choice == Choice::kEnable) return true;
   Count bytes = 0, runs = 0;
-  for (const Reach& each : reaches) {
+  for (const AccessReport& each : reports) {
     bytes += each.bytes;
     runs += each.runs;
   }
-  return bytes / std::max<Count>(runs, 1) < kLongRun && !one_behind_the_other(reaches);
+  return bytes / std::max<Count>(runs, 1) < kLongRun && !one_behind_the_other(reports);
 }
 
 int count_hosts(const comm::Members& members) {
@@ -75,7 +75,7 @@ int count_hosts(const comm::Members& members) {
 }
 
 int wanted_aggregators(const Plan& plan, bool writes) {
-  const Reach& first = plan.reaches[0];
+  const AccessReport& first = plan.reports[0];
   if (first.aggregators > 0) return first.aggregators;
   const int of_a_host = first.crowded ? kOnFewCores : writes ? kWriters : kReaders;
   return count_hosts(plan.members) * of_a_host;
@@ -83,11 +83,11 @@ int wanted_aggregators(const Plan& plan, bool writes) {
 
 // Divides the range into chunks, and assigns them to processes.
 void divide(Plan* plan, bool writes) {
-  const Reach& first = plan->reaches[0];
+  const AccessReport& first = plan->reports[0];
   plan->chunk = first.chunk >= first.unit ? first.chunk / first.unit * first.unit : first.chunk;
   Count low = 0, high = 0;
   bool any = false;
-  for (const Reach& each : plan->reaches) {
+  for (const AccessReport& each : plan->reports) {
     if (each.bytes == 0) continue;
     low = any ? std::min(low, each.first) : each.first;
     high = any ? std::max(high, each.last) : each.last;
@@ -109,11 +109,11 @@ void divide(Plan* plan, bool writes) {
 
 // Cuts reads at the end of the file.
 void clip(const Operation& operation, Plan* plan) {
-  plan->bytes = plan->reaches[static_cast<std::size_t>(plan->members.me)].bytes;
+  plan->bytes = plan->reports[static_cast<std::size_t>(plan->members.me)].bytes;
   if (operation.writes()) return;
   Count size = 0;
-  for (const Reach& each : plan->reaches) size = std::max(size, each.file_size);
-  for (Reach& each : plan->reaches) {
+  for (const AccessReport& each : plan->reports) size = std::max(size, each.file_size);
+  for (AccessReport& each : plan->reports) {
     each.last = std::min(each.last, size);
     if (each.first >= each.last) each.first = each.last = each.bytes = 0;
   }
@@ -136,8 +136,8 @@ Interval Plan::chunk_of(Count round, int aggregator) const noexcept {
 }
 
 bool Plan::reaches_into(int member, const Interval& range) const noexcept {
-  const Reach& reach = reaches[static_cast<std::size_t>(member)];
-  return reach.bytes != 0 && reach.first < range.last && reach.last > range.first;
+  const AccessReport& report = reports[static_cast<std::size_t>(member)];
+  return report.bytes != 0 && report.first < range.last && report.last > range.first;
 }
 
 Status receive_from(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests,
@@ -231,11 +231,11 @@ Status view_of(const Announced& announced, std::size_t index, std::byte* buffer,
 Task two_phase(Operation* operation) {
   Plan plan;
   plan.members = operation->file().members(operation->tag());
-  const Reach own = own_reach(*operation);
-  plan.reaches.resize(static_cast<std::size_t>(plan.members.size));
-  Task telling = comm::allgather(plan.members, &own, sizeof own, reinterpret_cast<std::byte*>(plan.reaches.data()));
+  const AccessReport own = own_report(*operation);
+  plan.reports.resize(static_cast<std::size_t>(plan.members.size));
+  Task telling = comm::allgather(plan.members, &own, sizeof own, reinterpret_cast<std::byte*>(plan.reports.data()));
   HR_CO_TRY(co_await telling);
-  if (!is_worth_it(plan.reaches)) {
+  if (!is_worth_it(plan.reports)) {
     Job job;
     Task alone = independent(operation, &job);
     HR_CO_TRY(co_await alone);

@@ -28,7 +28,7 @@ namespace hr::io {
 // --- for the two directions ---
 
 // A process's report of its part, and of its program's hints; process 0's hints hold for all.
-struct Reach {
+struct AccessReport {
   Count first = 0, last = 0;  // bytes of the file; equal: it has no data
   Count bytes = 0, runs = 0;
   Count file_size = 0;
@@ -42,7 +42,7 @@ struct Reach {
 // Plan, the same on all processes.
 struct Plan {
   comm::Members members{};
-  std::vector<Reach> reaches;
+  std::vector<AccessReport> reports;
   std::vector<int> aggregators;  // members
   int own_place = -1;            // among them
   Count origin = 0, end = 0, chunk = 0, rounds = 0;

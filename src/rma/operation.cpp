@@ -22,12 +22,12 @@ namespace {
 constexpr std::size_t kMostRuns = 4096;  // most that the system is asked for; longer lists go by messages
 
 // Bytes that the operation touches, relative to the start of the target's memory.
-struct Reach {
+struct Range {
   Count begin = 0;
   Count end = 0;
 };
 
-Status reach_of(const Operation& operation, Count unit, Reach* reach) {
+Status range_of(const Operation& operation, Count unit, Range* range) {
   const layout::Datatype& type = *operation.type;
   Count at = 0;
   Count across = 0;
@@ -36,10 +36,10 @@ Status reach_of(const Operation& operation, Count unit, Reach* reach) {
   Count first = 0;
   Count length = 0;
   overflow |= __builtin_add_overflow(type.true_lb(), std::min<Count>(across, 0), &first);
-  overflow |= __builtin_add_overflow(at, first, &reach->begin);
+  overflow |= __builtin_add_overflow(at, first, &range->begin);
   overflow |= __builtin_sub_overflow(type.true_extent(), std::min<Count>(across, 0), &length);
   overflow |= __builtin_add_overflow(length, std::max<Count>(across, 0), &length);
-  overflow |= __builtin_add_overflow(reach->begin, length, &reach->end);
+  overflow |= __builtin_add_overflow(range->begin, length, &range->end);
   if (!overflow) return kOk;
   return fail(Errc::kRmaRange, "target_disp %lld and %lld elements do not fit 63 bits",
               static_cast<long long>(operation.displacement), static_cast<long long>(operation.count));
@@ -153,14 +153,14 @@ const layout::Op* op_of(OpKind kind) noexcept {
 
 Status check_range(const Operation& operation, const Window& window, const Member& member) {
   if (window.flavor_ == Flavor::kDynamic || operation.target_bytes() == 0) return kOk;
-  Reach reach;
-  HR_TRY(reach_of(operation, member.displacement_unit, &reach));
-  if (reach.begin >= 0 && reach.end <= member.bytes) [[likely]]
+  Range range;
+  HR_TRY(range_of(operation, member.displacement_unit, &range));
+  if (range.begin >= 0 && range.end <= member.bytes) [[likely]]
     return kOk;
   return fail(Errc::kRmaRange,
               "bytes %lld to %lld of rank %d's part of the window are meant, which has %lld bytes (target_disp is "
               "counted in units of %lld bytes)",
-              static_cast<long long>(reach.begin), static_cast<long long>(reach.end), operation.rank,
+              static_cast<long long>(range.begin), static_cast<long long>(range.end), operation.rank,
               static_cast<long long>(member.bytes), static_cast<long long>(member.displacement_unit));
 }
 
@@ -176,9 +176,9 @@ Status locate(Window& window, const Operation& operation, View* target) {
     }
   }
   if (window.flavor_ == Flavor::kDynamic && operation.target_bytes() != 0) {
-    Reach reach;
-    HR_TRY(reach_of(operation, 1, &reach));
-    HR_TRY(check_attached(window, static_cast<std::uintptr_t>(reach.begin), static_cast<std::uintptr_t>(reach.end)));
+    Range range;
+    HR_TRY(range_of(operation, 1, &range));
+    HR_TRY(check_attached(window, static_cast<std::uintptr_t>(range.begin), static_cast<std::uintptr_t>(range.end)));
   }
   return layout::make_view(reinterpret_cast<void*>(at), operation.count, *operation.type, target);
 }

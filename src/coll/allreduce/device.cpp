@@ -22,10 +22,10 @@ Status reduce(const Call& call, DeviceBuffers& buffers, Count first, Count count
   reduction.first = first;
   reduction.count = count;
   for (int rank = 0; rank < call.size(); ++rank) {
-    DeviceBuffers::Reach reach;
-    HR_TRY(buffers.reach(call, rank, &reach));
-    reduction.inputs[reduction.ninputs++] = reach.send;
-    if (push || rank == call.rank()) reduction.outputs[reduction.noutputs++] = reach.recv;
+    DeviceBuffers::PeerPointers pointers;
+    HR_TRY(buffers.peer_pointers(call, rank, &pointers));
+    reduction.inputs[reduction.ninputs++] = pointers.send;
+    if (push || rank == call.rank()) reduction.outputs[reduction.noutputs++] = pointers.recv;
   }
   return buffers.work().reduce(buffers.near(), *call.op, *contribution(call).type, reduction);
 }

@@ -18,10 +18,10 @@ Status start(const Call& call, DeviceBuffers& buffers) {
   reduction.count = count;
   const auto before = static_cast<std::uint64_t>(first * result.type->extent());
   for (int rank = 0; rank < call.size(); ++rank) {
-    DeviceBuffers::Reach reach;
-    HR_TRY(buffers.reach(call, rank, &reach));
-    reduction.inputs[reduction.ninputs++] = reach.send + before;
-    if (rank == call.rank()) reduction.outputs[reduction.noutputs++] = reach.recv;
+    DeviceBuffers::PeerPointers pointers;
+    HR_TRY(buffers.peer_pointers(call, rank, &pointers));
+    reduction.inputs[reduction.ninputs++] = pointers.send + before;
+    if (rank == call.rank()) reduction.outputs[reduction.noutputs++] = pointers.recv;
   }
   return buffers.work().reduce(buffers.near(), *call.op, *result.type, reduction);
 }

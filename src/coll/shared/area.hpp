@@ -89,10 +89,10 @@ struct Control {
   Word published;  // steps of an operation that others can go on from (slots.hpp)
   Word consumed;   // steps of others that it no longer needs
   // Device collectives (device/buffers.hpp).
-  Word device_done;    // ticket + 1 of the last operation that its GPU is done with
-  Word device_trial;   // outcome of the last trial to map all members' memory (device/buffers.cpp)
-  Word device_mode;    // of rank 0: device_mode.cpp
-  Word device_polled;  // ticket + 1 of the last operation in which it read that word; 0: before it was wanted
+  Word device_done;       // ticket + 1 of the last operation that its GPU is done with
+  Word device_trial;      // outcome of the last trial to map all members' memory (device/buffers.cpp)
+  Word address_exchange;  // of rank 0: address_exchange.cpp
+  Word device_polled;     // ticket + 1 of the last operation in which it read that word; 0: before it was wanted
 };
 
 class Area {
@@ -123,18 +123,18 @@ class Area {
   // Number of looks at a flag before making progress.
   [[nodiscard]] unsigned looks() const noexcept { return looks_; }
 
-  // --- device mode (device/buffers.hpp; its beginning: device_mode.cpp). Cells are open ---
+  // --- exchange of device addresses (device/buffers.hpp; its beginning: address_exchange.cpp). Cells are open ---
   // Says that this process passes device memory.
-  void request_device_mode() noexcept;
-  [[nodiscard]] bool device_mode_requested() const noexcept {
-    return control(0).device_mode.value.load(std::memory_order_acquire) != 0;
+  void request_address_exchange() noexcept;
+  [[nodiscard]] bool address_exchange_requested() const noexcept {
+    return control(0).address_exchange.value.load(std::memory_order_acquire) != 0;
   }
   // Called by all members while the ticket of every operation is served; the same answer for all, also when asked
   // again.
-  bool device_mode(std::uint64_t ticket) noexcept {
-    if (!device_mode_requested()) [[likely]]
+  bool begins_with_address_exchange(std::uint64_t ticket) noexcept {
+    if (!address_exchange_requested()) [[likely]]
       return false;
-    return decide_device_mode(ticket);
+    return decide_address_exchange(ticket);
   }
   [[nodiscard]] device::DeviceBuffers& device_buffers() noexcept;
 
@@ -190,7 +190,7 @@ class Area {
 
   bool look(std::uint64_t count) noexcept;
   void cut_slots(std::uint64_t count) noexcept;
-  bool decide_device_mode(std::uint64_t ticket) noexcept;
+  bool decide_address_exchange(std::uint64_t ticket) noexcept;
   bool latest_polled(std::uint64_t* index) const noexcept;
   [[nodiscard]] SharedFile& file_of(Sharing part) noexcept { return part == Sharing::kCells ? cell_file_ : slot_file_; }
   [[nodiscard]] std::size_t bytes_of(Sharing part) const noexcept;

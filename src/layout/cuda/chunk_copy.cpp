@@ -47,7 +47,7 @@ Status pin(const View& view, std::span<std::byte> memory, mem::cuda::PinnedRange
   return in_context_of(view, [&](Context& context) { return pinned->pin(context, memory); });
 }
 
-Status reach(const View& view, int process, const Export& memory) {
+Status map_peer_memory(const View& view, int process, const Export& memory) {
   return in_context_of(view, [&](Context& context) {
     mem::cuda::Mapping* mapping = nullptr;
     HR_TRY(mem::cuda::map_import(context, process, memory, &mapping));

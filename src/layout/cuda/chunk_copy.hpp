@@ -26,7 +26,7 @@ namespace hr::layout::cuda {
 // Pins shared host memory for copies of views like this one.
 Status pin(const View& view, std::span<std::byte> memory, mem::cuda::PinnedRange* pinned);
 // Maps this memory of another process, for later copies. Errors: the view's device cannot read it.
-Status reach(const View& view, int process, const mem::cuda::Export& memory);
+Status map_peer_memory(const View& view, int process, const mem::cuda::Export& memory);
 
 class ChunkCopy {
  public:

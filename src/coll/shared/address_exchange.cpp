@@ -1,5 +1,5 @@
-// Device mode: makes a communicator begin its collectives with an exchange of device buffers, from one ticket on that
-// all of its processes know before their turn of it.
+// Device address exchange: makes a communicator begin its collectives with an exchange of device addresses, from one
+// ticket on that all of its processes know before their turn of it.
 //
 // Processes are not at the same ticket: non-blocking and some blocking operations let one run ahead of others. So none
 // may decide for a ticket that another one has had its turn of already. The word of rank 0 goes through
@@ -29,9 +29,9 @@ constexpr std::uint64_t ticket_of(std::uint64_t word) noexcept { return word / 4
 
 }  // namespace
 
-void Area::request_device_mode() noexcept {
+void Area::request_address_exchange() noexcept {
   std::uint64_t nothing = 0;
-  control(0).device_mode.value.compare_exchange_strong(nothing, kWanted, std::memory_order_seq_cst);
+  control(0).address_exchange.value.compare_exchange_strong(nothing, kWanted, std::memory_order_seq_cst);
 }
 
 // *ticket: the latest turn that any process has shown; false if one has shown none.
@@ -45,28 +45,28 @@ bool Area::latest_polled(std::uint64_t* ticket) const noexcept {
   return true;
 }
 
-bool Area::decide_device_mode(std::uint64_t ticket) noexcept {
-  std::atomic<std::uint64_t>& mode = control(0).device_mode.value;
-  std::uint64_t word = mode.load(std::memory_order_acquire);
+bool Area::decide_address_exchange(std::uint64_t ticket) noexcept {
+  std::atomic<std::uint64_t>& exchange = control(0).address_exchange.value;
+  std::uint64_t word = exchange.load(std::memory_order_acquire);
   if (state_of(word) == kDecided) [[likely]]
     return ticket >= ticket_of(word);
   control(rank_).device_polled.value.store(ticket + 1, std::memory_order_seq_cst);
   std::uint64_t first = 0;
   if (rank_ == 0 && latest_polled(&first)) {
     for (;;) {
-      mode.store(word_of(kCandidate, first), std::memory_order_seq_cst);
+      exchange.store(word_of(kCandidate, first), std::memory_order_seq_cst);
       std::uint64_t now = 0;
       latest_polled(&now);
       if (now <= first) break;
       first = now;
     }
-    mode.store(word_of(kDecided, first), std::memory_order_seq_cst);
+    exchange.store(word_of(kDecided, first), std::memory_order_seq_cst);
     return false;
   }
-  word = mode.load(std::memory_order_seq_cst);
+  word = exchange.load(std::memory_order_seq_cst);
   while (state_of(word) == kCandidate && ticket >= ticket_of(word)) {
     spin_pause();
-    word = mode.load(std::memory_order_seq_cst);
+    word = exchange.load(std::memory_order_seq_cst);
   }
   return state_of(word) == kDecided && ticket >= ticket_of(word);
 }

@@ -1,5 +1,5 @@
-// Offer: published by a process at the start of an operation in device mode, in its cell (shared/area.hpp): tells where
-// its buffers lie, for GPUs of the others.
+// DeviceAddresses: tells the GPUs of the other processes where this process's buffers lie. Each process publishes one
+// in its cell (shared/area.hpp) at the start of an operation that begins with an exchange of device addresses.
 //
 // Reductions name two buffers. Operations that move data name pieces: data that this process gives, with its layout in
 // memory and its reader. Trivially copyable: numbers, and addresses of the process that wrote them. Owner: the cell,
@@ -35,7 +35,7 @@ struct Piece {
   std::uint32_t reserved = 0;
 };
 
-struct Offer {
+struct DeviceAddresses {
   static constexpr std::uint32_t kReachable = 1;  // all data here is on a device and for others to map
   static constexpr std::uint32_t kTyped = 2;      // some data here is not contiguous
   static constexpr std::uint32_t kKernels = 4;    // this process can read such data
@@ -55,9 +55,11 @@ struct Offer {
   Piece pieces[kMaxPieces];
 
   // Returns the bytes of it that count.
-  [[nodiscard]] std::size_t length() const noexcept { return offsetof(Offer, pieces) + piece_count * sizeof(Piece); }
+  [[nodiscard]] std::size_t length() const noexcept {
+    return offsetof(DeviceAddresses, pieces) + piece_count * sizeof(Piece);
+  }
   [[nodiscard]] bool has(std::uint32_t flag) const noexcept { return (flags & flag) != 0; }
 };
-static_assert(sizeof(Offer) <= shared::kCellBytes);
+static_assert(sizeof(DeviceAddresses) <= shared::kCellBytes);
 
 }  // namespace hr::coll::device
