@@ -36,25 +36,25 @@ Query query_of(const Call& call, AddressExchange exchange) {
   query.hosts = call.members->host_count();
   query.ranks_per_host = call.members->ranks_per_host();
   if (const Hosts* hosts = call.members->hosts(); hosts != nullptr) query.hosts_in_order = hosts->in_order();
-  if (call.area != nullptr) {
-    query.sharing = call.area->sharing();
-    query.slot = call.area->slot_bytes();
-    query.oversubscribed = call.area->oversubscribed();
+  if (call.segment != nullptr) {
+    query.sharing = call.segment->sharing();
+    query.data_slot_bytes = call.segment->data_slot_bytes();
+    query.oversubscribed = call.segment->oversubscribed();
   }
   query.devices = exchange.agreed;
-  // The exchange has taken the operation's cells: a device algorithm follows, or it goes through messages.
+  // The exchange has taken the operation's flag lines: a device algorithm follows, or it goes through messages.
   if (exchange.done) query.sharing = Sharing::kNone;
   return query;
 }
 
-// Uses the parts of the call that query_of() uses; the rest is the same for all calls of the members, until the area
+// Uses the parts of the call that query_of() uses; the rest is the same for all calls of the members, until the segment
 // changes.
 PlanKey key_of(const Call& call, AddressExchange exchange) noexcept {
   PlanKey key;
   key.bytes = call.bytes;
   key.epoch = state().selection_epoch;
   key.kind = static_cast<std::uint32_t>(call.operation) << 8 | (call.in_place ? 1 : 0) | (exchange.agreed ? 2 : 0) |
-             (exchange.done ? 4 : 0) | (call.area != nullptr ? 8 : 0) | (call.persistent ? 16 : 0);
+             (exchange.done ? 4 : 0) | (call.segment != nullptr ? 8 : 0) | (call.persistent ? 16 : 0);
   if (call.op != nullptr) {
     const View& vector = contribution(call);
     key.kind |= call.op->commutative() ? 32 : 0;

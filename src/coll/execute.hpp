@@ -5,7 +5,7 @@
 #pragma once
 
 #include "coll/algorithm.hpp"
-#include "coll/shared/area.hpp"
+#include "coll/shared/segment.hpp"
 
 namespace hr::coll {
 
@@ -43,20 +43,20 @@ enum class Buffers : std::uint8_t { kInPlace, kPinned };
 void enqueue(Call& call);
 [[nodiscard]] p2p::Task execute_enqueued(const Call& call);
 
-// An operation's turn in its area (shared/area.hpp). Ends when this goes out of scope, at the latest.
-class TicketGuard {
+// An operation's turn in its segment (shared/segment.hpp). Ends when this goes out of scope, at the latest.
+class TurnGuard {
  public:
-  explicit TicketGuard(shared::Area& area) noexcept : area_(&area) {}
-  TicketGuard(const TicketGuard&) = delete;
-  TicketGuard& operator=(const TicketGuard&) = delete;
-  ~TicketGuard() { leave(); }
-  void leave() noexcept {
-    if (area_ != nullptr) area_->leave();
-    area_ = nullptr;
+  explicit TurnGuard(shared::Segment& segment) noexcept : segment_(&segment) {}
+  TurnGuard(const TurnGuard&) = delete;
+  TurnGuard& operator=(const TurnGuard&) = delete;
+  ~TurnGuard() { end_turn(); }
+  void end_turn() noexcept {
+    if (segment_ != nullptr) segment_->end_turn();
+    segment_ = nullptr;
   }
 
  private:
-  shared::Area* area_;
+  shared::Segment* segment_;
 };
 
 }  // namespace hr::coll

@@ -20,7 +20,7 @@ using p2p::Task;
 
 struct HasTurn {
   const Call& call;
-  bool operator()() const noexcept { return call.area->is_serving(call.ticket); }
+  bool operator()() const noexcept { return call.segment->is_turn_of(call.sequence_number); }
 };
 
 // From this many bytes on a non-blocking operation is not begun in its call while a thread watches: the last member to
@@ -30,50 +30,50 @@ bool left_to_thread(const Call& call) noexcept {
   return !call.blocking && call.bytes >= kLeftToThread && p2p::progress_thread::is_watching();
 }
 
-// Called while the operation's ticket is served, with cells.
+// Called in the operation's turn, with flag lines.
 bool begins_with_address_exchange(const Call& call) {
-  if (mem::maybe_device() && !call.area->address_exchange_requested() &&
+  if (mem::maybe_device() && !call.segment->address_exchange_requested() &&
       (what_is_in(call, call.send) == Holds::kDeviceData || what_is_in(call, call.recv) == Holds::kDeviceData))
-    call.area->request_address_exchange();
-  return call.area->begins_with_address_exchange(call.ticket) && !never_on_devices(call);
+    call.segment->request_address_exchange();
+  return call.segment->begins_with_address_exchange(call.sequence_number) && !never_on_devices(call);
 }
 
 // Waits for the operation's turn, opens the parts that it needs. Chooses the algorithm once the available parts are
 // certain.
 Task execute_in_turn(const Call& call) {
-  shared::Area& area = *call.area;
+  shared::Segment& segment = *call.segment;
   shared::NextRound next;
   if (left_to_thread(call)) co_await shared::when(next);
-  HasTurn turn{call};
-  HR_CO_UNTIL(call, turn);
-  TicketGuard serving(area);
+  HasTurn has_turn{call};
+  HR_CO_UNTIL(call, has_turn);
+  TurnGuard turn(segment);
   Status status = kOk;
   const Algorithm* algorithm = nullptr;
   AddressExchange exchange;
   Buffers buffers = Buffers::kInPlace;
-  for (Sharing part = Sharing::kCells;; part = algorithm->needs) {
-    if (part <= area.sharing() && !area.is_open(part)) {
-      Task opening = area.open(part);
+  for (Sharing part = Sharing::kFlagLines;; part = algorithm->needs) {
+    if (part <= segment.sharing() && !segment.is_open(part)) {
+      Task opening = segment.open(part);
       const Status opened = co_await opening;
       call.members->plans().clear();  // the memory that they share has changed
       if (!opened.ok()) co_return opened;
     }
-    if (exchange.done || buffers == Buffers::kPinned || !area.is_open(Sharing::kCells) ||
+    if (exchange.done || buffers == Buffers::kPinned || !segment.is_open(Sharing::kFlagLines) ||
         !begins_with_address_exchange(call)) {
       // as it was
-    } else if (area.device_buffers().time_sliced() && device::pinned_pays(call)) {
+    } else if (segment.device_buffers().time_sliced() && device::pinned_pays(call)) {
       if (device::fits_pinned(call)) buffers = Buffers::kPinned;
     } else {
       exchange.done = true;
-      Task exchanging = area.device_buffers().exchange(call);
+      Task exchanging = segment.device_buffers().exchange(call);
       HR_CO_TRY(co_await exchanging);
-      exchange.agreed = area.device_buffers().agreed();
+      exchange.agreed = segment.device_buffers().agreed();
     }
     algorithm = choose(call, &status, exchange);
     if (algorithm == nullptr) co_return status;
-    if (area.is_open(algorithm->needs)) break;
+    if (segment.is_open(algorithm->needs)) break;
   }
-  if (algorithm->needs == Sharing::kNone) serving.leave();
+  if (algorithm->needs == Sharing::kNone) turn.end_turn();
   Task inner = execute(call, algorithm, buffers);
   status = co_await inner;
   co_return status;
@@ -181,12 +181,12 @@ class PendingCall final : public p2p::TaskFactory {
 }  // namespace
 
 void enqueue(Call& call) {
-  call.area = shared::area_for(call);
-  if (call.area != nullptr) call.ticket = call.area->draw_ticket();
+  call.segment = shared::segment_for(call);
+  if (call.segment != nullptr) call.sequence_number = call.segment->take_sequence_number();
 }
 
 Task execute_enqueued(const Call& call) {
-  return call.area != nullptr ? execute_in_turn(call) : execute_by_messages(call);
+  return call.segment != nullptr ? execute_in_turn(call) : execute_by_messages(call);
 }
 
 Status run(Call& call) {
@@ -199,15 +199,15 @@ Status run(Call& call) {
   }
   if (nothing_to_do(call)) return kOk;
   enqueue(call);
-  if (call.area == nullptr) return p2p::run_blocking(execute_by_messages(call));
+  if (call.segment == nullptr) return p2p::run_blocking(execute_by_messages(call));
   // The common case, without a coroutine round the algorithm's.
   Status status = kOk;
-  const bool ready =
-      call.area->is_serving(call.ticket) && call.area->is_open(Sharing::kCells) && !begins_with_address_exchange(call);
+  const bool ready = call.segment->is_turn_of(call.sequence_number) && call.segment->is_open(Sharing::kFlagLines) &&
+                     !begins_with_address_exchange(call);
   const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
-  if (algorithm == nullptr || !call.area->is_open(algorithm->needs)) return p2p::run_blocking(execute_in_turn(call));
-  TicketGuard serving(*call.area);
-  if (algorithm->needs == Sharing::kNone) serving.leave();
+  if (algorithm == nullptr || !call.segment->is_open(algorithm->needs)) return p2p::run_blocking(execute_in_turn(call));
+  TurnGuard turn(*call.segment);
+  if (algorithm->needs == Sharing::kNone) turn.end_turn();
   return p2p::run_blocking(execute(call, algorithm));
 }
 

@@ -48,9 +48,9 @@ bool can_pull(const Query& query) noexcept { return on_devices(query) && !query.
 
 }  // namespace
 
-const Algorithm allreduce_device_push = {
-    "device_push", serves(Operation::kAllreduce), &on_devices, &push, Sharing::kCells, true};
-const Algorithm allreduce_device_pull = {
-    "device_pull", serves(Operation::kAllreduce), &can_pull, &pull, Sharing::kCells, true};
+const Algorithm allreduce_device_push = {"device_push", serves(Operation::kAllreduce), &on_devices,
+                                         &push,         Sharing::kFlagLines,           true};
+const Algorithm allreduce_device_pull = {"device_pull", serves(Operation::kAllreduce), &can_pull,
+                                         &pull,         Sharing::kFlagLines,           true};
 
 }  // namespace hr::coll

@@ -1,7 +1,8 @@
 // Allreduce after Rabenseifner: a reduce-scatter by recursive halving, then an allgather by recursive doubling: 2 log2
 // p exchanges, in which each process sends less than twice the vector. Where p is not a power of two, the first
 // processes work in pairs: the even one hands its vector to the odd one and gets the result at the end. Partners are
-// next to each other first, so that operands stay in the order of ranks and any operation is served. For long vectors.
+// next to each other first, so that operands stay in the order of ranks and any operation can be used. For long
+// vectors.
 #include <vector>
 
 #include "coll/doubling.hpp"

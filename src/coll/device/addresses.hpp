@@ -1,15 +1,16 @@
 // DeviceAddresses: tells the GPUs of the other processes where this process's buffers lie. Each process publishes one
-// in its cell (shared/area.hpp) at the start of an operation that begins with an exchange of device addresses.
+// beside its flag line (shared/segment.hpp) at the start of an operation that begins with an exchange of device
+// addresses.
 //
 // Reductions name two buffers. Operations that move data name pieces: data that this process gives, with its layout in
-// memory and its reader. Trivially copyable: numbers, and addresses of the process that wrote them. Owner: the cell,
-// until all processes are through with the operation. Written before the cell's flag, read after it.
+// memory and its reader. Trivially copyable: numbers, and addresses of the process that wrote them. Owner: the
+// process's flag lines, until all processes are through with the operation. Written before the flag, read after it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "coll/shared/area.hpp"
+#include "coll/shared/segment.hpp"
 #include "layout/cuda/side.hpp"
 #include "mem/cuda/ipc.hpp"
 
@@ -60,6 +61,6 @@ struct DeviceAddresses {
   }
   [[nodiscard]] bool has(std::uint32_t flag) const noexcept { return (flags & flag) != 0; }
 };
-static_assert(sizeof(DeviceAddresses) <= shared::kCellBytes);
+static_assert(sizeof(DeviceAddresses) <= shared::kRoomBytes);
 
 }  // namespace hr::coll::device

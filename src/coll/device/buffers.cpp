@@ -4,7 +4,7 @@
 
 #include "base/statistics.hpp"
 #include "coll/messages.hpp"
-#include "coll/shared/cells.hpp"
+#include "coll/shared/flag_lines.hpp"
 
 namespace hr::coll::device {
 namespace {
@@ -14,9 +14,9 @@ using p2p::Task;
 // Beyond this many proven allocations they are proven anew.
 constexpr std::size_t kMostProven = 256;
 
-// Another process's addresses may be read once its cell has arrived.
+// Another process's addresses may be read once its flag has arrived.
 DeviceAddresses& addresses_of(const Call& call, int rank) noexcept {
-  return *reinterpret_cast<DeviceAddresses*>(shared::cell_of(call, rank).room);
+  return *reinterpret_cast<DeviceAddresses*>(shared::flag_lines_of(call, rank).room);
 }
 
 struct DataFinal {
@@ -41,8 +41,8 @@ struct WorkDone {
 };
 
 // Word of Control::device_trial: the operation, and its outcome.
-constexpr std::uint64_t trial_word(std::uint64_t ticket, bool mapped) noexcept {
-  return (ticket + 1) * 2 + (mapped ? 1 : 0);
+constexpr std::uint64_t trial_word(std::uint64_t sequence_number, bool mapped) noexcept {
+  return (sequence_number + 1) * 2 + (mapped ? 1 : 0);
 }
 
 struct EverybodyTried {
@@ -51,9 +51,9 @@ struct EverybodyTried {
   int next = 0;
   bool operator()() noexcept {
     for (; next < call.size(); ++next) {
-      const std::uint64_t result = call.area->control(next).device_trial.value.load(std::memory_order_acquire);
-      if (result < trial_word(call.ticket, false)) return false;
-      mapped = mapped && result == trial_word(call.ticket, true);
+      const std::uint64_t result = call.segment->control(next).device_trial.value.load(std::memory_order_acquire);
+      if (result < trial_word(call.sequence_number, false)) return false;
+      mapped = mapped && result == trial_word(call.sequence_number, true);
     }
     return true;
   }
@@ -64,7 +64,8 @@ struct EverybodyDone {
   int next = 0;
   bool operator()() noexcept {
     for (; next < call.size(); ++next) {
-      if (call.area->control(next).device_done.value.load(std::memory_order_acquire) <= call.ticket) return false;
+      if (call.segment->control(next).device_done.value.load(std::memory_order_acquire) <= call.sequence_number)
+        return false;
     }
     return true;
   }
@@ -73,7 +74,7 @@ struct EverybodyDone {
 }  // namespace
 
 Task DeviceBuffers::exchange(const Call& call) {
-  shared::CellFree free{call};
+  shared::FlagLinesFree free{call};
   HR_CO_UNTIL(call, free);
   DeviceAddresses& own = addresses_of(call, call.rank());
   describe(call, own);
@@ -87,9 +88,9 @@ Task DeviceBuffers::exchange(const Call& call) {
     HR_CO_UNTIL(call, final);
   }
   shared::publish(call, own.length());
-  shared::CellsArrived arrived = shared::others_arrived(call);
+  shared::FlagsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->note_all_arrived(call.ticket);
+  call.segment->note_all_arrived(call.sequence_number);
   if (!time_sliced_) note_all_devices(call);
   std::uint32_t any = 0;
   std::uint32_t all = ~std::uint32_t{0};
@@ -120,7 +121,8 @@ void DeviceBuffers::note_all_devices(const Call& call) {
 
 Task DeviceBuffers::prove(const Call& call) {
   const bool mapped = map_everything(call);
-  call.area->control(call.rank()).device_trial.value.store(trial_word(call.ticket, mapped), std::memory_order_release);
+  call.segment->control(call.rank())
+      .device_trial.value.store(trial_word(call.sequence_number, mapped), std::memory_order_release);
   EverybodyTried everybody{call};
   HR_CO_UNTIL(call, everybody);
   agreed_ = everybody.mapped;
@@ -210,7 +212,7 @@ Task DeviceBuffers::finish(const Call& call, Status status) {
   WorkDone done{work_};
   HR_CO_UNTIL(call, done);
   mappings_.release();
-  call.area->control(call.rank()).device_done.value.store(call.ticket + 1, std::memory_order_release);
+  call.segment->control(call.rank()).device_done.value.store(call.sequence_number + 1, std::memory_order_release);
   EverybodyDone everybody{call};
   HR_CO_UNTIL(call, everybody);
   co_return status.ok() ? done.status : status;
@@ -218,7 +220,7 @@ Task DeviceBuffers::finish(const Call& call, Status status) {
 
 Task DeviceBuffers::execute(const Call& call, Status (*start)(const Call&, DeviceBuffers&)) {
   add(Statistic::coll_device);
-  DeviceBuffers& buffers = call.area->device_buffers();
+  DeviceBuffers& buffers = call.segment->device_buffers();
   const Status started = start(call, buffers);
   Task finishing = buffers.finish(call, started);
   const Status status = co_await finishing;

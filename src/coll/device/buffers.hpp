@@ -1,16 +1,16 @@
 // DeviceBuffers: the device buffers of all processes of a collective, as this process's GPU reaches them.
 //
-// Device collectives move data by GPUs and everything else by the host: the processes tell one another in their cells
-// (addresses.hpp) where their buffers lie, each GPU then copies and combines straight between the buffers, and a word
-// of each process says when its GPU is done. No kernel ever waits for another one, so that any number of processes may
-// share a GPU.
+// Device collectives move data by GPUs and everything else by the host: the processes tell one another beside their
+// flag lines (addresses.hpp) where their buffers lie, each GPU then copies and combines straight between the buffers,
+// and a word of each process says when its GPU is done. No kernel ever waits for another one, so that any number of
+// processes may share a GPU.
 //
 // All must agree that an operation goes this way, since one process may pass host memory and another one device memory.
-// From a ticket on that all agree upon (shared/address_exchange.cpp), every collective of the communicator begins with
-// an exchange of device addresses, and a device algorithm is chosen if all of them are reachable. If some addresses lie
-// in memory that has not been proven, all processes try to map everything, and agree upon the outcome.
+// From a sequence number on that all agree upon (shared/address_exchange.cpp), every collective of the communicator
+// begins with an exchange of device addresses, and a device algorithm is chosen if all of them are reachable. If some
+// addresses lie in memory that has not been proven, all processes try to map everything, and agree upon the outcome.
 //
-// Owner: the Area; one operation at a time, while its ticket is served. Threads: library lock.
+// Owner: the Segment; one operation at a time, in its turn. Threads: library lock.
 #pragma once
 
 #include <vector>

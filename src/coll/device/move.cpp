@@ -23,7 +23,7 @@ const Algorithm move_device = {
            Operation::kNeighborAlltoall, Operation::kNeighborAlltoallv, Operation::kNeighborAlltoallw),
     &on_devices,
     &run,
-    Sharing::kCells,
+    Sharing::kFlagLines,
     true};
 
 }  // namespace hr::coll

@@ -36,9 +36,9 @@ Status each_given(const Call& call, const Give& give) {
       break;
   }
   const comm::Topology::Neighbors neighbors = call.members->topology().neighbors(rank);
-  for (std::size_t slot = 0; slot < neighbors.destinations.size(); ++slot) {
-    const int reader = neighbors.destinations[slot];
-    if (reader != abi::kProcNull) HR_TRY(give(call.send, static_cast<int>(slot), reader));
+  for (std::size_t neighbor = 0; neighbor < neighbors.destinations.size(); ++neighbor) {
+    const int reader = neighbors.destinations[neighbor];
+    if (reader != abi::kProcNull) HR_TRY(give(call.send, static_cast<int>(neighbor), reader));
   }
   return kOk;
 }

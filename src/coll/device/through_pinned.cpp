@@ -39,7 +39,7 @@ class Mirror {
   Mirror& operator=(const Mirror&) = delete;
   // If the task is given up, nothing may write to the memory any more.
   ~Mirror() {
-    while (ticket_.recorded() && !(*this)()) spin_pause();
+    while (copies_.recorded() && !(*this)()) spin_pause();
   }
 
   // Nothing to mirror if the buffer is not on a device.
@@ -95,7 +95,7 @@ class Mirror {
   // Condition (shared/wait.hpp): the copies that were started are done.
   bool operator()() {
     bool done = true;
-    status_ = ticket_.poll("a copy of a collective's buffer", &done);
+    status_ = copies_.poll("a copy of a collective's buffer", &done);
     return done;
   }
   [[nodiscard]] Status status() const noexcept { return status_; }
@@ -162,7 +162,7 @@ class Mirror {
     mem::cuda::StreamHandle stream = nullptr;
     HR_TRY(context->copy_stream(lane, &stream));
     for (const Run& run : runs_) HR_TRY(copy(*context, stream, run));
-    return ticket_.record(*context, stream);
+    return copies_.record(*context, stream);
   }
 
   const Blocks* device_ = nullptr;
@@ -173,7 +173,7 @@ class Mirror {
   std::vector<Count> displacements_;
   std::optional<TypedScratch> typed_;
   mem::cuda::PinnedStaging staging_;
-  mem::cuda::WorkEvent ticket_;
+  mem::cuda::WorkEvent copies_;
   Status status_{};
 };
 

@@ -25,15 +25,15 @@ Task run(const Call& call) {
   p2p::RequestList requests(neighbors.sources.size() + neighbors.destinations.size());
   View view;
   for (int i = 0; i < sources; ++i) {
-    const int slot = i ^ flip;
-    const int from = neighbors.sources[static_cast<std::size_t>(slot)];
-    if (from == abi::kProcNull || call.recv.bytes(slot) == 0) continue;
-    HR_CO_TRY(call.recv.block(slot, &view));
+    const int neighbor = i ^ flip;
+    const int from = neighbors.sources[static_cast<std::size_t>(neighbor)];
+    if (from == abi::kProcNull || call.recv.bytes(neighbor) == 0) continue;
+    HR_CO_TRY(call.recv.block(neighbor, &view));
     HR_CO_TRY(receive_from(call, from, view, requests.next()));
   }
-  for (int slot = 0; slot < destinations; ++slot) {
-    const int to = neighbors.destinations[static_cast<std::size_t>(slot)];
-    const int block = same ? 0 : slot;
+  for (int neighbor = 0; neighbor < destinations; ++neighbor) {
+    const int to = neighbors.destinations[static_cast<std::size_t>(neighbor)];
+    const int block = same ? 0 : neighbor;
     if (to == abi::kProcNull || call.send.bytes(block) == 0) continue;
     HR_CO_TRY(call.send.block(block, &view));
     HR_CO_TRY(send_to(call, to, view, requests.next()));

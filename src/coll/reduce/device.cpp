@@ -31,6 +31,6 @@ Task run(const Call& call) { return DeviceBuffers::execute(call, &start); }
 
 }  // namespace
 
-const Algorithm reduce_device = {"device", serves(Operation::kReduce), &on_devices, &run, Sharing::kCells, true};
+const Algorithm reduce_device = {"device", serves(Operation::kReduce), &on_devices, &run, Sharing::kFlagLines, true};
 
 }  // namespace hr::coll

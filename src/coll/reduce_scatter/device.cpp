@@ -33,6 +33,7 @@ bool probe(const Query& query) noexcept { return on_devices(query) && !query.in_
 }  // namespace
 
 const Algorithm reduce_scatter_device = {
-    "device", serves(Operation::kReduceScatter, Operation::kReduceScatterBlock), &probe, &run, Sharing::kCells, true};
+    "device", serves(Operation::kReduceScatter, Operation::kReduceScatterBlock), &probe, &run, Sharing::kFlagLines,
+    true};
 
 }  // namespace hr::coll

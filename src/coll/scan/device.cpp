@@ -29,7 +29,7 @@ bool probe(const Query& query) noexcept { return on_devices(query) && !query.in_
 
 }  // namespace
 
-const Algorithm scan_device = {"device", serves(Operation::kScan, Operation::kExscan), &probe, &run, Sharing::kCells,
-                               true};
+const Algorithm scan_device = {
+    "device", serves(Operation::kScan, Operation::kExscan), &probe, &run, Sharing::kFlagLines, true};
 
 }  // namespace hr::coll
