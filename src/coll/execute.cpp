@@ -147,7 +147,7 @@ bool copies_at_once(const Call& call, const Algorithm* algorithm, bool through_p
 }  // namespace
 
 Task execute(const Call& call, const Algorithm* algorithm, Buffers buffers) {
-  state().places.count(algorithm, call.operation, call.bytes);
+  state().algorithm_indexes.count(algorithm, call.operation, call.bytes);
   const bool reduces_on_host = call.op != nullptr && !algorithm->devices && !algorithm->composes &&
                                (on_device(call.send) || on_device(call.recv));
   const bool through_pinned = reduces_on_host || buffers == Buffers::kPinned;

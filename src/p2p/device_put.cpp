@@ -79,7 +79,7 @@ Status begin(const Announcement& announced, Request& receive) {
     PeerView view;
   } answer{};
   HR_TRY(layout::cuda::announce(receive.view_, announced.from_proc, &answer.view));
-  answer.cts = {reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kPut, answer.view.place};
+  answer.cts = {reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kPut, answer.view.locality};
   send_control(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &answer,
                sizeof answer.cts + PeerView::kContiguousBytes);
   return kOk;

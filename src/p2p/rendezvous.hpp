@@ -31,7 +31,7 @@ struct Announcement {
   std::uint64_t remote_address = 0;  // 0: not readable
   std::size_t bytes = 0;             // of the whole packed form
   std::uint64_t flags = 0;           // wire::RtsFlag
-  std::uint64_t place = 0;           // of the device that the data is on (mem/cuda/context.hpp); 0: none
+  std::uint64_t locality = 0;        // of the device that the data is on (mem/cuda/context.hpp); 0: none
   bool time_sliced = false;          // both ends are on one device, which the two processes share by time slices
   // Additions that the flags tell of; valid during begin().
   const std::byte* tail = nullptr;

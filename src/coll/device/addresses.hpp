@@ -49,8 +49,8 @@ struct DeviceAddresses {
   std::uint32_t allocation_count;
   std::uint32_t piece_count;
   std::uint32_t reserved;
-  std::uint64_t place;  // of the device where this process's work runs (mem/cuda/context.hpp); 0: nowhere
-  Buffer send;          // in place: the same as recv
+  std::uint64_t locality;  // of the device where this process's work runs (mem/cuda/context.hpp); 0: none
+  Buffer send;             // in place: the same as recv
   Buffer recv;
   mem::cuda::Export allocations[kMaxAllocations];
   Piece pieces[kMaxPieces];

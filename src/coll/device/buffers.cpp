@@ -111,10 +111,10 @@ Task DeviceBuffers::exchange(const Call& call) {
 
 void DeviceBuffers::note_all_devices(const Call& call) {
   for (int rank = 0; rank < call.size(); ++rank) {
-    const std::uint64_t place = addresses_of(call, rank).place;
-    if (rank != call.rank()) static_cast<void>(mem::cuda::Context::note_peer_device(near_, place));
+    const std::uint64_t locality = addresses_of(call, rank).locality;
+    if (rank != call.rank()) static_cast<void>(mem::cuda::Context::note_peer_device(near_, locality));
     for (int other = 0; other < rank && !time_sliced_; ++other) {
-      time_sliced_ = mem::cuda::Context::share_time_sliced(place, addresses_of(call, other).place);
+      time_sliced_ = mem::cuda::Context::share_time_sliced(locality, addresses_of(call, other).locality);
     }
   }
 }
@@ -128,7 +128,7 @@ Task DeviceBuffers::prove(const Call& call) {
   agreed_ = everybody.mapped;
   if (!agreed_) {
     proven_.clear();
-    proven_place_ = {};
+    proven_context_ = {};
     proven_near_ = {};
     co_return kOk;
   }
@@ -139,7 +139,7 @@ Task DeviceBuffers::prove(const Call& call) {
   }
   if (near_.is_device()) {
     proven_near_ = near_;
-    proven_place_ = place_;
+    proven_context_ = mapping_context_;
   }
   co_return kOk;
 }

@@ -58,10 +58,10 @@ class DeviceBuffers {
     layout::View to;
   };
   // Context that mappings belong to.
-  struct Place {
+  struct MappingContext {
     mem::cuda::ContextHandle context = nullptr;
     std::uint64_t id = 0;
-    bool operator==(const Place&) const = default;
+    bool operator==(const MappingContext&) const = default;
   };
 
   // --- this process's addresses (describe.cpp). False, or an error: others cannot map them ---
@@ -88,17 +88,17 @@ class DeviceBuffers {
   bool time_sliced_ = false;
   std::vector<int> others_;  // the other processes, by their numbers in the job
   mem::Location near_;
-  Place place_;
+  MappingContext mapping_context_;
   std::vector<Taken> taken_;
   std::vector<mem::Location> contexts_;  // one of each, of all data of this process
   std::vector<mem::cuda::Fence> fences_;
   std::vector<layout::cuda::PeerWork::Move> moves_;
   layout::cuda::PeerMappings mappings_;
   layout::cuda::PeerWork work_;
-  // Allocations of this process that all others have mapped, from where each was then; and this process's place then.
+  // Allocations of this process that all others have mapped, from where each was then; and this process's context then.
   std::vector<std::uint64_t> proven_;
   mem::Location proven_near_;
-  Place proven_place_;
+  MappingContext proven_context_;
 };
 
 }  // namespace hr::coll::device

@@ -21,7 +21,7 @@ Status unreachable(const char* why) { return fail(Errc::kUnsupportedOperation, "
 
 void DeviceBuffers::describe(const Call& call, DeviceAddresses& addresses) {
   addresses.flags = addresses.allocation_count = addresses.piece_count = 0;
-  addresses.place = 0;
+  addresses.locality = 0;
   addresses.send = addresses.recv = {};
   near_ = {};
   taken_.clear();
@@ -40,9 +40,9 @@ void DeviceBuffers::describe(const Call& call, DeviceAddresses& addresses) {
   if (!near_.is_device() || layout::cuda::has_copy_kernels(near_)) addresses.flags |= DeviceAddresses::kKernels;
   if (near_.is_device()) {
     mem::cuda::Context* context = nullptr;
-    if (mem::cuda::Context::of(near_, &context).ok()) place_ = {context->handle(), context->id()};
-    addresses.place = mem::cuda::Context::place_of(near_);
-    if (place_ != proven_place_) addresses.flags |= DeviceAddresses::kUnproven | DeviceAddresses::kMoved;
+    if (mem::cuda::Context::of(near_, &context).ok()) mapping_context_ = {context->handle(), context->id()};
+    addresses.locality = mem::cuda::Context::locality_of(near_);
+    if (mapping_context_ != proven_context_) addresses.flags |= DeviceAddresses::kUnproven | DeviceAddresses::kMoved;
   }
   if (!proven(addresses)) addresses.flags |= DeviceAddresses::kUnproven;
 }

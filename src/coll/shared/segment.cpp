@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kRemedy = "take less of it with HEADRACE_COLL_SHARED_BYTES";
 constexpr std::uint64_t kNoFile = ~std::uint64_t{0};
 // Tells the other members how to open the file.
-struct Place {
+struct FileLocation {
   std::uint64_t number = kNoFile;  // or that there is none
   std::int64_t process = -1;       // its descriptor leads to the file; else the file has a name
   std::int64_t descriptor = -1;
@@ -90,25 +90,25 @@ Task Segment::open(Sharing part) {
   const std::size_t bytes = bytes_of(part);
   const comm::ProcList procs = members_.peers();
   const comm::Members members{procs, size_, rank_, members_.shared_memory_context(), tag_ + static_cast<int>(part)};
-  Place place;
+  FileLocation location;
   if (rank_ == 0) {
     const std::uint64_t number = state().files_made++;
-    if (opened(file.create_hidden(path_of(procs[0], number), bytes, bytes))) place.number = number;
-    if (file.hidden()) place.process = ::getpid(), place.descriptor = file.descriptor();
+    if (opened(file.create_hidden(path_of(procs[0], number), bytes, bytes))) location.number = number;
+    if (file.hidden()) location.process = ::getpid(), location.descriptor = file.descriptor();
   }
-  Task telling = comm::broadcast(members, 0, &place, sizeof place);
+  Task telling = comm::broadcast(members, 0, &location, sizeof location);
   HR_CO_TRY(co_await telling);
-  bool open = place.number != kNoFile;
+  bool open = location.number != kNoFile;
   if (rank_ != 0 && open) {
-    const bool hidden = place.process >= 0;
-    open = opened(file.attach(hidden ? SharedFile::name_of(place.process, static_cast<int>(place.descriptor))
-                                     : path_of(procs[0], place.number),
+    const bool hidden = location.process >= 0;
+    open = opened(file.attach(hidden ? SharedFile::name_of(location.process, static_cast<int>(location.descriptor))
+                                     : path_of(procs[0], location.number),
                               bytes));
   }
   std::uint64_t facts = (open ? kOpen : 0) | (p2p::node_oversubscribed() ? kOversubscribed : 0);
   Task agreeing = comm::and_reduce(members, &facts, 1);
   HR_CO_TRY(co_await agreeing);
-  if (rank_ == 0 && place.number != kNoFile) file.unlink();
+  if (rank_ == 0 && location.number != kNoFile) file.unlink();
   if ((facts & kOpen) == 0) {
     sharing_ = part == Sharing::kFlagLines ? Sharing::kNone : Sharing::kFlagLines;
   } else if (part == Sharing::kFlagLines) {

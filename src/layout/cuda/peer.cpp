@@ -25,7 +25,7 @@ Status announce(const View& view, int process, PeerView* announced) {
   HR_TRY(mem::cuda::export_to({&process, 1}, view.where, addresses_of(view), &announced->data));
   Context* home = nullptr;
   HR_TRY(Context::of(view.where, &home));
-  announced->place = home->place();
+  announced->locality = home->locality();
   announced->list.id = 0;
   announced->contiguous = view.contiguous ? 1 : 0;
   if (view.contiguous) {
@@ -49,7 +49,7 @@ Status PeerCopy::prepare(Context& context, const PeerView& from, int process, co
     return fail(Errc::kUnsupportedOperation, "the library has no kernels for CUDA device %d", context.device());
   }
   process_ = process;
-  source_place_ = from.place;
+  source_locality_ = from.locality;
   std::uint64_t moved_by = 0;
   HR_TRY(map(context, process, from.data, 0, &moved_by));
   source_ = from.contiguous != 0 ? packed_side(from.address, 0) : from.side;
@@ -63,7 +63,7 @@ Status PeerCopy::prepare(Context& context, const PeerView& from, int process, co
 
 bool PeerCopy::try_resident_copy(Context& context, DeviceAddress to, std::size_t bytes) {
   if (bytes > knobs().cuda_resident_copy_bytes) return false;
-  if (Context::share_time_sliced(source_place_, context.place())) {
+  if (Context::share_time_sliced(source_locality_, context.locality())) {
     context.resident_copier().disable();  // the sender's work needs this device, too
     return false;
   }

@@ -20,7 +20,7 @@ namespace hr::layout::cuda {
 // A view for other processes. Trivially copyable. A contiguous one needs only its first kContiguousBytes.
 struct PeerView {
   mem::cuda::Export data;
-  std::uint64_t place = 0;       // of the device that the data is on (Context::place())
+  std::uint64_t locality = 0;    // of the device that the data is on (Context::locality())
   std::uint64_t address = 0;     // contiguous: of the data, in its owner
   std::uint64_t contiguous = 1;  // 0: the fields that follow count
   SideShape side;
@@ -66,7 +66,7 @@ class PeerCopy {
   mem::cuda::Mapping* mappings_[2] = {};  // data, block list
   SideShape source_;                      // as mapped here
   int process_ = -1;
-  std::uint64_t source_place_ = 0;
+  std::uint64_t source_locality_ = 0;
   mem::cuda::ResidentCopy resident_copy_;
   mem::cuda::WorkEvent work_event_;
 };
