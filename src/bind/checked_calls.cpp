@@ -16,7 +16,7 @@ thread_local bool looked_at = false;
 
 bool let_through() noexcept { return std::exchange(looked_at, false); }
 
-WatchedCall::WatchedCall(const Call& call, Needs needs, const void* caller, std::span<const Argument> arguments)
+CheckedCall::CheckedCall(const Call& call, Needs needs, const void* caller, std::span<const Argument> arguments)
     : call_(call), seen_(call.function, caller, arguments) {
   if (needs == Needs::kInitialized && !runtime::in_use()) not_ready(call.function);
   const LibraryGuard guard;
@@ -26,7 +26,7 @@ WatchedCall::WatchedCall(const Call& call, Needs needs, const void* caller, std:
   looked_at = code_ == 0;
 }
 
-int WatchedCall::left(int code) {
+int CheckedCall::finish(int code) {
   looked_at = false;
   const LibraryGuard guard;
   if (!check::is_on()) return code;

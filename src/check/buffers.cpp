@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "check/describe_collective.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/match.hpp"
 #include "check/runs.hpp"
 #include "check/state.hpp"
@@ -75,13 +75,13 @@ bool hash_of(const Buffer& buffer, std::uint64_t* hash) {
 }
 
 Status in_use(const Buffer& buffer, const Operation& other, const Buffer& of_other, std::uintptr_t at) {
-  const std::string site = text(other.site);
+  const std::string call_site = text(other.call_site);
   return fail(Errc::kBuffer,
               "buffer: %s (%p) overlaps, from %p on, the %s buffer of %s, which is not complete; complete that first "
               "(MPI_Wait, MPI_Test; of one-sided operations MPI_Win_flush_local, or the end of the epoch), or use "
               "other memory",
               buffer.name, buffer.address, reinterpret_cast<const void*>(at), of_other.written ? "receive" : "send",
-              site.c_str());
+              call_site.c_str());
 }
 
 // Buffers of active operations, ordered by start address, request, and index among the operation's, so that a call need
@@ -217,12 +217,12 @@ Status after(Call& call, int code) {
   for (const Operation& operation : call.completed) {
     for (const Buffer& buffer : operation.buffers) {
       if (!has_changed(buffer)) continue;
-      const std::string site = text(operation.site);
+      const std::string call_site = text(operation.call_site);
       if (Object* const comm = comm::communicator_of(operation.context)) call.where = comm;
       return fail(Errc::kBuffer,
                   "buffer: %s (%p) of %s was changed before the operation was complete; change it after MPI_Wait or "
                   "MPI_Test has said so",
-                  buffer.name, buffer.address, site.c_str());
+                  buffer.name, buffer.address, call_site.c_str());
     }
   }
   return kOk;
@@ -316,7 +316,7 @@ Status look_at_buffers(Call& call, const coll::Call& operation) {
   return kOk;
 }
 
-extern const Finding kBuffers;
-const Finding kBuffers{"buffer", nullptr, nullptr, before, after, nullptr};
+extern const Diagnostic kBuffers;
+const Diagnostic kBuffers{"buffer", nullptr, nullptr, before, after, nullptr};
 
 }  // namespace hr::check

@@ -16,7 +16,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/messages.hpp"
 #include "check/state.hpp"
 #include "check/waits.hpp"
@@ -233,7 +233,7 @@ void stop() {
 
 }  // namespace
 
-extern const Finding kDeadlocks;
-const Finding kDeadlocks{"deadlock", start, stop, before, after, nullptr};
+extern const Diagnostic kDeadlocks;
+const Diagnostic kDeadlocks{"deadlock", start, stop, before, after, nullptr};
 
 }  // namespace hr::check

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "check/accesses.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/races.hpp"
 #include "check/runs.hpp"
 #include "check/state.hpp"
@@ -45,13 +45,13 @@ Status compare(const Target& all, const Access& access, const Run& run, int rank
     if (!conflict(access, group.accesses.access, true)) continue;
     const auto common = group.accesses.places.common(run);
     if (!common) continue;
-    const std::string site = text(group.accesses.site);
+    const std::string call_site = text(group.accesses.call_site);
     return fail(
         Errc::kRmaConflict,
         "epoch: bytes %lld to %lld of the window's memory at rank %d %s here, and in the same epoch %s by %s; put a "
         "synchronisation (MPI_Win_fence, MPI_Win_flush) between the two, or take other memory",
         static_cast<long long>(common->begin), static_cast<long long>(common->end - 1), rank, verb(access.kind),
-        verb(group.accesses.access.kind), site.c_str());
+        verb(group.accesses.access.kind), call_site.c_str());
   }
   return kOk;
 }
@@ -60,14 +60,14 @@ void add(Target& all, const Access& access, const Run& run, const Call& call, co
          const Moment& since) {
   const auto found = std::find_if(all.groups.rbegin(), all.groups.rend(), [&](const Group& each) {
     return each.request == request && each.accesses.access == access &&
-           each.accesses.site.address == call.site().address && each.accesses.since == since;
+           each.accesses.call_site.address == call.call_site().address && each.accesses.since == since;
   });
   if (found != all.groups.rend()) {
     found->accesses.data = 0;
     return found->accesses.places.add(run);
   }
   if (all.groups.size() >= kMostGroups) return;
-  all.groups.push_back({{access, call.site(), since, 0, 0, {}, own<Epochs>().data}, request});
+  all.groups.push_back({{access, call.call_site(), since, 0, 0, {}, own<Epochs>().data}, request});
   all.groups.back().accesses.places.add(run);
 }
 
@@ -169,7 +169,7 @@ Status after(Call& call, int code) {
 
 }  // namespace
 
-extern const Finding kEpochs;
-const Finding kEpochs{"epoch", nullptr, nullptr, before, after, nullptr};
+extern const Diagnostic kEpochs;
+const Diagnostic kEpochs{"epoch", nullptr, nullptr, before, after, nullptr};
 
 }  // namespace hr::check

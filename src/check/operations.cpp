@@ -24,7 +24,7 @@ const p2p::Request* request(const void* handle) noexcept {
 
 Operation describe(const Call& call) {
   Operation operation;
-  operation.site = call.site();
+  operation.call_site = call.call_site();
   operation.collective = begun_collective();
   operation.persistent = call.function().ends_with("_init");
   operation.active = !operation.persistent;

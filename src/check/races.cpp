@@ -13,7 +13,7 @@
 #include "base/abi.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/messages.hpp"
 #include "check/state.hpp"
 #include "check/watch.hpp"
@@ -50,7 +50,7 @@ struct Entry {
   std::uint32_t until_phase = 0;
   bool unsure = false;
   bool locked = false;
-  RemoteSite site;
+  RemoteCallSite call_site;
   Intervals places;
   std::uint64_t data = 0;
 };
@@ -66,7 +66,7 @@ struct Head {
   std::uint32_t runs;
   std::uint32_t unsure;
   std::uint32_t locked;
-  RemoteSite site;
+  RemoteCallSite call_site;
 };
 
 struct LockNote {
@@ -78,7 +78,7 @@ struct LockNote {
 struct Side {
   int rank;
   AccessKind kind;
-  RemoteSite site;
+  RemoteCallSite call_site;
 };
 struct Race {
   std::uint32_t context;
@@ -125,7 +125,7 @@ void look_at(std::uint32_t context, const Entry& a, const Entry& b) {
   const Entry& first = a.rank <= b.rank ? a : b;
   const Entry& second = &first == &a ? b : a;
   const auto is_side = [](const Side& side, const Entry& entry) {
-    return side.rank == entry.rank && side.kind == entry.access.kind && side.site.offset == entry.site.offset;
+    return side.rank == entry.rank && side.kind == entry.access.kind && side.call_site.offset == entry.call_site.offset;
   };
   auto& all = own<Races>();
   const bool known = std::ranges::any_of(all.found, [&](const Race& each) {
@@ -139,8 +139,8 @@ void look_at(std::uint32_t context, const Entry& a, const Entry& b) {
                        a.data != 0 && a.data == b.data && a.places == b.places,
                        window == all.windows.end() ? -1 : window->second->rank(),
                        *common,
-                       {first.rank, first.access.kind, first.site},
-                       {second.rank, second.access.kind, second.site}});
+                       {first.rank, first.access.kind, first.call_site},
+                       {second.rank, second.access.kind, second.call_site}});
 }
 
 void enter(std::uint32_t context, Entry entry) {
@@ -148,9 +148,10 @@ void enter(std::uint32_t context, Entry entry) {
   for (const Entry& other : entries) look_at(context, entry, other);
   // A loop repeats the same access again and again.
   const auto alike = std::find_if(entries.rbegin(), entries.rend(), [&](const Entry& each) {
-    return each.origin == entry.origin && each.access == entry.access && each.site.offset == entry.site.offset &&
-           each.until == entry.until && each.phase == entry.phase && each.until_phase == entry.until_phase &&
-           each.unsure == entry.unsure && each.locked == entry.locked && each.known == entry.known;
+    return each.origin == entry.origin && each.access == entry.access &&
+           each.call_site.offset == entry.call_site.offset && each.until == entry.until && each.phase == entry.phase &&
+           each.until_phase == entry.until_phase && each.unsure == entry.unsure && each.locked == entry.locked &&
+           each.known == entry.known;
   });
   if (alike != entries.rend()) {
     if (alike->data != entry.data || alike->places != entry.places) alike->data = 0;
@@ -175,7 +176,7 @@ void take_accesses(const Told& told) {
   entry.until_phase = head.until_phase;
   entry.unsure = head.unsure != 0;
   entry.locked = head.locked != 0;
-  entry.site = head.site;
+  entry.call_site = head.call_site;
   entry.known.resize(static_cast<std::size_t>(boot::identity().size));
   const std::size_t counts = entry.known.size() * sizeof(std::uint32_t);
   if (told.data.size() != sizeof head + counts + head.runs * sizeof(Run)) return;
@@ -206,7 +207,7 @@ void send_accesses(const Noted& noted) {
                   0,
                   accesses.since.unsure ? 1U : 0U,
                   accesses.since.locked ? 1U : 0U,
-                  remote(accesses.site)};
+                  remote(accesses.call_site)};
   const auto& runs = accesses.places.runs();
   for (auto at = runs.begin(); at != runs.end();) {
     std::vector<std::byte> message(sizeof head);
@@ -291,14 +292,14 @@ void note_windows(const Call& call) {
 
 // --- loads and stores of the window's memory by other calls of MPI ---
 
-void note_buffer(const Buffer& buffer, const Site& site) {
+void note_buffer(const Buffer& buffer, const CallSite& call_site) {
   const Run span = span_of({reinterpret_cast<std::uintptr_t>(buffer.address), *buffer.type, buffer.count});
   for (const auto& [context, window] : own<Races>().windows) {
     const auto base = reinterpret_cast<std::uintptr_t>(window->own().base);
     const std::uintptr_t end = base + static_cast<std::uintptr_t>(window->own().bytes);
     const Run run{std::max(span.begin, base), std::min(span.end, end)};
     if (base == 0 || run.begin >= run.end || !buffer.type->contiguous(buffer.count)) continue;
-    note_own_access(*window, buffer.written ? AccessKind::kStore : AccessKind::kLoad, site, run);
+    note_own_access(*window, buffer.written ? AccessKind::kStore : AccessKind::kLoad, call_site, run);
   }
 }
 
@@ -306,12 +307,12 @@ void note_received(const Call& call) {
   if (own<Races>().windows.empty()) return;
   if (call.find("source") != nullptr && call.find("comm") != nullptr) {
     for (const Buffer& buffer : call.buffers) {
-      if (buffer.written) note_buffer(buffer, call.site());
+      if (buffer.written) note_buffer(buffer, call.call_site());
     }
   }
   for (const Operation& operation : call.completed) {
     if (operation.kind != Operation::Kind::kReceive) continue;
-    for (const Buffer& buffer : operation.buffers) note_buffer(buffer, operation.site);
+    for (const Buffer& buffer : operation.buffers) note_buffer(buffer, operation.call_site);
   }
 }
 
@@ -323,7 +324,7 @@ std::string who(const Side& side) {
   const char* const what = writes                             ? " writes them ("
                            : side.kind == AccessKind::kUpdate ? " updates them ("
                                                               : " reads them (";
-  return "rank " + std::to_string(side.rank) + what + text(side.site) + ")";
+  return "rank " + std::to_string(side.rank) + what + text(side.call_site) + ")";
 }
 
 std::string describe(const Race& race) {
@@ -364,7 +365,7 @@ std::vector<Race> take_found(std::uint32_t context) {
     if (is_excused(race)) return true;
     if (!race.alike) {
       found.push_back(race);
-    } else if (all.said.emplace(race.first.site.offset, race.second.site.offset).second) {
+    } else if (all.said.emplace(race.first.call_site.offset, race.second.call_site.offset).second) {
       // Undefined by the standard, but harmless.
       log::write(log::Level::kError, "check full: %s (both write the same data)", describe(race).c_str());
     }
@@ -427,7 +428,7 @@ void note_accesses(rma::Window& window, int target, Accesses accesses) {
   const auto is_like = [&](const Noted& each) {
     const Accesses& its = each.accesses;
     return each.context == window.context() && each.rank == target && its.access == accesses.access &&
-           its.site.address == accesses.site.address && its.until == accesses.until &&
+           its.call_site.address == accesses.call_site.address && its.until == accesses.until &&
            its.until_phase == accesses.until_phase && its.since == accesses.since;
   };
   const auto end = noted.rbegin() + static_cast<std::ptrdiff_t>(std::min(noted.size(), kLooksBack));
@@ -440,7 +441,7 @@ void note_accesses(rma::Window& window, int target, Accesses accesses) {
   if (noted.size() < kMostNoted) noted.push_back({window.context(), target, window.proc(target), std::move(accesses)});
 }
 
-void note_own_access(rma::Window& window, AccessKind kind, const Site& site, const Run& memory) {
+void note_own_access(rma::Window& window, AccessKind kind, const CallSite& call_site, const Run& memory) {
   if (!looks_at(window)) return;
   const Moment now = moment();
   const auto base = reinterpret_cast<std::uintptr_t>(window.own().base);
@@ -453,7 +454,7 @@ void note_own_access(rma::Window& window, AccessKind kind, const Site& site, con
   entry.phase = entry.until_phase = now.phase;
   entry.unsure = now.unsure;
   entry.locked = now.locked;
-  entry.site = remote(site);
+  entry.call_site = remote(call_site);
   entry.places.add({memory.begin - base, memory.end - base});
   enter(window.context(), std::move(entry));
 }
@@ -464,7 +465,7 @@ void tell_accesses() {
 
 void expect_findings(std::uint32_t context) { own<Races>().due = context; }
 
-extern const Finding kRaces;
-const Finding kRaces{"epoch", start, nullptr, before, after, at_finalize};
+extern const Diagnostic kRaces;
+const Diagnostic kRaces{"epoch", start, nullptr, before, after, at_finalize};
 
 }  // namespace hr::check

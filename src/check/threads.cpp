@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/abi.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/state.hpp"
 
 namespace hr::check {
@@ -70,7 +70,7 @@ void allow_threads(int level) {
   threads.level.store(level, std::memory_order_relaxed);
 }
 
-extern const Finding kThreads;
-const Finding kThreads{"thread", nullptr, nullptr, before, after, nullptr};
+extern const Diagnostic kThreads;
+const Diagnostic kThreads{"thread", nullptr, nullptr, before, after, nullptr};
 
 }  // namespace hr::check

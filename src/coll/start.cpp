@@ -99,7 +99,7 @@ void take_turn() {
 }
 
 // Runs an operation while tools are told of its beginning and its end.
-Task watched(const Call* call) {
+Task execute_with_events(const Call* call) {
   tell(events::Event::collective_begun, *call, {});
   Task inner = nothing_to_do(*call) ? Task{} : execute_enqueued(*call);
   const Status status = co_await inner;
@@ -107,7 +107,7 @@ Task watched(const Call* call) {
   co_return status;
 }
 
-Task watched_start(Persistence* persistence, Call* call) {
+Task start_with_events(Persistence* persistence, Call* call) {
   tell(events::Event::collective_begun, *call, {});
   Task inner = persistence->begin(*call);
   const Status status = co_await inner;
@@ -115,15 +115,15 @@ Task watched_start(Persistence* persistence, Call* call) {
   co_return status;
 }
 
-Task begin_watched(Call& call) {
+Task begin_with_events(Call& call) {
   if (!nothing_to_do(call)) enqueue(call);
-  return watched(&call);
+  return execute_with_events(&call);
 }
 
 // Begins a blocking or non-blocking operation.
 Task begin(Call& call) {
   if (events::wanted()) [[unlikely]]
-    return begin_watched(call);
+    return begin_with_events(call);
   if (nothing_to_do(call)) return {};
   enqueue(call);
   return execute_enqueued(call);
@@ -139,7 +139,9 @@ class PendingCall final : public p2p::TaskFactory {
   }
   // Not for persistent calls.
   Task begin_now() { return begin(call_); }
-  Task make() override { return events::wanted() ? watched_start(&persistence_, &call_) : persistence_.begin(call_); }
+  Task make() override {
+    return events::wanted() ? start_with_events(&persistence_, &call_) : persistence_.begin(call_);
+  }
   [[nodiscard]] const char* what() const noexcept override { return name(call_.operation); }
 
  private:
@@ -195,7 +197,7 @@ Status run(Call& call) {
   call.blocking = true;
   if (events::wanted()) [[unlikely]] {
     if (call_checker != nullptr) HR_TRY(call_checker(call));
-    return p2p::run_blocking(begin_watched(call));
+    return p2p::run_blocking(begin_with_events(call));
   }
   if (nothing_to_do(call)) return kOk;
   enqueue(call);

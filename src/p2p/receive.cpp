@@ -87,7 +87,7 @@ inline void tell_matched(const Request& receive, const Envelope& envelope, std::
 }
 
 // Does the same while tools are to be told (watch_messages()).
-void arrive_eager_watched(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
+void arrive_eager_with_events(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
   count_eager(bytes);
   Request* receive = matcher(envelope.context).match_posted(envelope);
   if (receive == nullptr) {
@@ -187,8 +187,8 @@ namespace {
 void deliver_eager(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   arrive_eager(from, wire::envelope_of(header), payload, bytes);
 }
-void deliver_eager_watched(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  arrive_eager_watched(from, wire::envelope_of(header), payload, bytes);
+void deliver_eager_with_events(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  arrive_eager_with_events(from, wire::envelope_of(header), payload, bytes);
 }
 void deliver_eager_sync(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   arrive_eager_sync(from, wire::envelope_of(header), payload, bytes);
@@ -245,7 +245,7 @@ void add_handlers(transport::Handlers& handlers) {
 void watch_messages() {
   if (engine() == nullptr) return;
   engine()->upcalls.handlers[static_cast<std::size_t>(Kind::kEager)] =
-      events::wanted() ? deliver_eager_watched : deliver_eager;
+      events::wanted() ? deliver_eager_with_events : deliver_eager;
 }
 
 void consume(Unexpected* message, Request& receive) {
