@@ -10,7 +10,7 @@
 #include "check/describe_collective.hpp"
 #include "check/diagnostic.hpp"
 #include "check/match.hpp"
-#include "check/runs.hpp"
+#include "check/ranges.hpp"
 #include "check/state.hpp"
 #include "check/watch.hpp"
 #include "coll/execute.hpp"
@@ -103,7 +103,7 @@ const Operation* active_operation(const void* request) {
 }
 
 Status look_in(Spans& spans, const Buffer& ours, const Operation* itself) {
-  const Run span = span_of(region(ours));
+  const Range span = span_of(region(ours));
   const std::uintptr_t from = span.begin > spans.longest ? span.begin - spans.longest : 0;
   for (auto at = spans.ends.lower_bound({from, nullptr, 0}); at != spans.ends.end();) {
     const auto& [begin, request, index] = at->first;
@@ -269,7 +269,7 @@ bool has_changed(const Buffer& buffer) {
 void note_in_use(const Operation& operation) {
   for (std::size_t i = 0; i < operation.buffers.size(); ++i) {
     Spans& spans = spans_for(operation.buffers[i]);
-    const Run span = span_of(region(operation.buffers[i]));
+    const Range span = span_of(region(operation.buffers[i]));
     spans.ends[{span.begin, operation.request, i}] = span.end;
     spans.longest = std::max(spans.longest, span.end - span.begin);
   }

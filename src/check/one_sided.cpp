@@ -185,8 +185,8 @@ void watch_written(const Operation& operation) {
 bool has_result(rma::Window& window, const Call& call) {
   constexpr Count kMost = 16384;
   const rma::Member& member = window.member(static_cast<int>(call.number("target_rank")));
-  std::vector<Run> places;
-  const bool is_short = places_of(call, &places) && places.back().end - places.front().begin <= kMost;
+  std::vector<Range> ranges;
+  const bool is_short = target_ranges(call, &ranges) && ranges.back().end - ranges.front().begin <= kMost;
   return is_short && member.base != nullptr && member.device == nullptr && window.where_.is_host();
 }
 

@@ -51,11 +51,11 @@ struct Entry {
   bool unsure = false;
   bool locked = false;
   RemoteCallSite call_site;
-  Intervals places;
+  Intervals intervals;
   std::uint64_t data = 0;
 };
 
-// Precedes the origin's Counts, and runs of bytes, in a message.
+// Precedes the origin's Counts, and ranges of bytes, in a message.
 struct Head {
   Access access;
   std::uint64_t data;
@@ -63,7 +63,7 @@ struct Head {
   std::uint32_t until_phase;
   std::uint32_t until;
   std::uint32_t rank;
-  std::uint32_t runs;
+  std::uint32_t ranges;
   std::uint32_t unsure;
   std::uint32_t locked;
   RemoteCallSite call_site;
@@ -86,7 +86,7 @@ struct Race {
   bool locked;
   bool alike;  // puts of the same data
   int target;  // rank
-  Run places;
+  Range bytes;
   Side first, second;
 };
 
@@ -120,7 +120,7 @@ bool is_ordered(const Entry& first, const Entry& second) {
 void look_at(std::uint32_t context, const Entry& a, const Entry& b) {
   if (a.origin == b.origin || a.unsure || b.unsure || !conflict(a.access, b.access, false)) return;
   if (a.until_phase < b.phase || b.until_phase < a.phase || is_ordered(a, b) || is_ordered(b, a)) return;
-  const auto common = a.places.common(b.places);
+  const auto common = a.intervals.common(b.intervals);
   if (!common) return;
   const Entry& first = a.rank <= b.rank ? a : b;
   const Entry& second = &first == &a ? b : a;
@@ -136,7 +136,7 @@ void look_at(std::uint32_t context, const Entry& a, const Entry& b) {
   all.found.push_back({context,
                        {a.phase, b.phase},
                        a.locked || b.locked,
-                       a.data != 0 && a.data == b.data && a.places == b.places,
+                       a.data != 0 && a.data == b.data && a.intervals == b.intervals,
                        window == all.windows.end() ? -1 : window->second->rank(),
                        *common,
                        {first.rank, first.access.kind, first.call_site},
@@ -154,8 +154,8 @@ void enter(std::uint32_t context, Entry entry) {
            each.known == entry.known;
   });
   if (alike != entries.rend()) {
-    if (alike->data != entry.data || alike->places != entry.places) alike->data = 0;
-    for (const auto& [begin, end] : entry.places.runs()) alike->places.add({begin, end});
+    if (alike->data != entry.data || alike->intervals != entry.intervals) alike->data = 0;
+    for (const auto& [begin, end] : entry.intervals.ranges()) alike->intervals.add({begin, end});
     return;
   }
   entries.push_back(std::move(entry));
@@ -179,13 +179,13 @@ void take_accesses(const Told& told) {
   entry.call_site = head.call_site;
   entry.known.resize(static_cast<std::size_t>(boot::identity().size));
   const std::size_t counts = entry.known.size() * sizeof(std::uint32_t);
-  if (told.data.size() != sizeof head + counts + head.runs * sizeof(Run)) return;
+  if (told.data.size() != sizeof head + counts + head.ranges * sizeof(Range)) return;
   std::memcpy(entry.known.data(), told.data.data() + sizeof head, counts);
   const std::byte* at = told.data.data() + sizeof head + counts;
-  for (std::uint32_t i = 0; i < head.runs; ++i, at += sizeof(Run)) {
-    Run run{};
-    std::memcpy(&run, at, sizeof run);
-    entry.places.add(run);
+  for (std::uint32_t i = 0; i < head.ranges; ++i, at += sizeof(Range)) {
+    Range range{};
+    std::memcpy(&range, at, sizeof range);
+    entry.intervals.add(range);
   }
   enter(static_cast<std::uint32_t>(told.subject), std::move(entry));
 }
@@ -194,8 +194,8 @@ void send_accesses(const Noted& noted) {
   const Accesses& accesses = noted.accesses;
   const std::size_t fixed = sizeof(Head) + accesses.since.known->size() * sizeof(std::uint32_t);
   const std::size_t room = noted.proc == boot::processes().self() ? fixed + 65536 : longest(noted.proc);
-  if (room < fixed + sizeof(Run)) return;
-  const std::size_t most = (room - fixed) / sizeof(Run);
+  if (room < fixed + sizeof(Range)) return;
+  const std::size_t most = (room - fixed) / sizeof(Range);
   const auto* const window = window_of(noted.context);
   if (window == nullptr) return;
   const Head head{accesses.access,
@@ -208,15 +208,15 @@ void send_accesses(const Noted& noted) {
                   accesses.since.unsure ? 1U : 0U,
                   accesses.since.locked ? 1U : 0U,
                   remote(accesses.call_site)};
-  const auto& runs = accesses.places.runs();
-  for (auto at = runs.begin(); at != runs.end();) {
+  const auto& ranges = accesses.intervals.ranges();
+  for (auto at = ranges.begin(); at != ranges.end();) {
     std::vector<std::byte> message(sizeof head);
     const auto counts = std::as_bytes(std::span(*accesses.since.known));
     message.insert(message.end(), counts.begin(), counts.end());
     Head here = head;
-    for (; at != runs.end() && here.runs < most; ++at, ++here.runs) {
-      const Run run{at->first, at->second};
-      const auto bytes = bytes_of(run);
+    for (; at != ranges.end() && here.ranges < most; ++at, ++here.ranges) {
+      const Range range{at->first, at->second};
+      const auto bytes = bytes_of(range);
       message.insert(message.end(), bytes.begin(), bytes.end());
     }
     std::memcpy(message.data(), &here, sizeof here);
@@ -293,13 +293,13 @@ void note_windows(const Call& call) {
 // --- loads and stores of the window's memory by other calls of MPI ---
 
 void note_buffer(const Buffer& buffer, const CallSite& call_site) {
-  const Run span = span_of({reinterpret_cast<std::uintptr_t>(buffer.address), *buffer.type, buffer.count});
+  const Range span = span_of({reinterpret_cast<std::uintptr_t>(buffer.address), *buffer.type, buffer.count});
   for (const auto& [context, window] : own<Races>().windows) {
     const auto base = reinterpret_cast<std::uintptr_t>(window->own().base);
     const std::uintptr_t end = base + static_cast<std::uintptr_t>(window->own().bytes);
-    const Run run{std::max(span.begin, base), std::min(span.end, end)};
-    if (base == 0 || run.begin >= run.end || !buffer.type->contiguous(buffer.count)) continue;
-    note_own_access(*window, buffer.written ? AccessKind::kStore : AccessKind::kLoad, call_site, run);
+    const Range range{std::max(span.begin, base), std::min(span.end, end)};
+    if (base == 0 || range.begin >= range.end || !buffer.type->contiguous(buffer.count)) continue;
+    note_own_access(*window, buffer.written ? AccessKind::kStore : AccessKind::kLoad, call_site, range);
   }
 }
 
@@ -328,7 +328,7 @@ std::string who(const Side& side) {
 }
 
 std::string describe(const Race& race) {
-  return "epoch: bytes " + std::to_string(race.places.begin) + " to " + std::to_string(race.places.end - 1) +
+  return "epoch: bytes " + std::to_string(race.bytes.begin) + " to " + std::to_string(race.bytes.end - 1) +
          " of the window's memory at rank " + std::to_string(race.target) + ": " + who(race.first) + ", " +
          who(race.second) + ", and nothing orders the two; put a synchronisation between them, or take other memory";
 }
@@ -434,14 +434,15 @@ void note_accesses(rma::Window& window, int target, Accesses accesses) {
   const auto end = noted.rbegin() + static_cast<std::ptrdiff_t>(std::min(noted.size(), kLooksBack));
   const auto found = std::find_if(noted.rbegin(), end, is_like);
   if (found != end) {
-    if (found->accesses.data != accesses.data || found->accesses.places != accesses.places) found->accesses.data = 0;
-    for (const auto& [begin, last] : accesses.places.runs()) found->accesses.places.add({begin, last});
+    if (found->accesses.data != accesses.data || found->accesses.intervals != accesses.intervals)
+      found->accesses.data = 0;
+    for (const auto& [begin, last] : accesses.intervals.ranges()) found->accesses.intervals.add({begin, last});
     return;
   }
   if (noted.size() < kMostNoted) noted.push_back({window.context(), target, window.proc(target), std::move(accesses)});
 }
 
-void note_own_access(rma::Window& window, AccessKind kind, const CallSite& call_site, const Run& memory) {
+void note_own_access(rma::Window& window, AccessKind kind, const CallSite& call_site, const Range& memory) {
   if (!looks_at(window)) return;
   const Moment now = moment();
   const auto base = reinterpret_cast<std::uintptr_t>(window.own().base);
@@ -455,7 +456,7 @@ void note_own_access(rma::Window& window, AccessKind kind, const CallSite& call_
   entry.unsure = now.unsure;
   entry.locked = now.locked;
   entry.call_site = remote(call_site);
-  entry.places.add({memory.begin - base, memory.end - base});
+  entry.intervals.add({memory.begin - base, memory.end - base});
   enter(window.context(), std::move(entry));
 }
 

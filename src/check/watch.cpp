@@ -181,7 +181,7 @@ void watch_window(rma::Window& window) {
   }
 }
 
-void watch_buffer(const void* request, const Run& memory) {
+void watch_buffer(const void* request, const Range& memory) {
   auto& watch = own<Watch>();
   if (watch.impossible || (++watch.buffers > kAlways && watch.buffers % kOneOf != 0)) return;
   for (std::size_t place = kForWindow; place < kRegisters; ++place) {

@@ -137,7 +137,8 @@ bool has_holes(const Call& call, const Blocks& blocks) {
 }
 
 // True if the operation copies data of a device as it begins, while the caller waits: blocks to the process itself,
-// packed forms, copies with their holes. Not so algorithms on devices, nor copies of whole runs through pinned memory.
+// packed forms, copies with their holes. Not so algorithms on devices, nor copies of contiguous data through pinned
+// memory.
 bool copies_at_once(const Call& call, const Algorithm* algorithm, bool through_pinned) {
   if (!mem::maybe_device() || algorithm->devices || algorithm->composes) return false;
   if (through_pinned) return has_holes(call, call.send) || has_holes(call, call.recv);

@@ -25,7 +25,7 @@ namespace hr::coll {
   return call.send.none() ? call.recv.all() : call.send.all();
 }
 
-// The elements of a vector cut into `parts` runs whose lengths differ by one at most.
+// The elements of a vector cut into `parts` contiguous parts whose lengths differ by one at most.
 struct Cut {
   Count count;
   int parts;

@@ -14,8 +14,8 @@ using p2p::Task;
 namespace {
 
 constexpr Count kPage = 4096;
-// Mean run from which on a call of the system for each run is as good as two-phase rounds.
-constexpr Count kLongRun = Count{256} << 10;
+// Mean segment from which on a call of the system for each segment is as good as two-phase rounds.
+constexpr Count kLongSegment = Count{256} << 10;
 // Aggregators of a host. Writes of one file run one after the other within the system, reads do not.
 constexpr int kWriters = 4;
 constexpr int kReaders = 8;
@@ -30,7 +30,7 @@ AccessReport own_report(const Operation& operation) {
   if (report.bytes != 0) {
     report.first = view.offset_of(operation.position());
     report.last = view.offset_of(operation.position() + report.bytes - 1) + 1;
-    report.runs = report.bytes / std::max<Count>(1, view.contiguous() ? report.bytes : view.mean_run()) + 1;
+    report.segments = report.bytes / std::max<Count>(1, view.contiguous() ? report.bytes : view.mean_segment()) + 1;
   }
   if (!operation.writes() && !operation.place().disk->size(&report.file_size).ok()) report.file_size = 0;
   report.chunk = static_cast<Count>(hints.collective_buffer);
@@ -58,12 +58,12 @@ bool is_worth_it(const std::vector<AccessReport>& reports) {
   const Choice choice = reports[0].choice;
   if (choice == Choice::kDisable || !std::ranges::all_of(reports, &AccessReport::ordered)) return false;
   if (choice == Choice::kEnable) return true;
-  Count bytes = 0, runs = 0;
+  Count bytes = 0, segments = 0;
   for (const AccessReport& each : reports) {
     bytes += each.bytes;
-    runs += each.runs;
+    segments += each.segments;
   }
-  return bytes / std::max<Count>(runs, 1) < kLongRun && !one_behind_the_other(reports);
+  return bytes / std::max<Count>(segments, 1) < kLongSegment && !one_behind_the_other(reports);
 }
 
 int count_hosts(const comm::Members& members) {
@@ -135,7 +135,7 @@ Interval Plan::chunk_of(Count round, int aggregator) const noexcept {
   return {first, std::min(first + chunk, end)};
 }
 
-bool Plan::reaches_into(int member, const Interval& range) const noexcept {
+bool Plan::has_data_in(int member, const Interval& range) const noexcept {
   const AccessReport& report = reports[static_cast<std::size_t>(member)];
   return report.bytes != 0 && report.first < range.last && report.last > range.first;
 }
@@ -161,7 +161,7 @@ Status announce(const Operation& operation, const Plan& plan, Count round, std::
   parts->reserve(plan.aggregators.size());
   for (int place = 0; place < static_cast<int>(plan.aggregators.size()); ++place) {
     const Interval chunk = plan.chunk_of(round, place);
-    if (!plan.reaches_into(plan.members.me, chunk)) continue;
+    if (!plan.has_data_in(plan.members.me, chunk)) continue;
     Part& part = parts->emplace_back();
     part.aggregator = plan.aggregators[static_cast<std::size_t>(place)];
     const Count behind = operation.position() + plan.bytes;
@@ -176,7 +176,7 @@ Status announce(const Operation& operation, const Plan& plan, Count round, std::
     std::copy_n(part.groups.begin(), here, part.header.first);
     HR_TRY(send_to(plan, part.aggregator, bytes_view(&part.header, sizeof part.header), requests));
     if (here == part.header.groups) continue;
-    const std::span<const RunGroup> rest = std::span(part.groups).subspan(static_cast<std::size_t>(here));
+    const std::span<const SegmentGroup> rest = std::span(part.groups).subspan(static_cast<std::size_t>(here));
     HR_TRY(send_to(plan, part.aggregator, bytes_view(rest.data(), rest.size_bytes()), requests));
   }
   return kOk;
@@ -186,7 +186,7 @@ Task receive_announcements(const Plan* plan, Count round, Announced* announced) 
   announced->chunk = plan->chunk_of(round, plan->own_place);
   announced->members.clear();
   for (int member = 0; member < plan->members.size; ++member) {
-    if (plan->reaches_into(member, announced->chunk)) announced->members.push_back(member);
+    if (plan->has_data_in(member, announced->chunk)) announced->members.push_back(member);
   }
   const std::size_t count = announced->members.size();
   announced->headers.assign(count, Header{});
@@ -200,11 +200,11 @@ Task receive_announcements(const Plan* plan, Count round, Announced* announced) 
   for (std::size_t i = 0; i < count; ++i) {
     const Header& header = announced->headers[i];
     const Count here = std::min(header.groups, Header::kInline);
-    std::vector<RunGroup>& list = announced->lists[i];
+    std::vector<SegmentGroup>& list = announced->lists[i];
     list.resize(static_cast<std::size_t>(header.groups));
     std::copy_n(header.first, here, list.begin());
     if (here == header.groups) continue;
-    const std::span<RunGroup> rest = std::span(list).subspan(static_cast<std::size_t>(here));
+    const std::span<SegmentGroup> rest = std::span(list).subspan(static_cast<std::size_t>(here));
     HR_CO_TRY(receive_from(*plan, announced->members[i], bytes_view(rest.data(), rest.size_bytes()), &requests));
   }
   HR_CO_TRY(co_await requests.all());
@@ -213,7 +213,7 @@ Task receive_announcements(const Plan* plan, Count round, Announced* announced) 
 
 Status view_of(const Announced& announced, std::size_t index, std::byte* buffer, Ref<layout::Datatype>* type,
                layout::View* view) {
-  const std::vector<RunGroup>& groups = announced.lists[index];
+  const std::vector<SegmentGroup>& groups = announced.lists[index];
   const auto bytes = static_cast<std::size_t>(announced.headers[index].bytes);
   if (groups.size() == 1 && groups[0].count == 1) {
     *view = bytes_view(buffer + (groups[0].offset - announced.chunk.first), bytes);

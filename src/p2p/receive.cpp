@@ -339,7 +339,7 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
 namespace {
 
 // Sets what all of them have in common.
-inline Request* receive_of_one_run() {
+inline Request* reuse_contiguous_receive() {
   Arena<Request>& arena = Arena<Request>::instance();
   Request* request = arena.reuse();
   if (request == nullptr) [[unlikely]] {
@@ -368,9 +368,9 @@ Status ireceive(const layout::View& data, const Envelope& wanted, Request** out)
   return kOk;
 }
 
-Status ireceive_run(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes, const Envelope& wanted,
-                    Request** out) {
-  Request* request = receive_of_one_run();
+Status ireceive_contiguous(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes,
+                           const Envelope& wanted, Request** out) {
+  Request* request = reuse_contiguous_receive();
   if (request == nullptr) [[unlikely]]
     return no_memory();
   request->context_ = wanted.context;

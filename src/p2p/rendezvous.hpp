@@ -42,7 +42,7 @@ struct Announcement {
 struct MessageClass {
   std::size_t bytes = 0;        // to be moved: the least of the size class; 0: none
   std::uint64_t flags = 0;      // wire::RtsFlag, but kPending
-  bool readable = false;        // the data is one run of host memory, and the sender has said where
+  bool readable = false;        // the data is contiguous host memory, and the sender has said where
   bool from_contiguous = true;  // as far as the sender has said
   bool time_sliced = false;     // Announcement::time_sliced
   mem::Kind to = mem::Kind::kHost;

@@ -1,6 +1,6 @@
 // Transport data: announced messages of host memory whose data the transport moves into place by itself.
 //
-// The receiver takes the data (Transport::take()), straight into its buffer if that is one run of host memory, else by
+// The receiver takes the data (Transport::take()), straight into its buffer if that is contiguous host memory, else by
 // unpacking piece by piece. The send is complete when the transport has done with it. One that is to be cancelled is
 // not complete before the receiver has said whether a receive had met it, since for the transport taken and refused end
 // alike. Threads: library lock.

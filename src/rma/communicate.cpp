@@ -155,7 +155,7 @@ Status accumulate(const void* origin, Count count, Datatype& type, const Target&
   if (count == 1 && &type == &target.type && quick::is_number(type) && quick::may_ask(window, request != nullptr) &&
       op.kind() != OpKind::kNoOp && layout::surely_host(origin)) {
     const auto bytes = static_cast<std::size_t>(type.size());
-    std::byte* const to = quick::run_of(window, target.rank, target.displacement, target.count, type, bytes);
+    std::byte* const to = quick::contiguous_target(window, target.rank, target.displacement, target.count, type, bytes);
     if (to != nullptr &&
         quick::update(to, op.kind(), type, origin, nullptr, window.exclusion(window.member(target.rank)))) {
       counters::count_access(counters::Access::kAccumulate, bytes);

@@ -9,7 +9,7 @@
 #include "base/short_copy.hpp"
 #include "coll/view_tools.hpp"
 #include "rma/atomic.hpp"
-#include "rma/runs.hpp"
+#include "rma/segments.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::rma {
@@ -19,7 +19,7 @@ using layout::View;
 
 namespace {
 
-constexpr std::size_t kMostRuns = 4096;  // most that the system is asked for; longer lists go by messages
+constexpr std::size_t kMostSegments = 4096;  // most that the system is asked for; longer lists go by messages
 
 // Bytes that the operation touches, relative to the start of the target's memory.
 struct Range {
@@ -112,15 +112,15 @@ class Result {
   std::unique_ptr<std::byte[]> scratch_;
 };
 
-// Copies one run of host memory to another; they may overlap.
-void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) {
+// Copies contiguous host memory; the two may overlap.
+void copy_contiguous(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes <= 32) return copy_short(to, from, bytes);
   std::memmove(to, from, bytes);
 }
 
 Status move(const View& from, const View& to) {
   if (from.plain_host() && to.plain_host()) [[likely]] {
-    copy_run(to.data(), from.data(), std::min(from.packed, to.packed));
+    copy_contiguous(to.data(), from.data(), std::min(from.packed, to.packed));
     return kOk;
   }
   return layout::copy(from, to);
@@ -214,9 +214,9 @@ Status do_by_system(Window& window, Operation& operation) {
   std::vector<transport::RemotePart> parts;
   std::size_t left = bytes;
   const View target = view_at(member.address + begin_of(operation, member), operation);
-  const Status listed = for_each_run(target, [&](std::byte* address, std::size_t length) {
+  const Status listed = for_each_segment(target, [&](std::byte* address, std::size_t length) {
     const std::size_t now = std::min(length, left);
-    if (parts.size() == kMostRuns) return Status::again();
+    if (parts.size() == kMostSegments) return Status::again();
     if (now != 0) parts.push_back({reinterpret_cast<std::uint64_t>(address), local, now});
     local += now;
     left -= now;

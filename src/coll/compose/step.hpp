@@ -137,7 +137,7 @@ inline Task run_in_order(std::array<Step*, 3> steps) {
   *blocks.set_uniform(view.count, *const_cast<layout::Datatype*>(view.type)) = view;
   return blocks;
 }
-// Returns a run of bytes as blocks of equal length.
+// Returns contiguous bytes as blocks of equal length.
 [[nodiscard]] inline Blocks byte_blocks(const View& bytes, std::size_t block) noexcept {
   Blocks blocks;
   *blocks.set_uniform(static_cast<Count>(block), *const_cast<layout::Datatype*>(bytes.type)) = bytes;

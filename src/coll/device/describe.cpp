@@ -54,7 +54,7 @@ Status DeviceBuffers::describe_operands(const Call& call, DeviceAddresses& addre
   HR_TRY(describe_buffer(call, call.recv, addresses, &addresses.recv));
   HR_TRY(describe_buffer(call, call.send, addresses, &addresses.send));
   if (call.send.none()) addresses.send = addresses.recv;
-  if (!near_.is_device() || !type.one_run() || !layout::cuda::PeerWork::can_reduce(near_, *call.op, type))
+  if (!near_.is_device() || !type.is_contiguous() || !layout::cuda::PeerWork::can_reduce(near_, *call.op, type))
     return unreachable("no kernel for this reduction");
   return kOk;
 }

@@ -52,8 +52,8 @@ class ChunkCopy {
   enum class Way { kOut, kIn };
   Status move(Way way, const View& view, std::size_t first, std::size_t bytes, mem::cuda::Context& context,
               mem::cuda::DeviceAddress chunk, In in, int process);
-  Status move_run(mem::cuda::Context& context, mem::cuda::DeviceAddress target, mem::cuda::DeviceAddress source,
-                  std::size_t bytes);
+  Status move_contiguous(mem::cuda::Context& context, mem::cuda::DeviceAddress target, mem::cuda::DeviceAddress source,
+                         std::size_t bytes);
   void unpin() noexcept;
 
   mem::cuda::WorkEvent work_event_;

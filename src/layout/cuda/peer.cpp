@@ -70,7 +70,7 @@ bool PeerCopy::try_resident_copy(Context& context, DeviceAddress to, std::size_t
   return resident_copy_.begin(context, to, source_.address, bytes);
 }
 
-Status PeerCopy::start_run(Context& context, DeviceAddress to, bool to_host, std::size_t bytes) {
+Status PeerCopy::start_contiguous(Context& context, DeviceAddress to, bool to_host, std::size_t bytes) {
   mem::cuda::StreamHandle stream = nullptr;
   HR_TRY(context.copy_stream(process_, &stream));
   const mem::cuda::Result result = mem::cuda::driver().copy_async(to, source_.address, bytes, stream);
@@ -95,7 +95,7 @@ Status PeerCopy::start(Context& context, const View& to, std::size_t bytes) {
   if (source_.linear() && to.contiguous) {
     const auto target = reinterpret_cast<std::uintptr_t>(to.data());
     if (to.where.is_device() && try_resident_copy(context, target, bytes)) return kOk;
-    return start_run(context, target, to.where.is_host(), bytes);
+    return start_contiguous(context, target, to.where.is_host(), bytes);
   }
   mem::cuda::StreamHandle stream = nullptr;
   HR_TRY(context.copy_stream(process_, &stream));
@@ -134,13 +134,13 @@ Status PeerCopy::fetch(const PeerView& from, int process, const View& to, std::s
 }
 
 Status PeerCopy::poll(bool* done) {
-  const Status status =
-      resident_copy_.active()
-          ? poll_resident_copy(resident_copy_, done,
-                               [&](Context& context) {
-                                 return start_run(context, resident_copy_.target(), false, resident_copy_.bytes());
-                               })
-          : work_event_.poll("a copy from another process", done);
+  const Status status = resident_copy_.active()
+                            ? poll_resident_copy(resident_copy_, done,
+                                                 [&](Context& context) {
+                                                   return start_contiguous(context, resident_copy_.target(), false,
+                                                                           resident_copy_.bytes());
+                                                 })
+                            : work_event_.poll("a copy from another process", done);
   if (*done) unpin();
   return status;
 }

@@ -59,7 +59,7 @@ class PeerCopy {
              std::uint64_t* moved_by);
   Status prepare(mem::cuda::Context& context, const PeerView& from, int process, const View& to);
   Status start(mem::cuda::Context& context, const View& to, std::size_t bytes);
-  Status start_run(mem::cuda::Context& context, mem::cuda::DeviceAddress to, bool to_host, std::size_t bytes);
+  Status start_contiguous(mem::cuda::Context& context, mem::cuda::DeviceAddress to, bool to_host, std::size_t bytes);
   bool try_resident_copy(mem::cuda::Context& context, mem::cuda::DeviceAddress to, std::size_t bytes);
   void unpin() noexcept;
 
