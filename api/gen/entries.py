@@ -121,7 +121,7 @@ class Writer:
         if checked:
             names = ", ".join(["__builtin_return_address(0)", *self.names()])
             flag = "checking" if function.any_time else "!ready"
-            self.emit(f"if ({flag}) [[unlikely]] if (!let_through()) return checked_{name}({names});")
+            self.emit(f"if ({flag}) [[unlikely]] if (!consume_pass()) return checked_{name}({names});")
         elif not function.any_time:
             self.emit("if (!ready) [[unlikely]] if (!runtime::in_use()) not_ready(kCall.function);")
         self.emit("TestGuard guard;" if function.tests else "const LibraryGuard guard;")

@@ -20,7 +20,7 @@ using check::Argument;
 inline bool checking = false;
 
 // Returns true once after a call has been checked.
-[[gnu::cold]] bool let_through() noexcept;
+[[gnu::cold]] bool consume_pass() noexcept;
 
 enum class Needs : bool { kNothing, kInitialized };
 

@@ -18,6 +18,6 @@ bool begin();
 
 // Looks at a call that begins. Errors: MPI_ERR_ARG for an argument that must be host memory and is not. Does nothing if
 // the check was not asked for.
-Status look_at(const char* function, std::span<const Argument> arguments);
+Status check_arguments(const char* function, std::span<const Argument> arguments);
 
 }  // namespace hr::bind::device_check

@@ -129,15 +129,15 @@ Status take_down() {
   return messages.ok() ? launcher : messages;
 }
 
-// Takes down a program whose last session ended long ago: a failure can no longer be reported.
-void take_down_at_exit() {
+// Tears down a program whose last session ended long ago: a failure can no longer be reported.
+void tear_down_at_exit() {
   if (state.layers_up && state.uses == 0) static_cast<void>(take_down());
 }
 
 Status add_use() {
   if (!state.layers_up) {
     HR_TRY(bring_up());
-    static const int registered = std::atexit(take_down_at_exit);
+    static const int registered = std::atexit(tear_down_at_exit);
     static_cast<void>(registered);
   }
   if (state.uses == 0) {

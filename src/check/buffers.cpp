@@ -120,7 +120,7 @@ Status look_in(Spans& spans, const Buffer& ours, const Operation* itself) {
   return kOk;
 }
 
-Status look_at_operations(const std::vector<Buffer>& buffers, const Operation* itself) {
+Status check_operations(const std::vector<Buffer>& buffers, const Operation* itself) {
   for (const Buffer& ours : buffers) {
     HR_TRY(look_in(own<InUse>().written, ours, itself));
     if (ours.written) HR_TRY(look_in(own<InUse>().read, ours, itself));
@@ -141,9 +141,9 @@ Status look_within(const std::vector<Buffer>& buffers) {
   return kOk;
 }
 
-Status look_at(std::vector<Buffer>& buffers, const Operation* itself) {
+Status check_against(std::vector<Buffer>& buffers, const Operation* itself) {
   HR_TRY(look_within(buffers));
-  return look_at_operations(buffers, itself);
+  return check_operations(buffers, itself);
 }
 
 bool starts(const Call& call) { return call.is("MPI_Start") || call.is("MPI_Startall"); }
@@ -154,7 +154,7 @@ Status before_start(Call& call) {
     const auto found = operations().find(handle);
     if (found == operations().end() || found->second.active) continue;
     Operation& operation = found->second;
-    HR_TRY(look_at(operation.buffers, &operation));
+    HR_TRY(check_against(operation.buffers, &operation));
     remember(operation.buffers);
     operation.active = true;
     note_in_use(operation);
@@ -172,11 +172,11 @@ bool makes_request(const Call& call) {
 
 Status before(Call& call) {
   if (starts(call)) return before_start(call);
-  if (is_collective_operation(call)) return kOk;  // look_at_buffers()
+  if (is_collective_operation(call)) return kOk;  // check_buffers()
   if (call.find("win") != nullptr) return kOk;    // one_sided.hpp
   call.buffers = buffers_of(call);
   if (call.buffers.empty() || call.function().ends_with("_init")) return kOk;
-  HR_TRY(look_at(call.buffers, nullptr));
+  HR_TRY(check_against(call.buffers, nullptr));
   if (makes_request(call)) remember(call.buffers);
   return kOk;
 }
@@ -253,7 +253,7 @@ void add(std::vector<Buffer>& buffers, const char* name, const coll::Call& opera
 
 }  // namespace
 
-Status look_at_use(std::vector<Buffer>& buffers) { return look_at(buffers, nullptr); }
+Status check_use(std::vector<Buffer>& buffers) { return check_against(buffers, nullptr); }
 
 void remember(std::vector<Buffer>& buffers, bool written) {
   for (Buffer& each : buffers) {
@@ -297,7 +297,7 @@ std::string pointer(const void* address) {
   return text;
 }
 
-Status look_at_buffers(Call& call, const coll::Call& operation) {
+Status check_buffers(Call& call, const coll::Call& operation) {
   call.buffers.clear();
   using coll::Operation;
   // In place, the whole vector of these is described as the send buffer.
@@ -305,13 +305,13 @@ Status look_at_buffers(Call& call, const coll::Call& operation) {
                                              operation.operation == Operation::kReduceScatterBlock);
   if (vector) {
     add(call.buffers, "recvbuf", operation, operation.send, true);
-    return operation.persistent ? kOk : look_at(call.buffers, nullptr);
+    return operation.persistent ? kOk : check_against(call.buffers, nullptr);
   }
   const bool reads_only = operation.operation == Operation::kBcast && operation.is_root();
   add(call.buffers, call.find("sendbuf") != nullptr ? "sendbuf" : "buffer", operation, operation.send, false);
   add(call.buffers, call.find("recvbuf") != nullptr ? "recvbuf" : "buffer", operation, operation.recv, !reads_only);
   if (operation.persistent) return kOk;
-  HR_TRY(look_at(call.buffers, nullptr));
+  HR_TRY(check_against(call.buffers, nullptr));
   if (!operation.blocking) remember(call.buffers);
   return kOk;
 }

@@ -195,7 +195,7 @@ Status agree(const Call& call, const comm::Communicator& comm, Described describ
 Status check_operation(const coll::Call& operation) {
   Call* const call = std::exchange(current, nullptr);
   if (call == nullptr) return kOk;
-  HR_TRY(look_at_buffers(*call, operation));
+  HR_TRY(check_buffers(*call, operation));
   const Status status = agree(*call, *operation.comm, describe_operation(operation), operation.blocking);
   if (!operation.blocking) begun = own<Collectives>().sequences[operation.comm->context()];
   return status;

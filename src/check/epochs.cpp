@@ -91,7 +91,7 @@ bool has_padding(const layout::Datatype& type) {
   return type.uniform() != nullptr && std::ranges::find(kPadded, type.uniform()->basic) != std::end(kPadded);
 }
 
-Status look_at(const Call& call, const Access& access) {
+Status check_access(const Call& call, const Access& access) {
   const bool puts = access.kind == AccessKind::kPut && !call.buffers.empty() && call.buffers[0].hashed;
   own<Epochs>().data = !puts ? 0 : has_padding(*call.buffers[0].type) ? kAnyData : call.buffers[0].hash;
   std::vector<Range> ranges;
@@ -134,7 +134,7 @@ void complete(rma::Window& window, int rank, Target& all, Which&& which) {
 }
 
 Status before(Call& call) {
-  if (const auto access = access_of(call)) return look_at(call, *access);
+  if (const auto access = access_of(call)) return check_access(call, *access);
   const Completes what = completed_by(call);
   auto& of = own<Epochs>().of;
   auto* const window = call.object<rma::Window>("win");

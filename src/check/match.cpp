@@ -126,7 +126,7 @@ bool fits(const Note& note, const p2p::Request& receive) {
   return matches(note.signature, expected);
 }
 
-void look_at(const p2p::Request& receive, const p2p::Envelope& envelope) {
+void check_match(const p2p::Request& receive, const p2p::Envelope& envelope) {
   Call* const call = current_call();
   if (call != nullptr) call->since = now_seconds();
   Arrived note;
@@ -216,7 +216,7 @@ const void* made(const Call& call, ObjectKind kind) {
   return nullptr;
 }
 
-void keep_note_of_probed(const Call& call) {
+void note_probed(const Call& call) {
   const void* const handle = made(call, ObjectKind::kMessage);
   if (handle == nullptr) return;
   const p2p::Unexpected& message = *static_cast<const p2p::Message*>(handle)->unexpected_;
@@ -233,7 +233,7 @@ Status raise_on(Call& call, const Mismatch& mismatch) {
 
 Status after(Call& call, int code) {
   auto& all = own<Matches>();
-  if (code == 0) keep_note_of_probed(call);
+  if (code == 0) note_probed(call);
   if (code != 0) take_back(call);
   if (!all.of_calls.empty()) {
     Mismatch mismatch = std::move(all.of_calls.front());
@@ -262,7 +262,7 @@ void at_finalize() {
 
 void start() {
   on_word(Word::kSignature, take_note);
-  p2p::match_checker = look_at;
+  p2p::match_checker = check_match;
 }
 void stop() { p2p::match_checker = nullptr; }
 

@@ -22,7 +22,7 @@ struct Head {
   std::uint64_t word;
 };
 
-void hand_on(int from, std::uint64_t subject, Word word, std::span<const std::byte> data) {
+void dispatch(int from, std::uint64_t subject, Word word, std::span<const std::byte> data) {
   const auto index = static_cast<std::size_t>(word);
   if (state == nullptr || index >= kWords) return;
   if (const WordHandler handler = own<Handlers>().of[index]; handler != nullptr) handler({from, subject, data});
@@ -34,7 +34,7 @@ void take_notice(const p2p::ArrivedNotice& notice) {
   std::memcpy(&head, notice.payload, sizeof head);
   // A separate copy: the payload need not be aligned for its contents.
   const std::vector<std::byte> data(notice.payload + sizeof head, notice.payload + notice.bytes);
-  hand_on(notice.from, notice.subject, static_cast<Word>(head.word), data);
+  dispatch(notice.from, notice.subject, static_cast<Word>(head.word), data);
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ void end_messages() { p2p::set_notice_handler(p2p::Notice::kCheck, nullptr); }
 void on_word(Word word, WordHandler handler) { own<Handlers>().of[static_cast<std::size_t>(word)] = handler; }
 
 void tell(int proc, Word word, std::uint64_t subject, std::span<const std::byte> data) {
-  if (proc == boot::processes().self()) return hand_on(proc, subject, word, data);
+  if (proc == boot::processes().self()) return dispatch(proc, subject, word, data);
   if (p2p::is_lost(proc)) return;
   const Head head{static_cast<std::uint64_t>(word)};
   std::vector<std::byte> message(sizeof head + data.size());

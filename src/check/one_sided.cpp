@@ -102,7 +102,7 @@ Pending& pending_of(const Call& call) {
 
 // Checks a repeated operation. The same data from the same place to the same buffer again is against the rules, but
 // harmless: reported once. The same put again reads the buffer again.
-Status look_at_repeated(const Call& call, const Operation& before) {
+Status check_repeated(const Call& call, const Operation& before) {
   for (const Buffer& buffer : before.buffers) {
     if (has_changed(buffer)) {
       const std::string call_site = text(before.call_site);
@@ -133,10 +133,10 @@ Status start(Call& call) {
     const auto before = found == pending.alike.end() ? operations().end() : operations().find(found->second);
     if (before != operations().end()) {
       all.alike = before->first;
-      return look_at_repeated(call, before->second);
+      return check_repeated(call, before->second);
     }
   }
-  HR_TRY(look_at_use(call.buffers));
+  HR_TRY(check_use(call.buffers));
   remember(call.buffers);
   return kOk;
 }

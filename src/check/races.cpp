@@ -117,7 +117,7 @@ bool is_ordered(const Entry& first, const Entry& second) {
   return first.until <= second.known[static_cast<std::size_t>(first.origin)];
 }
 
-void look_at(std::uint32_t context, const Entry& a, const Entry& b) {
+void check_pair(std::uint32_t context, const Entry& a, const Entry& b) {
   if (a.origin == b.origin || a.unsure || b.unsure || !conflict(a.access, b.access, false)) return;
   if (a.until_phase < b.phase || b.until_phase < a.phase || is_ordered(a, b) || is_ordered(b, a)) return;
   const auto common = a.intervals.common(b.intervals);
@@ -145,7 +145,7 @@ void look_at(std::uint32_t context, const Entry& a, const Entry& b) {
 
 void enter(std::uint32_t context, Entry entry) {
   auto& entries = own<Races>().entries[context];
-  for (const Entry& other : entries) look_at(context, entry, other);
+  for (const Entry& other : entries) check_pair(context, entry, other);
   // A loop repeats the same access again and again.
   const auto alike = std::find_if(entries.rbegin(), entries.rend(), [&](const Entry& each) {
     return each.origin == entry.origin && each.access == entry.access &&
@@ -272,7 +272,7 @@ Status before(Call& call) {
   return kOk;
 }
 
-void learn_of_window(const rma::Window& window) {
+void learn_window_clock(const rma::Window& window) {
   auto& clocks = own<Races>().clocks;
   const auto found = clocks.find(window.context());
   if (found == clocks.end()) return;
@@ -383,7 +383,7 @@ Status after(Call& call, int code) {
   auto* const window = call.object<rma::Window>("win");
   if (window != nullptr && code == 0 &&
       (call.is("MPI_Win_start") || call.is("MPI_Win_wait") || call.is("MPI_Win_test")))
-    learn_of_window(*window);
+    learn_window_clock(*window);
   if (code == 0) note_received(call);
   if (call.ended_context != 0) {
     all.windows.erase(call.ended_context);

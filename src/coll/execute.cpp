@@ -92,18 +92,18 @@ int length_of(const Call& call, const Blocks& blocks) {
   return static_cast<int>(&blocks == &call.send ? neighbors.destinations.size() : neighbors.sources.size());
 }
 
-Holds what_is_in(const Call& call, const Blocks& blocks) {
-  if (blocks.none()) return Holds::kNothing;
-  if (!mem::maybe_device()) return Holds::kHostData;
+DataKind data_kind_of(const Call& call, const Blocks& blocks) {
+  if (blocks.none()) return DataKind::kNothing;
+  if (!mem::maybe_device()) return DataKind::kHostData;
   const bool whole = blocks.shape() == Blocks::Shape::kUniform || blocks.shape() == Blocks::Shape::kConsecutive;
   const int length = whole ? 0 : length_of(call, blocks);
   for (int i = 0; i < length; ++i) {
     if (blocks.bytes(i) == 0) continue;
     View view;
-    return blocks.block(i, &view).ok() && view.where.is_device() ? Holds::kDeviceData : Holds::kHostData;
+    return blocks.block(i, &view).ok() && view.where.is_device() ? DataKind::kDeviceData : DataKind::kHostData;
   }
-  if (!whole || blocks.all().packed == 0) return Holds::kNothing;
-  return on_device(blocks) ? Holds::kDeviceData : Holds::kHostData;
+  if (!whole || blocks.all().packed == 0) return DataKind::kNothing;
+  return on_device(blocks) ? DataKind::kDeviceData : DataKind::kHostData;
 }
 
 bool never_on_devices(const Call& call) noexcept {
@@ -133,7 +133,7 @@ Task begin_later(const Call& call, const Algorithm* algorithm, bool through_pinn
 }
 
 bool has_holes(const Call& call, const Blocks& blocks) {
-  return what_is_in(call, blocks) == Holds::kDeviceData && blocks.all().packed != 0 && !blocks.all().contiguous;
+  return data_kind_of(call, blocks) == DataKind::kDeviceData && blocks.all().packed != 0 && !blocks.all().contiguous;
 }
 
 // True if the operation copies data of a device as it begins, while the caller waits: blocks to the process itself,
@@ -142,7 +142,8 @@ bool has_holes(const Call& call, const Blocks& blocks) {
 bool copies_at_once(const Call& call, const Algorithm* algorithm, bool through_pinned) {
   if (!mem::maybe_device() || algorithm->devices || algorithm->composes) return false;
   if (through_pinned) return has_holes(call, call.send) || has_holes(call, call.recv);
-  return what_is_in(call, call.send) == Holds::kDeviceData || what_is_in(call, call.recv) == Holds::kDeviceData;
+  return data_kind_of(call, call.send) == DataKind::kDeviceData ||
+         data_kind_of(call, call.recv) == DataKind::kDeviceData;
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ namespace hr::coll {
 // Returns the number of blocks that the arrays of a buffer describe.
 [[nodiscard]] int length_of(const Call& call, const Blocks& blocks);
 
-// Kind of memory of a buffer, as far as its first block with data says.
-enum class Holds : std::uint8_t { kNothing, kHostData, kDeviceData };
-[[nodiscard]] Holds what_is_in(const Call& call, const Blocks& blocks);
+// Kind of a buffer's data, by its first block that has any.
+enum class DataKind : std::uint8_t { kNothing, kHostData, kDeviceData };
+[[nodiscard]] DataKind data_kind_of(const Call& call, const Blocks& blocks);
 
 // True if GPUs never do it. An alltoall in place would overwrite data that others have still to read.
 [[nodiscard]] bool never_on_devices(const Call& call) noexcept;

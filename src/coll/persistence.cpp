@@ -13,7 +13,7 @@ Task Persistence::execute_in_own_segment(const Call& call) {
   TurnGuard turn(segment);
   if (way_ == Way::kUnknown) {
     const bool host =
-        what_is_in(call, call.send) == Holds::kHostData || what_is_in(call, call.recv) == Holds::kHostData;
+        data_kind_of(call, call.send) == DataKind::kHostData || data_kind_of(call, call.recv) == DataKind::kHostData;
     std::uint64_t all_on_devices = host ? 0 : 1;
     Task agreeing = segment.agree(&all_on_devices);
     HR_CO_TRY(co_await agreeing);

@@ -26,14 +26,15 @@ struct HasTurn {
 // From this many bytes on a non-blocking operation is not begun in its call while a thread watches: the last member to
 // come finds all data there, and would copy it in its program's time.
 constexpr std::size_t kLeftToThread = 16384;
-bool left_to_thread(const Call& call) noexcept {
+bool defers_to_thread(const Call& call) noexcept {
   return !call.blocking && call.bytes >= kLeftToThread && p2p::progress_thread::is_watching();
 }
 
 // Called in the operation's turn, with flag lines.
 bool begins_with_address_exchange(const Call& call) {
   if (mem::maybe_device() && !call.segment->address_exchange_requested() &&
-      (what_is_in(call, call.send) == Holds::kDeviceData || what_is_in(call, call.recv) == Holds::kDeviceData))
+      (data_kind_of(call, call.send) == DataKind::kDeviceData ||
+       data_kind_of(call, call.recv) == DataKind::kDeviceData))
     call.segment->request_address_exchange();
   return call.segment->begins_with_address_exchange(call.sequence_number) && !never_on_devices(call);
 }
@@ -43,7 +44,7 @@ bool begins_with_address_exchange(const Call& call) {
 Task execute_in_turn(const Call& call) {
   shared::Segment& segment = *call.segment;
   shared::NextRound next;
-  if (left_to_thread(call)) co_await shared::when(next);
+  if (defers_to_thread(call)) co_await shared::when(next);
   HasTurn has_turn{call};
   HR_CO_UNTIL(call, has_turn);
   TurnGuard turn(segment);

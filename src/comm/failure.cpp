@@ -88,7 +88,7 @@ void revoke(Communicator& comm) {
   for (const ContextUse use : kRevokedUses) p2p::end_context(comm.context() + use, revoked_error());
 }
 
-void meet_early_revocation(Communicator& comm) {
+void apply_early_revocation(Communicator& comm) {
   if (early().empty() || std::erase(early(), comm.context()) == 0) return;
   revoke(comm);
 }

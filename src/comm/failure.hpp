@@ -34,7 +34,7 @@ int acknowledge(Communicator& comm, int count);
 
 // --- internal to comm/ ---
 // Revokes a communicator that has just been made, if a notice for it has come before.
-void meet_early_revocation(Communicator& comm);
+void apply_early_revocation(Communicator& comm);
 // Answer for p2p::ContextMembers.
 [[nodiscard]] int missing_from(std::uint32_t context);
 [[nodiscard]] int acknowledged_on(std::uint32_t context);

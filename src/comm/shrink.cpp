@@ -89,7 +89,7 @@ p2p::Task shrink_task(Shrinking* shrinking) {
     if (shrinking->confirmed.flag == 1 && same) {
       HR_CO_TRY(fill(*shrinking));
       shrinking->made->context_ = context;
-      meet_early_revocation(*shrinking->made);
+      apply_early_revocation(*shrinking->made);
       co_return kOk;
     }
     if (made.ok()) release_context(context);

@@ -52,7 +52,7 @@ class Operation final : public p2p::TaskResources {
   [[nodiscard]] p2p::Task work(Job* job, std::function<Status()>* what);
 
  private:
-  Status look_at_arguments();
+  Status check_arguments();
   Status check() const;
   Status find_position();
   Status convert();

@@ -42,7 +42,7 @@ AccessReport own_report(const Operation& operation) {
   return report;
 }
 
-bool one_behind_the_other(const std::vector<AccessReport>& reports) {
+bool are_disjoint(const std::vector<AccessReport>& reports) {
   std::vector<Interval> ranges;
   for (const AccessReport& each : reports) {
     if (each.bytes != 0) ranges.push_back({each.first, each.last});
@@ -63,7 +63,7 @@ bool is_worth_it(const std::vector<AccessReport>& reports) {
     bytes += each.bytes;
     segments += each.segments;
   }
-  return bytes / std::max<Count>(segments, 1) < kLongSegment && !one_behind_the_other(reports);
+  return bytes / std::max<Count>(segments, 1) < kLongSegment && !are_disjoint(reports);
 }
 
 int count_hosts(const comm::Members& members) {

@@ -94,9 +94,9 @@ Status execute(Window& window, Operation& operation, p2p::Request** request) {
   counters::count_access(access_of(operation.kind), operation.target_bytes());
   Status done = Status::again();
   if (member.path == Path::kOwn || member.path == Path::kMapped) {
-    done = do_here(window, operation);
+    done = execute_locally(window, operation);
   } else if (member.path == Path::kRead && moves) {
-    done = do_by_system(window, operation);
+    done = execute_by_system(window, operation);
   }
   if (done.is_again()) return start_by_message(window, operation, request);
   HR_TRY(done);
@@ -106,7 +106,7 @@ Status execute(Window& window, Operation& operation, p2p::Request** request) {
 
 }  // namespace
 
-void quick::let_others_in(const Window& window, int read) {
+void quick::serve_others(const Window& window, int read) {
   calls_to_turn = kCallsPerTurn;
   if (read == window.rank()) {
     p2p::poll_for_test([] { return false; });

@@ -183,7 +183,7 @@ Status locate(Window& window, const Operation& operation, View* target) {
   return layout::make_view(reinterpret_cast<void*>(at), operation.count, *operation.type, target);
 }
 
-Status do_here(Window& window, Operation& operation) {
+Status execute_locally(Window& window, Operation& operation) {
   Member& member = window.member(operation.rank);
   View target;
   if (member.path == Path::kOwn) {
@@ -202,7 +202,7 @@ Status do_here(Window& window, Operation& operation) {
   }
 }
 
-Status do_by_system(Window& window, Operation& operation) {
+Status execute_by_system(Window& window, Operation& operation) {
   Member& member = window.member(operation.rank);
   const bool puts = operation.kind == OperationKind::kPut;
   const View& origin = puts ? operation.origin : operation.result;

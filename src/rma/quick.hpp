@@ -23,10 +23,10 @@ namespace hr::rma::quick {
 // Threads: library lock.
 inline constexpr unsigned kCallsPerTurn = 32;
 inline constinit unsigned calls_to_turn = kCallsPerTurn;
-[[gnu::cold, gnu::noinline]] void let_others_in(const Window& window, int read);
+[[gnu::cold, gnu::noinline]] void serve_others(const Window& window, int read);
 inline void take_turn(const Window& window, int read = -1) {
   if (--calls_to_turn == 0) [[unlikely]]
-    let_others_in(window, read);
+    serve_others(window, read);
 }
 
 // Returns the target's data if it is contiguous, `bytes` long. nullptr: go the long way.

@@ -18,7 +18,7 @@ Task run(const Call& call) {
   const Doubling doubling(size);
   const int paired = doubling.paired;
   if (rank < paired && rank % 2 == 0) {
-    Task other_works = let_pair_work(call, result);
+    Task other_works = delegate_to_pair(call, result);
     const Status status = co_await other_works;
     co_return status;
   }

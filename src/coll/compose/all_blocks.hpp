@@ -59,7 +59,7 @@ class AllBlocks {
     return part(process, process + 1);
   }
   // Returns this host's blocks one by one, for an operation over here().
-  [[nodiscard]] Blocks of_here() {
+  [[nodiscard]] Blocks host_blocks() {
     here_counts_.clear();
     here_displacements_.clear();
     const View all = here();

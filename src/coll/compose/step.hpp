@@ -88,13 +88,14 @@ class Step {
   const Members* members_;
 };
 
-// For a composition that itself packs or reduces data of a device: puts that off to its first wait, once the steps have
-// their places, so that a call that starts a non-blocking operation need not do it.
-[[nodiscard]] inline Task leave_device_data_for_later(const Call& call) {
+// For a composition that itself packs or reduces data of a device: defers that to its first wait, once the steps are
+// enqueued, so that a call that starts a non-blocking operation need not do it.
+[[nodiscard]] inline Task defer_device_data(const Call& call) {
   shared::NextRound next;
   const p2p::When later = shared::when(next);
   if (!call.blocking && mem::maybe_device() &&
-      (what_is_in(call, call.send) == Holds::kDeviceData || what_is_in(call, call.recv) == Holds::kDeviceData)) {
+      (data_kind_of(call, call.send) == DataKind::kDeviceData ||
+       data_kind_of(call, call.recv) == DataKind::kDeviceData)) {
     const Status waited = co_await later;
     co_return waited;
   }

@@ -22,7 +22,7 @@ using mem::cuda::DeviceAddress;
 using mem::cuda::TwoRows;
 using p2p::Task;
 
-bool on_device(const Call& call, const Blocks& blocks) { return what_is_in(call, blocks) == Holds::kDeviceData; }
+bool on_device(const Call& call, const Blocks& blocks) { return data_kind_of(call, blocks) == DataKind::kDeviceData; }
 
 bool is_whole(const Blocks& blocks) noexcept {
   return blocks.shape() == Blocks::Shape::kUniform || blocks.shape() == Blocks::Shape::kConsecutive;

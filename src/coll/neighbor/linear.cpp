@@ -11,7 +11,7 @@ namespace {
 
 using Neighbors = comm::Topology::Neighbors;
 
-bool one_block_for_all(Operation operation) noexcept {
+bool sends_one_block(Operation operation) noexcept {
   return operation == Operation::kNeighborAllgather || operation == Operation::kNeighborAllgatherv;
 }
 
@@ -21,7 +21,7 @@ Task run(const Call& call) {
   const int sources = static_cast<int>(neighbors.sources.size());
   const int destinations = static_cast<int>(neighbors.destinations.size());
   const int flip = topology.kind() == comm::Topology::Kind::kCartesian ? 1 : 0;
-  const bool same = one_block_for_all(call.operation);
+  const bool same = sends_one_block(call.operation);
   p2p::RequestList requests(neighbors.sources.size() + neighbors.destinations.size());
   View view;
   for (int i = 0; i < sources; ++i) {
