@@ -15,7 +15,7 @@
 #include "check/clock.hpp"
 #include "check/comparison.hpp"
 #include "check/describe_collective.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/messages.hpp"
 #include "check/races.hpp"
 #include "check/state.hpp"
@@ -171,7 +171,7 @@ Status agree(const Call& call, const comm::Communicator& comm, Described describ
   record.rank = comm.rank();
   record.size = members;
   record.waits = waits ? 1 : 0;
-  record.site = remote(call.site());
+  record.call_site = remote(call.call_site());
   const std::size_t room = longest(proc);
   const std::size_t parts = (described.sends.size() + described.expects.size()) * sizeof(Signature);
   if (sizeof record + parts + clock_bytes() > room) {
@@ -195,7 +195,7 @@ Status agree(const Call& call, const comm::Communicator& comm, Described describ
 Status check_operation(const coll::Call& operation) {
   Call* const call = std::exchange(current, nullptr);
   if (call == nullptr) return kOk;
-  HR_TRY(look_at_buffers(*call, operation));
+  HR_TRY(check_buffers(*call, operation));
   const Status status = agree(*call, *operation.comm, describe_operation(operation), operation.blocking);
   if (!operation.blocking) begun = own<Collectives>().sequences[operation.comm->context()];
   return status;
@@ -287,7 +287,7 @@ const CollectiveWait* collective_wait() {
   return wait ? &*wait : nullptr;
 }
 
-extern const Finding kCollectives;
-const Finding kCollectives{"collective", start, stop, before, after, at_finalize};
+extern const Diagnostic kCollectives;
+const Diagnostic kCollectives{"collective", start, stop, before, after, at_finalize};
 
 }  // namespace hr::check

@@ -11,8 +11,8 @@
 #include <cstdint>
 
 #include "check/call.hpp"
+#include "check/call_site.hpp"
 #include "check/signature.hpp"
-#include "check/site.hpp"
 
 namespace hr::check {
 
@@ -32,7 +32,7 @@ struct Record {
   std::uint32_t expects = 0;
   char agreed_name[24] = {};
   char data[128] = {};  // "4 x MPI_INT"
-  RemoteSite site;
+  RemoteCallSite call_site;
 };
 
 // Collective that this process waits to begin; collective_wait() returns null if there is none.

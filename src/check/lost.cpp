@@ -7,7 +7,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/match.hpp"
 #include "check/messages.hpp"
 #include "check/state.hpp"
@@ -52,7 +52,7 @@ void start() { on_word(Word::kFinal, take_final); }
 
 }  // namespace
 
-extern const Finding kLost;
-const Finding kLost{"message", start, nullptr, nullptr, nullptr, at_finalize};
+extern const Diagnostic kLost;
+const Diagnostic kLost{"message", start, nullptr, nullptr, nullptr, at_finalize};
 
 }  // namespace hr::check

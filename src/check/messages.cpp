@@ -21,7 +21,7 @@ struct Head {
   std::uint64_t word;
 };
 
-void hand_on(int from, std::uint64_t subject, Word word, std::span<const std::byte> data) {
+void dispatch(int from, std::uint64_t subject, Word word, std::span<const std::byte> data) {
   const auto index = static_cast<std::size_t>(word);
   if (state == nullptr || index >= kWords) return;
   if (const WordHandler handler = own<Handlers>().of[index]; handler != nullptr) handler({from, subject, data});
@@ -33,7 +33,7 @@ void on_active_message(const p2p::ActiveMessage& message) {
   std::memcpy(&head, message.payload, sizeof head);
   // A separate copy: the payload need not be aligned for its contents.
   const std::vector<std::byte> data(message.payload + sizeof head, message.payload + message.bytes);
-  hand_on(message.from, message.subject, static_cast<Word>(head.word), data);
+  dispatch(message.from, message.subject, static_cast<Word>(head.word), data);
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ void end_messages() { p2p::set_active_message_handler(p2p::ActiveMessageId::kChe
 void on_word(Word word, WordHandler handler) { own<Handlers>().of[static_cast<std::size_t>(word)] = handler; }
 
 void tell(int proc, Word word, std::uint64_t subject, std::span<const std::byte> data) {
-  if (proc == boot::processes().self()) return hand_on(proc, subject, word, data);
+  if (proc == boot::processes().self()) return dispatch(proc, subject, word, data);
   if (p2p::has_failed(proc)) return;
   const Head head{static_cast<std::uint64_t>(word)};
   std::vector<std::byte> message(sizeof head + data.size());

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/count.hpp"
-#include "check/site.hpp"
+#include "check/call_site.hpp"
 #include "layout/datatype.hpp"
 
 namespace hr::check {
@@ -35,7 +35,7 @@ struct Operation {
   enum class Kind : std::uint8_t { kSend, kReceive, kCollective, kOther };
   Kind kind = Kind::kOther;
   const void* request = nullptr;  // its handle
-  Site site;
+  CallSite call_site;
   std::uint32_t context = 0;  // of its communicator; 0: none
   int peer = 0;               // sends, receives: rank
   int tag = 0;

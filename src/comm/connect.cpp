@@ -198,7 +198,7 @@ Status connect_groups(const Offer& own, const Offer& other, Sides* sides) {
 }
 
 // Succeeds if all members have succeeded; else the error is this member's, or says that it is another's.
-Status all_of_us(const Members& members, Status own) {
+Status require_all(const Members& members, Status own) {
   std::string text = own.ok() ? "" : take_detail();
   std::uint64_t good = own.ok() ? 1 : 0;
   HR_TRY(p2p::run_blocking(and_reduce(members, &good, 1)));
@@ -267,7 +267,7 @@ Status connect_groups(const Members& members, int leader, Status at_leader, Line
   Sides sides;
   const Status connected = connect_groups(own, other, &sides);
   // No process goes on before all of both sides can.
-  const Status all = all_of_us(members, connected);
+  const Status all = require_all(members, connected);
   std::string why = all.ok() ? "" : take_detail();
   if (leads) {
     Blob good;

@@ -17,7 +17,7 @@ constexpr std::uint32_t kGoodbyeContext = kBootstrapNumber * kContextSpacing + k
 constexpr int kGoodbyeTag = 0x7ffffffe;
 
 template <class Each>
-void for_others(const Communicator& comm, Each&& each) {
+void for_each_other(const Communicator& comm, Each&& each) {
   for (const Ref<Group>* group : {&comm.local_, &comm.remote_}) {
     if (!*group) continue;
     for (const int proc : (*group)->procs()) {
@@ -44,7 +44,7 @@ void wait_for_each(const std::vector<int>& others, std::uint32_t context, int ta
 void hold_connections(Communicator& comm) {
   if (!boot::processes().has_others()) [[likely]]
     return;
-  for_others(comm, [&comm](int proc) {
+  for_each_other(comm, [&comm](int proc) {
     comm.has_others_ = true;
     if (state != nullptr) ++state->connections.uses[proc];
   });
@@ -55,7 +55,7 @@ void release_connections(Communicator& comm) noexcept {
   // A communicator that was never completed has connected no processes.
   if (!comm.disconnects_ && comm.context_ != 0) return;
   std::vector<int> disconnected;
-  for_others(comm, [&disconnected](int proc) {
+  for_each_other(comm, [&disconnected](int proc) {
     const auto found = state->connections.uses.find(proc);
     if (found == state->connections.uses.end() || --found->second > 0) return;
     state->connections.uses.erase(found);
@@ -67,7 +67,7 @@ void release_connections(Communicator& comm) noexcept {
 void leave_together(Communicator& comm) {
   if (!comm.has_others_) return;
   std::vector<int> others;
-  for_others(comm, [&others](int proc) { others.push_back(proc); });
+  for_each_other(comm, [&others](int proc) { others.push_back(proc); });
   const auto tag = static_cast<int>(comm.creations_++ & 0x7fffffff);
   wait_for_each(others, comm.context() + kCreationContext, tag);
 }

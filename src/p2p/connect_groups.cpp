@@ -44,8 +44,8 @@ void disconnect(std::span<const int> procs) {
     peer.plain_below = 0;
     peer.transport = nullptr;
     peer.memory = nullptr;
-    peer.has_our_place = false;
-    peer.place = 0;
+    peer.has_our_locality = false;
+    peer.locality = 0;
   }
   state.sleeper.end_listener();
   state.sleeper.wake();  // threads that sleep in a transport that may go

@@ -79,7 +79,7 @@ Status begin(const ReadyToSend& rts, Request& receive) {
     PeerView view;
   } answer{};
   HR_TRY(layout::cuda::describe_view(receive.view_, rts.from_proc, &answer.view));
-  answer.cts = {reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kPut, answer.view.place};
+  answer.cts = {reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kPut, answer.view.locality};
   send_control(rts.from_proc, wire::answer(wire::Kind::kCts, rts.sender_cookie), &answer,
                sizeof answer.cts + PeerView::kContiguousBytes);
   return kOk;

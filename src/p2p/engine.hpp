@@ -41,11 +41,11 @@ struct Peer {
   std::size_t plain_below = 0;  // plain host data of fewer bytes goes eagerly; 0 if not connected
   counters::Peer* counted = &counters::page.peers[counters::kPeers - 1];  // its row, once it is connected
   int proc = -1;
-  bool connected = false;      // messages may be sent to it
-  bool failed = false;         // for good (process_failure.hpp)
-  bool busy = false;           // in Engine::busy
-  bool has_our_place = false;  // it was sent a wire::Rts::place
-  std::uint64_t place = 0;     // of the device of the last message that it cleared; 0: none
+  bool connected = false;         // messages may be sent to it
+  bool failed = false;            // for good (process_failure.hpp)
+  bool busy = false;              // in Engine::busy
+  bool has_our_locality = false;  // it was sent a wire::Rts::locality
+  std::uint64_t locality = 0;     // of the device of the last message that it cleared; 0: none
 
   IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order
   IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is on its way

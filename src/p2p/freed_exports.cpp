@@ -33,7 +33,7 @@ void deliver_revoke(int from, const transport::Header& header, const std::byte*,
   mem::forget_peer_memory(from, memory);
 }
 
-void deliver_refuse(int from, const transport::Header&, const std::byte*, std::size_t) { mem::keep_chunks_from(from); }
+void deliver_refuse(int from, const transport::Header&, const std::byte*, std::size_t) { mem::hide_chunks_from(from); }
 
 constexpr Arrival kArrivals[] = {{wire::Kind::kRevoke, deliver_revoke}, {wire::Kind::kRefuse, deliver_refuse}};
 

@@ -148,7 +148,7 @@ bool send_pending_rts() {
 
 void clear(Request& receive, int from, std::uint64_t sender_cookie) {
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kWhole,
-                      mem::cuda::Context::place_of(receive.view_.where)};
+                      mem::cuda::Context::locality_of(receive.view_.where)};
   send_control(from, wire::answer(wire::Kind::kCts, sender_cookie), &cts, sizeof cts);
 }
 

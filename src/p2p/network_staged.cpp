@@ -443,7 +443,7 @@ Status begin(const ReadyToSend& rts, Request& receive) {
   log::write(log::Level::kTrace, "staged over the network: unpacked by the %s", by_device(receive) ? "device" : "CPU");
   add(Statistic::cuda_staged);
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kNetwork,
-                      mem::cuda::Context::place_of(receive.view_.where)};
+                      mem::cuda::Context::locality_of(receive.view_.where)};
   send_control(rts.from_proc, wire::answer(wire::Kind::kCts, rts.sender_cookie), &cts, sizeof cts);
   return kOk;
 }

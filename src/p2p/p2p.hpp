@@ -66,7 +66,7 @@ inline void (*match_checker)(const Request& receive, const Envelope& message) = 
 Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode);
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion);
 
-// Sends one run of host memory the short way, in standard or ready mode; the program may then have its buffer again.
+// Sends contiguous host memory the short way, in standard or ready mode; the program may then have its buffer again.
 // Status::again(): not like this, use send() or isend().
 Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const Envelope& envelope);
 // Returns the request that MPI_Isend hands out then: complete, with a reference for the caller.
@@ -75,9 +75,9 @@ Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const E
 // --- non-blocking: *request gets one reference, the caller's ---
 Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);
 Status ireceive(const layout::View& data, const Envelope& wanted, Request** request);
-// Does the same for one run of host memory (layout::make_run()), `bytes` long, without a View.
-Status ireceive_run(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes, const Envelope& wanted,
-                    Request** request);
+// Does the same for contiguous host memory (layout::as_contiguous_host()), `bytes` long, without a View.
+Status ireceive_contiguous(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes,
+                           const Envelope& wanted, Request** request);
 
 // --- persistent (section 3.9): created inactive; start() through Request::state_->start ---
 Status send_init(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);

@@ -87,7 +87,7 @@ inline void tell_matched(const Request& receive, const Envelope& envelope, std::
 }
 
 // Does the same while tools are to be told (watch_messages()).
-void arrive_eager_watched(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
+void arrive_eager_with_events(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
   count_eager(bytes);
   Request* receive = matcher(envelope.context).match_posted(envelope);
   if (receive == nullptr) {
@@ -187,8 +187,8 @@ namespace {
 void deliver_eager(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   arrive_eager(from, wire::envelope_of(header), payload, bytes);
 }
-void deliver_eager_watched(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  arrive_eager_watched(from, wire::envelope_of(header), payload, bytes);
+void deliver_eager_with_events(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  arrive_eager_with_events(from, wire::envelope_of(header), payload, bytes);
 }
 void deliver_eager_sync(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   arrive_eager_sync(from, wire::envelope_of(header), payload, bytes);
@@ -245,7 +245,7 @@ void add_handlers(transport::MessageHandlers& handlers) {
 void watch_messages() {
   if (engine() == nullptr) return;
   engine()->handlers.of_kind[static_cast<std::size_t>(Kind::kEager)] =
-      events::wanted() ? deliver_eager_watched : deliver_eager;
+      events::wanted() ? deliver_eager_with_events : deliver_eager;
 }
 
 void consume(Unexpected* message, Request& receive) {
@@ -339,7 +339,7 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
 namespace {
 
 // Sets what all of them have in common.
-inline Request* make_contiguous_receive() {
+inline Request* reuse_contiguous_receive() {
   Arena<Request>& arena = Arena<Request>::instance();
   Request* request = arena.reuse();
   if (request == nullptr) [[unlikely]] {
@@ -368,9 +368,9 @@ Status ireceive(const layout::View& data, const Envelope& wanted, Request** out)
   return kOk;
 }
 
-Status ireceive_run(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes, const Envelope& wanted,
-                    Request** out) {
-  Request* request = make_contiguous_receive();
+Status ireceive_contiguous(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes,
+                           const Envelope& wanted, Request** out) {
+  Request* request = reuse_contiguous_receive();
   if (request == nullptr) [[unlikely]]
     return no_memory();
   request->context_ = wanted.context;

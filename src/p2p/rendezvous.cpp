@@ -73,7 +73,7 @@ ReadyToSend read_rts(const Envelope& envelope, int from_proc, std::size_t bytes,
                      std::size_t payload_bytes) {
   wire::Rts rts;
   std::memcpy(&rts, payload, sizeof rts);
-  ReadyToSend read{envelope, from_proc, rts.sender_cookie, rts.address, bytes, rts.flags, rts.place};
+  ReadyToSend read{envelope, from_proc, rts.sender_cookie, rts.address, bytes, rts.flags, rts.locality};
   read.tail = payload + sizeof rts;
   read.tail_bytes = payload_bytes - sizeof rts;
   return read;
@@ -81,7 +81,7 @@ ReadyToSend read_rts(const Envelope& envelope, int from_proc, std::size_t bytes,
 
 void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
   ReadyToSend rts = matched;
-  rts.time_sliced = mem::cuda::Context::note_peer_device(receive.view_.where, rts.place);
+  rts.time_sliced = mem::cuda::Context::note_peer_device(receive.view_.where, rts.locality);
   receive.recyclable_ = false;
   if (any_failures()) [[unlikely]]
     receive.begin();  // it may have been interrupted (process_failure.hpp)
@@ -101,8 +101,8 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
   }
   Choice& choice = choice_of(peer->proc, message_class(rts, receive), peer->caps);
   time(receive, choice.autotune());
-  for (std::size_t place = 0;; ++place) {
-    const Rendezvous& protocol = choice.at(place);
+  for (std::size_t index = 0;; ++index) {
+    const Rendezvous& protocol = choice.at(index);
     if (log::enabled(log::Level::kTrace)) {
       log::write(log::Level::kTrace, "%zu of %zu bytes from rank %d: %s", receive.total_, rts.bytes, rts.from_proc,
                  protocol.name);
@@ -110,7 +110,7 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
     const mem::Location to = receive.view_.where;  // the request may be gone afterwards
     const Status status = protocol.begin(rts, receive);
     if (status.ok()) return count_rendezvous(protocol, to, rts.bytes);
-    if (status.errc() != Errc::kUnsupportedOperation || place + 1 == choice.count()) {
+    if (status.errc() != Errc::kUnsupportedOperation || index + 1 == choice.count()) {
       // The sender need not wait for a receiver that cannot take its data.
       send_control(rts.from_proc, wire::answer(wire::Kind::kDone, rts.sender_cookie));
       return finish_rendezvous(receive, status);
@@ -128,8 +128,8 @@ bool clear_to_send(int from, Request& send, const std::byte* payload, std::size_
   if (cts.bytes == 0 || cts.bytes > send.view_.packed || ((cts.way & wire::kPut) != 0 && !has_view)) return false;
   if (is_held(send)) return false;  // it goes another way
   send.transfer_.reset();           // the protocol that was to move it does not any more
-  static_cast<void>(mem::cuda::Context::note_peer_device(send.view_.where, cts.place));
-  peer_of(from).place = cts.place;
+  static_cast<void>(mem::cuda::Context::note_peer_device(send.view_.where, cts.locality));
+  peer_of(from).locality = cts.locality;
   send.peer_cookie_ = cts.receiver_cookie;
   send.total_ = cts.bytes;
   send.offset_ = 0;

@@ -31,7 +31,7 @@ struct ReadyToSend {
   std::uint64_t remote_address = 0;  // 0: not readable
   std::size_t bytes = 0;             // of the whole packed form
   std::uint64_t flags = 0;           // wire::RtsFlag
-  std::uint64_t place = 0;           // of the device that the data is on (mem/cuda/context.hpp); 0: none
+  std::uint64_t locality = 0;        // of the device that the data is on (mem/cuda/context.hpp); 0: none
   bool time_sliced = false;          // both ends are on one device, which the two processes share by time slices
   // Additions that the flags tell of; valid during begin().
   const std::byte* tail = nullptr;
@@ -42,7 +42,7 @@ struct ReadyToSend {
 struct MessageClass {
   std::size_t bytes = 0;        // to be moved: the least of the size class; 0: none
   std::uint64_t flags = 0;      // wire::RtsFlag, but kPending
-  bool readable = false;        // the data is one run of host memory, and the sender has said where
+  bool readable = false;        // the data is contiguous host memory, and the sender has said where
   bool from_contiguous = true;  // as far as the sender has said
   bool time_sliced = false;     // ReadyToSend::time_sliced
   mem::Kind to = mem::Kind::kHost;

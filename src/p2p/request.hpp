@@ -116,7 +116,7 @@ class alignas(64) Request final : public Object {
   Phase phase_ = Phase::kIdle;
   bool engine_reference_ = false;  // the engine holds a reference until completion
   bool synchronous_ = false;
-  bool recyclable_ = false;       // receive of one run: sets nothing that the next one does not set again
+  bool recyclable_ = false;  // receive into contiguous host memory: sets nothing that the next one does not set again
   Autotune* autotune_ = nullptr;  // receive of a rendezvous: the measurement that times it
   Link link_;                     // posted queue, or the peer's queue of sends
   std::uint32_t context_ = 0;
@@ -141,7 +141,7 @@ class alignas(64) Request final : public Object {
   std::string detail_;
 };
 
-// Gives up the program's reference to a reported request. A receive of one run is kept for the next.
+// Gives up the program's reference to a reported request. A receive into contiguous host memory is kept for the next.
 inline void release_request(Request* request) {
   if (!request->drop()) return;
   if (!request->recyclable_ || !request->completion_.error.ok()) [[unlikely]]

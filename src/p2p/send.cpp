@@ -35,7 +35,7 @@ bool eagerly(const Peer& peer, const layout::View& data) {
   if (data.where.is_host()) return true;
   if (peer.caps.same_address_space && data.where.is_device() && data.packed != 0) return false;
   if (data.packed <= knobs().cuda_eager_bytes) return true;
-  return !device_get::serves(peer, data) && peer.has_our_place && !staged::uses_resident_copier(peer, data);
+  return !device_get::serves(peer, data) && peer.has_our_locality && !staged::uses_resident_copier(peer, data);
 }
 
 // Sends the data as one message; Status::again() if there is no room.
@@ -70,13 +70,13 @@ struct DeviceRts {
 };
 
 Status offer_device_data(Peer& peer, Request& send) {
-  DeviceRts message{{cookie_of(send), 0, staged::flags_of(send.view_), mem::cuda::Context::place_of(send.view_.where)},
-                    {}};
-  peer.has_our_place = true;
+  DeviceRts message{
+      {cookie_of(send), 0, staged::flags_of(send.view_), mem::cuda::Context::locality_of(send.view_.where)}, {}};
+  peer.has_our_locality = true;
   std::size_t bytes = sizeof message.rts;
   if (network_direct::serves(peer, send.view_)) message.rts.flags |= wire::kDirect;
   // Data that is staged anyway need not be described.
-  const bool fetched = !mem::cuda::Context::share_time_sliced(peer.place, message.rts.place) ||
+  const bool fetched = !mem::cuda::Context::share_time_sliced(peer.locality, message.rts.locality) ||
                        !send.view_.contiguous || send.view_.packed > kStagedTimeSlicedBytes;
   if (fetched && device_get::serves(peer, send.view_)) {
     HR_TRY(device_get::describe(peer, send, &message.rts.flags, &message.view));

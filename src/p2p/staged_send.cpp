@@ -203,7 +203,8 @@ bool uses_resident_copier(const Peer& peer, const layout::View& data) {
     static_cast<void>(take_detail());  // reported when the data is packed
     return false;
   }
-  return context->resident_copier().usable() && !mem::cuda::Context::share_time_sliced(peer.place, context->place());
+  return context->resident_copier().usable() &&
+         !mem::cuda::Context::share_time_sliced(peer.locality, context->locality());
 }
 
 bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks) {

@@ -1,6 +1,6 @@
 // Transport data: messages of host memory whose data the transport moves into place by itself.
 //
-// The receiver fetches the data (Transport::receive_rendezvous()), straight into its buffer if that is one run of host
+// The receiver fetches the data (Transport::receive_rendezvous()), straight into its buffer if that is contiguous host
 // memory, else by unpacking piece by piece. The send is complete when the transport has done with it. One that is to be
 // cancelled is not complete before the receiver has said whether a receive had matched it, since for the transport
 // received and declined end alike. Threads: library lock.

@@ -57,9 +57,9 @@ struct EagerSyncHead {
 
 struct Rts {
   std::uint64_t sender_cookie;
-  std::uint64_t address;  // of the packed form in the sender's memory; 0 when it may not be read remotely
-  std::uint64_t flags;    // RtsFlag
-  std::uint64_t place;    // of the device that the data is on (mem/cuda/context.hpp); 0: none
+  std::uint64_t address;   // of the packed form in the sender's memory; 0 when it may not be read remotely
+  std::uint64_t flags;     // RtsFlag
+  std::uint64_t locality;  // of the device that the data is on (mem/cuda/context.hpp); 0: none
 };
 enum RtsFlag : std::uint64_t {
   kPending = 1,   // work that the data depends on is under way on the sender's device; kAsk asks for kReady
@@ -75,9 +75,9 @@ enum RtsFlag : std::uint64_t {
 
 struct Cts {
   std::uint64_t receiver_cookie;
-  std::uint64_t bytes;  // bytes of the packed form that are wanted
-  std::uint64_t way;    // Way
-  std::uint64_t place;  // of the device that the data goes to; 0: none
+  std::uint64_t bytes;     // bytes of the packed form that are wanted
+  std::uint64_t way;       // Way
+  std::uint64_t locality;  // of the device that the data goes to; 0: none
 };
 
 struct Share {

@@ -54,7 +54,7 @@ struct State final : FileState {
   std::vector<Exported> exports;
   std::size_t next_swept = 0;
   std::uint64_t chunk_exports = 0;  // ever
-  std::vector<int> kept_from;       // processes that cannot map memory in chunks
+  std::vector<int> hidden_from;     // processes that cannot map memory in chunks
   ExportHooks export_hooks;
   std::vector<std::unique_ptr<Mapping>> mappings;
   std::uint64_t uses = 0;
@@ -215,9 +215,9 @@ Status make_export(const Location& where, const Range& range, Exported* made) {
   return kOk;
 }
 
-bool is_kept_from(int process) noexcept {
-  const auto& kept_from = state().kept_from;
-  return std::find(kept_from.begin(), kept_from.end(), process) != kept_from.end();
+bool hides_chunks_from(int process) noexcept {
+  const auto& hidden_from = state().hidden_from;
+  return std::find(hidden_from.begin(), hidden_from.end(), process) != hidden_from.end();
 }
 
 }  // namespace
@@ -253,11 +253,12 @@ Status export_to(int process, const Location& where, Export* out) {
 }
 
 bool exports_to(int process, const Location& where) noexcept {
-  return where.is_device() && !where.managed && (where.context != nullptr || (where.chunks && !is_kept_from(process)));
+  return where.is_device() && !where.managed &&
+         (where.context != nullptr || (where.chunks && !hides_chunks_from(process)));
 }
 
-void keep_chunks_from(int process) {
-  if (!is_kept_from(process)) state().kept_from.push_back(process);
+void hide_chunks_from(int process) {
+  if (!hides_chunks_from(process)) state().hidden_from.push_back(process);
 }
 
 void set_export_hooks(const ExportHooks& hooks) noexcept { state().export_hooks = hooks; }
@@ -327,7 +328,7 @@ void release_ipc() noexcept {
   kept.mappings.clear();
   kept.exports.clear();
   kept.refusals.clear();
-  kept.kept_from.clear();
+  kept.hidden_from.clear();
 }
 
 }  // namespace hr::mem::cuda

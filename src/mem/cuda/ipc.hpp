@@ -49,7 +49,7 @@ Status export_to(int process, const Location& where, Export* out);
 // True if it is worth trying.
 [[nodiscard]] bool exports_to(int process, const Location& where) noexcept;
 // Notes that `process` cannot map memory in chunks of this one.
-void keep_chunks_from(int process);
+void hide_chunks_from(int process);
 
 // Calls that look after exports.
 struct ExportHooks {

@@ -145,7 +145,7 @@ class Mock final : public Transport {
     ++network_.copies_;
     Network::Pending operation{kind, proc, {parts.begin(), parts.end()}, {}, 0, 0, nullptr, 0, done, {}};
     if (done == nullptr) {
-      network_.carry_out(operation);
+      network_.execute(operation);
       if (network_.copy_seconds_ > 0) {
         const double end = now_seconds() + network_.copy_seconds_;
         while (now_seconds() < end) spin_pause();
@@ -273,14 +273,14 @@ bool Network::complete_operations() {
     if (!first.at || rounds_ < *first.at) break;
     const Pending operation = std::move(first);
     operations_.pop_front();
-    carry_out(operation);
+    execute(operation);
     operation.done->complete = true;
     moved = true;
   }
   return moved;
 }
 
-void Network::carry_out(const Pending& operation) {
+void Network::execute(const Pending& operation) {
   for (const RemotePart& part : operation.parts) {
     auto* const remote = reinterpret_cast<std::byte*>(part.address);
     switch (operation.kind) {

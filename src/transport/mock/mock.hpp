@@ -104,7 +104,7 @@ class Network {
   bool deliver();
   bool report_gone();
   bool complete_operations();
-  void carry_out(const Pending& operation);
+  void execute(const Pending& operation);
   void start(Pending operation);
 
   const Handlers& handlers_;

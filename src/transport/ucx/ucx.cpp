@@ -410,7 +410,7 @@ void Ucx::log_tcp(const Peer& peer) {
   if (!peer.path.is_stream || std::exchange(tcp_logged_, true)) return;
   const bool loopback = listens_on_loopback() && knobs().network_devices.empty();
   log::write(log::Level::kDecision,
-             "ucx: over TCP this process listens on %s; UCX carries out what anybody who connects there asks it for "
+             "ucx: over TCP this process listens on %s; UCX executes the requests of anybody who connects there "
              "(docs/hosts.md: what a job over TCP exposes)",
              loopback ? "the loopback alone" : "the addresses of all devices that it uses");
 }

@@ -84,7 +84,7 @@ TEST_F(Contexts, NothingIsLeftAfterShutdown) {
     expect_working(memory.get(), where(memory.get()));
     const Location location = where(chunks.get());
     EXPECT_TRUE(cuda::exports_to(3, location));
-    keep_chunks_from(3);
+    hide_chunks_from(3);
     EXPECT_FALSE(cuda::exports_to(3, location));
     cuda::Export made;
     EXPECT_TRUE(cuda::export_to(1, location, &made).ok()) << take_detail();

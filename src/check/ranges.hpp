@@ -1,4 +1,4 @@
-// Runs: the bytes that a buffer covers, as runs of memory, and the overlap of two buffers. Internal to check/.
+// Ranges: the bytes that a buffer covers, as ranges of memory, and the overlap of two buffers. Internal to check/.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ struct Region {
 };
 
 // Bytes of memory: [begin, end).
-struct Run {
+struct Range {
   std::uintptr_t begin;
   std::uintptr_t end;
 };
 // Returns the span from the first byte to the last.
-Run span_of(const Region& region) noexcept;
-// Collects all runs, by address, neighbours joined. False: too many to look at.
-bool collect_runs(const Region& region, std::vector<Run>* runs);
+Range span_of(const Region& region) noexcept;
+// Collects all ranges, by address, neighbours joined. False: too many to look at.
+bool collect_ranges(const Region& region, std::vector<Range>* ranges);
 
-// Returns the first byte that both have; 0: none. Layouts with very many runs are not searched for a run in the other's
-// span: 0.
+// Returns the first byte that both have; 0: none. Layouts with very many ranges are not searched for a range in the
+// other's span: 0.
 std::uintptr_t overlap(const Region& a, const Region& b);
 
 }  // namespace hr::check

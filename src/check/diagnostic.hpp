@@ -1,5 +1,5 @@
-// Finding: one kind of mistake that the checker looks for. To add one: a file with its record, and its name in
-// finding_list.cpp.
+// Diagnostic: one kind of mistake that the checker looks for. To add one: a file with its record, and its name in
+// diagnostic_list.cpp.
 //
 // Threads: library lock. Functions may be null.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace hr::check {
 
-struct Finding {
+struct Diagnostic {
   const char* name;
   // Called once messages can be sent, and before they no longer can.
   void (*start)();
@@ -23,6 +23,6 @@ struct Finding {
   void (*at_finalize)();
 };
 
-std::span<const Finding* const> findings() noexcept;
+std::span<const Diagnostic* const> diagnostics() noexcept;
 
 }  // namespace hr::check

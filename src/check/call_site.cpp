@@ -1,4 +1,4 @@
-#include "check/site.hpp"
+#include "check/call_site.hpp"
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -24,30 +24,30 @@ namespace {
 
 // Cached answers.
 struct Known final : FileState {
-  std::map<const void*, bool> parts;                                   // addresses: true if in the library
-  std::map<std::pair<std::string, std::uint64_t>, std::string> texts;  // by file and offset
-  std::map<std::pair<const void*, const char*>, RemoteSite> remotes;   // by address and function
+  std::map<const void*, bool> parts;                                      // addresses: true if in the library
+  std::map<std::pair<std::string, std::uint64_t>, std::string> texts;     // by file and offset
+  std::map<std::pair<const void*, const char*>, RemoteCallSite> remotes;  // by address and function
 };
 
 constexpr std::string_view kOwnFiles[] = {"libmpi_abi.so", "libmpi.so", "libmpich",
                                           "libmpifort",    "libmpicxx", "libheadrace"};
 
-struct Place {
+struct CodeLocation {
   std::string file;
   std::uint64_t offset = 0;
 };
 
-Place place_of(const void* address) {
+CodeLocation location_of(const void* address) {
   Dl_info info{};
   link_map* map = nullptr;
   if (::dladdr1(address, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || map == nullptr) return {};
-  Place place{map->l_name, reinterpret_cast<std::uint64_t>(address) - map->l_addr};
-  if (place.file.empty()) {
+  CodeLocation location{map->l_name, reinterpret_cast<std::uint64_t>(address) - map->l_addr};
+  if (location.file.empty()) {
     char own[4096];
     const ssize_t length = ::readlink("/proc/self/exe", own, sizeof own);
-    if (length > 0) place.file.assign(own, static_cast<std::size_t>(length));
+    if (length > 0) location.file.assign(own, static_cast<std::size_t>(length));
   }
-  return place;
+  return location;
 }
 
 bool is_ours(const void* address) {
@@ -135,22 +135,24 @@ const void* program_caller(const void* caller) noexcept {
   return found == end ? caller : *found;
 }
 
-RemoteSite remote(const Site& site) {
-  const auto [entry, is_new] = own<Known>().remotes.try_emplace({site.address, site.function});
-  RemoteSite& result = entry->second;
+RemoteCallSite remote(const CallSite& call_site) {
+  const auto [entry, is_new] = own<Known>().remotes.try_emplace({call_site.address, call_site.function});
+  RemoteCallSite& result = entry->second;
   if (!is_new) return result;
-  const Place place = place_of(site.address);
-  result.offset = place.offset;
-  copy_text(site.function, result.function, sizeof result.function);
-  if (place.file.size() < sizeof result.file) copy_text(place.file, result.file, sizeof result.file);
+  const CodeLocation location = location_of(call_site.address);
+  result.offset = location.offset;
+  copy_text(call_site.function, result.function, sizeof result.function);
+  if (location.file.size() < sizeof result.file) copy_text(location.file, result.file, sizeof result.file);
   return result;
 }
 
-std::string text(const Site& site) {
-  const Place place = place_of(site.address);
-  return std::string(site.function) + " at " + where(place.file, place.offset);
+std::string text(const CallSite& call_site) {
+  const CodeLocation location = location_of(call_site.address);
+  return std::string(call_site.function) + " at " + where(location.file, location.offset);
 }
 
-std::string text(const RemoteSite& site) { return std::string(site.function) + " at " + where(site.file, site.offset); }
+std::string text(const RemoteCallSite& call_site) {
+  return std::string(call_site.function) + " at " + where(call_site.file, call_site.offset);
+}
 
 }  // namespace hr::check

@@ -1,4 +1,4 @@
-#include "coll/shared/ring_slots.hpp"
+#include "coll/shared/ring_data_slots.hpp"
 
 namespace hr::coll::shared {
 namespace {
@@ -6,11 +6,12 @@ namespace {
 class RingRounds : public PartRounds {
  public:
   explicit RingRounds(const Call& call) noexcept
-      : PartRounds(call, typed_capacity(call.area->slot_bytes(), *contribution(call).type)), size_(call.size()) {}
+      : PartRounds(call, typed_capacity(call.segment->data_slot_bytes(), *contribution(call).type)),
+        size_(call.size()) {}
 
   // Elements of a part, where they are combined.
   [[nodiscard]] View combined(int part, std::uint64_t round) const noexcept {
-    return piece_in_slot(part, 0, part, round);
+    return piece_in_data_slot(part, 0, part, round);
   }
   // True once the result of a part is there: the last process has added to it.
   [[nodiscard]] StepReached complete(int part, std::uint64_t round) const noexcept {

@@ -1,5 +1,5 @@
-// The runs of a view, one after the other in the order of the packed form: for code that works on memory element by
-// element or hands lists of places to the system.
+// The contiguous segments of a view, one after the other in the order of the packed form: for code that works on memory
+// element by element or hands lists of addresses to the system.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@ namespace hr::rma {
 
 namespace detail {
 template <class Use>
-Status dimension_runs(const layout::Shape& shape, int dimension, std::uintptr_t at, Use& use) {
+Status dimension_segments(const layout::Shape& shape, int dimension, std::uintptr_t at, Use& use) {
   if (dimension < shape.ndims) {
     const layout::Dim& dim = shape.dims[dimension];
     for (Count i = 0; i < dim.count; ++i) {
-      HR_TRY(dimension_runs(shape, dimension + 1, at + static_cast<std::uintptr_t>(i * dim.stride), use));
+      HR_TRY(dimension_segments(shape, dimension + 1, at + static_cast<std::uintptr_t>(i * dim.stride), use));
     }
     return kOk;
   }
@@ -32,12 +32,12 @@ Status dimension_runs(const layout::Shape& shape, int dimension, std::uintptr_t 
 
 // use(address, bytes) returns a Status; the first that is not kOk ends it.
 template <class Use>
-Status for_each_run(const layout::View& view, Use&& use) {
+Status for_each_segment(const layout::View& view, Use&& use) {
   if (view.packed == 0) return kOk;
   if (view.contiguous) return use(view.data(), view.packed);
   const layout::Shape shape = layout::shape_of(view.type->layout(), view.count);
   if (shape.form == layout::Form::kEmpty) return kOk;
-  return detail::dimension_runs(shape, 0, reinterpret_cast<std::uintptr_t>(view.address), use);
+  return detail::dimension_segments(shape, 0, reinterpret_cast<std::uintptr_t>(view.address), use);
 }
 
 }  // namespace hr::rma

@@ -1,4 +1,5 @@
-// Reductions of vectors that lie in cells, with the layout of their type so that every operation applies to them.
+// Reductions of vectors that lie beside flag lines, with the layout of their type so that every operation applies to
+// them.
 //
 // Operands are combined in the same order as by the algorithms that send messages: a program gets the same bits whether
 // it calls the blocking, the non-blocking or the persistent form, early or late (section 6.9.1 recommends it).
@@ -6,22 +7,22 @@
 
 #include "coll/doubling.hpp"
 #include "coll/reduction.hpp"
-#include "coll/shared/cells.hpp"
+#include "coll/shared/flag_lines.hpp"
 
 namespace hr::coll::shared {
 
 [[nodiscard]] inline bool vector_fits(const Query& query) noexcept {
-  return has_cells(query) && query.span <= kCellBytes;
+  return has_flag_lines(query) && query.span <= kRoomBytes;
 }
 
-// Puts a vector, as long as this process's contribution, into its cell; CellFree holds.
+// Writes a vector, as long as this process's contribution, into the own flag lines' room; FlagLinesFree holds.
 [[nodiscard]] Status write_vector(const Call& call, const View& vector);
 // Copies the elements into shared memory that has room for their `bytes`, with the layout of their type.
 [[nodiscard]] Status write_elements(const View& vector, std::size_t bytes, std::byte* data);
 // Publishes the contribution, for all to read.
 [[nodiscard]] inline Status publish_vector(const Call& call) {
   HR_TRY(write_vector(call, contribution(call)));
-  publish_data(call, own_cell(call).head.bytes);
+  publish_data(call, own_flag_lines(call).head.bytes);
   return kOk;
 }
 
@@ -45,12 +46,12 @@ struct TreeOrder {
   [[nodiscard]] static TreeOrder binomial(int leaves, int top) noexcept { return {leaves, 0, top}; }
 };
 
-// Combines elements [first, first + count) of the vectors in the cells; a vector that is asked for has arrived, and
-// own_cell() is one of them. `to` and `right` are origins of as many elements.
-// Errors: MPI_ERR_TRUNCATE if a vector is not as long as this process's; those of the operation.
-class CellVectors {
+// Combines elements [first, first + count) of the published vectors; a vector that is asked for has arrived, and the
+// own one is among them. `to` and `right` are origins of as many elements. Errors: MPI_ERR_TRUNCATE if a vector is not
+// as long as this process's; those of the operation.
+class FlagLineVectors {
  public:
-  CellVectors(const Call& call, Count first, Count count) noexcept;
+  FlagLineVectors(const Call& call, Count first, Count count) noexcept;
 
   // to = the vector of that rank.
   Status copy(int rank, std::byte* to) const;
@@ -68,9 +69,9 @@ class CellVectors {
   const Call& call_;
   const layout::Datatype& type_;
   Count count_;
-  Count origin_;       // of the first element, from the start of a cell's data
-  std::size_t bytes_;  // of a cell's data
-  // Origin of the first element in the program's buffer, unless the result overwrites it: the copy in the cell has left
+  Count origin_;       // of the first element, from the start of a vector's data
+  std::size_t bytes_;  // of a vector's data
+  // Origin of the first element in the program's buffer, unless the result overwrites it: the published copy has left
   // this core's nearest cache.
   std::byte* own_;
 };

@@ -1,5 +1,5 @@
-// Run groups: the runs of a part of a view, in the form in which processes send them to each other: runs of one length
-// at equal distances are one group.
+// Segment groups: the contiguous segments of a part of a view, in the form in which processes send them to each other:
+// segments of one length at equal distances are one group.
 #pragma once
 
 #include <span>
@@ -9,18 +9,18 @@
 
 namespace hr::io {
 
-struct RunGroup {
-  Count offset = 0;  // of the first run, in the file
+struct SegmentGroup {
+  Count offset = 0;  // of the first segment, in the file
   Count length = 0;
   Count count = 1;
   Count stride = 0;
 };
 
 // Returns the groups of `bytes` of the view's data from a position on.
-[[nodiscard]] std::vector<RunGroup> groups_of(const FileView& view, Count position, Count bytes);
+[[nodiscard]] std::vector<SegmentGroup> groups_of(const FileView& view, Count position, Count bytes);
 
 // Makes a datatype of the same bytes whose origin is the file's byte `origin`; committed.
-Status type_of(std::span<const RunGroup> groups, Count origin, Ref<layout::Datatype>* type);
+Status type_of(std::span<const SegmentGroup> groups, Count origin, Ref<layout::Datatype>* type);
 
 struct Interval {
   Count first = 0;
@@ -29,6 +29,6 @@ struct Interval {
 
 // Returns the bytes that several lists of groups cover together, each in ascending order. Intervals that are no further
 // than `gap` bytes apart are joined.
-[[nodiscard]] std::vector<Interval> cover(std::span<const std::vector<RunGroup>> lists, Count gap);
+[[nodiscard]] std::vector<Interval> cover(std::span<const std::vector<SegmentGroup>> lists, Count gap);
 
 }  // namespace hr::io

@@ -1,4 +1,4 @@
-// Cells of an operation: publishes data in them and takes it from them. See area.hpp.
+// Flag lines of an operation: publishes data beside them and takes it from there. See segment.hpp.
 #pragma once
 
 #include "coll/messages.hpp"
@@ -6,29 +6,29 @@
 
 namespace hr::coll::shared {
 
-// This process's cell of the operation; CellFree holds.
-[[nodiscard]] inline Cell& own_cell(const Call& call) noexcept {
-  return call.area->cell(call.rank(), call.ticket, swaps(call));
+// This process's flag lines of the operation; FlagLinesFree holds.
+[[nodiscard]] inline FlagLines& own_flag_lines(const Call& call) noexcept {
+  return call.segment->flag_lines(call.rank(), call.sequence_number, swaps(call));
 }
-// Another member's cell; it has arrived.
-[[nodiscard]] inline Cell& cell_of(const Call& call, int rank) noexcept {
-  return call.area->cell(rank, call.ticket, swaps(call));
+// Another member's flag lines; its flag has arrived.
+[[nodiscard]] inline FlagLines& flag_lines_of(const Call& call, int rank) noexcept {
+  return call.segment->flag_lines(rank, call.sequence_number, swaps(call));
 }
 
-// Lets all members read the cell, which is filled in.
+// Raises the flag: all members may read the data, which is complete.
 inline void publish(const Call& call) noexcept {
-  own_cell(call).head.sequence.store(call.ticket + 1, std::memory_order_release);
+  own_flag_lines(call).head.sequence.store(call.sequence_number + 1, std::memory_order_release);
 }
 inline void publish(const Call& call, std::size_t bytes) noexcept {
-  own_cell(call).head.bytes = bytes;
+  own_flag_lines(call).head.bytes = bytes;
   publish(call);
 }
 
 // Does the same for data that does not lie beside the flag: its lines are handed over, and those of the next
-// operation's cell, which are likely to be as many, come back while others read this one.
+// operation, which are likely to be as many, come back while others read these.
 void publish_and_demote(const Call& call, std::size_t bytes) noexcept;
 inline void publish_data(const Call& call, std::size_t bytes) noexcept {
-  own_cell(call).head.bytes = bytes;
+  own_flag_lines(call).head.bytes = bytes;
   if (bytes <= kInlineBytes) {
     publish(call);
   } else {
@@ -36,9 +36,9 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
   }
 }
 
-// Packs a view into the own cell and publishes it.
+// Packs a view into the own flag lines' room and publishes it.
 [[nodiscard]] inline Status publish_packed(const Call& call, const View& data) {
-  HR_TRY(layout::pack(data, 0, data.packed, own_cell(call).data(data.packed)));
+  HR_TRY(layout::pack(data, 0, data.packed, own_flag_lines(call).data(data.packed)));
   publish_data(call, data.packed);
   return kOk;
 }
@@ -46,12 +46,12 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
 // Unpacks into a view the data that a member published, `bytes` long there, from `offset` on.
 [[nodiscard]] inline Status take_part(const Call& call, int rank, std::size_t bytes, std::size_t offset,
                                       const View& data) {
-  Cell& cell = cell_of(call, rank);
-  if (cell.head.bytes != bytes) [[unlikely]] {
+  FlagLines& lines = flag_lines_of(call, rank);
+  if (lines.head.bytes != bytes) [[unlikely]] {
     return fail(Errc::kTruncate, "%s: rank %d gave %llu bytes where this process expects %zu", name(call.operation),
-                rank, static_cast<unsigned long long>(cell.head.bytes), bytes);
+                rank, static_cast<unsigned long long>(lines.head.bytes), bytes);
   }
-  return layout::unpack(data, 0, data.packed, cell.data(bytes) + offset);
+  return layout::unpack(data, 0, data.packed, lines.data(bytes) + offset);
 }
 
 // Unpacks the packed form that a member published, into a view of the same size.
@@ -62,9 +62,9 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
 // Unpacks the data that all others published into their blocks of the receive buffer; they have arrived.
 Status take_blocks(const Call& call);
 
-// True if the blocks of all processes fit one cell.
+// True if the blocks of all processes fit the room of one process's flag lines.
 [[nodiscard]] inline bool blocks_fit(const Query& query) noexcept {
-  return has_cells(query) && (query.bytes + 1) * static_cast<std::size_t>(query.ranks) <= kCellBytes;
+  return has_flag_lines(query) && (query.bytes + 1) * static_cast<std::size_t>(query.ranks) <= kRoomBytes;
 }
 
 }  // namespace hr::coll::shared

@@ -1,4 +1,4 @@
-#include "check/runs.hpp"
+#include "check/ranges.hpp"
 
 #include <algorithm>
 #include <span>
@@ -8,26 +8,26 @@
 namespace hr::check {
 namespace {
 
-constexpr Count kMostRuns = Count{1} << 20;
+constexpr Count kMostRanges = Count{1} << 20;
 
-// Joins sorted runs that touch or overlap.
-void join_neighbours(std::vector<Run>* runs) {
+// Joins sorted ranges that touch or overlap.
+void join_neighbours(std::vector<Range>* ranges) {
   std::size_t last = 0;
-  for (std::size_t i = 1; i < runs->size(); ++i) {
-    Run& before = (*runs)[last];
-    const Run& next = (*runs)[i];
+  for (std::size_t i = 1; i < ranges->size(); ++i) {
+    Range& before = (*ranges)[last];
+    const Range& next = (*ranges)[i];
     if (next.begin <= before.end) {
       before.end = std::max(before.end, next.end);
     } else {
-      (*runs)[++last] = next;
+      (*ranges)[++last] = next;
     }
   }
-  if (!runs->empty()) runs->resize(last + 1);
+  if (!ranges->empty()) ranges->resize(last + 1);
 }
 
 }  // namespace
 
-Run span_of(const Region& region) noexcept {
+Range span_of(const Region& region) noexcept {
   const layout::Datatype& type = region.type;
   const Count steps = (region.count - 1) * type.extent();
   const Count first = type.true_lb() + std::min<Count>(steps, 0);
@@ -35,14 +35,14 @@ Run span_of(const Region& region) noexcept {
   return {region.address + static_cast<std::uintptr_t>(first), region.address + static_cast<std::uintptr_t>(last)};
 }
 
-bool collect_runs(const Region& region, std::vector<Run>* runs) {
+bool collect_ranges(const Region& region, std::vector<Range>* ranges) {
   const layout::Layout& layout = region.type.layout();
   if (region.count <= 0 || region.type.size() == 0) return true;
   if (region.type.contiguous(region.count)) {
-    runs->push_back(span_of(region));
+    ranges->push_back(span_of(region));
     return true;
   }
-  if (region.count * std::max<Count>(layout.runs, 1) > kMostRuns) return false;
+  if (region.count * std::max<Count>(layout.runs, 1) > kMostRanges) return false;
   std::vector<std::uintptr_t> origins;
   for (Count i = 0; i < region.count; ++i)
     origins.push_back(region.address + static_cast<std::uintptr_t>(i * region.type.extent()));
@@ -56,23 +56,23 @@ bool collect_runs(const Region& region, std::vector<Run>* runs) {
   for (const std::uintptr_t origin : origins) {
     for (const layout::Block& block : layout.blocks) {
       const std::uintptr_t begin = origin + static_cast<std::uintptr_t>(block.offset);
-      runs->push_back({begin, begin + static_cast<std::uintptr_t>(block.length)});
+      ranges->push_back({begin, begin + static_cast<std::uintptr_t>(block.length)});
     }
   }
-  std::ranges::sort(*runs, {}, &Run::begin);
-  join_neighbours(runs);
+  std::ranges::sort(*ranges, {}, &Range::begin);
+  join_neighbours(ranges);
   return true;
 }
 
 std::uintptr_t overlap(const Region& a, const Region& b) {
   if (a.count <= 0 || b.count <= 0 || a.type.size() == 0 || b.type.size() == 0) return 0;
-  const Run one = span_of(a), other = span_of(b);
+  const Range one = span_of(a), other = span_of(b);
   const std::uintptr_t first = std::max(one.begin, other.begin);
   if (first >= std::min(one.end, other.end)) return 0;
   if (a.type.contiguous(a.count) && b.type.contiguous(b.count)) return first;
-  std::vector<Run> runs_a, runs_b;
-  if (!collect_runs(a, &runs_a) || !collect_runs(b, &runs_b)) return 0;
-  for (auto at = runs_a.begin(), other_at = runs_b.begin(); at != runs_a.end() && other_at != runs_b.end();) {
+  std::vector<Range> ranges_a, ranges_b;
+  if (!collect_ranges(a, &ranges_a) || !collect_ranges(b, &ranges_b)) return 0;
+  for (auto at = ranges_a.begin(), other_at = ranges_b.begin(); at != ranges_a.end() && other_at != ranges_b.end();) {
     const std::uintptr_t begin = std::max(at->begin, other_at->begin);
     if (begin < std::min(at->end, other_at->end)) return begin;
     at->end < other_at->end ? ++at : ++other_at;

@@ -1,4 +1,4 @@
-#include "coll/carry_out.hpp"
+#include "coll/execute.hpp"
 
 #include "coll/compose/hosts.hpp"
 #include "coll/device/through_pinned.hpp"
@@ -20,7 +20,7 @@ constexpr std::uint32_t kAgreedSize =
 // For a buffer that is one view.
 bool on_device(const Blocks& blocks) noexcept { return !blocks.none() && blocks.all().where.is_device(); }
 
-Query query_of(const Call& call, DeviceMode mode) {
+Query query_of(const Call& call, AddressExchange exchange) {
   Query query;
   query.operation = call.operation;
   query.bytes = call.bytes;
@@ -36,25 +36,25 @@ Query query_of(const Call& call, DeviceMode mode) {
   query.hosts = call.members->host_count();
   query.ranks_per_host = call.members->ranks_per_host();
   if (const Hosts* hosts = call.members->hosts(); hosts != nullptr) query.hosts_in_order = hosts->in_order();
-  if (call.area != nullptr) {
-    query.sharing = call.area->sharing();
-    query.slot = call.area->slot_bytes();
-    query.oversubscribed = call.area->oversubscribed();
+  if (call.segment != nullptr) {
+    query.sharing = call.segment->sharing();
+    query.data_slot_bytes = call.segment->data_slot_bytes();
+    query.oversubscribed = call.segment->oversubscribed();
   }
-  query.devices = mode.agreed;
-  // The exchange has taken the operation's cells: a device algorithm follows, or it goes through messages.
-  if (mode.on) query.sharing = Sharing::kNone;
+  query.devices = exchange.agreed;
+  // The exchange has taken the operation's flag lines: a device algorithm follows, or it goes through messages.
+  if (exchange.done) query.sharing = Sharing::kNone;
   return query;
 }
 
-// Uses the parts of the call that query_of() uses; the rest is the same for all calls of the members, until the area
+// Uses the parts of the call that query_of() uses; the rest is the same for all calls of the members, until the segment
 // changes.
-PlanKey key_of(const Call& call, DeviceMode mode) noexcept {
+PlanKey key_of(const Call& call, AddressExchange exchange) noexcept {
   PlanKey key;
   key.bytes = call.bytes;
   key.epoch = state().selection_epoch;
-  key.kind = static_cast<std::uint32_t>(call.operation) << 8 | (call.in_place ? 1 : 0) | (mode.agreed ? 2 : 0) |
-             (mode.on ? 4 : 0) | (call.area != nullptr ? 8 : 0) | (call.persistent ? 16 : 0);
+  key.kind = static_cast<std::uint32_t>(call.operation) << 8 | (call.in_place ? 1 : 0) | (exchange.agreed ? 2 : 0) |
+             (exchange.done ? 4 : 0) | (call.segment != nullptr ? 8 : 0) | (call.persistent ? 16 : 0);
   if (call.op != nullptr) {
     const View& vector = contribution(call);
     key.kind |= call.op->commutative() ? 32 : 0;
@@ -66,8 +66,8 @@ PlanKey key_of(const Call& call, DeviceMode mode) noexcept {
 }
 
 [[gnu::noinline, gnu::cold]] const Algorithm* make_plan(const Call& call, const PlanKey& key, Status* status,
-                                                        DeviceMode mode) {
-  const Algorithm* algorithm = select(query_of(call, mode));
+                                                        AddressExchange exchange) {
+  const Algorithm* algorithm = select(query_of(call, exchange));
   if (algorithm == nullptr) {
     *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
                    call.members->is_inter() ? "an intercommunicator" : "these arguments");
@@ -92,18 +92,18 @@ int length_of(const Call& call, const Blocks& blocks) {
   return static_cast<int>(&blocks == &call.send ? neighbors.destinations.size() : neighbors.sources.size());
 }
 
-Holds what_is_in(const Call& call, const Blocks& blocks) {
-  if (blocks.none()) return Holds::kNothing;
-  if (!mem::maybe_device()) return Holds::kHostData;
+DataKind data_kind_of(const Call& call, const Blocks& blocks) {
+  if (blocks.none()) return DataKind::kNothing;
+  if (!mem::maybe_device()) return DataKind::kHostData;
   const bool whole = blocks.shape() == Blocks::Shape::kUniform || blocks.shape() == Blocks::Shape::kConsecutive;
   const int length = whole ? 0 : length_of(call, blocks);
   for (int i = 0; i < length; ++i) {
     if (blocks.bytes(i) == 0) continue;
     View view;
-    return blocks.block(i, &view).ok() && view.where.is_device() ? Holds::kDeviceData : Holds::kHostData;
+    return blocks.block(i, &view).ok() && view.where.is_device() ? DataKind::kDeviceData : DataKind::kHostData;
   }
-  if (!whole || blocks.all().packed == 0) return Holds::kNothing;
-  return on_device(blocks) ? Holds::kDeviceData : Holds::kHostData;
+  if (!whole || blocks.all().packed == 0) return DataKind::kNothing;
+  return on_device(blocks) ? DataKind::kDeviceData : DataKind::kHostData;
 }
 
 bool never_on_devices(const Call& call) noexcept {
@@ -111,10 +111,10 @@ bool never_on_devices(const Call& call) noexcept {
   return call.operation == Operation::kBarrier || (call.in_place && (kAlltoalls & serves(call.operation)) != 0);
 }
 
-const Algorithm* choose(const Call& call, Status* status, DeviceMode mode) {
-  const PlanKey key = key_of(call, mode);
+const Algorithm* choose(const Call& call, Status* status, AddressExchange exchange) {
+  const PlanKey key = key_of(call, exchange);
   const Algorithm* planned = call.members->plans().find(key);
-  return planned != nullptr ? planned : make_plan(call, key, status, mode);
+  return planned != nullptr ? planned : make_plan(call, key, status, exchange);
 }
 
 namespace {
@@ -133,21 +133,23 @@ Task begin_later(const Call& call, const Algorithm* algorithm, bool through_pinn
 }
 
 bool has_holes(const Call& call, const Blocks& blocks) {
-  return what_is_in(call, blocks) == Holds::kDeviceData && blocks.all().packed != 0 && !blocks.all().contiguous;
+  return data_kind_of(call, blocks) == DataKind::kDeviceData && blocks.all().packed != 0 && !blocks.all().contiguous;
 }
 
 // True if the operation copies data of a device as it begins, while the caller waits: blocks to the process itself,
-// packed forms, copies with their holes. Not so algorithms on devices, nor copies of whole runs through pinned memory.
+// packed forms, copies with their holes. Not so algorithms on devices, nor copies of contiguous data through pinned
+// memory.
 bool copies_at_once(const Call& call, const Algorithm* algorithm, bool through_pinned) {
   if (!mem::maybe_device() || algorithm->devices || algorithm->composes) return false;
   if (through_pinned) return has_holes(call, call.send) || has_holes(call, call.recv);
-  return what_is_in(call, call.send) == Holds::kDeviceData || what_is_in(call, call.recv) == Holds::kDeviceData;
+  return data_kind_of(call, call.send) == DataKind::kDeviceData ||
+         data_kind_of(call, call.recv) == DataKind::kDeviceData;
 }
 
 }  // namespace
 
-Task carry_out(const Call& call, const Algorithm* algorithm, Buffers buffers) {
-  state().places.count(algorithm, call.operation, call.bytes);
+Task execute(const Call& call, const Algorithm* algorithm, Buffers buffers) {
+  state().algorithm_indexes.count(algorithm, call.operation, call.bytes);
   const bool reduces_on_host = call.op != nullptr && !algorithm->devices && !algorithm->composes &&
                                (on_device(call.send) || on_device(call.recv));
   const bool through_pinned = reduces_on_host || buffers == Buffers::kPinned;
@@ -156,10 +158,10 @@ Task carry_out(const Call& call, const Algorithm* algorithm, Buffers buffers) {
   return begin(call, algorithm, through_pinned);
 }
 
-Task carry_out_by_messages(const Call& call) {
+Task execute_by_messages(const Call& call) {
   Status status = kOk;
   const Algorithm* algorithm = choose(call, &status);
-  return algorithm != nullptr ? carry_out(call, algorithm) : failed(status);
+  return algorithm != nullptr ? execute(call, algorithm) : failed(status);
 }
 
 }  // namespace hr::coll

@@ -1,15 +1,16 @@
-// Offer: published by a process at the start of an operation in device mode, in its cell (shared/area.hpp): tells where
-// its buffers lie, for GPUs of the others.
+// DeviceAddresses: tells the GPUs of the other processes where this process's buffers lie. Each process publishes one
+// beside its flag line (shared/segment.hpp) at the start of an operation that begins with an exchange of device
+// addresses.
 //
 // Reductions name two buffers. Operations that move data name pieces: data that this process gives, with its layout in
-// memory and its reader. Trivially copyable: numbers, and addresses of the process that wrote them. Owner: the cell,
-// until all processes are through with the operation. Written before the cell's flag, read after it.
+// memory and its reader. Trivially copyable: numbers, and addresses of the process that wrote them. Owner: the
+// process's flag lines, until all processes are through with the operation. Written before the flag, read after it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "coll/shared/area.hpp"
+#include "coll/shared/segment.hpp"
 #include "layout/cuda/side.hpp"
 #include "mem/cuda/ipc.hpp"
 
@@ -35,7 +36,7 @@ struct Piece {
   std::uint32_t reserved = 0;
 };
 
-struct Offer {
+struct DeviceAddresses {
   static constexpr std::uint32_t kReachable = 1;  // all data here is on a device and for others to map
   static constexpr std::uint32_t kTyped = 2;      // some data here is not contiguous
   static constexpr std::uint32_t kKernels = 4;    // this process can read such data
@@ -48,16 +49,18 @@ struct Offer {
   std::uint32_t allocation_count;
   std::uint32_t piece_count;
   std::uint32_t reserved;
-  std::uint64_t place;  // of the device where this process's work runs (mem/cuda/context.hpp); 0: nowhere
-  Buffer send;          // in place: the same as recv
+  std::uint64_t locality;  // of the device where this process's work runs (mem/cuda/context.hpp); 0: none
+  Buffer send;             // in place: the same as recv
   Buffer recv;
   mem::cuda::Export allocations[kMaxAllocations];
   Piece pieces[kMaxPieces];
 
   // Returns the bytes of it that count.
-  [[nodiscard]] std::size_t length() const noexcept { return offsetof(Offer, pieces) + piece_count * sizeof(Piece); }
+  [[nodiscard]] std::size_t length() const noexcept {
+    return offsetof(DeviceAddresses, pieces) + piece_count * sizeof(Piece);
+  }
   [[nodiscard]] bool has(std::uint32_t flag) const noexcept { return (flags & flag) != 0; }
 };
-static_assert(sizeof(Offer) <= shared::kCellBytes);
+static_assert(sizeof(DeviceAddresses) <= shared::kRoomBytes);
 
 }  // namespace hr::coll::device

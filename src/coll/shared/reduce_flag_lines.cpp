@@ -1,4 +1,4 @@
-#include "coll/shared/reduce_cells.hpp"
+#include "coll/shared/reduce_flag_lines.hpp"
 
 #include <bit>
 #include <cstring>
@@ -26,9 +26,9 @@ Status wrong_length(const Call& call, int rank, std::uint64_t bytes, std::size_t
 
 Status write_vector(const Call& call, const View& vector) {
   const std::size_t bytes = typed_bytes(vector.count, *vector.type);
-  Cell& cell = own_cell(call);
-  cell.head.bytes = bytes;
-  return write_elements(vector, bytes, cell.data(bytes));
+  FlagLines& lines = own_flag_lines(call);
+  lines.head.bytes = bytes;
+  return write_elements(vector, bytes, lines.data(bytes));
 }
 
 Status write_elements(const View& vector, std::size_t bytes, std::byte* data) {
@@ -39,39 +39,39 @@ Status write_elements(const View& vector, std::size_t bytes, std::byte* data) {
   return layout::copy(vector, typed_view(data, vector.count, *vector.type));
 }
 
-CellVectors::CellVectors(const Call& call, Count first, Count count) noexcept
+FlagLineVectors::FlagLineVectors(const Call& call, Count first, Count count) noexcept
     : call_(call),
       type_(*contribution(call).type),
       count_(count),
       origin_(typed_origin(contribution(call).count, type_) + first * type_.extent()),
-      bytes_(typed_bytes(contribution(call).count, type_)),  // as its cell says, in a line that others have by now
+      bytes_(typed_bytes(contribution(call).count, type_)),  // as its flag line says, which others have by now
       own_(call.in_place || call.send.none() ? nullptr : moved(call.send.all().address, first * type_.extent())) {}
 
-Status CellVectors::find(int rank, std::byte** origin) const {
+Status FlagLineVectors::find(int rank, std::byte** origin) const {
   if (rank == call_.rank() && own_ != nullptr) {
     *origin = own_;
     return kOk;
   }
-  Cell& cell = cell_of(call_, rank);
-  if (cell.head.bytes != bytes_) [[unlikely]]
-    return wrong_length(call_, rank, cell.head.bytes, bytes_);
-  *origin = moved(cell.data(bytes_), origin_);
+  FlagLines& lines = flag_lines_of(call_, rank);
+  if (lines.head.bytes != bytes_) [[unlikely]]
+    return wrong_length(call_, rank, lines.head.bytes, bytes_);
+  *origin = moved(lines.data(bytes_), origin_);
   return kOk;
 }
 
-Status CellVectors::copy(int rank, std::byte* to) const {
+Status FlagLineVectors::copy(int rank, std::byte* to) const {
   std::byte* from = nullptr;
   HR_TRY(find(rank, &from));
   return copy_elements(from, to, count_, type_);
 }
 
-Status CellVectors::combine_left(int rank, std::byte* right) const {
+Status FlagLineVectors::combine_left(int rank, std::byte* right) const {
   std::byte* left = nullptr;
   HR_TRY(find(rank, &left));
   return layout::apply(*call_.op, left, right, count_, type_);
 }
 
-Status CellVectors::combine_two(int left_rank, int right_rank, std::byte* to) const {
+Status FlagLineVectors::combine_two(int left_rank, int right_rank, std::byte* to) const {
   std::byte* left = nullptr;
   std::byte* right = nullptr;
   HR_TRY(find(left_rank, &left));
@@ -79,7 +79,7 @@ Status CellVectors::combine_two(int left_rank, int right_rank, std::byte* to) co
   return layout::apply_to(*call_.op, left, right, to, count_, type_);
 }
 
-Status CellVectors::subtree(const TreeOrder& order, int leaf, int leaves, std::byte* to) const {
+Status FlagLineVectors::subtree(const TreeOrder& order, int leaf, int leaves, std::byte* to) const {
   const auto rank_at = [&](int position) { return (position + order.top) % call_.size(); };
   if (leaves == 1) {
     if (leaf >= order.pairs) return copy(rank_at(leaf + order.pairs), to);

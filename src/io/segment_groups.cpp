@@ -1,4 +1,4 @@
-#include "io/run_groups.hpp"
+#include "io/segment_groups.hpp"
 
 #include <algorithm>
 
@@ -12,10 +12,10 @@ namespace {
 using layout::CallForm;
 using layout::Datatype;
 
-// The runs of a list, one after the other.
-class Runs {
+// The segments of a list, one after the other.
+class Segments {
  public:
-  explicit Runs(std::span<const RunGroup> groups) : groups_(groups) { skip_empty(); }
+  explicit Segments(std::span<const SegmentGroup> groups) : groups_(groups) { skip_empty(); }
   [[nodiscard]] bool over() const noexcept { return group_ == groups_.size(); }
   [[nodiscard]] Count first() const noexcept { return groups_[group_].offset + index_ * groups_[group_].stride; }
   [[nodiscard]] Count last() const noexcept { return first() + groups_[group_].length; }
@@ -30,21 +30,21 @@ class Runs {
   void skip_empty() noexcept {
     while (group_ < groups_.size() && groups_[group_].count == 0) ++group_;
   }
-  std::span<const RunGroup> groups_;
+  std::span<const SegmentGroup> groups_;
   std::size_t group_ = 0;
   Count index_ = 0;
 };
 
 Datatype& byte_type() { return *layout::predefined_type(abi::kByte); }
 
-Status part_type(const RunGroup& group, Ref<Datatype>* type) {
+Status part_type(const SegmentGroup& group, Ref<Datatype>* type) {
   if (group.count == 1) return layout::make_contiguous(group.length, byte_type(), CallForm::kLarge, type);
   return layout::make_hvector(group.count, group.length, group.stride, byte_type(), CallForm::kLarge, type);
 }
 
-Status single_runs(std::span<const RunGroup> groups, Count origin, Ref<Datatype>* type) {
+Status single_segments(std::span<const SegmentGroup> groups, Count origin, Ref<Datatype>* type) {
   std::vector<Count> lengths, offsets;
-  for (const RunGroup& group : groups) {
+  for (const SegmentGroup& group : groups) {
     lengths.push_back(group.length);
     offsets.push_back(group.offset - origin);
   }
@@ -52,7 +52,7 @@ Status single_runs(std::span<const RunGroup> groups, Count origin, Ref<Datatype>
                                CallForm::kLarge, type);
 }
 
-Status group_types(std::span<const RunGroup> groups, Count origin, Ref<Datatype>* type) {
+Status group_types(std::span<const SegmentGroup> groups, Count origin, Ref<Datatype>* type) {
   std::vector<Ref<Datatype>> held(groups.size());
   std::vector<Datatype*> parts;
   std::vector<Count> offsets;
@@ -68,13 +68,13 @@ Status group_types(std::span<const RunGroup> groups, Count origin, Ref<Datatype>
 
 }  // namespace
 
-std::vector<RunGroup> groups_of(const FileView& view, Count position, Count bytes) {
-  std::vector<RunGroup> groups;
-  RunWalker runs(view, position, bytes);
+std::vector<SegmentGroup> groups_of(const FileView& view, Count position, Count bytes) {
+  std::vector<SegmentGroup> groups;
+  SegmentWalker segments(view, position, bytes);
   Count offset = 0, length = 0;
-  while (runs.next(&offset, &length)) {
+  while (segments.next(&offset, &length)) {
     if (!groups.empty() && groups.back().length == length) {
-      RunGroup& last = groups.back();
+      SegmentGroup& last = groups.back();
       if (last.count == 1) last.stride = offset - last.offset;
       if (offset == last.offset + last.count * last.stride) {
         ++last.count;
@@ -86,27 +86,27 @@ std::vector<RunGroup> groups_of(const FileView& view, Count position, Count byte
   return groups;
 }
 
-Status type_of(std::span<const RunGroup> groups, Count origin, Ref<Datatype>* type) {
-  const bool single = std::ranges::all_of(groups, [](const RunGroup& group) { return group.count == 1; });
-  HR_TRY(single ? single_runs(groups, origin, type) : group_types(groups, origin, type));
+Status type_of(std::span<const SegmentGroup> groups, Count origin, Ref<Datatype>* type) {
+  const bool single = std::ranges::all_of(groups, [](const SegmentGroup& group) { return group.count == 1; });
+  HR_TRY(single ? single_segments(groups, origin, type) : group_types(groups, origin, type));
   return (*type)->commit();
 }
 
-std::vector<Interval> cover(std::span<const std::vector<RunGroup>> lists, Count gap) {
-  std::vector<Runs> runs;
-  for (const std::vector<RunGroup>& list : lists) {
-    runs.emplace_back(list);
-    if (runs.back().over()) runs.pop_back();
+std::vector<Interval> cover(std::span<const std::vector<SegmentGroup>> lists, Count gap) {
+  std::vector<Segments> segments;
+  for (const std::vector<SegmentGroup>& list : lists) {
+    segments.emplace_back(list);
+    if (segments.back().over()) segments.pop_back();
   }
   std::vector<Interval> intervals;
-  while (!runs.empty()) {
-    Interval next{runs[0].first(), 0};
-    for (const Runs& each : runs) next.first = std::min(next.first, each.first());
+  while (!segments.empty()) {
+    Interval next{segments[0].first(), 0};
+    for (const Segments& each : segments) next.first = std::min(next.first, each.first());
     next.last = next.first;
-    // Runs that begin within the interval extend it, until none does.
+    // Segments that begin within the interval extend it, until none does.
     for (bool grown = true; grown;) {
       grown = false;
-      for (Runs& each : runs) {
+      for (Segments& each : segments) {
         while (!each.over() && each.first() <= next.last + gap) {
           next.last = std::max(next.last, each.last());
           each.advance();
@@ -114,7 +114,7 @@ std::vector<Interval> cover(std::span<const std::vector<RunGroup>> lists, Count 
         }
       }
     }
-    std::erase_if(runs, [](const Runs& each) { return each.over(); });
+    std::erase_if(segments, [](const Segments& each) { return each.over(); });
     intervals.push_back(next);
   }
   return intervals;
