@@ -172,7 +172,7 @@ struct Sides {
   int tag = 0;  // the same on both
 };
 
-Status connect_groups(const Offer& own, const Offer& other, Sides* sides) {
+Status connect_peers(const Offer& own, const Offer& other, Sides* sides) {
   transport::PeerGroups groups;
   std::vector<std::string> jobs;
   HR_TRY(enter(own.peers, &sides->ours, nullptr, &jobs));
@@ -265,7 +265,7 @@ Status connect_groups(const Members& members, int leader, Status at_leader, Line
   HR_TRY(trade_offers(members, leader, line, false, &own, &other));
   if (wants_network(own, other)) HR_TRY(trade_offers(members, leader, line, true, &own, &other));
   Sides sides;
-  const Status connected = connect_groups(own, other, &sides);
+  const Status connected = connect_peers(own, other, &sides);
   // No process goes on before all of both sides can.
   const Status all = require_all(members, connected);
   std::string why = all.ok() ? "" : take_detail();

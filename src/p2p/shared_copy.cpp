@@ -66,7 +66,7 @@ struct State final : FileState {
 State& state() { return own<State>(); }
 
 constexpr std::size_t kWords = 64;
-constexpr std::size_t kAutotuneBytes = 64;
+constexpr std::size_t kTestReadBytes = 64;
 
 Known& known(int proc) {
   auto& all = state().known;
@@ -315,7 +315,7 @@ Status begin(const ReadyToSend& rts, Request& receive) {
   if (!receive.view_.where.pinned && !node_oversubscribed()) {
     // Tests whether we may read, before the sender is told: for a message that has just matched its receive, maybe in
     // the program's time, no more than that is copied at once.
-    if (!sender.readable) HR_TRY(read(receive, address, 0, std::min(kAutotuneBytes, receive.total_)));
+    if (!sender.readable) HR_TRY(read(receive, address, 0, std::min(kTestReadBytes, receive.total_)));
     sender.readable = true;
     const std::size_t word = free_word(memory_of(receive.proc_).shared_words(engine()->rank));
     if (word != kWords) {
