@@ -7,8 +7,8 @@
 // Order: to one process they arrive in the order they were sent. They may overtake messages of send() and isend() that
 // wait for room; none of these overtakes them. An active message arrives once there is room and its receiver makes
 // progress, unless one of the two processes fails before; a late one, of a process that has failed for this one, is
-// handed on with `sender_failed` set. A handler may send, post receives and unpack; it makes no progress. Threads:
-// library lock.
+// handed on with ActiveMessage::sender_failed set. A handler may send, post receives and unpack; it makes no progress.
+// Threads: library lock.
 #pragma once
 
 #include <cstddef>
