@@ -2,7 +2,8 @@
 //
 // Starts of different requests may come in different orders on different processes, so that they are not enqueued in
 // the communicator's sequence. An operation whose buffers all are on devices gets a segment of its own; its buffers
-// stay the same, so that the first start decides for all. Owner: the request. Threads: library lock.
+// stay the same, so that the first start decides for all.
+// Owner: the request. Threads: library lock.
 #pragma once
 
 #include <memory>

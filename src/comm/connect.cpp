@@ -64,31 +64,31 @@ std::vector<std::string> texts_of(const std::vector<Blob>& blobs) {
   return texts;
 }
 
-// --- the offer of a side to the other ---
+// --- the description of a group, sent to the other one ---
 
-struct Offer {
+struct GroupInfo {
   std::uint64_t number = 0;  // random
   std::int32_t leader = 0;   // index among the peers
   std::vector<std::string> peers;
 };
 
-Blob pack(const Offer& offer) {
+Blob pack(const GroupInfo& info) {
   Blob blob;
-  add_bytes(&offer.number, sizeof offer.number, &blob);
-  add_bytes(&offer.leader, sizeof offer.leader, &blob);
-  for (const std::string& each : offer.peers) add_text(each, &blob);
+  add_bytes(&info.number, sizeof info.number, &blob);
+  add_bytes(&info.leader, sizeof info.leader, &blob);
+  for (const std::string& each : info.peers) add_text(each, &blob);
   return blob;
 }
 
-Status unpack(const Blob& blob, Offer* offer) {
+Status unpack(const Blob& blob, GroupInfo* info) {
   Reading reading(blob);
-  if (!reading.take(&offer->number, sizeof offer->number) || !reading.take(&offer->leader, sizeof offer->leader))
+  if (!reading.take(&info->number, sizeof info->number) || !reading.take(&info->leader, sizeof info->leader))
     return not_ours();
   while (!reading.done()) {
-    if (!reading.take_text(&offer->peers.emplace_back())) return not_ours();
+    if (!reading.take_text(&info->peers.emplace_back())) return not_ours();
   }
-  const auto count = static_cast<std::int32_t>(offer->peers.size());
-  return offer->leader >= 0 && offer->leader < count ? kOk : not_ours();
+  const auto count = static_cast<std::int32_t>(info->peers.size());
+  return info->leader >= 0 && info->leader < count ? kOk : not_ours();
 }
 
 std::uint64_t random_number() noexcept {
@@ -106,11 +106,11 @@ Status own_address(bool network, std::string* text) {
 }
 
 // True if the processes of both are on several hosts, and some have no address.
-bool wants_network(const Offer& one, const Offer& other) {
+bool wants_network(const GroupInfo& one, const GroupInfo& other) {
   std::string host;
   bool several = false;
   bool lacks = false;
-  for (const Offer* side : {&one, &other}) {
+  for (const GroupInfo* side : {&one, &other}) {
     for (const std::string& text : side->peers) {
       boot::PeerAddress address;
       if (!boot::parse(text, &address).ok()) return false;
@@ -122,9 +122,9 @@ bool wants_network(const Offer& one, const Offer& other) {
   return several && lacks;
 }
 
-// Gathers the addresses of all members and lets the leaders trade them. *own: comes with a number, which becomes the
+// Gathers the addresses of all members and lets the leaders exchange them. *own: comes with a number, which becomes the
 // leader's.
-Status trade_offers(const Members& members, int leader, Line* line, bool network, Offer* own, Offer* other) {
+Status exchange_info(const Members& members, int leader, Line* line, bool network, GroupInfo* own, GroupInfo* other) {
   const bool leads = members.me == leader;
   std::string address;
   const Status described = own_address(network, &address);
@@ -172,7 +172,7 @@ struct Sides {
   int tag = 0;  // the same on both
 };
 
-Status connect_peers(const Offer& own, const Offer& other, Sides* sides) {
+Status connect_peers(const GroupInfo& own, const GroupInfo& other, Sides* sides) {
   transport::PeerGroups groups;
   std::vector<std::string> jobs;
   HR_TRY(enter(own.peers, &sides->ours, nullptr, &jobs));
@@ -260,10 +260,10 @@ Status connect_groups(const Members& members, int leader, Status at_leader, Line
                       const Ref<Errhandler>& errhandler, Ref<Communicator>* result) {
   HR_TRY(tell_status(members, leader, at_leader));
   const bool leads = members.me == leader;
-  Offer own{random_number(), leader, {}};
-  Offer other;
-  HR_TRY(trade_offers(members, leader, line, false, &own, &other));
-  if (wants_network(own, other)) HR_TRY(trade_offers(members, leader, line, true, &own, &other));
+  GroupInfo own{random_number(), leader, {}};
+  GroupInfo other;
+  HR_TRY(exchange_info(members, leader, line, false, &own, &other));
+  if (wants_network(own, other)) HR_TRY(exchange_info(members, leader, line, true, &own, &other));
   Sides sides;
   const Status connected = connect_peers(own, other, &sides);
   // No process goes on before all of both sides can.

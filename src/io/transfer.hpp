@@ -2,7 +2,7 @@
 //
 // Segments of the file that lie close together are read at once into a buffer, gaps included, if that takes less time
 // than a call for each ("data sieving", hint romio_ds_read); writes go segment by segment, since the bytes of a gap are
-// not ours. Memory that is not contiguous on the host goes through a buffer.
+// not ours. Other memory than contiguous host memory goes through a buffer.
 //
 // *done: bytes of the view's data that were moved, from the position on, also with an error; fewer than wanted without
 // one: the file ended. Threads: any, if the memory is the host's; the layouts and the descriptor are not changed

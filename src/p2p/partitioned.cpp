@@ -321,7 +321,7 @@ bool Partitioned::has_come(int partition) {
 
 Status partitioned_send_init(const PartitionedArguments& arguments, Request** request) {
   HR_TRY(make(arguments, false, request));
-  if (arguments.peer_proc >= 0) offer_partitioned(static_cast<Partitioned&>(*(*request)->state_));
+  if (arguments.peer_proc >= 0) send_partitioned_rts(static_cast<Partitioned&>(*(*request)->state_));
   return kOk;
 }
 

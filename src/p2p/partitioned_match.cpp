@@ -1,4 +1,4 @@
-// Connects the two sides of a partitioned operation: the send makes an offer, which the receive answers.
+// Connects the two sides of a partitioned operation: the send sends an RTS, which the receive answers.
 #include <climits>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace {
 using wire::Kind;
 
 // Follows the envelope, whose length is that of all partitions.
-struct OfferTail {
+struct RtsTail {
   std::uint64_t sender;
   std::int32_t partitions;
 };
@@ -56,34 +56,34 @@ int reserve_tags(const PartitionedArguments& receive, int count) {
   }
 }
 
-void match(Partitioned& receive, const PartitionedOffer& offer) {
+void match(Partitioned& receive, const PartitionedRts& rts) {
   AnswerTail tail{receive.arguments().data.packed, kUnfit};
-  if (tail.bytes == offer.bytes) {
-    tail.first_tag = reserve_tags(receive.arguments(), offer.partitions);
-    receive.match(offer.partitions, tail.first_tag);
+  if (tail.bytes == rts.bytes) {
+    tail.first_tag = reserve_tags(receive.arguments(), rts.partitions);
+    receive.match(rts.partitions, tail.first_tag);
   } else {
-    receive.match_other_size(offer.bytes);
+    receive.match_other_size(rts.bytes);
   }
-  send_control(offer.from_proc, wire::answer(Kind::kPartitionsMatched, offer.sender), &tail, sizeof tail);
+  send_control(rts.from_proc, wire::answer(Kind::kPartitionsMatched, rts.sender), &tail, sizeof tail);
 }
 
-void deliver_offer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+void deliver_partitioned_rts(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   const Envelope envelope = wire::envelope_of(header);
-  OfferTail tail{};
+  RtsTail tail{};
   const bool is_whole = bytes >= sizeof tail;
   if (is_whole) std::memcpy(&tail, payload, sizeof tail);
   if (!is_whole || tail.partitions < 0 || tail.partitions > kMostPartitions)
     return drop_arrival(from, header, payload, bytes);
-  const PartitionedOffer offer{from, tail.sender, header.words[2], tail.partitions};
+  const PartitionedRts rts{from, tail.sender, header.words[2], tail.partitions};
   const PartitionedOperations::Key key{envelope.context, envelope.source, envelope.tag};
   PartitionedOperations& all = operations();
   std::uint64_t id = 0;
   if (!take_first(all.posted, key, &id)) {
-    all.offers[key].push_back(offer);
+    all.unmatched[key].push_back(rts);
     return;
   }
   // A receive that was freed without a start has been matched all the same.
-  if (const auto receive = all.alive.find(id); receive != all.alive.end()) match(*receive->second, offer);
+  if (const auto receive = all.alive.find(id); receive != all.alive.end()) match(*receive->second, rts);
 }
 
 void deliver_answer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
@@ -103,7 +103,7 @@ void deliver_answer(int from, const transport::Header& header, const std::byte* 
 }
 
 constexpr Arrival kArrivals[] = {
-    {Kind::kPartitions, deliver_offer},
+    {Kind::kPartitions, deliver_partitioned_rts},
     arrival<deliver_answer, sizeof(AnswerTail)>(Kind::kPartitionsMatched),
 };
 
@@ -111,9 +111,9 @@ constexpr Arrival kArrivals[] = {
 
 std::span<const Arrival> partitioned_arrivals() noexcept { return kArrivals; }
 
-void offer_partitioned(Partitioned& send) {
+void send_partitioned_rts(Partitioned& send) {
   const PartitionedArguments& arguments = send.arguments();
-  const OfferTail tail{send.id(), arguments.partitions};
+  const RtsTail tail{send.id(), arguments.partitions};
   send_control(
       arguments.peer_proc,
       wire::envelope(Kind::kPartitions, {arguments.context, arguments.own_rank, arguments.tag}, arguments.data.packed),
@@ -123,9 +123,9 @@ void offer_partitioned(Partitioned& send) {
 void post_partitioned(Partitioned& receive) {
   const PartitionedArguments& arguments = receive.arguments();
   const PartitionedOperations::Key key{arguments.context, arguments.peer_rank, arguments.tag};
-  PartitionedOffer offer{};
-  if (take_first(operations().offers, key, &offer)) {
-    match(receive, offer);
+  PartitionedRts rts{};
+  if (take_first(operations().unmatched, key, &rts)) {
+    match(receive, rts);
   } else {
     operations().posted[key].push_back(receive.id());
   }

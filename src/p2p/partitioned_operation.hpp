@@ -102,7 +102,7 @@ class Partitioned final : public RequestState {
   std::string why_;
 };
 
-struct PartitionedOffer {
+struct PartitionedRts {
   int from_proc;
   std::uint64_t sender;
   std::uint64_t bytes;
@@ -114,8 +114,8 @@ struct PartitionedOperations final : FileState {
 
   std::uint64_t next_id = 1;
   std::unordered_map<std::uint64_t, Partitioned*> alive;
-  std::map<Key, std::deque<std::uint64_t>> posted;  // receives that wait for an offer; they may be gone
-  std::map<Key, std::deque<PartitionedOffer>> offers;
+  std::map<Key, std::deque<std::uint64_t>> posted;  // receives that wait for an RTS; they may be gone
+  std::map<Key, std::deque<PartitionedRts>> unmatched;
   std::vector<Partitioned*> started;
   bool advancing = false;
   int next_tag = 0;
@@ -125,8 +125,8 @@ struct PartitionedOperations final : FileState {
 };
 
 // Tells the receiver of a new partitioned send.
-void offer_partitioned(Partitioned& send);
-// Gives a new partitioned receive the first offer, or lets it wait for one.
+void send_partitioned_rts(Partitioned& send);
+// Gives a new partitioned receive the first RTS that matches, or lets it wait for one.
 void post_partitioned(Partitioned& receive);
 std::span<const Arrival> partitioned_arrivals() noexcept;
 

@@ -39,7 +39,7 @@ bool eagerly(const Peer& peer, const layout::View& data) {
 }
 
 // Sends the data as one message; Status::again() if there is no room.
-Status offer_eager(Peer& peer, const layout::View& data, const Envelope& envelope) {
+Status try_send_eager(Peer& peer, const layout::View& data, const Envelope& envelope) {
   const transport::Header header = wire::envelope(Kind::kEager, envelope, data.packed);
   if (data.plain_host()) [[likely]]
     return peer.transport->send(peer.proc, header, data.data(), data.packed);
@@ -50,7 +50,7 @@ Status offer_eager(Peer& peer, const layout::View& data, const Envelope& envelop
   return kOk;
 }
 
-Status offer_eager_sync(Peer& peer, Request& send) {
+Status try_send_eager_sync(Peer& peer, Request& send) {
   const wire::EagerSyncHead head{cookie_of(send)};
   std::byte* slot = peer.transport->reserve(peer.proc, sizeof head + send.view_.packed);
   if (slot == nullptr) return Status::again();
@@ -69,7 +69,7 @@ struct DeviceRts {
   };
 };
 
-Status offer_device_data(Peer& peer, Request& send) {
+Status try_send_device_rts(Peer& peer, Request& send) {
   DeviceRts message{
       {cookie_of(send), 0, staged::flags_of(send.view_), mem::cuda::Context::locality_of(send.view_.where)}, {}};
   peer.has_our_locality = true;
@@ -83,7 +83,7 @@ Status offer_device_data(Peer& peer, Request& send) {
     if ((message.rts.flags & wire::kView) != 0) bytes += message.view.wire_bytes();
   }
   if ((message.rts.flags & (wire::kView | wire::kMovable)) == wire::kMovable && fetched &&
-      staged::offer_chunks(peer, send.view_, &message.chunks)) {
+      staged::export_chunks(peer, send.view_, &message.chunks)) {
     message.rts.flags |= wire::kChunks;
     bytes += sizeof message.chunks;
   }
@@ -91,9 +91,9 @@ Status offer_device_data(Peer& peer, Request& send) {
                               bytes);
 }
 
-Status offer_rendezvous(Peer& peer, Request& send, bool* done) {
+Status try_send_rts(Peer& peer, Request& send, bool* done) {
   const bool host = send.view_.where.is_host();
-  if (!host && !peer.caps.same_address_space) return offer_device_data(peer, send);
+  if (!host && !peer.caps.same_address_space) return try_send_device_rts(peer, send);
   wire::Rts rts{cookie_of(send), 0, 0, 0};
   if (transport_data::is_kept(peer, send.view_)) {
     return transport_data::send_rts(peer, send, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), rts,
@@ -111,13 +111,13 @@ Status send_at_once(const layout::View& data, int to_proc, const Envelope& envel
   return data.plain_host() ? send_plain(data.data(), data.packed, to_proc, envelope) : Status::again();
 }
 
-// Status::again(): still to be offered. Completes the request if nothing more is to come, or on an error.
-Status offer(Peer& peer, Request& send) {
+// Status::again(): still to be sent. Completes the request if nothing more is to come, or on an error.
+Status try_send(Peer& peer, Request& send) {
   const bool small = eagerly(peer, send.view_);
   bool done = small && !send.synchronous_;
-  Status status = !small              ? offer_rendezvous(peer, send, &done)
-                  : send.synchronous_ ? offer_eager_sync(peer, send)
-                                      : offer_eager(peer, send.view_, envelope_of(send));
+  Status status = !small              ? try_send_rts(peer, send, &done)
+                  : send.synchronous_ ? try_send_eager_sync(peer, send)
+                                      : try_send_eager(peer, send.view_, envelope_of(send));
   if (status.is_again()) return status;
   if (!small) counters::count_rendezvous(send.view_.packed);
   if (peer.failed) [[unlikely]] {
@@ -139,7 +139,7 @@ Status offer(Peer& peer, Request& send) {
 void start_send(Peer& peer, Request& send) {
   count_send(peer, send);
   // Goes after answers that wait for room, one of which may cancel an earlier message with this very request.
-  if (peer.queued.empty() && peer.control_messages.empty() && offer(peer, send).ok()) return;
+  if (peer.queued.empty() && peer.control_messages.empty() && try_send(peer, send).ok()) return;
   send.phase_ = Request::Phase::kQueued;
   peer.queued.push_back(send);
   mark_busy(peer);
@@ -179,7 +179,7 @@ bool flush(Peer& peer) {
   while (!peer.failed) {
     Request* send = peer.queued.pop_front();  // first, as completing it may destroy it
     if (send == nullptr) break;
-    if (offer(peer, *send).is_again()) {
+    if (try_send(peer, *send).is_again()) {
       peer.queued.push_front(*send);
       if (!peer.transport->has_left(peer.proc)) return moved;
       drop_unread(peer);

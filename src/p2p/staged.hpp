@@ -32,8 +32,8 @@ void watch();
 // True if kernels that wait on the devices (p2p/resident_copy_scope.hpp) may stage this short device data, which takes
 // less time than the way through the host.
 [[nodiscard]] bool uses_resident_copier(const Peer& peer, const layout::View& data);
-// Offers device chunks for a message from this device or managed view; false if there are none.
-bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks);
+// Exports device chunks for a message from this device or managed view; false if there are none.
+bool export_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks);
 // Starts to send Request::total_ bytes; false if there is no staging memory.
 bool begin_send(int to_proc, Request& send, std::uint8_t way);
 // Takes a chunk back; false if that process does not have it.

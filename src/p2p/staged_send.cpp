@@ -207,7 +207,7 @@ bool uses_resident_copier(const Peer& peer, const layout::View& data) {
          !mem::cuda::Context::share_time_sliced(peer.locality, context->locality());
 }
 
-bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks) {
+bool export_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks) {
   if (!peer.caps.same_node || knobs().cuda_ipc == CudaIpcChoice::kOff) return false;
   Chunks* const found = device_chunks(data.where);
   if (found == nullptr) return false;

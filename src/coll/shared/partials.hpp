@@ -3,7 +3,8 @@
 // Partial 0 of a process is its contribution; partial k is its result after k combinations. Each has a flag of its own,
 // with a short partial beside it; longer ones share the flag lines' room: partial k lies in place k modulo the number
 // of places. The algorithm decides when each is read and by which process; it takes log2 p steps for p processes, where
-// reading every member's vector takes p. Owner: a local of the coroutine. Threads: library lock.
+// reading every member's vector takes p.
+// Owner: a local of the coroutine. Threads: library lock.
 #pragma once
 
 #include <bit>

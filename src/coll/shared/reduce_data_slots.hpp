@@ -1,6 +1,6 @@
 // Reductions of long vectors through data slots: the vector is cut into a part for each process. A round takes some
 // elements of every part: either each process writes its vector and combines all elements of its own part
-// (VectorRounds), or the parts pass from process to process, each of which adds its elements (ring_slots.hpp).
+// (VectorRounds), or the parts pass from process to process, each of which adds its elements (ring_data_slots.hpp).
 //
 // Operands are combined in the order of ring_reduce(): part i starts with rank i's.
 #pragma once

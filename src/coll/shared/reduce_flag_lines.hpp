@@ -47,8 +47,8 @@ struct TreeOrder {
 };
 
 // Combines elements [first, first + count) of the published vectors; a vector that is asked for has arrived, and the
-// own one is among them. `to` and `right` are origins of as many elements. Errors: MPI_ERR_TRUNCATE if a vector is not
-// as long as this process's; those of the operation.
+// own one is among them. `to` and `right` are origins of as many elements.
+// Errors: MPI_ERR_TRUNCATE if a vector is not as long as this process's; those of the operation.
 class FlagLineVectors {
  public:
   FlagLineVectors(const Call& call, Count first, Count count) noexcept;

@@ -21,8 +21,8 @@
 // its turn. Nothing else is synchronised: one member may be several operations ahead of another. `finished` counts the
 // operations that a member is through with; a process that overwrites memory that others read in operation n waits
 // until all are through with n. Sets of flag lines go round, so that a writer looks at that only once in a while.
-// Sequence numbers go up for ever and nothing is cleared. Memory order: data, then its flag (release); flag (acquire),
-// then data.
+// Sequence numbers go up for ever and nothing is cleared.
+// Memory order: data, then its flag (release); flag (acquire), then data.
 //
 // All members take the same decisions: they agree upon the parts that are open or failed, and an operation chooses its
 // algorithm once its turn has come.

@@ -48,7 +48,7 @@ struct NextRound {
   bool operator()() noexcept { return std::exchange(looked, true); }
 };
 
-// True once the own flag lines of this operation may be written: no member reads its earlier content.
+// True once the own flag lines of this operation may be written: no member reads their earlier content.
 struct FlagLinesFree {
   const Call& call;
   bool operator()() const noexcept {
