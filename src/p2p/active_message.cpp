@@ -42,7 +42,7 @@ Status send_active_message(int proc, const transport::Header& header, const void
   Peer* peer = nullptr;
   HR_TRY(connected_peer(proc, &peer));
   send_control(proc, header, payload, bytes);
-  return peer->sender_failed ? failure_error(proc) : kOk;
+  return peer->failed ? failure_error(proc) : kOk;
 }
 
 void send_active_message(int proc, ActiveMessageId id, std::uint64_t subject, const void* payload, std::size_t bytes) {
