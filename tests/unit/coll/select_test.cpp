@@ -187,7 +187,7 @@ TEST_F(SelectTest, LongVectors) {
   Query made = query(Operation::kAllreduce, 1 << 20, 8);
   made.element = 4;
   made.sharing = Sharing::kDataSlots;
-  made.slot = 131072;
+  made.data_slot_bytes = 131072;
   for (const bool oversubscribed : {false, true}) {
     made.oversubscribed = oversubscribed;
     for (const Operation operation :
@@ -207,7 +207,7 @@ TEST_F(SelectTest, ShortVectorsOfProcessesWithCoresOfTheirOwn) {
   Query made = query(Operation::kAllreduce, 0, 0);
   made.element = 4;
   made.sharing = Sharing::kDataSlots;
-  made.slot = 65536;
+  made.data_slot_bytes = 65536;
   const auto of = [&](Operation operation, int ranks, std::size_t bytes) {
     made.operation = operation;
     made.ranks = ranks;
@@ -264,7 +264,7 @@ TEST_F(SelectTest, PartialsHaveTheirLimits) {
 TEST_F(SelectTest, LongOnesOfTwo) {
   Query made = query(Operation::kBcast, 65536, 2);
   made.sharing = Sharing::kDataSlots;
-  made.slot = 65536;
+  made.data_slot_bytes = 65536;
   made.element = 4;
   EXPECT_EQ(chosen(made), "slots");
   made.bytes = 4096;
@@ -282,7 +282,7 @@ TEST_F(SelectTest, BlocksLongerThanACellGoThroughSlots) {
   for (const Operation operation : {Operation::kAllgather, Operation::kAlltoall}) {
     Query made = query(operation, 16384, 2);
     made.sharing = Sharing::kDataSlots;
-    made.slot = 65536;
+    made.data_slot_bytes = 65536;
     EXPECT_EQ(chosen(made), "cells");
     made.bytes = 16385;
     EXPECT_EQ(chosen(made), "slots");
