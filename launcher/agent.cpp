@@ -18,10 +18,10 @@
 
 #include "channel.hpp"
 #include "config.hpp"
-#include "hello.hpp"
-#include "keeper.hpp"
+#include "handshake.hpp"
 #include "process.hpp"
 #include "signals.hpp"
+#include "supervisor.hpp"
 #include "tree.hpp"
 
 namespace hr::launcher {
@@ -34,7 +34,7 @@ constexpr milliseconds kGreeting{60000};  // until the first line is here, and u
 constexpr milliseconds kGrace{1000};      // between SIGTERM and SIGKILL
 constexpr int kWindow = 256 << 10;        // output that is on its way to mpiexec, of each stream
 constexpr std::size_t kPiece = std::size_t{64} << 10;
-constexpr int kLostParent = 1;
+constexpr int kParentFailed = 1;
 
 // Reads one line from standard input, byte by byte: no byte behind it may be taken.
 std::optional<std::string> read_line() {
@@ -62,12 +62,12 @@ Descriptor take_over(int standard, const char* instead) {
 
 class Agent {
  public:
-  Agent(Descriptor reading, Descriptor writing, Keeper& keeper)
-      : keeper_(keeper),
+  Agent(Descriptor reading, Descriptor writing, Supervisor& supervisor)
+      : supervisor_(supervisor),
         signals_(loop_, [this](int signal) { on_signal(signal); }),
         above_(loop_, std::move(reading), std::move(writing), kGreeting,
                {.message = [this](const Message& message) { on_message(message); },
-                .closed = [this](const std::string& cause) { on_lost_parent(cause); }},
+                .closed = [this](const std::string& cause) { on_parent_failed(cause); }},
                "") {}
 
   int run() {
@@ -119,13 +119,13 @@ class Agent {
     std::optional<JobPlan> plan;
     if (message.kind == Kind::kPlan) plan = decode_plan(message.text);
     const int last = message.numbers[0];
-    if (!plan || message.host < 0 || message.host >= last || last > count_of_places(*plan)) {
+    if (!plan || message.host < 0 || message.host >= last || last > count_places(*plan)) {
       std::fprintf(stderr, "mpiexec sent no plan of this version\n");
-      return end(kLostParent);
+      return end(kParentFailed);
     }
     host_ = host_at(*plan, message.host);
     hosts_ = last - message.host;
-    keeper_.note(plan->id, plan->shm_directories);
+    supervisor_.note(plan->id, plan->shm_directories);
     ::umask(static_cast<mode_t>(plan->creation_mask));
     above_.set_silence(plan->silence);
     Tree::Callbacks callbacks;
@@ -168,20 +168,21 @@ class Agent {
       const std::string why = "its mpiexec was ended by signal " + signal_text(signal);
       std::fprintf(stderr, "%s\n", why.c_str());
       // Tells the reason before the ranks end: they are not at fault.
-      if (tree_ != nullptr) above_.send({.kind = Kind::kLost, .host = host_, .numbers = {hosts_, 1}, .text = why});
+      if (tree_ != nullptr)
+        above_.send({.kind = Kind::kHostFailed, .host = host_, .numbers = {hosts_, 1}, .text = why});
       abandon();
     }
   }
 
-  void on_lost_parent(const std::string& cause) {
+  void on_parent_failed(const std::string& cause) {
     std::fprintf(stderr, "mpiexec is lost: %s\n", cause.empty() ? "its connection was closed" : cause.c_str());
     abandon();
   }
 
   // Ends the subtree when there is no connection to the parent any more.
   void abandon() {
-    exit_code_ = kLostParent;
-    if (tree_ == nullptr) return end(kLostParent);
+    exit_code_ = kParentFailed;
+    if (tree_ == nullptr) return end(kParentFailed);
     if (std::exchange(abandoned_, true)) return;
     for (Flow& each : flows_) {
       each.broken = true;
@@ -194,7 +195,7 @@ class Agent {
       tree_->down({.kind = Kind::kSignal, .numbers = {SIGKILL, 1}});
       tree_->down({.kind = Kind::kFinish});
       // Agents below that do not answer lose their connection to this one, and end by themselves.
-      loop_.after(kGrace, [this] { end(kLostParent); });
+      loop_.after(kGrace, [this] { end(kParentFailed); });
     });
   }
 
@@ -205,7 +206,7 @@ class Agent {
   }
 
   EventLoop loop_;
-  Keeper& keeper_;
+  Supervisor& supervisor_;
   Signals signals_;
   Channel above_;
   std::deque<Output> outputs_;
@@ -222,21 +223,21 @@ class Agent {
 
 int run_agent() {
   const auto line = read_line();
-  const auto nonce = line ? read_hello(*line) : std::nullopt;
+  const auto nonce = line ? read_handshake(*line) : std::nullopt;
   if (!nonce) {
     std::fprintf(stderr, "mpiexec --agent is what mpiexec starts on other hosts; it is of no use by hand\n");
     return 2;
   }
-  Keeper keeper;
-  keeper.start();
+  Supervisor supervisor;
+  supervisor.start();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
   const std::string proof = proof_line(*nonce, HEADRACE_VERSION);
-  if (::write(STDOUT_FILENO, proof.data(), proof.size()) != static_cast<ssize_t>(proof.size())) return kLostParent;
+  if (::write(STDOUT_FILENO, proof.data(), proof.size()) != static_cast<ssize_t>(proof.size())) return kParentFailed;
   Descriptor reading = take_over(STDIN_FILENO, "/dev/null");
   Descriptor writing = take_over(STDOUT_FILENO, "/dev/null");
-  return Agent(std::move(reading), std::move(writing), keeper).run();
+  return Agent(std::move(reading), std::move(writing), supervisor).run();
 }
 
 }  // namespace hr::launcher

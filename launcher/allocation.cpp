@@ -126,7 +126,7 @@ Status read_allocation(Allocation* allocation) {
   allocation->origin = std::string("PBS_NODEFILE=") + pbs;
   HR_TRY(read_host_file("PBS_NODEFILE", pbs, &allocation->hosts));
   // The file lists a host once for each of its slots.
-  for (HostSlots& each : allocation->hosts) each.slots_said = true;
+  for (HostSlots& each : allocation->hosts) each.slots_given = true;
   return kOk;
 }
 

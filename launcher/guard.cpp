@@ -29,7 +29,7 @@ void close_others() {
 }
 
 // Returns when mpiexec is gone. True: it ended in order.
-bool ended_in_order(int pipe) {
+bool ended_normally(int pipe) {
   for (;;) {
     char word = 0;
     const ssize_t count = ::read(pipe, &word, 1);
@@ -51,7 +51,7 @@ bool ended_in_order(int pipe) {
   ::dup2(null, STDERR_FILENO);
   close_others();
   [[maybe_unused]] const int ignored = ::chdir("/");
-  if (ended_in_order(STDIN_FILENO)) ::_exit(0);
+  if (ended_normally(STDIN_FILENO)) ::_exit(0);
   const auto deadline = std::chrono::steady_clock::now() + kLimit;
   while (kill_processes_with(job_secret()) != 0 && std::chrono::steady_clock::now() < deadline) ::usleep(kPause);
   remove_shared_memory(directories, job);

@@ -46,7 +46,7 @@ Status read_slots(const std::string& where, std::string_view text, HostSlots* ho
     return fail(Errc::kOther, "%s: the slots of a host are a whole number from 1 to %d, not \"%.*s\"", where.c_str(),
                 kMostRanks, static_cast<int>(text.size()), text.data());
   }
-  host->slots_said = true;
+  host->slots_given = true;
   return kOk;
 }
 
@@ -103,7 +103,7 @@ void add_host(std::vector<HostSlots>* hosts, HostSlots more) {
   for (HostSlots& each : *hosts) {
     if (!alike(each.name, more.name) && !(is_here && is_this_host(each.name))) continue;
     each.slots += more.slots;
-    each.slots_said = each.slots_said || more.slots_said;
+    each.slots_given = each.slots_given || more.slots_given;
     return;
   }
   hosts->push_back(std::move(more));

@@ -11,8 +11,8 @@ namespace hr::launcher {
 
 struct HostSlots {
   std::string name;
-  int slots = 1;            // ranks that it takes before the next host's turn
-  bool slots_said = false;  // by a number, not by naming the host
+  int slots = 1;             // ranks that it takes before the next host's turn
+  bool slots_given = false;  // by a number, not by naming the host
 };
 
 // True for localhost, the host's name (short or full), an address of its interfaces.

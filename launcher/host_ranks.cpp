@@ -127,7 +127,7 @@ void HostRanks::handle(const Message& message) {
     case Kind::kReply:
       return send_line(message.rank, message.text);
     case Kind::kLeft:
-      if (!message.text.empty()) return lose(message.rank, message.text);
+      if (!message.text.empty()) return mark_failed(message.rank, message.text);
       someone_left_ = true;
       return check_stuck();
     case Kind::kWhere: {
@@ -193,7 +193,7 @@ void HostRanks::receive_pmi(Rank& rank) {
     if (count <= 0) {  // closed, after finalize or by its end
       loop_.forget(rank.pmi.get());
       rank.pmi.close();
-      if (rank.inherited.is_open()) return back_to_inherited(rank);
+      if (rank.inherited.is_open()) return return_to_inherited(rank);
       return rank.number == 0 && plan_.adopted >= 0 ? end_adopted(rank) : void();
     }
     taken += static_cast<std::size_t>(count);
@@ -237,7 +237,7 @@ void HostRanks::join_late(int number, Descriptor line) {
   watch_pmi(rank);
 }
 
-void HostRanks::back_to_inherited(Rank& rank) {
+void HostRanks::return_to_inherited(Rank& rank) {
   rank.pmi = std::move(rank.inherited);
   rank.pmi_lines.forget();
   watch_pmi(rank);
@@ -254,11 +254,11 @@ void HostRanks::check_stuck() {
 }
 
 // Lets the job go on without that rank.
-void HostRanks::lose(int rank, const std::string& why) {
-  for (boot::LossBoard& each : boards_) {
+void HostRanks::mark_failed(int rank, const std::string& why) {
+  for (boot::FailureBoard& each : boards_) {
     if (!each.post(rank, why)) problem(1, "there is no memory to tell the others that " + why);
   }
-  pmi_->lose(rank);
+  pmi_->mark_failed(rank);
 }
 
 void HostRanks::reap() {

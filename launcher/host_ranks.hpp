@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "background.hpp"
-#include "boot/loss_board.hpp"
+#include "boot/failure_board.hpp"
 #include "event_loop.hpp"
 #include "input.hpp"
 #include "job_plan.hpp"
@@ -86,13 +86,13 @@ class HostRanks {
   void receive_pmi(Rank& rank);
   std::string judge_late(int number, pid_t pid);
   void join_late(int number, Descriptor line);
-  void back_to_inherited(Rank& rank);
+  void return_to_inherited(Rank& rank);
   void watch_pmi(Rank& rank);
   [[nodiscard]] pid_t program_of(const Rank& rank) const;
   void on_crash(Rank& rank, int signal);
   void catch_up(const Rank& rank);
   void check_stuck();
-  void lose(int rank, const std::string& why);
+  void mark_failed(int rank, const std::string& why);
   bool make_boards();
   void signal_all(int signal);
 
@@ -107,7 +107,7 @@ class HostRanks {
   std::vector<Rank> ranks_;         // ascending; complete from the beginning
   std::unique_ptr<PmiServer> pmi_;
   LateClients late_;
-  std::list<boot::LossBoard> boards_;  // one for each shm directory; if the job goes on after failures
+  std::list<boot::FailureBoard> boards_;  // one for each shm directory; if the job goes on after failures
   std::list<Forwarder> forwarders_;
   InputPipe input_;
   Background background_;

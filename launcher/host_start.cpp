@@ -111,7 +111,8 @@ void HostRanks::report_bindings() {
 
 bool HostRanks::make_boards() {
   for (const std::string& directory : plan_.shm_directories) {
-    if (boards_.emplace_back().create(boot::LossBoard::path(directory, plan_.id, host_), plan_.ranks()).ok()) continue;
+    if (boards_.emplace_back().create(boot::FailureBoard::path(directory, plan_.id, host_), plan_.ranks()).ok())
+      continue;
     problem(1, take_detail());
     return false;
   }

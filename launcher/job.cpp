@@ -85,7 +85,7 @@ Job::World& Job::add_world(JobPlan plan) {
                        [&world](const World& each) { return &each != &world && !each.over; });
   };
   const int own = plan.root_host;
-  const int places = count_of_places(plan);
+  const int places = count_places(plan);
   world.tree = std::make_unique<Tree>(loop_, std::move(plan), own, 0, places, true, std::move(callbacks));
   return world;
 }
@@ -328,8 +328,8 @@ void Job::on_message(World& world, const Message& message) {
       return on_spawn(world, message);
     case Kind::kName:
       return on_name(world, message);
-    case Kind::kLost:
-      return on_lost(world, message);
+    case Kind::kHostFailed:
+      return on_host_failed(world, message);
     case Kind::kBound:
       if (message.rank < 0) return error_.write(this, message.text);
       return say(name_of(world, message.rank) +
@@ -419,7 +419,7 @@ void Job::on_abort(World& world, const Message& message) {
   if (!end_spawned_alone(world, exit_code, text)) fail(exit_code, text);
 }
 
-void Job::on_lost(World& world, const Message& message) {
+void Job::on_host_failed(World& world, const Message& message) {
   const JobPlan& plan = world.tree->plan();
   const int first = place_of(plan, message.host);
   const int last = first + message.numbers[0];

@@ -7,7 +7,7 @@
 // Rules. A rank fails when it dies by a signal, exits with a code that is not 0 before MPI_Finalize, exits with 0
 // between MPI_Init and MPI_Finalize, or calls MPI_Abort. The first failure is reported, decides the exit code, and ends
 // the job: SIGTERM to every rank's process group, SIGKILL a second later. With --enable-recovery only MPI_Abort ends
-// it, and the remaining ranks are told of each death, also if a host is lost. A host that cannot start its ranks ends
+// it, and the remaining ranks are told of each death, also if a host fails. A host that cannot start its ranks ends
 // it in any case; no rank is started before all hosts can. In the end nothing is left: processes, shared memory. Owner:
 // main(). One thread.
 #pragma once
@@ -117,7 +117,7 @@ class Job {
   void on_stuck(World& world);
   void on_abort(World& world, const Message& message);
   void on_ended(World& world, const Message& message);
-  void on_lost(World& world, const Message& message);
+  void on_host_failed(World& world, const Message& message);
   void on_done(World& world);
   void judge_death(World& world, const Message& message, int signal, bool dumped);
   void tell_left(World& world, int rank, bool finalized);

@@ -18,8 +18,8 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::size_t kMostCallers = 256;  // that have not identified themselves
-constexpr std::size_t kLongestHello = 256;
-constexpr std::chrono::milliseconds kHelloLimit{10000};
+constexpr std::size_t kLongestHandshake = 256;
+constexpr std::chrono::milliseconds kHandshakeLimit{10000};
 constexpr int kMostAncestors = 1000;
 
 void say(int socket, std::string line) {
@@ -85,7 +85,7 @@ void LateClients::take_caller() {
   Caller& caller = callers_.emplace_back();
   caller.line = std::move(line);
   caller.pid = peer.pid;
-  caller.limit = loop_.after(kHelloLimit, [this, &caller] { drop(caller); });
+  caller.limit = loop_.after(kHandshakeLimit, [this, &caller] { drop(caller); });
   loop_.watch(caller.line.get(), EPOLLIN, [this, &caller] { hear(caller); });
 }
 
@@ -96,19 +96,19 @@ void LateClients::drop(Caller& caller) {
 }
 
 void LateClients::hear(Caller& caller) {
-  char chunk[kLongestHello];
+  char chunk[kLongestHandshake];
   const ssize_t count = ::recv(caller.line.get(), chunk, sizeof chunk, MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count > 0) caller.received.append(chunk, static_cast<std::size_t>(count));
-  if (count <= 0 || caller.received.size() > kLongestHello) return drop(caller);
+  if (count <= 0 || caller.received.size() > kLongestHandshake) return drop(caller);
   if (caller.received.back() == '\n') answer(caller);
 }
 
 void LateClients::answer(Caller& caller) {
   caller.received.pop_back();
-  const boot::WireMessage hello(caller.received);
-  const int rank = hello.number("rank", -1);
-  if (hello.command() != "join" || !equal_secrets(hello.field("secret"), job_secret())) return drop(caller);
+  const boot::WireMessage handshake(caller.received);
+  const int rank = handshake.number("rank", -1);
+  if (handshake.command() != "join" || !equal_secrets(handshake.field("secret"), job_secret())) return drop(caller);
   const std::string verdict = callbacks_.judge(rank, caller.pid);
   say(caller.line.get(), "cmd=join_result " + verdict);
   Descriptor line;

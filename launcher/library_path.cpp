@@ -10,7 +10,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // True for folders that the loader searches anyway.
-bool is_of_the_system(const fs::path& folder) {
+bool is_system_directory(const fs::path& folder) {
   const std::string text = folder.string();
   for (const std::string_view each : {"/lib", "/lib64", "/usr/lib", "/usr/lib64"}) {
     if (text == each || text.starts_with(std::string(each) + "/")) return true;
@@ -19,7 +19,7 @@ bool is_of_the_system(const fs::path& folder) {
 }
 
 // True for a conda environment, whose libstdc++, libtinfo and libssl break programs of the system.
-bool is_of_an_environment(const fs::path& folder) {
+bool is_in_environment(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder.parent_path() / "conda-meta", ignored);
 }
@@ -33,7 +33,7 @@ std::string library_folder() {
   for (const char* relative : {"../lib", HEADRACE_LIB_FROM_BIN}) {
     const fs::path folder = (self.parent_path() / relative).lexically_normal();
     if (!fs::exists(folder / "libmpi_abi.so.1", error)) continue;
-    return is_of_the_system(folder) || is_of_an_environment(folder) ? std::string() : folder.string();
+    return is_system_directory(folder) || is_in_environment(folder) ? std::string() : folder.string();
   }
   return {};
 }

@@ -119,11 +119,11 @@ Status read_modifier(const ParsedOption& given, const std::string& text, Mapping
     words->mapping.hosts = Mapping::Hosts::kSpan;
   } else if (word == "oversubscribe" || word == "nooversubscribe" || word == "no-oversubscribe") {
     words->mapping.allow_oversubscription = word == "oversubscribe";
-    words->oversubscription_said = true;
+    words->oversubscription_given = true;
   } else if (word == "overload-allowed" || word == "no-overload") {
     // With Open MPI, bound ranks may share cores only if that is said.
     words->mapping.allow_oversubscription = word == "overload-allowed";
-    words->oversubscription_said = true;
+    words->oversubscription_given = true;
   } else if (word == "hwtcpus") {
     words->hardware_threads = true;
   } else if (word == "corecpus") {

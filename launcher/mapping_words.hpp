@@ -26,7 +26,7 @@ struct MappingWords {
   int cpus_per_rank = 0;                    // PE=n; 0: not given
   int threads_per_rank = 0;                 // hybrid:n; 0: not given
   bool hardware_threads = false;            // each counts as a core
-  bool oversubscription_said = false;       // allowed or forbidden: then it needs no note
+  bool oversubscription_given = false;      // allowed or forbidden: then it needs no note
 };
 
 Status read_map_by(const ParsedOption& given, MappingWords* words);

@@ -41,7 +41,7 @@ struct Message {
     kDone,        // nothing is left in the subtree
     kProblem,     // numbers: exit code, 1 + the program that cannot be started (0: another thing). text: what cannot be
                   // done
-    kLost,        // host, numbers[0]: hosts that are gone; numbers[1]: 1 if the first had been ready. text: why
+    kHostFailed,  // host, numbers[0]: hosts that are gone; numbers[1]: 1 if the first had been ready. text: why
     kBound,       // rank, numbers[0]: pid. text: its CPUs. Without a rank, the picture of the host
     kOutput,      // rank, numbers: 0 standard output, 1 standard error; 1 if the next one goes on with it. text
     kInputTaken,  // send more

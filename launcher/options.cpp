@@ -175,7 +175,7 @@ Status read_timeout_variable(Options& options) {
 void share(const CommandLine& line) {
   for (Program& program : line.options.programs) {
     if (line.options.hosts.empty()) line.options.hosts = program.hosts;
-    if (!program.inherited.said) program.inherited = line.inherited_by_all;
+    if (!program.inherited.given) program.inherited = line.inherited_by_all;
     program.environment.insert(program.environment.begin(), line.variables_of_all.begin(), line.variables_of_all.end());
   }
 }
@@ -187,7 +187,7 @@ Status read_all(CommandLine& line) {
   }
   HR_TRY(read_timeout_variable(line.options));
   HR_TRY(make_mapping(line.mapping, &line.options.mapping));
-  if (!line.mapping.oversubscription_said) {
+  if (!line.mapping.oversubscription_given) {
     line.options.mapping.allow_oversubscription = knobs().oversubscribe != OversubscribeChoice::kRefuse;
     line.options.note_oversubscription = !line.options.quiet && knobs().oversubscribe == OversubscribeChoice::kNote;
   }
@@ -195,7 +195,7 @@ Status read_all(CommandLine& line) {
   return kOk;
 }
 
-void note_what_has_no_effect(const CommandLine& line) {
+void report_ignored_options(const CommandLine& line) {
   if (line.options.quiet || line.without_effect.empty()) return;
   std::string all;
   for (const std::string& each : line.without_effect) all += (all.empty() ? "" : ", ") + each;
@@ -221,7 +221,7 @@ std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
     return std::nullopt;
   }
   if (line.answered) return std::nullopt;
-  note_what_has_no_effect(line);
+  report_ignored_options(line);
   return options;
 }
 

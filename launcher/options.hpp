@@ -19,7 +19,7 @@ using Variable = std::pair<std::string, std::string>;
 struct Inherited {
   bool all = true;
   std::vector<std::string> names;  // if not all
-  bool said = false;               // given on the command line
+  bool given = false;              // on the command line
 };
 
 // One part of the command line between ':' signs.

@@ -189,7 +189,7 @@ int slots_of(const Options& options) {
   std::map<std::string, int> slots;
   const auto add = [&](const std::vector<HostSlots>& hosts) {
     for (const HostSlots& host : hosts) {
-      const bool here = !host.slots_said && is_this_host(host.name);
+      const bool here = !host.slots_given && is_this_host(host.name);
       slots[host.name] = here ? static_cast<int>(std::thread::hardware_concurrency()) : host.slots;
     }
   };
@@ -253,8 +253,8 @@ Status make_plan(Options* options, JobPlan* plan) {
   add_shm_directories(*options, plan);
   plan->silence = std::chrono::milliseconds(std::llround(knobs().host_timeout * 1000));
   plan->degree = static_cast<int>(knobs().launch_degree);
-  const std::string& said = options->launcher.empty() ? std::string(knobs().launcher) : options->launcher;
-  plan->shell = remote_shell(said, is_all_of(*plan, allocation));
+  const std::string& launcher = options->launcher.empty() ? std::string(knobs().launcher) : options->launcher;
+  plan->shell = remote_shell(launcher, is_all_of(*plan, allocation));
   if (plan->shell.words.empty()) return fail(Errc::kOther, "--launcher: a command's name is missing");
   std::error_code error;
   plan->mpiexec = std::filesystem::read_symlink("/proc/self/exe", error);

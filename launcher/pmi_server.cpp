@@ -22,12 +22,12 @@ std::string_view run_of(std::string_view key) {
 }  // namespace
 
 PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
-                     int machine_ranks, int loss_board, bool one_host, Callbacks callbacks)
+                     int machine_ranks, int failure_board, bool one_host, Callbacks callbacks)
     : space_(std::move(space)),
       appnums_(std::move(appnums)),
       universe_(static_cast<int>(appnums_.size())),
       machine_ranks_(machine_ranks),
-      loss_board_(loss_board),
+      failure_board_(failure_board),
       one_host_(one_host),
       callbacks_(std::move(callbacks)),
       left_(ranks.size()) {
@@ -95,7 +95,7 @@ void PmiServer::handle_line(int rank, std::string_view line) {
                               (spoken ? "0" : "-1") + " keeps_files=1" +
                               (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1") +
                               (one_host_ ? " one_host=1" : "") +
-                              (loss_board_ >= 0 ? " loss_board=" + std::to_string(loss_board_) : "") +
+                              (failure_board_ >= 0 ? " failure_board=" + std::to_string(failure_board_) : "") +
                               (own.run != 0 ? " first_space=" + space_ : ""));
   } else if (command == "get_maxes") {
     callbacks_.send(rank, "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024");
@@ -135,10 +135,10 @@ void PmiServer::handle_line(int rank, std::string_view line) {
 // such number.
 void PmiServer::begin_next_run(RankState& state) {
   const int run = state.run + 1;
-  const bool lost = state.lost;
+  const bool failed = state.failed;
   state = {};
   state.run = run;
-  state.lost = lost;
+  state.failed = failed;
 }
 
 std::string PmiServer::key_in(const RankState& state, std::string_view key) {
@@ -256,13 +256,13 @@ void PmiServer::leave_fence() {
   if (left_ == 0 && !ranks_.empty()) check_barrier();
 }
 
-void PmiServer::lose(int rank) {
+void PmiServer::mark_failed(int rank) {
   // Requested keys will not be put any more, as far as they were to come from that rank.
   for (const auto& [key, waiting] : std::exchange(asked_for_, {})) {
     for (const int each : waiting) get(each, key, false);
   }
   const auto found = ranks_.find(rank);
-  if (found == ranks_.end() || std::exchange(found->second.lost, true)) return;
+  if (found == ranks_.end() || std::exchange(found->second.failed, true)) return;
   --left_;
   if (std::exchange(found->second.in_barrier, false)) --waiting_;
   if (views_.erase(rank) != 0 || !views_.empty()) check_views();

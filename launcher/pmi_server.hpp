@@ -40,10 +40,10 @@ class PmiServer {
   };
 
   // appnums: program of each rank of the job. ranks: those of this host, as in `map`. machine_ranks: the number that
-  // shares the cores, if the map does not give it; else 0. loss_board: number of the board that lists failed ranks
-  // (boot/loss_board.hpp); -1: none. one_host: spawned processes come to this host, too.
+  // shares the cores, if the map does not give it; else 0. failure_board: number of the board that lists failed ranks
+  // (boot/failure_board.hpp); -1: none. one_host: spawned processes come to this host, too.
   PmiServer(std::string space, std::vector<int> appnums, const RankMap& map, const std::vector<int>& ranks,
-            int machine_ranks, int loss_board, bool one_host, Callbacks callbacks);
+            int machine_ranks, int failure_board, bool one_host, Callbacks callbacks);
 
   // Adds pairs to the key-value space at the beginning.
   void give(const std::vector<KeyValue>& pairs);
@@ -55,7 +55,7 @@ class PmiServer {
   void handle_line(int rank, std::string_view line);
 
   // Notes that a rank of the job has died, so that no rank waits for it any more. One of another host counts there.
-  void lose(int rank);
+  void mark_failed(int rank);
 
   // shown: the rank need not show its stack itself.
   void answer_crash(int rank, bool shown);
@@ -83,7 +83,7 @@ class PmiServer {
     bool initialised = false;
     bool finalized = false;
     bool in_barrier = false;
-    bool lost = false;
+    bool failed = false;
     std::size_t put = 0;  // bytes, up to kMostPut
     int run = 0;          // programs of this rank that have come and gone
     int client = 0;       // the process that has called MPI_Init, if it says so
@@ -111,7 +111,7 @@ class PmiServer {
   std::vector<int> appnums_;
   int universe_;
   int machine_ranks_;
-  int loss_board_;
+  int failure_board_;
   bool one_host_;
   Callbacks callbacks_;
   std::map<int, RankState> ranks_;

@@ -25,17 +25,17 @@ bool is_same_host(std::string_view one, std::string_view other) {
 }
 
 // Returns the number of a host. Hosts are like the machines in order, and the rest like the last of these.
-std::size_t number_of(const HostSlots& said, RankLayout* layout) {
+std::size_t number_of(const HostSlots& listed, RankLayout* layout) {
   std::vector<topo::Host>& hosts = layout->hosts;
   for (std::size_t at = 0; at < hosts.size(); ++at) {
-    if (alike(hosts[at].name, said.name)) return at;
+    if (alike(hosts[at].name, listed.name)) return at;
   }
   // This host has many names, and checking a name is slow.
-  const bool is_here = is_this_host(said.name);
+  const bool is_here = is_this_host(listed.name);
   if (is_here && layout->own_host >= 0) return static_cast<std::size_t>(layout->own_host);
   if (is_here) layout->own_host = static_cast<int>(hosts.size());
   const std::size_t machine = std::min(hosts.size(), layout->machines.size() - 1);
-  hosts.push_back({said.name, said.slots_said ? said.slots : 0,
+  hosts.push_back({listed.name, listed.slots_given ? listed.slots : 0,
                    &*std::next(layout->machines.begin(), static_cast<std::ptrdiff_t>(machine))});
   return hosts.size() - 1;
 }
@@ -49,17 +49,17 @@ struct Group {
 
 bool is_same_list(const std::vector<HostSlots>& one, const std::vector<HostSlots>& other) {
   return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](const HostSlots& a, const HostSlots& b) {
-    return a.slots == b.slots && a.slots_said == b.slots_said && is_same_host(a.name, b.name);
+    return a.slots == b.slots && a.slots_given == b.slots_given && is_same_host(a.name, b.name);
   });
 }
 
 Status distribute(const Group& group, topo::Mapping mapping, RankLayout* layout) {
   std::vector<topo::Host> hosts;
   std::vector<int> numbers, host_of;
-  for (const HostSlots& said : *group.list) {
-    const std::size_t number = number_of(said, layout);
+  for (const HostSlots& listed : *group.list) {
+    const std::size_t number = number_of(listed, layout);
     numbers.push_back(static_cast<int>(number));
-    hosts.push_back({said.name, said.slots_said ? said.slots : 0, layout->hosts[number].machine});
+    hosts.push_back({listed.name, listed.slots_given ? listed.slots : 0, layout->hosts[number].machine});
   }
   if (group.per_host > 0) mapping.per_host = group.per_host;
   HR_TRY(topo::distribute(hosts, static_cast<int>(group.ranks), mapping, &host_of));
@@ -70,11 +70,12 @@ Status distribute(const Group& group, topo::Mapping mapping, RankLayout* layout)
 // Returns the number of ranks of a program that gives none.
 int ranks_of(const Program& program, const std::vector<HostSlots>& list, topo::Mapping mapping, RankLayout* layout) {
   std::vector<topo::Host> hosts;
-  for (const HostSlots& said : list) {
-    hosts.push_back({said.name, said.slots_said ? said.slots : 0, layout->hosts[number_of(said, layout)].machine});
+  for (const HostSlots& listed : list) {
+    hosts.push_back(
+        {listed.name, listed.slots_given ? listed.slots : 0, layout->hosts[number_of(listed, layout)].machine});
   }
   if (program.per_host > 0) mapping.per_host = program.per_host;
-  return std::max(topo::ranks_that_fit(hosts, mapping), 1);
+  return std::max(topo::fitting_ranks(hosts, mapping), 1);
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 
 namespace hr::launcher {
 
-RemoteShell remote_shell(std::string_view said, bool in_slurm) {
+RemoteShell remote_shell(std::string_view command, bool in_slurm) {
   using Kind = RemoteShell::Kind;
-  if (said.empty() || said == "auto") said = in_slurm ? "srun" : "ssh";
-  if (said == "rsh") said = "ssh";
-  if (said == "slurm") said = "srun";
-  std::vector<std::string> words = split(said, ' ');
+  if (command.empty() || command == "auto") command = in_slurm ? "srun" : "ssh";
+  if (command == "rsh") command = "ssh";
+  if (command == "slurm") command = "srun";
+  std::vector<std::string> words = split(command, ' ');
   const std::string_view program = words.empty() ? std::string_view() : std::string_view(words[0]);
   const std::string_view name = program.substr(program.rfind('/') + 1);
   const Kind kind = name == "ssh" ? Kind::kSsh : name == "srun" ? Kind::kSrun : Kind::kOther;

@@ -45,7 +45,7 @@ int place_of(const JobPlan& plan, int host) noexcept {
   return plan.root_host >= 0 && host > plan.root_host ? host - 1 : host;
 }
 
-int count_of_places(const JobPlan& plan) noexcept {
+int count_places(const JobPlan& plan) noexcept {
   return static_cast<int>(plan.hosts.size()) - (plan.root_host >= 0 ? 1 : 0);
 }
 
@@ -114,8 +114,9 @@ void RemoteHost::start() {
   pid_ = start_process(child, &error);
   if (pid_ < 0) return cannot("cannot execute \"" + words[0] + "\"", error);
 
-  const std::string hello = hello_line(nonce_);
-  [[maybe_unused]] const ssize_t written = ::write(writing_.get(), hello.data(), hello.size());  // the pipe is empty
+  const std::string handshake = handshake_line(nonce_);
+  [[maybe_unused]] const ssize_t written =
+      ::write(writing_.get(), handshake.data(), handshake.size());  // the pipe is empty
   ::fcntl(reading_.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
   loop_.watch(reading_.get(), EPOLLIN, [this] { read_proof(); });
@@ -248,7 +249,7 @@ void RemoteHost::check_gone() {
   const bool was_open = channel_ != nullptr;
   end();
   if (is_news) {
-    up_({.kind = Message::Kind::kLost,
+    up_({.kind = Message::Kind::kHostFailed,
          .host = host_at(plan_, first_),
          .numbers = {last_ - first_, was_open ? 1 : 0},
          .text = why});

@@ -1,8 +1,8 @@
 // RemoteHost: the subtree of hosts beyond one channel, as mpiexec or an agent above it sees them.
 //
 // It starts the agent of the first of them by ssh (or srun, see remote_command.hpp), verifies that the agent answers,
-// sends it the plan, and then passes messages. When the subtree is lost for whatever reason, it reports that once, with
-// a kLost. Owner: Tree. One thread.
+// sends it the plan, and then passes messages. When the subtree fails for whatever reason, it reports that once, with
+// a kHostFailed. Owner: Tree. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 #include "channel.hpp"
 #include "descriptor.hpp"
 #include "event_loop.hpp"
-#include "hello.hpp"
+#include "handshake.hpp"
 #include "job_plan.hpp"
 #include "message.hpp"
 
@@ -24,7 +24,7 @@ namespace hr::launcher {
 // Hosts of a plan other than mpiexec's own, in order, so that a subtree is a range of places.
 [[nodiscard]] int host_at(const JobPlan& plan, int place) noexcept;
 [[nodiscard]] int place_of(const JobPlan& plan, int host) noexcept;
-[[nodiscard]] int count_of_places(const JobPlan& plan) noexcept;
+[[nodiscard]] int count_places(const JobPlan& plan) noexcept;
 
 class RemoteHost {
  public:
@@ -36,7 +36,7 @@ class RemoteHost {
   RemoteHost& operator=(const RemoteHost&) = delete;
 
   void start();
-  // Has no effect if the subtree is lost.
+  // Has no effect if the subtree has failed.
   void send(const Message& message);
   // Sends kFinish: the subtree ends, or, if it has not answered yet, is given up. kDone comes when it is gone.
   void finish();
@@ -82,7 +82,7 @@ class RemoteHost {
   bool finishing_ = false;  // its end is expected
   bool done_ = false;       // it has reported its end
   bool closed_ = false;     // nothing more comes from it
-  bool gone_ = false;       // and its loss has been reported
+  bool gone_ = false;       // and its failure has been reported
   std::string cause_;
 };
 

@@ -92,7 +92,7 @@ std::vector<pid_t> members_of(pid_t group) {
   return members;
 }
 
-std::string where_is_one(pid_t pid, Clock::time_point deadline) {
+std::string stack_of_one(pid_t pid, Clock::time_point deadline) {
   const std::string folder = "/proc/" + std::to_string(pid) + "/";
   // Asks the process itself first: a debugger stops it, and may take too long.
   std::string told = "  program " + state_by_proc(folder) + "\n" + own_stacks(pid, deadline);
@@ -126,7 +126,7 @@ std::string where_is(pid_t pid, std::chrono::milliseconds limit) {
   std::string text;
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (members.size() > 1) text += "  process " + std::to_string(members[i]) + ":\n";
-    text += where_is_one(members[i], begun + share * static_cast<int>(i + 1));
+    text += stack_of_one(members[i], begun + share * static_cast<int>(i + 1));
   }
   return text;
 }

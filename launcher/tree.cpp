@@ -108,11 +108,11 @@ void Tree::on_child(RemoteHost& child, const Message& message) {
   if (gather(message, &child)) return;
   if (message.kind == Kind::kAsk) return on_ask(message.text, &child);
   callbacks_.up(message);
-  if (message.kind == Kind::kLost && child.is_gone()) lose(child);
+  if (message.kind == Kind::kHostFailed && child.is_gone()) exclude(child);
 }
 
-// Excludes a lost child from exchanges, if the job goes on without it.
-void Tree::lose(RemoteHost& child) {
+// Excludes a failed child from exchanges, if the job goes on without it.
+void Tree::exclude(RemoteHost& child) {
   if (!plan_.keep_going) return;
   --members_;
   for (const int exchange : {Message::kSpace, Message::kViews}) {

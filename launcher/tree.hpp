@@ -53,7 +53,7 @@ class Tree {
   void on_own(const Message& message);
   void on_child(RemoteHost& child, const Message& message);
   bool gather(const Message& message, RemoteHost* child);
-  void lose(RemoteHost& child);
+  void exclude(RemoteHost& child);
   void turn_or_pass(const Message& message);
   void on_ask(const std::string& key, RemoteHost* child);
   void check_fence(int exchange);

@@ -26,7 +26,7 @@ BODY = """\
 {prototype} {{
   coll::Call call;
   HR_TRY(coll::{describe}({arguments}));
-  return coll::{carry_out}({call});
+  return coll::{entry}({call});
 }}
 """
 
@@ -36,7 +36,7 @@ def body(function: Function, operation: Function) -> str:
     results = [p.name for p in function.parameters if p.kind.role == "request"]
     return BODY.format(prototype=mute(impl_prototype(function), but=arguments + results),
                        describe=operation.impl_name, arguments=", ".join(["call", *arguments]),
-                       carry_out=function.carried_out_by, call=", ".join(["call", *("&" + name for name in results)]))
+                       entry=function.entered_by, call=", ".join(["call", *("&" + name for name in results)]))
 
 
 def write(tables: Tables, root: Path) -> None:

@@ -116,12 +116,12 @@ class Writer:
         function = self.function
         prototype = function.prototype(self.large, "P")
         name = function.form(self.large)
-        watched = self.watched()
+        checked = self.checked()
         self.emit(f'static constexpr Call kCall{{"{name}"{self.fallback or ""}}};')
-        if watched:
+        if checked:
             names = ", ".join(["__builtin_return_address(0)", *self.names()])
-            flag = "watching" if function.any_time else "!ready"
-            self.emit(f"if ({flag}) [[unlikely]] if (!let_through()) return watched_{name}({names});")
+            flag = "checking" if function.any_time else "!ready"
+            self.emit(f"if ({flag}) [[unlikely]] if (!consume_pass()) return checked_{name}({names});")
         elif not function.any_time:
             self.emit("if (!ready) [[unlikely]] if (!runtime::in_use()) not_ready(kCall.function);")
         self.emit("TestGuard guard;" if function.tests else "const LibraryGuard guard;")
@@ -130,15 +130,15 @@ class Writer:
         for parameter in self.in_checking_order():
             self.visit(parameter)
         self.call()
-        return f'{watched}extern "C" {prototype} {{\n' + "\n".join(self.lines) + f"\n}}\nHR_ALIAS({name});\n"
+        return f'{checked}extern "C" {prototype} {{\n' + "\n".join(self.lines) + f"\n}}\nHR_ALIAS({name});\n"
 
-    # --- watched calls ---
+    # --- checked calls ---
 
     def names(self) -> list[str]:
         return [p.name for p in self.function.parameters_of(self.large)]
 
-    def watched(self) -> str:
-        """Returns the function for watched calls of the entry point (bind/checked_calls.hpp); empty: never watched."""
+    def checked(self) -> str:
+        """Returns the function for checked calls of the entry point (bind/checked_calls.hpp); empty: never checked."""
         function = self.function
         if any(p.kind.role == "varargs" for p in function.parameters):
             return ""
@@ -148,9 +148,9 @@ class Writer:
         parameters = [p.declare(self.large) for p in function.parameters_of(self.large)]
         arguments = ", ".join(filter(None, map(self.argument, function.parameters_of(self.large))))
         at = "Needs::kNothing" if function.any_time else "Needs::kInitialized"
-        return (f"[[gnu::cold, gnu::noinline]] static int watched_{name}({', '.join(['const void *caller_', *parameters])})"
+        return (f"[[gnu::cold, gnu::noinline]] static int checked_{name}({', '.join(['const void *caller_', *parameters])})"
                 f' {{\n  static constexpr Call kCall{{"{name}"{self.fallback or ""}}};\n'
-                f"  return watch(kCall, {at}, caller_, {{{arguments}}}, [&] {{ return P{name}({', '.join(self.names())}); }});\n"
+                f"  return check_call(kCall, {at}, caller_, {{{arguments}}}, [&] {{ return P{name}({', '.join(self.names())}); }});\n"
                 "}\n")
 
     def argument(self, parameter: Parameter) -> str | None:

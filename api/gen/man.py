@@ -31,8 +31,8 @@ class Manual:
         """(section of the standard, purpose)"""
         name = function.operation or function.name
         number, purpose = self.by_name.get(name) or next(found for pattern, found in self.by_name.items() if matches(name, [pattern]))
-        if function.operation and function.carried_out_by in self.table["forms"]:
-            form = self.table["forms"][function.carried_out_by]
+        if function.operation and function.entered_by in self.table["forms"]:
+            form = self.table["forms"][function.entered_by]
             return form[function.chapter], form["words"].format(purpose)
         return number, purpose
 

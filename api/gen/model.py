@@ -99,7 +99,7 @@ class Function:
     needs_form: bool = False     # impl gets the form that was called
     with_revoked: bool = False   # its communicator may have been revoked
     operation: str = ""          # of a collective: the name of its blocking form
-    carried_out_by: str = ""     # of a collective: the function of coll/coll.hpp that makes this form of it
+    entered_by: str = ""         # of a collective: the function of coll/coll.hpp that makes this form of it
 
     @property
     def has_large(self) -> bool:
@@ -199,11 +199,11 @@ def parse_entry(name: str, text: str, chapter: str, kinds: dict[str, Kind]) -> l
     if "collective" not in function.flags:
         return [function]
     forms = []
-    for pattern, more, carried_out_by in COLLECTIVE_FORMS:
+    for pattern, more, entered_by in COLLECTIVE_FORMS:
         form = "MPI_" + pattern.format(name.removeprefix("MPI_")).capitalize()
         added = tuple(parse_parameter(part.strip(), kinds, form) for part in more.split(",") if part.strip())
         forms.append(replace(function, name=form, parameters=function.parameters + added, operation=name,
-                             carried_out_by=carried_out_by))
+                             entered_by=entered_by))
     return forms
 
 

@@ -25,11 +25,11 @@ std::string_view find(Wanted&& wanted) noexcept {
 
 }  // namespace
 
-bool asked_to_check(std::string_view asked) noexcept {
+bool wants_check(std::string_view asked) noexcept {
   return !find([&](std::string_view word) { return word == asked || word == "full"; }).empty();
 }
 
-bool asked_for_full_check() noexcept {
+bool wants_full_check() noexcept {
   return !find([](std::string_view word) { return word == "full"; }).empty();
 }
 

@@ -9,10 +9,10 @@
 namespace hr {
 
 // True if the knob, words between commas, has this word, or `full`, which stands for all.
-[[nodiscard]] bool asked_to_check(std::string_view word) noexcept;
+[[nodiscard]] bool wants_check(std::string_view word) noexcept;
 
 // True if it has `full`: every call is looked at (check/).
-[[nodiscard]] bool asked_for_full_check() noexcept;
+[[nodiscard]] bool wants_full_check() noexcept;
 
 // Returns the first unknown word of the knob; empty if there is none.
 [[nodiscard]] std::string unknown_check();

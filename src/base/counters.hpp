@@ -116,7 +116,7 @@ struct alignas(kPageAlignment) Page {
   Level posted;                     // receives without a message
   alignas(64) Value sizes[kSizes];  // messages sent, place n: of less than 2^(n + 1) bytes
   alignas(64) Amount received[kProtocols];
-  Amount announced;               // messages whose data the receiver asks for
+  Amount rendezvous;              // messages whose data the receiver asks for
   Amount memories[kMemories];     // messages sent; that of host memory is the remainder
   Amount to_memories[kMemories];  // the same for messages received
   Level unexpected;               // messages without a receive
@@ -168,7 +168,7 @@ inline void count_operation(std::size_t operation, std::size_t bytes) noexcept {
   const auto size = static_cast<std::size_t>(std::bit_width(bytes));
   ++page.operations[operation][size < kOperationSizes ? size : kOperationSizes - 1];
 }
-inline void count_announced(std::size_t bytes) noexcept { page.announced.add(bytes); }
+inline void count_rendezvous(std::size_t bytes) noexcept { page.rendezvous.add(bytes); }
 void count_mark(int level) noexcept;
 
 // Begins and ends a wait that has become long. Within another one it is not counted.

@@ -102,7 +102,7 @@ bool ended(Flusher& flusher) noexcept {
 }
 
 // Returns false if it could not run, or does not end.
-bool carry_out(Flusher& flusher) noexcept { return begin(flusher) && ended(flusher); }
+bool flush(Flusher& flusher) noexcept { return begin(flusher) && ended(flusher); }
 
 // Flushes from here if the stream is free: perhaps there is no room for a thread.
 bool flush_if_free() noexcept {
@@ -122,10 +122,10 @@ void flush_output() noexcept {
     return;
   }
   // C++'s and Fortran's first: their contents may go into C's.
-  carry_out(cpp);
-  carry_out(fortran);
-  if (!carry_out(standard) && !flush_if_free()) carry_out(without_lock);
-  carry_out(all_streams);
+  flush(cpp);
+  flush(fortran);
+  if (!flush(standard) && !flush_if_free()) flush(without_lock);
+  flush(all_streams);
   over.store(true);
 }
 

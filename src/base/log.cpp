@@ -41,9 +41,9 @@ void write(Level level, const char* format, ...) noexcept {
   va_end(args);
 }
 
-void note_once(bool& site, const char* format, ...) noexcept {
-  if (site || !enabled(Level::kNote)) return;
-  site = true;
+void note_once(bool& noted, const char* format, ...) noexcept {
+  if (noted || !enabled(Level::kNote)) return;
+  noted = true;
   std::va_list args;
   va_start(args, format);
   write_line(format, args);

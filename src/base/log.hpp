@@ -13,7 +13,7 @@ void set_identity(int rank, int size) noexcept;
 
 [[nodiscard]] bool enabled(Level level) noexcept;
 [[gnu::format(printf, 2, 3), gnu::cold]] void write(Level level, const char* format, ...) noexcept;
-// `site` is a static flag of the caller's; the line is printed if it was false.
-[[gnu::format(printf, 2, 3), gnu::cold]] void note_once(bool& site, const char* format, ...) noexcept;
+// `noted` is a static flag of the caller's; the line is printed if it was false.
+[[gnu::format(printf, 2, 3), gnu::cold]] void note_once(bool& noted, const char* format, ...) noexcept;
 
 }  // namespace hr::log

@@ -39,7 +39,7 @@ bool names_needed = false;
 
 constexpr std::string_view kProcesses = "/proc/";
 // Flags of open(): a name may be another user's link, or a FIFO.
-constexpr int kOneOfOurs = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+constexpr int kSafeOpen = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 // Returns the path of a file that is reached by its descriptor: "/dev/shm/#1234", the system's way to name a file
 // without a name. Returns any other path as it is.
@@ -114,7 +114,7 @@ Status SharedFile::map() {
 }
 
 Status SharedFile::create(const std::string& path, std::size_t bytes, std::size_t reserved) {
-  HR_TRY(open(path, O_CREAT | O_EXCL | kOneOfOurs, "create", bytes));
+  HR_TRY(open(path, O_CREAT | O_EXCL | kSafeOpen, "create", bytes));
   return fill(reserved);
 }
 
@@ -142,7 +142,7 @@ Status SharedFile::create_or_attach(const std::string& path, std::size_t bytes, 
   bytes_ = bytes;
   // The name comes and goes only if another process has failed: a few attempts are plenty.
   for (int attempt = 0; attempt < 100; ++attempt) {
-    file_ = ::open(path.c_str(), O_RDWR | kOneOfOurs);
+    file_ = ::open(path.c_str(), O_RDWR | kSafeOpen);
     if (file_ >= 0) return map_all(reserved);
     if (errno != ENOENT) return error("open", bytes, errno);
     HR_TRY(create_apart(reserved));
@@ -164,7 +164,7 @@ Status SharedFile::create_apart(std::size_t reserved) {
   hidden_ = file_ >= 0;
   if (!hidden_) {
     path_ = path + "." + std::to_string(::getpid());  // fill() removes this if it fails
-    file_ = ::open(path_.c_str(), O_CREAT | O_EXCL | O_RDWR | kOneOfOurs, 0600);
+    file_ = ::open(path_.c_str(), O_CREAT | O_EXCL | O_RDWR | kSafeOpen, 0600);
     if (file_ < 0) return error("create", bytes_, errno);
   }
   HR_TRY(fill(reserved));
@@ -223,7 +223,7 @@ Status SharedFile::give_name() {
 
 // If another process's descriptor leads to the file, the last part of the path is a link by nature.
 Status SharedFile::attach(const std::string& path, std::size_t bytes) {
-  HR_TRY(open(path, path.starts_with(kProcesses) ? 0 : kOneOfOurs, "open", bytes));
+  HR_TRY(open(path, path.starts_with(kProcesses) ? 0 : kSafeOpen, "open", bytes));
   HR_TRY(check_own_file(file_, path, bytes));
   return map();
 }

@@ -14,19 +14,19 @@ thread_local bool looked_at = false;
 
 }  // namespace
 
-bool let_through() noexcept { return std::exchange(looked_at, false); }
+bool consume_pass() noexcept { return std::exchange(looked_at, false); }
 
-WatchedCall::WatchedCall(const Call& call, Needs needs, const void* caller, std::span<const Argument> arguments)
+CheckedCall::CheckedCall(const Call& call, Needs needs, const void* caller, std::span<const Argument> arguments)
     : call_(call), seen_(call.function, caller, arguments) {
   if (needs == Needs::kInitialized && !runtime::in_use()) not_ready(call.function);
   const LibraryGuard guard;
-  Status status = device_check::look_at(call.function, arguments);
+  Status status = device_check::check_arguments(call.function, arguments);
   if (status.ok() && check::is_on()) status = check::enter(seen_);
   if (!status.ok()) code_ = raise(call, seen_.where, status);
   looked_at = code_ == 0;
 }
 
-int WatchedCall::left(int code) {
+int CheckedCall::finish(int code) {
   looked_at = false;
   const LibraryGuard guard;
   if (!check::is_on()) return code;

@@ -74,7 +74,7 @@ void check_start() {
 // --- all ranks of a node on device 0 ---
 
 // Sets a flag at this rank's first message from or to device 0; the rank that sees the flags of all reports it, once.
-void look_at_default_device(const layout::View& view) {
+void check_default_device(const layout::View& view) {
   static bool looked = false;
   const int devices = mem::cuda::devices_seen();
   if (looked || view.where.device != 0 || devices < 2) return;
@@ -96,7 +96,7 @@ void look_at_default_device(const layout::View& view) {
 
 // --- a context of another device ---
 
-void look_at_context(const layout::View& view, const Argument& argument) {
+void check_context(const layout::View& view, const Argument& argument) {
   const int device = mem::cuda::current_device();
   if (device < 0 || view.where.device < 0 || device == view.where.device || !first_time(Pitfall::kOtherDevice)) return;
   log::write(log::Level::kError,
@@ -168,8 +168,8 @@ void check_view(const layout::View& view) {
   if (argument == nullptr) return;
   looking = true;
   if (view.where.is_device()) {
-    look_at_default_device(view);
-    look_at_context(view, *argument);
+    check_default_device(view);
+    check_context(view, *argument);
     if (!only_names_buffers()) check_queues(*argument, view.where.device);
   } else if (!only_names_buffers()) {
     check_host_buffer(view, *argument);
@@ -184,14 +184,14 @@ bool begin() {
     log::write(log::Level::kError, "HEADRACE_CHECK has no check \"%s\"; it knows device, types and full",
                unknown.c_str());
   }
-  if (!asked_to_check("device")) return false;
+  if (!wants_check("device")) return false;
   check_start();
   mem::check_every_buffer();
   layout::view_checker = &check_view;
   return true;
 }
 
-Status look_at(const char* function, std::span<const Argument> arguments) {
+Status check_arguments(const char* function, std::span<const Argument> arguments) {
   if (layout::view_checker != &check_view) return kOk;
   current.function = function;
   current.arguments.assign(arguments.begin(), arguments.end());

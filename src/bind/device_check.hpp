@@ -13,11 +13,11 @@
 namespace hr::bind::device_check {
 
 // Called once, before the library itself uses a device: looks at the program's use of devices so far. True: the knob
-// asks for the check, and calls are to be watched from now on.
+// asks for the check, and calls are to be checked from now on.
 bool begin();
 
 // Looks at a call that begins. Errors: MPI_ERR_ARG for an argument that must be host memory and is not. Does nothing if
 // the check was not asked for.
-Status look_at(const char* function, std::span<const Argument> arguments);
+Status check_arguments(const char* function, std::span<const Argument> arguments);
 
 }  // namespace hr::bind::device_check

@@ -47,7 +47,7 @@ struct State {
   int uses = 0;  // the world model and every session
   bool layers_up = false;
   bool resumed = false;  // brought up again after MPI_Finalize
-  bool checked = false;  // calls are watched (checked_calls.hpp)
+  bool checked = false;  // calls are checked (checked_calls.hpp)
   World world = World::kBefore;
   int level = MPI_THREAD_SINGLE;
   pthread_t main_thread{};
@@ -129,15 +129,15 @@ Status take_down() {
   return messages.ok() ? launcher : messages;
 }
 
-// Takes down a program whose last session ended long ago: a failure can no longer be reported.
-void take_down_at_exit() {
+// Tears down a program whose last session ended long ago: a failure can no longer be reported.
+void tear_down_at_exit() {
   if (state.layers_up && state.uses == 0) static_cast<void>(take_down());
 }
 
 Status add_use() {
   if (!state.layers_up) {
     HR_TRY(bring_up());
-    static const int registered = std::atexit(take_down_at_exit);
+    static const int registered = std::atexit(tear_down_at_exit);
     static_cast<void>(registered);
   }
   if (state.uses == 0) {
@@ -148,7 +148,7 @@ Status add_use() {
     fill_tables();
     comm::on_revoked(drop_from_table);
     ready = !state.checked;
-    watching = state.checked;
+    checking = state.checked;
   }
   ++state.uses;
   return kOk;
@@ -157,7 +157,7 @@ Status add_use() {
 void drop_use() {
   if (--state.uses > 0) return;
   ready = false;
-  watching = false;
+  checking = false;
   clear_tables();
   io::finalize();
   rma::finalize();
@@ -189,7 +189,7 @@ Status init_world(int required, int* provided) {
   if (state.level == MPI_THREAD_MULTIPLE) enable_threads();
   check::allow_threads(state.level);
   *provided = state.level;
-  return comm::meet_parent();
+  return comm::connect_parent();
 }
 
 Status finalize_world() {

@@ -10,7 +10,7 @@
 
 namespace hr::bind {
 
-// True while MPI functions may be called and calls are not watched (bind/checked_calls.hpp); checked by every entry
+// True while MPI functions may be called and calls are not checked (bind/checked_calls.hpp); tested by every entry
 // point.
 inline bool ready = false;
 

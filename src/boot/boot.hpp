@@ -32,10 +32,10 @@ struct Identity {
   bool declared_hosts = false;  // hosts of processes are those that the launcher declares (mpiexec --as-hosts)
   bool one_host = false;        // everything that the launcher may start is on this host
   bool keeps_files = false;     // the launcher: keep_file()
-  // Number of the board that reports failed processes here, if the job goes on without them (loss_board.hpp); -1: it
+  // Number of the board that reports failed processes here, if the job goes on without them (failure_board.hpp); -1: it
   // does not.
-  int loss_board = -1;
-  std::string loss_board_job;  // job whose name it has: that of the ranks' first program if this is a later one
+  int failure_board = -1;
+  std::string failure_board_job;  // job whose name it has: that of the ranks' first program if this is a later one
 };
 
 // A value that process 0 sets for the whole job, beside the knobs of scope job: read() is called there only, once.

@@ -37,10 +37,10 @@ bool would_wait(int error) noexcept { return error == EAGAIN || error == EWOULDB
 Channel::Channel(int socket, bool owned, Greeting greeting)
     : socket_(socket), owned_(owned), greeting_(std::move(greeting)) {
   greeting_over_ = greeting_.expected.empty();
-  said_own_ = greeting_over_;
-  if (!said_own_ && greeting_.first) {
+  greeting_sent_ = greeting_over_;
+  if (!greeting_sent_ && greeting_.first) {
     out_ = greeting_.own;
-    said_own_ = true;
+    greeting_sent_ = true;
   }
 }
 
@@ -63,7 +63,7 @@ Status Channel::step() {
 
 Status Channel::write_some() {
   // Messages behind the answer to a greeting wait until that greeting was right.
-  if (!said_own_) return kOk;
+  if (!greeting_sent_) return kOk;
   while (!flushed()) {
     const ssize_t count = ::send(socket_, out_.data() + written_, out_.size() - written_, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
@@ -102,9 +102,9 @@ Status Channel::read_some() {
       return fail(Errc::kPort, "who answers at the port is not who opened it");
     in_.clear();
     greeting_over_ = true;
-    if (!said_own_) {
+    if (!greeting_sent_) {
       out_.insert(0, greeting_.own);
-      said_own_ = true;
+      greeting_sent_ = true;
     }
   }
   if (whole_) return kOk;

@@ -50,7 +50,7 @@ class Channel {
   bool owned_;
   Greeting greeting_;
   bool greeting_over_ = false;
-  bool said_own_ = false;
+  bool greeting_sent_ = false;
   std::string out_;
   std::size_t written_ = 0;
   std::string in_;  // the greeting, or a message with its length

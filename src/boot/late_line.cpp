@@ -102,9 +102,10 @@ Late join_late(const LateLine& line, int rank, int* socket) {
                            rank, kWhy));
     return Late::kFailed;
   }
-  const std::string hello = "cmd=join rank=" + std::to_string(rank) + " secret=" + line.secret + "\n";
+  const std::string handshake = "cmd=join rank=" + std::to_string(rank) + " secret=" + line.secret + "\n";
   std::string answer;
-  const bool sent = ::send(own.get(), hello.data(), hello.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(hello.size());
+  const bool sent =
+      ::send(own.get(), handshake.data(), handshake.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(handshake.size());
   if (!sent || !receive_line(own.get(), &answer)) {
     static_cast<void>(fail(Errc::kOther, "boot: mpiexec does not answer: %s, and it was asked for another", kWhy));
     return Late::kFailed;

@@ -29,8 +29,8 @@ constexpr std::string_view kOwnSpace = "headrace_";
 constexpr std::string_view kMapping = "PMI_process_mapping";
 constexpr std::string_view kEnterBarrier = "cmd=barrier_in\n";
 constexpr std::string_view kLeaveBarrier = "barrier_out";
-constexpr int kHelloLimit = 30000;  // ms; a launcher that is there answers at once
-constexpr int kStackLimit = 20000;  // ms; it takes no longer than 10 s if all is well
+constexpr int kHandshakeLimit = 30000;  // ms; a launcher that is there answers at once
+constexpr int kStackLimit = 20000;      // ms; it takes no longer than 10 s if all is well
 
 int number_of(const char* text) noexcept {
   int value = -1;
@@ -124,7 +124,7 @@ Status connect_to(const std::string& address, int* descriptor) {
 
 // Key of the text that a spawned job gets from its parent.
 constexpr const char* kParent = "headrace-parent";
-// Begins the notice that a spawned job has ended without a good-bye.
+// Begins the message that a spawned job has ended without a good-bye.
 constexpr std::string_view kEnded = "cmd=spawn_ended job=";
 
 // Adds a line of mcmd=spawn, which launchers other than ours take unescaped.
@@ -147,14 +147,14 @@ class Pmi1 final : public Helper {
 
   Status connect(Identity* identity, std::vector<int>* hosts) override {
     HR_TRY(open_socket(identity));
-    HR_TRY(say_hello());
+    HR_TRY(begin_handshake());
     // Sent only by our own launcher.
     identity->processes_here = reply().number("machine_ranks", 0);
     compares_views_ = reply().number("views", 0) == 1;
     identity->one_host = reply().number("one_host", 0) == 1;
     identity->keeps_files = reply().number("keeps_files", 0) == 1;
-    identity->loss_board = reply().number("loss_board", -1);
-    identity->loss_board_job = file_safe(reply().field("first_space"));
+    identity->failure_board = reply().number("failure_board", -1);
+    identity->failure_board_job = file_safe(reply().field("first_space"));
     HR_TRY(call("cmd=get_maxes\n", "maxes"));
     longest_value_ = static_cast<std::size_t>(reply().number("vallen_max", 1024));
     HR_TRY(call("cmd=get_my_kvsname\n", "my_kvsname"));
@@ -165,7 +165,7 @@ class Pmi1 final : public Helper {
     identity->universe_size = reply().number("size", -1);
     identity->has_launcher = true;
     identity->job_id = file_safe(space_);
-    if (identity->loss_board_job.empty()) identity->loss_board_job = identity->job_id;
+    if (identity->failure_board_job.empty()) identity->failure_board_job = identity->job_id;
     own_launcher_ = space_.starts_with(kOwnSpace);
     if (identity->processes_here != 0) HR_TRY(read_mapping(identity->size, hosts));
     return kOk;
@@ -235,15 +235,15 @@ class Pmi1 final : public Helper {
     return fail(Errc::kSpawn, "the launcher could not start the processes: %s", why.c_str());
   }
 
-  Status spawned_are_there() override {
-    take_notices();
+  Status spawned_status() override {
+    take_unsolicited();
     if (spawned_.empty() || spawned_ != spawned_ended_) return kOk;
     if (!why_failed_.empty()) return fail(Errc::kSpawn, "the processes have ended: %s", why_failed_.c_str());
     return fail(Errc::kSpawn, "the processes have ended without MPI_Init: they may be no MPI programs");
   }
 
   std::vector<int> spawned_failures(bool* known) override {
-    take_notices();
+    take_unsolicited();
     *known = !own_launcher_ || spawned_.empty() || spawned_ == spawned_ended_;
     return failed_;
   }
@@ -347,13 +347,13 @@ class Pmi1 final : public Helper {
   // True if a line is there, or the end of the connection.
   [[nodiscard]] bool is_answered() {
     pollfd state{socket_, POLLIN, 0};
-    if (take_notices(); received_.find('\n') != std::string::npos) return true;
+    if (take_unsolicited(); received_.find('\n') != std::string::npos) return true;
     char next = 0;
     return ::poll(&state, 1, 0) == 1 && ::recv(socket_, &next, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
   }
 
-  // Takes unsolicited notices of our own launcher out of the received text.
-  void take_notices() {
+  // Takes unsolicited messages of our own launcher out of the received text.
+  void take_unsolicited() {
     char chunk[4096];
     ssize_t count = 0;
     while ((count = ::recv(socket_, chunk, sizeof chunk, MSG_DONTWAIT)) > 0) {
@@ -368,13 +368,13 @@ class Pmi1 final : public Helper {
   }
 
   void take_ended(std::string_view line) {
-    const WireMessage notice(line);
-    const std::string_view job = notice.field("job");
+    const WireMessage ended(line);
+    const std::string_view job = ended.field("job");
     // It may come before the answer that names the job.
     if (!spawned_.empty() && job != spawned_) return;
     spawned_ended_ = job;
-    failed_ = numbers_in(notice.field("failed"));
-    static_cast<void>(unescape(notice.field("msg"), &why_failed_));
+    failed_ = numbers_in(ended.field("failed"));
+    static_cast<void>(unescape(ended.field("msg"), &why_failed_));
   }
 
   // Receives the answer to a request about a name.
@@ -421,15 +421,15 @@ class Pmi1 final : public Helper {
   }
 
   // Checks that a launcher answers: the descriptor in PMI_FD may be any socket.
-  Status say_hello() {
+  Status begin_handshake() {
     const bool own = own_variable() != nullptr;
     HR_TRY(send("cmd=init pmi_version=1 pmi_subversion=1" + (own ? " pid=" + std::to_string(::getpid()) : "") + "\n"));
     pollfd state{socket_, POLLIN, 0};
-    if (received_.empty() && ::poll(&state, 1, kHelloLimit) == 0) {
+    if (received_.empty() && ::poll(&state, 1, kHandshakeLimit) == 0) {
       return fail(Errc::kOther,
                   "boot: nobody answers at the launcher's socket within %d s: the descriptor of PMI_FD, %s, may be "
                   "another socket by now, as what started this program has closed it",
-                  kHelloLimit / 1000, environment("PMI_FD") != nullptr ? environment("PMI_FD") : "none");
+                  kHandshakeLimit / 1000, environment("PMI_FD") != nullptr ? environment("PMI_FD") : "none");
     }
     HR_TRY(receive_line());
     if (reply().command() == "response_to_init" && reply().number("rc", 0) == 0) return kOk;

@@ -47,7 +47,7 @@ int Processes::add(std::string_view job, int rank, int host) {
   entry.rank = rank;
   if (is_new) entry.host = host;
   entry.job = number;
-  entry.lost = false;
+  entry.failed = false;
   return place->second;
 }
 

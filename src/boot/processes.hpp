@@ -5,8 +5,8 @@
 // so that the index is the rank there. Indices are local to this process: others are told the job and the rank in it.
 //
 // An entry holds the facts about a process that are known without contacting it. The way to reach it is not stored: the
-// transports look up its published data under key() when they connect, or were told it when jobs met
-// (transport/transport.hpp). Processes of other jobs stay in the table when they are parted from, and have the same
+// transports look up its published data under key() when they connect, or were told it when jobs connected
+// (transport/transport.hpp). Processes of other jobs stay in the table when they are disconnected, and have the same
 // index if they come back. Owner: boot, from init() to finalize(). Threads: library lock.
 #pragma once
 
@@ -27,7 +27,7 @@ struct Process {
   int rank = 0;             // in its job
   int host = kUnknownHost;  // a number; processes with equal ones share memory
   std::uint16_t job = 0;    // index into the jobs of the table; 0: this process's own
-  bool lost = false;        // it cannot be reached any more
+  bool failed = false;      // it cannot be reached any more
 };
 static_assert(sizeof(Process) <= 64);
 
@@ -74,14 +74,14 @@ class Processes {
   [[nodiscard]] int with_number(int number) const noexcept;
   // Orders processes in the same way everywhere.
   [[nodiscard]] bool before(int one, int other) const noexcept;
-  // Returns the number of a host by its signature (contact.hpp), which is the same in all jobs; a new number if it is
-  // not known.
+  // Returns the number of a host by its signature (peer_address.hpp), which is the same in all jobs; a new number if it
+  // is not known.
   int host_with(std::string_view signature);
   // Sets the signature of a host of this job: processes of other jobs with that signature are there, too.
   void name_host(int host, std::string_view signature);
 
-  void mark_lost(int proc) noexcept { entries_[static_cast<std::size_t>(proc)].lost = true; }
-  [[nodiscard]] bool lost(int proc) const noexcept { return (*this)[proc].lost; }
+  void mark_failed(int proc) noexcept { entries_[static_cast<std::size_t>(proc)].failed = true; }
+  [[nodiscard]] bool failed(int proc) const noexcept { return (*this)[proc].failed; }
 
   // Returns the key under which a process publishes something about itself to its job, such as its address.
   [[nodiscard]] std::string key(std::string_view what, int proc) const;

@@ -46,7 +46,7 @@ class Provider {
   // See spawning.hpp. By default these fail with the reason that this launcher does not do it.
   virtual Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent);
   virtual Status spawn_done(bool* done);
-  virtual Status spawned_are_there() { return kOk; }
+  virtual Status spawned_status() { return kOk; }
   virtual std::vector<int> spawned_failures(bool* known) {
     *known = true;
     return {};

@@ -65,7 +65,7 @@ class Singleton final : public Provider {
     return launcher_.helper().begin_spawn(programs, parent);
   }
   Status spawn_done(bool* done) override { return launcher_.helper().spawn_done(done); }
-  Status spawned_are_there() override { return launcher_.helper().spawned_are_there(); }
+  Status spawned_status() override { return launcher_.helper().spawned_status(); }
   std::vector<int> spawned_failures(bool* known) override { return launcher_.helper().spawned_failures(known); }
   Status publish(std::string_view service, std::string_view port) override {
     HR_TRY(launcher_.start());

@@ -44,7 +44,7 @@ Status Provider::look_up(std::string_view /*service*/, std::string* /*port*/) {
 Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent) {
   return provider().begin_spawn(programs, parent);
 }
-Status spawned_are_there() { return provider().spawned_are_there(); }
+Status spawned_status() { return provider().spawned_status(); }
 std::vector<int> spawned_failures(bool* known) { return provider().spawned_failures(known); }
 Status spawn_done(bool* done) { return provider().spawn_done(done); }
 Status parent_port(std::string* port) { return provider().parent_port(port); }

@@ -28,7 +28,7 @@ Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view pa
 Status spawn_done(bool* done);
 // Called after that, as long as none of them has come to the parent's port. Errors: MPI_ERR_SPAWN if they have ended
 // without coming.
-Status spawned_are_there();
+Status spawned_status();
 
 // Called after any of them has failed: returns the failed ranks of the spawned job, as far as the launcher tells; none:
 // it does not tell, and all have failed. *known: nothing more will come.

@@ -61,30 +61,30 @@ const layout::Datatype* target_type(const Call& call) {
 
 }  // namespace
 
-void Intervals::add(const Run& run) {
-  std::uintptr_t begin = run.begin, end = run.end;
-  auto at = runs_.upper_bound(begin);
-  if (at != runs_.begin() && std::prev(at)->second >= begin) --at;
-  while (at != runs_.end() && at->first <= end) {
+void Intervals::add(const Range& range) {
+  std::uintptr_t begin = range.begin, end = range.end;
+  auto at = ranges_.upper_bound(begin);
+  if (at != ranges_.begin() && std::prev(at)->second >= begin) --at;
+  while (at != ranges_.end() && at->first <= end) {
     begin = std::min(begin, at->first);
     end = std::max(end, at->second);
-    at = runs_.erase(at);
+    at = ranges_.erase(at);
   }
-  runs_.emplace_hint(at, begin, end);
+  ranges_.emplace_hint(at, begin, end);
 }
 
-std::optional<Run> Intervals::common(const Run& run) const {
-  auto at = runs_.upper_bound(run.begin);
-  if (at != runs_.begin() && std::prev(at)->second > run.begin) --at;
-  if (at == runs_.end() || at->first >= run.end) return std::nullopt;
-  return Run{std::max(run.begin, at->first), std::min(run.end, at->second)};
+std::optional<Range> Intervals::common(const Range& range) const {
+  auto at = ranges_.upper_bound(range.begin);
+  if (at != ranges_.begin() && std::prev(at)->second > range.begin) --at;
+  if (at == ranges_.end() || at->first >= range.end) return std::nullopt;
+  return Range{std::max(range.begin, at->first), std::min(range.end, at->second)};
 }
 
-std::optional<Run> Intervals::common(const Intervals& other) const {
-  const Intervals& few = runs_.size() <= other.runs_.size() ? *this : other;
+std::optional<Range> Intervals::common(const Intervals& other) const {
+  const Intervals& few = ranges_.size() <= other.ranges_.size() ? *this : other;
   const Intervals& many = &few == this ? other : *this;
-  for (const auto& [begin, end] : few.runs_) {
-    if (const auto found = many.common(Run{begin, end})) return found;
+  for (const auto& [begin, end] : few.ranges_) {
+    if (const auto found = many.common(Range{begin, end})) return found;
   }
   return std::nullopt;
 }
@@ -126,7 +126,7 @@ const char* verb(AccessKind kind) noexcept {
   }
 }
 
-bool places_of(const Call& call, std::vector<Run>* runs) {
+bool target_ranges(const Call& call, std::vector<Range>* ranges) {
   auto* const window = call.object<rma::Window>("win");
   const auto rank = static_cast<int>(call.number("target_rank"));
   if (window == nullptr || rank < 0 || rank >= window->size() || window->epoch_ == rma::Epoch::kNone) return false;
@@ -135,7 +135,7 @@ bool places_of(const Call& call, std::vector<Run>* runs) {
   const bool one = call.find("target_datatype") == nullptr;
   const Count count = one ? 1 : call.number("target_count");
   const Count at = call.number("target_disp") * window->member(rank).displacement_unit;
-  return collect_runs({static_cast<std::uintptr_t>(at), *type, count}, runs) && !runs->empty();
+  return collect_ranges({static_cast<std::uintptr_t>(at), *type, count}, ranges) && !ranges->empty();
 }
 
 Completes completed_by(const Call& call) {

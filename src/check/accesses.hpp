@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "check/call.hpp"
-#include "check/runs.hpp"
+#include "check/ranges.hpp"
 
 namespace hr::check {
 
@@ -25,18 +25,18 @@ struct Access {
 };
 inline constexpr std::uint8_t kOtherOp = 255;  // compare and swap, the program's own
 
-// Disjoint runs of bytes.
+// Disjoint ranges of bytes.
 class Intervals {
  public:
-  void add(const Run& run);
-  // Returns the first run in both; none: they are disjoint.
-  [[nodiscard]] std::optional<Run> common(const Run& run) const;
-  [[nodiscard]] std::optional<Run> common(const Intervals& other) const;
+  void add(const Range& range);
+  // Returns the first range in both; none: they are disjoint.
+  [[nodiscard]] std::optional<Range> common(const Range& range) const;
+  [[nodiscard]] std::optional<Range> common(const Intervals& other) const;
   bool operator==(const Intervals&) const = default;
-  [[nodiscard]] const std::map<std::uintptr_t, std::uintptr_t>& runs() const noexcept { return runs_; }
+  [[nodiscard]] const std::map<std::uintptr_t, std::uintptr_t>& ranges() const noexcept { return ranges_; }
 
  private:
-  std::map<std::uintptr_t, std::uintptr_t> runs_;  // end by begin
+  std::map<std::uintptr_t, std::uintptr_t> ranges_;  // end by begin
 };
 
 // Returns a call's access; none: it accesses no memory of windows.
@@ -47,9 +47,9 @@ std::optional<Access> access_of(const Call& call);
 // Returns text such as "is written".
 const char* verb(AccessKind kind) noexcept;
 
-// Finds where a call of an operation accesses memory of its target, as places in its window; false: nowhere, or it is
+// Finds where a call of an operation accesses memory of its target, as ranges in its window; false: nowhere, or it is
 // not known where.
-bool places_of(const Call& call, std::vector<Run>* runs);
+bool target_ranges(const Call& call, std::vector<Range>* ranges);
 
 // Operations of this process that a call completes.
 struct Completes {

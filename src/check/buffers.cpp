@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "check/describe_collective.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/match.hpp"
-#include "check/runs.hpp"
+#include "check/ranges.hpp"
 #include "check/state.hpp"
 #include "check/watch.hpp"
-#include "coll/carry_out.hpp"
+#include "coll/execute.hpp"
 #include "comm/failure.hpp"
 #include "layout/view.hpp"
 #include "p2p/request.hpp"
@@ -75,13 +75,13 @@ bool hash_of(const Buffer& buffer, std::uint64_t* hash) {
 }
 
 Status in_use(const Buffer& buffer, const Operation& other, const Buffer& of_other, std::uintptr_t at) {
-  const std::string site = text(other.site);
+  const std::string call_site = text(other.call_site);
   return fail(Errc::kBuffer,
               "buffer: %s (%p) overlaps, from %p on, the %s buffer of %s, which is not complete; complete that first "
               "(MPI_Wait, MPI_Test; of one-sided operations MPI_Win_flush_local, or the end of the epoch), or use "
               "other memory",
               buffer.name, buffer.address, reinterpret_cast<const void*>(at), of_other.written ? "receive" : "send",
-              site.c_str());
+              call_site.c_str());
 }
 
 // Buffers of active operations, ordered by start address, request, and index among the operation's, so that a call need
@@ -103,7 +103,7 @@ const Operation* active_operation(const void* request) {
 }
 
 Status look_in(Spans& spans, const Buffer& ours, const Operation* itself) {
-  const Run span = span_of(region(ours));
+  const Range span = span_of(region(ours));
   const std::uintptr_t from = span.begin > spans.longest ? span.begin - spans.longest : 0;
   for (auto at = spans.ends.lower_bound({from, nullptr, 0}); at != spans.ends.end();) {
     const auto& [begin, request, index] = at->first;
@@ -120,7 +120,7 @@ Status look_in(Spans& spans, const Buffer& ours, const Operation* itself) {
   return kOk;
 }
 
-Status look_at_operations(const std::vector<Buffer>& buffers, const Operation* itself) {
+Status check_operations(const std::vector<Buffer>& buffers, const Operation* itself) {
   for (const Buffer& ours : buffers) {
     HR_TRY(look_in(own<InUse>().written, ours, itself));
     if (ours.written) HR_TRY(look_in(own<InUse>().read, ours, itself));
@@ -141,9 +141,9 @@ Status look_within(const std::vector<Buffer>& buffers) {
   return kOk;
 }
 
-Status look_at(std::vector<Buffer>& buffers, const Operation* itself) {
+Status check_against(std::vector<Buffer>& buffers, const Operation* itself) {
   HR_TRY(look_within(buffers));
-  return look_at_operations(buffers, itself);
+  return check_operations(buffers, itself);
 }
 
 bool starts(const Call& call) { return call.is("MPI_Start") || call.is("MPI_Startall"); }
@@ -154,7 +154,7 @@ Status before_start(Call& call) {
     const auto found = operations().find(handle);
     if (found == operations().end() || found->second.active) continue;
     Operation& operation = found->second;
-    HR_TRY(look_at(operation.buffers, &operation));
+    HR_TRY(check_against(operation.buffers, &operation));
     remember(operation.buffers);
     operation.active = true;
     note_in_use(operation);
@@ -172,11 +172,11 @@ bool makes_request(const Call& call) {
 
 Status before(Call& call) {
   if (starts(call)) return before_start(call);
-  if (is_collective_operation(call)) return kOk;  // look_at_buffers()
+  if (is_collective_operation(call)) return kOk;  // check_buffers()
   if (call.find("win") != nullptr) return kOk;    // one_sided.hpp
   call.buffers = buffers_of(call);
   if (call.buffers.empty() || call.function().ends_with("_init")) return kOk;
-  HR_TRY(look_at(call.buffers, nullptr));
+  HR_TRY(check_against(call.buffers, nullptr));
   if (makes_request(call)) remember(call.buffers);
   return kOk;
 }
@@ -217,12 +217,12 @@ Status after(Call& call, int code) {
   for (const Operation& operation : call.completed) {
     for (const Buffer& buffer : operation.buffers) {
       if (!has_changed(buffer)) continue;
-      const std::string site = text(operation.site);
+      const std::string call_site = text(operation.call_site);
       if (Object* const comm = comm::communicator_of(operation.context)) call.where = comm;
       return fail(Errc::kBuffer,
                   "buffer: %s (%p) of %s was changed before the operation was complete; change it after MPI_Wait or "
                   "MPI_Test has said so",
-                  buffer.name, buffer.address, site.c_str());
+                  buffer.name, buffer.address, call_site.c_str());
     }
   }
   return kOk;
@@ -253,7 +253,7 @@ void add(std::vector<Buffer>& buffers, const char* name, const coll::Call& opera
 
 }  // namespace
 
-Status look_at_use(std::vector<Buffer>& buffers) { return look_at(buffers, nullptr); }
+Status check_use(std::vector<Buffer>& buffers) { return check_against(buffers, nullptr); }
 
 void remember(std::vector<Buffer>& buffers, bool written) {
   for (Buffer& each : buffers) {
@@ -269,7 +269,7 @@ bool has_changed(const Buffer& buffer) {
 void note_in_use(const Operation& operation) {
   for (std::size_t i = 0; i < operation.buffers.size(); ++i) {
     Spans& spans = spans_for(operation.buffers[i]);
-    const Run span = span_of(region(operation.buffers[i]));
+    const Range span = span_of(region(operation.buffers[i]));
     spans.ends[{span.begin, operation.request, i}] = span.end;
     spans.longest = std::max(spans.longest, span.end - span.begin);
   }
@@ -297,7 +297,7 @@ std::string pointer(const void* address) {
   return text;
 }
 
-Status look_at_buffers(Call& call, const coll::Call& operation) {
+Status check_buffers(Call& call, const coll::Call& operation) {
   call.buffers.clear();
   using coll::Operation;
   // In place, the whole vector of these is described as the send buffer.
@@ -305,18 +305,18 @@ Status look_at_buffers(Call& call, const coll::Call& operation) {
                                              operation.operation == Operation::kReduceScatterBlock);
   if (vector) {
     add(call.buffers, "recvbuf", operation, operation.send, true);
-    return operation.persistent ? kOk : look_at(call.buffers, nullptr);
+    return operation.persistent ? kOk : check_against(call.buffers, nullptr);
   }
   const bool reads_only = operation.operation == Operation::kBcast && operation.is_root();
   add(call.buffers, call.find("sendbuf") != nullptr ? "sendbuf" : "buffer", operation, operation.send, false);
   add(call.buffers, call.find("recvbuf") != nullptr ? "recvbuf" : "buffer", operation, operation.recv, !reads_only);
   if (operation.persistent) return kOk;
-  HR_TRY(look_at(call.buffers, nullptr));
+  HR_TRY(check_against(call.buffers, nullptr));
   if (!operation.blocking) remember(call.buffers);
   return kOk;
 }
 
-extern const Finding kBuffers;
-const Finding kBuffers{"buffer", nullptr, nullptr, before, after, nullptr};
+extern const Diagnostic kBuffers;
+const Diagnostic kBuffers{"buffer", nullptr, nullptr, before, after, nullptr};
 
 }  // namespace hr::check

@@ -12,7 +12,7 @@
 namespace hr::check {
 
 // Checks the buffers of one call: they must not overlap each other, nor buffers of operations that are not complete.
-Status look_at_use(std::vector<Buffer>& buffers);
+Status check_use(std::vector<Buffer>& buffers);
 // Hashes the present contents of buffers that are only read, or of those that are written; true if one has changed
 // since.
 void remember(std::vector<Buffer>& buffers, bool written = false);
@@ -26,6 +26,6 @@ void note_free(const Operation& operation);
 std::string pointer(const void* address);
 
 // Sets the call's buffers to those of a collective operation. Errors: as for other calls.
-Status look_at_buffers(Call& call, const coll::Call& operation);
+Status check_buffers(Call& call, const coll::Call& operation);
 
 }  // namespace hr::check

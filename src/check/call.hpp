@@ -1,6 +1,6 @@
 // Call: one call of the program's as the checker sees it: the function, its arguments by name, and the call site.
 //
-// Entry points describe their arguments (api/gen/entries.py) if calls are watched (bind/checked_calls.hpp). Owner: the
+// Entry points describe their arguments (api/gen/entries.py) if calls are checked (bind/checked_calls.hpp). Owner: the
 // entry point, for the length of the call. Threads: each its own; shared data, the library lock.
 #pragma once
 
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/object.hpp"
+#include "check/call_site.hpp"
 #include "check/operations.hpp"
-#include "check/site.hpp"
 
 namespace hr::check {
 
@@ -53,7 +53,7 @@ struct Argument {
 class Call {
  public:
   Call(const char* function, const void* caller, std::span<const Argument> arguments) noexcept
-      : function_(function), site_{function, caller}, arguments_(arguments) {}
+      : function_(function), call_site_{function, caller}, arguments_(arguments) {}
 
   // Returns "MPI_Send", also for MPI_Send_c.
   [[nodiscard]] std::string_view function() const noexcept {
@@ -62,8 +62,8 @@ class Call {
   }
   [[nodiscard]] bool is(std::string_view name) const noexcept { return function() == name; }
   // Finds where the program made it: the caller may be a part of the library (Fortran's, MPICH's ABI).
-  void find_site() noexcept { site_.address = program_caller(site_.address); }
-  [[nodiscard]] const Site& site() const noexcept { return site_; }
+  void find_call_site() noexcept { call_site_.address = program_caller(call_site_.address); }
+  [[nodiscard]] const CallSite& call_site() const noexcept { return call_site_; }
   [[nodiscard]] std::span<const Argument> arguments() const noexcept { return arguments_; }
 
   // Find an argument by name; null, 0: there is none.
@@ -90,7 +90,7 @@ class Call {
 
  private:
   const char* function_;
-  Site site_;
+  CallSite call_site_;
   std::span<const Argument> arguments_;
 
  public:

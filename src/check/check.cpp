@@ -7,7 +7,7 @@
 #include "base/events.hpp"
 #include "base/log.hpp"
 #include "check/collectives.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/messages.hpp"
 #include "check/state.hpp"
 #include "check/watch.hpp"
@@ -39,7 +39,7 @@ Object* object_of_errors(const Call& call) {
 Call* current_call() noexcept { return innermost; }
 
 bool begin() {
-  if (asked_for_full_check()) state = std::make_unique<State>();
+  if (wants_full_check()) state = std::make_unique<State>();
   return is_on();
 }
 
@@ -47,14 +47,14 @@ void start() {
   if (!is_on()) return;
   begin_messages();
   events::let_checker_look(true);
-  for (const Finding* each : findings()) {
+  for (const Diagnostic* each : diagnostics()) {
     if (each->start != nullptr) each->start();
   }
 }
 
 void end() {
   if (!is_on()) return;
-  for (const Finding* each : findings()) {
+  for (const Diagnostic* each : diagnostics()) {
     if (each->stop != nullptr) each->stop();
   }
   events::let_checker_look(false);
@@ -67,7 +67,7 @@ bool is_on() noexcept { return state != nullptr; }
 
 Status enter(Call& call) {
   pause_watching();
-  call.find_site();
+  call.find_call_site();
   call.outer = std::exchange(innermost, &call);
   call.since = now_seconds();
   call.where = object_of_errors(call);
@@ -76,7 +76,7 @@ Status enter(Call& call) {
       call.before.insert(call.before.end(), each.values().begin(), each.values().end());
   }
   Status status = kOk;
-  for (const Finding* each : findings()) {
+  for (const Diagnostic* each : diagnostics()) {
     if (each->before != nullptr && status.ok()) status = each->before(call);
   }
   if (status.ok()) return kOk;
@@ -91,7 +91,7 @@ Status leave(Call& call, int code) {
   innermost = call.outer;
   call.completed = take_completed(call);
   if (code == 0) note_started(call);
-  for (const Finding* each : findings()) {
+  for (const Diagnostic* each : diagnostics()) {
     if (each->after == nullptr) continue;
     const Status status = each->after(call, code);
     if (status.ok()) continue;
@@ -112,7 +112,7 @@ Status explain(Status status) { return is_on() ? explain_collective(status) : st
 
 void at_finalize() {
   if (!is_on()) return;
-  for (const Finding* each : findings()) {
+  for (const Diagnostic* each : diagnostics()) {
     if (each->at_finalize != nullptr) each->at_finalize();
   }
 }

@@ -1,11 +1,11 @@
 // check: looks at every call of the program for mistakes (HEADRACE_CHECK=full), for bind/.
 //
-// A finding is an error of the call, raised on its communicator, window or file, if the call is wrong in itself or
-// together with others'; and a warning on standard error if the program may go on (leaks). Each finding names the call
-// sites and says what to do. One file for each finding, with a record (finding.hpp).
+// A diagnostic is an error of the call, raised on its communicator, window or file, if the call is wrong in itself or
+// together with others'; and a warning on standard error if the program may go on (leaks). Each diagnostic names the
+// call sites and says what to do. One file for each diagnostic, with a record (diagnostic.hpp).
 //
 // Off, none of it runs: entry points come here only if `ready` is false (bind/checked_calls.hpp). Errors: of the
-// findings (finding.hpp); the text is the recorded detail. Threads: library lock, except is_on().
+// diagnostics (diagnostic.hpp); the text is the recorded detail. Threads: library lock, except is_on().
 #pragma once
 
 #include "base/status.hpp"

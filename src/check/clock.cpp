@@ -5,13 +5,13 @@
 
 #include "boot/boot.hpp"
 #include "check/call.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/state.hpp"
 
 namespace hr::check {
 namespace {
 
-// Longer vectors would not fit the notices of all transports.
+// Longer vectors would not fit the active messages of all transports.
 constexpr std::size_t kMostProcesses = 128;
 
 // The last word of a clock in a message.
@@ -72,7 +72,7 @@ bool orders_unseen(const Call& call) {
 }
 
 bool orders_unseen(const Operation& operation) {
-  const std::string_view name(operation.site.function);
+  const std::string_view name(operation.call_site.function);
   const bool synchronous = name.find("ssend") != std::string_view::npos || name.find("Ssend") != std::string_view::npos;
   return synchronous || operation.kind == Operation::Kind::kCollective ||
          (operation.kind == Operation::Kind::kOther && operation.window == 0);
@@ -144,7 +144,7 @@ void begin_phase() {
   ++clock.phase;
 }
 
-extern const Finding kOrder;
-const Finding kOrder{"order", nullptr, nullptr, nullptr, after, nullptr};
+extern const Diagnostic kOrder;
+const Diagnostic kOrder{"order", nullptr, nullptr, nullptr, after, nullptr};
 
 }  // namespace hr::check

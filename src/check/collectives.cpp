@@ -15,14 +15,14 @@
 #include "check/clock.hpp"
 #include "check/comparison.hpp"
 #include "check/describe_collective.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/messages.hpp"
 #include "check/races.hpp"
 #include "check/state.hpp"
 #include "coll/coll.hpp"
 #include "comm/failure.hpp"
 #include "io/file.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
 #include "rma/window.hpp"
 
@@ -34,7 +34,7 @@ constexpr double kExplainSeconds = 2;
 
 using Key = std::pair<std::uint32_t, std::uint64_t>;  // context, sequence
 
-struct Verdict {
+struct Outcome {
   int code;
   std::string text;
   std::vector<std::byte> clock;  // merged from all members
@@ -43,7 +43,7 @@ struct Verdict {
 struct Collectives final : FileState {
   std::unordered_map<std::uint32_t, std::uint64_t> sequences;  // by context
   std::map<Key, Comparison> comparisons;                       // those that this process compares
-  std::map<Key, Verdict> verdicts;                             // received, by key
+  std::map<Key, Outcome> outcomes;                             // received, by key
   std::optional<CollectiveWait> wait;
 };
 
@@ -52,7 +52,7 @@ thread_local Call* current = nullptr;
 thread_local std::uint64_t begun = 0;
 
 // Precedes the text in a message.
-struct VerdictHead {
+struct OutcomeHead {
   std::uint64_t sequence;
   std::int64_t code;
 };
@@ -62,27 +62,27 @@ void answer(std::uint32_t context, Member& member, Status status, const std::str
             const std::vector<std::byte>& clock) {
   if ((member.record.waits == 0 && status.ok()) || member.told) return;
   member.told = true;
-  const VerdictHead head{member.record.sequence, status.code()};
+  const OutcomeHead head{member.record.sequence, status.code()};
   std::vector<std::byte> message(sizeof head);
   std::memcpy(message.data(), &head, sizeof head);
   const auto more = std::as_bytes(std::span(why)).first(std::min(why.size(), longest(member.proc) - sizeof head));
   message.insert(message.end(), more.begin(), more.end());
   if (status.ok()) message.insert(message.end(), clock.begin(), clock.end());
-  tell(member.proc, Word::kVerdict, context, message);
+  tell(member.proc, Word::kOutcome, context, message);
 }
 
-void take_verdict(const Told& told) {
-  VerdictHead head{};
+void take_outcome(const Told& told) {
+  OutcomeHead head{};
   if (told.data.size() < sizeof head) return;
   std::memcpy(&head, told.data.data(), sizeof head);
   const auto rest = told.data.subspan(sizeof head);
-  Verdict verdict{static_cast<int>(head.code), {}, {}};
+  Outcome outcome{static_cast<int>(head.code), {}, {}};
   if (head.code == 0) {
-    verdict.clock.assign(rest.begin(), rest.end());
+    outcome.clock.assign(rest.begin(), rest.end());
   } else {
-    verdict.text.assign(reinterpret_cast<const char*>(rest.data()), rest.size());
+    outcome.text.assign(reinterpret_cast<const char*>(rest.data()), rest.size());
   }
-  own<Collectives>().verdicts[{static_cast<std::uint32_t>(told.subject), head.sequence}] = std::move(verdict);
+  own<Collectives>().outcomes[{static_cast<std::uint32_t>(told.subject), head.sequence}] = std::move(outcome);
 }
 
 void take_record(const Told& told) {
@@ -124,10 +124,10 @@ int comparing(const comm::Communicator& comm) {
   return comm.is_inter() ? std::min(own_side, comm.remote_->proc(0)) : own_side;
 }
 
-bool anybody_lost(const comm::Communicator& comm) {
-  if (!p2p::any_endings()) return false;
+bool any_failed(const comm::Communicator& comm) {
+  if (!p2p::any_failures()) return false;
   if (comm::is_revoked(comm)) return true;
-  return std::ranges::any_of(p2p::losses(), [&](int proc) { return comm::is_member(comm, proc); });
+  return std::ranges::any_of(p2p::failed_processes(), [&](int proc) { return comm::is_member(comm, proc); });
 }
 
 // Notes that all members have come so far.
@@ -139,28 +139,28 @@ void note_met(const comm::Communicator& comm, const std::vector<std::byte>& cloc
   if (all || window_of(comm.context()) != nullptr) expect_findings(all ? 0 : comm.context());
 }
 
-Status wait_for_verdict(const comm::Communicator& comm, const Key& key) {
-  auto& verdicts = own<Collectives>().verdicts;
+Status wait_for_outcome(const comm::Communicator& comm, const Key& key) {
+  auto& outcomes = own<Collectives>().outcomes;
   own<Collectives>().wait = CollectiveWait{key.first, key.second};
-  const Status waited = p2p::wait_until([&] { return verdicts.contains(key) || anybody_lost(comm); });
+  const Status waited = p2p::wait_until([&] { return outcomes.contains(key) || any_failed(comm); });
   own<Collectives>().wait.reset();
   HR_TRY(waited);
-  const auto found = verdicts.find(key);
-  if (found == verdicts.end()) return kOk;  // the call itself names the failed process
-  const Verdict verdict = std::move(found->second);
-  verdicts.erase(found);
-  if (verdict.code == 0) {
-    note_met(comm, verdict.clock);
+  const auto found = outcomes.find(key);
+  if (found == outcomes.end()) return kOk;  // the call itself names the failed process
+  const Outcome outcome = std::move(found->second);
+  outcomes.erase(found);
+  if (outcome.code == 0) {
+    note_met(comm, outcome.clock);
     return kOk;
   }
-  set_detail(verdict.text);
-  return Status::from_code(verdict.code);
+  set_detail(outcome.text);
+  return Status::from_code(outcome.code);
 }
 
 Status agree(const Call& call, const comm::Communicator& comm, Described described, bool waits) {
   const int proc = comparing(comm);
   const int members = comm.size() + (comm.is_inter() ? comm.remote_->size() : 0);
-  if (proc < 0 || comm.context() == 0 || anybody_lost(comm)) {
+  if (proc < 0 || comm.context() == 0 || any_failed(comm)) {
     lose_order();
     return kOk;
   }
@@ -171,7 +171,7 @@ Status agree(const Call& call, const comm::Communicator& comm, Described describ
   record.rank = comm.rank();
   record.size = members;
   record.waits = waits ? 1 : 0;
-  record.site = remote(call.site());
+  record.call_site = remote(call.call_site());
   const std::size_t room = longest(proc);
   const std::size_t parts = (described.sends.size() + described.expects.size()) * sizeof(Signature);
   if (sizeof record + parts + clock_bytes() > room) {
@@ -188,14 +188,14 @@ Status agree(const Call& call, const comm::Communicator& comm, Described describ
   }
   release(message);
   tell(proc, Word::kCollective, comm.context(), message);
-  return waits ? wait_for_verdict(comm, key) : kOk;
+  return waits ? wait_for_outcome(comm, key) : kOk;
 }
 
 // Checks operations of chapter 6, which coll/ describes.
 Status check_operation(const coll::Call& operation) {
   Call* const call = std::exchange(current, nullptr);
   if (call == nullptr) return kOk;
-  HR_TRY(look_at_buffers(*call, operation));
+  HR_TRY(check_buffers(*call, operation));
   const Status status = agree(*call, *operation.comm, describe_operation(operation), operation.blocking);
   if (!operation.blocking) begun = own<Collectives>().sequences[operation.comm->context()];
   return status;
@@ -242,7 +242,7 @@ void at_finalize() {
 
 void start() {
   on_word(Word::kCollective, take_record);
-  on_word(Word::kVerdict, take_verdict);
+  on_word(Word::kOutcome, take_outcome);
   coll::call_checker = check_operation;
 }
 
@@ -264,13 +264,13 @@ Status explain_collective(Status status) {
   }
   if (keys.empty()) return status;
   const std::string detail = take_detail();
-  auto& verdicts = own<Collectives>().verdicts;
-  const auto known = [&] { return std::ranges::any_of(keys, [&](const Key& key) { return verdicts.contains(key); }); };
+  auto& outcomes = own<Collectives>().outcomes;
+  const auto known = [&] { return std::ranges::any_of(keys, [&](const Key& key) { return outcomes.contains(key); }); };
   const double end = now_seconds() + kExplainSeconds;
   static_cast<void>(p2p::wait_until([&] { return known() || now_seconds() > end; }));
   for (const Key& key : keys) {
-    const auto found = verdicts.find(key);
-    if (found == verdicts.end() || found->second.code == 0) continue;
+    const auto found = outcomes.find(key);
+    if (found == outcomes.end() || found->second.code == 0) continue;
     if (status == Errc::kInStatus) {  // the code says where the program finds the others
       log::write(log::Level::kError, "check full: %s", found->second.text.c_str());
       continue;
@@ -287,7 +287,7 @@ const CollectiveWait* collective_wait() {
   return wait ? &*wait : nullptr;
 }
 
-extern const Finding kCollectives;
-const Finding kCollectives{"collective", start, stop, before, after, at_finalize};
+extern const Diagnostic kCollectives;
+const Diagnostic kCollectives{"collective", start, stop, before, after, at_finalize};
 
 }  // namespace hr::check

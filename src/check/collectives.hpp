@@ -11,8 +11,8 @@
 #include <cstdint>
 
 #include "check/call.hpp"
+#include "check/call_site.hpp"
 #include "check/signature.hpp"
-#include "check/site.hpp"
 
 namespace hr::check {
 
@@ -22,7 +22,7 @@ struct Record {
   std::int32_t rank = 0;
   std::int32_t size = 0;  // members
   std::int32_t root = 0;
-  std::int32_t waits = 0;       // nonzero: it waits for the verdict
+  std::int32_t waits = 0;       // nonzero: it waits for the outcome
   std::uint64_t operation = 0;  // reductions: the handle, 1 for the program's own; 0: none
   std::int64_t agreed = 0;      // a number that must be equal on all members
   std::int32_t has_same = 0;    // `same` is there
@@ -32,7 +32,7 @@ struct Record {
   std::uint32_t expects = 0;
   char agreed_name[24] = {};
   char data[128] = {};  // "4 x MPI_INT"
-  RemoteSite site;
+  RemoteCallSite call_site;
 };
 
 // Collective that this process waits to begin; collective_wait() returns null if there is none.

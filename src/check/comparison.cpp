@@ -8,13 +8,13 @@ namespace hr::check {
 namespace {
 
 std::string name_of(const Record& record) {
-  std::string name(record.site.function);
+  std::string name(record.call_site.function);
   if (name.ends_with("_c")) name.resize(name.size() - 2);
   return name;
 }
 
 // Returns "rank 1: MPI_Bcast at bcast.c:12 (main)".
-std::string who(const Record& record) { return "rank " + std::to_string(record.rank) + ": " + text(record.site); }
+std::string who(const Record& record) { return "rank " + std::to_string(record.rank) + ": " + text(record.call_site); }
 
 Status differ(Errc error_class, const char* what, const Record& a, const std::string& of_a, const Record& b,
               const std::string& of_b) {
@@ -59,12 +59,12 @@ Status Comparison::add(Member member) {
   const Record& record = members_.back().record;
   if (!first) found_ = compare(members_.front(), members_.back());
   if (found_.ok() && record.differs != 0) {
-    const std::string site = who(record);
+    const std::string call_site = who(record);
     found_ =
         fail(Errc::kType,
              "signature: what this process sends to itself is not what it receives: %s (%s); count and type must give "
              "the same sequence of basic types",
-             site.c_str(), record.data);
+             call_site.c_str(), record.data);
   }
   if (found_.ok() && complete()) found_ = compare_parts();
   if (!found_.ok()) {

@@ -16,7 +16,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/messages.hpp"
 #include "check/state.hpp"
 #include "check/waits.hpp"
@@ -102,7 +102,7 @@ void tell_first(const Wait* wait) {
   tell(0, Word::kWaiting, 0, message);
 }
 
-void look_at_own_wait(double now) {
+void check_own_wait(double now) {
   auto& all = own<Deadlocks>();
   if (all.told && !all.calls.empty() && all.calls.back()->since > all.told_at) tell_first(nullptr);
   if (all.told || all.threads || all.calls.empty() || now - all.calls.back()->since < knobs().check_wait_seconds)
@@ -173,7 +173,7 @@ void tell_all(const std::map<int, Wait>& all) {
 }
 
 // Runs on the first process.
-void look_at_all(double now) {
+void check_all_waits(double now) {
   auto& all = own<Deadlocks>();
   const double settled = std::min(0.5 * knobs().check_wait_seconds, 2.0);
   if (all.told_all || all.waiting.empty()) return;
@@ -201,8 +201,8 @@ void look() {
   const double now = now_seconds();
   if (now < all.next_look) return;
   all.next_look = now + std::min(0.05, 0.1 * knobs().check_wait_seconds);
-  look_at_own_wait(now);
-  if (is_first()) look_at_all(now);
+  check_own_wait(now);
+  if (is_first()) check_all_waits(now);
 }
 
 Status before(Call& call) {
@@ -233,7 +233,7 @@ void stop() {
 
 }  // namespace
 
-extern const Finding kDeadlocks;
-const Finding kDeadlocks{"deadlock", start, stop, before, after, nullptr};
+extern const Diagnostic kDeadlocks;
+const Diagnostic kDeadlocks{"deadlock", start, stop, before, after, nullptr};
 
 }  // namespace hr::check

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "coll/carry_out.hpp"
+#include "coll/execute.hpp"
 
 namespace hr::check {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "check/accesses.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/races.hpp"
-#include "check/runs.hpp"
+#include "check/ranges.hpp"
 #include "check/state.hpp"
 #include "rma/window.hpp"
 
@@ -40,41 +40,41 @@ struct Epochs final : FileState {
   std::uint64_t data = 0;                              // a hash of what the call in progress puts
 };
 
-Status compare(const Target& all, const Access& access, const Run& run, int rank) {
+Status compare(const Target& all, const Access& access, const Range& range, int rank) {
   for (const Group& group : all.groups) {
     if (!conflict(access, group.accesses.access, true)) continue;
-    const auto common = group.accesses.places.common(run);
+    const auto common = group.accesses.intervals.common(range);
     if (!common) continue;
-    const std::string site = text(group.accesses.site);
+    const std::string call_site = text(group.accesses.call_site);
     return fail(
         Errc::kRmaConflict,
         "epoch: bytes %lld to %lld of the window's memory at rank %d %s here, and in the same epoch %s by %s; put a "
         "synchronisation (MPI_Win_fence, MPI_Win_flush) between the two, or take other memory",
         static_cast<long long>(common->begin), static_cast<long long>(common->end - 1), rank, verb(access.kind),
-        verb(group.accesses.access.kind), site.c_str());
+        verb(group.accesses.access.kind), call_site.c_str());
   }
   return kOk;
 }
 
-void add(Target& all, const Access& access, const Run& run, const Call& call, const void* request,
+void add(Target& all, const Access& access, const Range& range, const Call& call, const void* request,
          const Moment& since) {
   const auto found = std::find_if(all.groups.rbegin(), all.groups.rend(), [&](const Group& each) {
     return each.request == request && each.accesses.access == access &&
-           each.accesses.site.address == call.site().address && each.accesses.since == since;
+           each.accesses.call_site.address == call.call_site().address && each.accesses.since == since;
   });
   if (found != all.groups.rend()) {
     found->accesses.data = 0;
-    return found->accesses.places.add(run);
+    return found->accesses.intervals.add(range);
   }
   if (all.groups.size() >= kMostGroups) return;
-  all.groups.push_back({{access, call.site(), since, 0, 0, {}, own<Epochs>().data}, request});
-  all.groups.back().accesses.places.add(run);
+  all.groups.push_back({{access, call.call_site(), since, 0, 0, {}, own<Epochs>().data}, request});
+  all.groups.back().accesses.intervals.add(range);
 }
 
-// Returns the run as a call of this kind accesses it.
-Access at(Access access, const Run& run) {
+// Returns the access of a call of this kind to the range.
+Access at(Access access, const Range& range) {
   const bool updates = access.kind == AccessKind::kUpdate || access.kind == AccessKind::kFetch;
-  access.phase = updates ? run.begin % access.size : 0;
+  access.phase = updates ? range.begin % access.size : 0;
   return access;
 }
 
@@ -91,26 +91,26 @@ bool has_padding(const layout::Datatype& type) {
   return type.uniform() != nullptr && std::ranges::find(kPadded, type.uniform()->basic) != std::end(kPadded);
 }
 
-Status look_at(const Call& call, const Access& access) {
+Status check_access(const Call& call, const Access& access) {
   const bool puts = access.kind == AccessKind::kPut && !call.buffers.empty() && call.buffers[0].hashed;
   own<Epochs>().data = !puts ? 0 : has_padding(*call.buffers[0].type) ? kAnyData : call.buffers[0].hash;
-  std::vector<Run> runs;
-  if (!places_of(call, &runs)) return kOk;
+  std::vector<Range> ranges;
+  if (!target_ranges(call, &ranges)) return kOk;
   const Target& all = target_of(call);
   const auto rank = static_cast<int>(call.number("target_rank"));
-  for (const Run& run : runs) HR_TRY(compare(all, at(access, run), run, rank));
+  for (const Range& range : ranges) HR_TRY(compare(all, at(access, range), range, rank));
   return kOk;
 }
 
 // Notes an access that has been started.
 void note(const Call& call, const Access& access) {
-  std::vector<Run> runs;
-  if (!places_of(call, &runs)) return;
+  std::vector<Range> ranges;
+  if (!target_ranges(call, &ranges)) return;
   Target& all = target_of(call);
   const Moment since = moment();
   const Argument* const request = call.find("request");
   const void* const handle = request == nullptr ? nullptr : request->values()[0];
-  for (const Run& run : runs) add(all, at(access, run), run, call, handle, since);
+  for (const Range& range : ranges) add(all, at(access, range), range, call, handle, since);
   all.fetches |= call.find("result_addr") != nullptr;
 }
 
@@ -134,7 +134,7 @@ void complete(rma::Window& window, int rank, Target& all, Which&& which) {
 }
 
 Status before(Call& call) {
-  if (const auto access = access_of(call)) return look_at(call, *access);
+  if (const auto access = access_of(call)) return check_access(call, *access);
   const Completes what = completed_by(call);
   auto& of = own<Epochs>().of;
   auto* const window = call.object<rma::Window>("win");
@@ -169,7 +169,7 @@ Status after(Call& call, int code) {
 
 }  // namespace
 
-extern const Finding kEpochs;
-const Finding kEpochs{"epoch", nullptr, nullptr, before, after, nullptr};
+extern const Diagnostic kEpochs;
+const Diagnostic kEpochs{"epoch", nullptr, nullptr, before, after, nullptr};
 
 }  // namespace hr::check

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/objects.hpp"
 #include "check/state.hpp"
 #include "layout/datatype.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 struct Made {
   ObjectKind kind;
-  Site site;
+  CallSite call_site;
 };
 
 // Some handles are given out several times, with a reference each.
@@ -32,7 +32,7 @@ bool is_predefined(const void* handle, ObjectKind kind) {
 void note_made(const Call& call, const Argument& argument) {
   for (const void* const handle : argument.values()) {
     if (is_live(handle, argument.kind) && !is_predefined(handle, argument.kind))
-      own<Handles>().made.emplace(handle, Made{argument.kind, call.site()});
+      own<Handles>().made.emplace(handle, Made{argument.kind, call.call_site()});
   }
 }
 
@@ -63,7 +63,7 @@ Status after(Call& call, int code) {
 void at_finalize() {
   std::map<std::pair<std::string, ObjectKind>, int> leaks;
   for (const auto& [handle, each] : own<Handles>().made) {
-    if (is_live(handle, each.kind)) ++leaks[{text(each.site), each.kind}];
+    if (is_live(handle, each.kind)) ++leaks[{text(each.call_site), each.kind}];
   }
   for (const auto& [leak, count] : leaks) {
     const HandleType& type = handle_type(leak.second);
@@ -74,13 +74,13 @@ void at_finalize() {
 
 }  // namespace
 
-const Site* made_at(const void* handle) {
+const CallSite* made_at(const void* handle) {
   const auto& made = own<Handles>().made;
   const auto found = made.find(handle);
-  return found == made.end() ? nullptr : &found->second.site;
+  return found == made.end() ? nullptr : &found->second.call_site;
 }
 
-extern const Finding kLeaks;
-const Finding kLeaks{"leak", nullptr, nullptr, nullptr, after, at_finalize};
+extern const Diagnostic kLeaks;
+const Diagnostic kLeaks{"leak", nullptr, nullptr, nullptr, after, at_finalize};
 
 }  // namespace hr::check

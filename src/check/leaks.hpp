@@ -2,11 +2,11 @@
 // Threads: library lock.
 #pragma once
 
-#include "check/site.hpp"
+#include "check/call_site.hpp"
 
 namespace hr::check {
 
 // Returns null if it is not known.
-const Site* made_at(const void* handle);
+const CallSite* made_at(const void* handle);
 
 }  // namespace hr::check

@@ -7,7 +7,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/match.hpp"
 #include "check/messages.hpp"
 #include "check/state.hpp"
@@ -34,15 +34,15 @@ void meet_all(int size) {
   }
   const auto all_ended = [size] { return own<Lost>().ended.size() + 1 == static_cast<std::size_t>(size); };
   const double end = now_seconds() + kMostSeconds;
-  static_cast<void>(p2p::wait_until([&] { return all_ended() || p2p::any_endings() || now_seconds() > end; }));
+  static_cast<void>(p2p::wait_until([&] { return all_ended() || p2p::any_failures() || now_seconds() > end; }));
 }
 
 void at_finalize() {
   const Call* const call = current_call();
-  if (call == nullptr || !call->is("MPI_Finalize") || p2p::any_endings()) return;  // a failed process receives nothing
+  if (call == nullptr || !call->is("MPI_Finalize") || p2p::any_failures()) return;  // a failed process receives nothing
   const int size = boot::identity().size;
   if (size > 1 && size <= kMostProcesses) meet_all(size);
-  if (p2p::any_endings()) return;
+  if (p2p::any_failures()) return;
   for (const std::string& text : messages_without_receive())
     log::write(log::Level::kError, "check full: message: %s never received; receive it, or do not send it",
                text.c_str());
@@ -52,7 +52,7 @@ void start() { on_word(Word::kFinal, take_final); }
 
 }  // namespace
 
-extern const Finding kLost;
-const Finding kLost{"message", start, nullptr, nullptr, nullptr, at_finalize};
+extern const Diagnostic kLost;
+const Diagnostic kLost{"message", start, nullptr, nullptr, nullptr, at_finalize};
 
 }  // namespace hr::check

@@ -14,7 +14,7 @@
 #include "base/log.hpp"
 #include "check/call.hpp"
 #include "check/clock.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/messages.hpp"
 #include "check/objects.hpp"
 #include "check/signature.hpp"
@@ -38,7 +38,7 @@ struct Note {
   std::uint64_t stops = 0;  // kCancelled, kFailed; 0: neither
   Signature signature;
   char data[64] = {};  // "4 x MPI_FLOAT"
-  RemoteSite site;
+  RemoteCallSite call_site;
 };
 
 // A note that has arrived, with the sender's clock (clock.hpp).
@@ -62,7 +62,7 @@ struct Matches final : FileState {
 };
 
 void send_note(const comm::Communicator& comm, int dest, int tag, const layout::Datatype& type, Count count,
-               const Site& site) {
+               const CallSite& call_site) {
   if (dest < 0 || dest >= comm.peers().size() || tag < 0 || count < 0 || comm.has_others_) return;
   Note note;
   note.source = comm.rank();
@@ -71,7 +71,7 @@ void send_note(const comm::Communicator& comm, int dest, int tag, const layout::
   note.signature = signature_of(type, count);
   const std::string data = describe(type, count);
   std::memcpy(note.data, data.c_str(), std::min(data.size(), sizeof note.data - 1));
-  note.site = remote(site);
+  note.call_site = remote(call_site);
   const auto bytes = bytes_of(note);
   std::vector<std::byte> message(bytes.begin(), bytes.end());
   release(message);
@@ -126,7 +126,7 @@ bool fits(const Note& note, const p2p::Request& receive) {
   return matches(note.signature, expected);
 }
 
-void look_at(const p2p::Request& receive, const p2p::Envelope& envelope) {
+void check_match(const p2p::Request& receive, const p2p::Envelope& envelope) {
   Call* const call = current_call();
   if (call != nullptr) call->since = now_seconds();
   Arrived note;
@@ -140,12 +140,12 @@ void look_at(const p2p::Request& receive, const p2p::Envelope& envelope) {
   const bool has_request = started != operations().end();
   if (!has_request && call != nullptr) call->matched = true;
   if (receive.view_.type == nullptr || fits(note, receive)) return;
-  const std::string receiver = has_request       ? text(started->second.site)
-                               : call != nullptr ? text(call->site())
+  const std::string receiver = has_request       ? text(started->second.call_site)
+                               : call != nullptr ? text(call->call_site())
                                                  : "a receive";
   Mismatch mismatch{envelope.context, "signature: the message of rank " + std::to_string(note.source) + " with tag " +
-                                          std::to_string(note.tag) + " holds " + note.data + " (" + text(note.site) +
-                                          "), the receive expects " +
+                                          std::to_string(note.tag) + " holds " + note.data + " (" +
+                                          text(note.call_site) + "), the receive expects " +
                                           describe(*receive.view_.type, receive.view_.count) + " (" + receiver +
                                           "); give both the same sequence of basic types"};
   if (has_request) {
@@ -170,7 +170,7 @@ void tell_signature_of(const Call& call) {
     if (comm == nullptr || type == nullptr || call.find(count_name) == nullptr || !type->committed()) continue;
     told_of = &call;
     return send_note(*comm, static_cast<int>(call.number("dest")), static_cast<int>(call.number(tag)), *type,
-                     call.number(count_name), call.site());
+                     call.number(count_name), call.call_site());
   }
 }
 
@@ -216,7 +216,7 @@ const void* made(const Call& call, ObjectKind kind) {
   return nullptr;
 }
 
-void keep_note_of_probed(const Call& call) {
+void note_probed(const Call& call) {
   const void* const handle = made(call, ObjectKind::kMessage);
   if (handle == nullptr) return;
   const p2p::Unexpected& message = *static_cast<const p2p::Message*>(handle)->unexpected_;
@@ -233,7 +233,7 @@ Status raise_on(Call& call, const Mismatch& mismatch) {
 
 Status after(Call& call, int code) {
   auto& all = own<Matches>();
-  if (code == 0) keep_note_of_probed(call);
+  if (code == 0) note_probed(call);
   if (code != 0) take_back(call);
   if (!all.of_calls.empty()) {
     Mismatch mismatch = std::move(all.of_calls.front());
@@ -262,7 +262,7 @@ void at_finalize() {
 
 void start() {
   on_word(Word::kSignature, take_note);
-  p2p::match_checker = look_at;
+  p2p::match_checker = check_match;
 }
 void stop() { p2p::match_checker = nullptr; }
 
@@ -272,7 +272,7 @@ std::vector<std::string> messages_without_receive() {
   std::vector<std::string> texts;
   for (const auto& [stream, notes] : own<Matches>().notes) {
     std::map<std::string, int> by_call;
-    for (const Arrived& each : notes) ++by_call["(" + std::string(each.data) + ", " + text(each.site) + ")"];
+    for (const Arrived& each : notes) ++by_call["(" + std::string(each.data) + ", " + text(each.call_site) + ")"];
     for (const auto& [call, count] : by_call) {
       const comm::Communicator* const comm = comm::communicator_of(std::get<0>(stream));
       texts.push_back(std::to_string(count) + (count == 1 ? " message" : " messages") + " of rank " +
@@ -288,10 +288,10 @@ void tell_signature(const Call& call, const Operation& send) {
   const auto* const comm = comm::communicator_of(send.context);
   if (send.kind != Operation::Kind::kSend || comm == nullptr || send.buffers.empty()) return;
   const Buffer& data = send.buffers.front();
-  send_note(*comm, send.peer, send.tag, *data.type, data.count, call.site());
+  send_note(*comm, send.peer, send.tag, *data.type, data.count, call.call_site());
 }
 
-extern const Finding kSignatures;
-const Finding kSignatures{"signature", start, stop, before, after, at_finalize};
+extern const Diagnostic kSignatures;
+const Diagnostic kSignatures{"signature", start, stop, before, after, at_finalize};
 
 }  // namespace hr::check

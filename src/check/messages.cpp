@@ -6,9 +6,8 @@
 
 #include "boot/boot.hpp"
 #include "check/state.hpp"
-#include "p2p/layer_message.hpp"
-#include "p2p/loss.hpp"
-#include "p2p/notices.hpp"
+#include "p2p/active_message.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::check {
 namespace {
@@ -22,41 +21,41 @@ struct Head {
   std::uint64_t word;
 };
 
-void hand_on(int from, std::uint64_t subject, Word word, std::span<const std::byte> data) {
+void dispatch(int from, std::uint64_t subject, Word word, std::span<const std::byte> data) {
   const auto index = static_cast<std::size_t>(word);
   if (state == nullptr || index >= kWords) return;
   if (const WordHandler handler = own<Handlers>().of[index]; handler != nullptr) handler({from, subject, data});
 }
 
-void take_notice(const p2p::ArrivedNotice& notice) {
+void on_active_message(const p2p::ActiveMessage& message) {
   Head head{};
-  if (notice.lost || notice.bytes < sizeof head) return;
-  std::memcpy(&head, notice.payload, sizeof head);
+  if (message.sender_failed || message.bytes < sizeof head) return;
+  std::memcpy(&head, message.payload, sizeof head);
   // A separate copy: the payload need not be aligned for its contents.
-  const std::vector<std::byte> data(notice.payload + sizeof head, notice.payload + notice.bytes);
-  hand_on(notice.from, notice.subject, static_cast<Word>(head.word), data);
+  const std::vector<std::byte> data(message.payload + sizeof head, message.payload + message.bytes);
+  dispatch(message.from, message.subject, static_cast<Word>(head.word), data);
 }
 
 }  // namespace
 
-void begin_messages() { p2p::set_notice_handler(p2p::Notice::kCheck, take_notice); }
-void end_messages() { p2p::set_notice_handler(p2p::Notice::kCheck, nullptr); }
+void begin_messages() { p2p::set_active_message_handler(p2p::ActiveMessageId::kCheck, on_active_message); }
+void end_messages() { p2p::set_active_message_handler(p2p::ActiveMessageId::kCheck, nullptr); }
 
 void on_word(Word word, WordHandler handler) { own<Handlers>().of[static_cast<std::size_t>(word)] = handler; }
 
 void tell(int proc, Word word, std::uint64_t subject, std::span<const std::byte> data) {
-  if (proc == boot::processes().self()) return hand_on(proc, subject, word, data);
-  if (p2p::is_lost(proc)) return;
+  if (proc == boot::processes().self()) return dispatch(proc, subject, word, data);
+  if (p2p::has_failed(proc)) return;
   const Head head{static_cast<std::uint64_t>(word)};
   std::vector<std::byte> message(sizeof head + data.size());
   std::memcpy(message.data(), &head, sizeof head);
   std::ranges::copy(data, message.begin() + sizeof head);
-  p2p::send_notice(proc, p2p::Notice::kCheck, subject, message.data(), message.size());
+  p2p::send_active_message(proc, p2p::ActiveMessageId::kCheck, subject, message.data(), message.size());
 }
 
 std::size_t longest(int proc) {
   std::size_t bytes = 0;
-  if (!p2p::longest_message(proc, &bytes).ok()) {
+  if (!p2p::longest_active_message(proc, &bytes).ok()) {
     static_cast<void>(take_detail());
     return 0;
   }

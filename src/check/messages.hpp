@@ -1,4 +1,5 @@
-// Messages of the checker between processes: notices (p2p/notices.hpp), each with a word that names its subject.
+// Messages of the checker between processes: active messages (p2p/active_message.hpp), each with a word that names its
+// subject.
 //
 // They arrive at a process in the order they were sent, and in order with the program's messages. A handler runs within
 // a delivery: it may send, and makes no progress. Internal to check/. Threads: library lock.
@@ -12,7 +13,7 @@ namespace hr::check {
 
 enum class Word : std::uint8_t {
   kCollective,  // a call of a collective function: to the member that compares
-  kVerdict,     // the result of that: back
+  kOutcome,     // the result of that: back
   kSignature,   // of a message that follows
   kAccesses,    // of the sender to the receiver's part of a window
   kClock,       // the sender's knowledge of other processes: a post or complete of a window follows

@@ -74,7 +74,7 @@ bool is_live(const void* handle, ObjectKind kind) noexcept {
 
 std::string name_of(const comm::Communicator& comm) {
   if (!comm.name_.empty()) return comm.name_;
-  const Site* const made = made_at(comm.handle());
+  const CallSite* const made = made_at(comm.handle());
   return made == nullptr ? "the communicator" : "the communicator of " + text(*made);
 }
 

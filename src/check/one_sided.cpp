@@ -10,7 +10,7 @@
 #include "base/log.hpp"
 #include "check/accesses.hpp"
 #include "check/buffers.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/races.hpp"
 #include "check/state.hpp"
 #include "check/watch.hpp"
@@ -64,7 +64,7 @@ Likeness likeness_of(const Call& call) {
 
 void note_changed(const Buffer& buffer, const Operation& operation) {
   std::string text = "buffer: " + std::string(buffer.name) + " (" + pointer(buffer.address) + ") of " +
-                     check::text(operation.site) +
+                     check::text(operation.call_site) +
                      " was changed before the operation was complete; change it after the end of the epoch, or after "
                      "MPI_Win_flush_local";
   own<OneSided>().found.push_back({operation.window, std::move(text)});
@@ -102,18 +102,18 @@ Pending& pending_of(const Call& call) {
 
 // Checks a repeated operation. The same data from the same place to the same buffer again is against the rules, but
 // harmless: reported once. The same put again reads the buffer again.
-Status look_at_repeated(const Call& call, const Operation& before) {
+Status check_repeated(const Call& call, const Operation& before) {
   for (const Buffer& buffer : before.buffers) {
     if (has_changed(buffer)) {
-      const std::string site = text(before.site);
+      const std::string call_site = text(before.call_site);
       return fail(Errc::kBuffer,
                   "buffer: %s (%p) of %s was changed before the operation was complete; change it after the end of the "
                   "epoch, or after MPI_Win_flush_local",
-                  buffer.name, buffer.address, site.c_str());
+                  buffer.name, buffer.address, call_site.c_str());
     }
     if (buffer.written) unwatch_buffer(before.request);  // the call itself would be seen
     if (!buffer.written || !own<OneSided>().repeated.insert(before.request).second) continue;
-    const std::string here = text(call.site()), there = text(before.site);
+    const std::string here = text(call.call_site()), there = text(before.call_site);
     log::write(log::Level::kError,
                "check full: buffer: %s (%p) of %s is the receive buffer of %s, which is not complete; it gets the same "
                "data twice",
@@ -133,10 +133,10 @@ Status start(Call& call) {
     const auto before = found == pending.alike.end() ? operations().end() : operations().find(found->second);
     if (before != operations().end()) {
       all.alike = before->first;
-      return look_at_repeated(call, before->second);
+      return check_repeated(call, before->second);
     }
   }
-  HR_TRY(look_at_use(call.buffers));
+  HR_TRY(check_use(call.buffers));
   remember(call.buffers);
   return kOk;
 }
@@ -145,9 +145,9 @@ Status start(Call& call) {
 void take_uses() {
   for (const Seen& seen : take_seen()) {
     if (seen.request == nullptr) {
-      const Site site{seen.stored ? "a store" : "a load", seen.address};
+      const CallSite call_site{seen.stored ? "a store" : "a load", seen.address};
       if (rma::Window* const window = window_of(seen.context))
-        note_own_access(*window, seen.stored ? AccessKind::kStore : AccessKind::kLoad, site, seen.memory);
+        note_own_access(*window, seen.stored ? AccessKind::kStore : AccessKind::kLoad, call_site, seen.memory);
       continue;
     }
     const auto at = operations().find(seen.request);
@@ -156,11 +156,11 @@ void take_uses() {
     for (const Buffer& buffer : operation.buffers) {
       const bool its = buffer.written && first_byte(buffer) == seen.memory.begin;
       if (!its) continue;
-      own<OneSided>().found.push_back({operation.window, "buffer: " + std::string(buffer.name) + " (" +
-                                                             pointer(buffer.address) + ") of " + text(operation.site) +
-                                                             " was used before the operation was complete (" +
-                                                             text(Site{"a load or store", seen.address}) +
-                                                             "); complete it first, or use other memory"});
+      own<OneSided>().found.push_back(
+          {operation.window, "buffer: " + std::string(buffer.name) + " (" + pointer(buffer.address) + ") of " +
+                                 text(operation.call_site) + " was used before the operation was complete (" +
+                                 text(CallSite{"a load or store", seen.address}) +
+                                 "); complete it first, or use other memory"});
     }
   }
 }
@@ -185,8 +185,8 @@ void watch_written(const Operation& operation) {
 bool has_result(rma::Window& window, const Call& call) {
   constexpr Count kMost = 16384;
   const rma::Member& member = window.member(static_cast<int>(call.number("target_rank")));
-  std::vector<Run> places;
-  const bool is_short = places_of(call, &places) && places.back().end - places.front().begin <= kMost;
+  std::vector<Range> ranges;
+  const bool is_short = target_ranges(call, &ranges) && ranges.back().end - ranges.front().begin <= kMost;
   return is_short && member.base != nullptr && member.device == nullptr && window.where_.is_host();
 }
 
@@ -212,7 +212,7 @@ void note_begun(Call& call) {
   if (call.buffers.empty() || window == nullptr) return;
   Operation operation;
   operation.request = make_number();
-  operation.site = call.site();
+  operation.call_site = call.call_site();
   operation.window = window->context();
   operation.target = static_cast<int>(call.number("target_rank"));
   operation.buffers = std::move(call.buffers);
@@ -287,7 +287,7 @@ std::vector<Buffer> local_buffers_of(const Call& call) {
   return buffers;
 }
 
-extern const Finding kOneSided;
-const Finding kOneSided{"buffer", nullptr, nullptr, before, after, nullptr};
+extern const Diagnostic kOneSided;
+const Diagnostic kOneSided{"buffer", nullptr, nullptr, before, after, nullptr};
 
 }  // namespace hr::check

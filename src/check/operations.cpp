@@ -24,7 +24,7 @@ const p2p::Request* request(const void* handle) noexcept {
 
 Operation describe(const Call& call) {
   Operation operation;
-  operation.site = call.site();
+  operation.call_site = call.call_site();
   operation.collective = begun_collective();
   operation.persistent = call.function().ends_with("_init");
   operation.active = !operation.persistent;
@@ -46,8 +46,8 @@ Operation describe(const Call& call) {
   return operation;
 }
 
-void give_own_request(const Argument& argument) {
-  p2p::Request* const shared = p2p::request_of_a_send_that_is_done();
+void replace_shared_request(const Argument& argument) {
+  p2p::Request* const shared = p2p::completed_send_request();
   const bool is_shared = argument.values()[0] == shared->handle();
   p2p::release_request(shared);
   if (!is_shared) return;
@@ -89,7 +89,7 @@ std::vector<Operation> take_completed(const Call& call) {
 void note_started(Call& call) {
   for (const Argument& argument : call.arguments()) {
     if (argument.use != Argument::Use::kMade || argument.kind != ObjectKind::kRequest || argument.amount != 1) continue;
-    give_own_request(argument);
+    replace_shared_request(argument);
     if (request(argument.values()[0]) == nullptr) continue;
     Operation operation = describe(call);
     operation.request = argument.values()[0];

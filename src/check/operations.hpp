@@ -1,7 +1,7 @@
 // Operations: those that the program has started and not completed, by request, with the buffers that it must leave
 // alone.
 //
-// A request that the library returns for many sends that are done (p2p::request_of_a_send_that_is_done()) is replaced
+// A request that the library returns for many sends that are done (p2p::completed_send_request()) is replaced
 // by a separate one, so that each operation has its handle. Internal to check/. Owner: the table, from the call that
 // starts an operation to the one that completes it; then that Call. Threads: library lock.
 #pragma once
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/count.hpp"
-#include "check/site.hpp"
+#include "check/call_site.hpp"
 #include "layout/datatype.hpp"
 
 namespace hr::check {
@@ -35,7 +35,7 @@ struct Operation {
   enum class Kind : std::uint8_t { kSend, kReceive, kCollective, kOther };
   Kind kind = Kind::kOther;
   const void* request = nullptr;  // its handle
-  Site site;
+  CallSite call_site;
   std::uint32_t context = 0;  // of its communicator; 0: none
   int peer = 0;               // sends, receives: rank
   int tag = 0;

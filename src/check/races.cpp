@@ -13,7 +13,7 @@
 #include "base/abi.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/messages.hpp"
 #include "check/state.hpp"
 #include "check/watch.hpp"
@@ -50,12 +50,12 @@ struct Entry {
   std::uint32_t until_phase = 0;
   bool unsure = false;
   bool locked = false;
-  RemoteSite site;
-  Intervals places;
+  RemoteCallSite call_site;
+  Intervals intervals;
   std::uint64_t data = 0;
 };
 
-// Precedes the origin's Counts, and runs of bytes, in a message.
+// Precedes the origin's Counts, and ranges of bytes, in a message.
 struct Head {
   Access access;
   std::uint64_t data;
@@ -63,10 +63,10 @@ struct Head {
   std::uint32_t until_phase;
   std::uint32_t until;
   std::uint32_t rank;
-  std::uint32_t runs;
+  std::uint32_t ranges;
   std::uint32_t unsure;
   std::uint32_t locked;
-  RemoteSite site;
+  RemoteCallSite call_site;
 };
 
 struct LockNote {
@@ -78,7 +78,7 @@ struct LockNote {
 struct Side {
   int rank;
   AccessKind kind;
-  RemoteSite site;
+  RemoteCallSite call_site;
 };
 struct Race {
   std::uint32_t context;
@@ -86,7 +86,7 @@ struct Race {
   bool locked;
   bool alike;  // puts of the same data
   int target;  // rank
-  Run places;
+  Range bytes;
   Side first, second;
 };
 
@@ -104,8 +104,8 @@ struct Races final : FileState {
   std::map<std::uint32_t, std::vector<std::byte>> clocks;  // of posts and completes, by context
   std::map<std::uint32_t, rma::Window*> windows;           // live ones, by context
   std::vector<Race> found;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> said;  // reported pairs of call sites that put the same data
-  std::optional<std::uint32_t> due;                        // a window's context; 0: all
+  std::set<std::pair<std::uint64_t, std::uint64_t>> reported;  // reported pairs of call sites that put the same data
+  std::optional<std::uint32_t> due;                            // a window's context; 0: all
 };
 
 bool looks_at(const rma::Window& window) {
@@ -117,15 +117,15 @@ bool is_ordered(const Entry& first, const Entry& second) {
   return first.until <= second.known[static_cast<std::size_t>(first.origin)];
 }
 
-void look_at(std::uint32_t context, const Entry& a, const Entry& b) {
+void check_pair(std::uint32_t context, const Entry& a, const Entry& b) {
   if (a.origin == b.origin || a.unsure || b.unsure || !conflict(a.access, b.access, false)) return;
   if (a.until_phase < b.phase || b.until_phase < a.phase || is_ordered(a, b) || is_ordered(b, a)) return;
-  const auto common = a.places.common(b.places);
+  const auto common = a.intervals.common(b.intervals);
   if (!common) return;
   const Entry& first = a.rank <= b.rank ? a : b;
   const Entry& second = &first == &a ? b : a;
   const auto is_side = [](const Side& side, const Entry& entry) {
-    return side.rank == entry.rank && side.kind == entry.access.kind && side.site.offset == entry.site.offset;
+    return side.rank == entry.rank && side.kind == entry.access.kind && side.call_site.offset == entry.call_site.offset;
   };
   auto& all = own<Races>();
   const bool known = std::ranges::any_of(all.found, [&](const Race& each) {
@@ -136,25 +136,26 @@ void look_at(std::uint32_t context, const Entry& a, const Entry& b) {
   all.found.push_back({context,
                        {a.phase, b.phase},
                        a.locked || b.locked,
-                       a.data != 0 && a.data == b.data && a.places == b.places,
+                       a.data != 0 && a.data == b.data && a.intervals == b.intervals,
                        window == all.windows.end() ? -1 : window->second->rank(),
                        *common,
-                       {first.rank, first.access.kind, first.site},
-                       {second.rank, second.access.kind, second.site}});
+                       {first.rank, first.access.kind, first.call_site},
+                       {second.rank, second.access.kind, second.call_site}});
 }
 
 void enter(std::uint32_t context, Entry entry) {
   auto& entries = own<Races>().entries[context];
-  for (const Entry& other : entries) look_at(context, entry, other);
+  for (const Entry& other : entries) check_pair(context, entry, other);
   // A loop repeats the same access again and again.
   const auto alike = std::find_if(entries.rbegin(), entries.rend(), [&](const Entry& each) {
-    return each.origin == entry.origin && each.access == entry.access && each.site.offset == entry.site.offset &&
-           each.until == entry.until && each.phase == entry.phase && each.until_phase == entry.until_phase &&
-           each.unsure == entry.unsure && each.locked == entry.locked && each.known == entry.known;
+    return each.origin == entry.origin && each.access == entry.access &&
+           each.call_site.offset == entry.call_site.offset && each.until == entry.until && each.phase == entry.phase &&
+           each.until_phase == entry.until_phase && each.unsure == entry.unsure && each.locked == entry.locked &&
+           each.known == entry.known;
   });
   if (alike != entries.rend()) {
-    if (alike->data != entry.data || alike->places != entry.places) alike->data = 0;
-    for (const auto& [begin, end] : entry.places.runs()) alike->places.add({begin, end});
+    if (alike->data != entry.data || alike->intervals != entry.intervals) alike->data = 0;
+    for (const auto& [begin, end] : entry.intervals.ranges()) alike->intervals.add({begin, end});
     return;
   }
   entries.push_back(std::move(entry));
@@ -175,16 +176,16 @@ void take_accesses(const Told& told) {
   entry.until_phase = head.until_phase;
   entry.unsure = head.unsure != 0;
   entry.locked = head.locked != 0;
-  entry.site = head.site;
+  entry.call_site = head.call_site;
   entry.known.resize(static_cast<std::size_t>(boot::identity().size));
   const std::size_t counts = entry.known.size() * sizeof(std::uint32_t);
-  if (told.data.size() != sizeof head + counts + head.runs * sizeof(Run)) return;
+  if (told.data.size() != sizeof head + counts + head.ranges * sizeof(Range)) return;
   std::memcpy(entry.known.data(), told.data.data() + sizeof head, counts);
   const std::byte* at = told.data.data() + sizeof head + counts;
-  for (std::uint32_t i = 0; i < head.runs; ++i, at += sizeof(Run)) {
-    Run run{};
-    std::memcpy(&run, at, sizeof run);
-    entry.places.add(run);
+  for (std::uint32_t i = 0; i < head.ranges; ++i, at += sizeof(Range)) {
+    Range range{};
+    std::memcpy(&range, at, sizeof range);
+    entry.intervals.add(range);
   }
   enter(static_cast<std::uint32_t>(told.subject), std::move(entry));
 }
@@ -193,8 +194,8 @@ void send_accesses(const Noted& noted) {
   const Accesses& accesses = noted.accesses;
   const std::size_t fixed = sizeof(Head) + accesses.since.known->size() * sizeof(std::uint32_t);
   const std::size_t room = noted.proc == boot::processes().self() ? fixed + 65536 : longest(noted.proc);
-  if (room < fixed + sizeof(Run)) return;
-  const std::size_t most = (room - fixed) / sizeof(Run);
+  if (room < fixed + sizeof(Range)) return;
+  const std::size_t most = (room - fixed) / sizeof(Range);
   const auto* const window = window_of(noted.context);
   if (window == nullptr) return;
   const Head head{accesses.access,
@@ -206,16 +207,16 @@ void send_accesses(const Noted& noted) {
                   0,
                   accesses.since.unsure ? 1U : 0U,
                   accesses.since.locked ? 1U : 0U,
-                  remote(accesses.site)};
-  const auto& runs = accesses.places.runs();
-  for (auto at = runs.begin(); at != runs.end();) {
+                  remote(accesses.call_site)};
+  const auto& ranges = accesses.intervals.ranges();
+  for (auto at = ranges.begin(); at != ranges.end();) {
     std::vector<std::byte> message(sizeof head);
     const auto counts = std::as_bytes(std::span(*accesses.since.known));
     message.insert(message.end(), counts.begin(), counts.end());
     Head here = head;
-    for (; at != runs.end() && here.runs < most; ++at, ++here.runs) {
-      const Run run{at->first, at->second};
-      const auto bytes = bytes_of(run);
+    for (; at != ranges.end() && here.ranges < most; ++at, ++here.ranges) {
+      const Range range{at->first, at->second};
+      const auto bytes = bytes_of(range);
       message.insert(message.end(), bytes.begin(), bytes.end());
     }
     std::memcpy(message.data(), &here, sizeof here);
@@ -271,7 +272,7 @@ Status before(Call& call) {
   return kOk;
 }
 
-void learn_of_window(const rma::Window& window) {
+void learn_window_clock(const rma::Window& window) {
   auto& clocks = own<Races>().clocks;
   const auto found = clocks.find(window.context());
   if (found == clocks.end()) return;
@@ -291,14 +292,14 @@ void note_windows(const Call& call) {
 
 // --- loads and stores of the window's memory by other calls of MPI ---
 
-void note_buffer(const Buffer& buffer, const Site& site) {
-  const Run span = span_of({reinterpret_cast<std::uintptr_t>(buffer.address), *buffer.type, buffer.count});
+void note_buffer(const Buffer& buffer, const CallSite& call_site) {
+  const Range span = span_of({reinterpret_cast<std::uintptr_t>(buffer.address), *buffer.type, buffer.count});
   for (const auto& [context, window] : own<Races>().windows) {
     const auto base = reinterpret_cast<std::uintptr_t>(window->own().base);
     const std::uintptr_t end = base + static_cast<std::uintptr_t>(window->own().bytes);
-    const Run run{std::max(span.begin, base), std::min(span.end, end)};
-    if (base == 0 || run.begin >= run.end || !buffer.type->contiguous(buffer.count)) continue;
-    note_own_access(*window, buffer.written ? AccessKind::kStore : AccessKind::kLoad, site, run);
+    const Range range{std::max(span.begin, base), std::min(span.end, end)};
+    if (base == 0 || range.begin >= range.end || !buffer.type->contiguous(buffer.count)) continue;
+    note_own_access(*window, buffer.written ? AccessKind::kStore : AccessKind::kLoad, call_site, range);
   }
 }
 
@@ -306,12 +307,12 @@ void note_received(const Call& call) {
   if (own<Races>().windows.empty()) return;
   if (call.find("source") != nullptr && call.find("comm") != nullptr) {
     for (const Buffer& buffer : call.buffers) {
-      if (buffer.written) note_buffer(buffer, call.site());
+      if (buffer.written) note_buffer(buffer, call.call_site());
     }
   }
   for (const Operation& operation : call.completed) {
     if (operation.kind != Operation::Kind::kReceive) continue;
-    for (const Buffer& buffer : operation.buffers) note_buffer(buffer, operation.site);
+    for (const Buffer& buffer : operation.buffers) note_buffer(buffer, operation.call_site);
   }
 }
 
@@ -323,11 +324,11 @@ std::string who(const Side& side) {
   const char* const what = writes                             ? " writes them ("
                            : side.kind == AccessKind::kUpdate ? " updates them ("
                                                               : " reads them (";
-  return "rank " + std::to_string(side.rank) + what + text(side.site) + ")";
+  return "rank " + std::to_string(side.rank) + what + text(side.call_site) + ")";
 }
 
 std::string describe(const Race& race) {
-  return "epoch: bytes " + std::to_string(race.places.begin) + " to " + std::to_string(race.places.end - 1) +
+  return "epoch: bytes " + std::to_string(race.bytes.begin) + " to " + std::to_string(race.bytes.end - 1) +
          " of the window's memory at rank " + std::to_string(race.target) + ": " + who(race.first) + ", " +
          who(race.second) + ", and nothing orders the two; put a synchronisation between them, or take other memory";
 }
@@ -364,14 +365,14 @@ std::vector<Race> take_found(std::uint32_t context) {
     if (is_excused(race)) return true;
     if (!race.alike) {
       found.push_back(race);
-    } else if (all.said.emplace(race.first.site.offset, race.second.site.offset).second) {
+    } else if (all.reported.emplace(race.first.call_site.offset, race.second.call_site.offset).second) {
       // Undefined by the standard, but harmless.
       log::write(log::Level::kError, "check full: %s (both write the same data)", describe(race).c_str());
     }
     return true;
   });
   forget_old();
-  if (p2p::any_endings()) found.clear();  // a failed process has met none
+  if (p2p::any_failures()) found.clear();  // a failed process has met none
   return found;
 }
 
@@ -382,14 +383,14 @@ Status after(Call& call, int code) {
   auto* const window = call.object<rma::Window>("win");
   if (window != nullptr && code == 0 &&
       (call.is("MPI_Win_start") || call.is("MPI_Win_wait") || call.is("MPI_Win_test")))
-    learn_of_window(*window);
+    learn_window_clock(*window);
   if (code == 0) note_received(call);
   if (call.ended_context != 0) {
     all.windows.erase(call.ended_context);
     unwatch_window(call.ended_context);
   }
   if (!all.due) return kOk;
-  // Reports of others may come by other ways than the verdict.
+  // Reports of others may come by other ways than the outcome.
   p2p::poll();
   p2p::poll();
   const std::vector<Race> found = take_found(*std::exchange(all.due, std::nullopt));
@@ -427,20 +428,21 @@ void note_accesses(rma::Window& window, int target, Accesses accesses) {
   const auto is_like = [&](const Noted& each) {
     const Accesses& its = each.accesses;
     return each.context == window.context() && each.rank == target && its.access == accesses.access &&
-           its.site.address == accesses.site.address && its.until == accesses.until &&
+           its.call_site.address == accesses.call_site.address && its.until == accesses.until &&
            its.until_phase == accesses.until_phase && its.since == accesses.since;
   };
   const auto end = noted.rbegin() + static_cast<std::ptrdiff_t>(std::min(noted.size(), kLooksBack));
   const auto found = std::find_if(noted.rbegin(), end, is_like);
   if (found != end) {
-    if (found->accesses.data != accesses.data || found->accesses.places != accesses.places) found->accesses.data = 0;
-    for (const auto& [begin, last] : accesses.places.runs()) found->accesses.places.add({begin, last});
+    if (found->accesses.data != accesses.data || found->accesses.intervals != accesses.intervals)
+      found->accesses.data = 0;
+    for (const auto& [begin, last] : accesses.intervals.ranges()) found->accesses.intervals.add({begin, last});
     return;
   }
   if (noted.size() < kMostNoted) noted.push_back({window.context(), target, window.proc(target), std::move(accesses)});
 }
 
-void note_own_access(rma::Window& window, AccessKind kind, const Site& site, const Run& memory) {
+void note_own_access(rma::Window& window, AccessKind kind, const CallSite& call_site, const Range& memory) {
   if (!looks_at(window)) return;
   const Moment now = moment();
   const auto base = reinterpret_cast<std::uintptr_t>(window.own().base);
@@ -453,8 +455,8 @@ void note_own_access(rma::Window& window, AccessKind kind, const Site& site, con
   entry.phase = entry.until_phase = now.phase;
   entry.unsure = now.unsure;
   entry.locked = now.locked;
-  entry.site = remote(site);
-  entry.places.add({memory.begin - base, memory.end - base});
+  entry.call_site = remote(call_site);
+  entry.intervals.add({memory.begin - base, memory.end - base});
   enter(window.context(), std::move(entry));
 }
 
@@ -464,7 +466,7 @@ void tell_accesses() {
 
 void expect_findings(std::uint32_t context) { own<Races>().due = context; }
 
-extern const Finding kRaces;
-const Finding kRaces{"epoch", start, nullptr, before, after, at_finalize};
+extern const Diagnostic kRaces;
+const Diagnostic kRaces{"epoch", start, nullptr, before, after, at_finalize};
 
 }  // namespace hr::check

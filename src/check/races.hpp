@@ -20,18 +20,18 @@ namespace hr::check {
 // Accesses by one call of the program's.
 struct Accesses {
   Access access;
-  Site site;
+  CallSite call_site;
   Moment since;             // when they began
   std::uint32_t until = 0;  // the origin's count, and its phase, when they were complete
   std::uint32_t until_phase = 0;
-  Intervals places;        // in the window's memory at the target
+  Intervals intervals;     // in the window's memory at the target
   std::uint64_t data = 0;  // hash of the data of a single put; 0: of several, or no put
 };
 
 // Notes accesses that are complete, for a report to the target.
 void note_accesses(rma::Window& window, int target, Accesses accesses);
 // Notes a load or store of this process in its own part of a window.
-void note_own_access(rma::Window& window, AccessKind kind, const Site& site, const Run& memory);
+void note_own_access(rma::Window& window, AccessKind kind, const CallSite& call_site, const Range& memory);
 // Sends the reports to the targets, before a collective that waits.
 void tell_accesses();
 // Expects reports: all members of a window have sent theirs before the collective that this call is; 0: all processes.

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/abi.hpp"
-#include "check/finding.hpp"
+#include "check/diagnostic.hpp"
 #include "check/state.hpp"
 
 namespace hr::check {
@@ -21,7 +21,7 @@ struct Threads final : FileState {
   std::atomic<int> depth{0};        // its calls
 };
 
-bool may_be_called_by_any(const Call& call) {
+bool allows_any_thread(const Call& call) {
   constexpr std::string_view kFunctions[] = {"MPI_Initialized",    "MPI_Finalized",   "MPI_Query_thread",
                                              "MPI_Is_thread_main", "MPI_Get_version", "MPI_Get_library_version"};
   const std::string_view name = call.function();
@@ -33,7 +33,7 @@ bool equal(pthread_t a, pthread_t b) noexcept { return ::pthread_equal(a, b) != 
 Status before(Call& call) {
   auto& threads = own<Threads>();
   const int level = threads.level.load(std::memory_order_relaxed);
-  if (level == abi::kThreadMultiple || may_be_called_by_any(call)) return kOk;
+  if (level == abi::kThreadMultiple || allows_any_thread(call)) return kOk;
   const pthread_t self = ::pthread_self();
   if (level != abi::kThreadSerialized) {
     if (equal(threads.main, self)) return kOk;
@@ -55,7 +55,7 @@ Status before(Call& call) {
 Status after(Call& call, int /*code*/) {
   auto& threads = own<Threads>();
   const bool counted = threads.level.load(std::memory_order_relaxed) == abi::kThreadSerialized &&
-                       !may_be_called_by_any(call) && threads.depth.load() != 0 &&
+                       !allows_any_thread(call) && threads.depth.load() != 0 &&
                        equal(threads.inside.load(), ::pthread_self());
   if (counted) threads.depth.fetch_sub(1);
   return kOk;
@@ -70,7 +70,7 @@ void allow_threads(int level) {
   threads.level.store(level, std::memory_order_relaxed);
 }
 
-extern const Finding kThreads;
-const Finding kThreads{"thread", nullptr, nullptr, before, after, nullptr};
+extern const Diagnostic kThreads;
+const Diagnostic kThreads{"thread", nullptr, nullptr, before, after, nullptr};
 
 }  // namespace hr::check

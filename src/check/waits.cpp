@@ -31,28 +31,28 @@ std::string with_tag(long long tag) {
   return tag == abi::kAnyTag ? " with any tag" : " with tag " + std::to_string(tag);
 }
 
-Wait on_site(const Call& call, std::string whom) {
+Wait at_call_site(const Call& call, std::string whom) {
   Wait wait;
-  const std::string site = text(call.site());
-  const std::size_t name = site.find(" at ");
-  wait.text = "waits in " + site.substr(0, name) + std::move(whom) + site.substr(name);
+  const std::string call_site = text(call.call_site());
+  const std::size_t name = call_site.find(" at ");
+  wait.text = "waits in " + call_site.substr(0, name) + std::move(whom) + call_site.substr(name);
   return wait;
 }
 
 Wait from(const Call& call, const comm::Communicator& comm, long long source, long long tag) {
   if (source == abi::kAnySource) {
-    Wait wait = on_site(call, " from any source" + with_tag(tag));
+    Wait wait = at_call_site(call, " from any source" + with_tag(tag));
     wait.any = true;
     wait.processes = members(comm);
     return wait;
   }
-  Wait wait = on_site(call, " from rank " + std::to_string(source) + with_tag(tag) + " of " + name_of(comm));
+  Wait wait = at_call_site(call, " from rank " + std::to_string(source) + with_tag(tag) + " of " + name_of(comm));
   wait.processes = {comm.peer_proc(static_cast<int>(source))};
   return wait;
 }
 
 Wait towards(const Call& call, const comm::Communicator& comm, long long dest, long long tag) {
-  Wait wait = on_site(call, " to rank " + std::to_string(dest) + with_tag(tag) + " of " + name_of(comm));
+  Wait wait = at_call_site(call, " to rank " + std::to_string(dest) + with_tag(tag) + " of " + name_of(comm));
   wait.processes = {comm.peer_proc(static_cast<int>(dest))};
   return wait;
 }
@@ -109,7 +109,7 @@ std::optional<OneWait> in_request(const void* handle) {
     case Operation::Kind::kOther:
       return std::nullopt;
   }
-  wait.text += " (" + text(operation.site) + ")";
+  wait.text += " (" + text(operation.call_site) + ")";
   return wait;
 }
 
@@ -129,8 +129,8 @@ std::optional<Wait> in_requests(const Call& call) {
   const bool alternatives = one_is_enough || of_one.empty();
   const std::vector<OneWait>& chosen = of_one.empty() ? all : of_one;
   if (chosen.empty() || (!one_is_enough && of_one.empty() && all.size() > 1)) return std::nullopt;
-  Wait wait = on_site(call, " for " + chosen.front().text +
-                                (chosen.size() > 1 ? " and " + std::to_string(chosen.size() - 1) + " more" : ""));
+  Wait wait = at_call_site(call, " for " + chosen.front().text +
+                                     (chosen.size() > 1 ? " and " + std::to_string(chosen.size() - 1) + " more" : ""));
   wait.any = alternatives;
   for (const auto* each : {&of_one, &all}) {
     if (each != &chosen && !one_is_enough) continue;
@@ -143,7 +143,7 @@ std::optional<Wait> in_requests(const Call& call) {
 std::optional<Wait> in_collective(const Call& call, const CollectiveWait& collective) {
   const comm::Communicator* const comm = comm::communicator_of(collective.context);
   if (comm == nullptr) return std::nullopt;
-  Wait wait = on_site(call, " for all members of " + name_of(*comm));
+  Wait wait = at_call_site(call, " for all members of " + name_of(*comm));
   wait.context = collective.context;
   wait.sequence = collective.sequence + 1;
   wait.processes = members(*comm);
@@ -162,7 +162,7 @@ std::optional<Wait> wait_of(const Call& call) {
   const comm::Communicator* comm = call.object<comm::Communicator>("comm");
   if (const auto* window = call.object<rma::Window>("win"); window != nullptr) comm = window->comm_.get();
   if (comm == nullptr || comm->size() == 1) return std::nullopt;
-  Wait wait = on_site(call, " for other members of " + name_of(*comm));
+  Wait wait = at_call_site(call, " for other members of " + name_of(*comm));
   wait.any = true;
   wait.processes = members(*comm);
   return wait;

@@ -157,7 +157,7 @@ void release(Register& which) { which = {}; }
 #endif
 
 // Its string functions read whole words around the requested bytes.
-bool is_of_c_library(const void* instruction) {
+bool is_in_c_library(const void* instruction) {
   Dl_info information{};
   if (::dladdr(instruction, &information) == 0 || information.dli_fname == nullptr) return false;
   const std::string_view name(information.dli_fname);
@@ -181,7 +181,7 @@ void watch_window(rma::Window& window) {
   }
 }
 
-void watch_buffer(const void* request, const Run& memory) {
+void watch_buffer(const void* request, const Range& memory) {
   auto& watch = own<Watch>();
   if (watch.impossible || (++watch.buffers > kAlways && watch.buffers % kOneOf != 0)) return;
   for (std::size_t place = kForWindow; place < kRegisters; ++place) {
@@ -215,7 +215,7 @@ std::vector<Seen> take_seen() {
     if (hits[i].place >= kRegisters) continue;
     const Register& which = registers[hits[i].place];
     const bool stored = which.sees == Sees::kStores;
-    if (which.sees == Sees::kNothing || (!stored && is_of_c_library(hits[i].instruction))) continue;
+    if (which.sees == Sees::kNothing || (!stored && is_in_c_library(hits[i].instruction))) continue;
     seen.push_back({which.context, which.request, hits[i].instruction, {which.address, which.address + 1}, stored});
   }
   hit_count.store(0, std::memory_order_release);

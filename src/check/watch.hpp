@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "check/runs.hpp"
+#include "check/ranges.hpp"
 
 namespace hr::rma {
 class Window;
@@ -20,7 +20,7 @@ namespace hr::check {
 
 // Last until unwatch(): the window's context, an operation's request. Without a free register nothing happens.
 void watch_window(rma::Window& window);
-void watch_buffer(const void* request, const Run& memory);
+void watch_buffer(const void* request, const Range& memory);
 void unwatch_window(std::uint32_t context);
 void unwatch_buffer(const void* request);
 
@@ -28,7 +28,7 @@ struct Seen {
   std::uint32_t context = 0;      // of a window; 0: a buffer
   const void* request = nullptr;  // of a buffer
   const void* address = nullptr;  // of the instruction after the access
-  Run memory{};
+  Range memory{};
   bool stored = false;  // of windows: it was a store
 };
 // Returns accesses seen since the last time.

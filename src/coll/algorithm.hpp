@@ -1,4 +1,4 @@
-// Algorithm: one way to carry out an operation, and the list of all of them.
+// Algorithm: one way to execute an operation, and the list of all of them.
 //
 // An algorithm is one file <operation>/<algorithm>.cpp that defines its record, and one line in registry.cpp. Its
 // probe is pure: it looks at facts that are the same on every process of the communicator, so that all choose alike.
@@ -14,8 +14,8 @@
 
 namespace hr::coll {
 
-// Memory that the processes of a communicator share (shared/area.hpp); each includes the ones before it.
-enum class Sharing : std::uint8_t { kNone, kCells, kSlots };
+// Memory that the processes of a communicator share (shared/segment.hpp); each includes the ones before it.
+enum class Sharing : std::uint8_t { kNone, kFlagLines, kDataSlots };
 
 // Facts that a choice may depend on: the same on every process.
 struct Query {
@@ -29,7 +29,7 @@ struct Query {
   std::size_t span = 0;
   std::size_t element = 0;
   Sharing sharing = Sharing::kNone;  // memory that the processes share
-  std::size_t slot = 0;              // bytes of one slot, if they share slots
+  std::size_t data_slot_bytes = 0;   // if they share data slots
   bool oversubscribed = false;       // processes outnumber the cores
   int hosts = 1;                     // number of hosts that they are spread over
   int ranks_per_host = 1;            // the most on one host
@@ -38,11 +38,12 @@ struct Query {
 };
 
 struct Algorithm {
+  // Saved tuning files contain it: `cells` says that it goes through flag lines, `slots` through data slots.
   const char* name;
   std::uint32_t operations;              // serves(...)
   bool (*probe)(const Query&) noexcept;  // true if it applies
   p2p::Task (*run)(const Call& call);    // `call` outlives the task
-  Sharing needs = Sharing::kNone;        // what Call::area must have
+  Sharing needs = Sharing::kNone;        // what Call::segment must have
   bool devices = false;                  // works on device buffers itself
   bool composes = false;                 // calls algorithms of other levels (compose/)
 };
@@ -59,11 +60,15 @@ template <class... Operations>
   return !query.inter && query.commutative;
 }
 
-[[nodiscard]] constexpr bool has_cells(const Query& query) noexcept { return query.sharing >= Sharing::kCells; }
-[[nodiscard]] constexpr bool has_slots(const Query& query) noexcept { return query.sharing >= Sharing::kSlots; }
-// True if a slot has room for something from each process.
-[[nodiscard]] constexpr bool has_wide_slots(const Query& query) noexcept {
-  return has_slots(query) && query.slot / static_cast<std::size_t>(query.ranks) >= 128;
+[[nodiscard]] constexpr bool has_flag_lines(const Query& query) noexcept {
+  return query.sharing >= Sharing::kFlagLines;
+}
+[[nodiscard]] constexpr bool has_data_slots(const Query& query) noexcept {
+  return query.sharing >= Sharing::kDataSlots;
+}
+// True if a data slot has room for something from each process.
+[[nodiscard]] constexpr bool has_wide_data_slots(const Query& query) noexcept {
+  return has_data_slots(query) && query.data_slot_bytes / static_cast<std::size_t>(query.ranks) >= 128;
 }
 
 [[nodiscard]] constexpr bool on_devices(const Query& query) noexcept { return query.devices; }

@@ -126,9 +126,9 @@ struct Call {
   // reductions and bcast; of the mean block for allgatherv.
   std::size_t bytes = 0;
   bool persistent = false;
-  bool blocking = false;         // the caller only waits for it
-  shared::Area* area = nullptr;  // shared memory of the members, if the operation has a place in its sequence
-  std::uint64_t ticket = 0;      // that place
+  bool blocking = false;               // the caller only waits for it
+  shared::Segment* segment = nullptr;  // shared memory of the members, if the operation is enqueued in its sequence
+  std::uint64_t sequence_number = 0;   // of the operation in it
 
   [[nodiscard]] int rank() const noexcept { return members->own(); }
   [[nodiscard]] int size() const noexcept { return members->size(); }

@@ -1,7 +1,7 @@
 // coll: the collective operations of MPI 5.0 chapter 6 and the neighborhood collectives of section 8.6, for bind/.
 //
 // Every operation has one function here that checks its arguments and describes it as a Call; run(), start() and
-// init() then carry it out in its blocking, non-blocking and persistent form:
+// init() then execute it in its blocking, non-blocking and persistent form:
 //
 //   Call call;
 //   HR_TRY(coll::allreduce(call, sendbuf, recvbuf, count, type, op, comm));
@@ -30,13 +30,13 @@ using Types = std::span<Datatype* const>;
 void init();
 void finalize();
 
-// --- the forms. Each takes the operation's place in the communicator's sequence of collectives ---
+// --- the forms. Each enqueues the operation in the communicator's sequence of collectives ---
 Status run(Call& call);
 // *request gets one reference, the caller's.
 Status start(Call& call, p2p::Request** request);
 Status init(Call& call, p2p::Request** request);
 
-// Looks at a call before it is carried out; may be null. While it is set, events::let_checker_look() must be on. Errors
+// Checks a call before it is executed; may be null. While it is set, events::let_checker_look() must be on. Errors
 // end the call. Owner: check/.
 inline Status (*call_checker)(const Call& call) = nullptr;
 

@@ -2,12 +2,12 @@
 
 namespace hr::coll {
 
-AlgorithmPlaces::AlgorithmPlaces() {
+AlgorithmIndexes::AlgorithmIndexes() {
   const auto all = algorithms();
-  for (std::size_t place = 0; place < all.size(); ++place) {
-    std::size_t at = first_of(all[place]);
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    std::size_t at = first_of(all[index]);
     while (entries_[at].algorithm != nullptr) at = (at + 1) % kEntries;
-    entries_[at] = {all[place], place};
+    entries_[at] = {all[index], index};
   }
 }
 

@@ -1,6 +1,6 @@
-// Finds the row of an algorithm in the counters (base/counters.hpp): its place in the list of all.
+// Finds the row of an algorithm in the counters (base/counters.hpp): its index in the list of all.
 //
-// Records of algorithms are constants, so their places are found by their addresses. Owner: State. Threads: library
+// Records of algorithms are constants, so their indexes are found by their addresses. Owner: State. Threads: library
 // lock.
 #pragma once
 
@@ -14,20 +14,20 @@
 
 namespace hr::coll {
 
-class AlgorithmPlaces {
+class AlgorithmIndexes {
  public:
-  AlgorithmPlaces();
+  AlgorithmIndexes();
   void count(const Algorithm* algorithm, Operation operation, std::size_t bytes) const noexcept {
     counters::count_operation(static_cast<std::size_t>(operation), bytes);
     std::size_t at = first_of(algorithm);
     while (entries_[at].algorithm != algorithm) at = (at + 1) % kEntries;
-    counters::page.algorithms[entries_[at].place].add(bytes);
+    counters::page.algorithms[entries_[at].index].add(bytes);
   }
 
  private:
   struct Entry {
     const Algorithm* algorithm = nullptr;
-    std::size_t place = 0;
+    std::size_t index = 0;
   };
   static constexpr std::size_t kEntries = 2 * counters::kAlgorithms;
   static std::size_t first_of(const Algorithm* algorithm) noexcept {

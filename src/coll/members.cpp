@@ -5,7 +5,7 @@
 
 #include "base/knobs.hpp"
 #include "coll/compose/hosts.hpp"
-#include "coll/shared/area.hpp"
+#include "coll/shared/segment.hpp"
 #include "p2p/peer_memory.hpp"
 
 namespace hr::coll {
@@ -18,8 +18,8 @@ struct Kept final : comm::CollectiveState {
   std::unique_ptr<Members> nonblocking;
 };
 
-// Agreements of areas within a communicator are told apart by tags; those of persistent requests begin at kTags.
-constexpr int kNonblockingAreas = ((1 << 28) + 1) * shared::Area::kTags;
+// Agreements of segments within a communicator are told apart by tags; those of persistent requests begin at kTags.
+constexpr int kNonblockingSegments = ((1 << 28) + 1) * shared::Segment::kTags;
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void Members::find_out() {
   if (!can_share_) return;
   const bool blocking = sequence_ == Sequence::kBlocking;
   shared_from_ = (blocking ? 0 : comm::Communicator::kFirstNonblockingTag) + knobs().coll_shared_after;
-  area_ = std::make_unique<shared::Area>(*this, blocking ? 0 : kNonblockingAreas);
+  segment_ = std::make_unique<shared::Segment>(*this, blocking ? 0 : kNonblockingSegments);
 }
 
 const Hosts* Members::hosts() const {

@@ -22,7 +22,7 @@
 namespace hr::coll {
 
 namespace shared {
-class Area;
+class Segment;
 }
 class Hosts;
 
@@ -62,9 +62,9 @@ class Members {
 
   // True if all are on one host, are several, and may share memory.
   [[nodiscard]] bool can_share() const noexcept { return can_share_; }
-  // Returns their shared memory if the operation of that tag is to have a place in its sequence: null for the first few
+  // Returns their shared segment if the operation of that tag is to be enqueued in its sequence: null for the first few
   // operations (knob coll_shared_after), and if there is none.
-  [[nodiscard]] shared::Area* area_at(int tag) const noexcept;
+  [[nodiscard]] shared::Segment* segment_at(int tag) const noexcept;
   // Returns their spread over hosts, if that matters: they are on several, and there are several on one. Null: all are
   // alike.
   [[nodiscard]] const Hosts* hosts() const;
@@ -89,8 +89,8 @@ class Members {
   bool together_ = true;  // on one host
   bool can_share_ = false;
   mutable bool spread_;  // over hosts; false once it is known not to matter
-  int shared_from_;      // the first tag with an area
-  std::unique_ptr<shared::Area> area_;
+  int shared_from_;      // the first tag with a segment
+  std::unique_ptr<shared::Segment> segment_;
   mutable std::unique_ptr<Hosts> hosts_;
   mutable Plans plans_;
 };

@@ -1,14 +1,14 @@
-// Persistent operations (section 6.13): carries out their starts.
+// Persistent operations (section 6.13): executes their starts.
 //
-// Starts of different requests may come in different orders on different processes, so that they have no place in the
-// communicator's sequence. An operation whose buffers all are on devices gets an area of its own; its buffers stay the
-// same, so that the first start decides for all.
+// Starts of different requests may come in different orders on different processes, so that they are not enqueued in
+// the communicator's sequence. An operation whose buffers all are on devices gets a segment of its own; its buffers
+// stay the same, so that the first start decides for all.
 // Owner: the request. Threads: library lock.
 #pragma once
 
 #include <memory>
 
-#include "coll/shared/area.hpp"
+#include "coll/shared/segment.hpp"
 
 namespace hr::coll {
 
@@ -18,10 +18,10 @@ class Persistence {
   p2p::Task begin(Call& call);
 
  private:
-  p2p::Task in_own_area(const Call& call);
+  p2p::Task execute_in_own_segment(const Call& call);
 
   enum class Way : std::uint8_t { kUnknown, kMessages, kDevices } way_ = Way::kUnknown;
-  std::unique_ptr<shared::Area> area_;  // null if by messages
+  std::unique_ptr<shared::Segment> segment_;  // null if by messages
 };
 
 }  // namespace hr::coll

@@ -45,7 +45,7 @@ Task tree_reduce(const Call& call, int top, View mine, View other) {
   co_return kOk;
 }
 
-Task let_pair_work(const Call& call, View vector) {
+Task delegate_to_pair(const Call& call, View vector) {
   const int other = call.rank() + 1;
   Requests<1> request;
   HR_CO_TRY(send_to(call, other, vector, request.next()));

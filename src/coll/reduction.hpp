@@ -25,7 +25,7 @@ namespace hr::coll {
   return call.send.none() ? call.recv.all() : call.send.all();
 }
 
-// The elements of a vector cut into `parts` runs whose lengths differ by one at most.
+// The elements of a vector cut into `parts` contiguous parts whose lengths differ by one at most.
 struct Cut {
   Count count;
   int parts;
@@ -48,7 +48,7 @@ struct Cut {
 
 // Takes the part of the even process of a pair (doubling.hpp): hands its vector to the next rank, which goes on for
 // both, and gets the result in it.
-[[nodiscard]] Task let_pair_work(const Call& call, View vector);
+[[nodiscard]] Task delegate_to_pair(const Call& call, View vector);
 
 // Receives the vectors of the other group (or this one) one after the other, combines them in the order of ranks, and
 // leaves the result in `result`; sends nothing. `own` is this process's contribution in an intracommunicator.

@@ -1,13 +1,13 @@
-// Makes a Call a task: its place in the communicator's sequence, device mode, and the three forms.
+// Makes a Call a task: enqueues it in the communicator's sequence, waits for its turn; the three forms.
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/events.hpp"
-#include "coll/carry_out.hpp"
 #include "coll/coll.hpp"
 #include "coll/device/buffers.hpp"
 #include "coll/device/through_pinned.hpp"
+#include "coll/execute.hpp"
 #include "coll/persistence.hpp"
 #include "coll/shared/wait.hpp"
 #include "p2p/progress.hpp"
@@ -18,61 +18,64 @@ namespace {
 
 using p2p::Task;
 
-struct IsServed {
+struct HasTurn {
   const Call& call;
-  bool operator()() const noexcept { return call.area->is_serving(call.ticket); }
+  bool operator()() const noexcept { return call.segment->is_turn_of(call.sequence_number); }
 };
 
 // From this many bytes on a non-blocking operation is not begun in its call while a thread watches: the last member to
 // come finds all data there, and would copy it in its program's time.
 constexpr std::size_t kLeftToThread = 16384;
-bool left_to_thread(const Call& call) noexcept {
+bool defers_to_thread(const Call& call) noexcept {
   return !call.blocking && call.bytes >= kLeftToThread && p2p::progress_thread::is_watching();
 }
 
-// Called while the operation's ticket is served, with cells.
-bool in_device_mode(const Call& call) {
-  if (mem::maybe_device() && !call.area->device_mode_requested() &&
-      (what_is_in(call, call.send) == Holds::kDeviceData || what_is_in(call, call.recv) == Holds::kDeviceData))
-    call.area->request_device_mode();
-  return call.area->device_mode(call.ticket) && !never_on_devices(call);
+// Called in the operation's turn, with flag lines.
+bool begins_with_address_exchange(const Call& call) {
+  if (mem::maybe_device() && !call.segment->address_exchange_requested() &&
+      (data_kind_of(call, call.send) == DataKind::kDeviceData ||
+       data_kind_of(call, call.recv) == DataKind::kDeviceData))
+    call.segment->request_address_exchange();
+  return call.segment->begins_with_address_exchange(call.sequence_number) && !never_on_devices(call);
 }
 
-// Waits until the ticket is served, opens what is needed. Chooses the algorithm once the available parts are certain.
-Task when_served(const Call& call) {
-  shared::Area& area = *call.area;
+// Waits for the operation's turn, opens the parts that it needs. Chooses the algorithm once the available parts are
+// certain.
+Task execute_in_turn(const Call& call) {
+  shared::Segment& segment = *call.segment;
   shared::NextRound next;
-  if (left_to_thread(call)) co_await shared::when(next);
-  IsServed came{call};
-  HR_CO_UNTIL(call, came);
-  TicketGuard serving(area);
+  if (defers_to_thread(call)) co_await shared::when(next);
+  HasTurn has_turn{call};
+  HR_CO_UNTIL(call, has_turn);
+  TurnGuard turn(segment);
   Status status = kOk;
   const Algorithm* algorithm = nullptr;
-  DeviceMode mode;
+  AddressExchange exchange;
   Buffers buffers = Buffers::kInPlace;
-  for (Sharing part = Sharing::kCells;; part = algorithm->needs) {
-    if (part <= area.sharing() && !area.is_open(part)) {
-      Task opening = area.open(part);
+  for (Sharing part = Sharing::kFlagLines;; part = algorithm->needs) {
+    if (part <= segment.sharing() && !segment.is_open(part)) {
+      Task opening = segment.open(part);
       const Status opened = co_await opening;
       call.members->plans().clear();  // the memory that they share has changed
       if (!opened.ok()) co_return opened;
     }
-    if (mode.on || buffers == Buffers::kPinned || !area.is_open(Sharing::kCells) || !in_device_mode(call)) {
+    if (exchange.done || buffers == Buffers::kPinned || !segment.is_open(Sharing::kFlagLines) ||
+        !begins_with_address_exchange(call)) {
       // as it was
-    } else if (area.device_buffers().time_sliced() && device::pinned_pays(call)) {
+    } else if (segment.device_buffers().time_sliced() && device::pinned_pays(call)) {
       if (device::fits_pinned(call)) buffers = Buffers::kPinned;
     } else {
-      mode.on = true;
-      Task exchanging = area.device_buffers().exchange(call);
+      exchange.done = true;
+      Task exchanging = segment.device_buffers().exchange(call);
       HR_CO_TRY(co_await exchanging);
-      mode.agreed = area.device_buffers().agreed();
+      exchange.agreed = segment.device_buffers().agreed();
     }
-    algorithm = choose(call, &status, mode);
+    algorithm = choose(call, &status, exchange);
     if (algorithm == nullptr) co_return status;
-    if (area.is_open(algorithm->needs)) break;
+    if (segment.is_open(algorithm->needs)) break;
   }
-  if (algorithm->needs == Sharing::kNone) serving.leave();
-  Task inner = carry_out(call, algorithm, buffers);
+  if (algorithm->needs == Sharing::kNone) turn.end_turn();
+  Task inner = execute(call, algorithm, buffers);
   status = co_await inner;
   co_return status;
 }
@@ -97,15 +100,15 @@ void take_turn() {
 }
 
 // Runs an operation while tools are told of its beginning and its end.
-Task watched(const Call* call) {
+Task execute_with_events(const Call* call) {
   tell(events::Event::collective_begun, *call, {});
-  Task inner = nothing_to_do(*call) ? Task{} : perform(*call);
+  Task inner = nothing_to_do(*call) ? Task{} : execute_enqueued(*call);
   const Status status = co_await inner;
   tell(events::Event::collective_ended, *call, {status.code()});
   co_return status;
 }
 
-Task watched_start(Persistence* persistence, Call* call) {
+Task start_with_events(Persistence* persistence, Call* call) {
   tell(events::Event::collective_begun, *call, {});
   Task inner = persistence->begin(*call);
   const Status status = co_await inner;
@@ -113,18 +116,18 @@ Task watched_start(Persistence* persistence, Call* call) {
   co_return status;
 }
 
-Task begin_watched(Call& call) {
-  if (!nothing_to_do(call)) take_place(call);
-  return watched(&call);
+Task begin_with_events(Call& call) {
+  if (!nothing_to_do(call)) enqueue(call);
+  return execute_with_events(&call);
 }
 
 // Begins a blocking or non-blocking operation.
 Task begin(Call& call) {
   if (events::wanted()) [[unlikely]]
-    return begin_watched(call);
+    return begin_with_events(call);
   if (nothing_to_do(call)) return {};
-  take_place(call);
-  return perform(call);
+  enqueue(call);
+  return execute_enqueued(call);
 }
 
 // Call that outlives its function: a copy of its own, with references to what it uses (sections 6.12, 6.13).
@@ -137,7 +140,9 @@ class PendingCall final : public p2p::TaskFactory {
   }
   // Not for persistent calls.
   Task begin_now() { return begin(call_); }
-  Task make() override { return events::wanted() ? watched_start(&persistence_, &call_) : persistence_.begin(call_); }
+  Task make() override {
+    return events::wanted() ? start_with_events(&persistence_, &call_) : persistence_.begin(call_);
+  }
   [[nodiscard]] const char* what() const noexcept override { return name(call_.operation); }
 
  private:
@@ -178,12 +183,14 @@ class PendingCall final : public p2p::TaskFactory {
 
 }  // namespace
 
-void take_place(Call& call) {
-  call.area = shared::area_for(call);
-  if (call.area != nullptr) call.ticket = call.area->draw_ticket();
+void enqueue(Call& call) {
+  call.segment = shared::segment_for(call);
+  if (call.segment != nullptr) call.sequence_number = call.segment->take_sequence_number();
 }
 
-Task perform(const Call& call) { return call.area != nullptr ? when_served(call) : carry_out_by_messages(call); }
+Task execute_enqueued(const Call& call) {
+  return call.segment != nullptr ? execute_in_turn(call) : execute_by_messages(call);
+}
 
 Status run(Call& call) {
   take_turn();
@@ -191,19 +198,20 @@ Status run(Call& call) {
   call.blocking = true;
   if (events::wanted()) [[unlikely]] {
     if (call_checker != nullptr) HR_TRY(call_checker(call));
-    return p2p::run_blocking(begin_watched(call));
+    return p2p::run_blocking(begin_with_events(call));
   }
   if (nothing_to_do(call)) return kOk;
-  take_place(call);
-  if (call.area == nullptr) return p2p::run_blocking(carry_out_by_messages(call));
+  enqueue(call);
+  if (call.segment == nullptr) return p2p::run_blocking(execute_by_messages(call));
   // The common case, without a coroutine round the algorithm's.
   Status status = kOk;
-  const bool ready = call.area->is_serving(call.ticket) && call.area->is_open(Sharing::kCells) && !in_device_mode(call);
+  const bool ready = call.segment->is_turn_of(call.sequence_number) && call.segment->is_open(Sharing::kFlagLines) &&
+                     !begins_with_address_exchange(call);
   const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
-  if (algorithm == nullptr || !call.area->is_open(algorithm->needs)) return p2p::run_blocking(when_served(call));
-  TicketGuard serving(*call.area);
-  if (algorithm->needs == Sharing::kNone) serving.leave();
-  return p2p::run_blocking(carry_out(call, algorithm));
+  if (algorithm == nullptr || !call.segment->is_open(algorithm->needs)) return p2p::run_blocking(execute_in_turn(call));
+  TurnGuard turn(*call.segment);
+  if (algorithm->needs == Sharing::kNone) turn.end_turn();
+  return p2p::run_blocking(execute(call, algorithm));
 }
 
 Status start(Call& call, p2p::Request** request) {

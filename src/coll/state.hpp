@@ -23,7 +23,7 @@ struct State {
   std::unique_ptr<Selection, DeleteSelection> selection;  // null: not asked for yet
   std::uint32_t selection_epoch = 1;                      // changes with the rows: plans of another one are void
   std::uint64_t files_made = 0;                           // of shared memory, by this process: part of their names
-  AlgorithmPlaces places;
+  AlgorithmIndexes algorithm_indexes;
   bool sharing_failed = false;  // and that was noted
 };
 

@@ -52,7 +52,7 @@ Status agree(const Members& members, const Ref<Communicator>& result) {
   HR_TRY(p2p::run_blocking(agree_on_context(agreement, &context)));
   if (!result) return kOk;
   result->context_ = context;
-  meet_early_revocation(*result);
+  apply_early_revocation(*result);
   return kOk;
 }
 

@@ -11,8 +11,8 @@
 #include "comm/consensus.hpp"
 #include "comm/failure.hpp"
 #include "comm/state.hpp"
-#include "p2p/loss.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/request.hpp"
 
@@ -38,7 +38,7 @@ bool has_pending_operations(const Communicator& comm) {
   return found;
 }
 
-// --- for p2p, once a process is lost ---
+// --- for p2p, once a process has failed ---
 
 // Finds a process by the source of a message: process numbers in agreements, ranks everywhere else.
 int process_of(std::uint32_t context, int source) {
@@ -58,8 +58,8 @@ int sender(std::uint32_t context, int index) {
 }
 
 bool has_failed_member(const Communicator& comm) {
-  const auto losses = p2p::losses();
-  return std::any_of(losses.begin(), losses.end(), [&](int proc) { return is_member(comm, proc); });
+  const auto failed = p2p::failed_processes();
+  return std::any_of(failed.begin(), failed.end(), [&](int proc) { return is_member(comm, proc); });
 }
 
 // Hints of section 7.4.4, all booleans. The library keeps them for the program; nothing relies on them yet.

@@ -75,7 +75,7 @@ class Communicator final : public Object {
   std::uint32_t collective_sequence_ = 0;
   std::uint32_t nonblocking_sequence_ = 0;
   std::uint32_t agreements_ = 0;  // by consensus (consensus.hpp) so far; equal on all members
-  std::size_t acknowledged_ = 0;  // how many of p2p::losses(), from the first on (failure.hpp)
+  std::size_t acknowledged_ = 0;  // how many of p2p::failed_processes(), from the first on (failure.hpp)
   std::vector<int> excluded_;     // failed processes that all survivors know of, in ascending order (shrink.hpp)
   bool has_others_ = false;       // processes of other jobs (connections.hpp)
   bool disconnects_ = false;      // its end ends connections

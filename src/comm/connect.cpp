@@ -10,10 +10,10 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
-#include "boot/contact.hpp"
+#include "boot/peer_address.hpp"
 #include "comm/failure.hpp"
 #include "comm/wait_outside.hpp"
-#include "p2p/meeting.hpp"
+#include "p2p/connect_groups.hpp"
 
 namespace hr::comm {
 namespace {
@@ -64,31 +64,31 @@ std::vector<std::string> texts_of(const std::vector<Blob>& blobs) {
   return texts;
 }
 
-// --- the offer of a side to the other ---
+// --- the description of a group, sent to the other one ---
 
-struct Offer {
+struct GroupInfo {
   std::uint64_t number = 0;  // random
-  std::int32_t leader = 0;   // index among the contacts
-  std::vector<std::string> contacts;
+  std::int32_t leader = 0;   // index among the peers
+  std::vector<std::string> peers;
 };
 
-Blob pack(const Offer& offer) {
+Blob pack(const GroupInfo& info) {
   Blob blob;
-  add_bytes(&offer.number, sizeof offer.number, &blob);
-  add_bytes(&offer.leader, sizeof offer.leader, &blob);
-  for (const std::string& each : offer.contacts) add_text(each, &blob);
+  add_bytes(&info.number, sizeof info.number, &blob);
+  add_bytes(&info.leader, sizeof info.leader, &blob);
+  for (const std::string& each : info.peers) add_text(each, &blob);
   return blob;
 }
 
-Status unpack(const Blob& blob, Offer* offer) {
+Status unpack(const Blob& blob, GroupInfo* info) {
   Reading reading(blob);
-  if (!reading.take(&offer->number, sizeof offer->number) || !reading.take(&offer->leader, sizeof offer->leader))
+  if (!reading.take(&info->number, sizeof info->number) || !reading.take(&info->leader, sizeof info->leader))
     return not_ours();
   while (!reading.done()) {
-    if (!reading.take_text(&offer->contacts.emplace_back())) return not_ours();
+    if (!reading.take_text(&info->peers.emplace_back())) return not_ours();
   }
-  const auto count = static_cast<std::int32_t>(offer->contacts.size());
-  return offer->leader >= 0 && offer->leader < count ? kOk : not_ours();
+  const auto count = static_cast<std::int32_t>(info->peers.size());
+  return info->leader >= 0 && info->leader < count ? kOk : not_ours();
 }
 
 std::uint64_t random_number() noexcept {
@@ -97,43 +97,43 @@ std::uint64_t random_number() noexcept {
   return number;
 }
 
-// Returns this process's contact. `network`: with an address for other hosts, in any case.
-Status own_contact(bool network, std::string* text) {
-  boot::Contact contact = boot::own_contact();
-  const Status status = p2p::describe(network, &contact.network);
-  *text = boot::format(contact);
+// Returns this process's address. `network`: with an address for other hosts, in any case.
+Status own_address(bool network, std::string* text) {
+  boot::PeerAddress address = boot::own_address();
+  const Status status = p2p::describe(network, &address.network);
+  *text = boot::format(address);
   return status;
 }
 
 // True if the processes of both are on several hosts, and some have no address.
-bool wants_network(const Offer& one, const Offer& other) {
+bool wants_network(const GroupInfo& one, const GroupInfo& other) {
   std::string host;
   bool several = false;
   bool lacks = false;
-  for (const Offer* side : {&one, &other}) {
-    for (const std::string& text : side->contacts) {
-      boot::Contact contact;
-      if (!boot::parse(text, &contact).ok()) return false;
-      several = several || (!host.empty() && host != contact.host);
-      host = contact.host;
-      lacks = lacks || contact.network.empty();
+  for (const GroupInfo* side : {&one, &other}) {
+    for (const std::string& text : side->peers) {
+      boot::PeerAddress address;
+      if (!boot::parse(text, &address).ok()) return false;
+      several = several || (!host.empty() && host != address.host);
+      host = address.host;
+      lacks = lacks || address.network.empty();
     }
   }
   return several && lacks;
 }
 
-// Gathers the contacts of all members and lets the leaders trade them. *own: comes with a number, which becomes the
+// Gathers the addresses of all members and lets the leaders exchange them. *own: comes with a number, which becomes the
 // leader's.
-Status trade_offers(const Members& members, int leader, Line* line, bool network, Offer* own, Offer* other) {
+Status exchange_info(const Members& members, int leader, Line* line, bool network, GroupInfo* own, GroupInfo* other) {
   const bool leads = members.me == leader;
-  std::string contact;
-  const Status described = own_contact(network, &contact);
+  std::string address;
+  const Status described = own_address(network, &address);
   std::string why = described.ok() ? "" : take_detail();
   Blob own_blob;
-  add_bytes(contact.data(), contact.size(), &own_blob);
-  std::vector<Blob> contacts;
-  HR_TRY(p2p::run_blocking(allgather_blobs(members, &own_blob, &contacts)));
-  own->contacts = texts_of(contacts);
+  add_bytes(address.data(), address.size(), &own_blob);
+  std::vector<Blob> peers;
+  HR_TRY(p2p::run_blocking(allgather_blobs(members, &own_blob, &peers)));
+  own->peers = texts_of(peers);
   Blob theirs;
   Status at_leader = kOk;
   if (leads) at_leader = line->trade(pack(*own), &theirs);
@@ -147,15 +147,15 @@ Status trade_offers(const Members& members, int leader, Line* line, bool network
   return kOk;
 }
 
-// Enters all processes; returns processes and addresses in the order of the contacts.
-Status enter(const std::vector<std::string>& contacts, std::vector<int>* procs, std::vector<std::string>* addresses,
+// Enters all processes; returns processes and addresses in the order of the peers.
+Status enter(const std::vector<std::string>& peers, std::vector<int>* procs, std::vector<std::string>* addresses,
              std::vector<std::string>* jobs) {
-  for (const std::string& text : contacts) {
-    boot::Contact contact;
-    HR_TRY(boot::parse(text, &contact));
-    procs->push_back(boot::meet(contact));
-    if (addresses != nullptr) addresses->push_back(contact.network);
-    if (std::find(jobs->begin(), jobs->end(), contact.job) == jobs->end()) jobs->push_back(contact.job);
+  for (const std::string& text : peers) {
+    boot::PeerAddress address;
+    HR_TRY(boot::parse(text, &address));
+    procs->push_back(boot::add_peer(address));
+    if (addresses != nullptr) addresses->push_back(address.network);
+    if (std::find(jobs->begin(), jobs->end(), address.job) == jobs->end()) jobs->push_back(address.job);
   }
   return kOk;
 }
@@ -172,11 +172,11 @@ struct Sides {
   int tag = 0;  // the same on both
 };
 
-Status meet(const Offer& own, const Offer& other, Sides* sides) {
-  transport::Meeting meeting;
+Status connect_peers(const GroupInfo& own, const GroupInfo& other, Sides* sides) {
+  transport::PeerGroups groups;
   std::vector<std::string> jobs;
-  HR_TRY(enter(own.contacts, &sides->ours, nullptr, &jobs));
-  HR_TRY(enter(other.contacts, &sides->theirs, &meeting.addresses, &jobs));
+  HR_TRY(enter(own.peers, &sides->ours, nullptr, &jobs));
+  HR_TRY(enter(other.peers, &sides->theirs, &groups.addresses, &jobs));
   for (const int proc : sides->theirs) {
     if (std::find(sides->ours.begin(), sides->ours.end(), proc) != sides->ours.end())
       return fail(Errc::kComm, "the local and the remote group have processes in common");
@@ -187,18 +187,18 @@ Status meet(const Offer& own, const Offer& other, Sides* sides) {
   const std::uint64_t number = own.number ^ other.number;
   sides->tag = hash_tag(&number, sizeof number);
   if (jobs.size() == 1) return kOk;
-  meeting.first = processes.before(own_leader, other_leader);
-  meeting.ours = sides->ours;
-  meeting.theirs = sides->theirs;
-  const std::string host = boot::own_contact().host;
+  groups.first = processes.before(own_leader, other_leader);
+  groups.ours = sides->ours;
+  groups.theirs = sides->theirs;
+  const std::string host = boot::own_address().host;
   // The launcher of that job removes files that carry its name.
-  meeting.name = std::string(processes.job_of(meeting.first ? own_leader : other_leader)) + ".meeting." + hex(number) +
-                 "." + hex(static_cast<std::uint64_t>(hash_tag(host.data(), host.size())));
-  return p2p::meet(meeting);
+  groups.name = std::string(processes.job_of(groups.first ? own_leader : other_leader)) + ".connect." + hex(number) +
+                "." + hex(static_cast<std::uint64_t>(hash_tag(host.data(), host.size())));
+  return p2p::connect_groups(groups);
 }
 
 // Succeeds if all members have succeeded; else the error is this member's, or says that it is another's.
-Status all_of_us(const Members& members, Status own) {
+Status require_all(const Members& members, Status own) {
   std::string text = own.ok() ? "" : take_detail();
   std::uint64_t good = own.ok() ? 1 : 0;
   HR_TRY(p2p::run_blocking(and_reduce(members, &good, 1)));
@@ -221,7 +221,7 @@ Status ChannelLine::trade(const Blob& own, Blob* other) {
   });
   if (!arrived || !channel_->flushed()) {
     // If processes may die, the other leader has died, or a member of its group, and it has given up.
-    if (boot::identity().loss_board < 0) return status;
+    if (boot::identity().failure_board < 0) return status;
     const std::string why = take_detail();
     return fail(Errc::kProcFailed, "%s", why.c_str());
   }
@@ -260,14 +260,14 @@ Status connect_groups(const Members& members, int leader, Status at_leader, Line
                       const Ref<Errhandler>& errhandler, Ref<Communicator>* result) {
   HR_TRY(tell_status(members, leader, at_leader));
   const bool leads = members.me == leader;
-  Offer own{random_number(), leader, {}};
-  Offer other;
-  HR_TRY(trade_offers(members, leader, line, false, &own, &other));
-  if (wants_network(own, other)) HR_TRY(trade_offers(members, leader, line, true, &own, &other));
+  GroupInfo own{random_number(), leader, {}};
+  GroupInfo other;
+  HR_TRY(exchange_info(members, leader, line, false, &own, &other));
+  if (wants_network(own, other)) HR_TRY(exchange_info(members, leader, line, true, &own, &other));
   Sides sides;
-  const Status met = meet(own, other, &sides);
+  const Status connected = connect_peers(own, other, &sides);
   // No process goes on before all of both sides can.
-  const Status all = all_of_us(members, met);
+  const Status all = require_all(members, connected);
   std::string why = all.ok() ? "" : take_detail();
   if (leads) {
     Blob good;
@@ -303,7 +303,7 @@ Status join_groups(const Members& members, const Bridge& bridge, std::vector<int
   std::uint32_t context = 0;
   HR_TRY(p2p::run_blocking(agree_on_context(agreement, &context)));
   made->context_ = context;
-  meet_early_revocation(*made);
+  apply_early_revocation(*made);
   *result = std::move(made);
   return kOk;
 }

@@ -1,9 +1,9 @@
 // Connecting two groups that may be of several jobs (MPI 5.0 sections 7.6.2 and 11.9): the common part of
 // MPI_Intercomm_create, MPI_Comm_spawn, MPI_Comm_accept and MPI_Comm_join.
 //
-// The leaders talk over a line that they have. Each group gathers the contacts of its members, the leaders trade them,
-// every member meets the other side (p2p/meeting.hpp), and when all of both sides have, they agree on a context. An
-// error anywhere before is an error on all of both sides. Internal to comm/. Threads: library lock.
+// The leaders talk over a line that they have. Each group gathers the addresses of its members, the leaders trade them,
+// every member connects to the other side (p2p/connect_groups.hpp), and when all of both sides have, they agree on a
+// context. An error anywhere before is an error on all of both sides. Internal to comm/. Threads: library lock.
 #pragma once
 
 #include <cstddef>

@@ -7,8 +7,8 @@
 #include "boot/boot.hpp"
 #include "comm/assemble.hpp"
 #include "comm/state.hpp"
-#include "p2p/loss.hpp"
-#include "p2p/meeting.hpp"
+#include "p2p/connect_groups.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::comm {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::uint32_t kGoodbyeContext = kBootstrapNumber * kContextSpacing + k
 constexpr int kGoodbyeTag = 0x7ffffffe;
 
 template <class Each>
-void for_others(const Communicator& comm, Each&& each) {
+void for_each_other(const Communicator& comm, Each&& each) {
   for (const Ref<Group>* group : {&comm.local_, &comm.remote_}) {
     if (!*group) continue;
     for (const int proc : (*group)->procs()) {
@@ -26,13 +26,13 @@ void for_others(const Communicator& comm, Each&& each) {
   }
 }
 
-// Waits until each of them has come to this call, too, or is lost: a lost one does not end the wait for another.
-void meet_each(const std::vector<int>& others, std::uint32_t context, int tag) {
+// Waits until each of them has come to this call, too, or has failed: a failed one does not end the wait for another.
+void wait_for_each(const std::vector<int>& others, std::uint32_t context, int tag) {
   const int self = boot::processes().self();
   std::vector<p2p::Task> tasks;
   tasks.reserve(others.size());
   for (const int proc : others) {
-    if (!p2p::is_lost(proc)) tasks.push_back(exchange(self, proc, context, tag, nullptr, nullptr, 0));
+    if (!p2p::has_failed(proc)) tasks.push_back(exchange(self, proc, context, tag, nullptr, nullptr, 0));
   }
   for (p2p::Task& task : tasks) {
     if (!p2p::run_blocking(std::move(task)).ok()) static_cast<void>(take_detail());
@@ -44,7 +44,7 @@ void meet_each(const std::vector<int>& others, std::uint32_t context, int tag) {
 void hold_connections(Communicator& comm) {
   if (!boot::processes().has_others()) [[likely]]
     return;
-  for_others(comm, [&comm](int proc) {
+  for_each_other(comm, [&comm](int proc) {
     comm.has_others_ = true;
     if (state != nullptr) ++state->connections.uses[proc];
   });
@@ -54,30 +54,30 @@ void release_connections(Communicator& comm) noexcept {
   if (!comm.has_others_ || state == nullptr) return;
   // A communicator that was never completed has connected no processes.
   if (!comm.disconnects_ && comm.context_ != 0) return;
-  std::vector<int> parted;
-  for_others(comm, [&parted](int proc) {
+  std::vector<int> disconnected;
+  for_each_other(comm, [&disconnected](int proc) {
     const auto found = state->connections.uses.find(proc);
     if (found == state->connections.uses.end() || --found->second > 0) return;
     state->connections.uses.erase(found);
-    parted.push_back(proc);
+    disconnected.push_back(proc);
   });
-  if (!parted.empty()) p2p::part(parted);
+  if (!disconnected.empty()) p2p::disconnect(disconnected);
 }
 
 void leave_together(Communicator& comm) {
   if (!comm.has_others_) return;
   std::vector<int> others;
-  for_others(comm, [&others](int proc) { others.push_back(proc); });
+  for_each_other(comm, [&others](int proc) { others.push_back(proc); });
   const auto tag = static_cast<int>(comm.creations_++ & 0x7fffffff);
-  meet_each(others, comm.context() + kCreationContext, tag);
+  wait_for_each(others, comm.context() + kCreationContext, tag);
 }
 
 void say_goodbye() {
   std::vector<int> connected;
   for (const auto& [proc, uses] : state->connections.uses) connected.push_back(proc);
-  meet_each(connected, kGoodbyeContext, kGoodbyeTag);
+  wait_for_each(connected, kGoodbyeContext, kGoodbyeTag);
   state->connections.uses.clear();
-  if (!connected.empty()) p2p::part(connected);
+  if (!connected.empty()) p2p::disconnect(connected);
 }
 
 }  // namespace hr::comm

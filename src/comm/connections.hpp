@@ -21,8 +21,8 @@ struct Connections {
 void hold_connections(Communicator& comm);
 void release_connections(Communicator& comm) noexcept;
 
-// Waits until all processes of other jobs in the communicator have come here, or are lost. Without processes of other
-// jobs it does nothing.
+// Waits until all processes of other jobs in the communicator have come here, or have failed. Without processes of
+// other jobs it does nothing.
 void leave_together(Communicator& comm);
 // Does the same with all that are still connected.
 void say_goodbye();

@@ -9,8 +9,8 @@
 #include "comm/consensus_member.hpp"
 #include "comm/failure.hpp"
 #include "comm/state.hpp"
-#include "p2p/loss.hpp"
-#include "p2p/notices.hpp"
+#include "p2p/active_message.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::comm {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::uint32_t kRemembered = 32;
 constexpr std::size_t kMostEarly = 65536;
 constexpr std::size_t kMostKnown = 65536;
 
-// Head of a notice; the words of two sets for each of two opinions follow.
+// Head of an active message; the words of two sets for each of two opinions follow.
 struct Head {
   std::int32_t members;
   std::int32_t leader;
@@ -79,7 +79,7 @@ struct Consensus {
   std::unique_ptr<ConsensusMember> member;  // null until this process's start
   std::vector<int> procs;                   // of the members, from this process's start on
   std::vector<std::pair<int, ConsensusMessage>> early;
-  std::size_t losses_seen = 0;
+  std::size_t failures_seen = 0;
 
   [[nodiscard]] int index_of(int proc) const {
     const auto found = std::find(procs.begin(), procs.end(), proc);
@@ -104,52 +104,54 @@ std::map<Key, Consensus>& table() {
   return state->consensus->all;
 }
 
-void take_notice(const p2p::ArrivedNotice& notice) {
-  if (state == nullptr || notice.lost) return;
-  const Key key{static_cast<std::uint32_t>(notice.subject >> 32), static_cast<std::uint32_t>(notice.subject)};
+void on_active_message(const p2p::ActiveMessage& arrived) {
+  if (state == nullptr || arrived.sender_failed) return;
+  const Key key{static_cast<std::uint32_t>(arrived.subject >> 32), static_cast<std::uint32_t>(arrived.subject)};
   const auto known = table().find(key);
   const bool begun = known != table().end() && known->second.member != nullptr;
   ConsensusMessage message;
-  if (!decode(notice.payload, notice.bytes, begun ? static_cast<int>(known->second.procs.size()) : -1, &message))
-    return drop_message(notice.from, "it is no message of an agreement");
+  if (!decode(arrived.payload, arrived.bytes, begun ? static_cast<int>(known->second.procs.size()) : -1, &message))
+    return drop_message(arrived.from, "it is no message of an agreement");
   if (!begun) {
     // No member sends more before this process takes part, and few agreements are that far ahead.
     if (key.first >= p2p::kMostContexts || (known == table().end() && table().size() >= kMostKnown) ||
         (known != table().end() && known->second.early.size() >= kMostEarly))
-      return drop_message(notice.from, "it is of an agreement that this process does not know");
-    table()[key].early.emplace_back(notice.from, std::move(message));
+      return drop_message(arrived.from, "it is of an agreement that this process does not know");
+    table()[key].early.emplace_back(arrived.from, std::move(message));
     return;
   }
   Consensus& consensus = known->second;
-  if (const int from = consensus.index_of(notice.from); from >= 0) consensus.member->take(from, message);
+  if (const int from = consensus.index_of(arrived.from); from >= 0) consensus.member->take(from, message);
 }
 
 Consensus& begin(const Key& key, const Participants& participants, Opinion opinion) {
   Consensus& consensus = table()[key];
   for (int i = 0; i < participants.size(); ++i) consensus.procs.push_back(participants.proc(i));
   ConsensusMember::World world;
-  world.is_lost = [&consensus](int member) { return p2p::is_lost(consensus.procs[static_cast<std::size_t>(member)]); };
+  world.has_failed = [&consensus](int member) {
+    return p2p::has_failed(consensus.procs[static_cast<std::size_t>(member)]);
+  };
   world.send = [&consensus, key](int member, const ConsensusMessage& message) {
     const std::vector<std::byte> bytes = encode(message, static_cast<int>(consensus.procs.size()));
-    p2p::send_notice(consensus.procs[static_cast<std::size_t>(member)], p2p::Notice::kConsensus, subject_of(key),
-                     bytes.data(), bytes.size());
+    p2p::send_active_message(consensus.procs[static_cast<std::size_t>(member)], p2p::ActiveMessageId::kConsensus,
+                             subject_of(key), bytes.data(), bytes.size());
   };
   consensus.member = std::make_unique<ConsensusMember>(participants.size(), participants.me(), std::move(world));
   for (const auto& [proc, message] : std::exchange(consensus.early, {})) {
     const int from = consensus.index_of(proc);
     const bool fits = message.outcome.failed.words().size() == MemberSet(participants.size()).words().size();
-    if (from >= 0 && fits && !p2p::is_lost(proc)) consensus.member->take(from, message);
+    if (from >= 0 && fits && !p2p::has_failed(proc)) consensus.member->take(from, message);
   }
-  consensus.losses_seen = p2p::losses().size();
+  consensus.failures_seen = p2p::failed_processes().size();
   consensus.member->join(std::move(opinion));
   return consensus;
 }
 
 bool is_decided(void* argument) {
   auto& consensus = *static_cast<Consensus*>(argument);
-  if (const std::size_t losses = p2p::losses().size(); losses != consensus.losses_seen) {
-    consensus.losses_seen = losses;
-    consensus.member->look_at_losses();
+  if (const std::size_t failures = p2p::failed_processes().size(); failures != consensus.failures_seen) {
+    consensus.failures_seen = failures;
+    consensus.member->look_at_failures();
   }
   return consensus.member->decided();
 }
@@ -162,12 +164,12 @@ void forget_old(const Key& decided) {
 
 Opinion own_opinion(const Communicator& comm, const Participants& participants, int flag) {
   Opinion opinion{flag, MemberSet(participants.size()), MemberSet(participants.size())};
-  const auto losses = p2p::losses();
+  const auto failed = p2p::failed_processes();
   for (int i = 0; i < participants.size(); ++i) {
-    const auto found = std::find(losses.begin(), losses.end(), participants.proc(i));
-    if (found == losses.end()) continue;
+    const auto found = std::find(failed.begin(), failed.end(), participants.proc(i));
+    if (found == failed.end()) continue;
     opinion.failed.add(i);
-    if (static_cast<std::size_t>(found - losses.begin()) < comm.acknowledged_) opinion.acknowledged.add(i);
+    if (static_cast<std::size_t>(found - failed.begin()) < comm.acknowledged_) opinion.acknowledged.add(i);
   }
   return opinion;
 }
@@ -181,8 +183,8 @@ void learn(const Participants& participants, const Opinion& outcome, Agreed* agr
     const int proc = participants.proc(i);
     agreed->failed.push_back(proc);
     agreed->acknowledged &= outcome.acknowledged.has(i);
-    if (i != participants.me() && !p2p::is_lost(proc))
-      p2p::lose(proc, fail(Errc::kProcFailed, "another process has seen it fail"));
+    if (i != participants.me() && !p2p::has_failed(proc))
+      p2p::mark_failed(proc, fail(Errc::kProcFailed, "another process has seen it fail"));
   }
 }
 
@@ -239,7 +241,7 @@ Status iagree_with_survivors(Communicator& comm, int* flag, p2p::Request** reque
   return p2p::run_as_request(std::move(task), std::move(pending), &comm, request);
 }
 
-void begin_consensus() { p2p::set_notice_handler(p2p::Notice::kConsensus, take_notice); }
+void begin_consensus() { p2p::set_active_message_handler(p2p::ActiveMessageId::kConsensus, on_active_message); }
 
 void forget_consensus(std::uint32_t context) noexcept {
   if (state == nullptr || state->consensus == nullptr) return;

@@ -1,5 +1,5 @@
 // Consensus: the surviving members of a communicator agree on an outcome, the same for all of them even if others are
-// lost meanwhile (consensus_member.hpp). Works on a revoked communicator, and with failed members.
+// fail meanwhile (consensus_member.hpp). Works on a revoked communicator, and with failed members.
 //
 // All members start the consensuses of one communicator in the same order; a number tells them apart. Messages that
 // come before this process's start wait; outcomes are remembered for members that have lost their leader
@@ -18,7 +18,7 @@ namespace hr::comm {
 // Input and result of one consensus at this process. Memory: outlives the task.
 struct Agreed {
   int flag = 0;              // in: this process's; out: the bitwise AND
-  std::vector<int> failed;   // out: all processes that a member knew to have failed; now lost for this process, too
+  std::vector<int> failed;   // out: all processes that a member knew to have failed; now failed for this process, too
   bool acknowledged = true;  // out: all members had acknowledged all of these
 };
 

@@ -8,7 +8,7 @@ using Kind = ConsensusMessage::Kind;
 
 int ConsensusMember::first_left() const {
   int member = 0;
-  while (member != own_ && world_.is_lost(member)) ++member;
+  while (member != own_ && world_.has_failed(member)) ++member;
   return member;
 }
 
@@ -23,7 +23,7 @@ void ConsensusMember::tell(int member) {
 
 void ConsensusMember::tell_all(const ConsensusMessage& message) {
   for (int member = 0; member < members(); ++member) {
-    if (member != own_ && !world_.is_lost(member)) world_.send(member, message);
+    if (member != own_ && !world_.has_failed(member)) world_.send(member, message);
   }
 }
 
@@ -33,11 +33,11 @@ void ConsensusMember::join(Opinion opinion) {
   opinion_ = std::move(opinion);
   if (decided_) return;
   // Answers an earlier request of another leader now, whether that still leads or not.
-  if (promised_ >= 0 && promised_ != first_left() && !world_.is_lost(promised_)) tell(promised_);
-  look_at_losses();
+  if (promised_ >= 0 && promised_ != first_left() && !world_.has_failed(promised_)) tell(promised_);
+  look_at_failures();
 }
 
-void ConsensusMember::look_at_losses() {
+void ConsensusMember::look_at_failures() {
   if (!joined_ || decided_) return;
   const int leader = first_left();
   if (leader == own_) return lead();
@@ -51,35 +51,36 @@ void ConsensusMember::lead() {
   leader_ = own_;
   promised_ = own_;
   if (!std::exchange(asked_, true) && own_ != 0) tell_all({.kind = Kind::kAsk, .leader = own_});
-  const auto everybody = [this](bool Said::* has) {
+  const auto everybody = [this](bool Answer::* has) {
     for (int member = 0; member < members(); ++member) {
-      if (member != own_ && !world_.is_lost(member) && !(said_[static_cast<std::size_t>(member)].*has)) return false;
+      if (member != own_ && !world_.has_failed(member) && !(answers_[static_cast<std::size_t>(member)].*has))
+        return false;
     }
     return true;
   };
   if (!proposed_) {
-    if (!everybody(&Said::known)) return;
+    if (!everybody(&Answer::known)) return;
     proposed_ = true;
     // Starts from the newest proposal that a member has accepted, else from all opinions.
     int newest = accepted_;
     Opinion all = opinion_;
     for (int member = 0; member < members(); ++member) {
-      if (world_.is_lost(member) && member != own_) all.failed.add(member);
-      const Said& said = said_[static_cast<std::size_t>(member)];
-      if (member == own_ || !said.known) continue;
-      if (said.message.leader > newest) {
-        newest = said.message.leader;
-        outcome_ = said.message.outcome;
+      if (world_.has_failed(member) && member != own_) all.failed.add(member);
+      const Answer& answer = answers_[static_cast<std::size_t>(member)];
+      if (member == own_ || !answer.known) continue;
+      if (answer.message.leader > newest) {
+        newest = answer.message.leader;
+        outcome_ = answer.message.outcome;
       }
-      all.flag &= said.message.opinion.flag;
-      all.failed.unite(said.message.opinion.failed);
-      all.acknowledged.intersect(said.message.opinion.acknowledged);
+      all.flag &= answer.message.opinion.flag;
+      all.failed.unite(answer.message.opinion.failed);
+      all.acknowledged.intersect(answer.message.opinion.acknowledged);
     }
     if (newest < 0) outcome_ = std::move(all);
     accepted_ = own_;
     tell_all({.kind = Kind::kProposal, .leader = own_, .outcome = outcome_});
   }
-  if (everybody(&Said::accepted)) {
+  if (everybody(&Answer::accepted)) {
     tell_all({.kind = Kind::kDecided, .outcome = outcome_});
     decide(Opinion(outcome_));
   }
@@ -91,24 +92,24 @@ void ConsensusMember::decide(const Opinion& outcome) {
 }
 
 void ConsensusMember::take(int from, const ConsensusMessage& message) {
-  Said& said = said_[static_cast<std::size_t>(from)];
+  Answer& answer = answers_[static_cast<std::size_t>(from)];
   switch (message.kind) {
     case Kind::kDecided:
       if (decided_) return;
       decide(message.outcome);
       // Others wait for the leader's decision, or have already taken this member for the leader.
       for (int member = 0; member < members(); ++member) {
-        const bool waits = leader_ == own_ || said_[static_cast<std::size_t>(member)].known;
-        if (member != own_ && waits && !world_.is_lost(member)) world_.send(member, message);
+        const bool waits = leader_ == own_ || answers_[static_cast<std::size_t>(member)].known;
+        if (member != own_ && waits && !world_.has_failed(member)) world_.send(member, message);
       }
       return;
     case Kind::kOpinion:
       if (decided_) return tell(from);
       if (!proposed_) {
-        said.known = true;
-        said.message = message;
+        answer.known = true;
+        answer.message = message;
       }
-      return look_at_losses();
+      return look_at_failures();
     case Kind::kAsk:
       promised_ = std::max(promised_, from);
       return tell(from);
@@ -119,8 +120,8 @@ void ConsensusMember::take(int from, const ConsensusMessage& message) {
       outcome_ = message.outcome;
       return world_.send(from, {.kind = Kind::kAccepted, .leader = message.leader});
     case Kind::kAccepted:
-      if (message.leader == own_) said.accepted = true;
-      return look_at_losses();
+      if (message.leader == own_) answer.accepted = true;
+      return look_at_failures();
   }
 }
 

@@ -1,13 +1,13 @@
-// ConsensusMember: one member's part in one consensus, as a state machine without input and output: messages and losses
-// go in, messages and at last the outcome come out.
+// ConsensusMember: one member's part in one consensus, as a state machine without input and output: messages and
+// failures go in, messages and at last the outcome come out.
 //
 // The leader is the first surviving member, in the order that all members share. The others send it their opinions;
 // once it has those of all survivors it proposes an outcome, and once all survivors have accepted that, it is decided
-// and announced. If the leader is lost the next one takes over: it asks all members, and those that have accepted a
+// and announced. If the leader fails the next one takes over: it asks all members, and those that have accepted a
 // proposal report it. The newest of these is proposed again, since it may have been decided, by the old leader or by
-// members that are lost as well. A member that a new leader has asked accepts nothing of an older one. So all members
-// that decide, also those that are lost later, decide the same (uniform agreement), as long as no member is taken for
-// lost that is not; messages of one that is taken for lost are ignored.
+// members that fail as well. A member that a new leader has asked accepts nothing of an older one. So all members
+// that decide, also those that fail later, decide the same (uniform agreement), as long as no member is taken for
+// failed that is not; messages of one that is taken for failed are ignored.
 //
 // A member that has decided answers those that still ask, so its machine is kept for a while. Owner: Consensus
 // (consensus.cpp). Threads: library lock.
@@ -70,30 +70,30 @@ struct ConsensusMessage {
 class ConsensusMember {
  public:
   struct World {
-    std::function<bool(int member)> is_lost;
+    std::function<bool(int member)> has_failed;
     std::function<void(int member, const ConsensusMessage& message)> send;
   };
   ConsensusMember(int members, int own, World world)
-      : own_(own), world_(std::move(world)), said_(static_cast<std::size_t>(members)) {}
+      : own_(own), world_(std::move(world)), answers_(static_cast<std::size_t>(members)) {}
 
   // Takes part from now on.
   void join(Opinion opinion);
-  // Handles a message. `from` is not lost.
+  // Handles a message. `from` has not failed.
   void take(int from, const ConsensusMessage& message);
-  // Reacts to members that may have been lost.
-  void look_at_losses();
+  // Reacts to members that may have failed.
+  void look_at_failures();
 
   [[nodiscard]] bool decided() const noexcept { return decided_; }
   [[nodiscard]] const Opinion& outcome() const noexcept { return outcome_; }
 
  private:
-  struct Said {
+  struct Answer {
     bool known = false;
     ConsensusMessage message;
     bool accepted = false;  // the proposal of this process
   };
 
-  [[nodiscard]] int members() const noexcept { return static_cast<int>(said_.size()); }
+  [[nodiscard]] int members() const noexcept { return static_cast<int>(answers_.size()); }
   [[nodiscard]] int first_left() const;
   [[nodiscard]] ConsensusMessage own_opinion() const;
   void tell(int member);
@@ -112,7 +112,7 @@ class ConsensusMember {
   bool decided_ = false;
   bool asked_ = false;     // as leader
   bool proposed_ = false;  // as leader
-  std::vector<Said> said_;
+  std::vector<Answer> answers_;
 };
 
 }  // namespace hr::comm

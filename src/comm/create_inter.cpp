@@ -15,7 +15,7 @@ namespace hr::comm {
 namespace {
 
 // Sent by the leader to its group: the other side, or the leader's error.
-struct Announcement {
+struct News {
   int error = 0;
   int remote_leader = -1;
   std::uint32_t context = 0;
@@ -26,7 +26,7 @@ struct Announcement {
 // Spreads the leader's view to its group: its status, the bridge, and `remote`, the processes of the other side. An
 // error that the leader found is an error on all of its group, so that no member waits for a leader that has left.
 Status spread(const Members& members, const Status& at_leader, Bridge* bridge, Blob* remote) {
-  Announcement news{at_leader.code(), bridge->remote_leader, bridge->context, bridge->tag, remote->size()};
+  News news{at_leader.code(), bridge->remote_leader, bridge->context, bridge->tag, remote->size()};
   HR_TRY(p2p::run_blocking(broadcast(members, bridge->leader, &news, sizeof news)));
   if (news.error != 0) {
     if (members.me == bridge->leader) return at_leader;

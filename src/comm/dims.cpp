@@ -42,15 +42,15 @@ std::vector<Divisor> divisors_of(int number) {
 }
 
 // Returns the smallest integer whose `n`-th power is at least `number`.
-int root_up(int number, std::size_t n) {
+int ceil_root(int number, std::size_t n) {
   const auto power_reaches = [&](int base) {
     std::int64_t product = 1;
     for (std::size_t i = 0; i < n && product < number; ++i) product *= base;
     return product >= number;
   };
-  int guess = std::max(1, static_cast<int>(std::pow(number, 1.0 / static_cast<double>(n))) - 1);
-  while (!power_reaches(guess)) ++guess;
-  return guess;
+  int root = std::max(1, static_cast<int>(std::pow(number, 1.0 / static_cast<double>(n))) - 1);
+  while (!power_reaches(root)) ++root;
+  return root;
 }
 
 // Search in the divisors of one number, for all the steps of its balance.
@@ -77,7 +77,7 @@ class Search {
     Failed& failed = failed_[static_cast<std::size_t>(self - divisors_.begin()) + divisors_.size() * n];
     if (failed.least == least && limit <= failed.limit) return false;
     const int highest = std::min(limit, number / least);
-    for (auto divisor = at_least(std::max(root_up(number, n), self->largest_prime));
+    for (auto divisor = at_least(std::max(ceil_root(number, n), self->largest_prime));
          divisor != divisors_.end() && divisor->value <= highest; ++divisor) {
       if (number % divisor->value != 0) continue;
       if (factor(number / divisor->value, least, divisor->value, out.subspan(1))) {
@@ -113,11 +113,11 @@ void balance(int number, std::span<int> out) {
   // Runs down from the largest possible smallest entry: the others grow, until no difference can be less than the best
   // so far.
   std::vector<int> found(others);
-  const auto end = search.at_least(root_up(number, out.size()) + 1);
+  const auto end = search.at_least(ceil_root(number, out.size()) + 1);
   for (auto divisor = std::make_reverse_iterator(end); divisor != search.divisors().rend(); ++divisor) {
     const int least = divisor->value;
     const int rest = number / least;
-    if (std::max(root_up(rest, others), largest_prime) - least >= best) break;
+    if (std::max(ceil_root(rest, others), largest_prime) - least >= best) break;
     const auto limit = static_cast<int>(std::min<std::int64_t>(least + best - 1, number));
     if (!search.factor(rest, least, limit, found)) continue;
     best = found[0] - least;

@@ -30,7 +30,7 @@ class PendingDup final : public p2p::TaskResources {
 p2p::Task finish_dup(Agreement agreement, Communicator* made) {
   p2p::Task inner = agree_on_context(agreement, &made->context_);
   HR_CO_TRY(co_await inner);
-  meet_early_revocation(*made);
+  apply_early_revocation(*made);
   co_return kOk;
 }
 

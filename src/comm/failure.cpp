@@ -8,8 +8,8 @@
 #include "boot/boot.hpp"
 #include "comm/consensus.hpp"
 #include "comm/state.hpp"
-#include "p2p/loss.hpp"
-#include "p2p/notices.hpp"
+#include "p2p/active_message.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::comm {
 namespace {
@@ -35,18 +35,18 @@ void for_each_member(const Communicator& comm, Visit&& visit) {
 
 std::vector<int> failed_procs(const Communicator& comm, std::size_t among) {
   std::vector<int> found;
-  for (const int proc : p2p::losses().first(among)) {
+  for (const int proc : p2p::failed_processes().first(among)) {
     if (is_member(comm, proc)) found.push_back(proc);
   }
   return found;
 }
 
-void take_notice(const p2p::ArrivedNotice& notice) {
+void on_active_message(const p2p::ActiveMessage& message) {
   if (state == nullptr) return;
-  const auto context = static_cast<std::uint32_t>(notice.subject);
+  const auto context = static_cast<std::uint32_t>(message.subject);
   if (Communicator* comm = communicator_of(context)) {
-    if (is_member(*comm, notice.from)) return revoke(*comm);
-    return drop_message(notice.from, "it revokes a communicator that it is no member of");
+    if (is_member(*comm, message.from)) return revoke(*comm);
+    return drop_message(message.from, "it revokes a communicator that it is no member of");
   }
   // It is being made here, and complete elsewhere already; or it has been freed.
   if (state->contexts.agreements_under_way == 0 || std::ranges::find(early(), context) != early().end()) return;
@@ -82,19 +82,19 @@ void revoke(Communicator& comm) {
   comm.become(ObjectKind::kRevokedCommunicator);
   if (revoked_elsewhere != nullptr) revoked_elsewhere(comm);
   for_each_member(comm, [&](int proc) {
-    if (proc != boot::processes().self() && !p2p::is_lost(proc))
-      p2p::send_notice(proc, p2p::Notice::kRevoked, comm.context(), nullptr, 0);
+    if (proc != boot::processes().self() && !p2p::has_failed(proc))
+      p2p::send_active_message(proc, p2p::ActiveMessageId::kRevoked, comm.context(), nullptr, 0);
   });
   for (const ContextUse use : kRevokedUses) p2p::end_context(comm.context() + use, revoked_error());
 }
 
-void meet_early_revocation(Communicator& comm) {
+void apply_early_revocation(Communicator& comm) {
   if (early().empty() || std::erase(early(), comm.context()) == 0) return;
   revoke(comm);
 }
 
 Ref<Group> failed_members(const Communicator& comm) {
-  return make_group(failed_procs(comm, p2p::losses().size()), *comm.local_);
+  return make_group(failed_procs(comm, p2p::failed_processes().size()), *comm.local_);
 }
 
 Ref<Group> acknowledged_members(const Communicator& comm) {
@@ -103,9 +103,9 @@ Ref<Group> acknowledged_members(const Communicator& comm) {
 
 int acknowledge(Communicator& comm, int count) {
   int known = 0;
-  const auto losses = p2p::losses();
-  for (std::size_t i = 0; i < losses.size() && known < count; ++i) {
-    if (!is_member(comm, losses[i])) continue;
+  const auto failed = p2p::failed_processes();
+  for (std::size_t i = 0; i < failed.size() && known < count; ++i) {
+    if (!is_member(comm, failed[i])) continue;
     ++known;
     comm.acknowledged_ = std::max(comm.acknowledged_, i + 1);
   }
@@ -120,7 +120,7 @@ int missing_from(std::uint32_t context) {
   if (!needs_all && use != kSurvivorsContext) return -1;
   const Communicator* comm = communicator_of(context);
   if (comm == nullptr) return -1;
-  for (const int proc : p2p::losses()) {
+  for (const int proc : p2p::failed_processes()) {
     if (!is_member(*comm, proc)) continue;
     const auto& excluded = comm->excluded_;
     if (needs_all || std::find(excluded.begin(), excluded.end(), proc) == excluded.end()) return proc;
@@ -130,11 +130,11 @@ int missing_from(std::uint32_t context) {
 
 int acknowledged_on(std::uint32_t context) {
   const Communicator* comm = communicator_of(context);
-  return comm == nullptr ? static_cast<int>(p2p::losses().size()) : static_cast<int>(comm->acknowledged_);
+  return comm == nullptr ? static_cast<int>(p2p::failed_processes().size()) : static_cast<int>(comm->acknowledged_);
 }
 
 void begin_failure_handling() {
-  p2p::set_notice_handler(p2p::Notice::kRevoked, take_notice);
+  p2p::set_active_message_handler(p2p::ActiveMessageId::kRevoked, on_active_message);
   begin_consensus();
 }
 

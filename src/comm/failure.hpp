@@ -1,11 +1,12 @@
-// Failure of members (user-level failure mitigation): the lost members of a communicator, those acknowledged by the
+// Failure of members (user-level failure mitigation): the failed members of a communicator, those acknowledged by the
 // program, and revoking a communicator.
 //
-// A process that is lost (p2p/loss.hpp) is a failed member of every communicator that it is in. The failed members of a
-// communicator have an order, that in which this process learned of them, so that "the first n" means the same later.
+// A process that has failed (p2p/process_failure.hpp) is a failed member of every communicator that it is in. The
+// failed members of a communicator have an order, that in which this process learned of them, so that "the first n"
+// means the same later.
 //
-// A revoked communicator can no longer be used for communication, at any of its members: the notice is passed on by
-// every member that gets it, so that it reaches all survivors even if the one that revoked is lost meanwhile.
+// A revoked communicator can no longer be used for communication, at any of its members: the message is passed on by
+// every member that gets it, so that it reaches all survivors even if the one that revoked fails meanwhile.
 // Operations under way on it end with MPIX_ERR_REVOKED, and calls that communicate do not find its handle
 // (ObjectKind::kRevokedCommunicator), so that calls on others cost nothing more. Agreement and shrinking
 // (consensus.hpp, shrink.hpp) still work. Threads: library lock.
@@ -24,7 +25,7 @@ Status revoked_error();
 // Called for every communicator that was revoked, here or elsewhere; for the tables of predefined handles.
 void on_revoked(void (*function)(Communicator& comm)) noexcept;
 
-// Return members of both groups of an intercommunicator, in order of their losses. null: no room.
+// Return members of both groups of an intercommunicator, in order of their failures. null: no room.
 [[nodiscard]] Ref<Group> failed_members(const Communicator& comm);
 [[nodiscard]] Ref<Group> acknowledged_members(const Communicator& comm);
 [[nodiscard]] bool is_member(const Communicator& comm, int proc) noexcept;
@@ -33,8 +34,8 @@ void on_revoked(void (*function)(Communicator& comm)) noexcept;
 int acknowledge(Communicator& comm, int count);
 
 // --- internal to comm/ ---
-// Revokes a communicator that has just been made, if a notice for it has come before.
-void meet_early_revocation(Communicator& comm);
+// Revokes a communicator that has just been made, if a message that revokes it has come before.
+void apply_early_revocation(Communicator& comm);
 // Answer for p2p::ContextMembers.
 [[nodiscard]] int missing_from(std::uint32_t context);
 [[nodiscard]] int acknowledged_on(std::uint32_t context);

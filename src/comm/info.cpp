@@ -27,21 +27,21 @@ std::string own_command_line_word(bool first) {
 }
 
 // Sets a key unless its value is empty or too long for an info.
-void set_if_it_fits(Info& info, std::string_view key, std::string_view value) {
+void set_if_fits(Info& info, std::string_view key, std::string_view value) {
   if (!value.empty() && value.size() < abi::kMaxInfoVal) static_cast<void>(info.set(key, value));
 }
 
 // Fills in the known keys of section 11.2.5 (MPI_Info_create_env). "thread_level" is a request made before the program
 // started, which is not possible here; it is not the level that MPI_Init grants.
 void fill(Info& info, const std::string& command, const std::string& arguments) {
-  set_if_it_fits(info, "command", command);
-  set_if_it_fits(info, "argv", arguments);
-  set_if_it_fits(info, "maxprocs", std::to_string(boot::identity().size));
+  set_if_fits(info, "command", command);
+  set_if_fits(info, "argv", arguments);
+  set_if_fits(info, "maxprocs", std::to_string(boot::identity().size));
   char text[1024];
-  if (::gethostname(text, sizeof text) == 0) set_if_it_fits(info, "host", text);
+  if (::gethostname(text, sizeof text) == 0) set_if_fits(info, "host", text);
   utsname system{};
-  if (::uname(&system) == 0) set_if_it_fits(info, "arch", system.machine);
-  if (::getcwd(text, sizeof text) != nullptr) set_if_it_fits(info, "wdir", text);
+  if (::uname(&system) == 0) set_if_fits(info, "arch", system.machine);
+  if (::getcwd(text, sizeof text) != nullptr) set_if_fits(info, "wdir", text);
 }
 
 }  // namespace

@@ -89,11 +89,11 @@ p2p::Task shrink_task(Shrinking* shrinking) {
     if (shrinking->confirmed.flag == 1 && same) {
       HR_CO_TRY(fill(*shrinking));
       shrinking->made->context_ = context;
-      meet_early_revocation(*shrinking->made);
+      apply_early_revocation(*shrinking->made);
       co_return kOk;
     }
     if (made.ok()) release_context(context);
-    // Without a new loss another try would fail for the same reason.
+    // Without a new failure another try would fail for the same reason.
     if (same) {
       HR_CO_TRY(made);
       co_return fail(Errc::kOther, "another member could not make the communicator");

@@ -19,7 +19,7 @@
 #include "comm/failure.hpp"
 #include "comm/state.hpp"
 #include "comm/wait_outside.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::comm {
 namespace {
@@ -40,7 +40,7 @@ Status connect_over(Communicator& comm, int root, Status at_root, std::unique_pt
 }
 
 // True if processes on other hosts may come to this one.
-bool may_come_from_elsewhere() { return !boot::identity().one_host || !boot::processes().job_on_one_host(); }
+bool accepts_remote_processes() { return !boot::identity().one_host || !boot::processes().job_on_one_host(); }
 
 bool names_hosts(const std::vector<boot::SpawnedProgram>& programs) {
   for (const boot::SpawnedProgram& program : programs) {
@@ -53,7 +53,7 @@ bool names_hosts(const std::vector<boot::SpawnedProgram>& programs) {
 
 // Returns the reason for a root to stop waiting for an outside event: a member of its group has failed, or the
 // communicator has been revoked. The others, which wait for the root, have the same error.
-Status given_up(const Communicator& comm) { return p2p::barred(comm.context() + kCreationContext); }
+Status check_may_send(const Communicator& comm) { return p2p::may_send(comm.context() + kCreationContext); }
 
 // Progress of a spawn.
 enum class Stage : std::uint8_t { kRefusedHere, kAskedFor, kStarted };
@@ -62,7 +62,7 @@ enum class Stage : std::uint8_t { kRefusedHere, kAskedFor, kStarted };
 Status start(const Communicator& comm, const std::vector<boot::SpawnedProgram>& programs, Stage* stage,
              std::unique_ptr<boot::Channel>* channel) {
   boot::Port port;
-  HR_TRY(port.open(may_come_from_elsewhere() || names_hosts(programs)));
+  HR_TRY(port.open(accepts_remote_processes() || names_hosts(programs)));
   HR_TRY(boot::begin_spawn(programs, port.name()));
   *stage = Stage::kAskedFor;
   Status status = kOk;
@@ -74,8 +74,8 @@ Status start(const Communicator& comm, const std::vector<boot::SpawnedProgram>& 
   HR_TRY(status);
   wait_outside([&] {
     *channel = port.accept();
-    if (*channel == nullptr) status = boot::spawned_are_there();
-    if (*channel == nullptr && status.ok()) status = given_up(comm);
+    if (*channel == nullptr) status = boot::spawned_status();
+    if (*channel == nullptr && status.ok()) status = check_may_send(comm);
     return *channel != nullptr || !status.ok();
   });
   if (status.ok()) *stage = Stage::kStarted;
@@ -93,14 +93,14 @@ std::vector<OpenPort>::iterator find_port(const std::string& name) {
 
 // If the job goes on without processes that die, one that died since the port was opened may have been about to
 // connect: the caller decides whether to wait for another. It may have died before this call, too.
-Status may_not_come(OpenPort& open) {
-  const std::span<const int> losses = p2p::losses();
-  if (losses.size() == open.losses_told) return kOk;
-  open.losses_told = losses.size();
+Status check_failures(OpenPort& open) {
+  const std::span<const int> failed = p2p::failed_processes();
+  if (failed.size() == open.failures_reported) return kOk;
+  open.failures_reported = failed.size();
   return fail(Errc::kProcFailed,
               "process %d, which may have been about to connect, has failed; call MPI_Comm_accept again to wait for "
               "others",
-              losses.back());
+              failed.back());
 }
 
 Status accept_at(const Communicator& comm, const std::string& name, std::unique_ptr<boot::Channel>* channel) {
@@ -113,8 +113,8 @@ Status accept_at(const Communicator& comm, const std::string& name, std::unique_
       return true;
     }
     *channel = open->port->accept();
-    if (*channel == nullptr) status = given_up(comm);
-    if (*channel == nullptr && status.ok()) status = may_not_come(*open);
+    if (*channel == nullptr) status = check_may_send(comm);
+    if (*channel == nullptr && status.ok()) status = check_failures(*open);
     return *channel != nullptr || !status.ok();
   });
   return status;
@@ -125,7 +125,7 @@ Status greet(const Communicator& comm, boot::Channel& channel, double end, Statu
   Status status = kOk;
   wait_outside([&] {
     status = channel.step();
-    if (status.ok() && !channel.greeted()) *abandoned = given_up(comm);
+    if (status.ok() && !channel.greeted()) *abandoned = check_may_send(comm);
     return channel.greeted() || !status.ok() || !abandoned->ok() || now_seconds() > end;
   });
   return status;
@@ -219,7 +219,7 @@ Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boo
   return words[1] == 0 && !is_revoked(comm) && failed_members(comm)->size() == 0 ? Status(Errc::kSpawn) : connected;
 }
 
-Status meet_parent() {
+Status connect_parent() {
   std::string port;
   HR_TRY(boot::parent_port(&port));
   if (port.empty()) return kOk;
@@ -237,9 +237,9 @@ Communicator* parent() noexcept { return state != nullptr ? state->parent : null
 
 Status open_port(std::string* name) {
   auto port = std::make_unique<boot::Port>();
-  HR_TRY(port->open(may_come_from_elsewhere()));
+  HR_TRY(port->open(accepts_remote_processes()));
   *name = port->name();
-  state->ports.push_back({std::move(port), p2p::losses().size()});
+  state->ports.push_back({std::move(port), p2p::failed_processes().size()});
   return kOk;
 }
 

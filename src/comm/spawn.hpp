@@ -21,7 +21,7 @@ Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boo
              std::vector<int>* codes, Ref<Communicator>* result);
 
 // Connects a spawned process with its parents; collective over world. Without effect in others.
-Status meet_parent();
+Status connect_parent();
 // MPI_Comm_get_parent; null: none.
 [[nodiscard]] Communicator* parent() noexcept;
 

@@ -30,9 +30,9 @@ class ConsensusTable;
 // A port that the program has opened.
 struct OpenPort {
   std::unique_ptr<boot::Port> port;
-  // Number of processes that were lost (p2p::losses) when the port was opened or when an accept at it last reported
-  // one: each is reported once.
-  std::size_t losses_told = 0;
+  // Number of processes that had failed (p2p::failed_processes) when the port was opened or when an accept at it last
+  // reported one: each is reported once.
+  std::size_t failures_reported = 0;
 };
 
 struct State {

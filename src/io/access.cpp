@@ -13,7 +13,7 @@ int kind_of(const Access& access) { return static_cast<int>(access.way) * 4 + st
 Status start_in_background(File& file, const Access& access, p2p::Request** request) {
   auto operation = std::make_unique<Operation>(file, access, true);
   HR_TRY(operation->prepare());
-  p2p::Task task = operation->perform();
+  p2p::Task task = operation->execute();
   return p2p::run_as_request(std::move(task), std::move(operation), &file, request);
 }
 
@@ -52,7 +52,7 @@ Status not_sequential(const File& file) {
 Status run(File& file, const Access& access, p2p::Completion* completion) {
   Operation operation(file, access, false);
   HR_TRY(operation.prepare());
-  const Status moved = p2p::run_blocking(operation.perform());
+  const Status moved = p2p::run_blocking(operation.execute());
   operation.describe(completion);
   return moved;
 }

@@ -92,8 +92,8 @@ class Pieces {
     std::byte* const host = chunks_.host(static_cast<std::uint32_t>(piece % 2));
     own.working = true;
     worker().submit(own.job, [place, host, slot = &own, writes = operation_.writes()] {
-      return writes ? write_run(place, host, slot->bytes, &slot->moved)
-                    : read_run(place, host, slot->bytes, &slot->moved);
+      return writes ? write_contiguous(place, host, slot->bytes, &slot->moved)
+                    : read_contiguous(place, host, slot->bytes, &slot->moved);
     });
   }
 

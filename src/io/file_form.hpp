@@ -1,8 +1,8 @@
 // File form: the form of a datatype in a file whose data representation has other widths than memory (MPI 5.0 sections
 // 14.5.2 and 14.5.3).
 //
-// The same constructors, over runs of bytes in place of the predefined types. Arguments counted in extents become the
-// file's automatically; displacements in bytes are the program's, which asks MPI_File_get_type_extent for them.
+// The same constructors, over contiguous bytes in place of the predefined types. Arguments counted in extents become
+// the file's automatically; displacements in bytes are the program's, which asks MPI_File_get_type_extent for them.
 #pragma once
 
 #include "base/object.hpp"

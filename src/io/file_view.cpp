@@ -53,18 +53,18 @@ Status FileView::check(bool writable) {
                 static_cast<long long>(tile_bytes_), static_cast<long long>(etype_bytes_));
   }
   contiguous_ = true;
-  mean_run_ = tile_bytes_;
+  mean_segment_ = tile_bytes_;
   if (tile_bytes_ == 0) return kOk;
   if (tile_->true_lb() < 0 || tile_extent_ <= 0) {
     return fail(Errc::kArg, "the filetype reaches before its own beginning (first byte %lld, extent %lld)",
                 static_cast<long long>(tile_->true_lb()), static_cast<long long>(tile_extent_));
   }
-  contiguous_ = tile_->one_run() && tile_extent_ == tile_bytes_;
+  contiguous_ = tile_->is_contiguous() && tile_extent_ == tile_bytes_;
   ordered_ = tile_->true_extent() <= tile_extent_;
   if (contiguous_) return kOk;
-  RunWalker runs(*this, 0, tile_bytes_);
+  SegmentWalker segments(*this, 0, tile_bytes_);
   Count offset = 0, length = 0, last = 0, end = 0, count = 0;
-  for (; runs.next(&offset, &length); ++count) {
+  for (; segments.next(&offset, &length); ++count) {
     if (count != 0 && offset < last) {
       return fail(Errc::kArg, "the displacements of the filetype go back from %lld to %lld; they may only ascend",
                   static_cast<long long>(last - displacement_), static_cast<long long>(offset - displacement_));
@@ -79,7 +79,7 @@ Status FileView::check(bool writable) {
     last = offset;
     end = offset + length;
   }
-  mean_run_ = tile_bytes_ / count;
+  mean_segment_ = tile_bytes_ / count;
   return kOk;
 }
 
@@ -121,7 +121,7 @@ Count FileView::position_at(Count offset) const {
   return tile * tile_bytes_ + low;
 }
 
-RunWalker::RunWalker(const FileView& view, Count position, Count bytes)
+SegmentWalker::SegmentWalker(const FileView& view, Count position, Count bytes)
     : left_(bytes),
       origin_(view.displacement_),
       shape_(shape_up_to(*view.tile_, position + std::max<Count>(bytes, 1) - 1)),
@@ -140,7 +140,7 @@ RunWalker::RunWalker(const FileView& view, Count position, Count bytes)
 }
 
 // Returns the rest of the current block, and goes on to the next.
-bool RunWalker::piece(Count* offset, Count* length) {
+bool SegmentWalker::piece(Count* offset, Count* length) {
   if (left_ == 0) return false;
   if (shape_.form != layout::Form::kBlocks) {
     *offset = origin_ + cursor_.offset() + shape_.offset + within_;
@@ -162,7 +162,7 @@ bool RunWalker::piece(Count* offset, Count* length) {
   return true;
 }
 
-bool RunWalker::next(Count* offset, Count* length) {
+bool SegmentWalker::next(Count* offset, Count* length) {
   if (held_length_ != 0) {
     *offset = held_offset_;
     *length = held_length_;

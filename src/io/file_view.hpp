@@ -35,12 +35,12 @@ class FileView {
   [[nodiscard]] Count etype_bytes() const noexcept { return etype_bytes_; }
   // True if there is no data at all.
   [[nodiscard]] bool empty() const noexcept { return tile_bytes_ == 0; }
-  // True if all data is one run.
+  // True if all data is contiguous.
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
   // True if a later byte of the data is never earlier in the file, so that position_at() can be asked.
   [[nodiscard]] bool ordered() const noexcept { return ordered_; }
-  // Mean length of a run, in bytes.
-  [[nodiscard]] Count mean_run() const noexcept { return mean_run_; }
+  // Mean length of a contiguous segment, in bytes.
+  [[nodiscard]] Count mean_segment() const noexcept { return mean_segment_; }
 
   // Returns the file offset of the byte at a position.
   [[nodiscard]] Count offset_of(Count position) const;
@@ -48,7 +48,7 @@ class FileView {
   [[nodiscard]] Count position_at(Count offset) const;
 
  private:
-  friend class RunWalker;
+  friend class SegmentWalker;
   Status check(bool writable);
   [[nodiscard]] Count within_tile(Count position) const;
 
@@ -59,17 +59,17 @@ class FileView {
   Count etype_bytes_ = 1;
   Count tile_bytes_ = 1;
   Count tile_extent_ = 1;
-  Count mean_run_ = 0;
+  Count mean_segment_ = 0;
   bool contiguous_ = true;
   bool ordered_ = true;
 };
 
-// Walks over the runs of a part of a view's data, in order; neighbours are one run.
-class RunWalker {
+// Walks over the contiguous segments of a part of a view's data, in order; neighbours are one segment.
+class SegmentWalker {
  public:
-  RunWalker(const FileView& view, Count position, Count bytes);
-  RunWalker(const RunWalker&) = delete;
-  RunWalker& operator=(const RunWalker&) = delete;
+  SegmentWalker(const FileView& view, Count position, Count bytes);
+  SegmentWalker(const SegmentWalker&) = delete;
+  SegmentWalker& operator=(const SegmentWalker&) = delete;
 
   // Returns false if there are no more.
   bool next(Count* offset, Count* length);

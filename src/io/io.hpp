@@ -2,7 +2,7 @@
 //
 // A file is opened by all processes of a communicator and seen by each through a view of its own (file_view.hpp). Data
 // is moved by an Operation (operation.hpp): by each process alone (independent.hpp), or by some of them for all, which
-// write and read long runs of the file (two_phase.hpp). Everything below works on bytes of the view's data, counted
+// write and read long segments of the file (two_phase.hpp). Everything below works on bytes of the view's data, counted
 // from the view's beginning: a position.
 //
 // No byte is ever written that the program did not write, so that processes that write disjoint bytes, in any number,

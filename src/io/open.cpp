@@ -64,7 +64,7 @@ Status agree_on_mode(File& file, int amode, const char* name) {
 }
 
 // Sets the pointers of files that are appended to.
-Status go_to_the_end(File& file) {
+Status seek_to_end(File& file) {
   if ((file.amode_ & abi::kModeAppend) == 0) return kOk;
   Count bytes = 0;
   Status status = file.disk_->size(&bytes);
@@ -87,11 +87,11 @@ Status open(comm::Communicator& comm, const char* name, int amode, const comm::I
   if (info != nullptr) file->hints_.take(*info);
   HR_TRY(agree_on_mode(*file, amode, name));
   HR_TRY(open_everywhere(*file, name, amode));
-  if (file->sequential()) file->disk_->take_in_sequence();
+  if (file->sequential()) file->disk_->note_stream();
   file->view_ = FileView::bytes();
   file->shared_ = std::make_unique<SharedWords>(*file->comm_);
   HR_TRY(p2p::run_blocking(file->shared_->open(file->members())));
-  HR_TRY(go_to_the_end(*file));
+  HR_TRY(seek_to_end(*file));
   *result = std::move(file);
   return kOk;
 }

@@ -39,7 +39,7 @@ void Operation::describe(p2p::Completion* completion) const noexcept {
 
 Status Operation::prepare() {
   if (access_.collective) tag_ = file_->comm_->next_collective_tag();
-  const Status looked = look_at_arguments();
+  const Status looked = check_arguments();
   if (looked.ok() || !access_.collective || file_->alone()) return looked;
   refused_ = looked;
   refusal_ = take_detail();
@@ -50,7 +50,7 @@ Status Operation::prepare() {
   return kOk;
 }
 
-Status Operation::look_at_arguments() {
+Status Operation::check_arguments() {
   HR_TRY(check());
   HR_TRY(layout::make_view(access_.buffer, access_.count, *access_.type, &program_));
   memory_ = program_;
@@ -175,7 +175,7 @@ Task Operation::move() {
   co_return moved;
 }
 
-Task Operation::perform() {
+Task Operation::execute() {
   if (access_.pointer == Pointer::kShared) {
     Task claiming = claim();
     HR_CO_TRY(co_await claiming);

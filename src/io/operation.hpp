@@ -28,11 +28,11 @@ class Operation final : public p2p::TaskResources {
   void describe(p2p::Completion* completion) const noexcept override;
 
   // Checks the call, advances the individual pointer, converts data to write. Called before any data is moved. A
-  // collective call that is refused here takes part without data, since the others wait for this process; perform()
+  // collective call that is refused here takes part without data, since the others wait for this process; execute()
   // then ends with that error.
   Status prepare();
   // Moves the data. The operation outlives the task.
-  [[nodiscard]] p2p::Task perform();
+  [[nodiscard]] p2p::Task execute();
 
   // --- for the ways of moving data ---
   [[nodiscard]] bool writes() const noexcept { return access_.way == Way::kWrite; }
@@ -52,7 +52,7 @@ class Operation final : public p2p::TaskResources {
   [[nodiscard]] p2p::Task work(Job* job, std::function<Status()>* what);
 
  private:
-  Status look_at_arguments();
+  Status check_arguments();
   Status check() const;
   Status find_position();
   Status convert();

@@ -63,7 +63,7 @@ Status PosixFile::open(const std::string& path, int flags, unsigned permissions)
   return kOk;
 }
 
-void PosixFile::take_in_sequence() noexcept { stream_ = ::lseek(descriptor_, 0, SEEK_CUR) < 0 && errno == ESPIPE; }
+void PosixFile::note_stream() noexcept { stream_ = ::lseek(descriptor_, 0, SEEK_CUR) < 0 && errno == ESPIPE; }
 
 Status PosixFile::close() {
   const int closed = descriptor_ < 0 ? 0 : ::close(descriptor_);

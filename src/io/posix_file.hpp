@@ -23,7 +23,7 @@ class PosixFile {
   Status open(const std::string& path, int flags, unsigned permissions);
   // Ignores offsets in files that have none (a pipe, a terminal, a socket), whose data comes in the order of the calls:
   // MPI_MODE_SEQUENTIAL. Otherwise such files cannot be read or written.
-  void take_in_sequence() noexcept;
+  void note_stream() noexcept;
   Status close();
 
   // *done: bytes moved, also with an error. Fewer than wanted without an error: the file ends there.

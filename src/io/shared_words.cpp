@@ -44,7 +44,7 @@ bool opened(Status status) {
 struct Turn {
   const Words* words;
   std::uint64_t ticket;
-  static bool has_come(void* turn) {
+  static bool has_turn(void* turn) {
     const auto* const me = static_cast<Turn*>(turn);
     return me->words->serving.load(std::memory_order_acquire) == me->ticket;
   }
@@ -120,7 +120,7 @@ Task SharedWords::advance(Count etypes, Count* before) {
 Task SharedWords::lock() {
   if (words_ != nullptr) {
     Turn turn{words_, words_->ticket.fetch_add(1, std::memory_order_acq_rel)};
-    p2p::When come{&Turn::has_come, &turn, comm_.context()};
+    p2p::When come{&Turn::has_turn, &turn, comm_.context()};
     HR_CO_TRY(co_await come);
     co_return kOk;
   }

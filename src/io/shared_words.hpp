@@ -24,7 +24,7 @@ class WordServer;
 
 struct Words {
   std::atomic<Count> pointer{0};  // etypes
-  // The lock: the process that draws a ticket has it once that ticket is served.
+  // A ticket lock: a process draws a ticket, and has the lock while `serving` is its ticket.
   alignas(64) std::atomic<std::uint64_t> ticket{0};
   std::atomic<std::uint64_t> serving{0};
 };

@@ -22,8 +22,8 @@ Status make_buffer(std::size_t bytes, Buffer* buffer) {
                                    bytes);
 }
 
-// Reads with gaps: runs are collected until the next one is too far away or the buffer is full, then read at once and
-// copied to their destinations.
+// Reads with gaps: segments are collected until the next one is too far away or the buffer is full, then read at once
+// and copied to their destinations.
 class Sieve {
  public:
   Sieve(const Place& place, std::byte* to)
@@ -37,8 +37,8 @@ class Sieve {
     if (!joins && count_ != 0) HR_TRY(read());
     if (ended_) return kOk;
     if (count_ == 0) first_ = offset;
-    if (runs_.size() <= count_) runs_.emplace_back();
-    runs_[count_++] = {offset, length};
+    if (segments_.size() <= count_) segments_.emplace_back();
+    segments_[count_++] = {offset, length};
     end_ = offset + length;
     return kOk;
   }
@@ -47,34 +47,34 @@ class Sieve {
   [[nodiscard]] std::size_t done() const noexcept { return done_; }
 
  private:
-  struct Run {
+  struct Segment {
     Count offset, length;
   };
 
   Status read() {
     const std::size_t count = std::exchange(count_, 0);
-    if (count == 1) return read_one(runs_[0]);
+    if (count == 1) return read_one(segments_[0]);
     const auto span = static_cast<std::size_t>(end_ - first_);
     if (buffer_ == nullptr) HR_TRY(make_buffer(static_cast<std::size_t>(room_), &buffer_));
     std::size_t got = 0;
     const Status status = disk_.read(first_, buffer_.get(), span, &got);
     for (std::size_t i = 0; i < count && !ended_; ++i) {
-      const Count there = static_cast<Count>(got) - (runs_[i].offset - first_);
-      const auto length = static_cast<std::size_t>(std::clamp<Count>(there, 0, runs_[i].length));
-      std::memcpy(to_ + done_, buffer_.get() + (runs_[i].offset - first_), length);
-      advance(length, runs_[i]);
+      const Count there = static_cast<Count>(got) - (segments_[i].offset - first_);
+      const auto length = static_cast<std::size_t>(std::clamp<Count>(there, 0, segments_[i].length));
+      std::memcpy(to_ + done_, buffer_.get() + (segments_[i].offset - first_), length);
+      advance(length, segments_[i]);
     }
     return status;
   }
-  Status read_one(const Run& run) {
+  Status read_one(const Segment& segment) {
     std::size_t got = 0;
-    const Status status = disk_.read(run.offset, to_ + done_, static_cast<std::size_t>(run.length), &got);
-    advance(got, run);
+    const Status status = disk_.read(segment.offset, to_ + done_, static_cast<std::size_t>(segment.length), &got);
+    advance(got, segment);
     return status;
   }
-  void advance(std::size_t length, const Run& run) noexcept {
+  void advance(std::size_t length, const Segment& segment) noexcept {
     done_ += length;
-    ended_ = length < static_cast<std::size_t>(run.length);
+    ended_ = length < static_cast<std::size_t>(segment.length);
   }
 
   const PosixFile& disk_;
@@ -82,7 +82,7 @@ class Sieve {
   Count room_;
   Count gap_ = kSmallGap;
   Buffer buffer_;
-  std::vector<Run> runs_;
+  std::vector<Segment> segments_;
   std::size_t count_ = 0;
   Count first_ = 0, end_ = 0;
   std::size_t done_ = 0;
@@ -101,11 +101,11 @@ layout::View part_of(const layout::View& view, std::size_t offset, std::size_t b
   return bytes_view(bytes == 0 ? nullptr : view.data() + offset, bytes, view.where);
 }
 
-Status write_run(const Place& place, const std::byte* from, std::size_t bytes, std::size_t* done) {
+Status write_contiguous(const Place& place, const std::byte* from, std::size_t bytes, std::size_t* done) {
   *done = 0;
-  RunWalker runs(*place.view, place.position, static_cast<Count>(bytes));
+  SegmentWalker segments(*place.view, place.position, static_cast<Count>(bytes));
   Count offset = 0, length = 0;
-  while (runs.next(&offset, &length)) {
+  while (segments.next(&offset, &length)) {
     std::size_t moved = 0;
     const Status status = place.disk->write(offset, from + *done, static_cast<std::size_t>(length), &moved);
     *done += moved;
@@ -114,12 +114,12 @@ Status write_run(const Place& place, const std::byte* from, std::size_t bytes, s
   return kOk;
 }
 
-Status read_run(const Place& place, std::byte* to, std::size_t bytes, std::size_t* done) {
+Status read_contiguous(const Place& place, std::byte* to, std::size_t bytes, std::size_t* done) {
   Sieve sieve(place, to);
-  RunWalker runs(*place.view, place.position, static_cast<Count>(bytes));
+  SegmentWalker segments(*place.view, place.position, static_cast<Count>(bytes));
   Count offset = 0, length = 0;
   Status status;
-  while (status.ok() && !sieve.ended() && runs.next(&offset, &length)) status = sieve.add(offset, length);
+  while (status.ok() && !sieve.ended() && segments.next(&offset, &length)) status = sieve.add(offset, length);
   if (status.ok() && !sieve.ended()) status = sieve.finish();
   *done = sieve.done();
   return status;
@@ -127,7 +127,7 @@ Status read_run(const Place& place, std::byte* to, std::size_t bytes, std::size_
 
 Status write_view(const Place& place, const layout::View& from, std::size_t* done) {
   *done = 0;
-  if (from.plain_host()) return write_run(place, from.data(), from.packed, done);
+  if (from.plain_host()) return write_contiguous(place, from.data(), from.packed, done);
   const std::size_t size = std::min(from.packed, place.hints->write_buffer);
   Buffer buffer;
   HR_TRY(make_buffer(size, &buffer));
@@ -135,7 +135,7 @@ Status write_view(const Place& place, const layout::View& from, std::size_t* don
     const std::size_t bytes = std::min(size, from.packed - *done);
     HR_TRY(layout::pack(from, *done, bytes, buffer.get()));
     std::size_t moved = 0;
-    const Status status = write_run(further(place, *done), buffer.get(), bytes, &moved);
+    const Status status = write_contiguous(further(place, *done), buffer.get(), bytes, &moved);
     *done += moved;
     HR_TRY(status);
   }
@@ -144,14 +144,14 @@ Status write_view(const Place& place, const layout::View& from, std::size_t* don
 
 Status read_view(const Place& place, const layout::View& to, std::size_t* done) {
   *done = 0;
-  if (to.plain_host()) return read_run(place, to.data(), to.packed, done);
+  if (to.plain_host()) return read_contiguous(place, to.data(), to.packed, done);
   const std::size_t size = std::min(to.packed, place.hints->sieve_buffer);
   Buffer buffer;
   HR_TRY(make_buffer(size, &buffer));
   while (*done < to.packed) {
     const std::size_t bytes = std::min(size, to.packed - *done);
     std::size_t moved = 0;
-    const Status status = read_run(further(place, *done), buffer.get(), bytes, &moved);
+    const Status status = read_contiguous(further(place, *done), buffer.get(), bytes, &moved);
     HR_TRY(layout::unpack(to, *done, moved, buffer.get()));
     *done += moved;
     HR_TRY(status);

@@ -1,8 +1,8 @@
 // Transfer: data between memory and the bytes of a file that a view names, by this process alone.
 //
-// Runs of the file that lie close together are read at once into a buffer, gaps included, if that takes less time than
-// a call for each ("data sieving", hint romio_ds_read); writes go run by run, since the bytes of a gap are not ours.
-// Memory that is not a run of the host goes through a buffer.
+// Segments of the file that lie close together are read at once into a buffer, gaps included, if that takes less time
+// than a call for each ("data sieving", hint romio_ds_read); writes go segment by segment, since the bytes of a gap are
+// not ours. Other memory than contiguous host memory goes through a buffer.
 //
 // *done: bytes of the view's data that were moved, from the position on, also with an error; fewer than wanted without
 // one: the file ended. Threads: any, if the memory is the host's; the layouts and the descriptor are not changed
@@ -26,9 +26,9 @@ struct Place {
 Status write_view(const Place& place, const layout::View& from, std::size_t* done);
 Status read_view(const Place& place, const layout::View& to, std::size_t* done);
 
-// Do the same for one run of host memory.
-Status write_run(const Place& place, const std::byte* from, std::size_t bytes, std::size_t* done);
-Status read_run(const Place& place, std::byte* to, std::size_t bytes, std::size_t* done);
+// Do the same for contiguous host memory.
+Status write_contiguous(const Place& place, const std::byte* from, std::size_t bytes, std::size_t* done);
+Status read_contiguous(const Place& place, std::byte* to, std::size_t bytes, std::size_t* done);
 
 using layout::bytes_view;  // of the library's own memory
 // Returns a part of the packed form of a contiguous view.

@@ -14,37 +14,37 @@ using p2p::Task;
 namespace {
 
 constexpr Count kPage = 4096;
-// Mean run from which on a call of the system for each run is as good as two-phase rounds.
-constexpr Count kLongRun = Count{256} << 10;
+// Mean segment from which on a call of the system for each segment is as good as two-phase rounds.
+constexpr Count kLongSegment = Count{256} << 10;
 // Aggregators of a host. Writes of one file run one after the other within the system, reads do not.
 constexpr int kWriters = 4;
 constexpr int kReaders = 8;
 constexpr int kOnFewCores = 2;
 
-Reach own_reach(const Operation& operation) {
+AccessReport own_report(const Operation& operation) {
   const FileView& view = operation.view();
   const Hints& hints = operation.file().hints_;
-  Reach reach;
-  reach.bytes = operation.bytes();
-  if (view.empty()) reach.bytes = 0;
-  if (reach.bytes != 0) {
-    reach.first = view.offset_of(operation.position());
-    reach.last = view.offset_of(operation.position() + reach.bytes - 1) + 1;
-    reach.runs = reach.bytes / std::max<Count>(1, view.contiguous() ? reach.bytes : view.mean_run()) + 1;
+  AccessReport report;
+  report.bytes = operation.bytes();
+  if (view.empty()) report.bytes = 0;
+  if (report.bytes != 0) {
+    report.first = view.offset_of(operation.position());
+    report.last = view.offset_of(operation.position() + report.bytes - 1) + 1;
+    report.segments = report.bytes / std::max<Count>(1, view.contiguous() ? report.bytes : view.mean_segment()) + 1;
   }
-  if (!operation.writes() && !operation.place().disk->size(&reach.file_size).ok()) reach.file_size = 0;
-  reach.chunk = static_cast<Count>(hints.collective_buffer);
-  reach.unit = std::max<Count>(kPage, static_cast<Count>(hints.striping_unit));
-  reach.aggregators = hints.aggregators;
-  reach.choice = operation.writes() ? hints.collective_write : hints.collective_read;
-  reach.ordered = view.ordered();
-  reach.crowded = p2p::node_oversubscribed();
-  return reach;
+  if (!operation.writes() && !operation.place().disk->size(&report.file_size).ok()) report.file_size = 0;
+  report.chunk = static_cast<Count>(hints.collective_buffer);
+  report.unit = std::max<Count>(kPage, static_cast<Count>(hints.striping_unit));
+  report.aggregators = hints.aggregators;
+  report.choice = operation.writes() ? hints.collective_write : hints.collective_read;
+  report.ordered = view.ordered();
+  report.crowded = p2p::node_oversubscribed();
+  return report;
 }
 
-bool one_behind_the_other(const std::vector<Reach>& reaches) {
+bool are_disjoint(const std::vector<AccessReport>& reports) {
   std::vector<Interval> ranges;
-  for (const Reach& each : reaches) {
+  for (const AccessReport& each : reports) {
     if (each.bytes != 0) ranges.push_back({each.first, each.last});
   }
   std::ranges::sort(ranges, {}, &Interval::first);
@@ -54,16 +54,16 @@ bool one_behind_the_other(const std::vector<Reach>& reaches) {
   return true;
 }
 
-bool is_worth_it(const std::vector<Reach>& reaches) {
-  const Choice choice = reaches[0].choice;
-  if (choice == Choice::kDisable || !std::ranges::all_of(reaches, &Reach::ordered)) return false;
+bool is_worth_it(const std::vector<AccessReport>& reports) {
+  const Choice choice = reports[0].choice;
+  if (choice == Choice::kDisable || !std::ranges::all_of(reports, &AccessReport::ordered)) return false;
   if (choice == Choice::kEnable) return true;
-  Count bytes = 0, runs = 0;
-  for (const Reach& each : reaches) {
+  Count bytes = 0, segments = 0;
+  for (const AccessReport& each : reports) {
     bytes += each.bytes;
-    runs += each.runs;
+    segments += each.segments;
   }
-  return bytes / std::max<Count>(runs, 1) < kLongRun && !one_behind_the_other(reaches);
+  return bytes / std::max<Count>(segments, 1) < kLongSegment && !are_disjoint(reports);
 }
 
 int count_hosts(const comm::Members& members) {
@@ -75,7 +75,7 @@ int count_hosts(const comm::Members& members) {
 }
 
 int wanted_aggregators(const Plan& plan, bool writes) {
-  const Reach& first = plan.reaches[0];
+  const AccessReport& first = plan.reports[0];
   if (first.aggregators > 0) return first.aggregators;
   const int of_a_host = first.crowded ? kOnFewCores : writes ? kWriters : kReaders;
   return count_hosts(plan.members) * of_a_host;
@@ -83,11 +83,11 @@ int wanted_aggregators(const Plan& plan, bool writes) {
 
 // Divides the range into chunks, and assigns them to processes.
 void divide(Plan* plan, bool writes) {
-  const Reach& first = plan->reaches[0];
+  const AccessReport& first = plan->reports[0];
   plan->chunk = first.chunk >= first.unit ? first.chunk / first.unit * first.unit : first.chunk;
   Count low = 0, high = 0;
   bool any = false;
-  for (const Reach& each : plan->reaches) {
+  for (const AccessReport& each : plan->reports) {
     if (each.bytes == 0) continue;
     low = any ? std::min(low, each.first) : each.first;
     high = any ? std::max(high, each.last) : each.last;
@@ -109,11 +109,11 @@ void divide(Plan* plan, bool writes) {
 
 // Cuts reads at the end of the file.
 void clip(const Operation& operation, Plan* plan) {
-  plan->bytes = plan->reaches[static_cast<std::size_t>(plan->members.me)].bytes;
+  plan->bytes = plan->reports[static_cast<std::size_t>(plan->members.me)].bytes;
   if (operation.writes()) return;
   Count size = 0;
-  for (const Reach& each : plan->reaches) size = std::max(size, each.file_size);
-  for (Reach& each : plan->reaches) {
+  for (const AccessReport& each : plan->reports) size = std::max(size, each.file_size);
+  for (AccessReport& each : plan->reports) {
     each.last = std::min(each.last, size);
     if (each.first >= each.last) each.first = each.last = each.bytes = 0;
   }
@@ -135,9 +135,9 @@ Interval Plan::chunk_of(Count round, int aggregator) const noexcept {
   return {first, std::min(first + chunk, end)};
 }
 
-bool Plan::reaches_into(int member, const Interval& range) const noexcept {
-  const Reach& reach = reaches[static_cast<std::size_t>(member)];
-  return reach.bytes != 0 && reach.first < range.last && reach.last > range.first;
+bool Plan::has_data_in(int member, const Interval& range) const noexcept {
+  const AccessReport& report = reports[static_cast<std::size_t>(member)];
+  return report.bytes != 0 && report.first < range.last && report.last > range.first;
 }
 
 Status receive_from(const Plan& plan, int member, const layout::View& data, p2p::RequestList* requests,
@@ -161,7 +161,7 @@ Status announce(const Operation& operation, const Plan& plan, Count round, std::
   parts->reserve(plan.aggregators.size());
   for (int place = 0; place < static_cast<int>(plan.aggregators.size()); ++place) {
     const Interval chunk = plan.chunk_of(round, place);
-    if (!plan.reaches_into(plan.members.me, chunk)) continue;
+    if (!plan.has_data_in(plan.members.me, chunk)) continue;
     Part& part = parts->emplace_back();
     part.aggregator = plan.aggregators[static_cast<std::size_t>(place)];
     const Count behind = operation.position() + plan.bytes;
@@ -176,7 +176,7 @@ Status announce(const Operation& operation, const Plan& plan, Count round, std::
     std::copy_n(part.groups.begin(), here, part.header.first);
     HR_TRY(send_to(plan, part.aggregator, bytes_view(&part.header, sizeof part.header), requests));
     if (here == part.header.groups) continue;
-    const std::span<const RunGroup> rest = std::span(part.groups).subspan(static_cast<std::size_t>(here));
+    const std::span<const SegmentGroup> rest = std::span(part.groups).subspan(static_cast<std::size_t>(here));
     HR_TRY(send_to(plan, part.aggregator, bytes_view(rest.data(), rest.size_bytes()), requests));
   }
   return kOk;
@@ -186,7 +186,7 @@ Task receive_announcements(const Plan* plan, Count round, Announced* announced) 
   announced->chunk = plan->chunk_of(round, plan->own_place);
   announced->members.clear();
   for (int member = 0; member < plan->members.size; ++member) {
-    if (plan->reaches_into(member, announced->chunk)) announced->members.push_back(member);
+    if (plan->has_data_in(member, announced->chunk)) announced->members.push_back(member);
   }
   const std::size_t count = announced->members.size();
   announced->headers.assign(count, Header{});
@@ -200,11 +200,11 @@ Task receive_announcements(const Plan* plan, Count round, Announced* announced) 
   for (std::size_t i = 0; i < count; ++i) {
     const Header& header = announced->headers[i];
     const Count here = std::min(header.groups, Header::kInline);
-    std::vector<RunGroup>& list = announced->lists[i];
+    std::vector<SegmentGroup>& list = announced->lists[i];
     list.resize(static_cast<std::size_t>(header.groups));
     std::copy_n(header.first, here, list.begin());
     if (here == header.groups) continue;
-    const std::span<RunGroup> rest = std::span(list).subspan(static_cast<std::size_t>(here));
+    const std::span<SegmentGroup> rest = std::span(list).subspan(static_cast<std::size_t>(here));
     HR_CO_TRY(receive_from(*plan, announced->members[i], bytes_view(rest.data(), rest.size_bytes()), &requests));
   }
   HR_CO_TRY(co_await requests.all());
@@ -213,7 +213,7 @@ Task receive_announcements(const Plan* plan, Count round, Announced* announced) 
 
 Status view_of(const Announced& announced, std::size_t index, std::byte* buffer, Ref<layout::Datatype>* type,
                layout::View* view) {
-  const std::vector<RunGroup>& groups = announced.lists[index];
+  const std::vector<SegmentGroup>& groups = announced.lists[index];
   const auto bytes = static_cast<std::size_t>(announced.headers[index].bytes);
   if (groups.size() == 1 && groups[0].count == 1) {
     *view = bytes_view(buffer + (groups[0].offset - announced.chunk.first), bytes);
@@ -231,11 +231,11 @@ Status view_of(const Announced& announced, std::size_t index, std::byte* buffer,
 Task two_phase(Operation* operation) {
   Plan plan;
   plan.members = operation->file().members(operation->tag());
-  const Reach own = own_reach(*operation);
-  plan.reaches.resize(static_cast<std::size_t>(plan.members.size));
-  Task telling = comm::allgather(plan.members, &own, sizeof own, reinterpret_cast<std::byte*>(plan.reaches.data()));
+  const AccessReport own = own_report(*operation);
+  plan.reports.resize(static_cast<std::size_t>(plan.members.size));
+  Task telling = comm::allgather(plan.members, &own, sizeof own, reinterpret_cast<std::byte*>(plan.reports.data()));
   HR_CO_TRY(co_await telling);
-  if (!is_worth_it(plan.reaches)) {
+  if (!is_worth_it(plan.reports)) {
     Job job;
     Task alone = independent(operation, &job);
     HR_CO_TRY(co_await alone);

@@ -1,12 +1,12 @@
 // Two-phase access: the processes of a file move their data together (MPI 5.0 section 14.4, collective operations).
 //
 // All tell each other the ranges of the file that their data covers. If the ranges lie one behind the other, or the
-// runs are long, each process moves its data independently. Otherwise the whole range is cut into chunks, which some
-// processes (the aggregators) take in turn, a round at a time: in one phase data goes between its owner and the
-// aggregator, in the other between the aggregator and the file, in runs as long as possible. Bytes of a chunk that no
-// process has written are not touched.
+// segments are long, each process moves its data independently. Otherwise the whole range is cut into chunks, which
+// some processes (the aggregators) take in turn, a round at a time: in one phase data goes between its owner and the
+// aggregator, in the other between the aggregator and the file, in segments as long as possible. Bytes of a chunk that
+// no process has written are not touched.
 //
-// A part for an aggregator in a round is announced by a header with the runs of the file; the data follows as one
+// A part for an aggregator in a round is announced by a header with the segments of the file; the data follows as one
 // message, which the aggregator receives straight to its places in the chunk. Data of devices takes the usual way of
 // their messages.
 //
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "io/operation.hpp"
-#include "io/run_groups.hpp"
+#include "io/segment_groups.hpp"
 
 namespace hr::io {
 
@@ -28,9 +28,9 @@ namespace hr::io {
 // --- for the two directions ---
 
 // A process's report of its part, and of its program's hints; process 0's hints hold for all.
-struct Reach {
+struct AccessReport {
   Count first = 0, last = 0;  // bytes of the file; equal: it has no data
-  Count bytes = 0, runs = 0;
+  Count bytes = 0, segments = 0;
   Count file_size = 0;
   Count chunk = 0, unit = 0;
   int aggregators = 0;
@@ -42,7 +42,7 @@ struct Reach {
 // Plan, the same on all processes.
 struct Plan {
   comm::Members members{};
-  std::vector<Reach> reaches;
+  std::vector<AccessReport> reports;
   std::vector<int> aggregators;  // members
   int own_place = -1;            // among them
   Count origin = 0, end = 0, chunk = 0, rounds = 0;
@@ -55,7 +55,7 @@ struct Plan {
 
   // Returns the aggregator's part of a round; empty behind the end.
   [[nodiscard]] Interval chunk_of(Count round, int aggregator) const noexcept;
-  [[nodiscard]] bool reaches_into(int member, const Interval& chunk) const noexcept;
+  [[nodiscard]] bool has_data_in(int member, const Interval& chunk) const noexcept;
 };
 
 // A process's part in a chunk.
@@ -63,16 +63,16 @@ struct Header {
   static constexpr Count kInline = 4;
   Count bytes = 0;
   Count groups = 0;  // the first of them here, the rest in a separate message
-  RunGroup first[kInline];
+  SegmentGroup first[kInline];
 };
 
 // A process's data in one chunk.
 struct Part {
   int aggregator = 0;  // member
   Header header;
-  std::vector<RunGroup> groups;
+  std::vector<SegmentGroup> groups;
   std::size_t offset = 0, bytes = 0;  // of the packed form of its memory
-  std::unique_ptr<std::byte[]> held;  // if that is not one run
+  std::unique_ptr<std::byte[]> held;  // if that is not contiguous
 };
 
 // Announces this process's parts of a round to their aggregators.
@@ -83,7 +83,7 @@ struct Announced {
   Interval chunk;
   std::vector<int> members;
   std::vector<Header> headers;
-  std::vector<std::vector<RunGroup>> lists;
+  std::vector<std::vector<SegmentGroup>> lists;
 };
 [[nodiscard]] p2p::Task receive_announcements(const Plan* plan, Count round, Announced* announced);
 
@@ -104,7 +104,7 @@ Status make_buffer(const Plan& plan, Fill fill, Chunk* chunk);
 // Waits until the worker is done with it.
 [[nodiscard]] p2p::Task settle(Plan* plan, Chunk* chunk);
 
-// Makes a view of a member's runs in the buffer of a chunk. *type (may stay empty) is borrowed by the view.
+// Makes a view of a member's segments in the buffer of a chunk. *type (may stay empty) is borrowed by the view.
 Status view_of(const Announced& announced, std::size_t index, std::byte* buffer, Ref<layout::Datatype>* type,
                layout::View* view);
 

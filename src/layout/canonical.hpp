@@ -1,9 +1,9 @@
 // Canonical layout: the meaning of a committed datatype in memory, in the one form that both engines read.
 //
-// One element is   dims[0] x dims[1] x ... x pattern   where the pattern is a list of blocks (runs of bytes) in
-// typemap order, and a dimension repeats everything inside it `count` times, `stride` bytes apart, outermost
-// first. Packed order is: outermost dimension slowest, blocks of the pattern fastest. Strides and offsets may be
-// negative, and blocks may overlap or lie in any order of address; packed order is always typemap order.
+// One element is   dims[0] x dims[1] x ... x pattern   where the pattern is a list of blocks (contiguous segments) in
+// typemap order, and a dimension repeats everything inside it `count` times, `stride` bytes apart, outermost first.
+// Packed order is: outermost dimension slowest, blocks of the pattern fastest. Strides and offsets may be negative, and
+// blocks may overlap or lie in any order of address; packed order is always typemap order.
 //
 //   contiguous:  no dims, one block          vector, subarray:   dims, one block   (Form::kStrided)
 //   indexed:     no dims, many blocks        array of structs:   dims, many blocks (Form::kBlocks)
@@ -29,7 +29,7 @@ struct RunMoves;
 struct Window;
 }  // namespace host
 
-// A run of bytes without holes; `offset` from the element's origin.
+// A contiguous segment; `offset` from the element's origin.
 struct Block {
   Count offset = 0;
   Count length = 0;

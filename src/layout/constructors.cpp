@@ -151,7 +151,7 @@ Status make_dup(Datatype& old, Ref<Datatype>* type) {
   HR_TRY(Record(abi::kCombinerDup, CallForm::kPlain).type(old).finish(old.typemap_ref(), type));
   if (old.committed()) {
     (*type)->layout_ = old.layout_;
-    (*type)->one_run_ = old.one_run_;
+    (*type)->is_contiguous_ = old.is_contiguous_;
     (*type)->committed_ = true;
   }
   return kOk;

@@ -33,7 +33,7 @@ void Datatype::set_typemap(TypemapRef map) {
 Status Datatype::commit() {
   if (committed_) return kOk;
   HR_TRY(build_layout(*map_, &layout_));
-  one_run_ = layout_->form == Form::kContiguous || layout_->form == Form::kEmpty;
+  is_contiguous_ = layout_->form == Form::kContiguous || layout_->form == Form::kEmpty;
   committed_ = true;
   return kOk;
 }

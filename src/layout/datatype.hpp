@@ -52,10 +52,12 @@ class Datatype final : public Object {
   [[nodiscard]] Basic basic() const noexcept { return basic_; }
   // Predefined type of every element of the typemap; null for mixtures (and for pairs of two types).
   [[nodiscard]] const BasicType* uniform() const noexcept { return map_->uniform; }
-  // True if one element is one run of bytes without holes (at true_lb).
-  [[nodiscard]] bool one_run() const noexcept { return one_run_; }
-  // True if `count` elements are one run of bytes, as make_view() asks.
-  [[nodiscard]] bool contiguous(Count count) const noexcept { return one_run_ && (count <= 1 || extent_ == size_); }
+  // True if one element is contiguous (its bytes begin at true_lb).
+  [[nodiscard]] bool is_contiguous() const noexcept { return is_contiguous_; }
+  // True if `count` elements are contiguous, as make_view() asks.
+  [[nodiscard]] bool contiguous(Count count) const noexcept {
+    return is_contiguous_ && (count <= 1 || extent_ == size_);
+  }
   // Valid once committed.
   [[nodiscard]] const Layout& layout() const noexcept { return *layout_; }
   [[nodiscard]] const Typemap& typemap() const noexcept { return *map_; }
@@ -81,7 +83,7 @@ class Datatype final : public Object {
   Count true_lb_ = 0;
   Count true_extent_ = 0;
   bool committed_ = false;
-  bool one_run_ = false;
+  bool is_contiguous_ = false;
   Basic basic_ = Basic::kNone;
   const BasicType* row_ = nullptr;  // predefined types (unnamed ones too): the row in the table
   std::shared_ptr<const Layout> layout_;
@@ -90,7 +92,7 @@ class Datatype final : public Object {
   std::string name_;
   std::unique_ptr<AttributeSet> attributes_;  // cleared by MPI_Type_free; null until the first one is set
 
-  // Sets the typemap and the facts that follow from it: everything above up to one_run_.
+  // Sets the typemap and the facts that follow from it: everything above up to is_contiguous_.
   void set_typemap(TypemapRef map);
 };
 

@@ -92,7 +92,7 @@ TakenAsNumber taken_as_numbers[] = {
     {abi::kChar, "char", false}, {abi::kByte, "unsigned char", false}, {abi::kCharacter, "unsigned char", false}};
 
 [[gnu::cold]] Status check_rest(const Op& op, unsigned groups, const Datatype& type) {
-  if (type.row_ == nullptr || (groups & bit(BasicGroup::kCInteger)) == 0 || asked_to_check("types"))
+  if (type.row_ == nullptr || (groups & bit(BasicGroup::kCInteger)) == 0 || wants_check("types"))
     return not_defined(op, type);
   for (TakenAsNumber& each : taken_as_numbers) {
     if (type.row_->abi != each.abi) continue;

@@ -21,7 +21,7 @@ struct View {
   Count count = 0;
   const Datatype* type = nullptr;
   std::size_t packed = 0;   // count * type->size(), in bytes
-  bool contiguous = false;  // the data is one run of `packed` bytes at data()
+  bool contiguous = false;  // the data is `packed` contiguous bytes at data()
   mem::Location where{};
 
   // First byte of the data of a contiguous view. By integers: `address` may be MPI_BOTTOM.
@@ -30,8 +30,10 @@ struct View {
                                         static_cast<std::uintptr_t>(type->true_lb()));
   }
   [[nodiscard]] bool plain_host() const noexcept { return contiguous && !where.is_device(); }
-  // True for a run as make_run() describes it: host memory that no driver knows of.
-  [[nodiscard]] bool is_run() const noexcept { return contiguous && packed != 0 && where.is_host() && !where.pinned; }
+  // True for data as as_contiguous_host() finds it: contiguous host memory that no driver knows of.
+  [[nodiscard]] bool is_contiguous_host() const noexcept {
+    return contiguous && packed != 0 && where.is_host() && !where.pinned;
+  }
 };
 
 namespace detail {
@@ -65,10 +67,10 @@ inline Status make_view(const void* buffer, Count count, const Datatype& type, V
   return kOk;
 }
 
-// Does the same for the most frequent case: some host memory in one run, while there is no device memory. False: use
+// Does the same for the most frequent case: contiguous host memory, while there is no device memory. False: use
 // make_view(), which is short, too, for memory whose address alone tells that it is the host's (mem::known_host()).
-inline bool make_run(const void* buffer, Count count, const Datatype& type, const std::byte** data,
-                     std::size_t* bytes) {
+inline bool as_contiguous_host(const void* buffer, Count count, const Datatype& type, const std::byte** data,
+                               std::size_t* bytes) {
   Count packed = 0;
   if (mem::detail::maybe_cuda || !type.contiguous(count) || __builtin_mul_overflow(count, type.size(), &packed)) {
     return false;
@@ -81,11 +83,11 @@ inline bool make_run(const void* buffer, Count count, const Datatype& type, cons
 // *first: the lowest address of the elements' data. *bytes: from there to the end of the highest.
 void span_of(const View& view, std::byte** first, std::size_t* bytes);
 
-// Returns a run of bytes, as MPI_BYTE, in memory of the given kind, without classifying it.
+// Returns a view of contiguous bytes, as MPI_BYTE, in memory of the given kind, without classifying it.
 [[nodiscard]] View bytes_view(const void* data, std::size_t bytes, const mem::Location& where = {}) noexcept;
 
 // True if there is an address, and it is host memory for certain, without a question to the driver: as make_view()
-// would find for a run of bytes.
+// would find for contiguous bytes.
 inline bool surely_host(const void* address) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) >= detail::kFirstValidAddress &&
          (!mem::detail::maybe_cuda || detail::known_host(address));

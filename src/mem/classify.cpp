@@ -66,7 +66,7 @@ bool is_for_host(const void* address, std::size_t bytes, cuda::ContextHandle han
 }
 
 // Host memory that the driver knows begins and ends where the program has registered it, or where it was allocated.
-bool known_to_its_end(const cuda::Driver& driver, std::uintptr_t pointer, std::size_t bytes, const Location& range) {
+bool covers_range(const cuda::Driver& driver, std::uintptr_t pointer, std::size_t bytes, const Location& range) {
   if (bytes <= 1) return true;
   if (range.bytes != 0) return pointer - range.base < range.bytes && bytes <= range.base + range.bytes - pointer;
   unsigned long long id = 0;
@@ -114,7 +114,7 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
     known.base = static_cast<std::uintptr_t>(start);
     known.bytes = size;
     known.id = id;
-    if (known_to_its_end(driver, pointer, bytes, known)) *location = known;
+    if (covers_range(driver, pointer, bytes, known)) *location = known;
     return kOk;
   }
   location->managed = managed != 0;

@@ -36,14 +36,14 @@ Status check_range(const void* address, std::size_t bytes, const Location& locat
   return kOk;
 }
 
-void set_export_keeper(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation),
-                       void (*refuse)(int process)) {
-  cuda::set_export_keeper({begin, revoke, refuse});
+void set_export_hooks(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation),
+                      void (*refuse)(int process)) {
+  cuda::set_export_hooks({begin, revoke, refuse});
 }
 void sweep_exports() { cuda::sweep_exports(); }
 bool any_exports() noexcept { return cuda::any_exports(); }
 void forget_peer_memory(int process, std::uint64_t allocation) noexcept { cuda::revoke_import(process, allocation); }
-void keep_chunks_from(int process) { cuda::keep_chunks_from(process); }
+void hide_chunks_from(int process) { cuda::hide_chunks_from(process); }
 
 State& detail::make_state() {
   current_state = std::make_unique<State>();

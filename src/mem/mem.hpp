@@ -74,13 +74,13 @@ Status copy(void* to, const Location& to_where, const void* from, const Location
 // Memory that this process has given to others (mem/cuda/ipc.hpp): `begin` is called once there is some; from then on
 // sweep_exports() looks for allocations that the program has freed. It calls `revoke` for each process that may have
 // mapped one; that process then calls forget_peer_memory(). `refuse` is called when VMM memory of `process` cannot be
-// mapped here; that process then calls keep_chunks_from().
-void set_export_keeper(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation),
-                       void (*refuse)(int process));
+// mapped here; that process then calls hide_chunks_from().
+void set_export_hooks(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation),
+                      void (*refuse)(int process));
 void sweep_exports();
 [[nodiscard]] bool any_exports() noexcept;
 void forget_peer_memory(int process, std::uint64_t allocation) noexcept;
-void keep_chunks_from(int process);
+void hide_chunks_from(int process);
 
 // Makes the state, and looks for the CUDA driver: opens its library, calls nothing in it. Otherwise the first message
 // would (0.2 ms).

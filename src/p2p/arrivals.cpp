@@ -17,9 +17,9 @@ Request* live(std::uint64_t cookie) noexcept {
   return Arena<Request>::instance().owns(request) ? request : nullptr;
 }
 
-transport::Transport* keeper_of(int from, transport::AnnouncedData data) noexcept {
+transport::Transport* transport_with(int from, transport::RendezvousData data) noexcept {
   for (transport::Transport* each : engine()->transports) {
-    if (each->has_announced(from, data)) return each;
+    if (each->has_rendezvous(from, data)) return each;
   }
   return nullptr;
 }
@@ -29,9 +29,9 @@ transport::Transport* keeper_of(int from, transport::AnnouncedData data) noexcep
 void drop_arrival(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) noexcept {
   const auto kind = static_cast<wire::Kind>(transport::kind_of(header));
   const bool keeps = kind == wire::Kind::kRts || kind == wire::Kind::kNetworkPiece || kind == wire::Kind::kNetworkWhole;
-  if (transport::AnnouncedData data; keeps && bytes >= sizeof data) {
+  if (transport::RendezvousData data; keeps && bytes >= sizeof data) {
     std::memcpy(&data, payload + bytes - sizeof data, sizeof data);
-    refuse_announced(from, data);
+    decline_rendezvous(from, data);
   }
   drop_message(from, "it does not fit anything that is under way here");
 }
@@ -54,10 +54,11 @@ bool is_held(const Request& request) noexcept {
                              [&](const Rendezvous* each) { return each->holds != nullptr && each->holds(request); });
 }
 
-bool is_announced(int from, transport::AnnouncedData data) noexcept { return keeper_of(from, data) != nullptr; }
+bool has_rendezvous(int from, transport::RendezvousData data) noexcept { return transport_with(from, data) != nullptr; }
 
-void refuse_announced(int from, transport::AnnouncedData data) noexcept {
-  if (transport::Transport* const keeper = keeper_of(from, data); keeper != nullptr) keeper->refuse(from, data);
+void decline_rendezvous(int from, transport::RendezvousData data) noexcept {
+  if (transport::Transport* const transport = transport_with(from, data); transport != nullptr)
+    transport->decline_rendezvous(from, data);
 }
 
 }  // namespace hr::p2p

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/request.hpp"
 #include "p2p/wire.hpp"
 #include "transport/transport.hpp"
@@ -31,7 +31,7 @@ struct Arrival {
 // Both return the request that a cookie names, or null if that process may not refer to it.
 // waiting_send(): a send to it that waits for an answer of its receiver.
 [[nodiscard]] Request* waiting_send(int from, std::uint64_t cookie) noexcept;
-// moving_receive(): a receive that has met a message of it, whose data is to come.
+// moving_receive(): a receive that has matched a message of it, whose data is to come.
 [[nodiscard]] Request* moving_receive(int from, std::uint64_t cookie) noexcept;
 
 // True if this process is copying the data of this request, or is about to.
@@ -46,21 +46,21 @@ struct Arrival {
 }
 
 // True if one of the transports keeps this data for a message of that process.
-[[nodiscard]] bool is_announced(int from, transport::AnnouncedData data) noexcept;
-// Gives the data up, if so.
-void refuse_announced(int from, transport::AnnouncedData data) noexcept;
+[[nodiscard]] bool has_rendezvous(int from, transport::RendezvousData data) noexcept;
+// Declines the data, if so.
+void decline_rendezvous(int from, transport::RendezvousData data) noexcept;
 
-// Handles messages with at least kLeast bytes of payload from processes that are not lost.
+// Handles messages with at least kLeast bytes of payload from processes that have not failed.
 template <transport::Handler kDeliver, std::size_t kLeast>
-void deliver_of_the_living(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  if (is_lost(from)) return;
+void deliver_from_live(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  if (has_failed(from)) return;
   if (bytes < kLeast) [[unlikely]]
     return drop_arrival(from, header, payload, bytes);
   kDeliver(from, header, payload, bytes);
 }
 template <transport::Handler kDeliver, std::size_t kLeast = 0>
 constexpr Arrival arrival(wire::Kind kind) noexcept {
-  return {kind, deliver_of_the_living<kDeliver, kLeast>};
+  return {kind, deliver_from_live<kDeliver, kLeast>};
 }
 
 // Does the same for messages that name a request in a word of the header. The handler returns false if the message does
@@ -70,7 +70,7 @@ using RequestHandler = bool (*)(int from, Request& request, const transport::Hea
 using FindRequest = Request* (*)(int from, std::uint64_t cookie) noexcept;
 template <FindRequest kFind, std::size_t kWord, RequestHandler kDeliver, std::size_t kLeast>
 void deliver_to_request(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  if (is_lost(from)) return;
+  if (has_failed(from)) return;
   Request* const request = bytes < kLeast ? nullptr : kFind(from, header.words[kWord]);
   if (request == nullptr || !kDeliver(from, *request, header, payload, bytes)) [[unlikely]]
     drop_arrival(from, header, payload, bytes);

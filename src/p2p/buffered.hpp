@@ -46,7 +46,7 @@ class BufferPool {
   };
   // Finds room for a message with its overhead (automatic buffers: anywhere). MPI_ERR_BUFFER: there is none.
   Status room_for(std::size_t wanted, std::size_t* at);
-  // *at: offset of a free run. False: no room.
+  // *at: offset of a free range. False: no room.
   bool find_room(std::size_t bytes, std::size_t* at);
 
   bool attached_ = false;

@@ -22,8 +22,8 @@ struct PeerChoices {
 
 struct State final : FileState {
   std::unordered_map<int, PeerChoices> peers;
-  // Trials of choices that were made anew while messages were timed for them.
-  std::vector<std::unique_ptr<Trial>> past_trials;
+  // Those of choices that were made anew while messages were timed for them.
+  std::vector<std::unique_ptr<Autotune>> former_autotunes;
   // Last lookup.
   int last_proc = -1;
   std::uint64_t last_key = 0;
@@ -40,19 +40,18 @@ std::size_t least_of_size_class(std::size_t bytes) {
 
 }  // namespace
 
-MessageClass message_class(const Announcement& announced, const Request& receive) {
+MessageClass message_class(const ReadyToSend& rts, const Request& receive) {
   const layout::View& to = receive.view_;
   MessageClass message;
   message.bytes = least_of_size_class(receive.total_);
-  message.flags = announced.flags & ~std::uint64_t{wire::kPending};
-  message.readable = announced.remote_address != 0;
-  message.from_contiguous = (announced.flags & wire::kView) == 0 || layout::cuda::is_contiguous(announced.tail);
-  message.time_sliced = announced.time_sliced;
+  message.flags = rts.flags & ~std::uint64_t{wire::kPending};
+  message.readable = rts.remote_address != 0;
+  message.from_contiguous = (rts.flags & wire::kView) == 0 || layout::cuda::is_contiguous(rts.tail);
+  message.time_sliced = rts.time_sliced;
   message.to = to.where.kind;
   message.to_contiguous = to.contiguous;
   message.to_pinned = to.where.is_host() && to.where.pinned && to.where.context != nullptr;
-  message.to_exportable =
-      (announced.flags & wire::kPinned) != 0 && mem::cuda::exports_to(announced.from_proc, to.where);
+  message.to_exportable = (rts.flags & wire::kPinned) != 0 && mem::cuda::exports_to(rts.from_proc, to.where);
   return message;
 }
 
@@ -84,9 +83,9 @@ void Choice::make(std::span<const Rendezvous* const> disabled, const MessageClas
   std::stable_sort(rated.begin(), rated.begin() + static_cast<std::ptrdiff_t>(count_),
                    [](const Rated& a, const Rated& b) { return a.estimate.seconds < b.estimate.seconds; });
   for (std::size_t i = 0; i < count_; ++i) order_[i] = rated[i].protocol;
-  if (trial_ != nullptr) state().past_trials.push_back(std::move(trial_));
-  if (count_ >= 2 && (rated[0].estimate.guess || rated[1].estimate.guess)) {
-    trial_ = std::make_unique<Trial>(order_[0]->name, order_[1]->name);
+  if (autotune_ != nullptr) state().former_autotunes.push_back(std::move(autotune_));
+  if (count_ >= 2 && (rated[0].estimate.uncertain || rated[1].estimate.uncertain)) {
+    autotune_ = std::make_unique<Autotune>(order_[0]->name, order_[1]->name);
   }
   made_ = true;
 }

@@ -1,7 +1,7 @@
 // Choice: the rendezvous protocol for messages of one class from one peer. Made from the probes' estimates at the first
 // such message and kept; made anew once something that the probes did not see has changed (disable()). A change that
 // they do see, such as time slicing once it is detected, makes another class. If the estimate of one of the two best is
-// a guess, a trial decides between them.
+// uncertain, autotuning decides between them.
 // Owner: choice.cpp, until the engine ends; a Choice stays where it is. Threads: library lock.
 #pragma once
 
@@ -10,8 +10,8 @@
 #include <memory>
 #include <span>
 
+#include "p2p/autotune.hpp"
 #include "p2p/rendezvous.hpp"
-#include "p2p/trial.hpp"
 
 namespace hr::p2p {
 
@@ -19,14 +19,14 @@ class Choice {
  public:
   static constexpr std::size_t kMost = 9;  // protocols
 
-  // Applicable protocols, best first: at(0) is tried first, the next if it refuses.
+  // Applicable protocols, best first: at(0) is tried first, the next if it declines.
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
   [[nodiscard]] const Rendezvous& at(std::size_t place) const noexcept {
-    if (place < 2 && trial_ != nullptr) place ^= trial_->way();
+    if (place < 2 && autotune_ != nullptr) place ^= autotune_->way();
     return *order_[place];
   }
   // Null if the estimates decide.
-  [[nodiscard]] Trial* trial() const noexcept { return trial_.get(); }
+  [[nodiscard]] Autotune* autotune() const noexcept { return autotune_.get(); }
 
  private:
   friend Choice& choice_of(int proc, const MessageClass& message, const transport::Caps& caps);
@@ -36,7 +36,7 @@ class Choice {
   std::array<const Rendezvous*, kMost> order_{};
   std::size_t count_ = 0;
   bool made_ = false;
-  std::unique_ptr<Trial> trial_;
+  std::unique_ptr<Autotune> autotune_;
 };
 
 Choice& choice_of(int proc, const MessageClass& message, const transport::Caps& caps);

@@ -20,7 +20,7 @@ namespace {
 using layout::cuda::PeerCopy;
 using layout::cuda::PeerView;
 
-// A message of some process, named as in its announcement.
+// A message of some process, named as in its ready-to-send message.
 struct MessageName {
   int proc;
   std::uint64_t cookie;
@@ -35,7 +35,7 @@ struct Get {
   bool waits;  // not started: the sender's data is not final
 };
 
-// Send of this process that was announced before its data was final.
+// Send of this process whose ready-to-send message went before its data was final.
 struct Pending final : Transfer {
   Pending() noexcept : Transfer(kDeviceGet) {}
   mem::cuda::Fence fence;
@@ -132,18 +132,18 @@ std::unique_ptr<Get> take_get() {
   return get;
 }
 
-Status begin(const Announcement& announced, Request& receive) {
+Status begin(const ReadyToSend& rts, Request& receive) {
   PeerView from;
-  std::memcpy(static_cast<void*>(&from), announced.tail, announced.tail_bytes);
+  std::memcpy(static_cast<void*>(&from), rts.tail, rts.tail_bytes);
   std::unique_ptr<Get> get = take_get();
   get->receive = &receive;
-  get->message = {announced.from_proc, announced.sender_cookie};
-  get->waits = (announced.flags & wire::kPending) != 0;
+  get->message = {rts.from_proc, rts.sender_cookie};
+  get->waits = (rts.flags & wire::kPending) != 0;
   if (get->waits) {
-    HR_TRY(get->copy.prepare(from, announced.from_proc, receive.view_));
-    send_control(announced.from_proc, wire::answer(wire::Kind::kAsk, announced.sender_cookie));
+    HR_TRY(get->copy.prepare(from, rts.from_proc, receive.view_));
+    send_control(rts.from_proc, wire::answer(wire::Kind::kAsk, rts.sender_cookie));
   } else {
-    HR_TRY(get->copy.fetch(from, announced.from_proc, receive.view_, receive.total_));
+    HR_TRY(get->copy.fetch(from, rts.from_proc, receive.view_, receive.total_));
   }
   state().gets.push_back(std::move(get));
   watch();
@@ -170,7 +170,7 @@ void arrive_ready(int from_proc, std::uint64_t sender_cookie) {
   end(*ended, status);
 }
 
-void lose(int proc) {
+void fail_pending(int proc) {
   std::erase_if(state().gets, [proc](const auto& get) { return get->waits && get->message.proc == proc; });
   std::erase_if(state().unready, [proc](const Unready& each) { return each.proc == proc; });
 }
@@ -206,7 +206,7 @@ bool serves(const Peer& peer, const layout::View& data) noexcept {
 }
 
 Status describe(const Peer& peer, Request& send, std::uint64_t* flags, PeerView* view) {
-  const Status described = layout::cuda::announce(send.view_, peer.proc, view);
+  const Status described = layout::cuda::describe_view(send.view_, peer.proc, view);
   if (described.errc() == Errc::kUnsupportedOperation) return kOk;
   HR_TRY(described);
   *flags |= wire::kView;
@@ -231,7 +231,7 @@ const Rendezvous kDeviceGet{.name = "device_get",
                             .probe = device_get::probe,
                             .begin = device_get::begin,
                             .arrivals = device_get::kArrivals,
-                            .lose = device_get::lose,
+                            .fail_pending = device_get::fail_pending,
                             .holds = device_get::holds,
                             .finalize = device_get::finalize};
 

@@ -70,7 +70,7 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   return {2 * caps.latency_seconds + kDeviceCopySeconds + static_cast<double>(message.bytes) / kPinnedBytesPerSecond};
 }
 
-Status begin(const Announcement& announced, Request& receive) {
+Status begin(const ReadyToSend& rts, Request& receive) {
   mem::cuda::Fence fence;
   HR_TRY(fence.set(receive.view_.where));
   if (!fence.passed()) return fail(Errc::kUnsupportedOperation, "the receiver's default stream is busy");
@@ -78,9 +78,9 @@ Status begin(const Announcement& announced, Request& receive) {
     wire::Cts cts;
     PeerView view;
   } answer{};
-  HR_TRY(layout::cuda::announce(receive.view_, announced.from_proc, &answer.view));
-  answer.cts = {reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kPut, answer.view.place};
-  send_control(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &answer,
+  HR_TRY(layout::cuda::describe_view(receive.view_, rts.from_proc, &answer.view));
+  answer.cts = {reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kPut, answer.view.locality};
+  send_control(rts.from_proc, wire::answer(wire::Kind::kCts, rts.sender_cookie), &answer,
                sizeof answer.cts + PeerView::kContiguousBytes);
   return kOk;
 }

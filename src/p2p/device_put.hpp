@@ -1,5 +1,5 @@
-// Device put: a message from pinned host memory to a GPU of the node. The receiver answers the announcement with its
-// view; the sender maps that memory and a copy engine stores the data there.
+// Device put: a message from pinned host memory to a GPU of the node. The receiver answers the ready-to-send message
+// with its view; the sender maps that memory and a copy engine stores the data there.
 //
 // Order: work of the receiver's program on its default stream must be done before its buffer is written to; while it is
 // not, another protocol takes the message. If the sender cannot map the memory, the data goes through the transport.
@@ -13,6 +13,6 @@
 
 namespace hr::p2p::device_put {
 
-// True if the announcement of this view may say that its sender can store it.
+// True if the ready-to-send message of this view may say that its sender can store it.
 [[nodiscard]] bool serves(const layout::View& data) noexcept;
 }  // namespace hr::p2p::device_put

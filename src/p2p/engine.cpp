@@ -9,9 +9,9 @@
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/counting.hpp"
+#include "p2p/failure_watch.hpp"
 #include "p2p/freed_exports.hpp"
-#include "p2p/loss.hpp"
-#include "p2p/loss_watch.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/progress_thread.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/round_watch.hpp"
@@ -22,7 +22,7 @@ Matcher& make_matcher(std::uint32_t context) {
   if (context >= kMostContexts) return the_engine->no_matcher;
   if (context >= matchers.size()) matchers.resize(context + 1);
   matchers[context] = std::make_unique<Matcher>();
-  if (the_engine->endings != 0) matchers[context]->look_for_endings();
+  if (the_engine->failures != 0) matchers[context]->look_for_failures();
   return *matchers[context];
 }
 
@@ -36,13 +36,13 @@ Peer& make_peer(int proc) {
 }
 
 Status connect(int proc, Peer** out) {
-  if (peer_of(proc).lost) return lost_error(proc);
+  if (peer_of(proc).failed) return failure_error(proc);
   transport::Paths paths;
   if (const Status status = transport::connect(proc, &paths); !status.ok()) {
     // In a job that goes on without dead processes, this one has died: the launcher's word is only slower.
-    if (the_engine->loss_watch == nullptr) return status;
-    lose(proc, status);
-    return lost_error(proc);
+    if (the_engine->failure_watch == nullptr) return status;
+    mark_failed(proc, status);
+    return failure_error(proc);
   }
   Peer& peer = make_peer(proc);
   peer.transport = paths.messages;
@@ -71,13 +71,13 @@ void mark_busy(Peer& peer) {
   progress_thread::wake();
 }
 
-void take_transports() {
+void list_transports() {
   Engine& state = *the_engine;
   const auto active = transport::active();
   state.transports.assign(active.begin(), active.end());
-  if (state.loss_watch != nullptr) state.transports.push_back(state.loss_watch.get());
+  if (state.failure_watch != nullptr) state.transports.push_back(state.failure_watch.get());
   state.sleeper.open(state.transports);
-  take_place_of_round_watch();
+  list_round_watch();
 }
 
 Status init() {
@@ -88,16 +88,16 @@ Status init() {
   the_engine->processes_on_node = identity.processes_here;
   the_engine->oversubscribed = the_engine->processes_on_node > ::sysconf(_SC_NPROCESSORS_ONLN);
   const transport::Job job{identity.rank, identity.size, boot::processes(), identity.job_id};
-  add_handlers(the_engine->upcalls.handlers);
+  add_handlers(the_engine->handlers.of_kind);
   events::detail::changed = watch_messages;
   watch_messages();
-  the_engine->upcalls.lost = lose;
-  HR_TRY(transport::init(job, the_engine->upcalls));
+  the_engine->handlers.failed = mark_failed;
+  HR_TRY(transport::init(job, the_engine->handlers));
   freed_exports::init();
-  HR_TRY(make_loss_watch(&the_engine->loss_watch));
+  HR_TRY(make_failure_watch(&the_engine->failure_watch));
   // A process that dies as soon as its program begins must not take with it anything that others have still to open.
-  if (the_engine->loss_watch != nullptr) HR_TRY(boot::fence());
-  take_transports();
+  if (the_engine->failure_watch != nullptr) HR_TRY(boot::fence());
+  list_transports();
   the_engine->done = completed_request(Completion{});
   if (the_engine->done == nullptr) return fail(Errc::kNoMem, "no address space for requests");
   begin_progress();
@@ -106,10 +106,10 @@ Status init() {
 
 namespace {
 
-// In a job that goes on without processes that die, survivors may still ask whether a message they have sent was met
-// (loss.hpp): no process leaves before all are here.
-Status meet_survivors() {
-  if (the_engine->loss_watch == nullptr) return kOk;
+// In a job that goes on without processes that die, survivors may still ask whether a message they have sent was
+// matched (process_failure.hpp): no process leaves before all are here.
+Status wait_for_survivors() {
+  if (the_engine->failure_watch == nullptr) return kOk;
   HR_TRY(boot::begin_fence());
   Status status = kOk;
   bool everybody = false;
@@ -131,7 +131,7 @@ Status finalize() {
   const Status sent = wait_until(
       [&idle] { return the_engine->busy.empty() && std::all_of(protocols().begin(), protocols().end(), idle); });
   if (first.ok()) first = sent;
-  if (const Status met = meet_survivors(); first.ok()) first = met;
+  if (const Status waited = wait_for_survivors(); first.ok()) first = waited;
   for (const Rendezvous* each : protocols()) {
     if (each->finalize != nullptr) each->finalize();
   }

@@ -41,16 +41,16 @@ struct Peer {
   std::size_t plain_below = 0;  // plain host data of fewer bytes goes eagerly; 0 if not connected
   counters::Peer* counted = &counters::page.peers[counters::kPeers - 1];  // its row, once it is connected
   int proc = -1;
-  bool connected = false;      // messages may be sent to it
-  bool lost = false;           // for good (loss.hpp)
-  bool busy = false;           // in Engine::busy
-  bool has_our_place = false;  // device data has been announced to it (wire::Rts::place)
-  std::uint64_t place = 0;     // of the device of the last message that it cleared; 0: none
+  bool connected = false;         // messages may be sent to it
+  bool failed = false;            // for good (process_failure.hpp)
+  bool busy = false;              // in Engine::busy
+  bool has_our_locality = false;  // it was sent a wire::Rts::locality
+  std::uint64_t locality = 0;     // of the device of the last message that it cleared; 0: none
 
   IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order
   IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is on its way
   std::list<ControlMessage> control_messages;
-  std::string why_lost;
+  std::string why_failed;
 
   [[nodiscard]] bool idle() const noexcept { return queued.empty() && streams.empty() && control_messages.empty(); }
 };
@@ -63,22 +63,22 @@ struct Engine {
 
   int rank = 0;
   FreeBlocks free_blocks;
-  transport::Upcalls upcalls;
-  Peer unconnected;                                  // stands for each process without a message so far
-  std::vector<Peer*> peers;                          // by process; never null
-  std::vector<Peer*> busy;                           // peers that are not idle
-  std::vector<std::unique_ptr<Matcher>> matchers;    // by context
-  Matcher no_matcher;                                // for context numbers out of range; always empty
-  std::vector<transport::Transport*> transports;     // those that make progress
-  std::unique_ptr<transport::Transport> loss_watch;  // one of them, if there is one (loss_watch.hpp)
+  transport::Handlers handlers;
+  Peer unconnected;                                     // stands for each process without a message so far
+  std::vector<Peer*> peers;                             // by process; never null
+  std::vector<Peer*> busy;                              // peers that are not idle
+  std::vector<std::unique_ptr<Matcher>> matchers;       // by context
+  Matcher no_matcher;                                   // for context numbers out of range; always empty
+  std::vector<transport::Transport*> transports;        // those that make progress
+  std::unique_ptr<transport::Transport> failure_watch;  // one of them, if there is one (failure_watch.hpp)
   Sleeper sleeper;
   Request* done = nullptr;  // complete, empty, shared: returned by sends that are done at once
   // Request of a blocking receive, so that none has to be made; a receive within a receive makes its own.
   Request blocking_receive;
   bool blocking_receive_taken = false;
   ContextMembers context_members;
-  unsigned endings = 0;     // lost processes and ended contexts, counted (loss.hpp)
-  std::vector<int> losses;  // lost processes, in order
+  unsigned failures = 0;              // failed processes and ended contexts, counted (process_failure.hpp)
+  std::vector<int> failed_processes;  // failed processes, in order
   FileStates<Engine> file_states;
   int processes_on_node = 1;    // they share the machine's cores
   bool oversubscribed = false;  // more processes on this node than cores
@@ -113,7 +113,7 @@ inline Matcher& matcher(std::uint32_t context) {
 
 // Returns the record of that process; Engine::unconnected before the first message to it.
 inline Peer& peer_of(int proc) noexcept { return *engine()->peers[static_cast<std::size_t>(proc)]; }
-// Makes the peer at its first use. Errors: the transport's; MPIX_ERR_PROC_FAILED if the process is lost.
+// Makes the peer at its first use. Errors: the transport's; MPIX_ERR_PROC_FAILED if the process has failed.
 Status connect(int proc, Peer** out);
 Peer& make_peer(int proc);  // without a connection
 inline Status connected_peer(int proc, Peer** out) {
@@ -123,17 +123,17 @@ inline Status connected_peer(int proc, Peer** out) {
 }
 
 // Lists the active transports anew.
-void take_transports();
+void list_transports();
 
 // Adds the handlers of this layer's kinds of messages (receive.cpp).
-void add_handlers(transport::Handlers& handlers);
+void add_handlers(transport::MessageHandlers& handlers);
 // Gives short eager messages another handler while tools want to hear of messages. Call when that changes.
 void watch_messages();
 struct Arrival;
-std::span<const Arrival> notice_arrivals() noexcept;  // notices.cpp
+std::span<const Arrival> active_message_arrivals() noexcept;  // active_message.cpp
 
 // --- steps ---
-// True if this receive is to be interrupted for this reason (loss.hpp).
+// True if this receive is to be interrupted for this reason (process_failure.hpp).
 [[nodiscard]] bool may_be_interrupted(const Request& receive, Status why) noexcept;
 void interrupt(Request& receive, Status why);
 // Cancels a pending send or receive (MPI_Cancel; request.cpp).
@@ -144,10 +144,10 @@ void start_send(Peer& peer, Request& send);
 void start_receive(Request& receive);
 // Gives a matched unexpected message to its receive; destroys the record.
 void consume(Unexpected* message, Request& receive);
-// Sends an answer, now or as soon as there is room, but not to a lost process; the payload has at most
-// Caps::max_payload bytes. If it cannot be sent, the process is lost.
+// Sends an answer, now or as soon as there is room, but not to a failed process; the payload has at most
+// Caps::max_payload bytes. If it cannot be sent, the process has failed.
 void send_control(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0);
-// Sends what is queued for this peer, or ends it if the process is lost; true if something moved (send.cpp).
+// Sends what is queued for this peer, or ends it if the process has failed; true if something moved (send.cpp).
 bool flush(Peer& peer);
 // Sends the next piece of a rendezvous send as Data; Status::again() if there is no room (stream.cpp).
 Status push_piece(Peer& peer, Request& send);

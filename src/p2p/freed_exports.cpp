@@ -33,7 +33,7 @@ void deliver_revoke(int from, const transport::Header& header, const std::byte*,
   mem::forget_peer_memory(from, memory);
 }
 
-void deliver_refuse(int from, const transport::Header&, const std::byte*, std::size_t) { mem::keep_chunks_from(from); }
+void deliver_refuse(int from, const transport::Header&, const std::byte*, std::size_t) { mem::hide_chunks_from(from); }
 
 constexpr Arrival kArrivals[] = {{wire::Kind::kRevoke, deliver_revoke}, {wire::Kind::kRefuse, deliver_refuse}};
 
@@ -53,11 +53,11 @@ void begin() { add_hook(&look, nullptr); }
 
 std::span<const Arrival> arrivals() noexcept { return kArrivals; }
 
-void init() { mem::set_export_keeper(&begin, &revoke, &refuse); }
+void init() { mem::set_export_hooks(&begin, &revoke, &refuse); }
 
 void finalize() {
   remove_hook(&look, nullptr);
-  mem::set_export_keeper(nullptr, nullptr, nullptr);
+  mem::set_export_hooks(nullptr, nullptr, nullptr);
 }
 
 }  // namespace hr::p2p::freed_exports

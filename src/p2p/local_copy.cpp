@@ -79,8 +79,8 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
                                                        : caps.memory(false).seconds(message.bytes)};
 }
 
-Status begin(const Announcement& announced, Request& receive) {
-  Request* const waiting = waiting_send(announced.from_proc, announced.sender_cookie);
+Status begin(const ReadyToSend& rts, Request& receive) {
+  Request* const waiting = waiting_send(rts.from_proc, rts.sender_cookie);
   if (waiting == nullptr || is_moving(*waiting)) return fail(Errc::kOther, "a message to oneself has no send");
   Request& send = *waiting;
   bool started = false;

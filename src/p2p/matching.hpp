@@ -24,9 +24,9 @@ struct Unexpected {
   int from_proc = -1;
   bool rendezvous = false;          // data still at the sender
   bool wants_ack = false;           // synchronous eager
-  std::uint64_t sender_cookie = 0;  // if it is announced or wants an answer
+  std::uint64_t sender_cookie = 0;  // if it is a ready-to-send message or wants an answer
   std::size_t bytes = 0;            // of the whole message
-  std::byte* payload = nullptr;     // eager data or the announcement, in the same allocation as this record
+  std::byte* payload = nullptr;     // eager data or the ready-to-send message, in the same allocation as this record
   std::size_t payload_bytes = 0;
   Link order_link;
   Link bin_link;
@@ -107,12 +107,12 @@ class Matcher {
   [[nodiscard]] Unexpected* find_sent(int from_proc, std::uint64_t sender_cookie) noexcept;
 
   [[nodiscard]] std::size_t posted_count() const noexcept { return posted_count_; }
-  [[nodiscard]] std::size_t unexpected_count() const noexcept { return look_ & ~kEndings; }
+  [[nodiscard]] std::size_t unexpected_count() const noexcept { return look_ & ~kFailures; }
 
-  // --- endings (loss.hpp) ---
-  // True if a receive that starts has to look first: there are unexpected messages, or endings.
+  // --- failures (process_failure.hpp) ---
+  // True if a receive that starts has to look first: there are unexpected messages, or failures.
   [[nodiscard]] bool look_first() const noexcept { return look_ != 0; }
-  void look_for_endings() noexcept { look_ |= kEndings; }
+  void look_for_failures() noexcept { look_ |= kFailures; }
   // Ends the context; `text` says why.
   void end(Status why, const std::string& text) {
     end_ = why;
@@ -132,7 +132,7 @@ class Matcher {
 
  private:
   static constexpr std::size_t kListLimit = 32;
-  static constexpr std::size_t kEndings = ~(~std::size_t{0} >> 1);
+  static constexpr std::size_t kFailures = ~(~std::size_t{0} >> 1);
 
   static bool accepts(int source, int tag, const Envelope& message) noexcept {
     return (source == message.source || source == abi::kAnySource) && (tag == message.tag || tag == abi::kAnyTag);
@@ -156,7 +156,7 @@ class Matcher {
 
   IntrusiveList<Unexpected, &Unexpected::order_link> unexpected_;
   Bins<Unexpected, &Unexpected::bin_link> unexpected_bins_;
-  std::size_t look_ = 0;  // number of unexpected messages, and kEndings
+  std::size_t look_ = 0;  // number of unexpected messages, and kFailures
   Status end_ = kOk;
   std::string why_ended_;
 };

@@ -1,10 +1,11 @@
 // Network direct: moves a message from or to contiguous device memory as a whole: the transport takes it from where it
-// is and puts it where it belongs (Transport::announce() of device memory). The network reads and writes it
+// is and puts it where it belongs (Transport::send_rts() of device memory). The network reads and writes it
 // (GPUDirect), or UCX copies it by means of its own.
 //
-// Once the receiver has cleared the message the sender announces it, and the receiver takes it into its buffer. On both
+// Once the receiver has cleared the message the sender sends the transport's ready-to-send message, and the receiver
+// fetches the data into its buffer. On both
 // sides the program's work on the default stream comes first. No model says whether this is faster than pieces through
-// pinned memory (network_staged.cpp): it is tried in the program (trial.hpp).
+// pinned memory (network_staged.cpp): it is tried in the program (autotune.hpp).
 // Owner: the tables here, until everything in them is complete. Threads: library lock.
 #include "p2p/network_direct.hpp"
 
@@ -35,7 +36,7 @@ struct Outgoing : transport::Operation {
   Request* send = nullptr;
   int proc = -1;
   mem::cuda::Fence fence;
-  bool announced = false;
+  bool rts_sent = false;
 };
 
 // Receive that is not cleared before the work on its buffer is done.
@@ -46,7 +47,7 @@ struct Waiting {
   mem::cuda::Fence fence;
 };
 
-// Receive whose data has been announced.
+// Receive whose data is ready to be sent.
 struct Incoming : transport::Operation {
   Request* receive = nullptr;
   int from = -1;
@@ -84,26 +85,26 @@ void end(Request& send, Status status) {
   finish_send(send, completion);
 }
 
-// After an error the path is lost, or will soon be, which ends the request.
+// After an error the path has failed, or soon will, which ends the request.
 void sent(transport::Operation& self) {
   const std::unique_ptr<Outgoing> message = take_out(state().outgoing, self);
   if (message->status.ok()) {
     end(*message->send, kOk);
-  } else if (is_lost(message->proc)) {
-    end(*message->send, lost_error(message->proc));
+  } else if (has_failed(message->proc)) {
+    end(*message->send, failure_error(message->proc));
   }
 }
 
 // False: the work on the data is not done, or the transport has no room.
-bool announce(Outgoing& message) {
+bool send_rts(Outgoing& message) {
   if (!message.fence.passed()) return false;
   const Request& send = *message.send;
   const transport::Source data{send.view_.data(), send.total_, true};
   const Status status =
       peer_of(message.proc)
-          .transport->announce(message.proc, wire::network_whole(send.peer_cookie_), nullptr, 0, data, &message);
+          .transport->send_rts(message.proc, wire::network_whole(send.peer_cookie_), nullptr, 0, data, &message);
   if (status.is_again()) return false;
-  message.announced = true;
+  message.rts_sent = true;
   if (status.ok() && !message.complete) {
     message.then = sent;
     return true;
@@ -128,16 +129,16 @@ bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* 
     return false;  // sent as a stream, which finds the error
   }
   state().outgoing.push_back(std::move(message));
-  if (!announce(*state().outgoing.back())) watch();
+  if (!send_rts(*state().outgoing.back())) watch();
   return true;
 }
 
-bool announce_some() {
+bool send_pending_rts() {
   bool moved = false;
   for (std::size_t i = 0; i < state().outgoing.size();) {
     Outgoing& message = *state().outgoing[i];
     const std::size_t before = state().outgoing.size();
-    if (!message.announced) moved |= announce(message);
+    if (!message.rts_sent) moved |= send_rts(message);
     if (state().outgoing.size() == before) ++i;
   }
   return moved;
@@ -147,7 +148,7 @@ bool announce_some() {
 
 void clear(Request& receive, int from, std::uint64_t sender_cookie) {
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kWhole,
-                      mem::cuda::Context::place_of(receive.view_.where)};
+                      mem::cuda::Context::locality_of(receive.view_.where)};
   send_control(from, wire::answer(wire::Kind::kCts, sender_cookie), &cts, sizeof cts);
 }
 
@@ -164,26 +165,27 @@ void taken(transport::Operation& self) {
   Request& receive = *message->receive;
   if (message->status.ok()) {
     account(receive, receive.total_, kOk);
-  } else if (is_lost(message->from)) {
-    finish_rendezvous(receive, lost_error(message->from));
-  }  // else the path is about to be lost, which ends the receive
+  } else if (has_failed(message->from)) {
+    finish_rendezvous(receive, failure_error(message->from));
+  }  // else the path is about to fail, which ends the receive
 }
 
 bool deliver_whole(int from, Request& receive, const transport::Header&, const std::byte* payload, std::size_t bytes) {
-  transport::AnnouncedData data;
+  transport::RendezvousData data;
   if (bytes != sizeof data) return false;
   std::memcpy(&data, payload, sizeof data);
-  if (!receive.view_.contiguous || !is_announced(from, data) || receive.offset_ != 0 || is_held(receive)) return false;
+  if (!receive.view_.contiguous || !has_rendezvous(from, data) || receive.offset_ != 0 || is_held(receive))
+    return false;
   auto message = std::make_unique<Incoming>();
   message->receive = &receive;
   message->from = from;
   const layout::View& to = message->receive->view_;
   message->sink = {to.data(), message->receive->total_, to.where.is_device()};
   Incoming& kept = *state().incoming.emplace_back(std::move(message));
-  const Status status = peer_of(from).transport->take(from, data, &kept.sink, &kept);
+  const Status status = peer_of(from).transport->receive_rendezvous(from, data, &kept.sink, &kept);
   if (!status.ok()) {
     const std::unique_ptr<Incoming> over = take_out(state().incoming, kept);
-    peer_of(from).transport->refuse(from, data);
+    peer_of(from).transport->decline_rendezvous(from, data);
     finish_rendezvous(*over->receive, status);
     return true;
   }
@@ -196,15 +198,15 @@ bool deliver_whole(int from, Request& receive, const transport::Header&, const s
 }
 constexpr Arrival kArrivals[] = {arrival_at_receive<deliver_whole>(wire::Kind::kNetworkWhole)};
 
-Status begin(const Announcement& announced, Request& receive) {
+Status begin(const ReadyToSend& rts, Request& receive) {
   if (receive.view_.where.is_device() && !is_reached(receive.view_))
     return fail(Errc::kUnsupportedOperation, "memory that the network may not reach");
   mem::cuda::Fence fence;
   if (receive.view_.where.is_device()) HR_TRY(fence.set(receive.view_.where));
   if (fence.passed()) {
-    clear(receive, announced.from_proc, announced.sender_cookie);
+    clear(receive, rts.from_proc, rts.sender_cookie);
   } else {
-    state().waiting.push_back({&receive, announced.from_proc, announced.sender_cookie, fence});
+    state().waiting.push_back({&receive, rts.from_proc, rts.sender_cookie, fence});
     watch();
   }
   return kOk;
@@ -214,31 +216,31 @@ Status begin(const Announcement& announced, Request& receive) {
 
 bool advance(void*) {
   bool moved = clear_some();
-  moved |= announce_some();
+  moved |= send_pending_rts();
   const bool polls = !state().waiting.empty() ||
-                     std::ranges::any_of(state().outgoing, [](const auto& each) { return !each->announced; });
+                     std::ranges::any_of(state().outgoing, [](const auto& each) { return !each->rts_sent; });
   state().polled.hold(polls);
   if (!polls) remove_hook(&advance, nullptr);
   return moved;
 }
 
-// A clear-to-send goes back between the announcement and the data.
+// A clear-to-send goes back between the ready-to-send message and the data.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
-  if (caps.same_node || !caps.announces_device || message.bytes == 0) return kNotApplicable;
+  if (caps.same_node || !caps.device_rendezvous || message.bytes == 0) return kNotApplicable;
   if ((message.flags & wire::kDirect) == 0 || !message.to_contiguous || message.to == mem::Kind::kManaged)
     return kNotApplicable;
   if (knobs().cuda_network_direct == CudaNetworkDirectChoice::kOn) return {0};
   return {2 * caps.latency_seconds + caps.messages().seconds(message.bytes), true};
 }
 
-void lose(int proc) {
+void fail_pending(int proc) {
   std::erase_if(state().waiting, [proc](const Waiting& each) { return each.from == proc; });
-  std::erase_if(state().outgoing, [proc](const auto& each) { return each->proc == proc && !each->announced; });
+  std::erase_if(state().outgoing, [proc](const auto& each) { return each->proc == proc && !each->rts_sent; });
 }
 
 bool holds(const Request& request) noexcept {
   return std::ranges::any_of(state().outgoing,
-                             [&](const auto& each) { return each->send == &request && each->announced; }) ||
+                             [&](const auto& each) { return each->send == &request && each->rts_sent; }) ||
          std::ranges::any_of(state().incoming, [&](const auto& each) { return each->receive == &request; }) ||
          std::ranges::any_of(state().waiting, [&](const Waiting& each) { return each.receive == &request; });
 }
@@ -253,7 +255,7 @@ void finalize() {
 }  // namespace
 
 bool serves(const Peer& peer, const layout::View& data) noexcept {
-  return peer.caps.announces_device && data.packed != 0 && is_reached(data);
+  return peer.caps.device_rendezvous && data.packed != 0 && is_reached(data);
 }
 
 }  // namespace network_direct
@@ -264,7 +266,7 @@ const Rendezvous kNetworkDirect{.name = "network direct",
                                 .begin = network_direct::begin,
                                 .arrivals = network_direct::kArrivals,
                                 .cleared = network_direct::cleared,
-                                .lose = network_direct::lose,
+                                .fail_pending = network_direct::fail_pending,
                                 .holds = network_direct::holds,
                                 .idle = network_direct::idle,
                                 .finalize = network_direct::finalize};

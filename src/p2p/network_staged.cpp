@@ -1,5 +1,6 @@
 // Staged over a network: messages from or to device memory of a process that shares no memory with this one. The sender
-// has pieces copied into pinned memory and announces each (Transport::announce()); the receiver takes it into pinned
+// has pieces copied into pinned memory and sends a ready-to-send message for each (Transport::send_rts()); the receiver
+// fetches it into pinned
 // memory of its own, from which its device copies it on. Several pieces are pending at a time, so that the copies of
 // both and the network overlap. If one of the buffers is on the host, its data goes straight from or to it, or is
 // packed and unpacked there.
@@ -33,7 +34,7 @@ namespace {
 
 using layout::cuda::ChunkCopy;
 
-// Head of a piece, before its transport::AnnouncedData.
+// Head of a piece, before its transport::RendezvousData.
 struct PieceHead {
   std::uint64_t bytes;
 };
@@ -55,7 +56,7 @@ struct Part : transport::Operation {
   std::size_t bytes = 0;
   bool copying = false;
   bool copied = false;
-  bool announced = false;
+  bool rts_sent = false;
   ChunkCopy copy;
 };
 
@@ -66,23 +67,23 @@ struct Outgoing {
   bool by_device;
   std::size_t piece;
   std::list<Part> parts;
-  std::size_t told = 0;  // bytes announced or sent
-  bool stopped = false;  // its path fails: lose() ends it
+  std::size_t told = 0;  // bytes ready to be sent, or sent
+  bool stopped = false;  // its path fails: fail_pending() ends it
   Status failure{};      // the first; nothing starts after it
   std::string failure_text;
 };
 
-// Piece that has been announced.
+// Piece that is ready to be sent.
 struct Incoming : transport::Operation {
   Request* receive = nullptr;
   int from = -1;
   std::size_t offset = 0;
   std::size_t bytes = 0;
-  transport::AnnouncedData data;
+  transport::RendezvousData data;
   struct Unpack : transport::Sink {
     Incoming* piece = nullptr;
   } sink;
-  enum class Phase : std::uint8_t { kWaiting, kTaking, kTaken, kCopying } phase = Phase::kWaiting;
+  enum class Phase : std::uint8_t { kWaiting, kReceiving, kReceived, kCopying } phase = Phase::kWaiting;
   bool chunked = false;
   std::uint32_t chunk = 0;
   Status unpacked = kOk;
@@ -130,7 +131,7 @@ void free_chunk(const Part& part) {
   state().moved_at = now_seconds();
 }
 
-void taken_by_receiver(transport::Operation& self) {
+void chunk_received(transport::Operation& self) {
   auto& part = static_cast<Part&>(self);
   if (!part.status.ok()) part.message->stopped = true;
 }
@@ -167,14 +168,14 @@ bool start_part(Outgoing& message) {
   return true;
 }
 
-Status announce(Outgoing& message, Part& part) {
+Status send_rts(Outgoing& message, Part& part) {
   const transport::Header header = wire::network_piece(message.send->peer_cookie_, part.offset);
   const PieceHead head{part.bytes};
   HR_TRY(peer_of(message.proc)
-             .transport->announce(message.proc, header, &head, sizeof head, {state().out->host(part.chunk), part.bytes},
+             .transport->send_rts(message.proc, header, &head, sizeof head, {state().out->host(part.chunk), part.bytes},
                                   &part));
-  part.announced = true;
-  part.then = taken_by_receiver;
+  part.rts_sent = true;
+  part.then = chunk_received;
   message.told += part.bytes;
   return kOk;
 }
@@ -194,15 +195,15 @@ bool poll_parts(Outgoing& message) {
       part.copying = false;
       part.copied = true;
     }
-    bool over = part.announced && part.complete;
-    if (part.copied && !part.announced) {
+    bool over = part.rts_sent && part.complete;
+    if (part.copied && !part.rts_sent) {
       if (message.stopped || !message.failure.ok()) {
         over = true;
-      } else if (const Status status = announce(message, part); !status.ok() && !status.is_again()) {
+      } else if (const Status status = send_rts(message, part); !status.ok() && !status.is_again()) {
         note(message, status);
         over = true;
       }
-      moved |= part.announced;
+      moved |= part.rts_sent;
     }
     if (!over) {
       ++at;
@@ -297,7 +298,7 @@ bool by_device(const Request& receive) {
   return receive.view_.where.is_device() && layout::cuda::movable(receive.view_);
 }
 
-void taken(transport::Operation& self) { static_cast<Incoming&>(self).phase = Incoming::Phase::kTaken; }
+void taken(transport::Operation& self) { static_cast<Incoming&>(self).phase = Incoming::Phase::kReceived; }
 
 void unpack(transport::Sink& self, std::size_t offset, const std::byte* data, std::size_t bytes) {
   Incoming& piece = *static_cast<Incoming::Unpack&>(self).piece;
@@ -306,7 +307,7 @@ void unpack(transport::Sink& self, std::size_t offset, const std::byte* data, st
 }
 
 // False: there is no chunk for it yet.
-bool start_taking(Incoming& piece) {
+bool start_receiving(Incoming& piece) {
   Request& receive = *piece.receive;
   piece.sink.piece = &piece;
   piece.sink.bytes = piece.bytes;
@@ -321,33 +322,33 @@ bool start_taking(Incoming& piece) {
     piece.sink.unpack = unpack;
   }
   static_cast<void>(take_detail());  // detail of memory that cannot be pinned
-  piece.phase = Incoming::Phase::kTaking;
-  const Status status = peer_of(piece.from).transport->take(piece.from, piece.data, &piece.sink, &piece);
+  piece.phase = Incoming::Phase::kReceiving;
+  const Status status = peer_of(piece.from).transport->receive_rendezvous(piece.from, piece.data, &piece.sink, &piece);
   if (!status.ok()) {
     piece.status = status;
     piece.complete = true;
   }
   if (piece.complete) {
-    piece.phase = Incoming::Phase::kTaken;
+    piece.phase = Incoming::Phase::kReceived;
   } else {
     piece.then = taken;
   }
   return true;
 }
 
-// A receive of a lost process ends when nothing writes to its buffer any more.
-void end_if_lost(Request& receive, int from) {
+// A receive of a failed process ends when nothing writes to its buffer any more.
+void end_if_failed(Request& receive, int from) {
   const auto& incoming = state().incoming;
-  if (!is_lost(from)) return;
+  if (!has_failed(from)) return;
   if (std::ranges::any_of(incoming, [&](const Incoming& each) { return each.receive == &receive; })) return;
-  finish_rendezvous(receive, lost_error(from));
+  finish_rendezvous(receive, failure_error(from));
 }
 
 // True if the piece is done with.
 bool advance_piece(Incoming& piece, bool* moved) {
   using Phase = Incoming::Phase;
-  if (piece.phase == Phase::kWaiting) *moved |= start_taking(piece);
-  if (piece.phase == Phase::kTaken) {
+  if (piece.phase == Phase::kWaiting) *moved |= start_receiving(piece);
+  if (piece.phase == Phase::kReceived) {
     *moved = true;
     if (!piece.status.ok() || !piece.chunked) return true;
     piece.unpacked = piece.copy.unpack(piece.receive->view_, piece.offset, piece.bytes,
@@ -378,16 +379,16 @@ bool advance_receives() {
     const Status unpacked = piece.unpacked;
     const bool arrived = piece.status.ok();
     at = incoming.erase(at);
-    if (is_lost(from)) {
-      end_if_lost(receive, from);
+    if (has_failed(from)) {
+      end_if_failed(receive, from);
     } else if (arrived) {
       account(receive, bytes, unpacked);
-    }  // else the path is about to be lost, which ends the receive
+    }  // else the path is about to fail, which ends the receive
   }
   return moved;
 }
 
-// Bytes of the pieces that have been announced.
+// Bytes of the pieces that are ready to be sent.
 std::size_t bytes_under_way(const Request& receive) noexcept {
   std::size_t bytes = 0;
   for (const Incoming& each : state().incoming) bytes += each.receive == &receive ? each.bytes : 0;
@@ -397,12 +398,12 @@ std::size_t bytes_under_way(const Request& receive) noexcept {
 bool deliver_piece(int from, Request& receive, const transport::Header& header, const std::byte* payload,
                    std::size_t bytes) {
   PieceHead head;
-  transport::AnnouncedData data;
+  transport::RendezvousData data;
   if (bytes != sizeof head + sizeof data) return false;
   std::memcpy(&head, payload, sizeof head);
   std::memcpy(&data, payload + sizeof head, sizeof data);
   const std::size_t offset = header.words[2];
-  if (!lies_in(receive, offset, head.bytes) || !is_announced(from, data)) return false;
+  if (!lies_in(receive, offset, head.bytes) || !has_rendezvous(from, data)) return false;
   const std::size_t missing = missing_bytes(receive);
   if (head.bytes > missing - std::min(missing, bytes_under_way(receive))) return false;
   Incoming& piece = state().incoming.emplace_back();
@@ -431,25 +432,25 @@ bool advance(void*) {
 // Short messages go as a stream: a copy that is waited for takes less than all this. The copies overlap with the
 // network, except for the first and the last.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
-  if (caps.same_node || caps.same_address_space || !caps.announces) return kNotApplicable;
+  if (caps.same_node || caps.same_address_space || !caps.rendezvous) return kNotApplicable;
   const bool from_device = message.from_device() || (message.flags & wire::kManaged) != 0;
   if (!from_device && message.to_host()) return kNotApplicable;
   if (message.bytes < caps.chunk_bytes) return kNotApplicable;
   return {2 * caps.latency_seconds + caps.messages().seconds(message.bytes)};
 }
 
-Status begin(const Announcement& announced, Request& receive) {
+Status begin(const ReadyToSend& rts, Request& receive) {
   log::write(log::Level::kTrace, "staged over the network: unpacked by the %s", by_device(receive) ? "device" : "CPU");
   add(Statistic::cuda_staged);
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kNetwork,
-                      mem::cuda::Context::place_of(receive.view_.where)};
-  send_control(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
+                      mem::cuda::Context::locality_of(receive.view_.where)};
+  send_control(rts.from_proc, wire::answer(wire::Kind::kCts, rts.sender_cookie), &cts, sizeof cts);
   return kOk;
 }
 
-void lose(int proc) {
+void fail_pending(int proc) {
   for (const auto& each : state().outgoing) {
-    if (each->proc == proc) note(*each, lost_error(proc));
+    if (each->proc == proc) note(*each, failure_error(proc));
   }
   std::erase_if(state().incoming,
                 [proc](const Incoming& each) { return each.from == proc && each.phase == Incoming::Phase::kWaiting; });
@@ -477,7 +478,7 @@ const Rendezvous kNetworkStaged{.name = "network staged",
                                 .begin = network_staged::begin,
                                 .arrivals = network_staged::kArrivals,
                                 .cleared = network_staged::cleared,
-                                .lose = network_staged::lose,
+                                .fail_pending = network_staged::fail_pending,
                                 .holds = network_staged::holds,
                                 .idle = network_staged::idle,
                                 .finalize = network_staged::finalize};

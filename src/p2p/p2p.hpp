@@ -6,7 +6,7 @@
 // Memory: `view` is borrowed for blocking calls; non-blocking ones keep a copy of the View and a reference to its
 // type; the buffer itself must stay until completion.
 // Errors: MPI_ERR_TRUNCATE from receives (data up to the buffer's size is delivered), MPI_ERR_OTHER from a
-// transport, MPIX_ERR_PROC_FAILED where the other process is lost (loss.hpp). Threads: library lock.
+// transport, MPIX_ERR_PROC_FAILED where the other process has failed (process_failure.hpp). Threads: library lock.
 #pragma once
 
 #include "layout/view.hpp"
@@ -27,17 +27,17 @@ struct Envelope {
   int tag = 0;
 };
 
-// Answers of the layer that makes contexts; asked for only once a process is lost (loss.hpp).
+// Answers of the layer that makes contexts; asked for only once a process has failed (process_failure.hpp).
 struct ContextMembers {
   // Returns the process that a receive from this source waits for; -1: cannot be told. Null: the source itself.
   int (*process_of)(std::uint32_t context, int source) = nullptr;
   // Returns the processes that send on it, by any index from 0; -1: there are no more. Null: not known.
   int (*sender)(std::uint32_t context, int index) = nullptr;
-  // Returns a lost process without which nothing on this context can be completed, whatever the source: of a collective
-  // operation any of its members. -1: there is none. Null: never any.
+  // Returns a failed process without which nothing on this context can be completed, whatever the source: of a
+  // collective operation any of its members. -1: there is none. Null: never any.
   int (*missing)(std::uint32_t context) = nullptr;
-  // Returns how many of losses() (loss.hpp), from the first on, the program has acknowledged for this context: receives
-  // from any source go on without these. Null: all.
+  // Returns how many of failed_processes() (process_failure.hpp), from the first on, the program has acknowledged for
+  // this context: receives from any source go on without these. Null: all.
   int (*acknowledged)(std::uint32_t context) = nullptr;
 };
 void set_context_members(const ContextMembers& members);
@@ -58,7 +58,7 @@ class Message final : public Object {
   }
 };
 
-// Called for each message that meets its receive, before its data goes there; may be null. While it is set,
+// Called for each message that matches its receive, before its data goes there; may be null. While it is set,
 // events::let_checker_look() must be on. It may be called within a delivery. Owner: check/.
 inline void (*match_checker)(const Request& receive, const Envelope& message) = nullptr;
 
@@ -66,18 +66,18 @@ inline void (*match_checker)(const Request& receive, const Envelope& message) = 
 Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode);
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion);
 
-// Sends one run of host memory the short way, in standard or ready mode; the program may then have its buffer again.
+// Sends contiguous host memory the short way, in standard or ready mode; the program may then have its buffer again.
 // Status::again(): not like this, use send() or isend().
 Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const Envelope& envelope);
 // Returns the request that MPI_Isend hands out then: complete, with a reference for the caller.
-[[nodiscard]] Request* request_of_a_send_that_is_done() noexcept;
+[[nodiscard]] Request* completed_send_request() noexcept;
 
 // --- non-blocking: *request gets one reference, the caller's ---
 Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);
 Status ireceive(const layout::View& data, const Envelope& wanted, Request** request);
-// Does the same for one run of host memory (layout::make_run()), `bytes` long, without a View.
-Status ireceive_run(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes, const Envelope& wanted,
-                    Request** request);
+// Does the same for contiguous host memory (layout::as_contiguous_host()), `bytes` long, without a View.
+Status ireceive_contiguous(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes,
+                           const Envelope& wanted, Request** request);
 
 // --- persistent (section 3.9): created inactive; start() through Request::state_->start ---
 Status send_init(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "layout/op.hpp"
-#include "p2p/loss.hpp"
 #include "p2p/partitioned_operation.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/task.hpp"
 
 namespace hr::p2p {
@@ -52,7 +52,7 @@ Partitioned::Partitioned(Request& request, const PartitionedArguments& arguments
       is_receive_(is_receive),
       id_(operations().next_id++) {
   operations().alive.emplace(id_, this);
-  met_ = arguments_.peer_proc < 0;
+  matched_ = arguments_.peer_proc < 0;
 }
 
 Partitioned::~Partitioned() {
@@ -64,17 +64,17 @@ Partitioned::~Partitioned() {
   }
 }
 
-// --- meeting ---
+// --- matching ---
 
-void Partitioned::meet(int parts, int first_tag) {
-  met_ = true;
+void Partitioned::match(int parts, int first_tag) {
+  matched_ = true;
   first_tag_ = first_tag;
   look_for_ready_ = true;
   if (unfit_ = make_parts(parts); !unfit_.ok()) why_unfit_ = take_detail();
 }
 
-void Partitioned::meet_other_size(std::size_t bytes) {
-  met_ = true;
+void Partitioned::match_other_size(std::size_t bytes) {
+  matched_ = true;
   unfit_ = fail(Errc::kTruncate,
                 "the partitioned %s rank %d with tag %d has %zu bytes in all, the other side %zu: both must have the "
                 "same amount of data",
@@ -84,7 +84,7 @@ void Partitioned::meet_other_size(std::size_t bytes) {
 }
 
 bool Partitioned::uses_tags(const PartitionedArguments& of, int first, int count) const noexcept {
-  return is_receive_ && met_ && arguments_.context == of.context && arguments_.peer_rank == of.peer_rank &&
+  return is_receive_ && matched_ && arguments_.context == of.context && arguments_.peer_rank == of.peer_rank &&
          first < first_tag_ + static_cast<int>(parts_.size()) && first_tag_ < first + count;
 }
 
@@ -141,7 +141,7 @@ Status Partitioned::start(Request& request) {
   ready_.assign(is_receive_ ? 0 : static_cast<std::size_t>(arguments_.partitions), false);
   look_for_ready_ = true;
   if (marks_ != nullptr) marks_->clear();
-  if (is_receive_ && met_) begin_ready();
+  if (is_receive_ && matched_) begin_ready();
   PartitionedOperations& all = operations();
   all.started.push_back(this);
   add_hook(&PartitionedOperations::advance_all, &all);
@@ -204,18 +204,18 @@ bool Partitioned::settle(Part& part) {
 
 bool Partitioned::advance() {
   if (!given_up_) {
-    Status hopeless_because = unfit_;
+    Status why = unfit_;
     if (!unfit_.ok()) {
       set_detail(why_unfit_);
-    } else if (any_endings() && arguments_.peer_proc >= 0) {
-      hopeless_because = hopeless({arguments_.context, arguments_.peer_rank, arguments_.tag});
+    } else if (any_failures() && arguments_.peer_proc >= 0) {
+      why = can_complete({arguments_.context, arguments_.peer_rank, arguments_.tag});
     }
-    if (!hopeless_because.ok()) {
-      note(hopeless_because);
+    if (!why.ok()) {
+      note(why);
       given_up_ = true;
     }
   }
-  if (met_ && look_for_ready_) begin_ready();
+  if (matched_ && look_for_ready_) begin_ready();
   const bool marked = marks_ != nullptr && look_at_marks();
   const std::size_t before = settled_;
   while (settled_ < parts_.size() && settle(parts_[settled_])) ++settled_;
@@ -227,7 +227,7 @@ bool Partitioned::look_at_marks() {
   bool moved = false;
   for (int i = 0; i < arguments_.partitions; ++i) {
     if (is_receive_) {
-      if (marks_->is_set(i) || given_up_ || !met_ || look_for_ready_ || !has_come(i)) continue;
+      if (marks_->is_set(i) || given_up_ || !matched_ || look_for_ready_ || !has_come(i)) continue;
       marks_->set(i);
     } else {
       if (not_ready_ == 0) break;
@@ -240,7 +240,7 @@ bool Partitioned::look_at_marks() {
 }
 
 bool Partitioned::is_over() noexcept {
-  if (!given_up_) return met_ && not_ready_ == 0 && settled_ == parts_.size();
+  if (!given_up_) return matched_ && not_ready_ == 0 && settled_ == parts_.size();
   return std::all_of(parts_.begin(), parts_.end(), [&](Part& each) { return !each.begun || settle(each); });
 }
 
@@ -295,7 +295,7 @@ void Partitioned::make_ready(int partition) {
   const auto index = static_cast<std::size_t>(partition);
   ready_[index] = true;
   --not_ready_;
-  if (met_ && !look_for_ready_ && !given_up_ && index < parts_.size()) begin(index);
+  if (matched_ && !look_for_ready_ && !given_up_ && index < parts_.size()) begin(index);
 }
 
 Status Partitioned::has_arrived(int partition, bool* arrived) {
@@ -305,7 +305,7 @@ Status Partitioned::has_arrived(int partition, bool* arrived) {
   *arrived = true;
   if (!request_->active() || request_->complete() || given_up_) return kOk;
   *arrived = false;
-  if (met_ && !look_for_ready_) *arrived = has_come(partition);
+  if (matched_ && !look_for_ready_) *arrived = has_come(partition);
   return kOk;
 }
 
@@ -321,7 +321,7 @@ bool Partitioned::has_come(int partition) {
 
 Status partitioned_send_init(const PartitionedArguments& arguments, Request** request) {
   HR_TRY(make(arguments, false, request));
-  if (arguments.peer_proc >= 0) offer_partitioned(static_cast<Partitioned&>(*(*request)->state_));
+  if (arguments.peer_proc >= 0) send_partitioned_rts(static_cast<Partitioned&>(*(*request)->state_));
   return kOk;
 }
 

@@ -1,8 +1,8 @@
 // Partitioned communication (MPI 5.0 chapter 4): one persistent message, whose parts the sender marks as ready one by
 // one, and whose receiver may ask for each of its own parts.
 //
-// The two sides meet once, in the order of their init calls, by context, source and tag, apart from all other messages
-// (section 4.2.1). The sender offers at init; the receive that the offer meets accepts it and names the tags of the
+// The two sides match once, in the order of their init calls, by context, source and tag, apart from all other messages
+// (section 4.2.1). The sender sends an RTS at init; the receive that it matches answers and names the tags of the
 // parts. From then on a part that is ready is an ordinary message of the context for partitioned communication, so that
 // it goes whatever way suits its memory, and the receiver has a receive posted for each part of the sender. A part of
 // the sender that ends within an element of the receiver's type is received aside and unpacked.

@@ -1,4 +1,4 @@
-// Partitioned operations of this process, and the meeting of their two sides. Internal to p2p/.
+// Partitioned operations of this process, and the matching of their two sides. Internal to p2p/.
 //
 // Threads: library lock. Every round of progress looks at an operation while it is started.
 #pragma once
@@ -41,19 +41,19 @@ class Partitioned final : public RequestState {
     return is_receive_ ? "partitioned receive" : "partitioned send";
   }
 
-  // --- meeting the other side, once ---
+  // --- matching the other side, once ---
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] const PartitionedArguments& arguments() const noexcept { return arguments_; }
-  [[nodiscard]] bool met() const noexcept { return met_; }
+  [[nodiscard]] bool matched() const noexcept { return matched_; }
   // True for a send to that process whose receive has not answered yet.
   [[nodiscard]] bool waits_for(int proc) const noexcept {
-    return !is_receive_ && !met_ && unfit_.ok() && arguments_.peer_proc == proc;
+    return !is_receive_ && !matched_ && unfit_.ok() && arguments_.peer_proc == proc;
   }
   // Notes that so many parts have tags from `first_tag` on: of a send, or of a receive from a sender with that many
   // partitions.
-  void meet(int parts, int first_tag);
+  void match(int parts, int first_tag);
   // Notes that the two sides do not fit together.
-  void meet_other_size(std::size_t bytes);
+  void match_other_size(std::size_t bytes);
   [[nodiscard]] bool uses_tags(const PartitionedArguments& of, int first, int count) const noexcept;
 
   // Makes the marks, once.
@@ -86,23 +86,23 @@ class Partitioned final : public RequestState {
   bool is_receive_;
   std::uint64_t id_;
 
-  bool met_ = false;
+  bool matched_ = false;
   int first_tag_ = 0;
   std::vector<Part> parts_;
-  Status unfit_ = kOk;  // why the two sides can never meet
+  Status unfit_ = kOk;  // why the two sides can never match
   std::string why_unfit_;
 
   std::vector<bool> ready_;                // partitions of a send
   int not_ready_ = 0;                      // number of partitions that are not
   std::unique_ptr<PartitionMarks> marks_;  // null: kernels neither mark nor ask
-  bool look_for_ready_ = false;            // parts may have become ready before the two sides met
+  bool look_for_ready_ = false;            // parts may have become ready before the two sides matched
   std::size_t settled_ = 0;                // parts from the first on that are settled
   bool given_up_ = false;                  // no further part is begun
   Status error_ = kOk;                     // the first
   std::string why_;
 };
 
-struct PartitionedOffer {
+struct PartitionedRts {
   int from_proc;
   std::uint64_t sender;
   std::uint64_t bytes;
@@ -114,8 +114,8 @@ struct PartitionedOperations final : FileState {
 
   std::uint64_t next_id = 1;
   std::unordered_map<std::uint64_t, Partitioned*> alive;
-  std::map<Key, std::deque<std::uint64_t>> posted;  // receives that wait for an offer; they may be gone
-  std::map<Key, std::deque<PartitionedOffer>> offers;
+  std::map<Key, std::deque<std::uint64_t>> posted;  // receives that wait for an RTS; they may be gone
+  std::map<Key, std::deque<PartitionedRts>> unmatched;
   std::vector<Partitioned*> started;
   bool advancing = false;
   int next_tag = 0;
@@ -125,8 +125,8 @@ struct PartitionedOperations final : FileState {
 };
 
 // Tells the receiver of a new partitioned send.
-void offer_partitioned(Partitioned& send);
-// Gives a new partitioned receive the first offer, or lets it wait for one.
+void send_partitioned_rts(Partitioned& send);
+// Gives a new partitioned receive the first RTS that matches, or lets it wait for one.
 void post_partitioned(Partitioned& receive);
 std::span<const Arrival> partitioned_arrivals() noexcept;
 

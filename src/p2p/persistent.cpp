@@ -1,7 +1,7 @@
 // Persistent point-to-point requests (MPI 5.0 section 3.9): keep the arguments and run them again at every start, on
 // the same Request.
 #include "p2p/engine.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -19,8 +19,8 @@ class PersistentState final : public RequestState {
   Status start(Request& request) override {
     Peer* peer = nullptr;
     if (!is_receive_) HR_TRY(connected_peer(proc_, &peer));
-    if (any_endings()) [[unlikely]]
-      HR_TRY(barred(envelope_.context));
+    if (any_failures()) [[unlikely]]
+      HR_TRY(may_send(envelope_.context));
     request.begin();
     request.active_ = true;
     request.completion_ = {};

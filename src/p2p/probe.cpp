@@ -1,6 +1,6 @@
 // Probing (MPI 5.0 section 3.8): looks at, or takes out, the first message that a receive would get.
 #include "p2p/engine.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -36,14 +36,15 @@ Status extract(Unexpected& found, Message** message, Completion* completion) {
 Status iprobe(const Envelope& wanted, bool* found, Completion* completion) {
   const Unexpected* message = look_with_progress(wanted);
   *found = message != nullptr;
-  if (!*found) return hopeless_now(wanted);
+  if (!*found) return can_complete_unposted(wanted);
   describe(*message, completion);
   return kOk;
 }
 
 Status probe(const Envelope& wanted, Completion* completion) {
   const Unexpected* message = nullptr;
-  HR_TRY(wait_until([&] { return (message = look(wanted)) != nullptr; }, [&] { return hopeless_now(wanted); }));
+  HR_TRY(
+      wait_until([&] { return (message = look(wanted)) != nullptr; }, [&] { return can_complete_unposted(wanted); }));
   describe(*message, completion);
   return kOk;
 }
@@ -51,12 +52,12 @@ Status probe(const Envelope& wanted, Completion* completion) {
 Status improbe(const Envelope& wanted, bool* found, Message** message, Completion* completion) {
   Unexpected* here = look_with_progress(wanted);
   *found = here != nullptr;
-  return *found ? extract(*here, message, completion) : hopeless_now(wanted);
+  return *found ? extract(*here, message, completion) : can_complete_unposted(wanted);
 }
 
 Status mprobe(const Envelope& wanted, Message** message, Completion* completion) {
   Unexpected* here = nullptr;
-  HR_TRY(wait_until([&] { return (here = look(wanted)) != nullptr; }, [&] { return hopeless_now(wanted); }));
+  HR_TRY(wait_until([&] { return (here = look(wanted)) != nullptr; }, [&] { return can_complete_unposted(wanted); }));
   return extract(*here, message, completion);
 }
 

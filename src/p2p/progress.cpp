@@ -8,9 +8,9 @@
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/statistics.hpp"
-#include "p2p/contention.hpp"
 #include "p2p/counting.hpp"
 #include "p2p/engine.hpp"
+#include "p2p/oversubscription.hpp"
 #include "p2p/progress_thread.hpp"
 #include "topo/allowed_cpus.hpp"
 
@@ -71,12 +71,12 @@ constexpr unsigned kAsksAlone = 1024;
 // The program may be waiting for something else as well.
 constexpr double kSleepAsking = 100e-6;
 
-// True if others that wait want this core: by their number, or because they have been met.
+// True if others that wait want this core: by their number, or because a yield went to one.
 bool is_shared() noexcept {
   return node_oversubscribed() || progress.waiting_threads > progress.own_cores ||
-         contention::known() == contention::Kind::kWaitingPeers;
+         oversubscription::known() == oversubscription::Kind::kWaitingPeers;
 }
-bool is_loaded() noexcept { return contention::known() == contention::Kind::kLoad; }
+bool is_loaded() noexcept { return oversubscription::known() == oversubscription::Kind::kLoad; }
 
 // False while something waits for room at a peer, or for a condition: no doorbell tells when it is there.
 bool may_sleep() noexcept {
@@ -113,7 +113,7 @@ bool poll() {
   return moved;
 }
 
-bool any_endings() noexcept { return engine()->endings != 0; }
+bool any_failures() noexcept { return engine()->failures != 0; }
 
 void deliver_beside_thread() {
   if (progress_thread::starved()) {
@@ -229,13 +229,13 @@ void Backoff::pause_longer() {
   if (past >= spins + yields && may_sleep()) {
     sleep_for(LibraryLock::enabled() ? kSleepBesideThreads : progress.hooks.empty() ? kSleepSeconds : kSleepWithHooks);
   } else if (loaded) {
-    contention::short_sleep();
+    oversubscription::short_sleep();
   } else {
-    contention::yield_core();
+    oversubscription::yield_core();
     // Another process of ours is on this core, though other cores may be idle: a sleeper that is woken is given one of
     // those.
-    const bool met = !shared && contention::known() == contention::Kind::kWaitingPeers;
-    if (met && may_sleep()) sleep_for(kSleepWithHooks);
+    const bool shares_core = !shared && oversubscription::known() == oversubscription::Kind::kWaitingPeers;
+    if (shares_core && may_sleep()) sleep_for(kSleepWithHooks);
   }
   set_spin_limits();
 }
@@ -251,9 +251,9 @@ bool TestPacing::pause() {
   if ((loaded || (is_shared() && progress.pauses > kYieldsShared)) && may_sleep()) {
     sleep_for(kSleepAsking);
   } else if (loaded) {
-    contention::short_sleep();
+    oversubscription::short_sleep();
   } else {
-    contention::yield_core();
+    oversubscription::yield_core();
   }
   set_spin_limits();
   if (progress.calls_before_pause == kAsksShared) progress.in_vain = kAsksShared - kAsksOnceShared;

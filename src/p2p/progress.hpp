@@ -1,6 +1,6 @@
 // Progress and waiting.
 //
-// Every wait ends: with what it waits for, or with an error if that cannot come any more (loss.hpp).
+// Every wait ends: with what it waits for, or with an error if that cannot come any more (process_failure.hpp).
 //
 // poll() runs one round: transports, pending sends, long copies, then the registered hooks (collective schedules,
 // device events). wait_until() spins, then yields, then sleeps on the doorbell. How long it does each depends on the
@@ -19,7 +19,7 @@
 #include "base/clock.hpp"
 #include "base/lock.hpp"
 #include "base/status.hpp"
-#include "p2p/contention.hpp"
+#include "p2p/oversubscription.hpp"
 
 namespace hr::p2p {
 
@@ -98,7 +98,7 @@ struct Progress {
   unsigned pauses = 0;  // in a row
   double since = 0;
   // Competition for the core.
-  contention::Found found;
+  oversubscription::Found found;
 };
 inline constinit Progress progress;
 // Forgets the state of an earlier engine.
@@ -154,8 +154,8 @@ class Backoff {
   bool ends_ = false;  // counted or timed
 };
 
-// Waits for something that ends by itself when a process is lost, as all requests do (loss.hpp), or that needs no other
-// process: the status is always kOk.
+// Waits for something that ends by itself when a process fails, as all requests do (process_failure.hpp), or that needs
+// no other process: the status is always kOk.
 template <class Condition>
 Status wait_until(Condition&& condition, const Request* request = nullptr) {
   if (condition()) return kOk;
@@ -165,21 +165,21 @@ Status wait_until(Condition&& condition, const Request* request = nullptr) {
   return kOk;
 }
 
-// True if processes were lost or contexts ended: waits have to ask whether theirs has come to nothing.
-[[nodiscard]] bool any_endings() noexcept;
+// True if processes have failed or contexts ended: waits have to ask whether theirs has come to nothing.
+[[nodiscard]] bool any_failures() noexcept;
 
-// Waits for anything else: hopeless(), asked once there have been endings, returns an error if the wait has come to
-// nothing.
-template <class Condition, class Hopeless>
-  requires std::is_invocable_v<Hopeless>
-Status wait_until(Condition&& condition, Hopeless&& hopeless) {
+// Waits for anything else: can_complete(), asked once there have been failures, returns an error if the wait has come
+// to nothing.
+template <class Condition, class CanComplete>
+  requires std::is_invocable_v<CanComplete>
+Status wait_until(Condition&& condition, CanComplete&& can_complete) {
   if (condition()) return kOk;
   Backoff backoff;
   for (;;) {
     backoff.pause(poll());
     if (condition()) return kOk;
-    if (any_endings()) [[unlikely]]
-      HR_TRY(hopeless());
+    if (any_failures()) [[unlikely]]
+      HR_TRY(can_complete());
   }
 }
 

@@ -1,4 +1,4 @@
-// Receiving: takes arriving messages and starts receives. Both end in the same meeting of a message with a posted
+// Receiving: takes arriving messages and starts receives. Both end in the same match of a message with a posted
 // receive.
 #include <cstring>
 
@@ -8,8 +8,8 @@
 #include "p2p/counting.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/freed_exports.hpp"
-#include "p2p/loss.hpp"
 #include "p2p/partitioned_operation.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/resident_copy_scope.hpp"
 #include "p2p/shared_copy.hpp"
@@ -75,19 +75,19 @@ void tell_unexpected(const Envelope& envelope, std::size_t bytes) {
   events::emit(Event::message_unexpected,
                {envelope.source, envelope.tag, envelope.context, static_cast<std::int64_t>(bytes)});
 }
-[[gnu::cold, gnu::noinline]] void tell_of_match(const Request& receive, const Envelope& envelope, std::size_t bytes,
-                                                bool came_before) {
+[[gnu::cold, gnu::noinline]] void report_match(const Request& receive, const Envelope& envelope, std::size_t bytes,
+                                               bool came_before) {
   if (match_checker != nullptr) match_checker(receive, envelope);
   events::emit(Event::message_matched, {envelope.source, envelope.tag, envelope.context,
                                         static_cast<std::int64_t>(bytes), came_before ? 1 : 0});
 }
 inline void tell_matched(const Request& receive, const Envelope& envelope, std::size_t bytes, bool came_before) {
   if (events::wanted()) [[unlikely]]
-    tell_of_match(receive, envelope, bytes, came_before);
+    report_match(receive, envelope, bytes, came_before);
 }
 
 // Does the same while tools are to be told (watch_messages()).
-void arrive_eager_watched(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
+void arrive_eager_with_events(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
   count_eager(bytes);
   Request* receive = matcher(envelope.context).match_posted(envelope);
   if (receive == nullptr) {
@@ -124,7 +124,7 @@ void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std
   }
   if (Request* receive = queues.match_posted(envelope)) {
     tell_matched(*receive, envelope, bytes, false);
-    begin_rendezvous(*receive, announcement_of(envelope, from, bytes, payload, payload_bytes));
+    begin_rendezvous(*receive, read_rts(envelope, from, bytes, payload, payload_bytes));
     return;
   }
   tell_unexpected(envelope, bytes);
@@ -141,7 +141,7 @@ void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std
   queues.keep(message);
 }
 
-// Sender and receiver see the same end: a message that has met its receive is not here any more.
+// Sender and receiver see the same end: a message that has matched its receive is not here any more.
 void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie, bool answer) {
   Matcher& queues = matcher(context);
   Unexpected* message = queues.find_sent(from, sender_cookie);
@@ -158,7 +158,7 @@ void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie,
 bool arrive_cancelled(Request& send) {
   if (shared_copy::holds(send)) return false;
   Completion completion;
-  // It was called back (loss.hpp), or the program has cancelled it.
+  // It was called back (process_failure.hpp), or the program has cancelled it.
   completion.error = send.completion_.error;
   completion.cancelled = completion.error.ok();
   if (!completion.error.ok()) set_detail(send.detail_);
@@ -187,8 +187,8 @@ namespace {
 void deliver_eager(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   arrive_eager(from, wire::envelope_of(header), payload, bytes);
 }
-void deliver_eager_watched(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  arrive_eager_watched(from, wire::envelope_of(header), payload, bytes);
+void deliver_eager_with_events(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  arrive_eager_with_events(from, wire::envelope_of(header), payload, bytes);
 }
 void deliver_eager_sync(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   arrive_eager_sync(from, wire::envelope_of(header), payload, bytes);
@@ -199,7 +199,7 @@ bool deliver_sync_ack(int, Request& send, const transport::Header&, const std::b
   return true;
 }
 void deliver_rts(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  if (!is_announcement(from, payload, bytes)) return drop_arrival(from, header, payload, bytes);
+  if (!is_rts(from, payload, bytes)) return drop_arrival(from, header, payload, bytes);
   arrive_rts(from, wire::envelope_of(header), header.words[2], payload, bytes);
 }
 bool deliver_cts(int from, Request& send, const transport::Header&, const std::byte* payload, std::size_t bytes) {
@@ -228,31 +228,31 @@ constexpr Arrival kArrivals[] = {
     arrival_at_send<deliver_cancelled>(Kind::kCancelled),
 };
 
-void add(transport::Handlers& handlers, std::span<const Arrival> arrivals) {
+void add(transport::MessageHandlers& handlers, std::span<const Arrival> arrivals) {
   for (const Arrival& each : arrivals) handlers[static_cast<std::size_t>(each.kind)] = each.handler;
 }
 
 }  // namespace
 
-void add_handlers(transport::Handlers& handlers) {
+void add_handlers(transport::MessageHandlers& handlers) {
   add(handlers, kArrivals);
   add(handlers, freed_exports::arrivals());
   add(handlers, partitioned_arrivals());
-  add(handlers, notice_arrivals());
+  add(handlers, active_message_arrivals());
   for (const Rendezvous* each : protocols()) add(handlers, each->arrivals);
 }
 
 void watch_messages() {
   if (engine() == nullptr) return;
-  engine()->upcalls.handlers[static_cast<std::size_t>(Kind::kEager)] =
-      events::wanted() ? deliver_eager_watched : deliver_eager;
+  engine()->handlers.of_kind[static_cast<std::size_t>(Kind::kEager)] =
+      events::wanted() ? deliver_eager_with_events : deliver_eager;
 }
 
 void consume(Unexpected* message, Request& receive) {
   tell_matched(receive, message->envelope, message->bytes, true);
   if (message->rendezvous) {
-    begin_rendezvous(receive, announcement_of(message->envelope, message->from_proc, message->bytes, message->payload,
-                                              message->payload_bytes));
+    begin_rendezvous(receive, read_rts(message->envelope, message->from_proc, message->bytes, message->payload,
+                                       message->payload_bytes));
   } else {
     if (message->wants_ack) send_control(message->from_proc, wire::answer(Kind::kSyncAck, message->sender_cookie));
     finish_eager(receive, message->envelope, message->payload, message->bytes);
@@ -274,7 +274,7 @@ bool end_at_once(Matcher& queues, Request& receive) {
     consume(message, receive);
     return true;
   }
-  const Status why = hopeless(wanted);
+  const Status why = can_complete(wanted);
   if (why.ok()) return false;
   if (may_be_interrupted(receive, why)) {
     receive.phase_ = Request::Phase::kPosted;
@@ -339,7 +339,7 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
 namespace {
 
 // Sets what all of them have in common.
-inline Request* receive_of_one_run() {
+inline Request* reuse_contiguous_receive() {
   Arena<Request>& arena = Arena<Request>::instance();
   Request* request = arena.reuse();
   if (request == nullptr) [[unlikely]] {
@@ -368,9 +368,9 @@ Status ireceive(const layout::View& data, const Envelope& wanted, Request** out)
   return kOk;
 }
 
-Status ireceive_run(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes, const Envelope& wanted,
-                    Request** out) {
-  Request* request = receive_of_one_run();
+Status ireceive_contiguous(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes,
+                           const Envelope& wanted, Request** out) {
+  Request* request = reuse_contiguous_receive();
   if (request == nullptr) [[unlikely]]
     return no_memory();
   request->context_ = wanted.context;

@@ -33,33 +33,33 @@ constexpr std::array kProtocols = {&kTransportData, &kLocalCopy,     &kDeviceGet
                                    &kNetworkStaged, &kNetworkDirect, &kSingleCopy, &kStream};
 static_assert(kProtocols.size() <= Choice::kMost);
 
-// Has the trial time the message, if it wants to, from here to finish_rendezvous().
-void time(Request& receive, Trial* trial) {
-  if (trial != nullptr && trial->begin(ticks())) receive.trial_ = trial;
+// Times the message for autotuning, if that is under way, from here to finish_rendezvous().
+void time(Request& receive, Autotune* autotune) {
+  if (autotune != nullptr && autotune->begin(ticks())) receive.autotune_ = autotune;
 }
 
 void end_timing(Request& receive) {
-  Trial* const trial = std::exchange(receive.trial_, nullptr);
-  if (trial == nullptr || !trial->end(receive.total_, ticks())) return;
+  Autotune* const autotune = std::exchange(receive.autotune_, nullptr);
+  if (autotune == nullptr || !autotune->end(receive.total_, ticks())) return;
   log::write(log::Level::kDecision, "messages of %zu bytes from rank %d: %s (the second way saves %.0f %%)",
-             receive.total_, receive.proc_, trial->name(), 100 * trial->saved());
+             receive.total_, receive.proc_, autotune->name(), 100 * autotune->saved());
 }
 
 }  // namespace
 
 std::span<const Rendezvous* const> protocols() noexcept { return kProtocols; }
 
-bool is_announcement(int from, const std::byte* payload, std::size_t bytes) noexcept {
+bool is_rts(int from, const std::byte* payload, std::size_t bytes) noexcept {
   wire::Rts rts;
   if (bytes < sizeof rts) return false;
   std::memcpy(&rts, payload, sizeof rts);
   const std::byte* const tail = payload + sizeof rts;
   const std::size_t tail_bytes = bytes - sizeof rts;
   if ((rts.flags & wire::kKept) != 0) {
-    transport::AnnouncedData data;
+    transport::RendezvousData data;
     if ((rts.flags & (wire::kView | wire::kChunks)) != 0 || tail_bytes != sizeof data) return false;
     std::memcpy(&data, tail, sizeof data);
-    return is_announced(from, data);
+    return has_rendezvous(from, data);
   }
   if ((rts.flags & wire::kView) != 0) {
     using layout::cuda::PeerView;
@@ -69,55 +69,55 @@ bool is_announcement(int from, const std::byte* payload, std::size_t bytes) noex
   return (rts.flags & wire::kChunks) == 0 || tail_bytes >= sizeof(mem::cuda::Export);
 }
 
-Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
-                             std::size_t payload_bytes) {
+ReadyToSend read_rts(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
+                     std::size_t payload_bytes) {
   wire::Rts rts;
   std::memcpy(&rts, payload, sizeof rts);
-  Announcement announced{envelope, from_proc, rts.sender_cookie, rts.address, bytes, rts.flags, rts.place};
-  announced.tail = payload + sizeof rts;
-  announced.tail_bytes = payload_bytes - sizeof rts;
-  return announced;
+  ReadyToSend read{envelope, from_proc, rts.sender_cookie, rts.address, bytes, rts.flags, rts.locality};
+  read.tail = payload + sizeof rts;
+  read.tail_bytes = payload_bytes - sizeof rts;
+  return read;
 }
 
-void begin_rendezvous(Request& receive, const Announcement& announcement) {
-  Announcement announced = announcement;
-  announced.time_sliced = mem::cuda::Context::note_peer_device(receive.view_.where, announced.place);
+void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
+  ReadyToSend rts = matched;
+  rts.time_sliced = mem::cuda::Context::note_peer_device(receive.view_.where, rts.locality);
   receive.recyclable_ = false;
-  if (any_endings()) [[unlikely]]
-    receive.begin();  // it may have been interrupted (loss.hpp)
+  if (any_failures()) [[unlikely]]
+    receive.begin();  // it may have been interrupted (process_failure.hpp)
   receive.phase_ = Request::Phase::kMoving;
-  receive.proc_ = announced.from_proc;
+  receive.proc_ = rts.from_proc;
   receive.offset_ = 0;
-  receive.total_ = announced.bytes < receive.view_.packed ? announced.bytes : receive.view_.packed;
+  receive.total_ = rts.bytes < receive.view_.packed ? rts.bytes : receive.view_.packed;
   // Later report of the receive; a truncation keeps its text with the request until then.
-  receive.completion_ = received(announced.envelope, announced.bytes, receive.view_.packed);
+  receive.completion_ = received(rts.envelope, rts.bytes, receive.view_.packed);
   if (!receive.completion_.error.ok()) receive.detail_ = take_detail();
 
   events::emit(events::Event::rendezvous_begun,
-               {announced.from_proc, announced.envelope.tag, static_cast<std::int64_t>(announced.bytes)});
+               {rts.from_proc, rts.envelope.tag, static_cast<std::int64_t>(rts.bytes)});
   Peer* peer = nullptr;
-  if (const Status status = connected_peer(announced.from_proc, &peer); !status.ok()) {
+  if (const Status status = connected_peer(rts.from_proc, &peer); !status.ok()) {
     return finish_rendezvous(receive, status);
   }
-  Choice& choice = choice_of(peer->proc, message_class(announced, receive), peer->caps);
-  time(receive, choice.trial());
-  for (std::size_t place = 0;; ++place) {
-    const Rendezvous& protocol = choice.at(place);
+  Choice& choice = choice_of(peer->proc, message_class(rts, receive), peer->caps);
+  time(receive, choice.autotune());
+  for (std::size_t index = 0;; ++index) {
+    const Rendezvous& protocol = choice.at(index);
     if (log::enabled(log::Level::kTrace)) {
-      log::write(log::Level::kTrace, "%zu of %zu bytes from rank %d: %s", receive.total_, announced.bytes,
-                 announced.from_proc, protocol.name);
+      log::write(log::Level::kTrace, "%zu of %zu bytes from rank %d: %s", receive.total_, rts.bytes, rts.from_proc,
+                 protocol.name);
     }
     const mem::Location to = receive.view_.where;  // the request may be gone afterwards
-    const Status status = protocol.begin(announced, receive);
-    if (status.ok()) return count_rendezvous(protocol, to, announced.bytes);
-    if (status.errc() != Errc::kUnsupportedOperation || place + 1 == choice.count()) {
+    const Status status = protocol.begin(rts, receive);
+    if (status.ok()) return count_rendezvous(protocol, to, rts.bytes);
+    if (status.errc() != Errc::kUnsupportedOperation || index + 1 == choice.count()) {
       // The sender need not wait for a receiver that cannot take its data.
-      send_control(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie));
+      send_control(rts.from_proc, wire::answer(wire::Kind::kDone, rts.sender_cookie));
       return finish_rendezvous(receive, status);
     }
     receive.transfer_.reset();
     // Not the way that is timed.
-    if (Trial* const trial = std::exchange(receive.trial_, nullptr)) trial->drop();
+    if (Autotune* const autotune = std::exchange(receive.autotune_, nullptr)) autotune->drop();
   }
 }
 
@@ -128,8 +128,8 @@ bool clear_to_send(int from, Request& send, const std::byte* payload, std::size_
   if (cts.bytes == 0 || cts.bytes > send.view_.packed || ((cts.way & wire::kPut) != 0 && !has_view)) return false;
   if (is_held(send)) return false;  // it goes another way
   send.transfer_.reset();           // the protocol that was to move it does not any more
-  static_cast<void>(mem::cuda::Context::note_peer_device(send.view_.where, cts.place));
-  peer_of(from).place = cts.place;
+  static_cast<void>(mem::cuda::Context::note_peer_device(send.view_.where, cts.locality));
+  peer_of(from).locality = cts.locality;
   send.peer_cookie_ = cts.receiver_cookie;
   send.total_ = cts.bytes;
   send.offset_ = 0;
@@ -147,9 +147,7 @@ void release_send(Request& send) {
   finish_send(send, Completion{});
 }
 
-Status begin_fallback(const Announcement& announced, Request& receive) {
-  return kProtocols.back()->begin(announced, receive);
-}
+Status begin_fallback(const ReadyToSend& rts, Request& receive) { return kProtocols.back()->begin(rts, receive); }
 
 void account(Request& receive, std::size_t bytes, Status status) {
   if (!status.ok()) {

@@ -1,37 +1,37 @@
-// Rendezvous: moves the data of an announced message into a receive's buffer.
+// Rendezvous: moves the data of a message whose sender has sent a ready-to-send message (RTS) into a receive's buffer.
 //
 // The receiver chooses. Protocols are siblings: each is a file with one record, and a line in rendezvous.cpp's list,
-// and knows no other. It hands down the handlers of its own kinds of messages, says what it holds, lets go of a lost
+// and knows no other. It hands down the handlers of its own kinds of messages, says what it holds, lets go of a failed
 // process and ends with the engine; callers of these go through the list. Its state for a message hangs on the request
 // (Request::transfer_).
 //
 // A probe is pure: the modelled seconds for messages of this class, or kNotApplicable; the least cost wins, ties by
-// order in the list. The choice is kept (choice.hpp). begin() may refuse (MPI_ERR_UNSUPPORTED_OPERATION) without having
-// moved anything; the next best is tried. Another error ends the message: begin() has told the sender nothing that
-// makes it go on. If the receiver has the sender send (wire::Cts), the sender asks each protocol in the order of the
-// list to take the clear-to-send. Threads: library lock.
+// order in the list. The choice is kept (choice.hpp). begin() may decline (MPI_ERR_UNSUPPORTED_OPERATION) without
+// having moved anything; the next best is tried. Another error ends the message: begin() has told the sender nothing
+// that makes it go on. If the receiver has the sender send (wire::Cts), the sender asks each protocol in the order of
+// the list to take the clear-to-send. Threads: library lock.
 #pragma once
 
 #include <limits>
 #include <span>
 
 #include "p2p/arrivals.hpp"
-#include "p2p/loss.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/wire.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::p2p {
 
 // Contents of a ready-to-send message, and where it came from.
-struct Announcement {
+struct ReadyToSend {
   Envelope envelope;
   int from_proc = -1;
   std::uint64_t sender_cookie = 0;
   std::uint64_t remote_address = 0;  // 0: not readable
   std::size_t bytes = 0;             // of the whole packed form
   std::uint64_t flags = 0;           // wire::RtsFlag
-  std::uint64_t place = 0;           // of the device that the data is on (mem/cuda/context.hpp); 0: none
+  std::uint64_t locality = 0;        // of the device that the data is on (mem/cuda/context.hpp); 0: none
   bool time_sliced = false;          // both ends are on one device, which the two processes share by time slices
   // Additions that the flags tell of; valid during begin().
   const std::byte* tail = nullptr;
@@ -42,9 +42,9 @@ struct Announcement {
 struct MessageClass {
   std::size_t bytes = 0;        // to be moved: the least of the size class; 0: none
   std::uint64_t flags = 0;      // wire::RtsFlag, but kPending
-  bool readable = false;        // the data is one run of host memory, and the sender has said where
+  bool readable = false;        // the data is contiguous host memory, and the sender has said where
   bool from_contiguous = true;  // as far as the sender has said
-  bool time_sliced = false;     // Announcement::time_sliced
+  bool time_sliced = false;     // ReadyToSend::time_sliced
   mem::Kind to = mem::Kind::kHost;
   bool to_contiguous = true;
   bool to_pinned = false;      // host memory that the receiver's device may write
@@ -56,12 +56,13 @@ struct MessageClass {
   // Differs from those of other classes.
   [[nodiscard]] std::uint64_t key() const noexcept;
 };
-MessageClass message_class(const Announcement& announced, const Request& receive);
+MessageClass message_class(const ReadyToSend& rts, const Request& receive);
 
-// Answer of a probe. `guess`: the model may well be wrong, so that it is worth trying in the program (trial.hpp).
+// Answer of a probe. `uncertain`: the model may well be wrong, so that measuring in the program is worth it
+// (autotune.hpp).
 struct Estimate {
   double seconds;
-  bool guess = false;
+  bool uncertain = false;
 };
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 inline constexpr Estimate kNotApplicable{kNever};
@@ -86,7 +87,7 @@ inline constexpr auto kStagedTimeSlicedBytes = static_cast<std::size_t>(
 struct Rendezvous {
   const char* name;
   Estimate (*probe)(const MessageClass& message, const transport::Caps& caps);
-  Status (*begin)(const Announcement& announced, Request& receive);
+  Status (*begin)(const ReadyToSend& rts, Request& receive);
   std::span<const Arrival> arrivals = {};
   // Sender: the receiver has cleared this message; Request::peer_cookie_ and total_ are set, and `tail` follows the
   // wire::Cts. False: not this protocol's way, or it cannot.
@@ -95,8 +96,8 @@ struct Rendezvous {
   bool (*released)(Request& send) = nullptr;
   // Forgets this memory, which that process had exported and has given up.
   void (*forget)(int proc, std::uint64_t memory) = nullptr;
-  // Ends waits for a lost process (loss.hpp). Copies by this process go on to their end.
-  void (*lose)(int proc) = nullptr;
+  // Ends waits for a failed process (process_failure.hpp). Copies by this process go on to their end.
+  void (*fail_pending)(int proc) = nullptr;
   // True if this process is copying the data of this request: only the protocol may end it.
   bool (*holds)(const Request& request) = nullptr;
   // True if nothing is pending that finalize() would have to wait for.
@@ -109,24 +110,24 @@ struct Rendezvous {
 std::span<const Rendezvous* const> protocols() noexcept;
 
 // True if the payload of a ready-to-send message has all that its flags say.
-[[nodiscard]] bool is_announcement(int from, const std::byte* payload, std::size_t bytes) noexcept;
-// Returns the announcement in such a payload, which it borrows.
-Announcement announcement_of(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
-                             std::size_t payload_bytes);
-// Moves the data of a matched announcement into its receive.
-void begin_rendezvous(Request& receive, const Announcement& announced);
+[[nodiscard]] bool is_rts(int from, const std::byte* payload, std::size_t bytes) noexcept;
+// Reads such a payload, which the result borrows.
+ReadyToSend read_rts(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
+                     std::size_t payload_bytes);
+// Moves the data of a matched ready-to-send message into its receive.
+void begin_rendezvous(Request& receive, const ReadyToSend& matched);
 // Sender: the receiver says how the message is to go on. False: that does not fit the message.
 [[nodiscard]] bool clear_to_send(int from, Request& send, const std::byte* payload, std::size_t bytes);
 // Sender: the receiver has fetched the data itself, or does not want it.
 void release_send(Request& send);
 // Begins the last protocol of the list, which always can: for one whose own way has failed.
-Status begin_fallback(const Announcement& announced, Request& receive);
-// Accounts for so many bytes of an announced message, which are where they belong, or have failed with this status. The
+Status begin_fallback(const ReadyToSend& rts, Request& receive);
+// Accounts for so many bytes of a rendezvous, which are where they belong, or have failed with this status. The
 // receive reports the first failure, and ends when all bytes are accounted for; the caller holds it no more.
 void account(Request& receive, std::size_t bytes, Status status);
-// Ends the receive of an announced message.
+// Ends the receive of a rendezvous.
 void finish_rendezvous(Request& receive, Status status);
-// Ends the send of an announced message.
+// Ends the send of a rendezvous.
 void finish_send(Request& send, const Completion& completion);
 
 }  // namespace hr::p2p

@@ -48,10 +48,10 @@ Status may_free(const Request& request) {
   return request.state_ == nullptr || !request.active() || request.complete() ? kOk : request.state_->may_free();
 }
 
-// A message that has met its receive runs to completion (section 3.8.4).
+// A message that has matched its receive runs to completion (section 3.8.4).
 Status cancel_message(Request& request) {
   using Phase = Request::Phase;
-  // An interrupted receive (loss.hpp) looks complete, but is cancelled like any posted one.
+  // An interrupted receive (process_failure.hpp) looks complete, but is cancelled like any posted one.
   if (request.complete() && request.phase_ != Phase::kPosted) return kOk;
   if (request.is_receive_ && request.phase_ == Phase::kPosted) {
     matcher(request.context_).withdraw(request);
@@ -62,7 +62,7 @@ Status cancel_message(Request& request) {
     complete_as_cancelled(request);
   } else if (!request.is_receive_ && request.phase_ == Phase::kWaiting) {
     if (transport_data::cancel(request)) return kOk;
-    // The receiver knows whether a receive has met it: kCancelled ends it, or messages of the receive's side do.
+    // The receiver knows whether a receive has matched it: kCancelled ends it, or messages of the receive's side do.
     send_control(request.proc_, wire::cancel(request.context_, reinterpret_cast<std::uint64_t>(&request)));
     // Both sides are in this process: programs that send to themselves ask right after the call whether it was
     // cancelled.

@@ -23,7 +23,7 @@
 namespace hr::p2p {
 
 struct Rendezvous;  // rendezvous.hpp
-class Trial;        // trial.hpp
+class Autotune;     // autotune.hpp
 
 // State that a protocol keeps for a message that it moves. Owner: the request, until it ends or the message goes
 // another way.
@@ -116,9 +116,9 @@ class alignas(64) Request final : public Object {
   Phase phase_ = Phase::kIdle;
   bool engine_reference_ = false;  // the engine holds a reference until completion
   bool synchronous_ = false;
-  bool recyclable_ = false;  // receive of one run: sets nothing that the next one does not set again
-  Trial* trial_ = nullptr;   // receive of an announced message: the trial that times it
-  Link link_;                // posted queue, or the peer's queue of sends
+  bool recyclable_ = false;  // receive into contiguous host memory: sets nothing that the next one does not set again
+  Autotune* autotune_ = nullptr;  // receive of a rendezvous: the measurement that times it
+  Link link_;                     // posted queue, or the peer's queue of sends
   std::uint32_t context_ = 0;
   int source_ = 0;  // receive: wanted source; send: own rank in the communicator
   int tag_ = 0;
@@ -137,11 +137,11 @@ class alignas(64) Request final : public Object {
   std::uint64_t peer_cookie_ = 0;
   std::size_t offset_ = 0;              // bytes of the packed form that are done
   std::size_t total_ = 0;               // bytes to move
-  std::unique_ptr<Transfer> transfer_;  // of an announced message, if its protocol needs one
+  std::unique_ptr<Transfer> transfer_;  // of a rendezvous, if its protocol needs one
   std::string detail_;
 };
 
-// Gives up the program's reference to a reported request. A receive of one run is kept for the next.
+// Gives up the program's reference to a reported request. A receive into contiguous host memory is kept for the next.
 inline void release_request(Request* request) {
   if (!request->drop()) return;
   if (!request->recyclable_ || !request->completion_.error.ok()) [[unlikely]]

@@ -12,7 +12,7 @@ namespace {
 
 using mem::cuda::Context;
 
-// A process that sends at the same time has announced its message by then.
+// A process that sends at the same time has sent its ready-to-send message by then.
 constexpr double kLookSeconds = 1e-6;
 
 struct State final : FileState {

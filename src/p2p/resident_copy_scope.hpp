@@ -2,11 +2,10 @@
 // kernel (mem/cuda/resident_copier.hpp) on that GPU, for this message or the next. Encloses a waiting loop; costs a
 // compare if no GPU memory takes part.
 //
-// The launch comes after the wait has lasted for a while: a message that was announced already is fetched at once. A
-// program that sends to and fro spends its time in the sends, each until its receiver has the data, and by then the
-// answer is there; so sends launch it, too.
-// Owner: the waiting call; one at a time, further ones (calls within callbacks) do nothing. Threads: library lock,
-// which a waiting loop gives up between rounds.
+// The launch comes after the wait has lasted for a while: a message that is ready to be sent already is fetched at
+// once. A program that sends to and fro spends its time in the sends, each until its receiver has the data, and by then
+// the answer is there; so sends launch it, too. Owner: the waiting call; one at a time, further ones (calls within
+// callbacks) do nothing. Threads: library lock, which a waiting loop gives up between rounds.
 #pragma once
 
 #include "p2p/request.hpp"

@@ -31,13 +31,13 @@ class RoundWatch final : public transport::Transport, public FileState {
 
 void watch_rounds(void (*function)()) {
   own<RoundWatch>().function = function;
-  take_place_of_round_watch();
+  list_round_watch();
 }
 
 // It stays in its place, as this may be called within a round.
 void unwatch_rounds() { own<RoundWatch>().function = nullptr; }
 
-void take_place_of_round_watch() {
+void list_round_watch() {
   auto& watch = own<RoundWatch>();
   auto& transports = engine()->transports;
   if (watch.function == nullptr || std::ranges::find(transports, &watch) != transports.end()) return;

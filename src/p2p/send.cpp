@@ -1,5 +1,5 @@
-// Sending: eager while it is small and the receiver need not be waited for, otherwise an announcement (RTS) whose
-// data follows by one of the rendezvous protocols.
+// Sending: eager while it is small and the receiver need not be waited for, otherwise a ready-to-send message (RTS)
+// whose data follows by one of the rendezvous protocols.
 #include <cstring>
 
 #include "base/knobs.hpp"
@@ -8,8 +8,8 @@
 #include "p2p/device_get.hpp"
 #include "p2p/device_put.hpp"
 #include "p2p/engine.hpp"
-#include "p2p/loss.hpp"
 #include "p2p/network_direct.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/rendezvous.hpp"
 #include "p2p/staged.hpp"
 #include "p2p/transport_data.hpp"
@@ -28,18 +28,18 @@ std::uint64_t cookie_of(Request& request) { return reinterpret_cast<std::uint64_
 //
 // Host data does up to the peer's limit. Device data then goes through the host, which pays while it is short, or if
 // the receiver can do no better: it cannot fetch the data itself, and no kernels that wait on the devices will stage
-// it. The first device data that a peer gets is announced, as only an announcement says on which device it is. Device
-// data for this process itself is announced, too: the device does both ends.
+// it. The first device data that a peer gets goes by rendezvous, as only a ready-to-send message says on which device
+// it is. So does device data for this process itself: the device does both ends.
 bool eagerly(const Peer& peer, const layout::View& data) {
   if (data.packed > peer.eager_bytes) return false;
   if (data.where.is_host()) return true;
   if (peer.caps.same_address_space && data.where.is_device() && data.packed != 0) return false;
   if (data.packed <= knobs().cuda_eager_bytes) return true;
-  return !device_get::serves(peer, data) && peer.has_our_place && !staged::uses_resident_copier(peer, data);
+  return !device_get::serves(peer, data) && peer.has_our_locality && !staged::uses_resident_copier(peer, data);
 }
 
 // Sends the data as one message; Status::again() if there is no room.
-Status offer_eager(Peer& peer, const layout::View& data, const Envelope& envelope) {
+Status try_send_eager(Peer& peer, const layout::View& data, const Envelope& envelope) {
   const transport::Header header = wire::envelope(Kind::kEager, envelope, data.packed);
   if (data.plain_host()) [[likely]]
     return peer.transport->send(peer.proc, header, data.data(), data.packed);
@@ -50,7 +50,7 @@ Status offer_eager(Peer& peer, const layout::View& data, const Envelope& envelop
   return kOk;
 }
 
-Status offer_eager_sync(Peer& peer, Request& send) {
+Status try_send_eager_sync(Peer& peer, Request& send) {
   const wire::EagerSyncHead head{cookie_of(send)};
   std::byte* slot = peer.transport->reserve(peer.proc, sizeof head + send.view_.packed);
   if (slot == nullptr) return Status::again();
@@ -69,21 +69,21 @@ struct DeviceRts {
   };
 };
 
-Status offer_device_data(Peer& peer, Request& send) {
-  DeviceRts message{{cookie_of(send), 0, staged::flags_of(send.view_), mem::cuda::Context::place_of(send.view_.where)},
-                    {}};
-  peer.has_our_place = true;
+Status try_send_device_rts(Peer& peer, Request& send) {
+  DeviceRts message{
+      {cookie_of(send), 0, staged::flags_of(send.view_), mem::cuda::Context::locality_of(send.view_.where)}, {}};
+  peer.has_our_locality = true;
   std::size_t bytes = sizeof message.rts;
   if (network_direct::serves(peer, send.view_)) message.rts.flags |= wire::kDirect;
   // Data that is staged anyway need not be described.
-  const bool fetched = !mem::cuda::Context::share_time_sliced(peer.place, message.rts.place) ||
+  const bool fetched = !mem::cuda::Context::share_time_sliced(peer.locality, message.rts.locality) ||
                        !send.view_.contiguous || send.view_.packed > kStagedTimeSlicedBytes;
   if (fetched && device_get::serves(peer, send.view_)) {
     HR_TRY(device_get::describe(peer, send, &message.rts.flags, &message.view));
     if ((message.rts.flags & wire::kView) != 0) bytes += message.view.wire_bytes();
   }
   if ((message.rts.flags & (wire::kView | wire::kMovable)) == wire::kMovable && fetched &&
-      staged::offer_chunks(peer, send.view_, &message.chunks)) {
+      staged::export_chunks(peer, send.view_, &message.chunks)) {
     message.rts.flags |= wire::kChunks;
     bytes += sizeof message.chunks;
   }
@@ -91,12 +91,12 @@ Status offer_device_data(Peer& peer, Request& send) {
                               bytes);
 }
 
-Status offer_rendezvous(Peer& peer, Request& send, bool* done) {
+Status try_send_rts(Peer& peer, Request& send, bool* done) {
   const bool host = send.view_.where.is_host();
-  if (!host && !peer.caps.same_address_space) return offer_device_data(peer, send);
+  if (!host && !peer.caps.same_address_space) return try_send_device_rts(peer, send);
   wire::Rts rts{cookie_of(send), 0, 0, 0};
   if (transport_data::is_kept(peer, send.view_)) {
-    return transport_data::announce(peer, send, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), rts,
+    return transport_data::send_rts(peer, send, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), rts,
                                     done);
   }
   // Pinned memory is a driver's mapping, which other processes may not be able to read.
@@ -111,18 +111,18 @@ Status send_at_once(const layout::View& data, int to_proc, const Envelope& envel
   return data.plain_host() ? send_plain(data.data(), data.packed, to_proc, envelope) : Status::again();
 }
 
-// Status::again(): still to be offered. Completes the request if nothing more is to come, or on an error.
-Status offer(Peer& peer, Request& send) {
+// Status::again(): still to be sent. Completes the request if nothing more is to come, or on an error.
+Status try_send(Peer& peer, Request& send) {
   const bool small = eagerly(peer, send.view_);
   bool done = small && !send.synchronous_;
-  Status status = !small              ? offer_rendezvous(peer, send, &done)
-                  : send.synchronous_ ? offer_eager_sync(peer, send)
-                                      : offer_eager(peer, send.view_, envelope_of(send));
+  Status status = !small              ? try_send_rts(peer, send, &done)
+                  : send.synchronous_ ? try_send_eager_sync(peer, send)
+                                      : try_send_eager(peer, send.view_, envelope_of(send));
   if (status.is_again()) return status;
-  if (!small) counters::count_announced(send.view_.packed);
-  if (peer.lost) [[unlikely]] {
+  if (!small) counters::count_rendezvous(send.view_.packed);
+  if (peer.failed) [[unlikely]] {
     transport_data::detach(send);
-    status = lost_error(peer.proc);
+    status = failure_error(peer.proc);
   }
   send.phase_ = Request::Phase::kWaiting;
   if (!status.ok() || done) {
@@ -139,7 +139,7 @@ Status offer(Peer& peer, Request& send) {
 void start_send(Peer& peer, Request& send) {
   count_send(peer, send);
   // Goes after answers that wait for room, one of which may cancel an earlier message with this very request.
-  if (peer.queued.empty() && peer.control_messages.empty() && offer(peer, send).ok()) return;
+  if (peer.queued.empty() && peer.control_messages.empty() && try_send(peer, send).ok()) return;
   send.phase_ = Request::Phase::kQueued;
   peer.queued.push_back(send);
   mark_busy(peer);
@@ -147,8 +147,8 @@ void start_send(Peer& peer, Request& send) {
 
 namespace {
 
-// Drops what waits for room at a process that has left MPI. Answers and notices are of no use to it; a message is a
-// mistake of the program.
+// Drops what waits for room at a process that has left MPI. Answers and active messages are of no use to it; a message
+// is a mistake of the program.
 void drop_unread(Peer& peer) {
   peer.control_messages.clear();
   while (Request* send = peer.queued.pop_front()) {
@@ -163,7 +163,7 @@ void drop_unread(Peer& peer) {
 
 bool flush(Peer& peer) {
   bool moved = false;
-  while (!peer.lost && !peer.control_messages.empty()) {
+  while (!peer.failed && !peer.control_messages.empty()) {
     const ControlMessage& answer = peer.control_messages.front();
     const Status status = peer.transport->send(peer.proc, answer.header, answer.data(), answer.bytes);
     if (status.is_again()) {
@@ -171,15 +171,15 @@ bool flush(Peer& peer) {
       drop_unread(peer);
       return true;
     }
-    if (!status.ok()) lose(peer.proc, status);
+    if (!status.ok()) mark_failed(peer.proc, status);
     if (status.ok()) peer.control_messages.pop_front();
     moved = true;
   }
-  if (peer.connected && !peer.lost) peer.plain_below = peer.eager_bytes + 1;
-  while (!peer.lost) {
+  if (peer.connected && !peer.failed) peer.plain_below = peer.eager_bytes + 1;
+  while (!peer.failed) {
     Request* send = peer.queued.pop_front();  // first, as completing it may destroy it
     if (send == nullptr) break;
-    if (offer(peer, *send).is_again()) {
+    if (try_send(peer, *send).is_again()) {
       peer.queued.push_front(*send);
       if (!peer.transport->has_left(peer.proc)) return moved;
       drop_unread(peer);
@@ -187,9 +187,9 @@ bool flush(Peer& peer) {
     }
     moved = true;
   }
-  if (!peer.lost) moved |= push_stream(peer);
-  if (!peer.lost) return moved;
-  end_lost(peer);
+  if (!peer.failed) moved |= push_stream(peer);
+  if (!peer.failed) return moved;
+  fail_pending(peer);
   return true;
 }
 
@@ -197,15 +197,15 @@ void send_control(int proc, const transport::Header& header, const void* payload
   Peer* peer = nullptr;
   // The other side reached us, so the transport that reaches it exists; only memory for the ring can be lacking.
   if (const Status status = connected_peer(proc, &peer); !status.ok()) {
-    // A request here may have been waiting for a lost process until now.
-    is_lost(proc) ? mark_busy(peer_of(proc)) : lose(proc, status);
+    // A request here may have been waiting for a failed process until now.
+    has_failed(proc) ? mark_busy(peer_of(proc)) : mark_failed(proc, status);
     static_cast<void>(take_detail());
     return;
   }
   if (peer->control_messages.empty()) {
     const Status status = peer->transport->send(proc, header, payload, bytes);
     if (status.ok()) return;
-    if (!status.is_again()) return lose(proc, status);
+    if (!status.is_again()) return mark_failed(proc, status);
   }
   peer->plain_below = 0;  // short messages stay behind it, until flush() has sent it
   ControlMessage& answer = peer->control_messages.emplace_back();
@@ -226,7 +226,7 @@ Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const E
   return status;
 }
 
-Request* request_of_a_send_that_is_done() noexcept {
+Request* completed_send_request() noexcept {
   Request* done = engine()->done;
   done->retain();
   return done;
@@ -251,14 +251,14 @@ Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mo
   if (mode != Mode::kSynchronous) [[likely]] {
     const Status status = send_at_once(data, to_proc, envelope);
     if (status.ok()) [[likely]] {
-      *out = request_of_a_send_that_is_done();
+      *out = completed_send_request();
       return kOk;
     }
   }
   Peer* peer = nullptr;
   HR_TRY(connected_peer(to_proc, &peer));
-  if (any_endings()) [[unlikely]]
-    HR_TRY(barred(envelope.context));
+  if (any_failures()) [[unlikely]]
+    HR_TRY(may_send(envelope.context));
   Request* request = make_request(data, false, envelope, to_proc);
   if (request == nullptr)
     return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());

@@ -66,7 +66,7 @@ struct State final : FileState {
 State& state() { return own<State>(); }
 
 constexpr std::size_t kWords = 64;
-constexpr std::size_t kTrialBytes = 64;
+constexpr std::size_t kTestReadBytes = 64;
 
 Known& known(int proc) {
   auto& all = state().known;
@@ -85,7 +85,7 @@ std::size_t free_word(std::span<transport::SharedWord> words) {
 // All is claimed: a process that comes for the word now finds nothing left, or another generation.
 void give_back_word(const Copy& receive) { state().words_in_use &= ~(std::uint64_t{1} << receive.word); }
 
-// Still in a list only if the other side is lost.
+// Still in a list only if the other side has failed.
 Copy::~Copy() {
   if (!link.linked()) return;
   link.unlink();
@@ -152,10 +152,10 @@ class Batch {
   // Copies what is claimed, and goes on to claim and copy until nothing is left, letting others in meanwhile if
   // allowed. Returns the first failure; what is left is then claimed all the same if `claims_all`.
   template <class CopyParts>
-  Status move(bool lets_others_in, bool claims_all, CopyParts&& copy_parts) {
+  Status move(bool yields_lock, bool claims_all, CopyParts&& copy_parts) {
     std::size_t bytes = 0;
     for (const transport::RemotePart& part : claimed()) bytes += part.bytes;
-    const int depth = lets_others_in && bytes >= kWorthLettingIn ? LibraryLock::suspend() : 0;
+    const int depth = yields_lock && bytes >= kWorthLettingIn ? LibraryLock::suspend() : 0;
     Status status = kOk;
     for (; claimed_count_ != 0 && (status.ok() || claims_all); claim()) {
       if (status.ok()) status = copy_parts(transport_, proc_, claimed());
@@ -232,10 +232,10 @@ void fall_back(Request& receive) {
   static_cast<void>(take_detail());
   receive.offset_ = 0;
   receive.transfer_.reset();
-  Announcement announced;
-  announced.from_proc = receive.proc_;
-  announced.sender_cookie = receive.peer_cookie_;
-  static_cast<void>(begin_fallback(announced, receive));  // only sends a message
+  ReadyToSend rts;
+  rts.from_proc = receive.proc_;
+  rts.sender_cookie = receive.peer_cookie_;
+  static_cast<void>(begin_fallback(rts, receive));  // only sends a message
 }
 
 // Accounts for so many bytes, whichever side claimed them. The copy may be gone then.
@@ -247,13 +247,13 @@ void account_for(Copy& copy, std::size_t bytes) {
   finish_rendezvous(receive, kOk);
 }
 
-void read_fronts(bool lets_others_in) {
+void read_fronts(bool yields_lock) {
   Batch batch(state().to_read, engine()->rank, &Claims::from_front);
   batch.remove_unclaimed(give_back_word);
   // After a failure the rest is claimed all the same, so that the sender stops.
   const bool failed =
       !batch
-           .move(lets_others_in, true,
+           .move(yields_lock, true,
                  [](auto& transport, int proc, auto parts) { return transport.get(proc, nullptr, parts, nullptr); })
            .ok();
   if (failed) {
@@ -307,15 +307,15 @@ bool advance(void*) {
 
 }  // namespace
 
-Status begin(const Announcement& announced, Request& receive) {
-  receive.peer_cookie_ = announced.sender_cookie;
-  const std::uint64_t address = announced.remote_address;
+Status begin(const ReadyToSend& rts, Request& receive) {
+  receive.peer_cookie_ = rts.sender_cookie;
+  const std::uint64_t address = rts.remote_address;
   Known& sender = known(receive.proc_);
   // If processes share cores, a sender that helped would need the core that reads.
   if (!receive.view_.where.pinned && !node_oversubscribed()) {
-    // Tests whether we may read, before the sender is told: for a message that has just met its receive, maybe in the
-    // program's time, no more than that is copied at once.
-    if (!sender.readable) HR_TRY(read(receive, address, 0, std::min(kTrialBytes, receive.total_)));
+    // Tests whether we may read, before the sender is told: for a message that has just matched its receive, maybe in
+    // the program's time, no more than that is copied at once.
+    if (!sender.readable) HR_TRY(read(receive, address, 0, std::min(kTestReadBytes, receive.total_)));
     sender.readable = true;
     const std::size_t word = free_word(memory_of(receive.proc_).shared_words(engine()->rank));
     if (word != kWords) {

@@ -21,7 +21,7 @@
 // - kShared may come for a receive that is being read: it is accounted for, bytes that the sender could not write are
 //   read, and the round that reads the rest finishes the receive, or the other way round. No kCts comes for a send that
 //   is being written from, as the receiver waits for kShared;
-// - such requests are neither cancelled (they have met their message) nor destroyed (the engine holds them, or the
+// - such requests are neither cancelled (they have matched their message) nor destroyed (the engine holds them, or the
 //   waiting call does), and the communicators and types they keep stay with them;
 // - of a request only its addresses are used, which are copied before;
 // - the engine and its peers stay: MPI_Finalize waits for the progress thread, and no other thread may be in MPI then.
@@ -36,9 +36,9 @@
 
 namespace hr::p2p::shared_copy {
 
-// Copies the data of an announced message: with the sender, in rounds of progress, or by itself before this returns.
+// Copies the data of a rendezvous: with the sender, in rounds of progress, or by itself before this returns.
 // MPI_ERR_UNSUPPORTED_OPERATION: the system refuses; nothing has been moved and no other process been told.
-Status begin(const Announcement& announced, Request& receive);
+Status begin(const ReadyToSend& rts, Request& receive);
 
 // Sender: handles kShare. False: it does not fit the message.
 [[nodiscard]] bool help(int from, Request& send, const std::byte* payload);

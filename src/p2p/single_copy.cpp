@@ -17,8 +17,8 @@ struct State final : FileState {
   bool refusal_noted = false;
 };
 
-// The cost of reading another process's memory differs by far from machine to machine, so that the figure is a guess.
-// The knob's "on" means: wherever it can be done at all.
+// The cost of reading another process's memory differs by far from machine to machine, so that the estimate is
+// uncertain. The knob's "on" means: wherever it can be done at all.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (!caps.remote_read || caps.same_address_space || !message.readable) return kNotApplicable;
   if (!message.to_host() || !message.to_contiguous) return kNotApplicable;
@@ -27,12 +27,12 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   return {caps.memory(false).seconds(message.bytes), true};
 }
 
-Status begin(const Announcement& announced, Request& receive) {
-  const Status status = shared_copy::begin(announced, receive);
+Status begin(const ReadyToSend& rts, Request& receive) {
+  const Status status = shared_copy::begin(rts, receive);
   if (status.ok()) {
     add(Statistic::single_copies);
   } else {
-    disable(kSingleCopy, announced.from_proc);
+    disable(kSingleCopy, rts.from_proc);
     log::note_once(own<State>().refusal_noted, "large messages take two copies instead of one: %s",
                    take_detail().c_str());
   }

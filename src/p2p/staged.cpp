@@ -34,9 +34,9 @@ struct Movers {
   bool sender;
   bool receiver;
 };
-Movers movers(const Announcement& announced, const layout::View& target) noexcept {
-  const bool movable = (announced.flags & wire::kMovable) != 0;
-  return {movable && (announced.flags & wire::kDevice) != 0, target.where.is_device()};
+Movers movers(const ReadyToSend& rts, const layout::View& target) noexcept {
+  const bool movable = (rts.flags & wire::kMovable) != 0;
+  return {movable && (rts.flags & wire::kDevice) != 0, target.where.is_device()};
 }
 
 // Two messages: the clear-to-send and word of the first piece; kernels pack and unpack data that is not contiguous.
@@ -51,17 +51,17 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
           static_cast<double>(message.bytes) / kPinnedBytesPerSecond};
 }
 
-bool device_chunks(const Announcement& announced, const layout::View& target) {
+bool device_chunks(const ReadyToSend& rts, const layout::View& target) {
   // Copies within a device wait for its multiprocessors.
-  if (announced.time_sliced) return false;
-  if ((announced.flags & wire::kChunks) == 0 || knobs().cuda_ipc == CudaIpcChoice::kOff) return false;
+  if (rts.time_sliced) return false;
+  if ((rts.flags & wire::kChunks) == 0 || knobs().cuda_ipc == CudaIpcChoice::kOff) return false;
   mem::cuda::Export chunks;
-  std::memcpy(&chunks, announced.tail, sizeof chunks);
-  return accept_chunks(target, announced.from_proc, chunks);
+  std::memcpy(&chunks, rts.tail, sizeof chunks);
+  return accept_chunks(target, rts.from_proc, chunks);
 }
 
-Status begin(const Announcement& announced, Request& receive) {
-  Movers by_device = movers(announced, receive.view_);
+Status begin(const ReadyToSend& rts, Request& receive) {
+  Movers by_device = movers(rts, receive.view_);
   if (by_device.receiver && !layout::cuda::movable(receive.view_)) {
     if (receive.view_.where.is_device()) {
       return fail(Errc::kUnsupportedOperation, "without kernels, data of derived types goes through the host");
@@ -72,10 +72,10 @@ Status begin(const Announcement& announced, Request& receive) {
   std::uint8_t way = wire::kStaged;
   if (by_device.sender) way |= wire::kFromDevice;
   if (by_device.receiver) way |= wire::kToDevice;
-  if (by_device.sender && by_device.receiver && device_chunks(announced, receive.view_)) {
+  if (by_device.sender && by_device.receiver && device_chunks(rts, receive.view_)) {
     way |= wire::kDeviceChunks;
-  } else if (peer_of(announced.from_proc).transport->staging(announced.from_proc).empty()) {
-    return fail(Errc::kUnsupportedOperation, "no memory is shared with rank %d", announced.from_proc);
+  } else if (peer_of(rts.from_proc).transport->staging(rts.from_proc).empty()) {
+    return fail(Errc::kUnsupportedOperation, "no memory is shared with rank %d", rts.from_proc);
   }
   const bool pinned = by_device.receiver && (way & wire::kDeviceChunks) == 0;
   if (pinned && receive.view_.contiguous && layout::cuda::time_sliced(receive.view_)) way |= wire::kRows;
@@ -84,8 +84,8 @@ Status begin(const Announcement& announced, Request& receive) {
              by_device.receiver ? "device" : "CPU");
   add(Statistic::cuda_staged);
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, way,
-                      mem::cuda::Context::place_of(receive.view_.where)};
-  send_control(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
+                      mem::cuda::Context::locality_of(receive.view_.where)};
+  send_control(rts.from_proc, wire::answer(wire::Kind::kCts, rts.sender_cookie), &cts, sizeof cts);
   return kOk;
 }
 
@@ -101,7 +101,7 @@ void finalize() {
 
 bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* /*tail*/) {
   if ((cts.way & wire::kStaged) == 0) return false;
-  // Valid only if the announcement has said that the data is on a device.
+  // Valid only if the ready-to-send message has said that the data is on a device.
   if ((cts.way & (wire::kFromDevice | wire::kDeviceChunks)) != 0 && !send.view_.where.is_device()) return false;
   return begin_send(to_proc, send, static_cast<std::uint8_t>(cts.way));
 }
@@ -133,7 +133,7 @@ const Rendezvous kStaged{.name = "staged",
                          .arrivals = staged::kArrivals,
                          .cleared = staged::cleared,
                          .forget = staged::forget,
-                         .lose = staged::lose_receiver,
+                         .mark_failed = staged::fail_pending,
                          .holds = staged::holds,
                          .idle = staged::idle,
                          .finalize = staged::finalize};

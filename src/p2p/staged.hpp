@@ -23,7 +23,7 @@ namespace hr::p2p::staged {
 
 // --- staged.cpp ---
 
-// Returns the flags of an announcement of this view, which is not host memory (wire::RtsFlag).
+// Returns the flags of a ready-to-send message of this view, which is not host memory (wire::RtsFlag).
 std::uint64_t flags_of(const layout::View& data);
 // Has the hook poll from now on.
 void watch();
@@ -32,8 +32,8 @@ void watch();
 // True if kernels that wait on the devices (p2p/resident_copy_scope.hpp) may stage this short device data, which takes
 // less time than the way through the host.
 [[nodiscard]] bool uses_resident_copier(const Peer& peer, const layout::View& data);
-// Offers device chunks for a message from this device or managed view; false if there are none.
-bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks);
+// Exports device chunks for a message from this device or managed view; false if there are none.
+bool export_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks);
 // Starts to send Request::total_ bytes; false if there is no staging memory.
 bool begin_send(int to_proc, Request& send, std::uint8_t way);
 // Takes a chunk back; false if that process does not have it.
@@ -41,8 +41,9 @@ bool begin_send(int to_proc, Request& send, std::uint8_t way);
 bool advance_sends();
 [[nodiscard]] bool sending() noexcept;
 [[nodiscard]] bool holds_send(const Request& send) noexcept;
-// Handles the loss of a receiver (loss.hpp): its chunks are free, and sends to it end once no copy is pending.
-void lose_receiver(int proc);
+// Handles the failure of a receiver (process_failure.hpp): its chunks are free, and sends to it end once no copy is
+// pending.
+void fail_pending(int proc);
 // True if a chunk is at another process.
 [[nodiscard]] bool chunks_away() noexcept;
 void release_chunks();

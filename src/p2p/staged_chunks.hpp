@@ -46,7 +46,7 @@ class Chunks {
   // Takes a chunk; false if none is free.
   bool take(std::uint32_t* chunk);
   void give(std::uint32_t chunk);
-  // Notes that the chunk is with that process, until it comes back or the process is lost.
+  // Notes that the chunk is with that process, until it comes back or the process has failed.
   void lend(std::uint32_t chunk, int proc) { holders_[chunk] = proc; }
   [[nodiscard]] bool is_with(int proc, std::uint32_t chunk) const noexcept {
     return chunk < holders_.size() && holders_[chunk] == proc;

@@ -106,7 +106,7 @@ void give_back(int proc, std::uint32_t chunk, std::uint64_t memory) { send_contr
 
 bool accept_chunks(const layout::View& data, int from_proc, const mem::cuda::Export& chunks) {
   Sender& sender = sender_of(from_proc);
-  if (!layout::cuda::reach(data, from_proc, chunks).ok()) {
+  if (!layout::cuda::map_peer_memory(data, from_proc, chunks).ok()) {
     static_cast<void>(take_detail());  // noted where it was refused
     return false;
   }

@@ -10,7 +10,7 @@
 #include "layout/cuda/chunk_copy.hpp"
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/two_rows.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/staged.hpp"
 #include "p2p/staged_chunks.hpp"
 
@@ -83,7 +83,7 @@ Chunks* with_id(std::uint64_t memory) {
 }
 
 void tell(Outgoing& message, std::uint32_t chunk, std::size_t offset, std::size_t bytes, bool rows) {
-  if (is_lost(message.proc)) return message.chunks->give(chunk);
+  if (has_failed(message.proc)) return message.chunks->give(chunk);
   message.chunks->lend(chunk, message.proc);
   const wire::Piece piece{bytes, message.chunks->id(), message.chunks->at(chunk)};
   const auto way = static_cast<std::uint8_t>((message.way & ~wire::kRows) | (rows ? wire::kRows : 0));
@@ -203,10 +203,11 @@ bool uses_resident_copier(const Peer& peer, const layout::View& data) {
     static_cast<void>(take_detail());  // reported when the data is packed
     return false;
   }
-  return context->resident_copier().usable() && !mem::cuda::Context::share_time_sliced(peer.place, context->place());
+  return context->resident_copier().usable() &&
+         !mem::cuda::Context::share_time_sliced(peer.locality, context->locality());
 }
 
-bool offer_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks) {
+bool export_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks) {
   if (!peer.caps.same_node || knobs().cuda_ipc == CudaIpcChoice::kOff) return false;
   Chunks* const found = device_chunks(data.where);
   if (found == nullptr) return false;
@@ -275,9 +276,9 @@ bool holds_send(const Request& send) noexcept {
                      [&](const auto& each) { return each->send == &send; });
 }
 
-void lose_receiver(int proc) {
+void fail_pending(int proc) {
   for (const auto& each : state().outgoing) {
-    if (each->proc == proc) note(*each, lost_error(proc));
+    if (each->proc == proc) note(*each, failure_error(proc));
   }
   if (state().shared != nullptr) state().shared->take_from(proc);
   for (const auto& each : state().on_devices) each->take_from(proc);

@@ -31,14 +31,14 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   return {caps.latency_seconds + caps.messages().seconds(message.bytes) + copies};
 }
 
-Status begin(const Announcement& announced, Request& receive) {
+Status begin(const ReadyToSend& rts, Request& receive) {
   if (receive.total_ == 0) {
-    send_control(announced.from_proc, wire::answer(wire::Kind::kDone, announced.sender_cookie));
+    send_control(rts.from_proc, wire::answer(wire::Kind::kDone, rts.sender_cookie));
     finish_rendezvous(receive, kOk);
     return kOk;
   }
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, 0, 0};
-  send_control(announced.from_proc, wire::answer(wire::Kind::kCts, announced.sender_cookie), &cts, sizeof cts);
+  send_control(rts.from_proc, wire::answer(wire::Kind::kCts, rts.sender_cookie), &cts, sizeof cts);
   return kOk;
 }
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "p2p/engine.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::p2p {
@@ -43,13 +43,13 @@ void abandon(Request** requests, int count) noexcept {
 
 }  // namespace detail
 
-Status Task::Promise::hopeless_because() const {
-  return when.context == When::kNoContext ? kOk : p2p::hopeless(when.context);
+Status Task::Promise::can_complete() const {
+  return when.context == When::kNoContext ? kOk : p2p::can_complete(when.context);
 }
 
-bool Task::Promise::is_hopeless() noexcept {
-  hopeless = !hopeless_because().ok();
-  return hopeless;
+bool Task::Promise::check_never_completes() noexcept {
+  can_never_complete = !can_complete().ok();
+  return can_never_complete;
 }
 
 bool Task::advance(bool* resumed) {

@@ -56,7 +56,8 @@ struct Until {
 
 // Operand of co_await that waits for a condition without a request. holds() is called in every round of progress until
 // it is true; it must be cheap and have no other effect. `argument` outlives the wait. Resuming gives kOk, or why the
-// condition will not hold any more: a process of the context was lost, or the context has ended (loss.hpp).
+// condition will not hold any more: a process of the context has failed, or the context has ended
+// (process_failure.hpp).
 struct When {
   static constexpr std::uint32_t kNoContext = ~std::uint32_t{0};
   bool (*holds)(void* argument);
@@ -98,9 +99,9 @@ struct Task::Promise {
   Promise* child = nullptr;      // awaited task; only the innermost one waits for requests
   Request** requests = nullptr;  // awaited requests; complete ones at the end are dropped from `pending`
   int pending = 0;
-  When when{};            // awaited condition
-  bool polled = false;    // suspended for `when`: counted by progress.hpp
-  bool hopeless = false;  // `when` will not hold any more
+  When when{};                      // awaited condition
+  bool polled = false;              // suspended for `when`: counted by progress.hpp
+  bool can_never_complete = false;  // `when` will not hold any more
 
   ~Promise() { set_polled(false); }
   void set_polled(bool value) noexcept {
@@ -110,14 +111,14 @@ struct Task::Promise {
 
   // True if this frame's own wait is complete.
   [[nodiscard]] bool ready() noexcept {
-    if (when.holds != nullptr) return when.holds(when.argument) || (any_endings() && is_hopeless());
+    if (when.holds != nullptr) return when.holds(when.argument) || (any_failures() && check_never_completes());
     while (pending > 0 && (requests[pending - 1] == nullptr || requests[pending - 1]->complete())) --pending;
     return pending == 0;
   }
 
   // Returns kOk, or why the awaited condition will not hold any more.
-  [[nodiscard]] Status hopeless_because() const;
-  [[nodiscard]] bool is_hopeless() noexcept;
+  [[nodiscard]] Status can_complete() const;
+  [[nodiscard]] bool check_never_completes() noexcept;
 
   struct UntilAwaiter {
     Promise* promise;
@@ -139,7 +140,7 @@ struct Task::Promise {
     void await_suspend(std::coroutine_handle<>) const noexcept { promise->set_polled(true); }
     [[nodiscard]] Status await_resume() const {
       promise->set_polled(false);
-      const Status status = std::exchange(promise->hopeless, false) ? promise->hopeless_because() : kOk;
+      const Status status = std::exchange(promise->can_never_complete, false) ? promise->can_complete() : kOk;
       promise->when = {};
       return status;
     }

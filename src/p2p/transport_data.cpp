@@ -22,17 +22,17 @@ struct Sending : transport::Operation {
 };
 
 // A receive whose buffer the transport has.
-struct Taking : transport::Operation {
+struct Receiving : transport::Operation {
   Request* receive = nullptr;
   struct Unpack : transport::Sink {
-    Taking* taking;
+    Receiving* receiving;
   } sink;
   Status unpacked = kOk;
 };
 
 struct State final : FileState {
   std::unordered_map<const Request*, Sending*> sends;
-  std::unordered_map<const Request*, std::unique_ptr<Taking>> receives;
+  std::unordered_map<const Request*, std::unique_ptr<Receiving>> receives;
 };
 
 void end_send(Request& send, Status status) {
@@ -41,7 +41,7 @@ void end_send(Request& send, Status status) {
   complete(send, completion);
 }
 
-// After an error the path is lost, or will soon be: then the request ends like all others that depend on it.
+// After an error the path has failed, or soon will: then the request ends like all others that depend on it.
 void sent(transport::Operation& self) {
   std::unique_ptr<Sending> sending(static_cast<Sending*>(&self));
   Request* const send = sending->send;
@@ -53,33 +53,35 @@ void sent(transport::Operation& self) {
   own<State>().sends.erase(send);
   if (sending->status.ok()) {
     end_send(*send, kOk);
-  } else if (is_lost(send->proc_)) {
-    end_send(*send, lost_error(send->proc_));
+  } else if (has_failed(send->proc_)) {
+    end_send(*send, failure_error(send->proc_));
   }
 }
 
-void taken(transport::Operation& self) {
-  auto& taking = static_cast<Taking&>(self);
-  Request* const receive = taking.receive;
+void received_all(transport::Operation& self) {
+  auto& receiving = static_cast<Receiving&>(self);
+  Request* const receive = receiving.receive;
   if (receive == nullptr) return;
   const int from = receive->proc_;
-  const Status status = taking.status.ok() ? taking.unpacked : is_lost(from) ? lost_error(from) : taking.status;
-  const bool later = !taking.status.ok() && !is_lost(from);
+  const Status status = receiving.status.ok() ? receiving.unpacked
+                        : has_failed(from)    ? failure_error(from)
+                                              : receiving.status;
+  const bool later = !receiving.status.ok() && !has_failed(from);
   own<State>().receives.erase(receive);
   if (!later) finish_rendezvous(*receive, status);
 }
 
 // Leaves out data beyond the buffer.
 void unpack(transport::Sink& self, std::size_t offset, const std::byte* data, std::size_t bytes) {
-  Taking& taking = *static_cast<Taking::Unpack&>(self).taking;
-  const Request& receive = *taking.receive;
+  Receiving& receiving = *static_cast<Receiving::Unpack&>(self).receiving;
+  const Request& receive = *receiving.receive;
   if (offset >= receive.total_) return;
   const Status status = layout::unpack(receive.view_, offset, std::min(bytes, receive.total_ - offset), data);
-  if (taking.unpacked.ok()) taking.unpacked = status;
+  if (receiving.unpacked.ok()) receiving.unpacked = status;
 }
 
-transport::AnnouncedData data_of(const std::byte* tail) noexcept {
-  transport::AnnouncedData data;
+transport::RendezvousData data_of(const std::byte* tail) noexcept {
+  transport::RendezvousData data;
   std::memcpy(&data, tail, sizeof data);
   return data;
 }
@@ -97,24 +99,24 @@ Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
   return (message.flags & wire::kKept) != 0 ? Estimate{-1} : kNotApplicable;
 }
 
-Status begin(const Announcement& announced, Request& receive) {
-  auto taking = std::make_unique<Taking>();
-  taking->receive = &receive;
-  taking->sink.taking = taking.get();
-  taking->sink.bytes = announced.bytes;
+Status begin(const ReadyToSend& rts, Request& receive) {
+  auto receiving = std::make_unique<Receiving>();
+  receiving->receive = &receive;
+  receiving->sink.receiving = receiving.get();
+  receiving->sink.bytes = rts.bytes;
   const layout::View& to = receive.view_;
-  const bool device = network_direct::serves(peer_of(announced.from_proc), to) && is_idle(to);
-  if (receive.total_ == announced.bytes && (device || to.plain_host())) {
-    taking->sink.address = to.data();
-    taking->sink.device = device;
+  const bool device = network_direct::serves(peer_of(rts.from_proc), to) && is_idle(to);
+  if (receive.total_ == rts.bytes && (device || to.plain_host())) {
+    receiving->sink.address = to.data();
+    receiving->sink.device = device;
   } else {
-    taking->sink.unpack = unpack;
+    receiving->sink.unpack = unpack;
   }
-  transport::Transport& transport = *peer_of(announced.from_proc).transport;
-  HR_TRY(transport.take(announced.from_proc, data_of(announced.tail), &taking->sink, taking.get()));
-  Taking& kept = *own<State>().receives.emplace(&receive, std::move(taking)).first->second;
-  kept.then = taken;
-  if (kept.complete) taken(kept);
+  transport::Transport& transport = *peer_of(rts.from_proc).transport;
+  HR_TRY(transport.receive_rendezvous(rts.from_proc, data_of(rts.tail), &receiving->sink, receiving.get()));
+  Receiving& kept = *own<State>().receives.emplace(&receive, std::move(receiving)).first->second;
+  kept.then = received_all;
+  if (kept.complete) received_all(kept);
   return kOk;
 }
 
@@ -144,15 +146,15 @@ bool holds(const Request& request) {
 void give_up() {
   State& state = own<State>();
   while (!state.sends.empty()) detach(*const_cast<Request*>(state.sends.begin()->first));
-  for (auto& [request, taking] : state.receives) taking->receive = nullptr;
+  for (auto& [request, receiving] : state.receives) receiving->receive = nullptr;
 }
 
 }  // namespace
 
-Status announce(Peer& peer, Request& send, const transport::Header& header, wire::Rts rts, bool* done) {
+Status send_rts(Peer& peer, Request& send, const transport::Header& header, wire::Rts rts, bool* done) {
   rts.flags |= wire::kKept;
   auto sending = std::make_unique<Sending>();
-  HR_TRY(peer.transport->announce(peer.proc, header, &rts, sizeof rts, {send.view_.data(), send.view_.packed},
+  HR_TRY(peer.transport->send_rts(peer.proc, header, &rts, sizeof rts, {send.view_.data(), send.view_.packed},
                                   sending.get()));
   *done = sending->complete;
   if (*done) return kOk;
@@ -183,7 +185,7 @@ void drop(int from, const std::byte* payload, std::size_t bytes) {
   wire::Rts rts;
   std::memcpy(&rts, payload, sizeof rts);
   if ((rts.flags & wire::kKept) != 0)
-    refuse_announced(from, data_of(payload + bytes - sizeof(transport::AnnouncedData)));
+    decline_rendezvous(from, data_of(payload + bytes - sizeof(transport::RendezvousData)));
 }
 
 }  // namespace transport_data

@@ -1,9 +1,9 @@
-// Transport data: announced messages of host memory whose data the transport moves into place by itself.
+// Transport data: messages of host memory whose data the transport moves into place by itself.
 //
-// The receiver takes the data (Transport::take()), straight into its buffer if that is one run of host memory, else by
-// unpacking piece by piece. The send is complete when the transport has done with it. One that is to be cancelled is
-// not complete before the receiver has said whether a receive had met it, since for the transport taken and refused end
-// alike. Threads: library lock.
+// The receiver fetches the data (Transport::receive_rendezvous()), straight into its buffer if that is contiguous host
+// memory, else by unpacking piece by piece. The send is complete when the transport has done with it. One that is to be
+// cancelled is not complete before the receiver has said whether a receive had matched it, since for the transport
+// received and declined end alike. Threads: library lock.
 #pragma once
 
 #include "p2p/engine.hpp"
@@ -11,18 +11,18 @@
 namespace hr::p2p::transport_data {
 
 [[nodiscard]] inline bool is_kept(const Peer& peer, const layout::View& data) noexcept {
-  return peer.caps.announces && data.contiguous && data.where.is_host() && data.packed != 0;
+  return peer.caps.rendezvous && data.contiguous && data.where.is_host() && data.packed != 0;
 }
 
-// Announces the data, like Transport::send(). *done: complete at once, which is for the caller to say; else it is
-// completed later.
-Status announce(Peer& peer, Request& send, const transport::Header& header, wire::Rts rts, bool* done);
+// Sends the ready-to-send message, like Transport::send(). *done: complete at once, which is for the caller to say;
+// else it is completed later.
+Status send_rts(Peer& peer, Request& send, const transport::Header& header, wire::Rts rts, bool* done);
 
 // Sender: asks the receiver to give the message up. False: the transport does not keep it.
 bool cancel(Request& send);
 // Sender: lets go of a request that ends another way.
 void detach(Request& send);
-// Receiver: gives up the data of an announcement that is gone without a receive.
+// Receiver: declines the data of a ready-to-send message that is gone without a receive.
 void drop(int from, const std::byte* payload, std::size_t bytes);
 
 }  // namespace hr::p2p::transport_data

@@ -27,28 +27,28 @@ enum class Kind : std::uint8_t {
   kEager = 1,  // payload: the data
   kEagerSync,  // payload: EagerSyncHead, then the data; answered by kSyncAck when matched
   kSyncAck,
-  kRts,            // "ready to send": payload: Rts, then what its flags say
-  kCts,            // "clear to send": payload: Cts
-  kData,           // payload: a piece of the packed form
-  kDone,           // the receiver has fetched the data itself
-  kShare,          // the receiver fetches the data and the sender may write some of it: payload: Share
-  kShared,         // the sender has written what it claimed, or with way 1 could not
-  kAsk,            // device data was announced before it was final: the receiver waits for kReady
-  kReady,          // it is final now
-  kRevoke,         // an allocation that this process may have mapped is gone
-  kPiece,          // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
-  kChunk,          // the receiver has taken it out: the chunk is free again
-  kStored,         // the sender has stored the data in the receiver's buffer
-  kRefuse,         // this process cannot map device memory in chunks (VMM) of the one that gets this
-  kCancel,         // the sender takes an announced or synchronous message back, if no receive has met it
-  kCancelled,      // none had; the message is gone. Otherwise there is no answer, and the message goes on
-  kNetworkPiece,   // a part of a message that the sender's transport keeps: payload: its bytes, AnnouncedData
-  kNetworkWhole,   // the same for a whole message: payload: AnnouncedData
-  kNotCancelled,   // one had: the answer to a kCancel with way 1
-  kPartitions,     // a partitioned send has been made (partitioned_meeting.cpp)
-  kPartitionsMet,  // the receive that has met it answers
-  kNotice,         // of a layer above; way: which kind
-  kWindow,         // of rma/: layer_message.hpp
+  kRts,                // "ready to send": payload: Rts, then what its flags say
+  kCts,                // "clear to send": payload: Cts
+  kData,               // payload: a piece of the packed form
+  kDone,               // the receiver has fetched the data itself
+  kShare,              // the receiver fetches the data and the sender may write some of it: payload: Share
+  kShared,             // the sender has written what it claimed, or with way 1 could not
+  kAsk,                // device data was not final when its kRts was sent: the receiver waits for kReady
+  kReady,              // it is final now
+  kRevoke,             // an allocation that this process may have mapped is gone
+  kPiece,              // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
+  kChunk,              // the receiver has taken it out: the chunk is free again
+  kStored,             // the sender has stored the data in the receiver's buffer
+  kRefuse,             // this process cannot map device memory in chunks (VMM) of the one that gets this
+  kCancel,             // the sender takes a kRts or kEagerSync message back, if no receive has matched it
+  kCancelled,          // none had; the message is gone. Otherwise there is no answer, and the message goes on
+  kNetworkPiece,       // a part of a message that the sender's transport keeps: payload: its bytes, RendezvousData
+  kNetworkWhole,       // the same for a whole message: payload: RendezvousData
+  kNotCancelled,       // one had: the answer to a kCancel with way 1
+  kPartitions,         // a partitioned send has been made (partitioned_match.cpp)
+  kPartitionsMatched,  // the receive that has matched it answers
+  kActiveMessage,      // of a layer above; way: which kind
+  kWindow,             // of rma/: active_message.hpp
 };
 
 struct EagerSyncHead {
@@ -57,9 +57,9 @@ struct EagerSyncHead {
 
 struct Rts {
   std::uint64_t sender_cookie;
-  std::uint64_t address;  // of the packed form in the sender's memory; 0 when it may not be read remotely
-  std::uint64_t flags;    // RtsFlag
-  std::uint64_t place;    // of the device that the data is on (mem/cuda/context.hpp); 0: none
+  std::uint64_t address;   // of the packed form in the sender's memory; 0 when it may not be read remotely
+  std::uint64_t flags;     // RtsFlag
+  std::uint64_t locality;  // of the device that the data is on (mem/cuda/context.hpp); 0: none
 };
 enum RtsFlag : std::uint64_t {
   kPending = 1,   // work that the data depends on is under way on the sender's device; kAsk asks for kReady
@@ -68,16 +68,16 @@ enum RtsFlag : std::uint64_t {
   kMovable = 8,   // the sender's device can move it by itself
   kView = 16,     // a layout::cuda::PeerView follows: the receiver may fetch the data
   kPinned = 64,   // the data is in pinned host memory: the sender's device may store it where the receiver says
-  kKept = 128,    // the sender's transport keeps the data: a transport::AnnouncedData follows
+  kKept = 128,    // the sender's transport keeps the data: a transport::RendezvousData follows
   kDirect = 256,  // the sender's transport takes device memory: the receiver may have it do so
   kChunks = 32,   // a mem::cuda::Export follows: the receiver may take the data out of this memory, chunk by chunk
 };
 
 struct Cts {
   std::uint64_t receiver_cookie;
-  std::uint64_t bytes;  // bytes of the packed form that are wanted
-  std::uint64_t way;    // Way
-  std::uint64_t place;  // of the device that the data goes to; 0: none
+  std::uint64_t bytes;     // bytes of the packed form that are wanted
+  std::uint64_t way;       // Way
+  std::uint64_t locality;  // of the device that the data goes to; 0: none
 };
 
 struct Share {
@@ -95,7 +95,7 @@ enum Way : std::uint8_t {
   kToDevice = 4,      // taken out by the receiver's device
   kWhole = 128,       // all of it by the transport, from where it is to where it belongs
   kNetwork = 64,      // piece by piece through pinned memory of both processes, and the network between
-  kDeviceChunks = 8,  // the memory announced with kChunks, else memory that the processes share
+  kDeviceChunks = 8,  // the memory described with kChunks, else memory that the processes share
   kPut = 32,          // a layout::cuda::PeerView follows the clear-to-send: the sender stores the data there
   kRows = 16,         // clear-to-send: short pieces may, Piece: this one does lie in two rows (mem/cuda/two_rows.hpp)
 };
@@ -119,8 +119,8 @@ inline transport::Header cancel(std::uint32_t context, std::uint64_t sender_cook
                static_cast<std::uint64_t>(context) << 32,
            0, sender_cookie}};
 }
-inline transport::Header notice(std::uint8_t kind, std::uint64_t subject) noexcept {
-  return {{static_cast<std::uint64_t>(Kind::kNotice) | static_cast<std::uint64_t>(kind) << 8, subject, 0}};
+inline transport::Header active_message(std::uint8_t kind, std::uint64_t subject) noexcept {
+  return {{static_cast<std::uint64_t>(Kind::kActiveMessage) | static_cast<std::uint64_t>(kind) << 8, subject, 0}};
 }
 inline transport::Header answer(Kind kind, std::uint64_t sender_cookie) noexcept {
   return {{static_cast<std::uint64_t>(kind), 0, sender_cookie}};

@@ -5,7 +5,7 @@
 #include "base/abi.hpp"
 #include "coll/coll.hpp"
 #include "comm/group.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
 #include "rma/device.hpp"
 #include "rma/epoch.hpp"
@@ -42,7 +42,7 @@ Status ranks_of(const Window& window, const comm::Group& group, std::vector<int>
 
 // Tells a member that something has begun or ended.
 Status tell(Window& window, int rank, wire::Action action) {
-  if (rank != window.rank()) return p2p::send_message(window.proc(rank), wire::header(action, window));
+  if (rank != window.rank()) return p2p::send_active_message(window.proc(rank), wire::header(action, window));
   Member& own = window.own();
   ++(action == wire::Action::kPost ? own.posts : own.completes);
   return kOk;
@@ -53,8 +53,8 @@ Status await(Window& window, const std::vector<int>& ranks, std::uint32_t Member
   for (const int rank : ranks) {
     const Member& member = window.member(rank);
     const int proc = window.proc(rank);
-    const auto hopeless = [proc] { return p2p::is_lost(proc) ? p2p::lost_error(proc) : kOk; };
-    HR_TRY(p2p::wait_until([&] { return member.*told != 0; }, hopeless));
+    const auto can_complete = [proc] { return p2p::has_failed(proc) ? p2p::failure_error(proc) : kOk; };
+    HR_TRY(p2p::wait_until([&] { return member.*told != 0; }, can_complete));
   }
   return kOk;
 }
@@ -170,7 +170,7 @@ Status test(Window& window, bool* done) {
   }
   for (const int rank : window.post_ranks_) {
     const int proc = window.proc(rank);
-    if (window.member(rank).completes == 0 && p2p::is_lost(proc)) return p2p::lost_error(proc);
+    if (window.member(rank).completes == 0 && p2p::has_failed(proc)) return p2p::failure_error(proc);
   }
   return kOk;
 }

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "coll/view_tools.hpp"
-#include "rma/runs.hpp"
+#include "rma/segments.hpp"
 
 namespace hr::rma {
 
@@ -20,7 +20,7 @@ constexpr std::size_t kMostElement = 16;  // of compare_and_swap()
 
 bool is_word(const Datatype& element) noexcept {
   const Count size = element.size();
-  return element.one_run() && element.extent() == size && (size == 1 || size == 2 || size == 4 || size == 8);
+  return element.is_contiguous() && element.extent() == size && (size == 1 || size == 2 || size == 4 || size == 8);
 }
 
 bool is_aligned(const std::byte* address, std::size_t bytes) noexcept {
@@ -98,8 +98,8 @@ Status update_words(std::byte* target, std::size_t bytes, const Op& op, const Da
   return kOk;
 }
 
-Status update_run_atomically(std::byte* target, std::size_t bytes, const Op& op, const Datatype& element,
-                             const std::byte* operand, std::byte* before) {
+Status update_segment_atomically(std::byte* target, std::size_t bytes, const Op& op, const Datatype& element,
+                                 const std::byte* operand, std::byte* before) {
   switch (element.size()) {
     case 1:
       return update_words<std::uint8_t>(target, bytes, op, element, operand, before);
@@ -112,9 +112,9 @@ Status update_run_atomically(std::byte* target, std::size_t bytes, const Op& op,
   }
 }
 
-// Updates a run while all others are kept out.
-Status update_run_plainly(std::byte* target, std::size_t bytes, const Op& op, const Datatype& element,
-                          const std::byte* operand, std::byte* before) {
+// Updates a segment while all others are kept out.
+Status update_segment_plainly(std::byte* target, std::size_t bytes, const Op& op, const Datatype& element,
+                              const std::byte* operand, std::byte* before) {
   if (before != nullptr) std::memcpy(before, target, bytes);
   if (op.kind() == OpKind::kNoOp) return kOk;
   if (op.kind() == OpKind::kReplace) {
@@ -134,11 +134,11 @@ Status update_run_plainly(std::byte* target, std::size_t bytes, const Op& op, co
   return kOk;
 }
 
-Status update_run(std::byte* target, std::size_t bytes, const Op& op, const Datatype& element, const std::byte* operand,
-                  std::byte* before, const Exclusion& exclusion) {
-  if (exclusion.alone()) return update_run_plainly(target, bytes, op, element, operand, before);
+Status update_segment(std::byte* target, std::size_t bytes, const Op& op, const Datatype& element,
+                      const std::byte* operand, std::byte* before, const Exclusion& exclusion) {
+  if (exclusion.alone()) return update_segment_plainly(target, bytes, op, element, operand, before);
   const ShortUpdate update(exclusion);
-  return update_run_atomically(target, bytes, op, element, operand, before);
+  return update_segment_atomically(target, bytes, op, element, operand, before);
 }
 
 // Updates by copies, with all others kept out.
@@ -157,8 +157,8 @@ Status update_locked(const View& target, const Op& op, const Datatype& element, 
   return layout::copy(there.view(), target);
 }
 
-// Returns a run of elements as a separate view.
-View view_of_run(std::byte* address, std::size_t bytes, const Datatype& element, const mem::Location& where) {
+// Returns a segment of elements as a separate view.
+View view_of_segment(std::byte* address, std::size_t bytes, const Datatype& element, const mem::Location& where) {
   View view;
   view.address = address;
   view.count = static_cast<Count>(bytes) / element.size();
@@ -182,12 +182,12 @@ Status update(const View& target, const Op& op, const Datatype& element, const s
   const VectorUpdate vector(exclusion, target.packed == size ? 0 : target.packed);
   const Exclusion left = vector.alone() ? Exclusion{} : exclusion;
   std::size_t done = 0;
-  return for_each_run(target, [&](std::byte* address, std::size_t bytes) {
+  return for_each_segment(target, [&](std::byte* address, std::size_t bytes) {
     const std::byte* const in = operand == nullptr ? nullptr : operand + done;
     std::byte* const out = before == nullptr ? nullptr : before + done;
     done += bytes;
-    if (is_aligned(address, size)) return update_run(address, bytes, op, element, in, out, left);
-    return update_locked(view_of_run(address, bytes, element, target.where), op, element, in, out, left);
+    if (is_aligned(address, size)) return update_segment(address, bytes, op, element, in, out, left);
+    return update_locked(view_of_segment(address, bytes, element, target.where), op, element, in, out, left);
   });
 }
 

@@ -86,7 +86,7 @@ counters::Access access_of(OperationKind kind) {
   }
 }
 
-Status carry_out(Window& window, Operation& operation, p2p::Request** request) {
+Status execute(Window& window, Operation& operation, p2p::Request** request) {
   Member& member = window.member(operation.rank);
   HR_TRY(check_fit(operation));
   HR_TRY(check_range(operation, window, member));
@@ -94,9 +94,9 @@ Status carry_out(Window& window, Operation& operation, p2p::Request** request) {
   counters::count_access(access_of(operation.kind), operation.target_bytes());
   Status done = Status::again();
   if (member.path == Path::kOwn || member.path == Path::kMapped) {
-    done = do_here(window, operation);
+    done = execute_locally(window, operation);
   } else if (member.path == Path::kRead && moves) {
-    done = do_by_system(window, operation);
+    done = execute_by_system(window, operation);
   }
   if (done.is_again()) return start_by_message(window, operation, request);
   HR_TRY(done);
@@ -106,7 +106,7 @@ Status carry_out(Window& window, Operation& operation, p2p::Request** request) {
 
 }  // namespace
 
-void quick::let_others_in(const Window& window, int read) {
+void quick::serve_others(const Window& window, int read) {
   calls_to_turn = kCallsPerTurn;
   if (read == window.rank()) {
     p2p::poll_for_test([] { return false; });
@@ -119,7 +119,7 @@ namespace {
 
 // Returns the request of a call whose operation is done.
 Status done(p2p::Request** request) {
-  if (request != nullptr) *request = p2p::request_of_a_send_that_is_done();
+  if (request != nullptr) *request = p2p::completed_send_request();
   return kOk;
 }
 
@@ -134,7 +134,7 @@ Status put_any(const void* origin, Count count, Datatype& type, const Target& ta
   Operation operation{OperationKind::kPut};
   aim(operation, target);
   HR_TRY(layout::make_view(origin, count, type, &operation.origin));
-  return carry_out(window, operation, request);
+  return execute(window, operation, request);
 }
 
 Status get_any(void* origin, Count count, Datatype& type, const Target& target, Window& window,
@@ -146,7 +146,7 @@ Status get_any(void* origin, Count count, Datatype& type, const Target& target, 
   Operation operation{OperationKind::kGet};
   aim(operation, target);
   HR_TRY(layout::make_view(origin, count, type, &operation.result));
-  return carry_out(window, operation, request);
+  return execute(window, operation, request);
 }
 
 Status accumulate(const void* origin, Count count, Datatype& type, const Target& target, Op& op, Window& window,
@@ -155,7 +155,7 @@ Status accumulate(const void* origin, Count count, Datatype& type, const Target&
   if (count == 1 && &type == &target.type && quick::is_number(type) && quick::may_ask(window, request != nullptr) &&
       op.kind() != OpKind::kNoOp && layout::surely_host(origin)) {
     const auto bytes = static_cast<std::size_t>(type.size());
-    std::byte* const to = quick::run_of(window, target.rank, target.displacement, target.count, type, bytes);
+    std::byte* const to = quick::contiguous_target(window, target.rank, target.displacement, target.count, type, bytes);
     if (to != nullptr &&
         quick::update(to, op.kind(), type, origin, nullptr, window.exclusion(window.member(target.rank)))) {
       counters::count_access(counters::Access::kAccumulate, bytes);
@@ -168,7 +168,7 @@ Status accumulate(const void* origin, Count count, Datatype& type, const Target&
   aim(operation, target);
   HR_TRY(check_update(operation, op, &type, false));
   HR_TRY(layout::make_view(origin, count, type, &operation.origin));
-  return carry_out(window, operation, request);
+  return execute(window, operation, request);
 }
 
 Status get_accumulate(const void* origin, Count count, Datatype* type, void* result, Count result_count,
@@ -183,7 +183,7 @@ Status get_accumulate(const void* origin, Count count, Datatype* type, void* res
   HR_TRY(check_update(operation, op, ignores ? nullptr : type, true));
   if (!ignores) HR_TRY(layout::make_view(origin, count, *type, &operation.origin));
   HR_TRY(layout::make_view(result, result_count, result_type, &operation.result));
-  return carry_out(window, operation, request);
+  return execute(window, operation, request);
 }
 
 Status fetch_and_op_any(const void* origin, void* result, Datatype& type, int rank, Count displacement, Op& op,
@@ -210,7 +210,7 @@ Status compare_and_swap_any(const void* origin, const void* compare, void* resul
   if (compared.packed > sizeof expected) return fail(Errc::kType, "MPI_Compare_and_swap of %zu bytes", compared.packed);
   HR_TRY(layout::pack(compared, 0, compared.packed, expected));
   operation.compare = expected;
-  return carry_out(window, operation, nullptr);
+  return execute(window, operation, nullptr);
 }
 
 }  // namespace hr::rma

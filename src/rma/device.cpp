@@ -19,11 +19,11 @@ using mem::cuda::Export;
 
 namespace {
 
-constexpr int kOffersTag = 0x10020;
+constexpr int kExportsTag = 0x10020;
 
-struct Offer {
+struct WindowExport {
   Export memory{};
-  std::uint64_t made = 0;
+  std::uint64_t exported = 0;
 };
 
 std::vector<int> others_here(const Window& window) {
@@ -43,14 +43,14 @@ bool had(Status status) {
   return status.ok();
 }
 
-Offer offer_own(Window& window) {
-  Offer offer;
+WindowExport export_own(Window& window) {
+  WindowExport own;
   const std::vector<int> procs = others_here(window);
-  if (!window.where_.is_device() || procs.empty() || window.own().bytes == 0) return offer;
+  if (!window.where_.is_device() || procs.empty() || window.own().bytes == 0) return own;
   const auto begin = reinterpret_cast<mem::cuda::DeviceAddress>(window.own().base);
   const auto end = begin + static_cast<mem::cuda::DeviceAddress>(window.own().bytes);
-  offer.made = had(mem::cuda::export_to(procs, window.where_, {begin, end}, &offer.memory)) ? 1 : 0;
-  return offer;
+  own.exported = had(mem::cuda::export_to(procs, window.where_, {begin, end}, &own.memory)) ? 1 : 0;
+  return own;
 }
 
 Status map(Window& window, Context& context, int rank, const Export& memory) {
@@ -73,16 +73,16 @@ Status map(Window& window, Context& context, int rank, const Export& memory) {
   return kOk;
 }
 
-Status map_others(Window& window, const std::vector<Offer>& offers) {
+Status map_others(Window& window, const std::vector<WindowExport>& exports) {
   if (!window.where_.is_device()) return kOk;  // no context to map them in
   Context* context = nullptr;
   HR_TRY(Context::of(window.where_, &context));
   const Current current(*context);
   HR_TRY(current.status());
   for (int rank = 0; rank < window.size(); ++rank) {
-    const Offer& offer = offers[static_cast<std::size_t>(rank)];
-    if (rank == window.rank() || offer.made == 0 || !p2p::shares_memory(window.proc(rank))) continue;
-    static_cast<void>(had(map(window, *context, rank, offer.memory)));
+    const WindowExport& peer = exports[static_cast<std::size_t>(rank)];
+    if (rank == window.rank() || peer.exported == 0 || !p2p::shares_memory(window.proc(rank))) continue;
+    static_cast<void>(had(map(window, *context, rank, peer.memory)));
   }
   return kOk;
 }
@@ -93,15 +93,15 @@ Status share_devices(Window& window, const std::vector<Facts>& facts) {
   const bool any = std::any_of(facts.begin(), facts.end(), [](const Facts& each) { return each.device != 0; });
   if (!any) return kOk;
   const bool shares = window.file_ != nullptr;
-  const Offer own = shares ? offer_own(window) : Offer{};
-  std::vector<Offer> offers(facts.size());
-  HR_TRY(p2p::run_blocking(comm::allgather(exchange_members(window, kOffersTag), &own, sizeof own,
-                                           reinterpret_cast<std::byte*>(offers.data()))));
+  const WindowExport own = shares ? export_own(window) : WindowExport{};
+  std::vector<WindowExport> exports(facts.size());
+  HR_TRY(p2p::run_blocking(comm::allgather(exchange_members(window, kExportsTag), &own, sizeof own,
+                                           reinterpret_cast<std::byte*>(exports.data()))));
   if (!shares) return kOk;
   // Others of this host may update this process's memory by themselves.
   window.updaters_ = window.shared_words_;
   window.own_words_ = window.own().control;
-  static_cast<void>(had(map_others(window, offers)));
+  static_cast<void>(had(map_others(window, exports)));
   return kOk;
 }
 

@@ -9,8 +9,8 @@
 
 namespace hr::rma {
 
-// Offers and maps, if any process of the window has device memory and control words are shared. Collective. Errors:
-// those of messages.
+// Exports own memory and maps the others', if any process of the window has device memory and control words are shared.
+// Collective. Errors: those of messages.
 Status share_devices(Window& window, const std::vector<Facts>& facts);
 // Releases the mappings.
 void unmap_devices(Window& window) noexcept;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/abi.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
 #include "rma/quick.hpp"
 #include "rma/state.hpp"
@@ -40,13 +40,13 @@ const char* describe(Epoch epoch) {
 
 bool over(const Member& member, bool local) { return (local ? member.unsent : member.unanswered) == 0; }
 
-// Gives up a lost member's operations; returns its error.
-Status lost(Window& window, int rank) {
+// Gives up a failed member's operations; returns its error.
+Status give_up_failed(Window& window, int rank) {
   Member& member = window.member(rank);
-  HR_TRY(p2p::is_lost(window.proc(rank)) ? kOk : Status(Errc::kIntern));
+  HR_TRY(p2p::has_failed(window.proc(rank)) ? kOk : Status(Errc::kIntern));
   window.unanswered_ -= member.unanswered;
   member.unanswered = member.unsent = 0;
-  return p2p::lost_error(window.proc(rank));
+  return p2p::failure_error(window.proc(rank));
 }
 
 }  // namespace
@@ -102,10 +102,10 @@ Status finish_operations(Window& window, int rank, bool local) {
   const Member& member = window.member(rank);
   if (over(member, local)) [[likely]]
     return take_failure(window);
-  const auto hopeless = [&] {
-    return p2p::is_lost(window.proc(rank)) && !over(member, local) ? lost(window, rank) : kOk;
+  const auto can_complete = [&] {
+    return p2p::has_failed(window.proc(rank)) && !over(member, local) ? give_up_failed(window, rank) : kOk;
   };
-  const Status waited = p2p::wait_until([&] { return over(member, local); }, hopeless);
+  const Status waited = p2p::wait_until([&] { return over(member, local); }, can_complete);
   const Status failed = take_failure(window);
   return waited.ok() ? failed : waited;
 }

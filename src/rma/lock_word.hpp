@@ -1,10 +1,10 @@
 // LockWord: the lock of one process's part of a window (MPI 5.0 section 12.5.3), many readers or one writer.
 //
 // It lies in memory that the processes of a host share, or in the target alone, which then takes it for others. A
-// writer that waits keeps new readers out, so that it gets its turn. A process that is lost while it holds the lock
-// keeps it: waits end by the loss (p2p/loss.hpp). Control: all words of one process of a window; those other than the
-// lock are for exclusion.hpp. Memory order: taking acquires, giving back releases. Threads: any, of any process that
-// maps it.
+// writer that waits keeps new readers out, so that it gets its turn. A process that fails while it holds the lock
+// keeps it: waits end by the failure (p2p/process_failure.hpp). Control: all words of one process of a window; those
+// other than the lock are for exclusion.hpp. Memory order: taking acquires, giving back releases. Threads: any, of any
+// process that maps it.
 #pragma once
 
 #include <atomic>

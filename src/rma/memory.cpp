@@ -57,17 +57,17 @@ Plan make_plan(const Window& window, const std::vector<Facts>& facts) {
   plan.control_bytes = up(plan.ranks.size() * sizeof(Control), kPage);
   plan.bytes = plan.control_bytes;
   if (!allocates(window)) return plan;
-  bool one_behind_the_other = window.flavor_ == Flavor::kShared;
+  bool consecutive = window.flavor_ == Flavor::kShared;
   std::size_t alignment = kLeastAlignment;
   for (const int rank : plan.ranks) {
     const Facts& its = facts[static_cast<std::size_t>(rank)];
-    if (its.apart != 0) one_behind_the_other = false;
+    if (its.apart != 0) consecutive = false;
     alignment = std::max(alignment, static_cast<std::size_t>(its.alignment));
   }
   for (const int rank : plan.ranks) {
     const auto bytes = static_cast<std::size_t>(facts[static_cast<std::size_t>(rank)].bytes);
     // Parts of a page or more begin on a page: pages have one owner then.
-    const std::size_t unit = one_behind_the_other ? 1 : bytes >= kPage ? std::max(alignment, kPage) : alignment;
+    const std::size_t unit = consecutive ? 1 : bytes >= kPage ? std::max(alignment, kPage) : alignment;
     plan.offsets.push_back(up(plan.bytes, unit));
     plan.bytes = plan.offsets.back() + bytes;
   }

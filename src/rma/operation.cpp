@@ -9,7 +9,7 @@
 #include "base/short_copy.hpp"
 #include "coll/view_tools.hpp"
 #include "rma/atomic.hpp"
-#include "rma/runs.hpp"
+#include "rma/segments.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::rma {
@@ -19,15 +19,15 @@ using layout::View;
 
 namespace {
 
-constexpr std::size_t kMostRuns = 4096;  // most that the system is asked for; longer lists go by messages
+constexpr std::size_t kMostSegments = 4096;  // most that the system is asked for; longer lists go by messages
 
 // Bytes that the operation touches, relative to the start of the target's memory.
-struct Reach {
+struct Range {
   Count begin = 0;
   Count end = 0;
 };
 
-Status reach_of(const Operation& operation, Count unit, Reach* reach) {
+Status range_of(const Operation& operation, Count unit, Range* range) {
   const layout::Datatype& type = *operation.type;
   Count at = 0;
   Count across = 0;
@@ -36,10 +36,10 @@ Status reach_of(const Operation& operation, Count unit, Reach* reach) {
   Count first = 0;
   Count length = 0;
   overflow |= __builtin_add_overflow(type.true_lb(), std::min<Count>(across, 0), &first);
-  overflow |= __builtin_add_overflow(at, first, &reach->begin);
+  overflow |= __builtin_add_overflow(at, first, &range->begin);
   overflow |= __builtin_sub_overflow(type.true_extent(), std::min<Count>(across, 0), &length);
   overflow |= __builtin_add_overflow(length, std::max<Count>(across, 0), &length);
-  overflow |= __builtin_add_overflow(reach->begin, length, &reach->end);
+  overflow |= __builtin_add_overflow(range->begin, length, &range->end);
   if (!overflow) return kOk;
   return fail(Errc::kRmaRange, "target_disp %lld and %lld elements do not fit 63 bits",
               static_cast<long long>(operation.displacement), static_cast<long long>(operation.count));
@@ -112,15 +112,15 @@ class Result {
   std::unique_ptr<std::byte[]> scratch_;
 };
 
-// Copies one run of host memory to another; they may overlap.
-void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) {
+// Copies contiguous host memory; the two may overlap.
+void copy_contiguous(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes <= 32) return copy_short(to, from, bytes);
   std::memmove(to, from, bytes);
 }
 
 Status move(const View& from, const View& to) {
   if (from.plain_host() && to.plain_host()) [[likely]] {
-    copy_run(to.data(), from.data(), std::min(from.packed, to.packed));
+    copy_contiguous(to.data(), from.data(), std::min(from.packed, to.packed));
     return kOk;
   }
   return layout::copy(from, to);
@@ -153,14 +153,14 @@ const layout::Op* op_of(OpKind kind) noexcept {
 
 Status check_range(const Operation& operation, const Window& window, const Member& member) {
   if (window.flavor_ == Flavor::kDynamic || operation.target_bytes() == 0) return kOk;
-  Reach reach;
-  HR_TRY(reach_of(operation, member.displacement_unit, &reach));
-  if (reach.begin >= 0 && reach.end <= member.bytes) [[likely]]
+  Range range;
+  HR_TRY(range_of(operation, member.displacement_unit, &range));
+  if (range.begin >= 0 && range.end <= member.bytes) [[likely]]
     return kOk;
   return fail(Errc::kRmaRange,
               "bytes %lld to %lld of rank %d's part of the window are meant, which has %lld bytes (target_disp is "
               "counted in units of %lld bytes)",
-              static_cast<long long>(reach.begin), static_cast<long long>(reach.end), operation.rank,
+              static_cast<long long>(range.begin), static_cast<long long>(range.end), operation.rank,
               static_cast<long long>(member.bytes), static_cast<long long>(member.displacement_unit));
 }
 
@@ -176,14 +176,14 @@ Status locate(Window& window, const Operation& operation, View* target) {
     }
   }
   if (window.flavor_ == Flavor::kDynamic && operation.target_bytes() != 0) {
-    Reach reach;
-    HR_TRY(reach_of(operation, 1, &reach));
-    HR_TRY(check_attached(window, static_cast<std::uintptr_t>(reach.begin), static_cast<std::uintptr_t>(reach.end)));
+    Range range;
+    HR_TRY(range_of(operation, 1, &range));
+    HR_TRY(check_attached(window, static_cast<std::uintptr_t>(range.begin), static_cast<std::uintptr_t>(range.end)));
   }
   return layout::make_view(reinterpret_cast<void*>(at), operation.count, *operation.type, target);
 }
 
-Status do_here(Window& window, Operation& operation) {
+Status execute_locally(Window& window, Operation& operation) {
   Member& member = window.member(operation.rank);
   View target;
   if (member.path == Path::kOwn) {
@@ -202,7 +202,7 @@ Status do_here(Window& window, Operation& operation) {
   }
 }
 
-Status do_by_system(Window& window, Operation& operation) {
+Status execute_by_system(Window& window, Operation& operation) {
   Member& member = window.member(operation.rank);
   const bool puts = operation.kind == OperationKind::kPut;
   const View& origin = puts ? operation.origin : operation.result;
@@ -214,9 +214,9 @@ Status do_by_system(Window& window, Operation& operation) {
   std::vector<transport::RemotePart> parts;
   std::size_t left = bytes;
   const View target = view_at(member.address + begin_of(operation, member), operation);
-  const Status listed = for_each_run(target, [&](std::byte* address, std::size_t length) {
+  const Status listed = for_each_segment(target, [&](std::byte* address, std::size_t length) {
     const std::size_t now = std::min(length, left);
-    if (parts.size() == kMostRuns) return Status::again();
+    if (parts.size() == kMostSegments) return Status::again();
     if (now != 0) parts.push_back({reinterpret_cast<std::uint64_t>(address), local, now});
     local += now;
     left -= now;

@@ -44,9 +44,9 @@ Status locate(Window& window, const Operation& operation, layout::View* target);
 
 // --- the ways. Each is complete on return, except start_by_message() ---
 // The member's memory is in this process.
-Status do_here(Window& window, Operation& operation);
+Status execute_locally(Window& window, Operation& operation);
 // Lets the system do kPut and kGet. Status::again(): the system does not permit it, go another way.
-Status do_by_system(Window& window, Operation& operation);
+Status execute_by_system(Window& window, Operation& operation);
 // *request, if it is not null, gets a reference for the caller. Buffers and types stay until it is complete.
 Status start_by_message(Window& window, Operation& operation, p2p::Request** request);
 

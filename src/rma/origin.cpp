@@ -6,8 +6,8 @@
 
 #include "base/dropped.hpp"
 #include "coll/view_tools.hpp"
-#include "p2p/loss.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
 #include "rma/describe.hpp"
 #include "rma/operation.hpp"
@@ -30,7 +30,7 @@ Status await_room(Window& window, int rank) {
   if (has_room()) [[likely]]
     return kOk;
   const int proc = window.proc(rank);
-  return p2p::wait_until(has_room, [proc] { return p2p::is_lost(proc) ? p2p::lost_error(proc) : kOk; });
+  return p2p::wait_until(has_room, [proc] { return p2p::has_failed(proc) ? p2p::failure_error(proc) : kOk; });
 }
 
 void list_started(OriginOperation& self) {
@@ -128,7 +128,7 @@ void end(OriginOperation& self) {
   }
   Window& window = *self.window;
   Member& member = window.member(self.rank);
-  // A wait that found the process lost has already subtracted all of them.
+  // A wait that found the process failed has already subtracted all of them.
   if (member.unanswered != 0) {
     --member.unanswered;
     --window.unanswered_;
@@ -151,9 +151,9 @@ void end(OriginOperation& self) {
 // Returns true if it is over, or nearer to it.
 bool advance(OriginOperation& self) {
   Window& window = *self.window;
-  if (!self.answered && p2p::is_lost(window.proc(self.rank))) {
-    const Status lost = p2p::lost_error(window.proc(self.rank));
-    fail_operation(self, lost, take_detail());
+  if (!self.answered && p2p::has_failed(window.proc(self.rank))) {
+    const Status failed = p2p::failure_error(window.proc(self.rank));
+    fail_operation(self, failed, take_detail());
     self.answered = true;
   }
   if (self.answered && !self.status.ok() && self.incoming != nullptr && !self.incoming->complete())
@@ -187,9 +187,9 @@ Status send_parts(Window& window, const Operation& operation, wire::Head& head, 
     HR_TRY(p2p::ireceive(operation.result, wire::to_origin(window, operation.rank, head.tag), &self->requests.back()));
     self->incoming = self->requests.back();
   }
-  HR_TRY(p2p::send_message(window.proc(operation.rank),
-                           wire::header(wire::Action::kOperate, window, self != nullptr ? self->cookie : 0),
-                           message.data(), message.bytes()));
+  HR_TRY(p2p::send_active_message(window.proc(operation.rank),
+                                  wire::header(wire::Action::kOperate, window, self != nullptr ? self->cookie : 0),
+                                  message.data(), message.bytes()));
   if (!describes) HR_TRY(send_bytes(*self, coll::bytes_view(self->description.data(), self->description.size()), head));
   return carries ? kOk : send_bytes(*self, operation.origin, head);
 }
@@ -206,7 +206,7 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
   HR_TRY(await_room(window, operation.rank));
   Member& member = window.member(operation.rank);
   std::size_t longest = 0;
-  HR_TRY(p2p::longest_message(window.proc(operation.rank), &longest));
+  HR_TRY(p2p::longest_active_message(window.proc(operation.rank), &longest));
   wire::Head head = head_of(operation);
   std::vector<std::byte> description;
   if (head.type == 0) description = describe(*operation.type);
@@ -300,12 +300,12 @@ bool advance_all(IntrusiveList<OriginOperation, &OriginOperation::link>& list) {
   return moved;
 }
 
-// Ends operations that a lost process would have answered.
-bool end_lost() {
+// Ends operations that a failed process would have answered.
+bool fail_pending() {
   bool moved = false;
   for (OriginOperation* each = state->asked.front(); each != nullptr;) {
     OriginOperation* const next = state->asked.next(*each);
-    if (p2p::is_lost(each->window->proc(each->rank))) moved |= advance(*each);
+    if (p2p::has_failed(each->window->proc(each->rank))) moved |= advance(*each);
     each = next;
   }
   return moved;
@@ -315,7 +315,7 @@ bool end_lost() {
 
 bool advance_started() {
   const bool moved = advance_all(state->started);
-  return p2p::any_endings() ? end_lost() || moved : moved;
+  return p2p::any_failures() ? fail_pending() || moved : moved;
 }
 
 }  // namespace hr::rma

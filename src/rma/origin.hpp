@@ -37,7 +37,7 @@ struct OriginOperation {
 
 // Handles an answer that has come.
 void take_answer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes);
-// Ends operations that are over, and those that a lost process would have answered. True if something moved.
+// Ends operations that are over, and those that a failed process would have answered. True if something moved.
 bool advance_started();
 // Keeps the first failure for the call that completes the epoch.
 void note_failure(Window& window, Status status, std::string why);

@@ -2,7 +2,7 @@
 #include <atomic>
 
 #include "base/abi.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
 #include "rma/device.hpp"
 #include "rma/epoch.hpp"
@@ -33,7 +33,7 @@ Status check_passive(const Window& window, const char* function) {
 }
 
 // Any process may hold the lock of a member.
-Status hopeless(const Window& window) { return p2p::hopeless(window.context()); }
+Status can_complete(const Window& window) { return p2p::can_complete(window.context()); }
 
 // Takes a lock by a word that this process reaches, too.
 Status take_word(Window& window, Control& control, bool exclusive) {
@@ -42,7 +42,7 @@ Status take_word(Window& window, Control& control, bool exclusive) {
   if (take()) return kOk;
   p2p::PolledWait polled;
   polled.hold(window.is_unlocked_silently());
-  const Status status = p2p::wait_until(take, [&] { return hopeless(window); });
+  const Status status = p2p::wait_until(take, [&] { return can_complete(window); });
   polled.hold(false);
   if (!status.ok()) control.lock.stop_waiting(&waits);
   return status;
@@ -50,12 +50,12 @@ Status take_word(Window& window, Control& control, bool exclusive) {
 
 Status ask(Window& window, int rank, bool exclusive) {
   window.member(rank).lock_granted = false;
-  return p2p::send_message(window.proc(rank), wire::header(wire::Action::kLock, window, 0, exclusive ? 1 : 0));
+  return p2p::send_active_message(window.proc(rank), wire::header(wire::Action::kLock, window, 0, exclusive ? 1 : 0));
 }
 
 Status await_grant(Window& window, int rank) {
   const Member& member = window.member(rank);
-  return p2p::wait_until([&] { return member.lock_granted; }, [&] { return hopeless(window); });
+  return p2p::wait_until([&] { return member.lock_granted; }, [&] { return can_complete(window); });
 }
 
 Status acquire(Window& window, int rank, bool exclusive) {
@@ -76,7 +76,7 @@ Status give_back(Window& window, int rank) {
     if (rank == window.rank()) grant_locks();
     return kOk;
   }
-  return p2p::send_message(window.proc(rank), wire::header(wire::Action::kUnlock, window, 0, exclusive ? 1 : 0));
+  return p2p::send_active_message(window.proc(rank), wire::header(wire::Action::kUnlock, window, 0, exclusive ? 1 : 0));
 }
 
 // Asks all others first, so that their answers come at the same time.

@@ -1,4 +1,4 @@
-// The short ways: one run of host memory on both sides, the target's mapped here, an epoch that is surely open. They
+// The short ways: contiguous host memory on both sides, the target's mapped here, an epoch that is surely open. They
 // detect no errors and leave everything else to the long way, which looks at it all again. Internal to rma/.
 #pragma once
 
@@ -23,15 +23,15 @@ namespace hr::rma::quick {
 // Threads: library lock.
 inline constexpr unsigned kCallsPerTurn = 32;
 inline constinit unsigned calls_to_turn = kCallsPerTurn;
-[[gnu::cold, gnu::noinline]] void let_others_in(const Window& window, int read);
+[[gnu::cold, gnu::noinline]] void serve_others(const Window& window, int read);
 inline void take_turn(const Window& window, int read = -1) {
   if (--calls_to_turn == 0) [[unlikely]]
-    let_others_in(window, read);
+    serve_others(window, read);
 }
 
-// Returns the target's part as one run of `bytes` bytes. nullptr: go the long way.
-inline std::byte* run_of(Window& window, int rank, Count displacement, Count count, const layout::Datatype& type,
-                         std::size_t bytes) noexcept {
+// Returns the target's data if it is contiguous, `bytes` long. nullptr: go the long way.
+inline std::byte* contiguous_target(Window& window, int rank, Count displacement, Count count,
+                                    const layout::Datatype& type, std::size_t bytes) noexcept {
   if (static_cast<unsigned>(rank) >= static_cast<unsigned>(window.size_)) return nullptr;
   const Member& member = window.member(rank);
   if (member.words == nullptr || !type.contiguous(count)) return nullptr;
@@ -65,8 +65,8 @@ inline bool put(const void* origin, Count count, const layout::Datatype& type, c
                 bool by_request) noexcept {
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
-  if (!layout::make_run(origin, count, type, &data, &bytes) || !may_ask(window, by_request)) return false;
-  std::byte* const to = run_of(window, target.rank, target.displacement, target.count, target.type, bytes);
+  if (!layout::as_contiguous_host(origin, count, type, &data, &bytes) || !may_ask(window, by_request)) return false;
+  std::byte* const to = contiguous_target(window, target.rank, target.displacement, target.count, target.type, bytes);
   if (to == nullptr) return false;
   move(to, data, bytes);
   counters::count_access(counters::Access::kPut, bytes);
@@ -78,8 +78,9 @@ inline bool get(void* origin, Count count, const layout::Datatype& type, const T
                 bool by_request) noexcept {
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
-  if (!layout::make_run(origin, count, type, &data, &bytes) || !may_ask(window, by_request)) return false;
-  const std::byte* const from = run_of(window, target.rank, target.displacement, target.count, target.type, bytes);
+  if (!layout::as_contiguous_host(origin, count, type, &data, &bytes) || !may_ask(window, by_request)) return false;
+  const std::byte* const from =
+      contiguous_target(window, target.rank, target.displacement, target.count, target.type, bytes);
   if (from == nullptr) return false;
   move(const_cast<std::byte*>(data), from, bytes);
   counters::count_access(counters::Access::kGet, bytes);
@@ -171,7 +172,7 @@ inline bool fetch(const void* origin, void* result, const layout::Datatype& type
   const bool reads = op.kind() == layout::OpKind::kNoOp;
   if (!is_number(type) || !layout::surely_host(result) || (!reads && !layout::surely_host(origin))) return false;
   const auto bytes = static_cast<std::size_t>(type.size());
-  std::byte* const at = run_of(window, rank, displacement, 1, type, bytes);
+  std::byte* const at = contiguous_target(window, rank, displacement, 1, type, bytes);
   if (at == nullptr || !update(at, op.kind(), type, origin, result, window.exclusion(window.member(rank))))
     return false;
   counters::count_access(counters::Access::kFetch, bytes);
@@ -184,7 +185,7 @@ inline bool swap(const void* origin, const void* compare, void* result, const la
       !layout::surely_host(result))
     return false;
   const auto bytes = static_cast<std::size_t>(type.size());
-  std::byte* const at = run_of(window, rank, displacement, 1, type, bytes);
+  std::byte* const at = contiguous_target(window, rank, displacement, 1, type, bytes);
   if (at == nullptr) return false;
   const Exclusion exclusion = window.exclusion(window.member(rank));
   const bool swapped = bytes == 8 ? swap<std::uint64_t>(at, origin, compare, result, exclusion)

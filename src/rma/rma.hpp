@@ -5,7 +5,7 @@
 // and flushes.
 //
 // Completion (section 12.5): an operation is over when a call that ends its epoch, or a flush, has returned. Those wait
-// with progress and end with MPIX_ERR_PROC_FAILED if a process that they depend on is lost. An operation that fails at
+// with progress and end with MPIX_ERR_PROC_FAILED if a process that they depend on fails. An operation that fails at
 // the target fails the call that completes it, or its request. Progress: operations that need the target's part are
 // done in any call of the target's that makes progress, or by its progress thread (needs_progress()).
 //

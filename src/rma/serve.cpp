@@ -8,8 +8,8 @@
 #include "base/abi.hpp"
 #include "base/dropped.hpp"
 #include "coll/view_tools.hpp"
-#include "p2p/loss.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/process_failure.hpp"
 #include "rma/atomic.hpp"
 #include "rma/describe.hpp"
 #include "rma/state.hpp"
@@ -44,7 +44,7 @@ bool is_complete(const wire::Head& head, std::size_t bytes) {
 }
 
 // True if the data is what the target needs for its part: no more, and for a put maybe less.
-bool has_its_data(const Service& self) {
+bool has_expected_data(const Service& self) {
   switch (self.head.kind) {
     case OperationKind::kGet:
       return self.head.data == 0;
@@ -77,7 +77,7 @@ Status find_target(Service& self) {
     return fail(Errc::kCount, "%lld elements at the target do not fit 63 bits",
                 static_cast<long long>(operation.count));
   HR_TRY(locate(window, operation, &self.target));
-  if (has_its_data(self) && (has(self, wire::kResultFollows) || all <= wire::kMost || !gets(self))) return kOk;
+  if (has_expected_data(self) && (has(self, wire::kResultFollows) || all <= wire::kMost || !gets(self))) return kOk;
   return fail(Errc::kRmaRange, "an operation on %zu bytes of the window came with %llu bytes", all,
               static_cast<unsigned long long>(self.head.data));
 }
@@ -89,7 +89,7 @@ Status receive(Service& self, const layout::View& into, p2p::Request** request) 
 layout::View view_of(std::vector<std::byte>& bytes) { return coll::bytes_view(bytes.data(), bytes.size()); }
 
 // Executes the operation: its memory is known and the origin's data has come.
-Status do_it(Service& self) {
+Status execute_service(Service& self) {
   const bool wants = self.head.kind == OperationKind::kGetAccumulate || self.head.kind == OperationKind::kCompareSwap;
   if (wants || (self.head.kind == OperationKind::kGet && !has(self, wire::kResultFollows)))
     self.result.resize(self.target.packed);
@@ -114,7 +114,7 @@ Status do_it(Service& self) {
   }
 }
 
-bool is_its_turn(void* argument) {
+bool has_turn(void* argument) {
   const auto& self = *static_cast<Service*>(argument);
   return self.window->member(self.rank).accumulates_done == self.turn;
 }
@@ -160,16 +160,16 @@ Task serve(Service* self) {
   Status done = co_await rest;
   if (done.ok()) done = placed;
   if (accumulates(*self)) {
-    if (!is_its_turn(self)) {
+    if (!has_turn(self)) {
       const std::string why = take_detail();
-      const p2p::When turn{is_its_turn, self, self->window->context()};
+      const p2p::When turn{has_turn, self, self->window->context()};
       const Status waited = co_await turn;
       if (waited.ok()) set_detail(why);
     }
     ++self->window->member(self->rank).accumulates_done;
   }
   HR_CO_TRY(done);
-  HR_CO_TRY(do_it(*self));
+  HR_CO_TRY(execute_service(*self));
   if (!has(*self, wire::kResultFollows)) co_return kOk;
   Task sending = send_result(self);
   const Status sent = co_await sending;
@@ -182,11 +182,11 @@ void answer(Service& self, Status status) {
   if (!status.ok()) why = take_detail().substr(0, wire::kMost / 2);
   const void* const payload = inlined ? static_cast<const void*>(self.result.data()) : why.data();
   const std::size_t bytes = inlined ? self.result.size() : why.size();
-  const Status sent = p2p::send_message(
+  const Status sent = p2p::send_active_message(
       self.window->proc(self.rank),
       wire::header(wire::Action::kAnswer, *self.window, self.cookie, 0, status.ok() ? 0 : status.code()), payload,
       bytes);
-  if (!sent.ok()) static_cast<void>(take_detail());  // it is lost
+  if (!sent.ok()) static_cast<void>(take_detail());  // it has failed
 }
 
 void end(Service& self) {
@@ -201,7 +201,7 @@ bool try_lock(LockWaiter& waiter) {
   const bool has_it = waiter.exclusive ? word.try_exclusive(&waiter.waits) : word.try_shared();
   if (!has_it) return false;
   const Status told =
-      p2p::send_message(waiter.window->proc(waiter.rank), wire::header(wire::Action::kLocked, *waiter.window));
+      p2p::send_active_message(waiter.window->proc(waiter.rank), wire::header(wire::Action::kLocked, *waiter.window));
   Member& member = waiter.window->member(waiter.rank);
   member.asks = false;
   if (told.ok()) {
@@ -276,9 +276,9 @@ bool advance_services() {
 bool grant_locks() {
   bool moved = false;
   for (auto each = state->lock_waiters.begin(); each != state->lock_waiters.end();) {
-    const bool lost = p2p::is_lost(each->window->proc(each->rank));
-    if (lost) each->window->own().control->lock.stop_waiting(&each->waits);
-    const bool over = lost || try_lock(*each);
+    const bool failed = p2p::has_failed(each->window->proc(each->rank));
+    if (failed) each->window->own().control->lock.stop_waiting(&each->waits);
+    const bool over = failed || try_lock(*each);
     moved |= over;
     each = over ? state->lock_waiters.erase(each) : std::next(each);
   }

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/dropped.hpp"
-#include "p2p/layer_message.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/active_message.hpp"
+#include "p2p/process_failure.hpp"
 #include "rma/rma.hpp"
 #include "rma/wire.hpp"
 
@@ -38,7 +38,7 @@ void take_signal(int from, const transport::Header& header) {
 }
 
 void take_message(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
-  if (state == nullptr || p2p::is_lost(from)) return;
+  if (state == nullptr || p2p::has_failed(from)) return;
   switch (wire::action_of(header)) {
     case wire::Action::kOperate:
       return take_operation(from, header, payload, bytes);
@@ -100,7 +100,7 @@ void watch() { p2p::add_hook(advance, nullptr); }
 
 void init() {
   state = std::make_unique<State>();
-  p2p::set_handler(p2p::wire::Kind::kWindow, take_message);
+  p2p::set_active_message_handler(p2p::wire::Kind::kWindow, take_message);
 }
 
 void finalize() {

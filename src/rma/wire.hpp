@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "comm/communicator.hpp"
-#include "p2p/layer_message.hpp"
+#include "p2p/active_message.hpp"
 #include "rma/operation.hpp"
 
 namespace hr::rma::wire {

@@ -89,11 +89,11 @@ void number_round_hosts(std::size_t hosts, std::vector<int>& host_of, Step step)
 
 }  // namespace
 
-int ranks_that_fit(std::span<const Host> hosts, const Mapping& mapping) {
+int fitting_ranks(std::span<const Host> hosts, const Mapping& mapping) {
   int sum = 0;
   for (const Host& host : hosts) {
-    const bool is_said = has_slots(host) || mapping.per_host > 0 || mapping.per_part > 0;
-    sum += is_said ? room_of(host, mapping) : 1;
+    const bool is_given = has_slots(host) || mapping.per_host > 0 || mapping.per_part > 0;
+    sum += is_given ? room_of(host, mapping) : 1;
   }
   return sum;
 }

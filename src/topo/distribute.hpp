@@ -25,7 +25,7 @@ Status distribute(std::span<const Host> hosts, int ranks, const Mapping& mapping
 
 // Returns the number of ranks that the hosts take if none is given: slots, or N for each host or part (ppr); 0 if
 // nothing tells.
-int ranks_that_fit(std::span<const Host> hosts, const Mapping& mapping);
+int fitting_ranks(std::span<const Host> hosts, const Mapping& mapping);
 
 // Returns one line on hosts with more ranks than cores (or slots, if given); empty if there are none.
 std::string oversubscription(std::span<const Host> hosts, std::span<const int> host_of, const Mapping& mapping);

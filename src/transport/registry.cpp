@@ -20,8 +20,8 @@ struct State {
   std::vector<std::unique_ptr<Transport>> owned;
   std::vector<Transport*> active;
   std::vector<const Record*> records;  // those that the knob allows
-  const Upcalls* upcalls = nullptr;
-  std::vector<std::unique_ptr<Transport>> parted;  // a thread may still be asleep in these
+  const Handlers* handlers = nullptr;
+  std::vector<std::unique_ptr<Transport>> disconnected;  // a thread may still be asleep in these
 };
 LayerState<State> state;
 
@@ -99,31 +99,31 @@ void add(std::unique_ptr<Transport> made) {
   state->owned.push_back(std::move(made));
 }
 
-// Returns the part of a meeting that concerns processes on this host.
-Meeting on_this_host(const Job& job, const Meeting& meeting) {
-  Meeting here;
-  here.name = meeting.name;
-  here.first = meeting.first;
-  std::ranges::copy_if(meeting.ours, std::back_inserter(here.ours),
+// Returns the processes of both groups that are on this host.
+PeerGroups on_this_host(const Job& job, const PeerGroups& groups) {
+  PeerGroups here;
+  here.name = groups.name;
+  here.first = groups.first;
+  std::ranges::copy_if(groups.ours, std::back_inserter(here.ours),
                        [&](int proc) { return job.processes.on_this_host(proc); });
-  std::ranges::copy_if(meeting.theirs, std::back_inserter(here.theirs),
+  std::ranges::copy_if(groups.theirs, std::back_inserter(here.theirs),
                        [&](int proc) { return job.processes.on_this_host(proc); });
   return here;
 }
 
 }  // namespace
 
-Status init(const Job& job, Upcalls& upcalls) {
-  for (Handler& handler : upcalls.handlers) {
+Status init(const Job& job, Handlers& handlers) {
+  for (Handler& handler : handlers.of_kind) {
     if (handler == nullptr) handler = refuse;
   }
   state = std::make_unique<State>();
-  state->upcalls = &upcalls;
+  state->handlers = &handlers;
   HR_TRY(allowed(&state->records));
   for (const Record* record : state->records) {
     if (record->fills_gaps && reaches_everybody(job.size)) continue;
     std::unique_ptr<Transport> made;
-    HR_TRY(record->create(job, upcalls, &made));
+    HR_TRY(record->create(job, handlers, &made));
     if (made != nullptr) add(std::move(made));
   }
   if (job.size > 1) HR_TRY(boot::fence());
@@ -180,7 +180,7 @@ Status describe(const Job& job, bool make, std::string* address) {
   for (const Record* record : state->records) {
     if (!make || !address->empty() || !record->fills_gaps) continue;
     std::unique_ptr<Transport> made;
-    HR_TRY(record->create(job, *state->upcalls, &made));
+    HR_TRY(record->create(job, *state->handlers, &made));
     if (made == nullptr) continue;
     HR_TRY(made->open());
     HR_TRY(made->describe(address));
@@ -189,22 +189,22 @@ Status describe(const Job& job, bool make, std::string* address) {
   return kOk;
 }
 
-Status meet(const Job& job, const Meeting& meeting) {
-  state->parted.clear();
-  Meeting here = on_this_host(job, meeting);
+Status connect_groups(const Job& job, const PeerGroups& groups) {
+  state->disconnected.clear();
+  PeerGroups here = on_this_host(job, groups);
   for (const Record* record : state->records) {
-    if (record->meet == nullptr || here.theirs.empty()) continue;
+    if (record->connect_groups == nullptr || here.theirs.empty()) continue;
     std::unique_ptr<Transport> made;
-    HR_TRY(record->meet(job, *state->upcalls, here, &made));
+    HR_TRY(record->connect_groups(job, *state->handlers, here, &made));
     if (made != nullptr) add(std::move(made));
   }
-  for (std::size_t at = 0; at < meeting.theirs.size(); ++at) {
-    const int proc = meeting.theirs[at];
+  for (std::size_t at = 0; at < groups.theirs.size(); ++at) {
+    const int proc = groups.theirs[at];
     if (path_of_messages(proc) != nullptr) continue;
-    const std::string& address = meeting.addresses[at];
-    const bool met = std::ranges::any_of(
-        state->active, [&](Transport* each) { return !address.empty() && each->meet(proc, address).ok(); });
-    if (!met) {
+    const std::string& address = groups.addresses[at];
+    const bool reached = std::ranges::any_of(
+        state->active, [&](Transport* each) { return !address.empty() && each->set_peer_address(proc, address).ok(); });
+    if (!reached) {
       return fail(Errc::kOther, "none of the transports here reaches rank %d of job %.*s, which is on another host",
                   job.processes[proc].rank, static_cast<int>(job.processes.job_of(proc).size()),
                   job.processes.job_of(proc).data());
@@ -213,17 +213,17 @@ Status meet(const Job& job, const Meeting& meeting) {
   return kOk;
 }
 
-void part(std::span<const int> procs, bool asleep) {
+void disconnect(std::span<const int> procs, bool asleep) {
   if (state == nullptr) return;
-  if (!asleep) state->parted.clear();
+  if (!asleep) state->disconnected.clear();
   for (auto each = state->owned.begin(); each != state->owned.end();) {
-    if (!(*each)->part(procs)) {
+    if (!(*each)->disconnect(procs)) {
       ++each;
       continue;
     }
     static_cast<void>((*each)->finalize());
     std::erase(state->active, each->get());
-    if (asleep) state->parted.push_back(std::move(*each));
+    if (asleep) state->disconnected.push_back(std::move(*each));
     each = state->owned.erase(each);
   }
 }

@@ -1,21 +1,21 @@
 // Transport: how bytes reach another process. self, shm and ucx implement this; p2p uses nothing else.
 //
 // A transport carries messages: a fixed 24-byte header, of which it reads the kind alone, and a payload. Messages from
-// one process to another arrive in the order they were accepted. Arrival is an upcall from within progress(), of the
-// handler that an upper layer handed down for that kind; the payload is only valid during the call. A transport never
-// blocks: "no room" is an answer.
+// one process to another arrive in the order they were accepted. progress() hands each to the handler that an upper
+// layer handed down for its kind; the payload is only valid during the call. A transport never blocks: "no room" is an
+// answer.
 //
 // It also reads, writes and updates memory of others, as far as its Caps say so: started by one call, complete when its
 // Operation says so. Memory is exposed once by its owner, which sends the key to the processes that need it.
 //
-// A failed path is reported once for each process (Upcalls::lost). Operations under way on it end with that error.
+// A failed path is reported once for each process (Handlers::failed). Operations under way on it end with that error.
 //
-// Processes of other jobs are met while messages are under way (MPI 5.0 chapter 11): those that share memory get a
-// transport of their own, made for the meeting; to those on other hosts the transport that fills gaps opens a path.
+// Processes of other jobs connect while messages are under way (MPI 5.0 chapter 11): those that share memory get a
+// transport of their own, made for the two groups; to those on other hosts the transport that fills gaps opens a path.
 //
-// Owner: the registry owns the transports from init() to finalize(), and a meeting's transport until all of its
-// processes are parted from. Lifetime of a connection: from the first send to a process until finalize, or until it is
-// parted from. Threads: library lock, unless a function says otherwise.
+// Owner: the registry owns the transports from init() to finalize(), and a transport of two groups until all of its
+// processes are disconnected. Lifetime of a connection: from the first send to a process until finalize, or until it is
+// disconnected. Threads: library lock, unless a function says otherwise.
 #pragma once
 
 #include <array>
@@ -77,24 +77,25 @@ struct Operation {
   }
 };
 
-// Data that another process has announced and keeps for this one (Transport::announce()): plain bytes, of this process.
-struct AnnouncedData {
+// Names data that another process keeps for this one (Transport::send_rts()): plain bytes, of this process.
+struct RendezvousData {
   std::uint64_t token = 0;
 };
 
-// Announced data: plain bytes, in device memory if the transport announces that. Owner: the announcing side.
+// Data of a rendezvous at its sender, which owns it: plain bytes, in device memory if the transport serves that.
 struct Source {
   const std::byte* address;
   std::size_t bytes;
   bool device = false;
 };
 
-// Destination of announced data: `address`, or, if unpack is set, pieces handed to unpack, each once, in any order. It
-// must take `bytes` bytes, all that was announced. Owner: the taking side; it stays until the operation is complete.
+// Destination of the data of a rendezvous: `address`, or, if unpack is set, pieces handed to unpack, each once, in any
+// order. It must take `bytes` bytes, all that there are. Owner: the receiving side; it stays until the operation is
+// complete.
 struct Sink {
   std::byte* address = nullptr;
   std::size_t bytes = 0;
-  bool device = false;  // device memory (Caps::announces_device), nothing is unpacked
+  bool device = false;  // device memory (Caps::device_rendezvous), nothing is unpacked
   void (*unpack)(Sink& self, std::size_t offset, const std::byte* data, std::size_t bytes) = nullptr;
 };
 
@@ -105,14 +106,14 @@ enum class Update : std::uint8_t { kAdd, kAnd, kOr, kXor, kSwap, kCompareSwap };
 // Called for every message that arrived, by its kind. Must not call progress() from inside.
 using Handler = void (*)(int from, const Header& header, const std::byte* payload, std::size_t bytes);
 
-using Handlers = std::array<Handler, kKinds>;
+using MessageHandlers = std::array<Handler, kKinds>;
 
 // Functions that upper layers hand down before init(). The object stays where it is until finalize().
-struct Upcalls {
-  Handlers handlers{};  // none null once init() has returned
+struct Handlers {
+  MessageHandlers of_kind{};  // none null once init() has returned
   // Called when the path to that process failed, for the reason in `why` and the recorded detail: once for each process
   // and transport, from within any call of it. Later sends to that process only return errors.
-  void (*lost)(int proc, Status why) = nullptr;
+  void (*failed)(int proc, Status why) = nullptr;
 };
 
 // A modelled time: a fixed part, and a part by length.
@@ -134,8 +135,8 @@ struct Caps {
   // Largest message worth sending eagerly on this path, with up to kMostInFront bytes of a protocol's own in front,
   // also if that is more than max_payload; 0: no opinion.
   std::size_t eager_bytes = 0;
-  bool announces = false;           // announce(), take() and refuse() of host memory
-  bool announces_device = false;    // the same for device memory, not waiting for work that the program began on it
+  bool rendezvous = false;          // send_rts(), receive_rendezvous() and decline_rendezvous() of host memory
+  bool device_rendezvous = false;   // the same for device memory, not waiting for work that the program began on it
   bool remote_read = false;         // get() of memory that was not exposed may be called (it may turn out to fail)
   bool exposes_host = false;        // expose() of host memory, and get(), put(), update() of it
   bool exposes_device = false;      // the same for device memory
@@ -174,20 +175,20 @@ class Transport {
   virtual std::byte* reserve(int proc, std::size_t bytes) = 0;
   virtual void commit(int proc, const Header& header) = 0;
 
-  // Sends like send(), and keeps `data` for the other process, whose handler gets an AnnouncedData behind the payload.
-  // That process takes or refuses it, once; then `done` is complete. An error that `done` reports is that of the path,
-  // which Upcalls::lost reports, too.
-  virtual Status announce(int /*proc*/, const Header& /*header*/, const void* /*payload*/,
+  // Sends a ready-to-send message like send(), and keeps `data` for the other process, whose handler gets a
+  // RendezvousData behind the payload. That process receives or declines it, once; then `done` is complete. An error
+  // that `done` reports is that of the path, which Handlers::failed reports, too.
+  virtual Status send_rts(int /*proc*/, const Header& /*header*/, const void* /*payload*/,
                           std::size_t /*payload_bytes*/, const Source& /*data*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // Copies announced data to the sink; `done` is complete when all of it is there. Errors as of announce().
-  virtual Status take(int /*proc*/, AnnouncedData /*data*/, Sink* /*into*/, Operation* /*done*/) {
+  // Copies the data to the sink; `done` is complete when all of it is there. Errors as of send_rts().
+  virtual Status receive_rendezvous(int /*proc*/, RendezvousData /*data*/, Sink* /*into*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  virtual void refuse(int /*proc*/, AnnouncedData /*data*/) noexcept {}
-  // True if that process has announced it, and it was neither taken nor refused. A message may claim anything.
-  [[nodiscard]] virtual bool has_announced(int /*proc*/, AnnouncedData /*data*/) const noexcept { return false; }
+  virtual void decline_rendezvous(int /*proc*/, RendezvousData /*data*/) noexcept {}
+  // True if that process keeps it for this one, and it was neither received nor declined. A message may claim anything.
+  [[nodiscard]] virtual bool has_rendezvous(int /*proc*/, RendezvousData /*data*/) const noexcept { return false; }
 
   // True if that process has left MPI and takes no more messages: one that finds no room will never find any.
   [[nodiscard]] virtual bool has_left(int /*proc*/) const noexcept { return false; }
@@ -260,10 +261,10 @@ class Transport {
   // Returns the address that a process of another job needs; empty: this transport reaches none by an address.
   virtual Status describe(std::string* /*address*/) { return kOk; }
   // Reaches that process from now on, by the address that it has described.
-  virtual Status meet(int /*proc*/, const std::string& /*address*/) { return Errc::kUnsupportedOperation; }
-  // Ends all messages to and from these; each of them parts from this process, too, or is lost, and is waited for as
-  // long as its path needs it. True: none of the processes that this transport was made for is left.
-  virtual bool part(std::span<const int> /*procs*/) { return false; }
+  virtual Status set_peer_address(int /*proc*/, const std::string& /*address*/) { return Errc::kUnsupportedOperation; }
+  // Ends all messages to and from these; each of them disconnects from this process, too, or fails, and is waited for
+  // as long as its path needs it. True: none of the processes that this transport was made for is left.
+  virtual bool disconnect(std::span<const int> /*procs*/) { return false; }
 
   // Waits until everything accepted has left this process's hands (the peer need not have read it).
   virtual Status finalize() = 0;
@@ -278,11 +279,11 @@ struct Job {
   bool late = false;  // the job is under way, and the others of it make no transport now
 };
 
-// Two sets of processes, of several jobs, that are to reach one another; the same in all of them.
-struct Meeting {
-  std::string name;         // unique among the meetings of a host; safe in a file name, and begins with a job's
-  std::vector<int> ours;    // this process's set
-  std::vector<int> theirs;  // none of which is in the other set
+// Two sets of processes, of several jobs, that connect; the same in all of them.
+struct PeerGroups {
+  std::string name;                    // unique among those of a host; safe in a file name, and begins with a job's
+  std::vector<int> ours;               // this process's set
+  std::vector<int> theirs;             // none of which is in the other set
   std::vector<std::string> addresses;  // of theirs
   bool first = false;                  // ours comes first wherever both are numbered
 };
@@ -292,17 +293,18 @@ struct Record {
   const char* name;
   // Makes the transport; nullptr if it has nothing to do in this job (no peer it could reach). Publishes what others
   // need to reach this process. A failure of one process must not keep the others from opening: open() reports it.
-  Status (*create)(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out);
+  Status (*create)(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out);
   // Made only if there are processes that no earlier transport reaches.
   bool fills_gaps = false;
-  // A transport for the processes of a meeting that are on this host, made by each of them; null: it has none for them.
-  Status (*meet)(const Job& job, const Upcalls& upcalls, const Meeting& here,
-                 std::unique_ptr<Transport>* out) = nullptr;
+  // A transport for the processes of two groups that are on this host, made by each of them; null: it has none for
+  // them.
+  Status (*connect_groups)(const Job& job, const Handlers& handlers, const PeerGroups& here,
+                           std::unique_ptr<Transport>* out) = nullptr;
 };
 
 // Starts the transports; collective over the job. Unset handlers are set to one that drops the message. Errors:
 // MPI_ERR_OTHER if HEADRACE_TRANSPORTS names an unknown one; the transports'.
-Status init(const Job& job, Upcalls& upcalls);
+Status init(const Job& job, Handlers& handlers);
 // True if both processes can reach the same memory, through the transport that connect() would take for messages.
 [[nodiscard]] bool shares_memory(int proc) noexcept;
 
@@ -324,12 +326,12 @@ enum class Memory : std::uint8_t { kUnexposed, kHost, kDevice };  // host memory
 // Returns the address of this process for processes of other jobs on other hosts. `make`: if no transport has one, the
 // one that fills gaps is made now; otherwise the address stays empty.
 Status describe(const Job& job, bool make, std::string* address);
-// Opens paths to the others of a meeting; those that can be reached already keep theirs. The status is of this process
+// Opens paths to the other group; those that can be reached already keep theirs. The status is of this process
 // alone. active() may return other transports afterwards.
-Status meet(const Job& job, const Meeting& meeting);
-// Parts from these, to or from which no message is under way. active() as above. `asleep`: a thread may sleep in one of
-// the transports, which then is kept for a while.
-void part(std::span<const int> procs, bool asleep);
+Status connect_groups(const Job& job, const PeerGroups& groups);
+// Disconnects these, to or from which no message is under way. active() as above. `asleep`: a thread may sleep in one
+// of the transports, which then is kept for a while.
+void disconnect(std::span<const int> procs, bool asleep);
 
 std::span<Transport* const> active() noexcept;
 Status finalize();

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs a program with HEADRACE_CHECK=full and compares its findings with the expectations in the source.
+"""Runs a program with HEADRACE_CHECK=full and compares its diagnostics with the expectations in the source.
 
   run.py SOURCE RANKS -- COMMAND ...
 
-In the source a comment `HERE word` marks its line, and `EXPECT text` is a regular expression for a finding, where
+In the source a comment `HERE word` marks its line, and `EXPECT text` is a regular expression for a diagnostic, where
 {word} stands for "file.c:line" of that mark and {ranks} for the number of ranks. Every EXPECT must be found, and every
-finding expected. `EXIT n` is the status, `EXIT any` any but 0; 0 without it. SOURCE "-": nothing may be found.
+diagnostic expected. `EXIT n` is the status, `EXIT any` any but 0; 0 without it. SOURCE "-": nothing may be found.
 """
 
 import re
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FINDING = re.compile(r"check full: |^error: |deadlock")
+DIAGNOSTIC = re.compile(r"check full: |^error: |deadlock")
 
 
 def expectations(source: str, ranks: str):
@@ -37,9 +37,9 @@ def main() -> int:
     source, ranks = sys.argv[1:split]
     expected, status = expectations(source, ranks)
     ran = subprocess.run(sys.argv[split + 1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    findings = [line for line in ran.stdout.splitlines() if FINDING.search(line)]
-    wrong = [f"not found: {text}" for text in expected if not any(re.search(text, line) for line in findings)]
-    wrong += [f"not expected: {line}" for line in findings if not any(re.search(text, line) for text in expected)]
+    diagnostics = [line for line in ran.stdout.splitlines() if DIAGNOSTIC.search(line)]
+    wrong = [f"not found: {text}" for text in expected if not any(re.search(text, line) for line in diagnostics)]
+    wrong += [f"not expected: {line}" for line in diagnostics if not any(re.search(text, line) for text in expected)]
     if (ran.returncode == 0) if status == "any" else ran.returncode != int(status):
         wrong.append(f"exit status {ran.returncode}, expected {status}")
     if wrong:

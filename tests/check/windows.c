@@ -21,7 +21,7 @@ static int rank, found;
 static volatile int sink;
 static MPI_Group origins, target;
 
-/* Called for every call: an error is a finding of the checker. */
+/* Called for every call: an error is a diagnostic of the checker. */
 static void note(int code) {
   if (code == MPI_SUCCESS) return;
   found = class_of(code);

@@ -1,4 +1,4 @@
-/* Common parts of the wrong programs. A comment "HERE word" marks a line that a finding must name (run.py). */
+/* Common parts of the wrong programs. A comment "HERE word" marks a line that a diagnostic must name (run.py). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

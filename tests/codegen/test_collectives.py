@@ -41,12 +41,12 @@ class Collectives(unittest.TestCase):
             self.assertEqual([check for check in form if check not in own], checks[0])
 
     def test_a_body_describes_the_call_and_carries_it_out(self):
-        for name, carried_out in (("new_one", "run(call)"), ("inew_one", "start(call, &request)"),
+        for name, expected in (("new_one", "run(call)"), ("inew_one", "start(call, &request)"),
                                   ("new_one_init", "init(call, &request)")):
             with self.subTest(name=name):
                 self.assertRegex(self.bodies, rf"Status {name}\([^\n]*\) {{\n  coll::Call call;\n"
                                  r"  HR_TRY\(coll::new_one\(call, sendbuf, recvbuf, counts, root, comm\)\);\n"
-                                 rf"  return coll::{re.escape(carried_out)};\n}}\n")
+                                 rf"  return coll::{re.escape(expected)};\n}}\n")
 
     def test_every_operation_of_the_standard_is_here_once(self):
         from gen import model

@@ -154,7 +154,7 @@ int find_or_make_file(const std::string& job) {
   return found;
 }
 
-bool take_place() {
+bool claim_entry() {
   const Lock lock;
   for (int process = 0; process < kProcesses; ++process) {
     if (!lock_byte(process, F_OFD_SETLK)) continue;
@@ -173,7 +173,7 @@ bool join() {
   file = find_or_make_file(job_name());
   void* memory = file < 0 ? MAP_FAILED : ::mmap(nullptr, sizeof(Table), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory != MAP_FAILED) table = static_cast<Table*>(memory);
-  if (table != nullptr && take_place()) return true;
+  if (table != nullptr && claim_entry()) return true;
   std::fprintf(stderr, "fake_cuda: %s\n",
                table == nullptr ? "no table for the processes of the job" : "more than 64 processes in a job");
   return false;

@@ -4,7 +4,7 @@
 // The input is a sequence of messages: 4 bytes (sender, kind, words to replace, length of the payload), a way, the 4
 // bytes of a context and two words of the header, then the payload. A cookie is an address, which no input can know:
 // bits of the third byte put that of a request of this process, or the context of a communicator or window, in its
-// place. After the last message all other processes are lost, and every pending operation has to end.
+// place. After the last message all other processes have failed, and every pending operation has to end.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -66,8 +66,8 @@ class Job {
     receive(kLong, 1, 2);
     receive(kShort, abi::kAnySource, abi::kAnyTag);
     receive_type(*strided, 2, 3);
-    announce(1, 2, kLong);
-    announce(2, 3, kLong / 2);
+    send_rts(1, 2, kLong);
+    send_rts(2, 3, kLong / 2);
     network().refuse(3, transport::mock::kForEver);
     send(kLong, 1, p2p::Mode::kStandard);
     send(kLong, 2, p2p::Mode::kSynchronous);
@@ -80,7 +80,7 @@ class Job {
   ~Job() {
     for (int proc = 1; proc < mock_job::kSize; ++proc) network().vanish(proc);
     for (int round = 0; round < kRounds && !all_complete(); ++round) poll();
-    check(all_complete(), "a request does not end though all other processes are lost");
+    check(all_complete(), "a request does not end though all other processes have failed");
     for (Request* request : requests_) release(request);
     requests_.clear();
     static_cast<void>(rma::free(*window_));
@@ -120,7 +120,7 @@ class Job {
     const transport::Header header{{data[1] % transport::kKinds | std::uint64_t{data[4]} << 8 |
                                         std::uint64_t{places} << 16 | std::uint64_t{context} << 32,
                                     words[0], words[1]}};
-    p2p::engine()->upcalls.handlers[transport::kind_of(header)](from, header, payload.data(), bytes);
+    p2p::engine()->handlers.of_kind[transport::kind_of(header)](from, header, payload.data(), bytes);
     if ((places & kPolls) != 0) poll();
     return kBytesBefore + bytes;
   }
@@ -173,9 +173,9 @@ class Job {
 
   static void deliver(int from, const transport::Header& header, const void* payload, std::size_t bytes) {
     const auto* const data = static_cast<const std::byte*>(payload);
-    p2p::engine()->upcalls.handlers[transport::kind_of(header)](from, header, data, bytes);
+    p2p::engine()->handlers.of_kind[transport::kind_of(header)](from, header, data, bytes);
   }
-  void announce(int from, int tag, std::size_t bytes) const {
+  void send_rts(int from, int tag, std::size_t bytes) const {
     const p2p::wire::Rts rts{77, 0, 0, 0};
     deliver(from, p2p::wire::envelope(Kind::kRts, {context_, from, tag}, bytes), &rts, sizeof rts);
   }

@@ -1,7 +1,7 @@
 // Messages between mpiexec and its agents: frames, in pieces of any size, and their content.
 #include "driver.hpp"
 #include "frame.hpp"
-#include "hello.hpp"
+#include "handshake.hpp"
 #include "job_plan.hpp"
 #include "message.hpp"
 #include "spawn_request.hpp"

@@ -219,7 +219,7 @@ void stalled(const check::Environment& mpi) {
     CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   } else if (mpi.rank == 1) {
     CHECK_OK(MPI_Irecv(first.get(), kBytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &request));
-    // This message comes after the announcement.
+    // This message comes after the ready-to-send message.
     CHECK_OK(MPI_Recv(&nothing, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     flag.wait();
     CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));

@@ -333,14 +333,14 @@ def take_names(goes_on, ready) -> tuple[int, list[str]]:
 
 
 class Names(JobTest):
-    def test_the_shared_memory_of_a_meeting_is_not_taken(self):
+    def test_the_shared_memory_of_a_connection_is_not_taken(self):
         with Beside(take_names) as beside:
             for _ in range(46 if WHOLE else 6):
                 self.ended(self.mpiexec("-n", "1", SPAWN, "values", "1"))
         self.assertEqual(beside.result[1], [], "a stranger has read what ranks wrote")
 
     def test_a_job_whose_name_can_be_guessed(self):
-        for name in ("headrace.kvs_0.host", "headrace.kvs_0.0", "headrace.kvs_0.coll.0.0", "headrace.kvs_0.losses.0"):
+        for name in ("headrace.kvs_0.host", "headrace.kvs_0.0", "headrace.kvs_0.coll.0.0", "headrace.kvs_0.failures.0"):
             for kind in ("link", "file", "fifo"):
                 with self.subTest(name=name, kind=kind):
                     (SHM / name).unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 #include "bind/handles.hpp"
 #include "bind/raise.hpp"
 #include "bind/status.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::bind::impl {
 namespace {

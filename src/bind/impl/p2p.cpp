@@ -26,7 +26,7 @@ inline Status send_at_once(const void* buf, Count count, const layout::Datatype&
                            const comm::Communicator& comm) {
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
-  if (dest == abi::kProcNull || !layout::make_run(buf, count, datatype, &data, &bytes)) [[unlikely]]
+  if (dest == abi::kProcNull || !layout::as_contiguous_host(buf, count, datatype, &data, &bytes)) [[unlikely]]
     return Status::again();
   return p2p::send_plain(data, bytes, comm.peer_proc(dest), outgoing(comm, tag));
 }
@@ -51,14 +51,14 @@ Status send_nonblocking(const void* buf, Count count, const layout::Datatype& da
   return kOk;
 }
 
-// Receives into any kind of memory and any layout; a run of host memory still goes the short way.
+// Receives into any kind of memory and any layout; contiguous host memory still goes the short way.
 [[gnu::noinline]] Status receive_nonblocking(void* buf, Count count, const layout::Datatype& datatype,
                                              const p2p::Envelope& wanted, comm::Communicator& comm,
                                              p2p::Request*& request) {
   layout::View view;
   HR_TRY(layout::make_view(buf, count, datatype, &view));
-  HR_TRY(view.is_run() ? p2p::ireceive_run(buf, count, datatype, view.packed, wanted, &request)
-                       : p2p::ireceive(view, wanted, &request));
+  HR_TRY(view.is_contiguous_host() ? p2p::ireceive_contiguous(buf, count, datatype, view.packed, wanted, &request)
+                                   : p2p::ireceive(view, wanted, &request));
   keep_communicator(*request, comm);
   return kOk;
 }
@@ -110,7 +110,7 @@ Status recv(void* buf, Count count, layout::Datatype& datatype, int source, int 
 Status isend(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm,
              p2p::Request*& request) {
   if (send_at_once(buf, count, datatype, dest, tag, comm).ok()) [[likely]] {
-    request = p2p::request_of_a_send_that_is_done();
+    request = p2p::completed_send_request();
     return kOk;
   }
   return send_nonblocking(buf, count, datatype, dest, tag, comm, p2p::Mode::kStandard, request);
@@ -132,9 +132,9 @@ Status irecv(void* buf, Count count, layout::Datatype& datatype, int source, int
     return done_already(from_nobody(), request);
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
-  if (!layout::make_run(buf, count, datatype, &data, &bytes)) [[unlikely]]
+  if (!layout::as_contiguous_host(buf, count, datatype, &data, &bytes)) [[unlikely]]
     return receive_nonblocking(buf, count, datatype, incoming(comm, source, tag), comm, request);
-  HR_TRY(p2p::ireceive_run(buf, count, datatype, bytes, incoming(comm, source, tag), &request));
+  HR_TRY(p2p::ireceive_contiguous(buf, count, datatype, bytes, incoming(comm, source, tag), &request));
   keep_communicator(*request, comm);
   return kOk;
 }

@@ -26,18 +26,18 @@ std::string working_directory() {
 // that (section 11.8.4 leaves both to us).
 std::vector<std::pair<std::string, std::string>> hints_of(const comm::Info* info) {
   std::vector<std::pair<std::string, std::string>> hints;
-  bool said_where = false;
+  bool names_directory = false;
   for (int n = 0; info != nullptr && n < info->size(); ++n) {
     const std::string& key = info->key(n);
     std::string value = *info->get(key);
-    said_where = said_where || key == "file";
+    names_directory = has_where || key == "file";
     if (key == "wdir") {
-      said_where = true;
+      names_directory = true;
       if (!value.starts_with('/')) value = working_directory() + "/" + value;
     }
     hints.emplace_back(key, std::move(value));
   }
-  if (!said_where) hints.emplace_back("wdir", working_directory());
+  if (!names_directory) hints.emplace_back("wdir", working_directory());
   return hints;
 }
 

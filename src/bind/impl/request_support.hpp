@@ -11,18 +11,18 @@
 namespace hr::bind::impl {
 
 void destroy_communicator(Object* communicator);
-// Keeper: p2p::Request or p2p::Message.
-template <class Keeper>
-void keep_communicator(Keeper& keeper, comm::Communicator& comm) {
-  if constexpr (std::is_same_v<Keeper, p2p::Request>) {
+// Holder: p2p::Request or p2p::Message.
+template <class Holder>
+void keep_communicator(Holder& holder, comm::Communicator& comm) {
+  if constexpr (std::is_same_v<Holder, p2p::Request>) {
     // No error can come; such a request may be one that many sends share.
-    if (keeper.complete() && keeper.completion_.error.ok()) return;
+    if (holder.complete() && holder.completion_.error.ok()) return;
   }
-  if (keeper.communicator_ != nullptr) [[unlikely]]
+  if (holder.communicator_ != nullptr) [[unlikely]]
     return;
   comm.retain();
-  keeper.communicator_ = &comm;
-  keeper.destroy_communicator_ = &destroy_communicator;
+  holder.communicator_ = &comm;
+  holder.destroy_communicator_ = &destroy_communicator;
 }
 
 // Makes a request that is complete already (MPI_PROC_NULL).

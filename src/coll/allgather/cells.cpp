@@ -1,7 +1,6 @@
-// Allgather through shared cells: each process puts its block into its cell and takes all others.
-#include "coll/shared/cells.hpp"
-
+// Allgather through shared flag lines: each process publishes its block with its flag and takes all others.
 #include "coll/registry.hpp"
+#include "coll/shared/flag_lines.hpp"
 
 namespace hr::coll {
 namespace {
@@ -9,12 +8,12 @@ namespace {
 // With blocks of different sizes, which any may have as long as all together fit, only the mean is known here.
 bool probe(const Query& query) noexcept {
   if (query.operation == Operation::kAllgatherv) return shared::blocks_fit(query);
-  return has_cells(query) && query.bytes <= shared::kCellBytes;
+  return has_flag_lines(query) && query.bytes <= shared::kRoomBytes;
 }
 
 Task run(const Call& call) {
   View block;
-  shared::CellFree free{call};
+  shared::FlagLinesFree free{call};
   HR_CO_UNTIL(call, free);
   if (call.in_place) {
     HR_CO_TRY(call.recv.block(call.rank(), &block));
@@ -23,7 +22,7 @@ Task run(const Call& call) {
   }
   HR_CO_TRY(shared::publish_packed(call, block));
   HR_CO_TRY(copy_block(call.send, 0, call.recv, call.rank()));
-  shared::CellsArrived arrived = shared::others_arrived(call);
+  shared::FlagsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
   co_return shared::take_blocks(call);
 }
@@ -31,6 +30,6 @@ Task run(const Call& call) {
 }  // namespace
 
 const Algorithm allgather_cells = {"cells", serves(Operation::kAllgather, Operation::kAllgatherv), &probe, &run,
-                                   Sharing::kCells};
+                                   Sharing::kFlagLines};
 
 }  // namespace hr::coll

@@ -1,8 +1,7 @@
-// Allgather through slots: in each round every process writes a piece of its block and takes one from each other. A
-// round is written before the one before it is taken, so that data that a process waits for was written a while ago.
-#include "coll/shared/slots.hpp"
-
+// Allgather through data slots: in each round every process writes a piece of its block and takes one from each other.
+// A round is written before the one before it is taken, so that data that a process waits for was written a while ago.
 #include "coll/registry.hpp"
+#include "coll/shared/data_slots.hpp"
 
 namespace hr::coll {
 namespace {
@@ -10,10 +9,10 @@ namespace {
 Task run(const Call& call) {
   const int size = call.size();
   const int rank = call.rank();
-  const std::size_t most = call.area->slot_bytes();
+  const std::size_t most = call.segment->data_slot_bytes();
   const shared::Rounds rounds(call,
                               shared::rounds_of(call.bytes, most),  // before any error: a leaver is not waited for
-                              shared::Rounds::Slots::kSwapped);
+                              shared::Rounds::DataSlots::kSwapped);
   View own;
   if (call.in_place) {
     HR_CO_TRY(call.recv.block(rank, &own));
@@ -30,7 +29,7 @@ Task run(const Call& call) {
       const shared::Piece piece = shared::piece_of(call.bytes, most, step);
       shared::Rounds::Writable writable = rounds.writable(step);
       HR_CO_UNTIL(call, writable);
-      HR_CO_TRY(layout::pack(own, piece.begin, piece.bytes, rounds.slot(rank, step)));
+      HR_CO_TRY(layout::pack(own, piece.begin, piece.bytes, rounds.data_slot(rank, step)));
       rounds.wrote(step + 1);
     }
     if (step == 0) continue;
@@ -42,7 +41,7 @@ Task run(const Call& call) {
       HR_CO_UNTIL(call, written);
       View block;
       HR_CO_TRY(call.recv.block(from, &block));
-      HR_CO_TRY(layout::unpack(block, piece.begin, piece.bytes, rounds.slot(from, round)));
+      HR_CO_TRY(layout::unpack(block, piece.begin, piece.bytes, rounds.data_slot(from, round)));
     }
     rounds.took(round + 1);
   }
@@ -51,6 +50,6 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm allgather_slots = {"slots", serves(Operation::kAllgather), &has_slots, &run, Sharing::kSlots};
+const Algorithm allgather_slots = {"slots", serves(Operation::kAllgather), &has_data_slots, &run, Sharing::kDataSlots};
 
 }  // namespace hr::coll

@@ -1,25 +1,26 @@
-// Allreduce through shared cells: each process puts its vector into its cell and combines all vectors, in the same
-// order everywhere. One exchange of cache lines; the work is p times the vector on every process.
+// Allreduce through shared flag lines: each process publishes its vector with its flag and combines all vectors, in the
+// same order everywhere. One exchange of cache lines; the work is p times the vector on every process.
 #include "coll/registry.hpp"
-#include "coll/shared/reduce_cells.hpp"
+#include "coll/shared/reduce_flag_lines.hpp"
 
 namespace hr::coll {
 namespace {
 
 Task run(const Call& call) {
-  shared::CellFree free{call};
+  shared::FlagLinesFree free{call};
   HR_CO_UNTIL(call, free);
   HR_CO_TRY(shared::publish_vector(call));
-  shared::CellsArrived arrived = shared::others_arrived(call);
+  shared::FlagsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->note_all_arrived(call.ticket);
+  call.segment->note_all_arrived(call.sequence_number);
   const View& result = call.recv.all();
-  const shared::CellVectors vectors(call, 0, result.count);
+  const shared::FlagLineVectors vectors(call, 0, result.count);
   co_return vectors.combine_tree(shared::TreeOrder::doubling(call.size()), result.address);
 }
 
 }  // namespace
 
-const Algorithm allreduce_cells = {"cells", serves(Operation::kAllreduce), &shared::vector_fits, &run, Sharing::kCells};
+const Algorithm allreduce_cells = {"cells", serves(Operation::kAllreduce), &shared::vector_fits, &run,
+                                   Sharing::kFlagLines};
 
 }  // namespace hr::coll

@@ -1,6 +1,6 @@
-// Allreduce by recursive doubling through shared cells: like recursive_doubling.cpp, but each process reads its
-// partner's partial result from its cell. log2 p steps and as much work, where `cells` has one step and p times the
-// work: for many processes with cores of their own.
+// Allreduce by recursive doubling through shared flag lines: like recursive_doubling.cpp, but each process reads its
+// partner's partial result from shared memory. log2 p steps and as much work, where `cells` has one step and p times
+// the work: for many processes with cores of their own.
 #include "coll/doubling.hpp"
 #include "coll/registry.hpp"
 #include "coll/shared/partials.hpp"
@@ -32,7 +32,7 @@ Task wait_for_result(const Call& call, const Doubling& doubling, const shared::P
   HR_CO_UNTIL(call, there);
   std::byte* result = nullptr;
   HR_CO_TRY(partials.find(there, &result));
-  call.area->note_all_arrived(call.ticket);
+  call.segment->note_all_arrived(call.sequence_number);
   co_return partials.copy(result, call.recv.all().address);
 }
 
@@ -40,7 +40,7 @@ Task run(const Call& call) {
   const Doubling doubling(call.size());
   const int rank = call.rank();
   std::byte* const result = call.recv.all().address;
-  shared::CellFree free{call};
+  shared::FlagLinesFree free{call};
   HR_CO_UNTIL(call, free);
   const shared::Partials partials(call, places(call.size()));
   HR_CO_TRY(partials.publish_contribution());
@@ -72,7 +72,7 @@ Task run(const Call& call) {
     HR_CO_TRY(partials.combine(lower ? other : mine, lower ? mine : other, to));
     if (!last || rank < doubling.paired) partials.publish(step + 1);
   }
-  call.area->note_all_arrived(call.ticket);
+  call.segment->note_all_arrived(call.sequence_number);
   if (rank < doubling.paired) co_return partials.copy(partials.own(step), result);
   co_return kOk;
 }
@@ -80,6 +80,6 @@ Task run(const Call& call) {
 }  // namespace
 
 const Algorithm allreduce_cells_doubling = {"cells_doubling", serves(Operation::kAllreduce), &probe, &run,
-                                            Sharing::kCells};
+                                            Sharing::kFlagLines};
 
 }  // namespace hr::coll

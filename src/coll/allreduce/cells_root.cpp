@@ -1,36 +1,36 @@
-// Allreduce through shared cells by one process: rank 0 combines all vectors, the others take the result from its cell.
-// For processes that share cores, where combining everything on each would be p times the work.
+// Allreduce through shared flag lines by one process: rank 0 combines all vectors and publishes the result for the
+// others. For processes that share cores, where combining everything on each would be p times the work.
 #include "coll/registry.hpp"
-#include "coll/shared/reduce_cells.hpp"
+#include "coll/shared/reduce_flag_lines.hpp"
 
 namespace hr::coll {
 namespace {
 
 Task run(const Call& call) {
   const View& result = call.recv.all();
-  shared::CellFree free{call};
+  shared::FlagLinesFree free{call};
   HR_CO_UNTIL(call, free);
   HR_CO_TRY(shared::write_vector(call, contribution(call)));
-  const shared::CellVectors vectors(call, 0, result.count);
+  const shared::FlagLineVectors vectors(call, 0, result.count);
   if (call.rank() == 0) {
-    shared::CellsArrived arrived = shared::others_arrived(call);
+    shared::FlagsArrived arrived = shared::others_arrived(call);
     HR_CO_UNTIL(call, arrived);
     HR_CO_TRY(vectors.combine_tree(shared::TreeOrder::doubling(call.size()), result.address));
     HR_CO_TRY(shared::write_vector(call, result));
     shared::publish(call);
   } else {
     shared::publish(call);
-    shared::CellArrived combined{call, 0};
+    shared::FlagArrived combined{call, 0};
     HR_CO_UNTIL(call, combined);
     HR_CO_TRY(vectors.copy(0, result.address));
   }
-  call.area->note_all_arrived(call.ticket);
+  call.segment->note_all_arrived(call.sequence_number);
   co_return kOk;
 }
 
 }  // namespace
 
 const Algorithm allreduce_cells_root = {"cells_root", serves(Operation::kAllreduce), &shared::vector_fits, &run,
-                                        Sharing::kCells};
+                                        Sharing::kFlagLines};
 
 }  // namespace hr::coll

@@ -22,10 +22,10 @@ Status reduce(const Call& call, DeviceBuffers& buffers, Count first, Count count
   reduction.first = first;
   reduction.count = count;
   for (int rank = 0; rank < call.size(); ++rank) {
-    DeviceBuffers::Reach reach;
-    HR_TRY(buffers.reach(call, rank, &reach));
-    reduction.inputs[reduction.ninputs++] = reach.send;
-    if (push || rank == call.rank()) reduction.outputs[reduction.noutputs++] = reach.recv;
+    DeviceBuffers::PeerPointers pointers;
+    HR_TRY(buffers.peer_pointers(call, rank, &pointers));
+    reduction.inputs[reduction.ninputs++] = pointers.send;
+    if (push || rank == call.rank()) reduction.outputs[reduction.noutputs++] = pointers.recv;
   }
   return buffers.work().reduce(buffers.near(), *call.op, *contribution(call).type, reduction);
 }
@@ -41,16 +41,16 @@ Status start_pull(const Call& call, DeviceBuffers& buffers) {
   return reduce(call, buffers, 0, call.recv.all().count, false);
 }
 
-Task push(const Call& call) { return DeviceBuffers::carry_out(call, &start_push); }
-Task pull(const Call& call) { return DeviceBuffers::carry_out(call, &start_pull); }
+Task push(const Call& call) { return DeviceBuffers::execute(call, &start_push); }
+Task pull(const Call& call) { return DeviceBuffers::execute(call, &start_pull); }
 
 bool can_pull(const Query& query) noexcept { return on_devices(query) && !query.in_place; }
 
 }  // namespace
 
-const Algorithm allreduce_device_push = {
-    "device_push", serves(Operation::kAllreduce), &on_devices, &push, Sharing::kCells, true};
-const Algorithm allreduce_device_pull = {
-    "device_pull", serves(Operation::kAllreduce), &can_pull, &pull, Sharing::kCells, true};
+const Algorithm allreduce_device_push = {"device_push", serves(Operation::kAllreduce), &on_devices,
+                                         &push,         Sharing::kFlagLines,           true};
+const Algorithm allreduce_device_pull = {"device_pull", serves(Operation::kAllreduce), &can_pull,
+                                         &pull,         Sharing::kFlagLines,           true};
 
 }  // namespace hr::coll

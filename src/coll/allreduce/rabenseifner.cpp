@@ -1,7 +1,8 @@
 // Allreduce after Rabenseifner: a reduce-scatter by recursive halving, then an allgather by recursive doubling: 2 log2
 // p exchanges, in which each process sends less than twice the vector. Where p is not a power of two, the first
 // processes work in pairs: the even one hands its vector to the odd one and gets the result at the end. Partners are
-// next to each other first, so that operands stay in the order of ranks and any operation is served. For long vectors.
+// next to each other first, so that operands stay in the order of ranks and any operation can be used. For long
+// vectors.
 #include <vector>
 
 #include "coll/doubling.hpp"
@@ -21,7 +22,7 @@ Task run(const Call& call) {
   const Doubling doubling(size);
   const int paired = doubling.paired;
   if (rank < paired && rank % 2 == 0) {
-    Task other_works = let_pair_work(call, result);
+    Task other_works = delegate_to_pair(call, result);
     const Status status = co_await other_works;
     co_return status;
   }
@@ -38,43 +39,43 @@ Task run(const Call& call) {
   }
 
   // This process goes on with elements [begin, end); `before` has the range before each step.
-  struct Run {
+  struct Range {
     Count begin, end;
     [[nodiscard]] View of(const View& vector) const noexcept { return slice(vector, begin, end - begin); }
   };
   const int position = doubling.position(rank);
-  Run run{0, result.count};
-  std::vector<Run> before;
+  Range range{0, result.count};
+  std::vector<Range> before;
   for (int bit = 1; bit < doubling.power; bit *= 2) {
     const int partner = position ^ bit;
     const int peer = doubling.rank_at(partner);
-    const Count middle = run.begin + (run.end - run.begin + 1) / 2;
-    const Run first{run.begin, middle};
-    const Run second{middle, run.end};
-    before.push_back(run);
-    run = partner > position ? first : second;
-    const Run given = partner > position ? second : first;
-    HR_CO_TRY(exchange(call, peer, given.of(mine), peer, run.of(other), requests));
+    const Count middle = range.begin + (range.end - range.begin + 1) / 2;
+    const Range first{range.begin, middle};
+    const Range second{middle, range.end};
+    before.push_back(range);
+    range = partner > position ? first : second;
+    const Range given = partner > position ? second : first;
+    HR_CO_TRY(exchange(call, peer, given.of(mine), peer, range.of(other), requests));
     const Status status = co_await requests.all();
     if (!status.ok()) co_return status;
     if (partner < position) {
-      HR_CO_TRY(combine(call, run.of(other), run.of(mine)));
+      HR_CO_TRY(combine(call, range.of(other), range.of(mine)));
     } else {
-      HR_CO_TRY(combine(call, run.of(mine), run.of(other)));
+      HR_CO_TRY(combine(call, range.of(mine), range.of(other)));
       std::swap(mine, other);
     }
   }
-  if (mine.address != result.address) HR_CO_TRY(layout::copy(run.of(mine), run.of(result)));
+  if (mine.address != result.address) HR_CO_TRY(layout::copy(range.of(mine), range.of(result)));
 
   for (int bit = doubling.power / 2; bit > 0; bit /= 2) {
     const int peer = doubling.rank_at(position ^ bit);
-    const Run whole = before.back();
+    const Range whole = before.back();
     before.pop_back();
-    const Run wanted = run.begin == whole.begin ? Run{run.end, whole.end} : Run{whole.begin, run.begin};
-    HR_CO_TRY(exchange(call, peer, run.of(result), peer, wanted.of(result), requests));
+    const Range wanted = range.begin == whole.begin ? Range{range.end, whole.end} : Range{whole.begin, range.begin};
+    HR_CO_TRY(exchange(call, peer, range.of(result), peer, wanted.of(result), requests));
     const Status status = co_await requests.all();
     if (!status.ok()) co_return status;
-    run = whole;
+    range = whole;
   }
   if (rank < paired) {
     HR_CO_TRY(send_to(call, rank - 1, result, requests.next()));

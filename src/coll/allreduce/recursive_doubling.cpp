@@ -1,6 +1,6 @@
 // Allreduce by recursive doubling: log2 p exchanges of the whole vector. Where p is not a power of two, the first
 // processes work in pairs: the even one hands its vector to the odd one and gets the result at the end. Operands
-// stay in the order of ranks, so that any operation is served. For short vectors.
+// stay in the order of ranks, so that any operation can be used. For short vectors.
 #include "coll/doubling.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
@@ -18,7 +18,7 @@ Task run(const Call& call) {
   const Doubling doubling(size);
   const int paired = doubling.paired;
   if (rank < paired && rank % 2 == 0) {
-    Task other_works = let_pair_work(call, result);
+    Task other_works = delegate_to_pair(call, result);
     const Status status = co_await other_works;
     co_return status;
   }

@@ -1,10 +1,10 @@
-// Allreduce of long vectors through slots: in each round every process combines its part of all vectors, and all take
-// the combined parts. Two passes of the vector through shared memory, however many processes there are.
+// Allreduce of long vectors through data slots: in each round every process combines its part of all vectors, and all
+// take the combined parts. Two passes of the vector through shared memory, however many processes there are.
 //
 // Three rounds are pending at once, one in each stage, so that data that a process waits for was written a while ago.
 // Step k writes round k, combines round k - 1 and takes round k - 2.
 #include "coll/registry.hpp"
-#include "coll/shared/reduce_slots.hpp"
+#include "coll/shared/reduce_data_slots.hpp"
 
 namespace hr::coll {
 namespace {
@@ -34,10 +34,10 @@ Task run(const Call& call) {
         const int from = (rank + distance) % size;
         shared::StepReached written = rounds.written(from, written_at(round));
         HR_CO_UNTIL(call, written);
-        if (own.count > 0) HR_CO_TRY(combine_to(call, vectors.in_slot(from, rank, round), operand, own));
+        if (own.count > 0) HR_CO_TRY(combine_to(call, vectors.in_data_slot(from, rank, round), operand, own));
         operand = own;
       }
-      HR_CO_TRY(layout::copy(own, vectors.in_slot(rank, rank, round)));
+      HR_CO_TRY(layout::copy(own, vectors.in_data_slot(rank, rank, round)));
       rounds.wrote(combined_at(step));
     }
     if (step >= 2) {
@@ -46,7 +46,7 @@ Task run(const Call& call) {
         const int from = (rank + distance) % size;
         shared::StepReached combined = rounds.written(from, combined_at(round + 1));
         HR_CO_UNTIL(call, combined);
-        HR_CO_TRY(layout::copy(vectors.in_slot(from, from, round), vectors.piece(result, from, round)));
+        HR_CO_TRY(layout::copy(vectors.in_data_slot(from, from, round), vectors.piece(result, from, round)));
       }
       rounds.took(round + 1);
     }
@@ -56,7 +56,7 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm allreduce_slots = {"slots", serves(Operation::kAllreduce), &shared::vector_passes_slots, &run,
-                                   Sharing::kSlots};
+const Algorithm allreduce_slots = {"slots", serves(Operation::kAllreduce), &shared::vector_fits_data_slots, &run,
+                                   Sharing::kDataSlots};
 
 }  // namespace hr::coll

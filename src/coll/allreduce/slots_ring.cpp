@@ -1,6 +1,6 @@
-// Allreduce of long vectors: parts of the result pass along a ring of slots, and all take them from there.
+// Allreduce of long vectors: parts of the result pass along a ring of data slots, and all take them from there.
 #include "coll/registry.hpp"
-#include "coll/shared/ring_slots.hpp"
+#include "coll/shared/ring_data_slots.hpp"
 
 namespace hr::coll {
 namespace {
@@ -9,7 +9,7 @@ Task run(const Call& call) { return shared::reduce_along_ring(call, true); }
 
 }  // namespace
 
-const Algorithm allreduce_slots_ring = {"slots_ring", serves(Operation::kAllreduce), &shared::parts_pass_slots, &run,
-                                        Sharing::kSlots};
+const Algorithm allreduce_slots_ring = {"slots_ring", serves(Operation::kAllreduce), &shared::parts_fit_data_slots,
+                                        &run, Sharing::kDataSlots};
 
 }  // namespace hr::coll

@@ -1,14 +1,13 @@
-// Alltoall through shared cells: each process puts all its blocks into its cell and takes its own from all others. Of
-// two processes each puts there just the block for the other one.
-#include "coll/shared/cells.hpp"
-
+// Alltoall through shared flag lines: each process publishes all its blocks with its flag and takes its own from all
+// others. Of two processes each puts there just the block for the other one.
 #include "coll/registry.hpp"
+#include "coll/shared/flag_lines.hpp"
 
 namespace hr::coll {
 namespace {
 
 bool probe(const Query& query) noexcept {
-  return query.ranks == 2 ? has_cells(query) && query.bytes <= shared::kCellBytes : shared::blocks_fit(query);
+  return query.ranks == 2 ? has_flag_lines(query) && query.bytes <= shared::kRoomBytes : shared::blocks_fit(query);
 }
 
 Status publish_blocks(const Call& call) {
@@ -20,13 +19,13 @@ Status publish_blocks(const Call& call) {
 }
 
 Task run(const Call& call) {
-  shared::CellFree free{call};
+  shared::FlagLinesFree free{call};
   HR_CO_UNTIL(call, free);
   HR_CO_TRY(publish_blocks(call));
   HR_CO_TRY(copy_block(call.send, call.rank(), call.recv, call.rank()));
-  shared::CellsArrived arrived = shared::others_arrived(call);
+  shared::FlagsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->note_all_arrived(call.ticket);
+  call.segment->note_all_arrived(call.sequence_number);
   View block;
   if (call.size() == 2) {
     HR_CO_TRY(call.recv.block(1 - call.rank(), &block));
@@ -44,6 +43,6 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm alltoall_cells = {"cells", serves(Operation::kAlltoall), &probe, &run, Sharing::kCells};
+const Algorithm alltoall_cells = {"cells", serves(Operation::kAlltoall), &probe, &run, Sharing::kFlagLines};
 
 }  // namespace hr::coll

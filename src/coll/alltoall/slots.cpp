@@ -1,9 +1,8 @@
-// Alltoall through slots: in each round every process writes a piece for each other, one after the other, into its slot
-// and takes its own from all others. A round is written before the one before it is taken, so that data that a process
-// waits for was written a while ago.
-#include "coll/shared/slots.hpp"
-
+// Alltoall through data slots: in each round every process writes a piece for each other, one after the other, into its
+// data slot and takes its own from all others. A round is written before the one before it is taken, so that data that
+// a process waits for was written a while ago.
 #include "coll/registry.hpp"
+#include "coll/shared/data_slots.hpp"
 
 namespace hr::coll {
 namespace {
@@ -13,8 +12,9 @@ Task run(const Call& call) {
   const int rank = call.rank();
   const Blocks& blocks = call.in_place ? call.recv : call.send;
   // The piece for the process at distance 1 comes first.
-  const std::size_t part = call.area->slot_bytes() / static_cast<std::size_t>(size - 1) / kCacheLine * kCacheLine;
-  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, part), shared::Rounds::Slots::kSwapped);
+  const std::size_t part =
+      call.segment->data_slot_bytes() / static_cast<std::size_t>(size - 1) / kCacheLine * kCacheLine;
+  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, part), shared::Rounds::DataSlots::kSwapped);
   HR_CO_TRY(copy_block(call.send, rank, call.recv, rank));
   View block;
   for (std::uint64_t step = 0; step <= rounds.count(); ++step) {
@@ -26,7 +26,7 @@ Task run(const Call& call) {
         const int to = (rank + distance) % size;
         HR_CO_TRY(blocks.block(to, &block));
         HR_CO_TRY(layout::pack(block, piece.begin, piece.bytes,
-                               rounds.slot(rank, step) + static_cast<std::size_t>(distance - 1) * part));
+                               rounds.data_slot(rank, step) + static_cast<std::size_t>(distance - 1) * part));
       }
       rounds.wrote(step + 1);
     }
@@ -39,7 +39,7 @@ Task run(const Call& call) {
       HR_CO_UNTIL(call, written);
       HR_CO_TRY(call.recv.block(from, &block));
       HR_CO_TRY(layout::unpack(block, piece.begin, piece.bytes,
-                               rounds.slot(from, round) + static_cast<std::size_t>(distance - 1) * part));
+                               rounds.data_slot(from, round) + static_cast<std::size_t>(distance - 1) * part));
     }
     rounds.took(round + 1);
   }
@@ -48,6 +48,7 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm alltoall_slots = {"slots", serves(Operation::kAlltoall), &has_wide_slots, &run, Sharing::kSlots};
+const Algorithm alltoall_slots = {"slots", serves(Operation::kAlltoall), &has_wide_data_slots, &run,
+                                  Sharing::kDataSlots};
 
 }  // namespace hr::coll

@@ -1,23 +1,22 @@
-// Barrier through shared cells: each process raises a flag and looks at all others.
-#include "coll/shared/cells.hpp"
-
+// Barrier through shared flag lines: each process raises a flag and looks at all others.
 #include "coll/registry.hpp"
+#include "coll/shared/flag_lines.hpp"
 
 namespace hr::coll {
 namespace {
 
 Task run(const Call& call) {
-  shared::CellFree free{call};
+  shared::FlagLinesFree free{call};
   HR_CO_UNTIL(call, free);
   shared::publish(call, 0);
-  shared::CellsArrived arrived = shared::others_arrived(call);
+  shared::FlagsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->note_all_arrived(call.ticket);
+  call.segment->note_all_arrived(call.sequence_number);
   co_return kOk;
 }
 
 }  // namespace
 
-const Algorithm barrier_cells = {"cells", serves(Operation::kBarrier), &has_cells, &run, Sharing::kCells};
+const Algorithm barrier_cells = {"cells", serves(Operation::kBarrier), &has_flag_lines, &run, Sharing::kFlagLines};
 
 }  // namespace hr::coll

@@ -1,5 +1,5 @@
-// Barrier by dissemination through shared cells: in step k each process raises a flag for the rank 2^k after it, and
-// waits for that of the rank 2^k before it. For many processes, each of which would else look at every flag.
+// Barrier by dissemination through shared flag lines: in step k each process raises a flag for the rank 2^k after it,
+// and waits for that of the rank 2^k before it. For many processes, each of which would else look at every flag.
 #include "coll/registry.hpp"
 #include "coll/shared/partials.hpp"
 
@@ -12,20 +12,20 @@ bool probe(const Query& query) noexcept {
 
 Task run(const Call& call) {
   const int size = call.size();
-  shared::CellFree free{call};
+  shared::FlagLinesFree free{call};
   HR_CO_UNTIL(call, free);
   for (int step = 0, distance = 1; distance < size; ++step, distance *= 2) {
     shared::publish_step(call, step, 0);
     shared::PartialThere there{call, (call.rank() - distance + size) % size, step};
     HR_CO_UNTIL(call, there);
   }
-  call.area->note_all_arrived(call.ticket);
+  call.segment->note_all_arrived(call.sequence_number);
   co_return kOk;
 }
 
 }  // namespace
 
 const Algorithm barrier_cells_dissemination = {"cells_dissemination", serves(Operation::kBarrier), &probe, &run,
-                                               Sharing::kCells};
+                                               Sharing::kFlagLines};
 
 }  // namespace hr::coll

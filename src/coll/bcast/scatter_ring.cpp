@@ -19,7 +19,7 @@ Task run(const Call& call) {
   const int size = call.size();
   const int relative = (call.rank() - call.root + size) % size;
   const View data = call.recv.all();
-  // Data that is not one run of bytes passes through a packed copy.
+  // Data that is not contiguous passes through a packed copy.
   Scratch packed(data.contiguous ? 0 : data.packed);
   const View bytes = data.contiguous ? bytes_view(data.data(), data.packed, data.where) : packed.view(0, data.packed);
   if (!data.contiguous && relative == 0) HR_CO_TRY(layout::pack(data, 0, data.packed, packed.data()));

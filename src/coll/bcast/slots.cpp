@@ -1,9 +1,8 @@
-// Broadcast through slots: the root fills one while the others empty the ones before.
-#include "coll/shared/slots.hpp"
-
+// Broadcast through data slots: the root fills one while the others empty the ones before.
 #include <algorithm>
 
 #include "coll/registry.hpp"
+#include "coll/shared/data_slots.hpp"
 
 namespace hr::coll {
 namespace {
@@ -19,7 +18,7 @@ Task give(const Call& call, const shared::Rounds& rounds, std::size_t most) {
     shared::Rounds::Writable writable = rounds.writable(round);
     HR_CO_UNTIL(call, writable);
     if (round == 0) rounds.set_note(data.packed);
-    HR_CO_TRY(layout::pack(data, piece.begin, piece.bytes, rounds.slot(call.rank(), round)));
+    HR_CO_TRY(layout::pack(data, piece.begin, piece.bytes, rounds.data_slot(call.rank(), round)));
     rounds.wrote(round + 1);
   }
   co_return kOk;
@@ -35,16 +34,16 @@ Task take(const Call& call, const shared::Rounds& rounds, std::size_t most) {
       co_return fail(Errc::kTruncate, "the root broadcasts %llu bytes, this process has room for %zu",
                      static_cast<unsigned long long>(note), data.packed);
     }
-    HR_CO_TRY(layout::unpack(data, piece.begin, piece.bytes, rounds.slot(call.root, round)));
+    HR_CO_TRY(layout::unpack(data, piece.begin, piece.bytes, rounds.data_slot(call.root, round)));
     rounds.took(round + 1);
   }
   co_return kOk;
 }
 
 Task run(const Call& call) {
-  const std::size_t room = call.area->slot_bytes();
+  const std::size_t room = call.segment->data_slot_bytes();
   const std::size_t most =
-      shared::piece_size(call, call.bytes, call.area->oversubscribed() ? room : std::min(kMost, room));
+      shared::piece_size(call, call.bytes, call.segment->oversubscribed() ? room : std::min(kMost, room));
   const shared::Rounds rounds(call, shared::rounds_of(call.bytes, most), most);
   Task task = call.is_root() ? give(call, rounds, most) : take(call, rounds, most);
   const Status status = co_await task;
@@ -53,6 +52,6 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm bcast_slots = {"slots", serves(Operation::kBcast), &has_slots, &run, Sharing::kSlots};
+const Algorithm bcast_slots = {"slots", serves(Operation::kBcast), &has_data_slots, &run, Sharing::kDataSlots};
 
 }  // namespace hr::coll

@@ -23,7 +23,7 @@ class AllBlocks {
     at_.reserve(lengths_.size() + 1);
     at_.push_back(0);
     for (const std::size_t length : lengths_) at_.push_back(at_.back() + length);
-    in_buffer_ = !buffer.none() && hosts.in_order() && in_one_run();
+    in_buffer_ = !buffer.none() && hosts.in_order() && is_contiguous();
     memory_.emplace(in_buffer_ ? 0 : bytes());
     if (!in_buffer_) whole_ = memory_->view(0, bytes());
     if (buffer.none()) return;
@@ -59,7 +59,7 @@ class AllBlocks {
     return part(process, process + 1);
   }
   // Returns this host's blocks one by one, for an operation over here().
-  [[nodiscard]] Blocks of_here() {
+  [[nodiscard]] Blocks host_blocks() {
     here_counts_.clear();
     here_displacements_.clear();
     const View all = here();
@@ -105,7 +105,7 @@ class AllBlocks {
   }
 
   // True if the buffer has the blocks one behind the other, without holes; whole_ is it then.
-  [[nodiscard]] bool in_one_run() {
+  [[nodiscard]] bool is_contiguous() {
     if (bytes() == 0) return false;
     if (buffer_.shape() == Blocks::Shape::kUniform) {
       const View& all = buffer_.all();

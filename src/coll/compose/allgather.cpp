@@ -34,7 +34,7 @@ Task run(const Call& call) {
   }
   up.call.send = one_block(own);
   if (levels.speaks()) {
-    up.call.recv = equal ? byte_blocks(all.here(), call.bytes) : all.of_here();
+    up.call.recv = equal ? byte_blocks(all.here(), call.bytes) : all.host_blocks();
     const View place = all.here(levels.speaker());
     if (own.contiguous && own.data() == place.data()) {
       up.call.in_place = true;

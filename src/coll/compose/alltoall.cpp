@@ -235,7 +235,7 @@ Task run(const Call& call) {
   p2p::RequestList requests(carried.serves().size() + index(hosts.count()) + 2 * index(call.size()));
   Outcome outcome;
   outcome.add(carried.receive(requests));
-  Task leave = leave_device_data_for_later(call);
+  Task leave = defer_device_data(call);
   const Status left = co_await leave;
   outcome.add(left);
   outcome.add(carried.exchange_long(requests));

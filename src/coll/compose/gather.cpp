@@ -32,7 +32,7 @@ Task run(const Call& call) {
   here.call.root = levels.speaker();
   across.call.root = levels.root_host();
   here.call.send = one_block(own);
-  if (levels.speaks()) here.call.recv = equal ? byte_blocks(all.here(), call.bytes) : all.of_here();
+  if (levels.speaks()) here.call.recv = equal ? byte_blocks(all.here(), call.bytes) : all.host_blocks();
   if (call.is_root()) {
     // If its own block is in its place already, nothing is to be copied.
     if (call.in_place && own.contiguous && own.data() == all.here(levels.speaker()).data()) {

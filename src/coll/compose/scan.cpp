@@ -22,7 +22,7 @@ Task run(const Call& call) {
   TypedScratch sum(levels.speaks() ? result.count : 0, *result.type);
   TypedScratch before(result.count, *result.type);
   Outcome outcome;
-  Task leave = leave_device_data_for_later(call);
+  Task leave = defer_device_data(call);
   const Status left = co_await leave;
   outcome.add(left);
   if (on_device && call.in_place) outcome.add(layout::copy(call.recv.all(), result));

@@ -25,7 +25,7 @@ Task run(const Call& call) {
   Task telling = told.ask(call.recv.none() ? 0 : call.recv.all().packed);
   const Status was_told = co_await telling;
   outcome.add(was_told);
-  Task leave = leave_device_data_for_later(call);
+  Task leave = defer_device_data(call);
   const Status left = co_await leave;
   outcome.add(left);
 
@@ -39,7 +39,7 @@ Task run(const Call& call) {
   } else if (levels.speaks()) {
     across.call.recv = one_block(all.here());
   }
-  if (levels.speaks()) here.call.send = equal ? byte_blocks(all.here(), call.bytes) : all.of_here();
+  if (levels.speaks()) here.call.send = equal ? byte_blocks(all.here(), call.bytes) : all.host_blocks();
   here.call.in_place = call.in_place;
   here.call.recv = call.recv;
   Task steps = run_in_order({&across, &here});

@@ -7,7 +7,7 @@
 //   Task steps = run_in_order({&here, &across});
 //   co_return co_await steps;                         // the first error
 //
-// A step takes its place in the sequence of its members when it is constructed: all steps of a composition are
+// A step is enqueued in the sequence of its members when it is constructed: all steps of a composition are
 // constructed before its first wait, and all are run, whatever the outcome of those before, since other members count
 // on them.
 // Owner: locals of the coroutine. Threads: library lock.
@@ -18,8 +18,8 @@
 #include <string>
 #include <utility>
 
-#include "coll/carry_out.hpp"
 #include "coll/compose/hosts.hpp"
+#include "coll/execute.hpp"
 #include "coll/messages.hpp"
 #include "coll/shared/wait.hpp"
 
@@ -76,11 +76,11 @@ class Step {
     call.bytes = whole.bytes;
     call.persistent = whole.persistent;
     call.blocking = whole.blocking;
-    if (members_ != nullptr) take_place(call);
+    if (members_ != nullptr) enqueue(call);
   }
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
-  [[nodiscard]] Task run() { return members_ != nullptr ? perform(call) : Task(); }
+  [[nodiscard]] Task run() { return members_ != nullptr ? execute_enqueued(call) : Task(); }
 
   Call call;
 
@@ -88,13 +88,14 @@ class Step {
   const Members* members_;
 };
 
-// For a composition that itself packs or reduces data of a device: puts that off to its first wait, once the steps have
-// their places, so that a call that starts a non-blocking operation need not do it.
-[[nodiscard]] inline Task leave_device_data_for_later(const Call& call) {
+// For a composition that itself packs or reduces data of a device: defers that to its first wait, once the steps are
+// enqueued, so that a call that starts a non-blocking operation need not do it.
+[[nodiscard]] inline Task defer_device_data(const Call& call) {
   shared::NextRound next;
   const p2p::When later = shared::when(next);
   if (!call.blocking && mem::maybe_device() &&
-      (what_is_in(call, call.send) == Holds::kDeviceData || what_is_in(call, call.recv) == Holds::kDeviceData)) {
+      (data_kind_of(call, call.send) == DataKind::kDeviceData ||
+       data_kind_of(call, call.recv) == DataKind::kDeviceData)) {
     const Status waited = co_await later;
     co_return waited;
   }
@@ -137,7 +138,7 @@ inline Task run_in_order(std::array<Step*, 3> steps) {
   *blocks.set_uniform(view.count, *const_cast<layout::Datatype*>(view.type)) = view;
   return blocks;
 }
-// Returns a run of bytes as blocks of equal length.
+// Returns contiguous bytes as blocks of equal length.
 [[nodiscard]] inline Blocks byte_blocks(const View& bytes, std::size_t block) noexcept {
   Blocks blocks;
   *blocks.set_uniform(static_cast<Count>(block), *const_cast<layout::Datatype*>(bytes.type)) = bytes;

@@ -4,7 +4,7 @@
 
 #include "base/statistics.hpp"
 #include "coll/messages.hpp"
-#include "coll/shared/cells.hpp"
+#include "coll/shared/flag_lines.hpp"
 
 namespace hr::coll::device {
 namespace {
@@ -14,9 +14,9 @@ using p2p::Task;
 // Beyond this many proven allocations they are proven anew.
 constexpr std::size_t kMostProven = 256;
 
-// The offer of another process only once its cell has arrived.
-Offer& offer_of(const Call& call, int rank) noexcept {
-  return *reinterpret_cast<Offer*>(shared::cell_of(call, rank).room);
+// Another process's addresses may be read once its flag has arrived.
+DeviceAddresses& addresses_of(const Call& call, int rank) noexcept {
+  return *reinterpret_cast<DeviceAddresses*>(shared::flag_lines_of(call, rank).room);
 }
 
 struct DataFinal {
@@ -41,8 +41,8 @@ struct WorkDone {
 };
 
 // Word of Control::device_trial: the operation, and its outcome.
-constexpr std::uint64_t trial_word(std::uint64_t ticket, bool mapped) noexcept {
-  return (ticket + 1) * 2 + (mapped ? 1 : 0);
+constexpr std::uint64_t trial_word(std::uint64_t sequence_number, bool mapped) noexcept {
+  return (sequence_number + 1) * 2 + (mapped ? 1 : 0);
 }
 
 struct EverybodyTried {
@@ -51,9 +51,9 @@ struct EverybodyTried {
   int next = 0;
   bool operator()() noexcept {
     for (; next < call.size(); ++next) {
-      const std::uint64_t result = call.area->control(next).device_trial.value.load(std::memory_order_acquire);
-      if (result < trial_word(call.ticket, false)) return false;
-      mapped = mapped && result == trial_word(call.ticket, true);
+      const std::uint64_t result = call.segment->control(next).device_trial.value.load(std::memory_order_acquire);
+      if (result < trial_word(call.sequence_number, false)) return false;
+      mapped = mapped && result == trial_word(call.sequence_number, true);
     }
     return true;
   }
@@ -64,7 +64,8 @@ struct EverybodyDone {
   int next = 0;
   bool operator()() noexcept {
     for (; next < call.size(); ++next) {
-      if (call.area->control(next).device_done.value.load(std::memory_order_acquire) <= call.ticket) return false;
+      if (call.segment->control(next).device_done.value.load(std::memory_order_acquire) <= call.sequence_number)
+        return false;
     }
     return true;
   }
@@ -73,12 +74,12 @@ struct EverybodyDone {
 }  // namespace
 
 Task DeviceBuffers::exchange(const Call& call) {
-  shared::CellFree free{call};
+  shared::FlagLinesFree free{call};
   HR_CO_UNTIL(call, free);
-  Offer& own = offer_of(call, call.rank());
+  DeviceAddresses& own = addresses_of(call, call.rank());
   describe(call, own);
   fences_.clear();
-  if (own.has(Offer::kReachable)) {
+  if (own.has(DeviceAddresses::kReachable)) {
     for (const mem::Location& where : contexts_) {
       // Without a context of the device, the work itself reports it.
       (void)fences_.emplace_back().set(where);
@@ -87,20 +88,21 @@ Task DeviceBuffers::exchange(const Call& call) {
     HR_CO_UNTIL(call, final);
   }
   shared::publish(call, own.length());
-  shared::CellsArrived arrived = shared::others_arrived(call);
+  shared::FlagsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->note_all_arrived(call.ticket);
+  call.segment->note_all_arrived(call.sequence_number);
   if (!time_sliced_) note_all_devices(call);
   std::uint32_t any = 0;
   std::uint32_t all = ~std::uint32_t{0};
   for (int rank = 0; rank < call.size(); ++rank) {
-    const std::uint32_t flags = offer_of(call, rank).flags;
+    const std::uint32_t flags = addresses_of(call, rank).flags;
     any |= flags;
     all &= flags;
   }
-  agreed_ = (all & Offer::kReachable) != 0 && ((any & Offer::kTyped) == 0 || (all & Offer::kKernels) != 0);
-  if (agreed_ && (any & Offer::kUnproven) != 0) {
-    if ((any & Offer::kMoved) != 0 || proven_.size() > kMostProven) proven_.clear();
+  agreed_ = (all & DeviceAddresses::kReachable) != 0 &&
+            ((any & DeviceAddresses::kTyped) == 0 || (all & DeviceAddresses::kKernels) != 0);
+  if (agreed_ && (any & DeviceAddresses::kUnproven) != 0) {
+    if ((any & DeviceAddresses::kMoved) != 0 || proven_.size() > kMostProven) proven_.clear();
     Task proving = prove(call);
     HR_CO_TRY(co_await proving);
   }
@@ -109,34 +111,35 @@ Task DeviceBuffers::exchange(const Call& call) {
 
 void DeviceBuffers::note_all_devices(const Call& call) {
   for (int rank = 0; rank < call.size(); ++rank) {
-    const std::uint64_t place = offer_of(call, rank).place;
-    if (rank != call.rank()) static_cast<void>(mem::cuda::Context::note_peer_device(near_, place));
+    const std::uint64_t locality = addresses_of(call, rank).locality;
+    if (rank != call.rank()) static_cast<void>(mem::cuda::Context::note_peer_device(near_, locality));
     for (int other = 0; other < rank && !time_sliced_; ++other) {
-      time_sliced_ = mem::cuda::Context::share_time_sliced(place, offer_of(call, other).place);
+      time_sliced_ = mem::cuda::Context::share_time_sliced(locality, addresses_of(call, other).locality);
     }
   }
 }
 
 Task DeviceBuffers::prove(const Call& call) {
   const bool mapped = map_everything(call);
-  call.area->control(call.rank()).device_trial.value.store(trial_word(call.ticket, mapped), std::memory_order_release);
+  call.segment->control(call.rank())
+      .device_trial.value.store(trial_word(call.sequence_number, mapped), std::memory_order_release);
   EverybodyTried everybody{call};
   HR_CO_UNTIL(call, everybody);
   agreed_ = everybody.mapped;
   if (!agreed_) {
     proven_.clear();
-    proven_place_ = {};
+    proven_context_ = {};
     proven_near_ = {};
     co_return kOk;
   }
-  const Offer& own = offer_of(call, call.rank());
+  const DeviceAddresses& own = addresses_of(call, call.rank());
   for (std::uint32_t i = 0; i < own.allocation_count; ++i) {
     const std::uint64_t id = own.allocations[i].id;
     if (std::find(proven_.begin(), proven_.end(), id) == proven_.end()) proven_.push_back(id);
   }
   if (near_.is_device()) {
     proven_near_ = near_;
-    proven_place_ = place_;
+    proven_context_ = mapping_context_;
   }
   co_return kOk;
 }
@@ -147,7 +150,7 @@ bool DeviceBuffers::map_everything(const Call& call) {
   if (!near_.is_device()) near_ = proven_near_;
   bool mapped = true;
   for (int rank = 0; rank < call.size() && near_.is_device(); ++rank) {
-    for (std::uint32_t i = 0; rank != call.rank() && i < offer_of(call, rank).allocation_count && mapped; ++i) {
+    for (std::uint32_t i = 0; rank != call.rank() && i < addresses_of(call, rank).allocation_count && mapped; ++i) {
       std::uint64_t unused = 0;
       mapped = map(call, rank, i, &unused).ok();
     }
@@ -159,19 +162,20 @@ bool DeviceBuffers::map_everything(const Call& call) {
 Status DeviceBuffers::map(const Call& call, int rank, std::uint64_t allocation, std::uint64_t* moved_by) {
   *moved_by = 0;
   if (rank == call.rank()) return kOk;
-  return mappings_.map(near_, call.members->peer_proc(rank), offer_of(call, rank).allocations[allocation], moved_by);
+  return mappings_.map(near_, call.members->peer_proc(rank), addresses_of(call, rank).allocations[allocation],
+                       moved_by);
 }
 
-Status DeviceBuffers::reach(const Call& call, int rank, Reach* reach) {
-  const Offer& offer = offer_of(call, rank);
+Status DeviceBuffers::peer_pointers(const Call& call, int rank, PeerPointers* pointers) {
+  const DeviceAddresses& addresses = addresses_of(call, rank);
   std::uint64_t moved_by = 0;
-  if (offer.send.bytes != 0) {
-    HR_TRY(map(call, rank, offer.send.allocation, &moved_by));
-    reach->send = offer.send.address + moved_by;
+  if (addresses.send.bytes != 0) {
+    HR_TRY(map(call, rank, addresses.send.allocation, &moved_by));
+    pointers->send = addresses.send.address + moved_by;
   }
-  if (offer.recv.bytes != 0) {
-    HR_TRY(map(call, rank, offer.recv.allocation, &moved_by));
-    reach->recv = offer.recv.address + moved_by;
+  if (addresses.recv.bytes != 0) {
+    HR_TRY(map(call, rank, addresses.recv.allocation, &moved_by));
+    pointers->recv = addresses.recv.address + moved_by;
   }
   return kOk;
 }
@@ -180,7 +184,7 @@ Status DeviceBuffers::fetch(const Call& call) {
   moves_.clear();
   for (const Taken& taken : taken_) {
     const int source = taken.name.source;
-    const Piece* piece = find_piece(offer_of(call, source), taken.name, call.rank());
+    const Piece* piece = find_piece(addresses_of(call, source), taken.name, call.rank());
     if (piece == nullptr) {
       return fail(Errc::kTopology, "%s: rank %d does not send as many blocks to this process as it receives",
                   name(call.operation), source);
@@ -208,15 +212,15 @@ Task DeviceBuffers::finish(const Call& call, Status status) {
   WorkDone done{work_};
   HR_CO_UNTIL(call, done);
   mappings_.release();
-  call.area->control(call.rank()).device_done.value.store(call.ticket + 1, std::memory_order_release);
+  call.segment->control(call.rank()).device_done.value.store(call.sequence_number + 1, std::memory_order_release);
   EverybodyDone everybody{call};
   HR_CO_UNTIL(call, everybody);
   co_return status.ok() ? done.status : status;
 }
 
-Task DeviceBuffers::carry_out(const Call& call, Status (*start)(const Call&, DeviceBuffers&)) {
+Task DeviceBuffers::execute(const Call& call, Status (*start)(const Call&, DeviceBuffers&)) {
   add(Statistic::coll_device);
-  DeviceBuffers& buffers = call.area->device_buffers();
+  DeviceBuffers& buffers = call.segment->device_buffers();
   const Status started = start(call, buffers);
   Task finishing = buffers.finish(call, started);
   const Status status = co_await finishing;

@@ -11,7 +11,7 @@ using device::DeviceBuffers;
 
 Status start(const Call& call, DeviceBuffers& buffers) { return buffers.fetch(call); }
 
-Task run(const Call& call) { return DeviceBuffers::carry_out(call, &start); }
+Task run(const Call& call) { return DeviceBuffers::execute(call, &start); }
 
 }  // namespace
 
@@ -23,7 +23,7 @@ const Algorithm move_device = {
            Operation::kNeighborAlltoall, Operation::kNeighborAlltoallv, Operation::kNeighborAlltoallw),
     &on_devices,
     &run,
-    Sharing::kCells,
+    Sharing::kFlagLines,
     true};
 
 }  // namespace hr::coll

@@ -3,7 +3,7 @@
 // Threads: library lock. Standard: sections 6.4 to 6.8, 8.6.
 #pragma once
 
-#include "coll/device/offer.hpp"
+#include "coll/device/addresses.hpp"
 
 namespace hr::coll::device {
 
@@ -36,14 +36,14 @@ Status each_given(const Call& call, const Give& give) {
       break;
   }
   const comm::Topology::Neighbors neighbors = call.members->topology().neighbors(rank);
-  for (std::size_t slot = 0; slot < neighbors.destinations.size(); ++slot) {
-    const int reader = neighbors.destinations[slot];
-    if (reader != abi::kProcNull) HR_TRY(give(call.send, static_cast<int>(slot), reader));
+  for (std::size_t neighbor = 0; neighbor < neighbors.destinations.size(); ++neighbor) {
+    const int reader = neighbors.destinations[neighbor];
+    if (reader != abi::kProcNull) HR_TRY(give(call.send, static_cast<int>(neighbor), reader));
   }
   return kOk;
 }
 
-// Names a piece of a process by the number in its offer, or by the number among those for one reader.
+// Names a piece of a process by its number among those published, or by its number among those for one reader.
 struct PieceName {
   int source;
   std::uint32_t number;
@@ -102,11 +102,12 @@ Status each_taken(const Call& call, const Take& take) {
 }
 
 // Null if there is no such piece.
-[[nodiscard]] inline const Piece* find_piece(const Offer& offer, const PieceName& name, int reader) noexcept {
-  if (!name.of_reader) return name.number < offer.piece_count ? &offer.pieces[name.number] : nullptr;
+[[nodiscard]] inline const Piece* find_piece(const DeviceAddresses& addresses, const PieceName& name,
+                                             int reader) noexcept {
+  if (!name.of_reader) return name.number < addresses.piece_count ? &addresses.pieces[name.number] : nullptr;
   std::uint32_t left = name.number;
-  for (std::uint32_t i = 0; i < offer.piece_count; ++i) {
-    if (offer.pieces[i].reader == reader && left-- == 0) return &offer.pieces[i];
+  for (std::uint32_t i = 0; i < addresses.piece_count; ++i) {
+    if (addresses.pieces[i].reader == reader && left-- == 0) return &addresses.pieces[i];
   }
   return nullptr;
 }

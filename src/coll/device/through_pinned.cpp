@@ -5,7 +5,7 @@
 
 #include "base/knobs.hpp"
 #include "base/statistics.hpp"
-#include "coll/carry_out.hpp"
+#include "coll/execute.hpp"
 #include "coll/shared/wait.hpp"
 #include "coll/view_tools.hpp"
 #include "mem/cuda/pinned_staging.hpp"
@@ -22,7 +22,7 @@ using mem::cuda::DeviceAddress;
 using mem::cuda::TwoRows;
 using p2p::Task;
 
-bool on_device(const Call& call, const Blocks& blocks) { return what_is_in(call, blocks) == Holds::kDeviceData; }
+bool on_device(const Call& call, const Blocks& blocks) { return data_kind_of(call, blocks) == DataKind::kDeviceData; }
 
 bool is_whole(const Blocks& blocks) noexcept {
   return blocks.shape() == Blocks::Shape::kUniform || blocks.shape() == Blocks::Shape::kConsecutive;
@@ -39,7 +39,7 @@ class Mirror {
   Mirror& operator=(const Mirror&) = delete;
   // If the task is given up, nothing may write to the memory any more.
   ~Mirror() {
-    while (ticket_.recorded() && !(*this)()) spin_pause();
+    while (copies_.recorded() && !(*this)()) spin_pause();
   }
 
   // Nothing to mirror if the buffer is not on a device.
@@ -54,7 +54,7 @@ class Mirror {
       blocks_ = blocks.moved_to(typed_->view());
       return kOk;
     }
-    add_run(whole, 1);
+    add_segment(whole, 1);
     HR_TRY(take_memory(whole.where));
     View host = whole;
     host.address = moved(staging_.data(), -whole.type->true_lb());
@@ -68,26 +68,26 @@ class Mirror {
 
   Status start_out() {
     if (typed_) return layout::copy(device_->all(), typed_->view());
-    return start(1, [&](Context& context, mem::cuda::StreamHandle stream, const Run& run) -> Status {
-      HR_CUDA(context.device(), copy_async, (staging_.address() + run.at, run.address, run.bytes, stream),
-              "%zu bytes of a collective", run.bytes);
+    return start(1, [&](Context& context, mem::cuda::StreamHandle stream, const Segment& segment) -> Status {
+      HR_CUDA(context.device(), copy_async, (staging_.address() + segment.at, segment.address, segment.bytes, stream),
+              "%zu bytes of a collective", segment.bytes);
       return kOk;
     });
   }
 
   Status start_in() {
     if (typed_) return layout::copy(typed_->view(), device_->all());
-    std::size_t rows_at = run_bytes_;
-    return start(0, [&](Context& context, mem::cuda::StreamHandle stream, const Run& run) -> Status {
-      const TwoRows rows{run.bytes};
-      if (context.time_sliced() && TwoRows::serves(run.bytes)) {
-        rows.lay_out(staging_.data() + run.at, staging_.data() + rows_at);
-        HR_TRY(rows.start_in(context, stream, staging_.address() + rows_at, run.address));
+    std::size_t rows_at = segment_bytes_;
+    return start(0, [&](Context& context, mem::cuda::StreamHandle stream, const Segment& segment) -> Status {
+      const TwoRows rows{segment.bytes};
+      if (context.time_sliced() && TwoRows::serves(segment.bytes)) {
+        rows.lay_out(staging_.data() + segment.at, staging_.data() + rows_at);
+        HR_TRY(rows.start_in(context, stream, staging_.address() + rows_at, segment.address));
         rows_at += rows.span();
         return kOk;
       }
-      HR_CUDA(context.device(), copy_async, (run.address, staging_.address() + run.at, run.bytes, stream),
-              "%zu bytes of a collective", run.bytes);
+      HR_CUDA(context.device(), copy_async, (segment.address, staging_.address() + segment.at, segment.bytes, stream),
+              "%zu bytes of a collective", segment.bytes);
       return kOk;
     });
   }
@@ -95,14 +95,14 @@ class Mirror {
   // Condition (shared/wait.hpp): the copies that were started are done.
   bool operator()() {
     bool done = true;
-    status_ = ticket_.poll("a copy of a collective's buffer", &done);
+    status_ = copies_.poll("a copy of a collective's buffer", &done);
     return done;
   }
   [[nodiscard]] Status status() const noexcept { return status_; }
 
  private:
-  // Device memory in one piece, and the place of its copy.
-  struct Run {
+  // Contiguous device memory, and the offset of its copy.
+  struct Segment {
     DeviceAddress address;
     std::size_t bytes;
     std::size_t at;
@@ -114,17 +114,17 @@ class Mirror {
     return where;
   }
 
-  // Returns the place of the data's copy. Each run begins at a multiple of `unit` bytes.
-  std::size_t add_run(const View& data, std::size_t unit) {
+  // Returns the offset of the data's copy. Each segment begins at a multiple of `unit` bytes.
+  std::size_t add_segment(const View& data, std::size_t unit) {
     const DeviceAddress address = reinterpret_cast<std::uintptr_t>(data.data());
     where_ = data.where;
-    if (!runs_.empty() && runs_.back().address + runs_.back().bytes == address) {
-      runs_.back().bytes += data.packed;
-      return runs_.back().at + runs_.back().bytes - data.packed;
+    if (!segments_.empty() && segments_.back().address + segments_.back().bytes == address) {
+      segments_.back().bytes += data.packed;
+      return segments_.back().at + segments_.back().bytes - data.packed;
     }
-    const std::size_t end = runs_.empty() ? 0 : runs_.back().at + runs_.back().bytes;
-    runs_.push_back({address, data.packed, (end + unit - 1) / unit * unit});
-    return runs_.back().at;
+    const std::size_t end = segments_.empty() ? 0 : segments_.back().at + segments_.back().bytes;
+    segments_.push_back({address, data.packed, (end + unit - 1) / unit * unit});
+    return segments_.back().at;
   }
 
   Status make_blocks(int length) {
@@ -135,7 +135,7 @@ class Mirror {
       if (device_->bytes(i) == 0) continue;
       View block;
       HR_TRY(device_->block(i, &block));
-      displacements_[static_cast<std::size_t>(i)] = static_cast<Count>(add_run(block, unit) / unit);
+      displacements_[static_cast<std::size_t>(i)] = static_cast<Count>(add_segment(block, unit) / unit);
     }
     HR_TRY(take_memory(where_));
     blocks_ = Blocks::counted(staging_.data(), device_->counts(), displacements_.data(), device_->type(0));
@@ -144,8 +144,9 @@ class Mirror {
 
   Status take_memory(const mem::Location& where) {
     where_ = where;
-    std::size_t bytes = run_bytes_ = (runs_.back().at + runs_.back().bytes + 63) / 64 * 64;
-    for (const Run& run : runs_) bytes += TwoRows::serves(run.bytes) ? TwoRows{run.bytes}.span() : 0;
+    std::size_t bytes = segment_bytes_ = (segments_.back().at + segments_.back().bytes + 63) / 64 * 64;
+    for (const Segment& segment : segments_)
+      bytes += TwoRows::serves(segment.bytes) ? TwoRows{segment.bytes}.span() : 0;
     Context* context = nullptr;
     HR_TRY(Context::of(where, &context));
     const Current current(*context);
@@ -161,19 +162,19 @@ class Mirror {
     HR_TRY(current.status());
     mem::cuda::StreamHandle stream = nullptr;
     HR_TRY(context->copy_stream(lane, &stream));
-    for (const Run& run : runs_) HR_TRY(copy(*context, stream, run));
-    return ticket_.record(*context, stream);
+    for (const Segment& segment : segments_) HR_TRY(copy(*context, stream, segment));
+    return copies_.record(*context, stream);
   }
 
   const Blocks* device_ = nullptr;
   Blocks blocks_;
   mem::Location where_;
-  std::vector<Run> runs_;
-  std::size_t run_bytes_ = 0;  // of all runs' copies; the rows of those that need them follow
+  std::vector<Segment> segments_;
+  std::size_t segment_bytes_ = 0;  // of all segments' copies; the rows of those that need them follow
   std::vector<Count> displacements_;
   std::optional<TypedScratch> typed_;
   mem::cuda::PinnedStaging staging_;
-  mem::cuda::WorkEvent ticket_;
+  mem::cuda::WorkEvent copies_;
   Status status_{};
 };
 

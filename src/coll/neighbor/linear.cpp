@@ -11,7 +11,7 @@ namespace {
 
 using Neighbors = comm::Topology::Neighbors;
 
-bool one_block_for_all(Operation operation) noexcept {
+bool sends_one_block(Operation operation) noexcept {
   return operation == Operation::kNeighborAllgather || operation == Operation::kNeighborAllgatherv;
 }
 
@@ -21,19 +21,19 @@ Task run(const Call& call) {
   const int sources = static_cast<int>(neighbors.sources.size());
   const int destinations = static_cast<int>(neighbors.destinations.size());
   const int flip = topology.kind() == comm::Topology::Kind::kCartesian ? 1 : 0;
-  const bool same = one_block_for_all(call.operation);
+  const bool same = sends_one_block(call.operation);
   p2p::RequestList requests(neighbors.sources.size() + neighbors.destinations.size());
   View view;
   for (int i = 0; i < sources; ++i) {
-    const int slot = i ^ flip;
-    const int from = neighbors.sources[static_cast<std::size_t>(slot)];
-    if (from == abi::kProcNull || call.recv.bytes(slot) == 0) continue;
-    HR_CO_TRY(call.recv.block(slot, &view));
+    const int neighbor = i ^ flip;
+    const int from = neighbors.sources[static_cast<std::size_t>(neighbor)];
+    if (from == abi::kProcNull || call.recv.bytes(neighbor) == 0) continue;
+    HR_CO_TRY(call.recv.block(neighbor, &view));
     HR_CO_TRY(receive_from(call, from, view, requests.next()));
   }
-  for (int slot = 0; slot < destinations; ++slot) {
-    const int to = neighbors.destinations[static_cast<std::size_t>(slot)];
-    const int block = same ? 0 : slot;
+  for (int neighbor = 0; neighbor < destinations; ++neighbor) {
+    const int to = neighbors.destinations[static_cast<std::size_t>(neighbor)];
+    const int block = same ? 0 : neighbor;
     if (to == abi::kProcNull || call.send.bytes(block) == 0) continue;
     HR_CO_TRY(call.send.block(block, &view));
     HR_CO_TRY(send_to(call, to, view, requests.next()));

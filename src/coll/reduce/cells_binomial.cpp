@@ -1,6 +1,6 @@
-// Reduce up a binomial tree through shared cells: like binomial.cpp, but each process reads its children's partial
-// results from their cells. For many processes with cores of their own, whose vectors would take the root alone long to
-// combine.
+// Reduce up a binomial tree through shared flag lines: like binomial.cpp, but each process reads its children's partial
+// results from shared memory. For many processes with cores of their own, whose vectors would take the root alone long
+// to combine.
 #include "coll/registry.hpp"
 #include "coll/shared/partials.hpp"
 
@@ -27,7 +27,7 @@ Task run(const Call& call) {
   const int top = call.op->commutative() ? call.root : 0;
   const int relative = (rank - top + size) % size;
   const int combined = combinations(relative, size);
-  shared::CellFree free{call};
+  shared::FlagLinesFree free{call};
   HR_CO_UNTIL(call, free);
   const shared::Partials partials(call, kPlaces);
   if (combined == 0) {
@@ -47,7 +47,7 @@ Task run(const Call& call) {
     HR_CO_TRY(partials.combine(partials.own(step), other, to));
     ++step;
   }
-  if (relative == 0) call.area->note_all_arrived(call.ticket);
+  if (relative == 0) call.segment->note_all_arrived(call.sequence_number);
   if (combined > 0 && !(relative == 0 && call.is_root())) partials.publish(combined);
   if (!call.is_root() || relative == 0) co_return kOk;
 
@@ -61,6 +61,7 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm reduce_cells_binomial = {"cells_binomial", serves(Operation::kReduce), &probe, &run, Sharing::kCells};
+const Algorithm reduce_cells_binomial = {"cells_binomial", serves(Operation::kReduce), &probe, &run,
+                                         Sharing::kFlagLines};
 
 }  // namespace hr::coll

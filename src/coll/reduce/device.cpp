@@ -19,18 +19,18 @@ Status start(const Call& call, DeviceBuffers& buffers) {
   reduction.first = std::min(count, cut.begin(call.rank()) * kGrain);
   reduction.count = std::min(count, cut.begin(call.rank() + 1) * kGrain) - reduction.first;
   for (int rank = 0; rank < call.size(); ++rank) {
-    DeviceBuffers::Reach reach;
-    HR_TRY(buffers.reach(call, rank, &reach));
-    reduction.inputs[reduction.ninputs++] = reach.send;
-    if (rank == call.root) reduction.outputs[reduction.noutputs++] = reach.recv;
+    DeviceBuffers::PeerPointers pointers;
+    HR_TRY(buffers.peer_pointers(call, rank, &pointers));
+    reduction.inputs[reduction.ninputs++] = pointers.send;
+    if (rank == call.root) reduction.outputs[reduction.noutputs++] = pointers.recv;
   }
   return buffers.work().reduce(buffers.near(), *call.op, *contribution(call).type, reduction);
 }
 
-Task run(const Call& call) { return DeviceBuffers::carry_out(call, &start); }
+Task run(const Call& call) { return DeviceBuffers::execute(call, &start); }
 
 }  // namespace
 
-const Algorithm reduce_device = {"device", serves(Operation::kReduce), &on_devices, &run, Sharing::kCells, true};
+const Algorithm reduce_device = {"device", serves(Operation::kReduce), &on_devices, &run, Sharing::kFlagLines, true};
 
 }  // namespace hr::coll

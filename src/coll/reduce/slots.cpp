@@ -1,7 +1,7 @@
-// Reduce of long vectors through slots: in each round every process combines its part of all vectors, in its own slot,
-// and the root takes the combined parts.
+// Reduce of long vectors through data slots: in each round every process combines its part of all vectors, in its own
+// data slot, and the root takes the combined parts.
 #include "coll/registry.hpp"
-#include "coll/shared/reduce_slots.hpp"
+#include "coll/shared/reduce_data_slots.hpp"
 
 namespace hr::coll {
 namespace {
@@ -17,13 +17,13 @@ Task run(const Call& call) {
     HR_CO_TRY(vectors.write(round));
     rounds.wrote(2 * round + 1);
 
-    const View own = vectors.in_slot(rank, rank, round);
+    const View own = vectors.in_data_slot(rank, rank, round);
     View operand = vectors.piece(contribution(call), rank, round);
     for (int step = 1; step < size; ++step) {
       const int from = (rank + step) % size;
       shared::StepReached written = rounds.written(from, 2 * round + 1);
       HR_CO_UNTIL(call, written);
-      if (own.count > 0) HR_CO_TRY(combine_to(call, vectors.in_slot(from, rank, round), operand, own));
+      if (own.count > 0) HR_CO_TRY(combine_to(call, vectors.in_data_slot(from, rank, round), operand, own));
       operand = own;
     }
     rounds.wrote(2 * round + 2);
@@ -32,7 +32,7 @@ Task run(const Call& call) {
       const int from = (rank + step) % size;
       shared::StepReached combined = rounds.written(from, 2 * round + 2);
       HR_CO_UNTIL(call, combined);
-      HR_CO_TRY(layout::copy(vectors.in_slot(from, from, round), vectors.piece(call.recv.all(), from, round)));
+      HR_CO_TRY(layout::copy(vectors.in_data_slot(from, from, round), vectors.piece(call.recv.all(), from, round)));
     }
     rounds.took(2 * round + 2);
   }
@@ -41,7 +41,7 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm reduce_slots = {"slots", serves(Operation::kReduce), &shared::vector_passes_slots, &run,
-                                Sharing::kSlots};
+const Algorithm reduce_slots = {"slots", serves(Operation::kReduce), &shared::vector_fits_data_slots, &run,
+                                Sharing::kDataSlots};
 
 }  // namespace hr::coll

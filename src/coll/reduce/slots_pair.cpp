@@ -1,10 +1,10 @@
-// Reduce of long vectors of two processes: the other one writes its vector into its slots, and the root combines it
-// from there. With more processes the root alone would have too much to do.
+// Reduce of long vectors of two processes: the other one writes its vector into its data slots, and the root combines
+// it from there. With more processes the root alone would have too much to do.
 #include <algorithm>
 
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
-#include "coll/shared/slots.hpp"
+#include "coll/shared/data_slots.hpp"
 
 namespace hr::coll {
 namespace {
@@ -13,14 +13,15 @@ namespace {
 constexpr std::size_t kMost = 32768;
 
 bool probe(const Query& query) noexcept {
-  return has_slots(query) && query.ranks == 2 && query.commutative && query.element <= query.slot;
+  return has_data_slots(query) && query.ranks == 2 && query.commutative && query.element <= query.data_slot_bytes;
 }
 
 Task run(const Call& call) {
   const View& vector = contribution(call);
-  const std::size_t room = call.area->slot_bytes();
+  const std::size_t room = call.segment->data_slot_bytes();
   const std::size_t total = typed_bytes(vector.count, *vector.type);
-  const std::size_t most = shared::piece_size(call, total, call.area->oversubscribed() ? room : std::min(kMost, room));
+  const std::size_t most =
+      shared::piece_size(call, total, call.segment->oversubscribed() ? room : std::min(kMost, room));
   const Count elements = std::max<Count>(1, typed_capacity(most, *vector.type));
   const shared::Rounds rounds(call, static_cast<std::uint64_t>((vector.count + elements - 1) / elements),
                               typed_bytes(elements, *vector.type));
@@ -29,16 +30,16 @@ Task run(const Call& call) {
     const Count begin = static_cast<Count>(round) * elements;
     const Count count = std::min(elements, vector.count - begin);
     const View own = slice(vector, begin, count);
-    const View slot = typed_view(rounds.slot(other, round), count, *vector.type);
+    const View data_slot = typed_view(rounds.data_slot(other, round), count, *vector.type);
     if (call.is_root()) {
       shared::StepReached written = rounds.written(other, round + 1);
       HR_CO_UNTIL(call, written);
-      HR_CO_TRY(combine_to(call, slot, own, slice(call.recv.all(), begin, count)));
+      HR_CO_TRY(combine_to(call, data_slot, own, slice(call.recv.all(), begin, count)));
       rounds.took(round + 1);
     } else {
       shared::Rounds::Writable writable = rounds.writable(round);
       HR_CO_UNTIL(call, writable);
-      HR_CO_TRY(layout::copy(own, slot));
+      HR_CO_TRY(layout::copy(own, data_slot));
       rounds.wrote(round + 1);
     }
   }
@@ -47,6 +48,6 @@ Task run(const Call& call) {
 
 }  // namespace
 
-const Algorithm reduce_slots_pair = {"slots_pair", serves(Operation::kReduce), &probe, &run, Sharing::kSlots};
+const Algorithm reduce_slots_pair = {"slots_pair", serves(Operation::kReduce), &probe, &run, Sharing::kDataSlots};
 
 }  // namespace hr::coll

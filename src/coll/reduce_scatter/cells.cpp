@@ -1,16 +1,16 @@
-// Reduce-scatter through shared cells: each process puts its vector into its cell and combines its own part of all. In
-// two orders of operands, those of the algorithms of the same names that send messages.
+// Reduce-scatter through shared flag lines: each process publishes its vector with its flag and combines its own part
+// of all. In two orders of operands, those of the algorithms of the same names that send messages.
 #include "coll/registry.hpp"
-#include "coll/shared/reduce_cells.hpp"
+#include "coll/shared/reduce_flag_lines.hpp"
 
 namespace hr::coll {
 namespace {
 
-Status combine_ordered(const Call& call, const shared::CellVectors& vectors, std::byte* result) {
+Status combine_ordered(const Call& call, const shared::FlagLineVectors& vectors, std::byte* result) {
   return vectors.combine_tree(shared::TreeOrder::binomial(call.size(), 0), result);
 }
 
-Status combine_pairwise(const Call& call, const shared::CellVectors& vectors, std::byte* result) {
+Status combine_pairwise(const Call& call, const shared::FlagLineVectors& vectors, std::byte* result) {
   const int size = call.size();
   HR_TRY(vectors.copy(call.rank(), result));
   for (int step = 1; step < size; ++step) {
@@ -19,19 +19,19 @@ Status combine_pairwise(const Call& call, const shared::CellVectors& vectors, st
   return kOk;
 }
 
-template <Status (*kCombine)(const Call& call, const shared::CellVectors& vectors, std::byte* result)>
+template <Status (*kCombine)(const Call& call, const shared::FlagLineVectors& vectors, std::byte* result)>
 Task run(const Call& call) {
-  shared::CellFree free{call};
+  shared::FlagLinesFree free{call};
   HR_CO_UNTIL(call, free);
   HR_CO_TRY(shared::publish_vector(call));
-  shared::CellsArrived arrived = shared::others_arrived(call);
+  shared::FlagsArrived arrived = shared::others_arrived(call);
   HR_CO_UNTIL(call, arrived);
-  call.area->note_all_arrived(call.ticket);
+  call.segment->note_all_arrived(call.sequence_number);
   Count first = 0;
   for (int before = 0; before < call.rank(); ++before) first += call.send.count(before);
   const View& result = call.recv.all();
   if (result.count == 0) co_return kOk;
-  const shared::CellVectors vectors(call, first, result.count);
+  const shared::FlagLineVectors vectors(call, first, result.count);
   co_return kCombine(call, vectors, result.address);
 }
 
@@ -42,8 +42,8 @@ constexpr std::uint32_t kServed = serves(Operation::kReduceScatter, Operation::k
 }  // namespace
 
 const Algorithm reduce_scatter_cells_ordered = {"cells_ordered", kServed, &shared::vector_fits, &run<combine_ordered>,
-                                                Sharing::kCells};
+                                                Sharing::kFlagLines};
 const Algorithm reduce_scatter_cells_pairwise = {"cells_pairwise", kServed, &fits_and_commutes, &run<combine_pairwise>,
-                                                 Sharing::kCells};
+                                                 Sharing::kFlagLines};
 
 }  // namespace hr::coll

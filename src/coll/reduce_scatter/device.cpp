@@ -18,21 +18,22 @@ Status start(const Call& call, DeviceBuffers& buffers) {
   reduction.count = count;
   const auto before = static_cast<std::uint64_t>(first * result.type->extent());
   for (int rank = 0; rank < call.size(); ++rank) {
-    DeviceBuffers::Reach reach;
-    HR_TRY(buffers.reach(call, rank, &reach));
-    reduction.inputs[reduction.ninputs++] = reach.send + before;
-    if (rank == call.rank()) reduction.outputs[reduction.noutputs++] = reach.recv;
+    DeviceBuffers::PeerPointers pointers;
+    HR_TRY(buffers.peer_pointers(call, rank, &pointers));
+    reduction.inputs[reduction.ninputs++] = pointers.send + before;
+    if (rank == call.rank()) reduction.outputs[reduction.noutputs++] = pointers.recv;
   }
   return buffers.work().reduce(buffers.near(), *call.op, *result.type, reduction);
 }
 
-Task run(const Call& call) { return DeviceBuffers::carry_out(call, &start); }
+Task run(const Call& call) { return DeviceBuffers::execute(call, &start); }
 
 bool probe(const Query& query) noexcept { return on_devices(query) && !query.in_place; }
 
 }  // namespace
 
 const Algorithm reduce_scatter_device = {
-    "device", serves(Operation::kReduceScatter, Operation::kReduceScatterBlock), &probe, &run, Sharing::kCells, true};
+    "device", serves(Operation::kReduceScatter, Operation::kReduceScatterBlock), &probe, &run, Sharing::kFlagLines,
+    true};
 
 }  // namespace hr::coll

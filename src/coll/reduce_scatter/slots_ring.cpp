@@ -1,11 +1,11 @@
-// Reduce-scatter of long vectors: every part passes along a ring of slots, as in shared/ring_slots.hpp, and its owner
-// takes it. The ring goes downwards, so that operands are combined in the order of `pairwise`: part p starts with rank
-// p's, then comes rank p - 1's.
+// Reduce-scatter of long vectors: every part passes along a ring of data slots, as in shared/ring_data_slots.hpp, and
+// its owner takes it. The ring goes downwards, so that operands are combined in the order of `pairwise`: part p starts
+// with rank p's, then comes rank p - 1's.
 #include <algorithm>
 #include <vector>
 
 #include "coll/registry.hpp"
-#include "coll/shared/ring_slots.hpp"
+#include "coll/shared/ring_data_slots.hpp"
 
 namespace hr::coll {
 namespace {
@@ -29,7 +29,7 @@ Task run(const Call& call) {
   const View& vector = call.send.all();
   const View& result = call.recv.all();
   const std::vector<Count> begin = beginnings(call);
-  const Count elements = typed_capacity(call.area->slot_bytes(), *vector.type);
+  const Count elements = typed_capacity(call.segment->data_slot_bytes(), *vector.type);
   const shared::Rounds rounds(call, static_cast<std::uint64_t>((longest(begin) + elements - 1) / elements));
   // In place the result lies over parts that are still to be added.
   TypedScratch room(call.in_place ? result.count : 0, *result.type);
@@ -41,7 +41,7 @@ Task run(const Call& call) {
     return slice(vector, std::min(first, end), std::clamp<Count>(end - first, 0, elements));
   };
   const auto combined = [&](int part, std::uint64_t round) {
-    return typed_view(rounds.slot(part, round), piece(part, round).count, *vector.type);
+    return typed_view(rounds.data_slot(part, round), piece(part, round).count, *vector.type);
   };
   const int next = (rank + 1) % size;
   std::uint64_t steps = 0;
@@ -71,6 +71,6 @@ Task run(const Call& call) {
 
 const Algorithm reduce_scatter_slots_ring = {"slots_ring",
                                              serves(Operation::kReduceScatter, Operation::kReduceScatterBlock),
-                                             &shared::parts_pass_slots, &run, Sharing::kSlots};
+                                             &shared::parts_fit_data_slots, &run, Sharing::kDataSlots};
 
 }  // namespace hr::coll

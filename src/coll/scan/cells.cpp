@@ -1,27 +1,27 @@
-// Scan and exscan through shared cells: each process puts its vector into its cell and combines those of the lower
-// ranks.
+// Scan and exscan through shared flag lines: each process publishes its vector with its flag and combines those of the
+// lower ranks.
 #include "coll/registry.hpp"
-#include "coll/shared/reduce_cells.hpp"
+#include "coll/shared/reduce_flag_lines.hpp"
 
 namespace hr::coll {
 namespace {
 
 Task run(const Call& call) {
-  shared::CellFree free{call};
+  shared::FlagLinesFree free{call};
   HR_CO_UNTIL(call, free);
   HR_CO_TRY(shared::publish_vector(call));
-  shared::CellsArrived arrived{call, 0, call.rank()};
+  shared::FlagsArrived arrived{call, 0, call.rank()};
   HR_CO_UNTIL(call, arrived);
   const int vectors = call.operation == Operation::kScan ? call.rank() + 1 : call.rank();
   if (vectors == 0) co_return kOk;  // rank 0's result of exscan is undefined
   const View& result = call.recv.all();
-  const shared::CellVectors cells(call, 0, result.count);
+  const shared::FlagLineVectors cells(call, 0, result.count);
   co_return cells.combine_tree(shared::TreeOrder::binomial(vectors, 0), result.address);
 }
 
 }  // namespace
 
 const Algorithm scan_cells = {"cells", serves(Operation::kScan, Operation::kExscan), &shared::vector_fits, &run,
-                              Sharing::kCells};
+                              Sharing::kFlagLines};
 
 }  // namespace hr::coll

@@ -14,22 +14,22 @@ Status start(const Call& call, DeviceBuffers& buffers) {
   layout::cuda::Reduction reduction;
   reduction.count = contribution(call).count;
   for (int rank = 0; rank <= call.rank(); ++rank) {
-    DeviceBuffers::Reach reach;
-    HR_TRY(buffers.reach(call, rank, &reach));
-    if (rank < call.rank() || inclusive) reduction.inputs[reduction.ninputs++] = reach.send;
-    if (rank == call.rank()) reduction.outputs[reduction.noutputs++] = reach.recv;
+    DeviceBuffers::PeerPointers pointers;
+    HR_TRY(buffers.peer_pointers(call, rank, &pointers));
+    if (rank < call.rank() || inclusive) reduction.inputs[reduction.ninputs++] = pointers.send;
+    if (rank == call.rank()) reduction.outputs[reduction.noutputs++] = pointers.recv;
   }
   if (reduction.ninputs == 0) return kOk;  // exscan on rank 0
   return buffers.work().reduce(buffers.near(), *call.op, *contribution(call).type, reduction);
 }
 
-Task run(const Call& call) { return DeviceBuffers::carry_out(call, &start); }
+Task run(const Call& call) { return DeviceBuffers::execute(call, &start); }
 
 bool probe(const Query& query) noexcept { return on_devices(query) && !query.in_place; }
 
 }  // namespace
 
-const Algorithm scan_device = {"device", serves(Operation::kScan, Operation::kExscan), &probe, &run, Sharing::kCells,
-                               true};
+const Algorithm scan_device = {
+    "device", serves(Operation::kScan, Operation::kExscan), &probe, &run, Sharing::kFlagLines, true};
 
 }  // namespace hr::coll

@@ -1,16 +1,16 @@
 // Partials: combined step by step by processes on their way to the result of a reduction, for others to go on from.
 //
 // Partial 0 of a process is its contribution; partial k is its result after k combinations. Each has a flag of its own,
-// with a short partial beside it; longer ones share the cell's room: partial k lies in place k modulo the number of
-// places. The algorithm decides when each is read and by which process; it takes log2 p steps for p processes, where
-// reading every cell takes p.
+// with a short partial beside it; longer ones share the flag lines' room: partial k lies in place k modulo the number
+// of places. The algorithm decides when each is read and by which process; it takes log2 p steps for p processes, where
+// reading every member's vector takes p.
 // Owner: a local of the coroutine. Threads: library lock.
 #pragma once
 
 #include <bit>
 
 #include "base/cache_hints.hpp"
-#include "coll/shared/reduce_cells.hpp"
+#include "coll/shared/reduce_flag_lines.hpp"
 
 namespace hr::coll::shared {
 
@@ -26,8 +26,8 @@ namespace hr::coll::shared {
 
 // True if there are flags for partials up to `last`, and room for `places` of them at a time.
 [[nodiscard]] constexpr bool partials_fit(const Query& query, int last, int places) noexcept {
-  return has_cells(query) && last <= kPartials &&
-         partial_room(query.span) * static_cast<std::size_t>(places) <= kCellBytes;
+  return has_flag_lines(query) && last <= kPartials &&
+         partial_room(query.span) * static_cast<std::size_t>(places) <= kRoomBytes;
 }
 
 // True once a member's flag of a step is up; its partial, if any, may then be read.
@@ -36,20 +36,20 @@ struct PartialThere {
   int rank;
   int step;
   bool operator()() const noexcept {
-    return cell_of(call, rank).line(step).sequence.load(std::memory_order_acquire) == call.ticket + 1;
+    return flag_lines_of(call, rank).line(step).sequence.load(std::memory_order_acquire) == call.sequence_number + 1;
   }
 };
 
 // Raises this process's flag of a step.
 inline void publish_step(const Call& call, int step, std::size_t bytes) noexcept {
-  Line& line = own_cell(call).line(step);
+  FlagLine& line = own_flag_lines(call).line(step);
   line.bytes = bytes;
-  line.sequence.store(call.ticket + 1, std::memory_order_release);
+  line.sequence.store(call.sequence_number + 1, std::memory_order_release);
 }
 
 class Partials {
  public:
-  // The own cell may be written.
+  // Call it once the own flag lines may be written.
   Partials(const Call& call, int places) noexcept
       : call_(call),
         places_(places),
@@ -58,10 +58,10 @@ class Partials {
         bytes_(typed_bytes(count_, type_)),
         origin_(typed_origin(count_, type_)) {}
 
-  // Puts the contribution into the cell.
+  // Writes the contribution into the own flag lines' room.
   [[nodiscard]] Status write_contribution() const {
-    Cell& cell = own_cell(call_);
-    return write_elements(contribution(call_), bytes_, bytes_ > kInlineBytes ? room(cell, 0) : cell.head.data);
+    FlagLines& lines = own_flag_lines(call_);
+    return write_elements(contribution(call_), bytes_, bytes_ > kInlineBytes ? room(lines, 0) : lines.head.data);
   }
   // Writes it for others to read.
   [[nodiscard]] Status publish_contribution() const {
@@ -72,21 +72,21 @@ class Partials {
   // Place of this process's elements of a step.
   [[nodiscard]] std::byte* own(int step) const noexcept {
     if (step == 0 && !call_.in_place && !call_.send.none()) return call_.send.all().address;
-    return in_cell(own_cell(call_), step);
+    return in_flag_lines(own_flag_lines(call_), step);
   }
   void publish(int step) const noexcept {
-    if (bytes_ > kInlineBytes) demote(room(own_cell(call_), step), bytes_);
+    if (bytes_ > kInlineBytes) demote(room(own_flag_lines(call_), step), bytes_);
     publish_step(call_, step, bytes_);
   }
 
   // *origin: becomes that of a member's elements.
   // Errors: MPI_ERR_TRUNCATE if its vector is not as long as this process's.
   [[nodiscard]] Status find(const PartialThere& there, std::byte** origin) const {
-    Cell& cell = cell_of(call_, there.rank);
-    const std::uint64_t bytes = cell.line(there.step).bytes;
+    FlagLines& lines = flag_lines_of(call_, there.rank);
+    const std::uint64_t bytes = lines.line(there.step).bytes;
     if (bytes != bytes_) [[unlikely]]
       return wrong_length(call_, there.rank, bytes, bytes_);
-    *origin = in_cell(cell, there.step);
+    *origin = in_flag_lines(lines, there.step);
     return kOk;
   }
   // to = left op right, all of them origins; `to` is neither.
@@ -96,12 +96,12 @@ class Partials {
   [[nodiscard]] Status copy(std::byte* from, std::byte* to) const { return copy_elements(from, to, count_, type_); }
 
  private:
-  [[nodiscard]] std::byte* room(Cell& cell, int step) const noexcept {
-    return cell.room + static_cast<std::size_t>(step % places_) * partial_room(bytes_);
+  [[nodiscard]] std::byte* room(FlagLines& lines, int step) const noexcept {
+    return lines.room + static_cast<std::size_t>(step % places_) * partial_room(bytes_);
   }
-  [[nodiscard]] std::byte* in_cell(Cell& cell, int step) const noexcept {
-    if (bytes_ > kInlineBytes) return moved(room(cell, step), origin_);
-    return moved(cell.line(step).data, origin_);
+  [[nodiscard]] std::byte* in_flag_lines(FlagLines& lines, int step) const noexcept {
+    if (bytes_ > kInlineBytes) return moved(room(lines, step), origin_);
+    return moved(lines.line(step).data, origin_);
   }
 
   const Call& call_;

@@ -1,10 +1,10 @@
 // Steps: lets members that go through an operation together tell one another how far they are.
 //
-// Every member constructs one Steps while the ticket of an operation that uses them is served, so that the operations
-// are counted alike everywhere. A word counts steps from the operation's own base; words of earlier operations are
-// below it, words of members that are further, above. The comparison is good for ever: a word is one operation old at
-// most. Steps count up to 2^32 - 1 in an operation. A member that leaves the operation, even on an error, is through
-// with all steps: no other waits for it. Owner: a local of the coroutine. Threads: library lock.
+// Every member constructs one Steps in the turn of an operation that uses them, so that the operations are counted
+// alike everywhere. A word counts steps from the operation's own base; words of earlier operations are below it, words
+// of members that are further, above. The comparison is good for ever: a word is one operation old at most. Steps count
+// up to 2^32 - 1 in an operation. A member that leaves the operation, even on an error, is through with all steps: no
+// other waits for it. Owner: a local of the coroutine. Threads: library lock.
 #pragma once
 
 #include "coll/shared/wait.hpp"
@@ -13,7 +13,7 @@ namespace hr::coll::shared {
 
 class Steps {
  public:
-  explicit Steps(const Call& call) noexcept : area_(*call.area), base_(area_.next_steps() << 32) {}
+  explicit Steps(const Call& call) noexcept : segment_(*call.segment), base_(segment_.next_steps() << 32) {}
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
   ~Steps() {
@@ -23,17 +23,17 @@ class Steps {
 
   // Says that this process is through with `steps` steps of the kind that `word` counts.
   void advance(Word Control::* word, std::uint64_t steps) const noexcept {
-    (area_.control(area_.rank()).*word).value.store(base_ + steps, std::memory_order_release);
+    (segment_.control(segment_.rank()).*word).value.store(base_ + steps, std::memory_order_release);
   }
   [[nodiscard]] bool reached(int rank, Word Control::* word, std::uint64_t steps) const noexcept {
-    const std::uint64_t there = (area_.control(rank).*word).value.load(std::memory_order_acquire);
+    const std::uint64_t there = (segment_.control(rank).*word).value.load(std::memory_order_acquire);
     return static_cast<std::int64_t>(there - (base_ + steps)) >= 0;
   }
-  [[nodiscard]] Area& area() const noexcept { return area_; }
+  [[nodiscard]] Segment& segment() const noexcept { return segment_; }
 
  private:
   static constexpr std::uint64_t kAll = 0xffffffff;
-  Area& area_;
+  Segment& segment_;
   std::uint64_t base_;
 };
 
@@ -53,8 +53,8 @@ struct StepsReached {
   std::uint64_t wanted;
   int next = 0;
   bool operator()() noexcept {
-    for (; next < steps.area().size(); ++next) {
-      if (next != steps.area().rank() && !steps.reached(next, word, wanted)) return false;
+    for (; next < steps.segment().size(); ++next) {
+      if (next != steps.segment().rank() && !steps.reached(next, word, wanted)) return false;
     }
     return true;
   }

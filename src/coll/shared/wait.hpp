@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "coll/shared/area.hpp"
+#include "coll/shared/segment.hpp"
 
 namespace hr::coll::shared {
 
@@ -22,7 +22,7 @@ template <class Condition>
   if (condition()) return true;
   if (!call.blocking) return false;
   // At first without a pause, which costs as much as the flag's way between two cores.
-  for (unsigned look = 0; look < call.area->looks(); ++look) {
+  for (unsigned look = 0; look < call.segment->looks(); ++look) {
     if (look >= kEagerLooks) spin_pause();
     if (condition()) return true;
   }
@@ -34,7 +34,7 @@ template <class Condition>
 [[nodiscard]] p2p::When when(Condition& condition) noexcept {
   return {[](void* argument) { return (*static_cast<Condition*>(argument))(); }, &condition};
 }
-// For a condition that other members make true: it ends with an error if one of them is lost.
+// For a condition that other members make true: it ends with an error if one of them fails.
 template <class Condition>
 [[nodiscard]] p2p::When when(const Call& call, Condition& condition) noexcept {
   p2p::When made = when(condition);
@@ -48,17 +48,20 @@ struct NextRound {
   bool operator()() noexcept { return std::exchange(looked, true); }
 };
 
-// True once the own cell of this operation may be written: no member reads its earlier content.
-struct CellFree {
+// True once the own flag lines of this operation may be written: no member reads their earlier content.
+struct FlagLinesFree {
   const Call& call;
-  bool operator()() const noexcept { return call.ticket < kCells || call.area->all_finished(call.ticket - kCells + 1); }
+  bool operator()() const noexcept {
+    return call.sequence_number < kFlagLineSets || call.segment->all_finished(call.sequence_number - kFlagLineSets + 1);
+  }
 };
 
-// True once one member's cell of this operation is there. The place of its flag is found once, as each look counts.
-class CellArrived {
+// True once one member's flag of this operation is up. The flag's address is found once, as each look counts.
+class FlagArrived {
  public:
-  CellArrived(const Call& call, int rank) noexcept
-      : flag_(&call.area->cell(rank, call.ticket, swaps(call)).head.sequence), arrived_(call.ticket + 1) {}
+  FlagArrived(const Call& call, int rank) noexcept
+      : flag_(&call.segment->flag_lines(rank, call.sequence_number, swaps(call)).head.sequence),
+        arrived_(call.sequence_number + 1) {}
   bool operator()() const noexcept { return flag_->load(std::memory_order_acquire) == arrived_; }
 
  private:
@@ -66,10 +69,10 @@ class CellArrived {
   std::uint64_t arrived_;
 };
 
-// True once the cells of members [next, end) are there; looks at them in this order, round the last rank.
-class CellsArrived {
+// True once the flags of members [next, end) are up; looks at them in this order, round the last rank.
+class FlagsArrived {
  public:
-  CellsArrived(const Call& call, int next, int end) noexcept
+  FlagsArrived(const Call& call, int next, int end) noexcept
       : call_(call), next_(next), end_(end), arrived_(of(next)) {}
   bool operator()() noexcept {
     for (; next_ < end_; arrived_ = of(++next_)) {
@@ -79,19 +82,19 @@ class CellsArrived {
   }
 
  private:
-  [[nodiscard]] CellArrived of(int member) const noexcept {
-    const int size = call_.area->size();
+  [[nodiscard]] FlagArrived of(int member) const noexcept {
+    const int size = call_.segment->size();
     return {call_, member < size ? member : member - size};
   }
 
   const Call& call_;
   int next_;
   int end_;
-  CellArrived arrived_;
+  FlagArrived arrived_;
 };
 
-// Condition for the cells of all other members, the next one first so that not all look at the same line.
-[[nodiscard]] inline CellsArrived others_arrived(const Call& call) noexcept {
+// Condition for the flags of all other members, the next one first so that not all look at the same line.
+[[nodiscard]] inline FlagsArrived others_arrived(const Call& call) noexcept {
   return {call, call.rank() + 1, call.rank() + call.size()};
 }
 

@@ -17,9 +17,9 @@ const mem::Location kHostMemory{};
 struct Group {
   Group(const View& view, Count first, Count count) noexcept : elements(view) {
     const Datatype& type = *view.type;
-    const Count reach = (count - 1) * type.extent();  // from the first element to the last
-    low = type.true_lb() + std::min<Count>(reach, 0);
-    bytes = static_cast<std::size_t>(type.true_extent() + std::abs(reach));
+    const Count distance = (count - 1) * type.extent();  // from the first element to the last
+    low = type.true_lb() + std::min<Count>(distance, 0);
+    bytes = static_cast<std::size_t>(type.true_extent() + std::abs(distance));
     elements.address += first * type.extent();
     elements.count = count;
     elements.packed = static_cast<std::size_t>(count * type.size());

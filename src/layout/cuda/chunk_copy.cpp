@@ -47,7 +47,7 @@ Status pin(const View& view, std::span<std::byte> memory, mem::cuda::PinnedRange
   return in_context_of(view, [&](Context& context) { return pinned->pin(context, memory); });
 }
 
-Status reach(const View& view, int process, const Export& memory) {
+Status map_peer_memory(const View& view, int process, const Export& memory) {
   return in_context_of(view, [&](Context& context) {
     mem::cuda::Mapping* mapping = nullptr;
     HR_TRY(mem::cuda::map_import(context, process, memory, &mapping));
@@ -56,7 +56,7 @@ Status reach(const View& view, int process, const Export& memory) {
   });
 }
 
-Status ChunkCopy::move_run(Context& context, DeviceAddress target, DeviceAddress source, std::size_t bytes) {
+Status ChunkCopy::move_contiguous(Context& context, DeviceAddress target, DeviceAddress source, std::size_t bytes) {
   mem::cuda::StreamHandle stream = nullptr;
   HR_TRY(context.copy_stream(lane_, &stream));
   HR_CUDA(context.device(), copy_async, (target, source, bytes, stream),
@@ -74,7 +74,7 @@ Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t
     const DeviceAddress source = way == Way::kOut ? data : chunk;
     const bool attend = in == In::kDevice && bytes <= knobs().cuda_resident_copy_bytes && !context.time_sliced();
     if (attend && resident_copy_.begin(context, target, source, bytes)) return kOk;
-    return move_run(context, target, source, bytes);
+    return move_contiguous(context, target, source, bytes);
   }
   mem::cuda::StreamHandle stream = nullptr;
   HR_TRY(context.copy_stream(lane_, &stream));
@@ -118,13 +118,14 @@ Status ChunkCopy::unpack(const View& to, std::size_t first, std::size_t bytes, c
 }
 
 Status ChunkCopy::poll(bool* done) {
-  const Status status = resident_copy_.active()
-                            ? poll_resident_copy(resident_copy_, done,
-                                                 [&](Context& context) {
-                                                   return move_run(context, resident_copy_.target(),
-                                                                   resident_copy_.source(), resident_copy_.bytes());
-                                                 })
-                            : work_event_.poll("a staged copy", done);
+  const Status status =
+      resident_copy_.active()
+          ? poll_resident_copy(resident_copy_, done,
+                               [&](Context& context) {
+                                 return move_contiguous(context, resident_copy_.target(), resident_copy_.source(),
+                                                        resident_copy_.bytes());
+                               })
+          : work_event_.poll("a staged copy", done);
   if (*done) unpin();
   return status;
 }

@@ -26,7 +26,7 @@ namespace hr::layout::cuda {
 // Pins shared host memory for copies of views like this one.
 Status pin(const View& view, std::span<std::byte> memory, mem::cuda::PinnedRange* pinned);
 // Maps this memory of another process, for later copies. Errors: the view's device cannot read it.
-Status reach(const View& view, int process, const mem::cuda::Export& memory);
+Status map_peer_memory(const View& view, int process, const mem::cuda::Export& memory);
 
 class ChunkCopy {
  public:
@@ -52,8 +52,8 @@ class ChunkCopy {
   enum class Way { kOut, kIn };
   Status move(Way way, const View& view, std::size_t first, std::size_t bytes, mem::cuda::Context& context,
               mem::cuda::DeviceAddress chunk, In in, int process);
-  Status move_run(mem::cuda::Context& context, mem::cuda::DeviceAddress target, mem::cuda::DeviceAddress source,
-                  std::size_t bytes);
+  Status move_contiguous(mem::cuda::Context& context, mem::cuda::DeviceAddress target, mem::cuda::DeviceAddress source,
+                         std::size_t bytes);
   void unpin() noexcept;
 
   mem::cuda::WorkEvent work_event_;

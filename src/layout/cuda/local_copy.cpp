@@ -14,8 +14,8 @@ using mem::cuda::StreamHandle;
 DeviceAddress data_of(const View& view) noexcept { return reinterpret_cast<std::uintptr_t>(view.data()); }
 
 // The driver's copies between contexts need both sides to belong to one.
-Status copy_run(Context& from_context, const View& from, Context& to_context, const View& to, std::size_t bytes,
-                StreamHandle stream, bool* started) {
+Status copy_contiguous(Context& from_context, const View& from, Context& to_context, const View& to, std::size_t bytes,
+                       StreamHandle stream, bool* started) {
   const bool owned = from.where.context != nullptr && to.where.context != nullptr;
   // Managed memory belongs to every context.
   if (&from_context == &to_context || (owned && (from.where.managed || to.where.managed))) {
@@ -54,8 +54,8 @@ Status start_copy(const View& from, Context& from_context, const View& to, std::
   Context* to_context = nullptr;
   HR_TRY(Context::of(to.where, &to_context));
   HR_TRY(from_context.order_after(*to_context, stream));
-  const bool runs = from.contiguous && to.contiguous;
-  return (runs ? copy_run : copy_typed)(from_context, from, *to_context, to, bytes, stream, started);
+  const bool contiguous = from.contiguous && to.contiguous;
+  return (contiguous ? copy_contiguous : copy_typed)(from_context, from, *to_context, to, bytes, stream, started);
 }
 
 Status LocalCopy::start(const View& from, const View& to, std::size_t bytes, bool* started) {

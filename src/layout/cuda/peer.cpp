@@ -15,27 +15,27 @@ using mem::cuda::Current;
 using mem::cuda::DeviceAddress;
 using mem::cuda::Export;
 
-bool is_contiguous(const std::byte* announced) noexcept {
+bool is_contiguous(const std::byte* described) noexcept {
   decltype(PeerView::contiguous) contiguous = 0;
-  std::memcpy(&contiguous, announced + offsetof(PeerView, contiguous), sizeof contiguous);
+  std::memcpy(&contiguous, described + offsetof(PeerView, contiguous), sizeof contiguous);
   return contiguous != 0;
 }
 
-Status announce(const View& view, int process, PeerView* announced) {
-  HR_TRY(mem::cuda::export_to({&process, 1}, view.where, addresses_of(view), &announced->data));
+Status describe_view(const View& view, int process, PeerView* described) {
+  HR_TRY(mem::cuda::export_to({&process, 1}, view.where, addresses_of(view), &described->data));
   Context* home = nullptr;
   HR_TRY(Context::of(view.where, &home));
-  announced->place = home->place();
-  announced->list.id = 0;
-  announced->contiguous = view.contiguous ? 1 : 0;
+  described->locality = home->locality();
+  described->list.id = 0;
+  described->contiguous = view.contiguous ? 1 : 0;
   if (view.contiguous) {
-    announced->address = reinterpret_cast<std::uintptr_t>(view.data());
+    described->address = reinterpret_cast<std::uintptr_t>(view.data());
     return kOk;
   }
   mem::Location list;
-  HR_TRY(side_for_peers(view, &announced->side, &list));
+  HR_TRY(side_for_peers(view, &described->side, &list));
   if (list.id == 0) return kOk;
-  return mem::cuda::export_to(process, list, &announced->list);
+  return mem::cuda::export_to(process, list, &described->list);
 }
 
 Status PeerCopy::map(Context& context, int process, const Export& what, std::size_t slot, std::uint64_t* moved_by) {
@@ -49,7 +49,7 @@ Status PeerCopy::prepare(Context& context, const PeerView& from, int process, co
     return fail(Errc::kUnsupportedOperation, "the library has no kernels for CUDA device %d", context.device());
   }
   process_ = process;
-  source_place_ = from.place;
+  source_locality_ = from.locality;
   std::uint64_t moved_by = 0;
   HR_TRY(map(context, process, from.data, 0, &moved_by));
   source_ = from.contiguous != 0 ? packed_side(from.address, 0) : from.side;
@@ -63,14 +63,14 @@ Status PeerCopy::prepare(Context& context, const PeerView& from, int process, co
 
 bool PeerCopy::try_resident_copy(Context& context, DeviceAddress to, std::size_t bytes) {
   if (bytes > knobs().cuda_resident_copy_bytes) return false;
-  if (Context::share_time_sliced(source_place_, context.place())) {
+  if (Context::share_time_sliced(source_locality_, context.locality())) {
     context.resident_copier().disable();  // the sender's work needs this device, too
     return false;
   }
   return resident_copy_.begin(context, to, source_.address, bytes);
 }
 
-Status PeerCopy::start_run(Context& context, DeviceAddress to, bool to_host, std::size_t bytes) {
+Status PeerCopy::start_contiguous(Context& context, DeviceAddress to, bool to_host, std::size_t bytes) {
   mem::cuda::StreamHandle stream = nullptr;
   HR_TRY(context.copy_stream(process_, &stream));
   const mem::cuda::Result result = mem::cuda::driver().copy_async(to, source_.address, bytes, stream);
@@ -95,7 +95,7 @@ Status PeerCopy::start(Context& context, const View& to, std::size_t bytes) {
   if (source_.linear() && to.contiguous) {
     const auto target = reinterpret_cast<std::uintptr_t>(to.data());
     if (to.where.is_device() && try_resident_copy(context, target, bytes)) return kOk;
-    return start_run(context, target, to.where.is_host(), bytes);
+    return start_contiguous(context, target, to.where.is_host(), bytes);
   }
   mem::cuda::StreamHandle stream = nullptr;
   HR_TRY(context.copy_stream(process_, &stream));
@@ -134,13 +134,13 @@ Status PeerCopy::fetch(const PeerView& from, int process, const View& to, std::s
 }
 
 Status PeerCopy::poll(bool* done) {
-  const Status status =
-      resident_copy_.active()
-          ? poll_resident_copy(resident_copy_, done,
-                               [&](Context& context) {
-                                 return start_run(context, resident_copy_.target(), false, resident_copy_.bytes());
-                               })
-          : work_event_.poll("a copy from another process", done);
+  const Status status = resident_copy_.active()
+                            ? poll_resident_copy(resident_copy_, done,
+                                                 [&](Context& context) {
+                                                   return start_contiguous(context, resident_copy_.target(), false,
+                                                                           resident_copy_.bytes());
+                                                 })
+                            : work_event_.poll("a copy from another process", done);
   if (*done) unpin();
   return status;
 }

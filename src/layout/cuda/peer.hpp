@@ -1,7 +1,7 @@
 // Copies from a view in another process straight into a view in this one: by one copy or one kernel, run here, or by
 // one that is there already (mem/cuda/resident_copier.hpp).
 //
-// The owner of the data announces its view (PeerView, which travels in a message); the other process starts a PeerCopy.
+// The owner of the data describes its view (PeerView, which travels in a message); the other process starts a PeerCopy.
 // Owner: a PeerCopy belongs to the code that started it and must stay until poll() has said that it is done (the
 // mappings it uses are pinned until then). Threads: library lock.
 #pragma once
@@ -20,7 +20,7 @@ namespace hr::layout::cuda {
 // A view for other processes. Trivially copyable. A contiguous one needs only its first kContiguousBytes.
 struct PeerView {
   mem::cuda::Export data;
-  std::uint64_t place = 0;       // of the device that the data is on (Context::place())
+  std::uint64_t locality = 0;    // of the device that the data is on (Context::locality())
   std::uint64_t address = 0;     // contiguous: of the data, in its owner
   std::uint64_t contiguous = 1;  // 0: the fields that follow count
   SideShape side;
@@ -34,9 +34,9 @@ struct PeerView {
 inline constexpr std::size_t PeerView::kContiguousBytes = offsetof(PeerView, side);
 
 // True if a PeerView in a message is contiguous.
-[[nodiscard]] bool is_contiguous(const std::byte* announced) noexcept;
-// MPI_ERR_UNSUPPORTED_OPERATION: the memory has no IPC handle.
-Status announce(const View& view, int process, PeerView* announced);
+[[nodiscard]] bool is_contiguous(const std::byte* described) noexcept;
+// Describes a view for that process. MPI_ERR_UNSUPPORTED_OPERATION: the memory has no IPC handle.
+Status describe_view(const View& view, int process, PeerView* described);
 
 class PeerCopy {
  public:
@@ -59,14 +59,14 @@ class PeerCopy {
              std::uint64_t* moved_by);
   Status prepare(mem::cuda::Context& context, const PeerView& from, int process, const View& to);
   Status start(mem::cuda::Context& context, const View& to, std::size_t bytes);
-  Status start_run(mem::cuda::Context& context, mem::cuda::DeviceAddress to, bool to_host, std::size_t bytes);
+  Status start_contiguous(mem::cuda::Context& context, mem::cuda::DeviceAddress to, bool to_host, std::size_t bytes);
   bool try_resident_copy(mem::cuda::Context& context, mem::cuda::DeviceAddress to, std::size_t bytes);
   void unpin() noexcept;
 
   mem::cuda::Mapping* mappings_[2] = {};  // data, block list
   SideShape source_;                      // as mapped here
   int process_ = -1;
-  std::uint64_t source_place_ = 0;
+  std::uint64_t source_locality_ = 0;
   mem::cuda::ResidentCopy resident_copy_;
   mem::cuda::WorkEvent work_event_;
 };

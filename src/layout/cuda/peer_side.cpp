@@ -24,7 +24,7 @@ mem::cuda::Range addresses_of(const View& view) noexcept {
   return {begin, begin + bytes};
 }
 
-bool within_reach(const mem::Location& near, const View& other) {
+bool can_access(const mem::Location& near, const View& other) {
   Context* context = nullptr;
   Context* owner = nullptr;
   if (!Context::of(near, &context).ok() || !Context::of(other.where, &owner).ok()) return false;

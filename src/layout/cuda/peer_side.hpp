@@ -18,7 +18,7 @@ Status side_for_peers(const View& view, SideShape* side, mem::Location* list);
 [[nodiscard]] mem::cuda::Range addresses_of(const View& view) noexcept;
 
 // True if a kernel that works on `near` may touch `other`, memory of this process, too.
-[[nodiscard]] bool within_reach(const mem::Location& near, const View& other);
+[[nodiscard]] bool can_access(const mem::Location& near, const View& other);
 // True if kernels can move data there.
 [[nodiscard]] bool has_copy_kernels(const mem::Location& near);
 

@@ -109,9 +109,9 @@ bool PeerWork::can_reduce(const mem::Location& near, const Op& op, const Datatyp
 Status PeerWork::poll(bool* done) {
   Status first = kOk;
   *done = true;
-  for (mem::cuda::WorkEvent& ticket : work_events_) {
+  for (mem::cuda::WorkEvent& event : work_events_) {
     bool ended = true;
-    const Status status = ticket.poll("a collective operation", &ended);
+    const Status status = event.poll("a collective operation", &ended);
     if (first.ok()) first = status;
     *done = *done && ended;
   }

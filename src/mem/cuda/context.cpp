@@ -62,13 +62,13 @@ std::uint64_t cheapest_call(StreamHandle stream, EventHandle event) {
   return least;
 }
 
-std::uint64_t slot_of(int device) noexcept {
-  int domain = 0, bus = 0, place = 0;
+std::uint64_t pci_bus_id_of(int device) noexcept {
+  int domain = 0, bus = 0, device_number = 0;
   (void)driver().device_get_attribute(&domain, kDevicePciDomain, device);
   (void)driver().device_get_attribute(&bus, kDevicePciBus, device);
-  (void)driver().device_get_attribute(&place, kDevicePciDevice, device);
+  (void)driver().device_get_attribute(&device_number, kDevicePciDevice, device);
   return (static_cast<std::uint64_t>(domain) << 16) | (static_cast<std::uint64_t>(bus) << 8) |
-         static_cast<std::uint64_t>(place);
+         static_cast<std::uint64_t>(device_number);
 }
 
 bool device_is_time_sliced(int device) noexcept {
@@ -162,7 +162,7 @@ Context::Context(ContextHandle handle, std::uint64_t id, int device) noexcept
     : handle_(handle),
       id_(id),
       device_(device),
-      slot_(slot_of(device)),
+      pci_bus_id_(pci_bus_id_of(device)),
       device_time_sliced_(device_is_time_sliced(device)) {}
 
 Context::~Context() = default;
@@ -300,16 +300,16 @@ Context* Context::find(ContextHandle handle, std::uint64_t id) noexcept {
   return nullptr;
 }
 
-std::uint64_t Context::place_of(const Location& location) {
+std::uint64_t Context::locality_of(const Location& location) {
   Context* context = nullptr;
   if (location.is_host()) return 0;
-  if (of(location, &context).ok()) return context->place();
+  if (of(location, &context).ok()) return context->locality();
   static_cast<void>(take_detail());  // the work itself will say so
   return 0;
 }
 
-bool Context::note_peer_device(const Location& location, std::uint64_t place) {
-  if (place == 0 || !share_time_sliced(place, place_of(location))) return false;
+bool Context::note_peer_device(const Location& location, std::uint64_t locality) {
+  if (locality == 0 || !share_time_sliced(locality, locality_of(location))) return false;
   Context* context = nullptr;
   if (!of(location, &context).ok() || context->time_sliced_) return true;
   context->time_sliced_ = true;

@@ -37,21 +37,23 @@ class Context {
   [[nodiscard]] ContextHandle handle() const noexcept { return handle_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] int device() const noexcept { return device_; }
-  // The slot of the machine that the device is in: the same number in every process, whatever devices each sees.
-  [[nodiscard]] std::uint64_t slot() const noexcept { return slot_; }
-  // The device as other processes know it: its slot, and whether processes that share it are time-sliced (they are,
-  // unless MPS is at work). Never 0.
-  [[nodiscard]] std::uint64_t place() const noexcept { return slot_ | (device_time_sliced_ ? kTimeSlicedBit : 0); }
-  // True if two processes at these places are time-sliced on one device. 0: no device.
+  // PCI bus id of the device: the same number in every process, whatever devices each sees.
+  [[nodiscard]] std::uint64_t pci_bus_id() const noexcept { return pci_bus_id_; }
+  // Locality of the device, by which other processes know it: its PCI bus id, and whether processes that share it are
+  // time-sliced (they are, unless MPS is at work). Never 0.
+  [[nodiscard]] std::uint64_t locality() const noexcept {
+    return pci_bus_id_ | (device_time_sliced_ ? kTimeSlicedBit : 0);
+  }
+  // True if two processes with these localities are time-sliced on one device. 0: no device.
   [[nodiscard]] static bool share_time_sliced(std::uint64_t one, std::uint64_t other) noexcept {
     return one == other && (one & kTimeSlicedBit) != 0;
   }
-  // Returns the place of the device that holds this memory; 0 for host memory, and if no context can work on it.
-  [[nodiscard]] static std::uint64_t place_of(const Location& location);
-  // Notes that another process has memory at `place`; true if the two are time-sliced on the device that holds
-  // `location`. From the first such process on time_sliced() holds for the context there: work for the multiprocessors
-  // waits until the device has switched to this process, copy engines do not.
-  static bool note_peer_device(const Location& location, std::uint64_t place);
+  // Returns the locality of the device that holds this memory; 0 for host memory, and if no context can work on it.
+  [[nodiscard]] static std::uint64_t locality_of(const Location& location);
+  // Notes that another process has memory on the device of that locality; true if the two are time-sliced on the device
+  // that holds `location`. From the first such process on time_sliced() holds for the context there: work for the
+  // multiprocessors waits until the device has switched to this process, copy engines do not.
+  static bool note_peer_device(const Location& location, std::uint64_t locality);
   [[nodiscard]] bool time_sliced() const noexcept { return time_sliced_; }
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
@@ -128,7 +130,7 @@ class Context {
   std::uint64_t id_;
   int device_;
   int multiprocessors_ = 1;
-  std::uint64_t slot_;
+  std::uint64_t pci_bus_id_;
   bool device_time_sliced_;
   bool time_sliced_ = false;
   bool primary_retained_ = false;

@@ -54,8 +54,8 @@ struct State final : FileState {
   std::vector<Exported> exports;
   std::size_t next_swept = 0;
   std::uint64_t chunk_exports = 0;  // ever
-  std::vector<int> kept_from;       // processes that cannot map memory in chunks
-  ExportKeeper export_keeper;
+  std::vector<int> hidden_from;     // processes that cannot map memory in chunks
+  ExportHooks export_hooks;
   std::vector<std::unique_ptr<Mapping>> mappings;
   std::uint64_t uses = 0;
   std::vector<Refusal> refusals;
@@ -134,7 +134,7 @@ Status refuse_chunks(const Context& context, int process) {
       "GPU memory of rank %d that is put together from chunks cannot be mapped on CUDA device %d (%s): their "
       "messages are staged",
       process, context.device(), why.c_str());
-  if (state().export_keeper.refuse != nullptr) state().export_keeper.refuse(process);
+  if (state().export_hooks.refuse != nullptr) state().export_hooks.refuse(process);
   return fail(Errc::kUnsupportedOperation, "memory in chunks of rank %d on CUDA device %d: %s", process,
               context.device(), why.c_str());
 }
@@ -170,7 +170,7 @@ Status open_chunks(const Context& context, const Export& what, Mapping* made) {
 void sweep(std::size_t questions) {
   auto& exports = state().exports;
   std::size_t& next = state().next_swept;
-  const ExportKeeper& keeper = state().export_keeper;
+  const ExportHooks& hooks = state().export_hooks;
   for (std::size_t left = exports.size(); left > 0 && questions > 0; --left) {
     if (next >= exports.size()) next = 0;
     questions -= std::min(questions, exports[next].questions());
@@ -180,8 +180,8 @@ void sweep(std::size_t questions) {
     }
     const Exported dead = std::move(exports[next]);
     exports.erase(exports.begin() + static_cast<std::ptrdiff_t>(next));
-    if (keeper.revoke == nullptr) continue;
-    for (const int process : dead.processes) keeper.revoke(process, dead.data.id);
+    if (hooks.revoke == nullptr) continue;
+    for (const int process : dead.processes) hooks.revoke(process, dead.data.id);
   }
 }
 
@@ -215,9 +215,9 @@ Status make_export(const Location& where, const Range& range, Exported* made) {
   return kOk;
 }
 
-bool is_kept_from(int process) noexcept {
-  const auto& kept_from = state().kept_from;
-  return std::find(kept_from.begin(), kept_from.end(), process) != kept_from.end();
+bool hides_chunks_from(int process) noexcept {
+  const auto& hidden_from = state().hidden_from;
+  return std::find(hidden_from.begin(), hidden_from.end(), process) != hidden_from.end();
 }
 
 }  // namespace
@@ -235,7 +235,7 @@ Status export_to(std::span<const int> processes, const Location& where, const Ra
     if (!where.chunks) sweep(~std::size_t{0});
     Exported made;
     HR_TRY(make_export(where, range, &made));
-    if (exports.empty() && state().export_keeper.begin != nullptr) state().export_keeper.begin();
+    if (exports.empty() && state().export_hooks.begin != nullptr) state().export_hooks.begin();
     exports.push_back(std::move(made));
     known = std::prev(exports.end());
   }
@@ -253,14 +253,15 @@ Status export_to(int process, const Location& where, Export* out) {
 }
 
 bool exports_to(int process, const Location& where) noexcept {
-  return where.is_device() && !where.managed && (where.context != nullptr || (where.chunks && !is_kept_from(process)));
+  return where.is_device() && !where.managed &&
+         (where.context != nullptr || (where.chunks && !hides_chunks_from(process)));
 }
 
-void keep_chunks_from(int process) {
-  if (!is_kept_from(process)) state().kept_from.push_back(process);
+void hide_chunks_from(int process) {
+  if (!hides_chunks_from(process)) state().hidden_from.push_back(process);
 }
 
-void set_export_keeper(const ExportKeeper& keeper) noexcept { state().export_keeper = keeper; }
+void set_export_hooks(const ExportHooks& hooks) noexcept { state().export_hooks = hooks; }
 
 void sweep_exports() { sweep(kQuestionsASweep); }
 
@@ -327,7 +328,7 @@ void release_ipc() noexcept {
   kept.mappings.clear();
   kept.exports.clear();
   kept.refusals.clear();
-  kept.kept_from.clear();
+  kept.hidden_from.clear();
 }
 
 }  // namespace hr::mem::cuda

@@ -49,10 +49,10 @@ Status export_to(int process, const Location& where, Export* out);
 // True if it is worth trying.
 [[nodiscard]] bool exports_to(int process, const Location& where) noexcept;
 // Notes that `process` cannot map memory in chunks of this one.
-void keep_chunks_from(int process);
+void hide_chunks_from(int process);
 
 // Calls that look after exports.
-struct ExportKeeper {
+struct ExportHooks {
   // Called when the first export is made: from then on sweep_exports() is to be called now and then, until there are no
   // exports any more.
   void (*begin)() = nullptr;
@@ -61,7 +61,7 @@ struct ExportKeeper {
   // Called when memory in chunks of `process` cannot be mapped here.
   void (*refuse)(int process) = nullptr;
 };
-void set_export_keeper(const ExportKeeper& keeper) noexcept;
+void set_export_hooks(const ExportHooks& hooks) noexcept;
 // Looks for exported allocations that are gone by now, tells, and forgets them; a part of them each time if there are
 // many. export_to() looks at all of them before it hands out a new allocation, which the driver may have put into the
 // same block of memory.

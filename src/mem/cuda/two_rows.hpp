@@ -1,8 +1,8 @@
-// TwoRows: lays a short run of bytes out in pinned memory so that a copy engine takes it to a device.
+// TwoRows: lays short contiguous data out in pinned memory so that a copy engine takes it to a device.
 //
-// The driver does a short copy of one run from host memory on the multiprocessors' queue. Where processes share a GPU
-// in turns (Context::time_sliced()) such a copy waits until the device has switched to this process. It leaves rows at
-// a distance to a copy engine, whatever their length. So the bytes lie in two rows, and if their number is odd the last
+// The driver does a short copy of contiguous host memory on the multiprocessors' queue. Where processes share a GPU in
+// turns (Context::time_sliced()) such a copy waits until the device has switched to this process. It leaves rows at a
+// distance to a copy engine, whatever their length. So the bytes lie in two rows, and if their number is odd the last
 // one lies by itself (docs/adr/0020-time-sliced-gpu.md). Owner: none; the memory is the caller's. Threads: library
 // lock.
 #pragma once
@@ -22,7 +22,7 @@ struct TwoRows {
 
   [[nodiscard]] static constexpr bool serves(std::size_t bytes) noexcept { return bytes >= 2 && bytes < kBelow; }
   [[nodiscard]] constexpr std::size_t width() const noexcept { return bytes / 2; }
-  // More than a row, or the driver would see one run.
+  // More than a row, or the driver would see contiguous data.
   [[nodiscard]] constexpr std::size_t pitch() const noexcept { return (width() + 127) / 64 * 64; }
   [[nodiscard]] constexpr bool odd() const noexcept { return bytes % 2 != 0; }
   [[nodiscard]] constexpr std::size_t last() const noexcept { return 2 * pitch(); }  // offset of the last byte, if odd

@@ -56,8 +56,8 @@ std::uint64_t updated(Update update, std::uint64_t before, std::uint64_t operand
 
 class Mock final : public Transport {
  public:
-  Mock(const Job& job, const Upcalls& upcalls, bool second, const Caps& caps)
-      : second_(second), rank_(job.rank), size_(job.size), caps_(caps), network_(upcalls, job.rank) {
+  Mock(const Job& job, const Handlers& handlers, bool second, const Caps& caps)
+      : second_(second), rank_(job.rank), size_(job.size), caps_(caps), network_(handlers, job.rank) {
     networks[second] = &network_;
   }
   ~Mock() override { networks[second_] = nullptr; }
@@ -145,7 +145,7 @@ class Mock final : public Transport {
     ++network_.copies_;
     Network::Pending operation{kind, proc, {parts.begin(), parts.end()}, {}, 0, 0, nullptr, 0, done, {}};
     if (done == nullptr) {
-      network_.carry_out(operation);
+      network_.execute(operation);
       if (network_.copy_seconds_ > 0) {
         const double end = now_seconds() + network_.copy_seconds_;
         while (now_seconds() < end) spin_pause();
@@ -215,7 +215,7 @@ Status Network::accept(int proc) {
     peer.gone_at = rounds_;
     peer.coming.clear();
     peer.reported = true;
-    upcalls_.lost(proc, gone(proc, peer));
+    handlers_.failed(proc, gone(proc, peer));
     return gone(proc, peer);
   }
   if (peer.refuses == 0) return kOk;
@@ -237,7 +237,7 @@ bool Network::deliver() {
   if (next == nullptr) return false;
   const Message message = std::move(next->coming.front().message);
   next->coming.pop_front();
-  upcalls_.handlers[kind_of(message.header)](from, message.header, message.payload.data(), message.payload.size());
+  handlers_.of_kind[kind_of(message.header)](from, message.header, message.payload.data(), message.payload.size());
   return true;
 }
 
@@ -253,7 +253,7 @@ bool Network::report_gone() {
       each.done->complete = true;
     }
     std::erase_if(operations_, [p = proc](const Pending& each) { return each.proc == p; });
-    upcalls_.lost(proc, gone(proc, peer));
+    handlers_.failed(proc, gone(proc, peer));
   }
   return moved;
 }
@@ -273,14 +273,14 @@ bool Network::complete_operations() {
     if (!first.at || rounds_ < *first.at) break;
     const Pending operation = std::move(first);
     operations_.pop_front();
-    carry_out(operation);
+    execute(operation);
     operation.done->complete = true;
     moved = true;
   }
   return moved;
 }
 
-void Network::carry_out(const Pending& operation) {
+void Network::execute(const Pending& operation) {
   for (const RemotePart& part : operation.parts) {
     auto* const remote = reinterpret_cast<std::byte*>(part.address);
     switch (operation.kind) {
@@ -311,13 +311,13 @@ void set_second_caps(const std::optional<Caps>& caps) noexcept { next_second_cap
 
 namespace {
 
-Status create(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
-  if (job.size > 1) *out = std::make_unique<Mock>(job, upcalls, false, next_caps);
+Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out) {
+  if (job.size > 1) *out = std::make_unique<Mock>(job, handlers, false, next_caps);
   return kOk;
 }
 
-Status create_second(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
-  if (job.size > 1 && next_second_caps) *out = std::make_unique<Mock>(job, upcalls, true, *next_second_caps);
+Status create_second(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out) {
+  if (job.size > 1 && next_second_caps) *out = std::make_unique<Mock>(job, handlers, true, *next_second_caps);
   return kOk;
 }
 

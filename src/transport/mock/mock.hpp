@@ -32,7 +32,7 @@ inline constexpr unsigned kForEver = ~0U;
 
 class Network {
  public:
-  explicit Network(const Upcalls& upcalls, int rank) : upcalls_(upcalls), rank_(rank) {}
+  explicit Network(const Handlers& handlers, int rank) : handlers_(handlers), rank_(rank) {}
 
   // --- the others, as the test plays them ---
   // Puts a message from that process to this one on its way.
@@ -104,10 +104,10 @@ class Network {
   bool deliver();
   bool report_gone();
   bool complete_operations();
-  void carry_out(const Pending& operation);
+  void execute(const Pending& operation);
   void start(Pending operation);
 
-  const Upcalls& upcalls_;
+  const Handlers& handlers_;
   int rank_;
   std::map<int, Peer> peers_;  // those that the test has mentioned
   std::map<int, unsigned> connections_;

@@ -11,7 +11,7 @@ constexpr std::size_t kMostAtOnce = 64;  // messages a round of progress deliver
 
 class Self final : public Transport {
  public:
-  Self(int rank, const Upcalls& upcalls) : rank_(rank), upcalls_(upcalls) {}
+  Self(int rank, const Handlers& handlers) : rank_(rank), handlers_(handlers) {}
 
   [[nodiscard]] std::string_view name() const noexcept override { return "self"; }
   [[nodiscard]] bool reaches(int proc) const noexcept override { return proc == rank_; }
@@ -53,7 +53,7 @@ class Self final : public Transport {
     for (std::size_t left = std::min(queue_.size(), kMostAtOnce); left != 0 && !queue_.empty(); --left) {
       const Queued message = std::move(queue_.front());
       queue_.pop_front();
-      upcalls_.handlers[kind_of(message.header)](rank_, message.header, message.payload.get(), message.bytes);
+      handlers_.of_kind[kind_of(message.header)](rank_, message.header, message.payload.get(), message.bytes);
     }
     return true;
   }
@@ -76,13 +76,13 @@ class Self final : public Transport {
   };
 
   int rank_;
-  const Upcalls& upcalls_;
+  const Handlers& handlers_;
   Queued reserved_;
   std::deque<Queued> queue_;
 };
 
-Status create(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
-  *out = std::make_unique<Self>(job.rank, upcalls);
+Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out) {
+  *out = std::make_unique<Self>(job.rank, handlers);
   return kOk;
 }
 

@@ -40,8 +40,8 @@ struct Doorbell {
   std::atomic<std::int32_t> pid;                  // of the owner; set when it attaches, after the two below
   // Address at which the owner keeps a random number, and that number: a process that reads another one there has
   // reached another process by `pid`, since the owner is in another pid namespace.
-  std::atomic<std::uint64_t> witness_address;
-  std::atomic<std::uint64_t> witness;
+  std::atomic<std::uint64_t> pid_probe_address;
+  std::atomic<std::uint64_t> pid_probe;
   std::atomic<std::uint32_t> left;  // not zero: the owner takes no more messages
   // Two bitmaps of words() words each follow: connected, then pending.
 

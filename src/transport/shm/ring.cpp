@@ -78,7 +78,7 @@ std::byte* Producer::reserve(std::size_t bytes) noexcept {
   if (!cell_free()) return nullptr;
   reserved_bytes_ = static_cast<std::uint32_t>(bytes);
   if (bytes <= kInlineBytes) return memory_->cells[next_cell_ % kCells].data;
-  if (goes_by_exchange_buffer(bytes)) {
+  if (uses_exchange_buffer(bytes)) {
     reserved_ = {0, Place::kExchangeBuffer | static_cast<std::uint64_t>(exchange_buffers_->next())};
     return reserved();
   }
@@ -100,7 +100,7 @@ void Producer::commit(const Header& header) noexcept {
   publish(next_cell_, header, reserved_bytes_);
 }
 
-void Consumer::take_long(int from, const Handlers& handlers) {
+void Consumer::take_long(int from, const MessageHandlers& handlers) {
   const Cell& cell = *cell_;
   const std::size_t bytes = cell.bytes;
   Place place;

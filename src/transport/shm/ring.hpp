@@ -162,7 +162,7 @@ class Producer {
   // Reads both words that the consumer writes: they share a line, so the next load of the line brings new values.
   void see_consumed() noexcept;
   [[nodiscard]] bool reader_is_far() noexcept;
-  [[nodiscard]] bool goes_by_exchange_buffer(std::size_t bytes) const noexcept {
+  [[nodiscard]] bool uses_exchange_buffer(std::size_t bytes) const noexcept {
     return exchange_buffers_ != nullptr && exchange_buffers_->has_for(bytes) && !reader_.is_far();
   }
   [[nodiscard]] std::byte* reserved() const noexcept;
@@ -204,7 +204,7 @@ class Consumer {
 
   [[nodiscard]] bool ready() const noexcept { return cell_->sequence.load(std::memory_order_acquire) == lap_; }
   // Hands the ready message to the handler of its kind and frees its space.
-  void take(int from, const Handlers& handlers) {
+  void take(int from, const MessageHandlers& handlers) {
     Cell& cell = *cell_;
     const std::size_t bytes = cell.bytes;
     if (bytes <= kInlineBytes) [[likely]] {
@@ -221,7 +221,7 @@ class Consumer {
 
  private:
   // Does take() for payloads that do not lie in the cell.
-  void take_long(int from, const Handlers& handlers);
+  void take_long(int from, const MessageHandlers& handlers);
 
   [[nodiscard]] const std::byte* payload_at(const Place& place) const noexcept {
     return place.in_exchange_buffer() ? exchange_buffers_->memory(place.exchange_buffer())

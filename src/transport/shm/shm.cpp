@@ -46,13 +46,13 @@ constexpr std::size_t kMostChunk = std::size_t{32} * 1024;
 // A row of more messages than this, without a check for arrivals, is expected to go on.
 constexpr unsigned kLone = 2;
 
-std::uint64_t make_witness() noexcept {
+std::uint64_t make_pid_probe() noexcept {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<std::uint64_t>(::getpid());
   return number;
 }
-// Random number by which others recognise this process (Doorbell::witness).
-const std::uint64_t witness = make_witness();
+// Random number by which others recognise this process (Doorbell::pid_probe).
+const std::uint64_t pid_probe = make_pid_probe();
 
 // Key in the host's store: where to open the segment.
 constexpr const char* kFile = "shm";
@@ -81,7 +81,7 @@ Segment::Sizes sizes_for(int processes) {
   return {processes, ring_bytes_for(processes), staging_bytes(), exchange_buffers_for(processes)};
 }
 
-void let_others_in() {
+void allow_peer_access() {
   register_barrier();
   // The Yama security module lets only ancestors read a process's memory unless the process permits others.
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -90,8 +90,8 @@ void let_others_in() {
 class Shm : public Transport {
  public:
   // `here`: the processes of the segment, in the order that it has them in everywhere.
-  Shm(const Job& job, const Upcalls& upcalls, std::span<const int> here)
-      : handlers_(upcalls.handlers), upcalls_(upcalls), ranks_(here.begin(), here.end()) {
+  Shm(const Job& job, const Handlers& handlers, std::span<const int> here)
+      : message_handlers_(handlers.of_kind), handlers_(handlers), ranks_(here.begin(), here.end()) {
     local_of_.assign(static_cast<std::size_t>(job.processes.size()), -1);
     for (std::size_t index = 0; index < here.size(); ++index) {
       if (here[index] == job.rank) own_ = static_cast<int>(index);
@@ -139,7 +139,7 @@ class Shm : public Transport {
       return slot;
     if (const Status status = make_room(local(proc), bytes); !status.is_again()) {
       if (status.ok()) return producer.reserve(bytes);
-      upcalls_.lost(proc, status);
+      handlers_.failed(proc, status);
     }
     return nullptr;
   }
@@ -210,8 +210,8 @@ class Shm : public Transport {
   Status recognise(int proc);
   [[nodiscard]] bool anything_ready() noexcept;
 
+  const MessageHandlers& message_handlers_;
   const Handlers& handlers_;
-  const Upcalls& upcalls_;
   Segment segment_;
   Segment::Sizes sizes_{};
   std::string path_;      // of the segment's file, if it has a name
@@ -240,7 +240,7 @@ void Shm::create(const Job& job) {
   const int count = processes();
   path_ = knobs().shm_dir + "/headrace." + std::string(job.job_id) + "." + std::to_string(node_);
   sizes_ = sizes_for(count);
-  let_others_in();
+  allow_peer_access();
   if (own_ != 0) return;
   created_ = segment_.create(path_, sizes_);
   if (!created_.ok()) why_not_created_ = take_detail();
@@ -283,8 +283,8 @@ Status Shm::open() {
 void Shm::enter() {
   const int count = processes();
   bell_ = segment_.doorbell(own_);
-  bell_->witness_address.store(reinterpret_cast<std::uintptr_t>(&witness), std::memory_order_relaxed);
-  bell_->witness.store(witness, std::memory_order_relaxed);
+  bell_->pid_probe_address.store(reinterpret_cast<std::uintptr_t>(&pid_probe), std::memory_order_relaxed);
+  bell_->pid_probe.store(pid_probe, std::memory_order_relaxed);
   bell_->pid.store(::getpid(), std::memory_order_release);
   first_bytes_ = std::min(first_bytes_for(count), segment_.payload_bytes());
   memory_ = std::make_unique<std::atomic<Memory>[]>(static_cast<std::size_t>(count));
@@ -390,7 +390,7 @@ void Shm::accept_connections() {
 inline bool Shm::drain(Incoming& from) {
   if (!from.consumer.ready()) return false;
   int taken = 0;
-  do from.consumer.take(from.rank, handlers_);
+  do from.consumer.take(from.rank, message_handlers_);
   while (++taken < kBatch && from.consumer.ready());
   // A producer has no ring before it is connected.
   Outgoing& back = outgoing_[static_cast<std::size_t>(from.index)];
@@ -477,10 +477,10 @@ Status Shm::recognise(int proc) {
   const Doorbell& bell = *segment_.doorbell(local(proc));
   const pid_t pid = pid_of(proc);
   std::uint64_t found = 0;
-  const RemotePart part{bell.witness_address.load(std::memory_order_relaxed), reinterpret_cast<std::byte*>(&found),
+  const RemotePart part{bell.pid_probe_address.load(std::memory_order_relaxed), reinterpret_cast<std::byte*>(&found),
                         sizeof found};
   const Status reading = read_process({proc, pid}, {&part, 1});
-  const bool known = reading.ok() && found == bell.witness.load(std::memory_order_relaxed);
+  const bool known = reading.ok() && found == bell.pid_probe.load(std::memory_order_relaxed);
   memory.store(known ? Memory::kPeers : Memory::kNotReached, std::memory_order_relaxed);
   if (known) return kOk;
   return reading.ok() ? stranger("another process has its number here") : reading;
@@ -506,8 +506,8 @@ Status Shm::put(int proc, const RemoteKey* key, std::span<const RemotePart> part
 // process checks now and then: each process has its byte of the file locked as long as it lives.
 class Between final : public Shm {
  public:
-  Between(const Job& job, const Upcalls& upcalls, std::span<const int> here, std::span<const int> theirs)
-      : Shm(job, upcalls, here), left_(theirs.begin(), theirs.end()) {
+  Between(const Job& job, const Handlers& handlers, std::span<const int> here, std::span<const int> theirs)
+      : Shm(job, handlers, here), left_(theirs.begin(), theirs.end()) {
     // Processes of its own set are reached by other means.
     for (const int proc : here) {
       if (proc != job.rank && std::ranges::find(theirs, proc) == theirs.end())
@@ -519,17 +519,17 @@ class Between final : public Shm {
   bool progress() override {
     const bool moved = Shm::progress();
     if (++rounds_ % kLookAfter == 0) [[unlikely]]
-      look_for_the_dead();
+      check_presence();
     return moved;
   }
-  bool part(std::span<const int> procs) override {
-    bool parted = false;
+  bool disconnect(std::span<const int> procs) override {
+    bool disconnected = false;
     for (const int proc : procs) {
       if (!reaches(proc) || std::erase(left_, proc) == 0) continue;
       local_of_[static_cast<std::size_t>(proc)] = -1;
-      parted = true;
+      disconnected = true;
     }
-    return parted && left_.empty();
+    return disconnected && left_.empty();
   }
   Status finalize() override {
     leave();
@@ -543,9 +543,9 @@ class Between final : public Shm {
   static constexpr double kLookSeconds = 0.1;
   static constexpr std::int32_t kGone = -1;  // as a number of a process: it has left
 
-  void look_for_the_dead();
+  void check_presence();
 
-  std::vector<int> left_;  // processes of the other set that were not parted from
+  std::vector<int> left_;  // processes of the other set that were not disconnected
   unsigned rounds_ = 0;
   double looked_ = 0;
 };
@@ -553,7 +553,7 @@ class Between final : public Shm {
 Status Between::join(const std::string& name) {
   path_ = knobs().shm_dir + "/headrace." + name;
   sizes_ = sizes_for(processes());
-  let_others_in();
+  allow_peer_access();
   HR_TRY(segment_.create_or_attach(path_, sizes_));
   sizes_ = segment_.sizes();
   show_presence(segment_.descriptor(), own_);
@@ -561,7 +561,7 @@ Status Between::join(const std::string& name) {
   return kOk;
 }
 
-void Between::look_for_the_dead() {
+void Between::check_presence() {
   const double now = now_seconds();
   if (now - looked_ < kLookSeconds) return;
   looked_ = now;
@@ -571,23 +571,24 @@ void Between::look_for_the_dead() {
     if (pid <= 0 || is_present(segment_.descriptor(), local(proc))) continue;
     // It may have left since.
     if (pid_of(proc) == kGone) continue;
-    upcalls_.lost(proc, fail(Errc::kOther, "process %d, which was it, has ended", static_cast<int>(pid)));
+    handlers_.failed(proc, fail(Errc::kOther, "process %d, which was it, has ended", static_cast<int>(pid)));
   }
 }
 
-Status create(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
+Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out) {
   if (job.processes.of_this_host().size() <= 1) return kOk;
-  auto made = std::make_unique<Shm>(job, upcalls, job.processes.of_this_host());
+  auto made = std::make_unique<Shm>(job, handlers, job.processes.of_this_host());
   made->create(job);
   *out = std::move(made);
   return kOk;
 }
 
-Status meet(const Job& job, const Upcalls& upcalls, const Meeting& here, std::unique_ptr<Transport>* out) {
+Status connect_groups(const Job& job, const Handlers& handlers, const PeerGroups& here,
+                      std::unique_ptr<Transport>* out) {
   std::vector<int> all = here.first ? here.ours : here.theirs;
   const std::vector<int>& second = here.first ? here.theirs : here.ours;
   all.insert(all.end(), second.begin(), second.end());
-  auto made = std::make_unique<Between>(job, upcalls, all, here.theirs);
+  auto made = std::make_unique<Between>(job, handlers, all, here.theirs);
   HR_TRY(made->join(here.name));
   *out = std::move(made);
   return kOk;
@@ -595,6 +596,6 @@ Status meet(const Job& job, const Upcalls& upcalls, const Meeting& here, std::un
 
 }  // namespace
 
-const Record kRecord{"shm", create, false, meet};
+const Record kRecord{"shm", create, false, connect_groups};
 
 }  // namespace hr::transport::shm

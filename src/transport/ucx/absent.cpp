@@ -5,7 +5,7 @@
 namespace hr::transport::ucx {
 namespace {
 
-Status create(const Job& /*job*/, const Upcalls& /*upcalls*/, std::unique_ptr<Transport>* out) {
+Status create(const Job& /*job*/, const Handlers& /*handlers*/, std::unique_ptr<Transport>* out) {
   *out = std::make_unique<Unavailable>(
       "processes of this job share no memory, and this library was built without UCX, which reaches other hosts: build "
       "it with UCX's headers (pip install libucx-cu13, or the system's libucx-dev)");

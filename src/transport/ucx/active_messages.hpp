@@ -9,11 +9,11 @@ enum ActiveMessage : unsigned {
   kMessages,        // ucx.cpp
   kUpdateRequests,  // updates.hpp
   kUpdateAnswers,
-  kFarewells,  // farewells.hpp
+  kDisconnects,  // disconnects.hpp
 };
 
 // Reason for dropping a message whose sender is not known (names.hpp).
-inline constexpr const char* kOfNobody = "it is from nobody that this process knows, or without its secret";
+inline constexpr const char* kUnknownSender = "its sender is unknown to this process, or it lacks the secret";
 
 // Calls `callback` for each message of that kind. `flags`: of UCP_AM_FLAG_. Errors: MPI_ERR_OTHER with UCX's reason.
 Status listen(const Library& library, const Worker& worker, ActiveMessage kind, unsigned flags,

@@ -4,8 +4,8 @@
 // To a process of the same job the name is the rank; to one of another job it is the number that stands for the sender
 // everywhere (boot::Processes::number_of()), with a bit that tells the two apart. A secret is a random number that each
 // process makes for itself and gives out with its address: through the launcher to its job, and to processes of other
-// jobs when they meet. Every message carries the secret of its receiver, as anything that reaches this host can connect
-// to a worker over TCP. It travels unencrypted. Owner: the transport. Threads: library lock.
+// jobs when they connect. Every message carries the secret of its receiver, as anything that reaches this host can
+// connect to a worker over TCP. It travels unencrypted. Owner: the transport. Threads: library lock.
 #pragma once
 
 #include <sys/random.h>
@@ -46,19 +46,20 @@ class Names {
       return rank_;
     return kOfOthers | static_cast<std::uint32_t>(processes_.number_of(processes_.self()));
   }
-  // Returns the sender of a message with this name and secret; -1: unknown to this process, or parted from.
+  // Returns the sender of a message with this name and secret; -1: unknown to this process, or disconnected.
   [[nodiscard]] int proc_of(std::uint32_t name, Secret secret) const noexcept {
     if (secret != own_secret_) [[unlikely]]
       return -1;
     if (name < size_) [[likely]]
       return name != rank_ ? static_cast<int>(name) : -1;
-    const auto found = met_.find(name);
-    return found != met_.end() ? found->second : -1;
+    const auto found = others_.find(name);
+    return found != others_.end() ? found->second : -1;
   }
 
-  void meet(int proc) { met_[kOfOthers | static_cast<std::uint32_t>(processes_.number_of(proc))] = proc; }
-  void part(int proc) {
-    met_.erase(kOfOthers | static_cast<std::uint32_t>(processes_.number_of(proc)));
+  // Adds and removes a process of another job.
+  void add(int proc) { others_[kOfOthers | static_cast<std::uint32_t>(processes_.number_of(proc))] = proc; }
+  void remove(int proc) {
+    others_.erase(kOfOthers | static_cast<std::uint32_t>(processes_.number_of(proc)));
     secrets_.erase(proc);
   }
 
@@ -70,7 +71,7 @@ class Names {
   std::uint32_t size_;
   Secret own_secret_ = 0;
   std::map<int, Secret> secrets_;  // by process
-  std::map<std::uint32_t, int> met_;
+  std::map<std::uint32_t, int> others_;
 };
 
 }  // namespace hr::transport::ucx

@@ -20,7 +20,7 @@
 #include "transport/ucx/active_messages.hpp"
 #include "transport/ucx/address.hpp"
 #include "transport/ucx/buffers.hpp"
-#include "transport/ucx/farewells.hpp"
+#include "transport/ucx/disconnects.hpp"
 #include "transport/ucx/in_order.hpp"
 #include "transport/ucx/memory.hpp"
 #include "transport/ucx/names.hpp"
@@ -41,10 +41,10 @@ constexpr int kMostInFlight = 32;
 constexpr double kLaunchersTime = 1;
 constexpr double kFinalizeSleep = 200e-6;
 
-// Most bytes of payload sent along with announced data.
-constexpr std::size_t kMostSaid = 512;
+// Most bytes of payload in a ready-to-send message.
+constexpr std::size_t kMostRtsPayload = 512;
 
-// A message that has come before its turn: its head, its payload, and an announcement that came with it.
+// A message that has come before its turn: its head, its payload, and the data of a rendezvous that came with it.
 struct Early {
   std::vector<std::byte> bytes;
 };
@@ -72,10 +72,10 @@ ucp_request_param_t of_memory(bool device, void* argument) noexcept {
 
 class Ucx final : public Transport {
  public:
-  Ucx(const Job& job, const Upcalls& upcalls, const Library& library)
+  Ucx(const Job& job, const Handlers& handlers, const Library& library)
       : rank_(job.rank),
         late_(job.late),
-        upcalls_(upcalls),
+        handlers_(handlers),
         library_(library),
         names_(job),
         peers_(static_cast<std::size_t>(job.size)),
@@ -96,8 +96,8 @@ class Ucx final : public Transport {
             .max_payload = kMaxPayload,
             .chunk_bytes = kMaxPayload,
             .eager_bytes = eager_bytes(path),
-            .announces = true,
-            .announces_device = announces_device(path),
+            .rendezvous = true,
+            .device_rendezvous = device_rendezvous(path),
             .exposes_host = true,
             .exposes_device = worker_.knows_device_memory(),
             .latency_seconds = path.latency_seconds,
@@ -105,7 +105,7 @@ class Ucx final : public Transport {
   }
 
   // A byte stream cannot read device memory: UCX would copy it as we do.
-  [[nodiscard]] bool announces_device(const Path& path) const noexcept {
+  [[nodiscard]] bool device_rendezvous(const Path& path) const noexcept {
     const CudaNetworkDirectChoice choice = knobs().cuda_network_direct;
     if (!worker_.knows_device_memory() || choice == CudaNetworkDirectChoice::kOff) return false;
     return choice == CudaNetworkDirectChoice::kOn || !path.is_stream;
@@ -115,12 +115,12 @@ class Ucx final : public Transport {
   Status send(int proc, const Header& header, const void* payload, std::size_t bytes) override;
   std::byte* reserve(int proc, std::size_t bytes) override;
   void commit(int proc, const Header& header) override;
-  Status announce(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const Source& data,
+  Status send_rts(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const Source& data,
                   Operation* done) override;
-  Status take(int proc, AnnouncedData data, Sink* into, Operation* done) override;
-  void refuse(int proc, AnnouncedData data) noexcept override;
-  [[nodiscard]] bool has_announced(int /*proc*/, AnnouncedData data) const noexcept override {
-    return announced_.contains(data.token);
+  Status receive_rendezvous(int proc, RendezvousData data, Sink* into, Operation* done) override;
+  void decline_rendezvous(int proc, RendezvousData data) noexcept override;
+  [[nodiscard]] bool has_rendezvous(int /*proc*/, RendezvousData data) const noexcept override {
+    return rendezvous_.contains(data.token);
   }
   bool progress() override;
 
@@ -157,8 +157,8 @@ class Ucx final : public Transport {
   [[nodiscard]] bool arm_arrivals() override;
 
   Status describe(std::string* address) override;
-  Status meet(int proc, const std::string& address) override;
-  bool part(std::span<const int> procs) override;
+  Status set_peer_address(int proc, const std::string& address) override;
+  bool disconnect(std::span<const int> procs) override;
   Status finalize() override;
 
  private:
@@ -170,8 +170,8 @@ class Ucx final : public Transport {
     std::uint32_t own_name;       // name of this process there
     Secret secret = 0;            // the peer's, once there is an endpoint
     ucp_ep_h endpoint = nullptr;  // null: not connected
-    // Endpoint for announcements: the same, or, from the first on, a separate one (open_announcing()).
-    ucp_ep_h announcing = nullptr;
+    // Endpoint for ready-to-send messages: the same, or, from the first on, a separate one (open_rts_endpoint()).
+    ucp_ep_h rts_endpoint = nullptr;
     Path path;
     std::string host;        // its name; empty: not known, as for processes of other jobs
     std::uint32_t sent = 0;  // messages: their lowest bits
@@ -194,13 +194,13 @@ class Ucx final : public Transport {
   Status usable(int proc);
   // True if all hosts of this job are this machine (mpiexec --as-hosts).
   [[nodiscard]] bool listens_on_loopback() const { return boot::identity().declared_hosts && !late_; }
-  void tell_of_tcp(const Peer& peer);
-  [[nodiscard]] Status why_lost(const Peer& peer) const;
+  void log_tcp(const Peer& peer);
+  [[nodiscard]] Status why_failed(const Peer& peer) const;
   // Finds the address and the secret of a peer.
   Status address_of(Peer& peer, std::vector<std::byte>* address);
   Status open_endpoint(Peer& peer, ucp_ep_h* endpoint);
   Status make_endpoint(Peer& peer, const std::vector<std::byte>& address, bool finds_failures, ucp_ep_h* endpoint);
-  Status open_announcing(Peer& peer);
+  Status open_rts_endpoint(Peer& peer);
   void post(Peer& peer, Buffer* buffer);
   void fail_path(Peer& peer, ucs_status_t status);
   void tell_failures();
@@ -208,16 +208,16 @@ class Ucx final : public Transport {
   void end_flushes();
 
   [[nodiscard]] Status no_room(const Peer& peer) const;
-  void end_announced(Peer& peer, Operation* done, ucs_status_t status);
+  void end_rendezvous(Peer& peer, Operation* done, ucs_status_t status);
 
   void deliver(int from, const Head& head, const std::byte* payload, std::size_t bytes);
 
   // Returns null, or the fault of an active message that claims to be one of ours.
-  static const char* fault_of(bool announced, const void* header, std::size_t header_bytes, std::size_t bytes);
+  static const char* fault_of(bool is_rts, const void* header, std::size_t header_bytes, std::size_t bytes);
   static ucs_status_t arrive(void* self, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                              const ucp_am_recv_param_t* how);
-  static void taken(void* request, ucs_status_t status, std::size_t bytes, void* argument);
-  static void announced(void* request, ucs_status_t status, void* argument);
+  static void rendezvous_received(void* request, ucs_status_t status, std::size_t bytes, void* argument);
+  static void rendezvous_sent(void* request, ucs_status_t status, void* argument);
   static void sent(void* request, ucs_status_t status, void* argument);
   static void path_failed(void* peer, ucp_ep_h endpoint, ucs_status_t status);
 
@@ -238,7 +238,7 @@ class Ucx final : public Transport {
     Operation puts;
     Operation* done;
   };
-  // A transfer of announced data by UCX, from its source or to its sink.
+  // A transfer of a rendezvous by UCX, from its source or to its sink.
   struct Moving {
     Peer& peer;
     Operation* done;
@@ -246,25 +246,25 @@ class Ucx final : public Transport {
 
   int rank_;
   bool late_;  // made by this process of the job alone, for processes of other jobs
-  const Upcalls& upcalls_;
+  const Handlers& handlers_;
   const Library& library_;
   Names names_;
   Worker worker_;
   Memory memory_{library_, worker_};
   Updates updates_{library_, worker_, memory_, names_};
-  Farewells farewells_{library_, worker_, names_};
+  Disconnects disconnects_{library_, worker_, names_};
   Buffers buffers_;
   Sleepers sleepers_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by process
   std::size_t job_size_;
   std::vector<std::vector<std::byte>> addresses_;  // by process; of those of other jobs
   Unpacking unpacking_{library_};
-  std::unordered_set<std::uint64_t> announced_;  // tokens of data that was handed up, until it is taken or refused
+  std::unordered_set<std::uint64_t> rendezvous_;  // tokens of those handed up, until they are received or declined
   std::list<Flush> flushes_;
   std::vector<Peer*> broken_;  // failed, and not closed yet
   std::vector<Peer*> failed_;  // closed, and not reported yet
   int closes_ = 0;             // under way
-  bool told_of_tcp_ = false;
+  bool tcp_logged_ = false;
   std::string own_address_;
   bool closing_ = false;  // nothing more is to be sent or received
   bool closed_ = false;
@@ -291,7 +291,7 @@ Status Ucx::create() {
   HR_TRY(worker_.address(&address));
   append_secret(names_.own_secret(), &address);
   HR_TRY(updates_.listen());
-  HR_TRY(farewells_.listen());
+  HR_TRY(disconnects_.listen());
   own_address_ = encode(address);
   return late_ ? kOk : publish_address(rank_, address, host_name());
 }
@@ -303,7 +303,7 @@ Status Ucx::describe(std::string* address) {
   return kOk;
 }
 
-Status Ucx::meet(int proc, const std::string& address) {
+Status Ucx::set_peer_address(int proc, const std::string& address) {
   const auto at = static_cast<std::size_t>(proc);
   peers_.resize(std::max(peers_.size(), at + 1));
   addresses_.resize(peers_.size());
@@ -311,38 +311,39 @@ Status Ucx::meet(int proc, const std::string& address) {
     return fail(Errc::kOther, "\"%.100s\" was sent as the network address of a process of another job",
                 address.c_str());
   }
-  names_.meet(proc);
+  names_.add(proc);
   return kOk;
 }
 
-// All are told before any is waited for: the others choose their own order of parting.
-bool Ucx::part(std::span<const int> procs) {
-  std::vector<Peer*> parted;
+// All are told before any is waited for: the others choose their own order of disconnecting.
+bool Ucx::disconnect(std::span<const int> procs) {
+  std::vector<Peer*> disconnected;
   for (const int proc : procs) {
     if (static_cast<std::size_t>(proc) < job_size_ || !reaches(proc)) continue;
     if (!connect(proc).ok()) fail_path(peer(proc), UCS_ERR_UNREACHABLE);
-    parted.push_back(&peer(proc));
+    disconnected.push_back(&peer(proc));
   }
-  flush_some(parted);
-  for (const Peer* each : parted) {
-    if (each->failure == UCS_OK) farewells_.say(each->proc, each->endpoint);
+  flush_some(disconnected);
+  for (const Peer* each : disconnected) {
+    if (each->failure == UCS_OK) disconnects_.send(each->proc, each->endpoint);
   }
   wait([&] {
-    return std::ranges::all_of(
-        parted, [this](const Peer* each) { return each->failure != UCS_OK || farewells_.heard(each->proc); });
+    return std::ranges::all_of(disconnected, [this](const Peer* each) {
+      return each->failure != UCS_OK || disconnects_.has_come(each->proc);
+    });
   });
-  // Flush the farewells. A byte stream sends on its own what it was given, and its flush would need the other side.
-  std::vector<Peer*> unsent = parted;
+  // Flush the disconnects. A byte stream sends on its own what it was given, and its flush would need the other side.
+  std::vector<Peer*> unsent = disconnected;
   std::erase_if(unsent, [](const Peer* each) { return each->path.is_stream; });
   flush_some(unsent);
-  for (Peer* each : parted) forget(*each);
+  for (Peer* each : disconnected) forget(*each);
   return false;
 }
 
 void Ucx::forget(Peer& peer) {
   const int proc = peer.proc;
   memory_.forget(proc);
-  farewells_.forget(proc);
+  disconnects_.forget(proc);
   peer.failure = UCS_ERR_CONNECTION_RESET;  // however it ends
   if (peer.endpoint != nullptr) close(peer);
   while (closes_ != 0) library_.worker_progress(worker_.get());
@@ -351,7 +352,7 @@ void Ucx::forget(Peer& peer) {
   if (peer.reserved != nullptr) buffers_.give_back(peer.reserved);
   peers_[static_cast<std::size_t>(proc)].reset();
   addresses_[static_cast<std::size_t>(proc)].clear();
-  names_.part(proc);
+  names_.remove(proc);
 }
 
 // --- paths ---
@@ -378,12 +379,12 @@ Status Ucx::open_endpoint(Peer& peer, ucp_ep_h* endpoint) {
 }
 
 // Over a byte stream the request for data in one direction would wait behind the data of the other, and the two
-// transfers of an exchange would run one after the other. So the process of the higher rank announces through a
-// separate connection. Messages keep their order by their numbers.
-Status Ucx::open_announcing(Peer& peer) {
+// transfers of an exchange would run one after the other. So the process of the higher rank sends its ready-to-send
+// messages through a separate connection. Messages keep their order by their numbers.
+Status Ucx::open_rts_endpoint(Peer& peer) {
   const bool apart = peer.path.is_stream && static_cast<std::size_t>(peer.proc) < job_size_ && rank_ > peer.proc;
-  if (apart) return open_endpoint(peer, &peer.announcing);
-  peer.announcing = peer.endpoint;
+  if (apart) return open_endpoint(peer, &peer.rts_endpoint);
+  peer.rts_endpoint = peer.endpoint;
   return kOk;
 }
 
@@ -399,17 +400,17 @@ Status Ucx::connect(int proc) {
                "ucx: rank %d is reached by %s: %.1f us and %.2f GB/s by UCX's estimate; sent unasked: up to %zu bytes",
                proc, transports.empty() ? "what UCX has chosen" : transports.c_str(), to.path.latency_seconds * 1e6,
                to.path.bytes_per_second * 1e-9, eager_bytes(to.path));
-    tell_of_tcp(to);
+    log_tcp(to);
   }
   return kOk;
 }
 
 // Makes no promise that cannot be kept: UCX itself does not authenticate its peers.
-void Ucx::tell_of_tcp(const Peer& peer) {
-  if (!peer.path.is_stream || std::exchange(told_of_tcp_, true)) return;
+void Ucx::log_tcp(const Peer& peer) {
+  if (!peer.path.is_stream || std::exchange(tcp_logged_, true)) return;
   const bool loopback = listens_on_loopback() && knobs().network_devices.empty();
   log::write(log::Level::kDecision,
-             "ucx: over TCP this process listens on %s; UCX carries out what anybody who connects there asks it for "
+             "ucx: over TCP this process listens on %s; UCX executes the requests of anybody who connects there "
              "(docs/hosts.md: what a job over TCP exposes)",
              loopback ? "the loopback alone" : "the addresses of all devices that it uses");
 }
@@ -431,7 +432,7 @@ Status Ucx::make_endpoint(Peer& peer, const std::vector<std::byte>& address, boo
               library_.status_string(status));
 }
 
-Status Ucx::why_lost(const Peer& peer) const {
+Status Ucx::why_failed(const Peer& peer) const {
   return fail(Errc::kOther, "the path to rank %d by the network (ucx) has failed: %s", peer.proc,
               library_.status_string(peer.failure));
 }
@@ -439,7 +440,7 @@ Status Ucx::why_lost(const Peer& peer) const {
 Status Ucx::usable(int proc) {
   HR_TRY(connect(proc));
   const Peer& to = peer(proc);
-  return to.failure == UCS_OK ? kOk : why_lost(to);
+  return to.failure == UCS_OK ? kOk : why_failed(to);
 }
 
 void Ucx::path_failed(void* argument, ucp_ep_h /*endpoint*/, ucs_status_t status) {
@@ -457,15 +458,15 @@ void Ucx::fail_path(Peer& peer, ucs_status_t status) {
 // Ends operations under way on broken paths; not called from within UCX.
 void Ucx::close_failed() {
   for (Peer* peer : std::exchange(broken_, {})) {
-    updates_.lose(peer->proc);
+    updates_.fail_pending(peer->proc);
     if (peer->endpoint != nullptr) close(*peer);
     failed_.push_back(peer);
   }
 }
 
 void Ucx::close(Peer& peer) {
-  ucp_ep_h const announcing = std::exchange(peer.announcing, nullptr);
-  if (announcing != nullptr && announcing != peer.endpoint) close(announcing);
+  ucp_ep_h const rts_endpoint = std::exchange(peer.rts_endpoint, nullptr);
+  if (rts_endpoint != nullptr && rts_endpoint != peer.endpoint) close(rts_endpoint);
   close(std::exchange(peer.endpoint, nullptr));
 }
 
@@ -486,15 +487,15 @@ void Ucx::close(ucp_ep_h endpoint) {
 
 void Ucx::tell_failures() {
   for (std::size_t i = 0; i < failed_.size();) {
-    Peer& lost = *failed_[i];
-    if (now_seconds() - lost.failed_at < kLaunchersTime) {
+    Peer& failed = *failed_[i];
+    if (now_seconds() - failed.failed_at < kLaunchersTime) {
       ++i;
       continue;
     }
     failed_.erase(failed_.begin() + static_cast<std::ptrdiff_t>(i));
-    lost.told = true;
-    const Status why = why_lost(lost);
-    if (upcalls_.lost != nullptr) upcalls_.lost(lost.proc, why);
+    failed.told = true;
+    const Status why = why_failed(failed);
+    if (handlers_.failed != nullptr) handlers_.failed(failed.proc, why);
   }
 }
 
@@ -528,7 +529,7 @@ Status Ucx::send(int proc, const Header& header, const void* payload, std::size_
   return kOk;
 }
 
-Status Ucx::no_room(const Peer& peer) const { return peer.told ? why_lost(peer) : Status::again(); }
+Status Ucx::no_room(const Peer& peer) const { return peer.told ? why_failed(peer) : Status::again(); }
 
 void Ucx::post(Peer& peer, Buffer* buffer) {
   buffer->sender = &peer;
@@ -556,61 +557,61 @@ void Ucx::sent(void* request, ucs_status_t status, void* argument) {
   if (status != UCS_OK) self.fail_path(to, status);
 }
 
-// --- announced data ---
+// --- rendezvous ---
 
-// Does not limit their number, since the other side may take the last one first.
-Status Ucx::announce(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const Source& data,
+// Does not limit their number, since the other side may receive the last one first.
+Status Ucx::send_rts(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const Source& data,
                      Operation* done) {
   Peer& to = peer(proc);
-  if (payload_bytes > kMostSaid) return Errc::kUnsupportedOperation;
+  if (payload_bytes > kMostRtsPayload) return Errc::kUnsupportedOperation;
   if (to.failure != UCS_OK) return no_room(to);
-  if (to.announcing == nullptr) [[unlikely]]
-    HR_TRY(open_announcing(to));
+  if (to.rts_endpoint == nullptr) [[unlikely]]
+    HR_TRY(open_rts_endpoint(to));
   const Head head{to.sent, to.own_name, to.secret, header};
-  std::byte said[sizeof head + kMostSaid];
-  std::memcpy(said, &head, sizeof head);
-  if (payload_bytes != 0) std::memcpy(said + sizeof head, payload, payload_bytes);
+  std::byte message[sizeof head + kMostRtsPayload];
+  std::memcpy(message, &head, sizeof head);
+  if (payload_bytes != 0) std::memcpy(message + sizeof head, payload, payload_bytes);
   auto moving = std::make_unique<Moving>(to, done);
   ucp_request_param_t how = of_memory(data.device, moving.get());
   how.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
   how.flags = UCP_AM_SEND_FLAG_RNDV | UCP_AM_SEND_FLAG_COPY_HEADER;
-  how.cb.send = announced;
-  const ucs_status_ptr_t answer =
-      library_.am_send_nbx(to.announcing, kMessages, said, sizeof head + payload_bytes, data.address, data.bytes, &how);
+  how.cb.send = rendezvous_sent;
+  const ucs_status_ptr_t answer = library_.am_send_nbx(to.rts_endpoint, kMessages, message, sizeof head + payload_bytes,
+                                                       data.address, data.bytes, &how);
   if (UCS_PTR_IS_ERR(answer)) {
     fail_path(to, UCS_PTR_STATUS(answer));
     return Status::again();
   }
   ++to.sent;
-  if (UCS_PTR_IS_PTR(answer)) moving.release();  // announced() deletes it
+  if (UCS_PTR_IS_PTR(answer)) moving.release();  // rendezvous_sent() deletes it
   done->complete = answer == nullptr;
   return kOk;
 }
 
-void Ucx::end_announced(Peer& peer, Operation* done, ucs_status_t status) {
+void Ucx::end_rendezvous(Peer& peer, Operation* done, ucs_status_t status) {
   if (status != UCS_OK) fail_path(peer, status);
   done->end(status == UCS_OK ? kOk : Status(Errc::kOther));
 }
 
-void Ucx::announced(void* request, ucs_status_t status, void* argument) {
+void Ucx::rendezvous_sent(void* request, ucs_status_t status, void* argument) {
   const std::unique_ptr<Moving> moving(static_cast<Moving*>(argument));
   Ucx& self = moving->peer.owner;
   self.library_.request_free(request);
-  self.end_announced(moving->peer, moving->done, status);
+  self.end_rendezvous(moving->peer, moving->done, status);
 }
 
-Status Ucx::take(int proc, AnnouncedData data, Sink* into, Operation* done) {
-  if (announced_.erase(data.token) == 0) return fail(Errc::kOther, "ucx: data that nobody has announced");
+Status Ucx::receive_rendezvous(int proc, RendezvousData data, Sink* into, Operation* done) {
+  if (rendezvous_.erase(data.token) == 0) return fail(Errc::kOther, "ucx: data of no rendezvous");
   auto moving = std::make_unique<Moving>(peer(proc), done);
   ucp_request_param_t how = of_memory(into->device, moving.get());
-  how.cb.recv_am = taken;
+  how.cb.recv_am = rendezvous_received;
   void* buffer = into->address;
   std::size_t count = into->bytes;
   if (into->unpack != nullptr) HR_TRY(unpacking_.describe(into, &how, &buffer, &count));
   const ucs_status_ptr_t answer =
       library_.am_recv_data_nbx(worker_.get(), reinterpret_cast<void*>(data.token), buffer, count, &how);
   if (UCS_PTR_IS_PTR(answer)) {
-    moving.release();  // taken() deletes it
+    moving.release();  // rendezvous_received() deletes it
     return kOk;
   }
   if (UCS_PTR_IS_ERR(answer)) fail_path(peer(proc), UCS_PTR_STATUS(answer));
@@ -619,69 +620,70 @@ Status Ucx::take(int proc, AnnouncedData data, Sink* into, Operation* done) {
   return kOk;
 }
 
-void Ucx::taken(void* request, ucs_status_t status, std::size_t /*bytes*/, void* argument) {
+void Ucx::rendezvous_received(void* request, ucs_status_t status, std::size_t /*bytes*/, void* argument) {
   const std::unique_ptr<Moving> moving(static_cast<Moving*>(argument));
   Ucx& self = moving->peer.owner;
   self.library_.request_free(request);
-  self.end_announced(moving->peer, moving->done, status);
+  self.end_rendezvous(moving->peer, moving->done, status);
 }
 
-void Ucx::refuse(int /*proc*/, AnnouncedData data) noexcept {
-  if (announced_.erase(data.token) == 0) return;
+void Ucx::decline_rendezvous(int /*proc*/, RendezvousData data) noexcept {
+  if (rendezvous_.erase(data.token) == 0) return;
   library_.am_data_release(worker_.get(), reinterpret_cast<void*>(data.token));
 }
 
 // --- receiving ---
 
-const char* Ucx::fault_of(bool announced, const void* header, std::size_t header_bytes, std::size_t bytes) {
-  if (announced) {
-    const bool fits = header != nullptr && header_bytes >= sizeof(Head) && header_bytes - sizeof(Head) <= kMostSaid;
-    return fits ? nullptr : "the head of announced data is too short or too long";
+const char* Ucx::fault_of(bool is_rts, const void* header, std::size_t header_bytes, std::size_t bytes) {
+  if (is_rts) {
+    const bool fits =
+        header != nullptr && header_bytes >= sizeof(Head) && header_bytes - sizeof(Head) <= kMostRtsPayload;
+    return fits ? nullptr : "the head of a ready-to-send message is too short or too long";
   }
   const bool fits = bytes >= sizeof(Head) && bytes - sizeof(Head) <= kMostEager + kMostInFront;
   return fits ? nullptr : "it is shorter than its head, or longer than any message";
 }
 
 // Delivers from within UCX if it is the message's turn, so that nothing is copied twice: handlers send and connect,
-// which UCX allows there, and make no progress. A head is in front of the payload, or apart if data is announced.
+// which UCX allows there, and make no progress. A head is in front of the payload, or apart in a ready-to-send message.
 // Anything may connect and send to this: nothing is believed, or kept, before the head has shown the secret of this
-// process. Announced data that is not handed up is released by UCX, which is told that it has been dealt with.
+// process. Data of a rendezvous that is not handed up is released by UCX, which is told that it has been dealt with.
 ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                          const ucp_am_recv_param_t* how) {
   auto& self = *static_cast<Ucx*>(argument);
-  const bool announced = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-  if (const char* const fault = fault_of(announced, header, header_bytes, bytes); fault != nullptr) [[unlikely]] {
+  const bool is_rts = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+  if (const char* const fault = fault_of(is_rts, header, header_bytes, bytes); fault != nullptr) [[unlikely]] {
     drop_message(-1, fault);
     return UCS_OK;
   }
-  const auto* said = static_cast<const std::byte*>(announced ? header : data);
+  const auto* message = static_cast<const std::byte*>(is_rts ? header : data);
   Head head;
-  std::memcpy(&head, said, sizeof head);
+  std::memcpy(&head, message, sizeof head);
   const int from = self.names_.proc_of(head.from, head.secret);
   if (from < 0) [[unlikely]] {
-    drop_message(-1, kOfNobody);  // or it has been parted from
+    drop_message(-1, kUnknownSender);  // or it has been disconnected
     return UCS_OK;
   }
-  const std::byte* payload = said + sizeof head;
-  std::size_t payload_bytes = (announced ? header_bytes : bytes) - sizeof head;
-  std::byte with_data[kMostSaid + sizeof(AnnouncedData)];
-  if (announced) {
+  const std::byte* payload = message + sizeof head;
+  std::size_t payload_bytes = (is_rts ? header_bytes : bytes) - sizeof head;
+  std::byte with_data[kMostRtsPayload + sizeof(RendezvousData)];
+  if (is_rts) {
     std::memcpy(with_data, payload, payload_bytes);
-    const AnnouncedData kept{reinterpret_cast<std::uint64_t>(data)};
+    const RendezvousData kept{reinterpret_cast<std::uint64_t>(data)};
     std::memcpy(with_data + payload_bytes, &kept, sizeof kept);
     payload_bytes += sizeof kept;
     payload = with_data;
   }
   InOrder<Early>& order = self.peer(from).order;
   if (order.pass(head.sequence)) [[likely]] {
-    if (announced) self.announced_.insert(reinterpret_cast<std::uint64_t>(data));
+    if (is_rts) self.rendezvous_.insert(reinterpret_cast<std::uint64_t>(data));
     self.deliver(from, head, payload, payload_bytes);
     order.drain([&](const Early& early) {
       Head its;
       std::memcpy(&its, early.bytes.data(), sizeof its);
       self.deliver(from, its, early.bytes.data() + sizeof its, early.bytes.size() - sizeof its);
     });
-    return announced ? UCS_INPROGRESS : UCS_OK;
+    return is_rts ? UCS_INPROGRESS : UCS_OK;
   }
   std::vector<std::byte> copy(sizeof head + payload_bytes);
   std::memcpy(copy.data(), &head, sizeof head);
@@ -690,12 +692,12 @@ ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_
     drop_message(from, "its number has come before, or is too far ahead");
     return UCS_OK;
   }
-  if (announced) self.announced_.insert(reinterpret_cast<std::uint64_t>(data));
-  return announced ? UCS_INPROGRESS : UCS_OK;
+  if (is_rts) self.rendezvous_.insert(reinterpret_cast<std::uint64_t>(data));
+  return is_rts ? UCS_INPROGRESS : UCS_OK;
 }
 
 void Ucx::deliver(int from, const Head& head, const std::byte* payload, std::size_t bytes) {
-  upcalls_.handlers[kind_of(head.header)](from, head.header, payload, bytes);
+  handlers_.of_kind[kind_of(head.header)](from, head.header, payload, bytes);
 }
 
 bool Ucx::progress() {
@@ -750,8 +752,8 @@ Status Ucx::flush(int proc, Operation* done) {
 void Ucx::end_flushes() {
   flushes_.remove_if([this](Flush& flush) {
     if (!flush.puts.complete || !updates_.ended(flush.proc, flush.updates)) return false;
-    const bool lost = peer(flush.proc).failure != UCS_OK;
-    flush.done->status = lost ? Status(Errc::kOther) : flush.puts.status;
+    const bool failed = peer(flush.proc).failure != UCS_OK;
+    flush.done->status = failed ? Status(Errc::kOther) : flush.puts.status;
     flush.done->complete = true;
     return true;
   });
@@ -797,7 +799,7 @@ void Ucx::flush_some(std::span<Peer* const> peers) {
   for (const Peer* each : peers) {
     if (each->endpoint == nullptr || each->failure != UCS_OK) continue;
     flush(each->endpoint);
-    if (each->announcing != nullptr && each->announcing != each->endpoint) flush(each->announcing);
+    if (each->rts_endpoint != nullptr && each->rts_endpoint != each->endpoint) flush(each->rts_endpoint);
   }
   // A flush does not wait for messages that the other side fetches.
   wait([&] {
@@ -836,12 +838,12 @@ Status Ucx::finalize() {
   return status;
 }
 
-Status create(const Job& job, const Upcalls& upcalls, std::unique_ptr<Transport>* out) {
+Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out) {
   const Library* library = nullptr;
   Status status = open_library(&library);
   std::unique_ptr<Ucx> made;
   if (status.ok()) {
-    made = std::make_unique<Ucx>(job, upcalls, *library);
+    made = std::make_unique<Ucx>(job, handlers, *library);
     status = made->create();
   }
   if (status.ok()) {

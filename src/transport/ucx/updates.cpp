@@ -55,14 +55,14 @@ ucs_status_t Updates::arrive(void* self, const void* header, std::size_t header_
 }
 
 const char* Updates::fault_of(const Request& request) const noexcept {
-  if (names_.proc_of(request.from, request.secret) < 0) return kOfNobody;
+  if (names_.proc_of(request.from, request.secret) < 0) return kUnknownSender;
   const bool known = request.update <= static_cast<std::uint32_t>(Update::kCompareSwap);
   return known && may_update(request.address, request.bytes) ? nullptr : "it asks for an update that there is not";
 }
 
 const char* Updates::fault_of(const Answer& answer) const noexcept {
   const int from = names_.proc_of(answer.from, answer.secret);
-  if (from < 0) return kOfNobody;
+  if (from < 0) return kUnknownSender;
   return pending_.contains({from, answer.number}) ? nullptr : "it answers an update that nobody has asked for";
 }
 
@@ -119,7 +119,7 @@ bool Updates::ended(int proc, std::uint64_t up_to) const noexcept {
   return oldest == pending_.end() || oldest->first.first != proc || oldest->first.second > up_to;
 }
 
-void Updates::lose(int proc) {
+void Updates::fail_pending(int proc) {
   for (auto at = pending_.lower_bound({proc, 0}); at != pending_.end() && at->first.first == proc;) {
     const Pending pending = at->second;
     at = pending_.erase(at);

@@ -34,7 +34,7 @@ class Updates {
   void work(EndpointOf&& endpoint_of) {
     for (const Request& request : std::exchange(asked_, {})) {
       const int from = names_.proc_of(request.from, request.secret);
-      if (from < 0) continue;  // it has been parted from since
+      if (from < 0) continue;  // it has been disconnected since
       if (ucp_ep_h endpoint = endpoint_of(from); endpoint != nullptr) serve(request, from, endpoint);
     }
     for (const Answer& answer : std::exchange(answered_, {})) end(answer);
@@ -44,7 +44,7 @@ class Updates {
   [[nodiscard]] std::uint64_t last() const noexcept { return next_ - 1; }
   [[nodiscard]] bool ended(int proc, std::uint64_t up_to) const noexcept;
   // Ends all with that process with an error.
-  void lose(int proc);
+  void fail_pending(int proc);
 
  private:
   // Messages on the wire.

@@ -186,8 +186,8 @@ class Player {
       if (drain) finish_all();
     }
     finish_all();
-    carried_out_ += on_devices_.take();
-    CHECK(carried_out_ >= due_);
+    by_devices_ += on_devices_.take();
+    CHECK(by_devices_ >= due_);
     CHECK(settings_.expect != "device" || check::world_size() == 1 || due_ > 0);
   }
 
@@ -202,7 +202,7 @@ class Player {
     pending->send = std::make_unique<Side>(network.out, settings_, call, true, mine);
     pending->receive = std::make_unique<Side>(network.in, settings_, call, false, mine);
     (void)launches_.take();
-    carried_out_ += on_devices_.take();
+    by_devices_ += on_devices_.take();
     exchange(network, call, *pending);
     check_way(network, call, *pending);
     if (call.form != Form::kPersistent) ++calls_[&network];
@@ -239,11 +239,11 @@ class Player {
   // Checks whether GPUs carried out a call: after each that completes at once, and for all others at the end.
   void check_way(const Network& network, const Call& call, const Pending& pending) {
     const unsigned long long on_devices = on_devices_.take();
-    carried_out_ += on_devices;
+    by_devices_ += on_devices;
     if (settings_.expect == "messages") CHECK_EQ(on_devices, 0U);
     constexpr int kWarmUp = 20;  // calls of a communicator before; a persistent one needs none
     const bool warm = call.form == Form::kPersistent || calls_[&network] >= kWarmUp;
-    // Scattered pieces may lie in more allocations than an offer holds.
+    // Scattered pieces may lie in more allocations than an address exchange has room for.
     if (settings_.expect != "device" || !call.all_devices || call.scattered || !warm || check::world_size() == 1)
       return;
     ++due_;
@@ -274,7 +274,7 @@ class Player {
   Networks networks_;
   std::map<const Network*, int> calls_;
   std::vector<std::unique_ptr<Pending>> pending_;
-  unsigned long long carried_out_ = 0, due_ = 0;  // by GPUs
+  unsigned long long by_devices_ = 0, due_ = 0;  // operations that GPUs executed, and those that they must
 };
 
 Settings parse(int argc, char** argv) {

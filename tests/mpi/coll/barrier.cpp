@@ -1,6 +1,6 @@
 // No rank leaves a barrier before all have entered it: each rank writes the number of its barrier to memory that all
 // see, after a random delay, and checks every other's number when it leaves. In three forms, on the world and on a
-// communicator in another order, more often than a communicator has cells.
+// communicator in another order, more often than a communicator has sets of flag lines.
 #include <cstdio>
 
 #include "coll_test.hpp"
@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
       const auto form = static_cast<Form>(choices.below(3));
       for (unsigned left = delays() % 4 * (delays() % 4000); left > 0; --left) asm volatile("");
       arrived.set(round);
-      CARRY_OUT(form, B, b, arrier, comm);
+      EXECUTE(form, B, b, arrier, comm);
       for (int rank = 0; rank < mpi.size; ++rank) {
         // The others may have entered the next one, which waits for this rank.
         CHECK(arrived.of(rank) == round || arrived.of(rank) == round + 1);

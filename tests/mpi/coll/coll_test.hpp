@@ -164,7 +164,7 @@ inline void wait(MPI_Request* request, bool by_test) {
 
 // The functions of one operation take the same arguments, the others with a request (and an info) after them.
 template <class Blocking, class Nonblocking, class Persistent, class... Arguments>
-void carry_out(Form form, Blocking blocking, Nonblocking nonblocking, Persistent persistent, Arguments... arguments) {
+void execute(Form form, Blocking blocking, Nonblocking nonblocking, Persistent persistent, Arguments... arguments) {
   MPI_Request request = MPI_REQUEST_NULL;
   switch (form) {
     case Form::kBlocking:
@@ -184,9 +184,9 @@ void carry_out(Form form, Blocking blocking, Nonblocking nonblocking, Persistent
       break;
   }
 }
-// CARRY_OUT(form, B, b, cast, buffer, ...): MPI_Bcast, MPI_Ibcast or MPI_Bcast_init. The initial is separate, as its
+// EXECUTE(form, B, b, cast, buffer, ...): MPI_Bcast, MPI_Ibcast or MPI_Bcast_init. The initial is separate, as its
 // case differs.
-#define CARRY_OUT(form, Initial, initial, rest, ...) \
-  ::coll_test::carry_out(form, MPI_##Initial##rest, MPI_I##initial##rest, MPI_##Initial##rest##_init, __VA_ARGS__)
+#define EXECUTE(form, Initial, initial, rest, ...) \
+  ::coll_test::execute(form, MPI_##Initial##rest, MPI_I##initial##rest, MPI_##Initial##rest##_init, __VA_ARGS__)
 
 }  // namespace coll_test

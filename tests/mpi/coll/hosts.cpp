@@ -63,20 +63,20 @@ void movements(const Where& w, const Trial& t) {
   const Ints all = all_of(t.round, w.size, t.count);
 
   Ints data = w.rank == t.root ? own : Ints(count, kPoison);
-  CARRY_OUT(t.form, B, b, cast, data.data(), t.count, MPI_INT, t.root, w.comm);
+  EXECUTE(t.form, B, b, cast, data.data(), t.count, MPI_INT, t.root, w.comm);
   CHECK(data == filled(t.round, t.root, t.count));
 
   Ints gathered(count * size, kPoison);
   const bool here = t.in_place && w.rank == t.root;
   if (here) std::copy(own.begin(), own.end(), gathered.begin() + w.rank * t.count);
-  CARRY_OUT(t.form, G, g, ather, here ? MPI_IN_PLACE : own.data(), t.count, MPI_INT, gathered.data(), t.count, MPI_INT,
-            t.root, w.comm);
+  EXECUTE(t.form, G, g, ather, here ? MPI_IN_PLACE : own.data(), t.count, MPI_INT, gathered.data(), t.count, MPI_INT,
+          t.root, w.comm);
   CHECK(gathered == (w.rank == t.root ? all : Ints(count * size, kPoison)));
 
   std::fill(gathered.begin(), gathered.end(), kPoison);
   if (t.in_place) std::copy(own.begin(), own.end(), gathered.begin() + w.rank * t.count);
-  CARRY_OUT(t.form, A, a, llgather, t.in_place ? MPI_IN_PLACE : own.data(), t.count, MPI_INT, gathered.data(), t.count,
-            MPI_INT, w.comm);
+  EXECUTE(t.form, A, a, llgather, t.in_place ? MPI_IN_PLACE : own.data(), t.count, MPI_INT, gathered.data(), t.count,
+          MPI_INT, w.comm);
   CHECK(gathered == all);
 }
 
@@ -86,24 +86,24 @@ void reductions(const Where& w, const Trial& t, MPI_Op joining) {
   const Ints wanted = sums(t.round, w.size, t.count);
 
   Ints result = t.in_place ? own : Ints(count, kPoison);
-  CARRY_OUT(t.form, A, a, llreduce, t.in_place ? MPI_IN_PLACE : own.data(), result.data(), t.count, MPI_INT, MPI_SUM,
-            w.comm);
+  EXECUTE(t.form, A, a, llreduce, t.in_place ? MPI_IN_PLACE : own.data(), result.data(), t.count, MPI_INT, MPI_SUM,
+          w.comm);
   CHECK(result == wanted);
 
   const bool here = t.in_place && w.rank == t.root;
   result = here ? own : Ints(count, kPoison);
-  CARRY_OUT(t.form, R, r, educe, here ? MPI_IN_PLACE : own.data(), result.data(), t.count, MPI_INT, MPI_SUM, t.root,
-            w.comm);
+  EXECUTE(t.form, R, r, educe, here ? MPI_IN_PLACE : own.data(), result.data(), t.count, MPI_INT, MPI_SUM, t.root,
+          w.comm);
   CHECK(result == (w.rank == t.root ? wanted : Ints(count, kPoison)));
 
   // In the order of ranks.
   const Ints run(count, (w.rank + 1) * 1000 + w.rank + 1);
   const Ints whole(count, 1000 + w.size);
   std::fill(result.begin(), result.end(), kPoison);
-  CARRY_OUT(t.form, A, a, llreduce, run.data(), result.data(), t.count, MPI_INT, joining, w.comm);
+  EXECUTE(t.form, A, a, llreduce, run.data(), result.data(), t.count, MPI_INT, joining, w.comm);
   CHECK(result == whole);
   std::fill(result.begin(), result.end(), kPoison);
-  CARRY_OUT(t.form, R, r, educe, run.data(), result.data(), t.count, MPI_INT, joining, t.root, w.comm);
+  EXECUTE(t.form, R, r, educe, run.data(), result.data(), t.count, MPI_INT, joining, t.root, w.comm);
   if (w.rank == t.root) CHECK(result == whole);
 }
 

@@ -49,21 +49,21 @@ void rooted(const Sides& s, bool in_first, int root) {
   if (is_root) {
     for (int k = 0; k < kCount; ++k) one[static_cast<std::size_t>(k)] = data(root_id, 0, k);
   }
-  CARRY_OUT(s.form, B, b, cast, one.data(), kCount, MPI_INT, argument, s.comm);
+  EXECUTE(s.form, B, b, cast, one.data(), kCount, MPI_INT, argument, s.comm);
   for (int k = 0; k < kCount; ++k) {
     CHECK_EQ(one[static_cast<std::size_t>(k)], is_root || is_leaf ? data(root_id, 0, k) : kPoison);
   }
 
   for (int k = 0; k < kCount; ++k) one[static_cast<std::size_t>(k)] = data(s.mine(), root_id, k);
-  CARRY_OUT(s.form, G, g, ather, one.data(), kCount, MPI_INT, many.data(), kCount, MPI_INT, argument, s.comm);
+  EXECUTE(s.form, G, g, ather, one.data(), kCount, MPI_INT, many.data(), kCount, MPI_INT, argument, s.comm);
   for (int i = 0; i < s.others; ++i) {
     for (int k = 0; k < kCount; ++k) {
       CHECK_EQ(many[static_cast<std::size_t>(i * kCount + k)], is_root ? data(s.theirs(i), root_id, k) : kPoison);
     }
   }
   std::fill(many.begin(), many.end(), kPoison);
-  CARRY_OUT(s.form, G, g, atherv, one.data(), s.rank % kCount, MPI_INT, many.data(), counts.data(), displs.data(),
-            MPI_INT, argument, s.comm);
+  EXECUTE(s.form, G, g, atherv, one.data(), s.rank % kCount, MPI_INT, many.data(), counts.data(), displs.data(),
+          MPI_INT, argument, s.comm);
   for (std::size_t i = 0; i < others; ++i) {
     for (int k = 0; k < kCount; ++k) {
       CHECK_EQ(many[static_cast<std::size_t>(displs[i] + k)],
@@ -75,7 +75,7 @@ void rooted(const Sides& s, bool in_first, int root) {
     for (int k = 0; k < kCount; ++k) many[static_cast<std::size_t>(i * kCount + k)] = data(root_id, s.theirs(i), k);
   }
   std::fill(one.begin(), one.end(), kPoison);
-  CARRY_OUT(s.form, S, s, catter, many.data(), kCount, MPI_INT, one.data(), kCount, MPI_INT, argument, s.comm);
+  EXECUTE(s.form, S, s, catter, many.data(), kCount, MPI_INT, one.data(), kCount, MPI_INT, argument, s.comm);
   for (int k = 0; k < kCount; ++k)
     CHECK_EQ(one[static_cast<std::size_t>(k)], is_leaf ? data(root_id, s.mine(), k) : kPoison);
   std::fill(one.begin(), one.end(), kPoison);
@@ -83,15 +83,15 @@ void rooted(const Sides& s, bool in_first, int root) {
     for (int k = 0; k < kCount; ++k)
       many[static_cast<std::size_t>(displs[i] + k)] = data(root_id, s.theirs(static_cast<int>(i)), k);
   }
-  CARRY_OUT(s.form, S, s, catterv, many.data(), counts.data(), displs.data(), MPI_INT, one.data(), s.rank % kCount,
-            MPI_INT, argument, s.comm);
+  EXECUTE(s.form, S, s, catterv, many.data(), counts.data(), displs.data(), MPI_INT, one.data(), s.rank % kCount,
+          MPI_INT, argument, s.comm);
   for (int k = 0; k < kCount; ++k) {
     CHECK_EQ(one[static_cast<std::size_t>(k)], is_leaf && k < s.rank % kCount ? data(root_id, s.mine(), k) : kPoison);
   }
 
   Ints sum(kCount, kPoison);
   for (int k = 0; k < kCount; ++k) one[static_cast<std::size_t>(k)] = s.mine() + k;
-  CARRY_OUT(s.form, R, r, educe, one.data(), sum.data(), kCount, MPI_INT, MPI_SUM, argument, s.comm);
+  EXECUTE(s.form, R, r, educe, one.data(), sum.data(), kCount, MPI_INT, MPI_SUM, argument, s.comm);
   for (int k = 0; k < kCount; ++k) {
     int wanted = 0;
     for (int i = 0; i < s.others; ++i) wanted += s.theirs(i) + k;
@@ -123,28 +123,28 @@ void unrooted(const Sides& s) {
       }
     }
   };
-  CARRY_OUT(s.form, B, b, arrier, s.comm);
-  CARRY_OUT(s.form, A, a, llgather, one.data(), kCount, MPI_INT, many.data(), kCount, MPI_INT, s.comm);
+  EXECUTE(s.form, B, b, arrier, s.comm);
+  EXECUTE(s.form, A, a, llgather, one.data(), kCount, MPI_INT, many.data(), kCount, MPI_INT, s.comm);
   check_many(false);
-  CARRY_OUT(s.form, A, a, llgatherv, one.data(), kCount, MPI_INT, many.data(), counts.data(), displs.data(), MPI_INT,
-            s.comm);
+  EXECUTE(s.form, A, a, llgatherv, one.data(), kCount, MPI_INT, many.data(), counts.data(), displs.data(), MPI_INT,
+          s.comm);
   check_many(false);
-  CARRY_OUT(s.form, A, a, lltoall, out.data(), kCount, MPI_INT, many.data(), kCount, MPI_INT, s.comm);
+  EXECUTE(s.form, A, a, lltoall, out.data(), kCount, MPI_INT, many.data(), kCount, MPI_INT, s.comm);
   check_many(true);
-  CARRY_OUT(s.form, A, a, lltoallv, out.data(), counts.data(), displs.data(), MPI_INT, many.data(), counts.data(),
-            displs.data(), MPI_INT, s.comm);
+  EXECUTE(s.form, A, a, lltoallv, out.data(), counts.data(), displs.data(), MPI_INT, many.data(), counts.data(),
+          displs.data(), MPI_INT, s.comm);
   check_many(true);
-  CARRY_OUT(s.form, A, a, lltoallw, out.data(), counts.data(), bytes.data(), types.data(), many.data(), counts.data(),
-            bytes.data(), types.data(), s.comm);
+  EXECUTE(s.form, A, a, lltoallw, out.data(), counts.data(), bytes.data(), types.data(), many.data(), counts.data(),
+          bytes.data(), types.data(), s.comm);
   check_many(true);
   // One direction only.
-  CARRY_OUT(s.form, A, a, llgather, one.data(), s.first ? kCount : 0, MPI_INT, many.data(), s.first ? 0 : kCount,
-            MPI_INT, s.comm);
+  EXECUTE(s.form, A, a, llgather, one.data(), s.first ? kCount : 0, MPI_INT, many.data(), s.first ? 0 : kCount, MPI_INT,
+          s.comm);
   if (!s.first) check_many(false);
 
   Ints sum(kCount, kPoison);
   for (int k = 0; k < kCount; ++k) one[static_cast<std::size_t>(k)] = s.mine() * 7 + k;
-  CARRY_OUT(s.form, A, a, llreduce, one.data(), sum.data(), kCount, MPI_INT, MPI_SUM, s.comm);
+  EXECUTE(s.form, A, a, llreduce, one.data(), sum.data(), kCount, MPI_INT, MPI_SUM, s.comm);
   const auto wanted = [&](int k) {
     int total = 0;
     for (int i = 0; i < s.others; ++i) total += s.theirs(i) * 7 + k;
@@ -157,10 +157,10 @@ void unrooted(const Sides& s) {
   Ints vector(static_cast<std::size_t>(s.size * share));
   for (std::size_t k = 0; k < vector.size(); ++k) vector[k] = s.mine() * 7 + static_cast<int>(k);
   Ints part(static_cast<std::size_t>(share) + 1, kPoison);
-  CARRY_OUT(s.form, R, r, educe_scatter_block, vector.data(), part.data(), share, MPI_INT, MPI_SUM, s.comm);
+  EXECUTE(s.form, R, r, educe_scatter_block, vector.data(), part.data(), share, MPI_INT, MPI_SUM, s.comm);
   for (int k = 0; k < share; ++k) CHECK_EQ(part[static_cast<std::size_t>(k)], wanted(s.rank * share + k));
   Ints shares(static_cast<std::size_t>(s.size), share);
-  CARRY_OUT(s.form, R, r, educe_scatter, vector.data(), part.data(), shares.data(), MPI_INT, MPI_SUM, s.comm);
+  EXECUTE(s.form, R, r, educe_scatter, vector.data(), part.data(), shares.data(), MPI_INT, MPI_SUM, s.comm);
   for (int k = 0; k < share; ++k) CHECK_EQ(part[static_cast<std::size_t>(k)], wanted(s.rank * share + k));
   CHECK_EQ(part.back(), kPoison);
 }

@@ -52,7 +52,7 @@ void bcast(const Trial& t) {
   const Shape& shape = t.rank % 2 == 0 ? *t.send : *t.recv;
   Buffer buffer(shape, t.count);
   if (t.rank == t.root) fill(buffer, t, 0, t.count, t.root, 0);
-  CARRY_OUT(t.form, B, b, cast, buffer.address(), t.count, buffer.type(), t.root, t.comm);
+  EXECUTE(t.form, B, b, cast, buffer.address(), t.count, buffer.type(), t.root, t.comm);
   expect(buffer, t, 0, t.count, t.root, 0);
   buffer.check_holes();
 }
@@ -64,8 +64,8 @@ void gather(const Trial& t) {
   fill(send, t, 0, t.count, t.rank, 0);
   const bool in_place = root && t.in_place;
   if (in_place) fill(recv, t, t.rank * t.count, t.count, t.rank, 0);
-  CARRY_OUT(t.form, G, g, ather, in_place ? MPI_IN_PLACE : send.address(), t.count, send.type(), recv.address(),
-            t.count, recv.type(), t.root, t.comm);
+  EXECUTE(t.form, G, g, ather, in_place ? MPI_IN_PLACE : send.address(), t.count, send.type(), recv.address(), t.count,
+          recv.type(), t.root, t.comm);
   for (int i = 0; i < t.size && root; ++i) expect(recv, t, i * t.count, t.count, i, 0);
   recv.check_holes();
 }
@@ -80,8 +80,8 @@ void gatherv(const Trial& t) {
   const auto own = static_cast<std::size_t>(t.rank);
   const bool in_place = root && t.in_place;
   if (in_place) fill(recv, t, blocks.displacements[own], count, t.rank, 0);
-  CARRY_OUT(t.form, G, g, atherv, in_place ? MPI_IN_PLACE : send.address(), count, send.type(), recv.address(),
-            blocks.counts.data(), blocks.displacements.data(), recv.type(), t.root, t.comm);
+  EXECUTE(t.form, G, g, atherv, in_place ? MPI_IN_PLACE : send.address(), count, send.type(), recv.address(),
+          blocks.counts.data(), blocks.displacements.data(), recv.type(), t.root, t.comm);
   for (std::size_t i = 0; i < blocks.counts.size() && root; ++i) {
     expect(recv, t, blocks.displacements[i], blocks.counts[i], static_cast<int>(i), 0);
   }
@@ -94,8 +94,8 @@ void scatter(const Trial& t) {
   Buffer recv(*t.recv, t.count);
   for (int i = 0; i < t.size && root; ++i) fill(send, t, i * t.count, t.count, t.root, i);
   const bool in_place = root && t.in_place;
-  CARRY_OUT(t.form, S, s, catter, send.address(), t.count, send.type(), in_place ? MPI_IN_PLACE : recv.address(),
-            t.count, recv.type(), t.root, t.comm);
+  EXECUTE(t.form, S, s, catter, send.address(), t.count, send.type(), in_place ? MPI_IN_PLACE : recv.address(), t.count,
+          recv.type(), t.root, t.comm);
   if (in_place) {
     expect(send, t, t.rank * t.count, t.count, t.root, t.rank);
   } else {
@@ -114,8 +114,8 @@ void scatterv(const Trial& t) {
     fill(send, t, blocks.displacements[i], blocks.counts[i], t.root, static_cast<int>(i));
   }
   const bool in_place = root && t.in_place;
-  CARRY_OUT(t.form, S, s, catterv, send.address(), blocks.counts.data(), blocks.displacements.data(), send.type(),
-            in_place ? MPI_IN_PLACE : recv.address(), count, recv.type(), t.root, t.comm);
+  EXECUTE(t.form, S, s, catterv, send.address(), blocks.counts.data(), blocks.displacements.data(), send.type(),
+          in_place ? MPI_IN_PLACE : recv.address(), count, recv.type(), t.root, t.comm);
   if (!in_place) expect(recv, t, 0, count, t.root, t.rank);
   recv.check_holes();
 }
@@ -125,8 +125,8 @@ void allgather(const Trial& t) {
   Buffer recv(*t.recv, t.count * t.size);
   fill(send, t, 0, t.count, t.rank, 0);
   if (t.in_place) fill(recv, t, t.rank * t.count, t.count, t.rank, 0);
-  CARRY_OUT(t.form, A, a, llgather, t.in_place ? MPI_IN_PLACE : send.address(), t.count, send.type(), recv.address(),
-            t.count, recv.type(), t.comm);
+  EXECUTE(t.form, A, a, llgather, t.in_place ? MPI_IN_PLACE : send.address(), t.count, send.type(), recv.address(),
+          t.count, recv.type(), t.comm);
   for (int i = 0; i < t.size; ++i) expect(recv, t, i * t.count, t.count, i, 0);
   recv.check_holes();
 }
@@ -138,8 +138,8 @@ void allgatherv(const Trial& t) {
   Buffer recv(*t.recv, blocks.elements);
   fill(send, t, 0, count, t.rank, 0);
   if (t.in_place) fill(recv, t, blocks.displacements[static_cast<std::size_t>(t.rank)], count, t.rank, 0);
-  CARRY_OUT(t.form, A, a, llgatherv, t.in_place ? MPI_IN_PLACE : send.address(), count, send.type(), recv.address(),
-            blocks.counts.data(), blocks.displacements.data(), recv.type(), t.comm);
+  EXECUTE(t.form, A, a, llgatherv, t.in_place ? MPI_IN_PLACE : send.address(), count, send.type(), recv.address(),
+          blocks.counts.data(), blocks.displacements.data(), recv.type(), t.comm);
   for (std::size_t i = 0; i < blocks.counts.size(); ++i) {
     expect(recv, t, blocks.displacements[i], blocks.counts[i], static_cast<int>(i), 0);
   }
@@ -150,8 +150,8 @@ void alltoall(const Trial& t) {
   Buffer send(*t.send, t.count * t.size);
   Buffer recv(*t.recv, t.count * t.size);
   for (int i = 0; i < t.size; ++i) fill(t.in_place ? recv : send, t, i * t.count, t.count, t.rank, i);
-  CARRY_OUT(t.form, A, a, lltoall, t.in_place ? MPI_IN_PLACE : send.address(), t.count, send.type(), recv.address(),
-            t.count, recv.type(), t.comm);
+  EXECUTE(t.form, A, a, lltoall, t.in_place ? MPI_IN_PLACE : send.address(), t.count, send.type(), recv.address(),
+          t.count, recv.type(), t.comm);
   for (int i = 0; i < t.size; ++i) expect(recv, t, i * t.count, t.count, i, t.rank);
   recv.check_holes();
 }
@@ -170,9 +170,9 @@ void alltoallv(const Trial& t) {
     Buffer& from = t.in_place ? recv : send;
     fill(from, t, out.displacements[i], out.counts[i], t.rank, static_cast<int>(i));
   }
-  CARRY_OUT(t.form, A, a, lltoallv, t.in_place ? MPI_IN_PLACE : send.address(), out.counts.data(),
-            out.displacements.data(), send.type(), recv.address(), in.counts.data(), in.displacements.data(),
-            recv.type(), t.comm);
+  EXECUTE(t.form, A, a, lltoallv, t.in_place ? MPI_IN_PLACE : send.address(), out.counts.data(),
+          out.displacements.data(), send.type(), recv.address(), in.counts.data(), in.displacements.data(), recv.type(),
+          t.comm);
   for (std::size_t i = 0; i < in.counts.size(); ++i) {
     expect(recv, t, in.displacements[i], in.counts[i], static_cast<int>(i), t.rank);
   }
@@ -194,15 +194,15 @@ void alltoallw(const Trial& t) {
     out_bytes.push_back(out.displacements[i] * t.send->extent * static_cast<int>(sizeof(int)));
     in_bytes.push_back(in.displacements[i] * t.recv->extent * static_cast<int>(sizeof(int)));
   }
-  CARRY_OUT(t.form, A, a, lltoallw, t.in_place ? MPI_IN_PLACE : send.address(), out.counts.data(), out_bytes.data(),
-            send_types.data(), recv.address(), in.counts.data(), in_bytes.data(), recv_types.data(), t.comm);
+  EXECUTE(t.form, A, a, lltoallw, t.in_place ? MPI_IN_PLACE : send.address(), out.counts.data(), out_bytes.data(),
+          send_types.data(), recv.address(), in.counts.data(), in_bytes.data(), recv_types.data(), t.comm);
   for (std::size_t i = 0; i < in.counts.size(); ++i) {
     expect(recv, t, in.displacements[i], in.counts[i], static_cast<int>(i), t.rank);
   }
   recv.check_holes();
 }
 
-void barrier(const Trial& t) { CARRY_OUT(t.form, B, b, arrier, t.comm); }
+void barrier(const Trial& t) { EXECUTE(t.form, B, b, arrier, t.comm); }
 
 }  // namespace
 

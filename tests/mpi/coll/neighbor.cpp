@@ -26,7 +26,7 @@ void alltoall(const Edges& e, int count, Form form) {
     for (int k = 0; k < count; ++k)
       send[i * static_cast<std::size_t>(count) + static_cast<std::size_t>(k)] = tag_of(e.rank, static_cast<int>(i), k);
   }
-  CARRY_OUT(form, N, n, eighbor_alltoall, send.data(), count, MPI_INT, recv.data(), count, MPI_INT, e.comm);
+  EXECUTE(form, N, n, eighbor_alltoall, send.data(), count, MPI_INT, recv.data(), count, MPI_INT, e.comm);
   for (std::size_t i = 0; i < in; ++i) {
     for (int k = 0; k < count; ++k) {
       const int wanted = e.sources[i] == MPI_PROC_NULL ? kPoison : tag_of(e.sources[i], e.source_block[i], k);
@@ -61,11 +61,11 @@ void alltoallv(const Edges& e, bool typed, Form form) {
     recv_bytes[i] = recv_displs[i] * static_cast<MPI_Aint>(sizeof(int));
   }
   if (typed) {
-    CARRY_OUT(form, N, n, eighbor_alltoallw, send.data(), send_counts.data(), send_bytes.data(), types.data(),
-              recv.data(), recv_counts.data(), recv_bytes.data(), types.data(), e.comm);
+    EXECUTE(form, N, n, eighbor_alltoallw, send.data(), send_counts.data(), send_bytes.data(), types.data(),
+            recv.data(), recv_counts.data(), recv_bytes.data(), types.data(), e.comm);
   } else {
-    CARRY_OUT(form, N, n, eighbor_alltoallv, send.data(), send_counts.data(), send_displs.data(), MPI_INT, recv.data(),
-              recv_counts.data(), recv_displs.data(), MPI_INT, e.comm);
+    EXECUTE(form, N, n, eighbor_alltoallv, send.data(), send_counts.data(), send_displs.data(), MPI_INT, recv.data(),
+            recv_counts.data(), recv_displs.data(), MPI_INT, e.comm);
   }
   for (std::size_t i = 0; i < in; ++i) {
     for (int k = 0; k < kStride; ++k) {
@@ -89,10 +89,10 @@ void allgather(const Edges& e, bool vector, Form form) {
     displs[i] = static_cast<int>(vector ? (in - 1 - i) * kStride : i * 3);
   }
   if (vector) {
-    CARRY_OUT(form, N, n, eighbor_allgatherv, send.data(), count_of(e.rank), MPI_INT, recv.data(), counts.data(),
-              displs.data(), MPI_INT, e.comm);
+    EXECUTE(form, N, n, eighbor_allgatherv, send.data(), count_of(e.rank), MPI_INT, recv.data(), counts.data(),
+            displs.data(), MPI_INT, e.comm);
   } else {
-    CARRY_OUT(form, N, n, eighbor_allgather, send.data(), 3, MPI_INT, recv.data(), 3, MPI_INT, e.comm);
+    EXECUTE(form, N, n, eighbor_allgather, send.data(), 3, MPI_INT, recv.data(), 3, MPI_INT, e.comm);
   }
   for (std::size_t i = 0; i < in; ++i) {
     for (int k = 0; k < count_of(e.sources[i]); ++k) {

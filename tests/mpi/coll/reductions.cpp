@@ -88,8 +88,8 @@ void all_reductions(const Kind<T>& kind, Trial t) {
     const bool in_place = t.in_place && t.rank == t.root;
     Vector<T> send = operand(kind, t, t.count);
     Vector<T> recv = in_place ? operand(kind, t, t.count) : Vector<T>(room, kind.poison);
-    CARRY_OUT(t.form, R, r, educe, in_place ? MPI_IN_PLACE : send.data.data(), recv.data.data(), t.count, kind.type,
-              kind.op, t.root, t.comm);
+    EXECUTE(t.form, R, r, educe, in_place ? MPI_IN_PLACE : send.data.data(), recv.data.data(), t.count, kind.type,
+            kind.op, t.root, t.comm);
     if (t.rank == t.root) expect(kind, t, recv, t.size, 0, t.count);
     if (t.rank != t.root) CHECK(std::count(recv.data.begin(), recv.data.end(), kind.poison) == t.count + 3);
     expect_end(kind, recv);
@@ -99,8 +99,8 @@ void all_reductions(const Kind<T>& kind, Trial t) {
   {  // allreduce
     Vector<T> send = operand(kind, t, t.count);
     Vector<T> recv = t.in_place ? operand(kind, t, t.count) : Vector<T>(room, kind.poison);
-    CARRY_OUT(t.form, A, a, llreduce, t.in_place ? MPI_IN_PLACE : send.data.data(), recv.data.data(), t.count,
-              kind.type, kind.op, t.comm);
+    EXECUTE(t.form, A, a, llreduce, t.in_place ? MPI_IN_PLACE : send.data.data(), recv.data.data(), t.count, kind.type,
+            kind.op, t.comm);
     expect(kind, t, recv, t.size, 0, t.count);
     expect_end(kind, recv);
   }
@@ -108,8 +108,8 @@ void all_reductions(const Kind<T>& kind, Trial t) {
   {  // reduce_scatter_block
     Vector<T> send = operand(kind, t, t.count * t.size);
     Vector<T> recv = t.in_place ? operand(kind, t, t.count * t.size) : Vector<T>(room, kind.poison);
-    CARRY_OUT(t.form, R, r, educe_scatter_block, t.in_place ? MPI_IN_PLACE : send.data.data(), recv.data.data(),
-              t.count, kind.type, kind.op, t.comm);
+    EXECUTE(t.form, R, r, educe_scatter_block, t.in_place ? MPI_IN_PLACE : send.data.data(), recv.data.data(), t.count,
+            kind.type, kind.op, t.comm);
     expect(kind, t, recv, t.size, t.rank * t.count, t.count);
     expect_end(kind, recv);
   }
@@ -126,8 +126,8 @@ void all_reductions(const Kind<T>& kind, Trial t) {
     const int own = counts[static_cast<std::size_t>(t.rank)];
     Vector<T> send = operand(kind, t, total);
     Vector<T> recv = t.in_place ? operand(kind, t, total) : Vector<T>(static_cast<std::size_t>(own), kind.poison);
-    CARRY_OUT(t.form, R, r, educe_scatter, t.in_place ? MPI_IN_PLACE : send.data.data(), recv.data.data(),
-              counts.data(), kind.type, kind.op, t.comm);
+    EXECUTE(t.form, R, r, educe_scatter, t.in_place ? MPI_IN_PLACE : send.data.data(), recv.data.data(), counts.data(),
+            kind.type, kind.op, t.comm);
     expect(kind, t, recv, t.size, first, own);
     expect_end(kind, recv);
   }
@@ -135,8 +135,8 @@ void all_reductions(const Kind<T>& kind, Trial t) {
   {  // scan
     Vector<T> send = operand(kind, t, t.count);
     Vector<T> recv = t.in_place ? operand(kind, t, t.count) : Vector<T>(room, kind.poison);
-    CARRY_OUT(t.form, S, s, can, t.in_place ? MPI_IN_PLACE : send.data.data(), recv.data.data(), t.count, kind.type,
-              kind.op, t.comm);
+    EXECUTE(t.form, S, s, can, t.in_place ? MPI_IN_PLACE : send.data.data(), recv.data.data(), t.count, kind.type,
+            kind.op, t.comm);
     expect(kind, t, recv, t.rank + 1, 0, t.count);
     expect_end(kind, recv);
   }
@@ -144,8 +144,8 @@ void all_reductions(const Kind<T>& kind, Trial t) {
   {  // exscan
     Vector<T> send = operand(kind, t, t.count);
     Vector<T> recv = t.in_place ? operand(kind, t, t.count) : Vector<T>(room, kind.poison);
-    CARRY_OUT(t.form, E, e, xscan, t.in_place ? MPI_IN_PLACE : send.data.data(), recv.data.data(), t.count, kind.type,
-              kind.op, t.comm);
+    EXECUTE(t.form, E, e, xscan, t.in_place ? MPI_IN_PLACE : send.data.data(), recv.data.data(), t.count, kind.type,
+            kind.op, t.comm);
     if (t.rank > 0) expect(kind, t, recv, t.rank, 0, t.count);
     expect_end(kind, recv);
   }
@@ -156,7 +156,7 @@ void same_bits_everywhere(const Trial& t) {
   std::vector<double> send(static_cast<std::size_t>(t.count));
   std::vector<double> recv(send.size(), -1);
   for (std::size_t i = 0; i < send.size(); ++i) send[i] = 1.0 / (3.0 + t.rank * 17.0 + static_cast<double>(i));
-  CARRY_OUT(t.form, A, a, llreduce, send.data(), recv.data(), t.count, MPI_DOUBLE, MPI_SUM, t.comm);
+  EXECUTE(t.form, A, a, llreduce, send.data(), recv.data(), t.count, MPI_DOUBLE, MPI_SUM, t.comm);
   std::vector<double> of_first = recv;
   CHECK_OK(MPI_Bcast(of_first.data(), t.count, MPI_DOUBLE, 0, t.comm));
   CHECK(recv == of_first);

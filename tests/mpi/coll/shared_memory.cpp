@@ -119,8 +119,8 @@ void every_threshold(const Where& where) {
   }
 }
 
-// Lengths of every kind one after the other, so often that cells and slots are reused many times: no operation may
-// overwrite parts that another one still reads.
+// Lengths of every kind one after the other, so often that flag lines and data slots are reused many times: no
+// operation may overwrite parts that another one still reads.
 void lengths_at_random(const Where& where) {
   unsigned seed = std::random_device{}();
   CHECK_OK(MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, where.comm));

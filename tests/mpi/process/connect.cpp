@@ -270,8 +270,8 @@ void loses(int case_number) {
   std::exit(0);
 }
 
-// A process that was lost before MPI_Comm_accept began, but after the port was opened, may have been about to connect,
-// too; it is reported once, and the next call waits for others.
+// A process that had failed before MPI_Comm_accept began, but after the port was opened, may have been about to
+// connect, too; it is reported once, and the next call waits for others.
 void lost_before() {
   const int rank = rank_in(MPI_COMM_WORLD);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));

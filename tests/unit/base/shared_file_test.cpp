@@ -68,9 +68,9 @@ TEST(SharedFile, TooMuchMemoryIsAnErrorThatLeavesNothing) {
   EXPECT_FALSE(exists(path));
 }
 
-// File of a meeting: the first process makes it, the others map it.
+// File of two groups that connect: the first process makes it, the others map it.
 TEST(SharedFile, IsMadeByTheFirstWhoComes) {
-  const std::string path = path_for("meeting");
+  const std::string path = path_for("connect");
   SharedFile first("");
   const auto begin = [](std::byte* memory) { memory[0] = std::byte{5}; };
   ASSERT_TRUE(first.create_or_attach(path, 8192, 4096, begin).ok());
@@ -87,12 +87,12 @@ TEST(SharedFile, TakesNoFileThatOthersCouldHaveMade) {
   const std::string path = path_for("foreign");
   const std::string target = path_for("target");
   const auto refused = [&](const char* why) {
-    SharedFile met("");
+    SharedFile second("");
     SharedFile attached("");
-    EXPECT_FALSE(met.create_or_attach(path, 4096, 4096, [](std::byte*) {}).ok()) << why;
+    EXPECT_FALSE(second.create_or_attach(path, 4096, 4096, [](std::byte*) {}).ok()) << why;
     EXPECT_NE(take_detail().find(path), std::string::npos) << why;
     EXPECT_FALSE(attached.attach(path, 4096).ok()) << why;
-    EXPECT_EQ(met.data(), nullptr) << why;
+    EXPECT_EQ(second.data(), nullptr) << why;
     EXPECT_EQ(attached.data(), nullptr) << why;
     EXPECT_TRUE(exists(path)) << why << ": it is not ours to remove";
     ::unlink(path.c_str());

@@ -64,7 +64,7 @@ class Strangers {
 };
 
 // Makes both sides' steps until the caller is let in; null after so many seconds.
-std::unique_ptr<Channel> meet(Port& port, Channel& caller, double seconds) {
+std::unique_ptr<Channel> accept(Port& port, Channel& caller, double seconds) {
   std::unique_ptr<Channel> accepted;
   for (const double end = now_seconds() + seconds; now_seconds() < end && (accepted == nullptr || !caller.greeted());) {
     if (!caller.step().ok()) return nullptr;
@@ -82,7 +82,7 @@ TEST(Port, LetsInWhoKnowsTheSecret) {
   ASSERT_TRUE(port.open(false).ok());
   std::unique_ptr<Channel> caller;
   ASSERT_TRUE(dial(port.name(), &caller).ok());
-  const auto accepted = meet(port, *caller, 10);
+  const auto accepted = accept(port, *caller, 10);
   ASSERT_NE(accepted, nullptr);
   caller->send("a message");
   std::string heard;
@@ -102,7 +102,7 @@ TEST(Port, FourHundredSilentConnectionsKeepNobodyOut) {
   std::unique_ptr<Channel> caller;
   ASSERT_TRUE(dial(port.name(), &caller).ok());
   const double begin = now_seconds();
-  EXPECT_NE(meet(port, *caller, 10), nullptr);
+  EXPECT_NE(accept(port, *caller, 10), nullptr);
   EXPECT_LT(now_seconds() - begin, 3) << "each place is held for a moment only";
   // All of them are dropped soon, with or without other callers.
   for (const double end = now_seconds() + 10; now_seconds() < end && strangers.left() != 0;) {

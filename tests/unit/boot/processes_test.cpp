@@ -16,7 +16,7 @@ TEST(Processes, OfAJobTheIndexIsTheRank) {
     EXPECT_EQ(processes.job_of(proc), "job");
     EXPECT_EQ(processes.host_of(proc), kHosts[static_cast<std::size_t>(proc)]);
     EXPECT_EQ(processes.on_this_host(proc), proc == 1 || proc == 4);
-    EXPECT_FALSE(processes.lost(proc));
+    EXPECT_FALSE(processes.failed(proc));
   }
   EXPECT_EQ(std::vector<int>(processes.of_this_host().begin(), processes.of_this_host().end()),
             (std::vector<int>{1, 4}));
@@ -47,8 +47,8 @@ TEST(Processes, OtherJobsAreAddedOnce) {
 
 TEST(Processes, ALostOneStaysInItsPlace) {
   Processes processes("job", 0, kHosts);
-  processes.mark_lost(3);
-  for (int proc = 0; proc < 5; ++proc) EXPECT_EQ(processes.lost(proc), proc == 3);
+  processes.mark_failed(3);
+  for (int proc = 0; proc < 5; ++proc) EXPECT_EQ(processes.failed(proc), proc == 3);
   EXPECT_EQ(processes[3].rank, 3);
 }
 

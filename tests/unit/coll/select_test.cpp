@@ -101,7 +101,7 @@ TEST_F(SelectTest, TheTableChoosesBySizeAndRanks) {
 TEST_F(SelectTest, SharedMemoryIsUsedWhereThereIsAny) {
   Query made = query(Operation::kAllreduce, 8, 4);
   made.span = 8;
-  for (const Sharing sharing : {Sharing::kCells, Sharing::kSlots}) {
+  for (const Sharing sharing : {Sharing::kFlagLines, Sharing::kDataSlots}) {
     made.sharing = sharing;
     EXPECT_EQ(chosen(made), "cells");
   }
@@ -186,8 +186,8 @@ TEST_F(SelectTest, TunedRowsAskWhetherProcessesOutnumberTheCores) {
 TEST_F(SelectTest, LongVectors) {
   Query made = query(Operation::kAllreduce, 1 << 20, 8);
   made.element = 4;
-  made.sharing = Sharing::kSlots;
-  made.slot = 131072;
+  made.sharing = Sharing::kDataSlots;
+  made.data_slot_bytes = 131072;
   for (const bool oversubscribed : {false, true}) {
     made.oversubscribed = oversubscribed;
     for (const Operation operation :
@@ -206,8 +206,8 @@ TEST_F(SelectTest, LongVectors) {
 TEST_F(SelectTest, ShortVectorsOfProcessesWithCoresOfTheirOwn) {
   Query made = query(Operation::kAllreduce, 0, 0);
   made.element = 4;
-  made.sharing = Sharing::kSlots;
-  made.slot = 65536;
+  made.sharing = Sharing::kDataSlots;
+  made.data_slot_bytes = 65536;
   const auto of = [&](Operation operation, int ranks, std::size_t bytes) {
     made.operation = operation;
     made.ranks = ranks;
@@ -242,7 +242,7 @@ TEST_F(SelectTest, PartialsHaveTheirLimits) {
   ASSERT_NE(doubling, nullptr);
   ASSERT_NE(binomial, nullptr);
   Query made = query(Operation::kAllreduce, 64, 128);
-  made.sharing = Sharing::kCells;
+  made.sharing = Sharing::kFlagLines;
   made.span = 64;
   EXPECT_TRUE(doubling->probe(made));
   EXPECT_TRUE(binomial->probe(made));
@@ -263,8 +263,8 @@ TEST_F(SelectTest, PartialsHaveTheirLimits) {
 
 TEST_F(SelectTest, LongOnesOfTwo) {
   Query made = query(Operation::kBcast, 65536, 2);
-  made.sharing = Sharing::kSlots;
-  made.slot = 65536;
+  made.sharing = Sharing::kDataSlots;
+  made.data_slot_bytes = 65536;
   made.element = 4;
   EXPECT_EQ(chosen(made), "slots");
   made.bytes = 4096;
@@ -281,8 +281,8 @@ TEST_F(SelectTest, LongOnesOfTwo) {
 TEST_F(SelectTest, BlocksLongerThanACellGoThroughSlots) {
   for (const Operation operation : {Operation::kAllgather, Operation::kAlltoall}) {
     Query made = query(operation, 16384, 2);
-    made.sharing = Sharing::kSlots;
-    made.slot = 65536;
+    made.sharing = Sharing::kDataSlots;
+    made.data_slot_bytes = 65536;
     EXPECT_EQ(chosen(made), "cells");
     made.bytes = 16385;
     EXPECT_EQ(chosen(made), "slots");

@@ -21,7 +21,7 @@ class Universe {
     lines_.resize(count * count);
     for (int member = 0; member < members; ++member) {
       ConsensusMember::World world;
-      world.is_lost = [this, member](int other) { return knows_[at(member)][at(other)]; };
+      world.has_failed = [this, member](int other) { return knows_[at(member)][at(other)]; };
       world.send = [this, member](int to, const ConsensusMessage& message) {
         if (!dead_[at(member)]) line(member, to).push_back(message);
       };
@@ -89,7 +89,7 @@ class Universe {
     if (open.empty()) return false;
     const auto [member, other] = open[at(draw(0, static_cast<int>(open.size()) - 1))];
     knows_[at(member)][at(other)] = true;
-    members_[at(member)]->look_at_losses();
+    members_[at(member)]->look_at_failures();
     return true;
   }
   bool join() {

@@ -70,9 +70,9 @@ class ScaleTest : public testing::Test {
     ASSERT_TRUE(boot::init_with(std::make_unique<Launcher>(), "mock", {}).ok()) << take_detail();
     after_boot_ = in_use();
     const boot::Identity& identity = boot::identity();
-    upcalls_.lost = [](int, Status) {};
+    handlers_.failed = [](int, Status) {};
     const transport::Job job{identity.rank, identity.size, boot::processes(), identity.job_id};
-    ASSERT_TRUE(transport::init(job, upcalls_).ok()) << take_detail();
+    ASSERT_TRUE(transport::init(job, handlers_).ok()) << take_detail();
     ASSERT_TRUE(init().ok());
   }
   void TearDown() override {
@@ -83,7 +83,7 @@ class ScaleTest : public testing::Test {
   std::size_t pages_before_ = 0;
   std::size_t before_ = 0;
   std::size_t after_boot_ = 0;
-  transport::Upcalls upcalls_;
+  transport::Handlers handlers_;
 };
 
 TEST_F(ScaleTest, NothingConnected) {

@@ -93,7 +93,7 @@ TEST_F(Accounting, FreedMemoryCannotBeOpened) {
   Remote other;
   const Shared shared = share(other, 0, 0x75);
   EXPECT_EQ(other.ask({.what = What::kFree, .address = shared.there}).result, 0);
-  EXPECT_EQ(perform({.what = What::kOpen, .handle = shared.handle}).result, kInvalidValue);
+  EXPECT_EQ(execute({.what = What::kOpen, .handle = shared.handle}).result, kInvalidValue);
 }
 
 TEST_F(Accounting, TheDeviceIsFullForEverybody) {
@@ -106,11 +106,11 @@ TEST_F(Accounting, TheDeviceIsFullForEverybody) {
   const std::uint64_t most = total - used() - kBytes;
   const Reply large = other.ask({.what = What::kAllocate, .bytes = most});
   EXPECT_EQ(large.result, 0);
-  const Reply mine = perform({.what = What::kAllocate, .bytes = kBytes});
+  const Reply mine = execute({.what = What::kAllocate, .bytes = kBytes});
   EXPECT_EQ(mine.result, 0);
-  EXPECT_EQ(perform({.what = What::kAllocate, .bytes = kBytes}).result, kOutOfMemory);
+  EXPECT_EQ(execute({.what = What::kAllocate, .bytes = kBytes}).result, kOutOfMemory);
   other.ask({.what = What::kFree, .address = large.address});
-  EXPECT_EQ(perform({.what = What::kFree, .address = mine.address}).result, 0);
+  EXPECT_EQ(execute({.what = What::kFree, .address = mine.address}).result, 0);
 }
 
 }  // namespace

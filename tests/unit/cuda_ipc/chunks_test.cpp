@@ -138,7 +138,7 @@ TEST_F(Chunks, OneMapsInAnotherProcess) {
     Import second(export_chunk(other, there + bytes() + 9), bytes());
     second.give_access();
     EXPECT_TRUE(holds(second.address(), 0x42, bytes()));
-    perform({.what = What::kFill, .address = second.address(), .bytes = bytes(), .value = 0x43});
+    execute({.what = What::kFill, .address = second.address(), .bytes = bytes(), .value = 0x43});
     EXPECT_EQ(other.ask({.what = What::kCheck, .address = there, .bytes = bytes(), .value = 0x41}).value, 1u);
     EXPECT_EQ(other.ask({.what = What::kCheck, .address = there + bytes(), .bytes = bytes(), .value = 0x43}).value, 1u);
     other.ask({.what = What::kUnmapChunks, .address = there});
@@ -154,7 +154,7 @@ TEST_F(Chunks, WhatMayNotBeExported) {
   const Address plain = other.ask({.what = What::kAllocate, .bytes = kBytes}).address;
   EXPECT_NE(other.ask({.what = What::kExportChunk, .address = plain}).result, 0);
   const DeviceMemory pool(kBytes, MemoryKind::kPool);
-  EXPECT_NE(perform({.what = What::kExportChunk, .address = reinterpret_cast<Address>(pool.get())}).result, 0);
+  EXPECT_NE(execute({.what = What::kExportChunk, .address = reinterpret_cast<Address>(pool.get())}).result, 0);
 }
 
 TEST_F(Chunks, AccessMustBeGiven) {

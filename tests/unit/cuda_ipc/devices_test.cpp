@@ -6,7 +6,7 @@
 namespace cuda_ipc {
 namespace {
 
-Uuid uuid_here(int device) { return perform({.what = What::kUuid, .device = device}).uuid; }
+Uuid uuid_here(int device) { return execute({.what = What::kUuid, .device = device}).uuid; }
 
 class Devices : public Ipc {
  protected:

@@ -30,15 +30,15 @@ class Ipc : public hr::test::GpuTest {
     return {made.address, exported.handle};
   }
   static Address open(const Handle& handle) {
-    const Reply opened = perform({.what = What::kOpen, .handle = handle});
+    const Reply opened = execute({.what = What::kOpen, .handle = handle});
     EXPECT_EQ(opened.result, 0);
     return opened.address;
   }
-  static int close(Address address) { return perform({.what = What::kClose, .address = address}).result; }
+  static int close(Address address) { return execute({.what = What::kClose, .address = address}).result; }
   static bool holds(Address address, unsigned char value, std::size_t bytes = kBytes) {
-    return perform({.what = What::kCheck, .address = address, .bytes = bytes, .value = value}).value == 1;
+    return execute({.what = What::kCheck, .address = address, .bytes = bytes, .value = value}).value == 1;
   }
-  static std::uint64_t used() { return perform({.what = What::kUsed}).value; }
+  static std::uint64_t used() { return execute({.what = What::kUsed}).value; }
 
   // Returns ordinals whose memory device 0 of this process can map: its own, and a peer's.
   static std::vector<int> reachable_devices() {

@@ -57,7 +57,7 @@ TEST_F(Ipc, BothSidesSeeTheSameBytes) {
     Remote other;
     const Shared shared = share(other, device, 0x33);
     const Address here = open(shared.handle);
-    perform({.what = What::kFill, .address = here, .bytes = kBytes, .value = 0x34});
+    execute({.what = What::kFill, .address = here, .bytes = kBytes, .value = 0x34});
     EXPECT_EQ(other.ask({.what = What::kCheck, .address = shared.there, .bytes = kBytes, .value = 0x34}).value, 1u);
     other.ask({.what = What::kFill, .address = shared.there, .bytes = kBytes, .value = 0x35});
     EXPECT_TRUE(holds(here, 0x35));
@@ -70,7 +70,7 @@ TEST_F(Ipc, OnlyPlainDeviceMemoryCanBeExported) {
     DeviceMemory memory(kBytes, kind);
     const auto address = reinterpret_cast<std::uintptr_t>(memory.get());
     const int expected = kind == MemoryKind::kDevice ? 0 : kInvalidValue;
-    EXPECT_EQ(perform({.what = What::kExport, .address = address}).result, expected) << kind;
+    EXPECT_EQ(execute({.what = What::kExport, .address = address}).result, expected) << kind;
   }
 }
 
@@ -78,22 +78,22 @@ TEST_F(Ipc, ExportingNeedsAContext) {
   DeviceMemory memory(kBytes, MemoryKind::kDevice);
   std::thread([&] {
     const auto address = reinterpret_cast<std::uintptr_t>(memory.get());
-    EXPECT_EQ(perform({.what = What::kExport, .address = address}).result, kInvalidContext);
+    EXPECT_EQ(execute({.what = What::kExport, .address = address}).result, kInvalidContext);
   }).join();
 }
 
 TEST_F(Ipc, ImportedMemoryCannotBeExportedAgain) {
   Remote other;
   const Address here = open(share(other, 0, 1).handle);
-  EXPECT_EQ(perform({.what = What::kExport, .address = here}).result, kInvalidValue);
+  EXPECT_EQ(execute({.what = What::kExport, .address = here}).result, kInvalidValue);
   EXPECT_EQ(close(here), 0);
 }
 
 TEST_F(Ipc, OwnMemoryCannotBeOpened) {
   DeviceMemory memory(kBytes, MemoryKind::kDevice);
-  const Reply exported = perform({.what = What::kExport, .address = reinterpret_cast<std::uintptr_t>(memory.get())});
+  const Reply exported = execute({.what = What::kExport, .address = reinterpret_cast<std::uintptr_t>(memory.get())});
   ASSERT_EQ(exported.result, 0);
-  EXPECT_EQ(perform({.what = What::kOpen, .handle = exported.handle}).result, kInvalidContext);
+  EXPECT_EQ(execute({.what = What::kOpen, .handle = exported.handle}).result, kInvalidContext);
 }
 
 TEST_F(Ipc, AnotherDevicesMemoryNeedsPeerAccess) {
@@ -101,7 +101,7 @@ TEST_F(Ipc, AnotherDevicesMemoryNeedsPeerAccess) {
   if (reachable_devices().size() > 1) GTEST_SKIP() << "the devices can reach each other";
   Remote other;
   const Shared shared = share(other, 1, 0x44);
-  EXPECT_EQ(perform({.what = What::kOpen, .handle = shared.handle}).result, kPeerAccessUnsupported);
+  EXPECT_EQ(execute({.what = What::kOpen, .handle = shared.handle}).result, kPeerAccessUnsupported);
 }
 
 TEST_F(Ipc, AttributesAreThoseOfTheMemory) {

@@ -52,7 +52,7 @@ void receive_all(int socket, void* to, std::size_t bytes, bool* closed) {
 
 }  // namespace
 
-Reply perform(const Request& request) {
+Reply execute(const Request& request) {
   Reply reply;
   switch (request.what) {
     case What::kInit:
@@ -140,7 +140,7 @@ int serve(int socket) {
     bool closed = false;
     receive_all(socket, &request, sizeof request, &closed);
     if (closed) return 0;
-    const Reply reply = perform(request);
+    const Reply reply = execute(request);
     if (::send(socket, &reply, sizeof reply, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof reply)) return 1;
   }
 }

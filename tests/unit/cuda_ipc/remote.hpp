@@ -63,8 +63,8 @@ struct Reply {
   Uuid uuid{};
 };
 
-// Performs a request as a Remote does; the tests do the same in their own process.
-Reply perform(const Request& request);
+// Executes a request as a Remote does; the tests do the same in their own process.
+Reply execute(const Request& request);
 
 // The other end: serves requests from a socket until it is closed. Returns the exit code of the process.
 int serve(int socket);

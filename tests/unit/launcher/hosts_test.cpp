@@ -115,8 +115,8 @@ TEST(Places, LeaveOutTheRootsHost) {
   plan.hosts = {"a", "b", "c", "d"};
   for (const int root : {-1, 0, 2, 3}) {
     plan.root_host = root;
-    EXPECT_EQ(count_of_places(plan), root < 0 ? 4 : 3);
-    for (int place = 0; place < count_of_places(plan); ++place) {
+    EXPECT_EQ(count_places(plan), root < 0 ? 4 : 3);
+    for (int place = 0; place < count_places(plan); ++place) {
       EXPECT_NE(host_at(plan, place), root);
       EXPECT_EQ(place_of(plan, host_at(plan, place)), place);
     }

@@ -9,7 +9,7 @@ namespace hr::launcher {
 namespace {
 
 struct Host {
-  Host(const RankMap& map, int number, int loss_board = -1) {
+  Host(const RankMap& map, int number, int failure_board = -1) {
     PmiServer::Callbacks callbacks;
     callbacks.send = [this](int rank, std::string_view line) { answers[rank].emplace_back(line); };
     callbacks.abort = [](int, int) {};
@@ -19,7 +19,7 @@ struct Host {
     callbacks.spawn = [this](int, const SpawnRequest& request) { spawned.push_back(request); };
     callbacks.answer = [this](std::vector<KeyValue> values) { answered.push_back(std::move(values)); };
     server = std::make_unique<PmiServer>("space", std::vector<int>(static_cast<std::size_t>(map.ranks()), 0), map,
-                                         map.ranks_of(number), 0, loss_board, false, std::move(callbacks));
+                                         map.ranks_of(number), 0, failure_board, false, std::move(callbacks));
   }
   std::string ask(int rank, const std::string& line) {
     const std::size_t before = answers[rank].size();
@@ -99,15 +99,15 @@ TEST(JobThatGoesOn, NobodyWaitsForWhoHasDied) {
   Host first(map, 0, 0), second(map, 1, 1);
   first.ask(0, "cmd=barrier_in");
   EXPECT_TRUE(first.fences.empty());
-  first.server->lose(1);
-  second.server->lose(1);
+  first.server->mark_failed(1);
+  second.server->mark_failed(1);
   ASSERT_EQ(first.fences.size(), 1u);
-  first.server->lose(2);  // of another host: as before
+  first.server->mark_failed(2);  // of another host: as before
   EXPECT_EQ(first.fences.size(), 1u);
   // A host without remaining ranks is always ready.
-  second.server->lose(2);
+  second.server->mark_failed(2);
   EXPECT_TRUE(second.fences.empty());
-  second.server->lose(3);
+  second.server->mark_failed(3);
   ASSERT_EQ(second.fences.size(), 1u);
   first.server->leave_fence();
   EXPECT_EQ(first.answers[0].back(), "cmd=barrier_out rc=0");
@@ -120,7 +120,7 @@ TEST(JobThatGoesOn, WhatADeadRankWouldHavePutIsNotWaitedFor) {
   Host host(map, 0, 0);
   host.ask(1, "cmd=get kvsname=space key=job wait=1");
   EXPECT_TRUE(host.answers[1].empty());
-  host.server->lose(0);
+  host.server->mark_failed(0);
   EXPECT_EQ(host.answers[1].back(), "cmd=get_result rc=-1 msg=key_not_found value=unknown");
 }
 
@@ -190,16 +190,16 @@ TEST_F(TwoHosts, WhatARankPutsHasAnEnd) {
 }
 
 TEST_F(TwoHosts, TheNextProgramOfARankIsAJobOfItsOwn) {
-  const std::string hello = "cmd=init pmi_version=1 pmi_subversion=1 pid=10";
+  const std::string handshake = "cmd=init pmi_version=1 pmi_subversion=1 pid=10";
   for (const int rank : {0, 1}) {
-    EXPECT_NE(first_.ask(rank, hello).find("rc=0"), std::string::npos);
+    EXPECT_NE(first_.ask(rank, handshake).find("rc=0"), std::string::npos);
     EXPECT_EQ(first_.ask(rank, "cmd=get_my_kvsname"), "cmd=my_kvsname rc=0 kvsname=space");
   }
   first_.ask(0, "cmd=put kvsname=space key=a value=1");
-  EXPECT_EQ(first_.ask(0, hello), "cmd=response_to_init rc=-1 busy=10") << "the first one has not ended";
+  EXPECT_EQ(first_.ask(0, handshake), "cmd=response_to_init rc=-1 busy=10") << "the first one has not ended";
   first_.ask(0, "cmd=finalize");
   // It may begin while another rank's first one has not ended.
-  EXPECT_NE(first_.ask(0, hello).find("rc=0"), std::string::npos);
+  EXPECT_NE(first_.ask(0, handshake).find("rc=0"), std::string::npos);
   EXPECT_EQ(first_.ask(0, "cmd=get_my_kvsname"), "cmd=my_kvsname rc=0 kvsname=space_2");
   EXPECT_EQ(first_.ask(0, "cmd=get kvsname=space_2 key=a"), "cmd=get_result rc=-1 msg=key_not_found value=unknown");
   EXPECT_EQ(first_.ask(0, "cmd=put kvsname=space_2 key=a value=2"), "cmd=put_result rc=0 msg=success");
@@ -208,17 +208,17 @@ TEST_F(TwoHosts, TheNextProgramOfARankIsAJobOfItsOwn) {
   EXPECT_TRUE(first_.server->initialised(0));
   EXPECT_FALSE(first_.server->finalized(0));
   first_.ask(1, "cmd=finalize");
-  first_.ask(1, hello);
+  first_.ask(1, handshake);
   EXPECT_EQ(first_.ask(1, "cmd=get kvsname=space_2 key=a"), "cmd=get_result rc=0 msg=success value=2");
   // Other hosts get it under the same key, separate from the first one's.
   first_.ask(0, "cmd=barrier_in");
   first_.ask(1, "cmd=barrier_in");
   ASSERT_EQ(first_.fences.size(), 1u);
   second_.server->publish(first_.fences[0]);
-  second_.ask(2, hello);
+  second_.ask(2, handshake);
   EXPECT_EQ(second_.ask(2, "cmd=get kvsname=space key=a"), "cmd=get_result rc=0 msg=success value=1");
   second_.ask(2, "cmd=finalize");
-  second_.ask(2, hello);
+  second_.ask(2, handshake);
   EXPECT_EQ(second_.ask(2, "cmd=get kvsname=space_2 key=a"), "cmd=get_result rc=0 msg=success value=2");
 }
 

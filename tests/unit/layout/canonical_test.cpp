@@ -37,7 +37,7 @@ TEST(Canonical, ReversedIsNotContiguous) {
   const Layout& layout = committed(type);
   EXPECT_EQ(layout.form, Form::kStrided);
   EXPECT_EQ(layout.dims[0], (Dim{4, -4}));
-  EXPECT_FALSE(type->one_run());
+  EXPECT_FALSE(type->is_contiguous());
 }
 
 TEST(Canonical, SubarrayFoldsWholeDimensions) {

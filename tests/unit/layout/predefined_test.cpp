@@ -48,8 +48,8 @@ TEST(Predefined, PairsAreLaidOutAsInC) {
   expect(abi::kShortInt, sizeof(InC<short>), 6);
   expect(abi::kLongDoubleInt, sizeof(InC<long double>), 20);
   expect(abi::k2int, sizeof(InC<int>), 8);
-  EXPECT_FALSE(predefined_type(abi::kShortInt)->one_run());
-  EXPECT_TRUE(predefined_type(abi::kDoubleInt)->one_run());
+  EXPECT_FALSE(predefined_type(abi::kShortInt)->is_contiguous());
+  EXPECT_TRUE(predefined_type(abi::kDoubleInt)->is_contiguous());
   EXPECT_FALSE(predefined_type(abi::kDoubleInt)->contiguous(2));
   EXPECT_TRUE(predefined_type(abi::k2int)->contiguous(2));
 }

@@ -80,11 +80,11 @@ TEST_F(Contexts, NothingIsLeftAfterShutdown) {
   const int descriptors = open_descriptors();
   for (int round = 0; round < 3; ++round) {
     begun = 0;
-    set_export_keeper([] { ++begun; }, [](int, std::uint64_t) {}, [](int) {});
+    set_export_hooks([] { ++begun; }, [](int, std::uint64_t) {}, [](int) {});
     expect_working(memory.get(), where(memory.get()));
     const Location location = where(chunks.get());
     EXPECT_TRUE(cuda::exports_to(3, location));
-    keep_chunks_from(3);
+    hide_chunks_from(3);
     EXPECT_FALSE(cuda::exports_to(3, location));
     cuda::Export made;
     EXPECT_TRUE(cuda::export_to(1, location, &made).ok()) << take_detail();
@@ -95,7 +95,7 @@ TEST_F(Contexts, NothingIsLeftAfterShutdown) {
     shutdown();
     EXPECT_FALSE(any_exports());
     EXPECT_TRUE(cuda::export_to(1, where(memory.get()), &made).ok()) << take_detail();
-    EXPECT_EQ(begun, 1) << "the keeper of before is told";
+    EXPECT_EQ(begun, 1) << "the hooks of before are called";
     shutdown();
     EXPECT_EQ(test::memory_in_use(), bytes);
     EXPECT_EQ(open_descriptors(), descriptors);

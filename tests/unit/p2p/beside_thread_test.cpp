@@ -28,7 +28,7 @@ namespace hr::p2p {
 namespace {
 
 constexpr auto kLimit = std::chrono::seconds(20);
-constexpr std::size_t kTrial = 64;
+constexpr std::size_t kAutotune = 64;
 
 template <class Condition>
 bool await(Condition&& condition) {
@@ -62,7 +62,7 @@ class TestTransport final : public transport::Transport {
   Status get(int, const transport::RemoteKey*, std::span<const transport::RemotePart> parts,
              transport::Operation*) override {
     for (const transport::RemotePart& part : parts) {
-      if (part.bytes > kTrial && !other_.joinable()) {
+      if (part.bytes > kAutotune && !other_.joinable()) {
         other_ = std::thread([this] {
           const LibraryGuard guard;
           others_got_in = true;
@@ -86,7 +86,8 @@ class TestTransport final : public transport::Transport {
     ++sleeps;
     sleeping_on_ = armed;
     const auto over = [&] { return wakes != armed || at_most_seconds == 0; };
-    // A thread that finds others on its core sleeps for a moment without expecting a wake-up (p2p/contention.hpp).
+    // A thread that finds others on its core sleeps for a moment without expecting a wake-up
+    // (p2p/oversubscription.hpp).
     const bool for_others = at_most_seconds == 100e-6 || at_most_seconds == 1e-3;
     if (for_others) {
       condition_.wait_for(lock, std::chrono::duration<double>(at_most_seconds), over);
@@ -171,14 +172,14 @@ TEST_F(BesideThread, LongCopiesLetOthersIn) {
       layout::make_view(to.data(), static_cast<Count>(to.size()), *layout::predefined_type(abi::kByte), &receive->view_)
           .ok());
   receive->total_ = to.size();
-  Announcement announced;
-  announced.from_proc = 0;
-  announced.sender_cookie = 1;
-  announced.remote_address = reinterpret_cast<std::uintptr_t>(from.data());
-  announced.bytes = from.size();
+  ReadyToSend rts;
+  rts.from_proc = 0;
+  rts.sender_cookie = 1;
+  rts.remote_address = reinterpret_cast<std::uintptr_t>(from.data());
+  rts.bytes = from.size();
   {
     const LibraryGuard guard;
-    ASSERT_TRUE(shared_copy::begin(announced, *receive).ok());
+    ASSERT_TRUE(shared_copy::begin(rts, *receive).ok());
     EXPECT_FALSE(receive->complete());
     EXPECT_TRUE(await([&] { return poll(), receive->complete(); }));
   }
@@ -193,8 +194,8 @@ TEST_F(BesideThread, AskingWakesTheThreadForWorkThatRingsNoBell) {
   ASSERT_TRUE(progress_thread::start().ok());
   bool watched_on = false;
   // If the thread loses its core for a millisecond it does not look a second time.
-  for (int trial = 0; trial < 200 && !watched_on; ++trial) {
-    ASSERT_TRUE(await([&] { return transport.sleeps == trial + 1; }));
+  for (int attempt = 0; attempt < 200 && !watched_on; ++attempt) {
+    ASSERT_TRUE(await([&] { return transport.sleeps == attempt + 1; }));
     const int looks = transport.looks;
     {
       const LibraryGuard guard;
@@ -202,7 +203,7 @@ TEST_F(BesideThread, AskingWakesTheThreadForWorkThatRingsNoBell) {
       poll_for_probe();
       end_polled_wait();
     }
-    ASSERT_TRUE(await([&] { return transport.sleeps > trial + 1; })) << "nobody woke it";
+    ASSERT_TRUE(await([&] { return transport.sleeps > attempt + 1; })) << "nobody woke it";
     watched_on = transport.looks > looks + 2;  // one of them was ours
   }
   EXPECT_TRUE(watched_on);

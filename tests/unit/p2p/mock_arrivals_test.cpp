@@ -2,7 +2,7 @@
 // sends, and no pending operation is harmed.
 #include "base/statistics.hpp"
 #include "mock_test.hpp"
-#include "p2p/notices.hpp"
+#include "p2p/active_message.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -27,8 +27,8 @@ class Arrivals : public OnMock {
 
 TEST_F(Arrivals, KindsThatThereAreNot) {
   for (const std::uint64_t kind : {0U, 40U, 63U}) expect_dropped(1, {{kind, 0, 0}}, "x", 1);
-  expect_dropped(1, wire::notice(kNotices, 0));
-  expect_dropped(1, wire::notice(255, 0));
+  expect_dropped(1, wire::active_message(kActiveMessageIds, 0));
+  expect_dropped(1, wire::active_message(255, 0));
 }
 
 TEST_F(Arrivals, CookiesOfNothing) {
@@ -64,7 +64,7 @@ TEST_F(Arrivals, PayloadsThatAreTooShort) {
   // Data marked as kept by a transport, which has kept none.
   struct {
     wire::Rts rts{1, 0, wire::kKept, 0};
-    transport::AnnouncedData data{0x40000000};
+    transport::RendezvousData data{0x40000000};
   } kept;
   expect_dropped(1, wire::envelope(Kind::kRts, envelope, 100), &kept, sizeof kept);
   expect_dropped(1, wire::envelope(Kind::kPartitions, envelope, 100), "0123", 4);
@@ -85,7 +85,7 @@ TEST_F(Arrivals, ContextsThatThereAreNot) {
 TEST_F(Arrivals, WhatDoesNotFitASend) {
   auto data = data_of(kLong);
   Request* send = start_send(data, 1, 7);
-  const auto announcement = expect(1, Kind::kRts);
+  const auto rts = expect(1, Kind::kRts);
   const std::uint64_t cookie = cookie_of(send);
   const wire::Cts whole{77, kLong, 0, 0};
   expect_dropped(2, wire::answer(Kind::kCts, cookie), &whole, sizeof whole);
@@ -99,7 +99,7 @@ TEST_F(Arrivals, WhatDoesNotFitASend) {
   const wire::Cts put{77, kLong, wire::kPut, 0};
   expect_dropped(1, wire::answer(Kind::kCts, cookie), &put, sizeof put);
   EXPECT_FALSE(send->complete());
-  EXPECT_EQ(stream_to(1, announcement), data);
+  EXPECT_EQ(stream_to(1, rts), data);
   expect_ok(send);
 }
 
@@ -121,7 +121,7 @@ TEST_F(Arrivals, WhatDoesNotFitAReceive) {
   const auto sent = data_of(kLong);
   auto into = std::vector<unsigned char>(kLong, 0xee);
   Request* receive = start_receive(into, 1, 7);
-  announce_from(1, 7, 5, sent, false);
+  send_rts_from(1, 7, 5, sent, false);
   const auto cts = payload_of<wire::Cts>(expect(1, Kind::kCts));
   expect_dropped(2, wire::data(cts.receiver_cookie, 0), "x", 1);
   expect_dropped(1, wire::data(cts.receiver_cookie, kLong), "x", 1);

@@ -36,13 +36,13 @@ class Choices : public OnMock {
     message.readable = true;
     return message;
   }
-  // Receives a message announced by that process that takes a while; returns its protocol's kind.
+  // Receives a rendezvous of that process that takes a while; returns its protocol's kind.
   static Kind transfer(int proc, std::size_t bytes, double read_seconds, double stream_seconds) {
     const auto sent = data_of(bytes);
     std::vector<unsigned char> got(bytes, 0xee);
     Request* receive = start_receive(got, proc, 1);
     network().delay_copies(read_seconds);
-    announce_from(proc, 1, 5151, sent, true);
+    send_rts_from(proc, 1, 5151, sent, true);
     for (int round = 0; round < kBound && network().waiting(proc) == 0; ++round) poll();
     const auto answer = network().take(proc);
     if (!answer) {
@@ -73,7 +73,7 @@ TEST_F(Choices, AreKeptForAClassAndAPeer) {
   ASSERT_EQ(one.count(), 2U);
   EXPECT_STREQ(one.at(0).name, "single_copy");
   EXPECT_STREQ(one.at(1).name, "stream");
-  EXPECT_NE(one.trial(), nullptr);
+  EXPECT_NE(one.autotune(), nullptr);
 }
 
 // The figures are queried once: later changes have no effect.
@@ -103,25 +103,25 @@ TEST_F(Choices, ADisabledProtocolIsGoneFromAllOfThatPeer) {
   Choice& one = choice_of(1, one_class, caps());
   Choice& other = choice_of(1, other_class, caps());
   Choice& other_peer = choice_of(2, one_class, caps());
-  Trial* const trial = one.trial();
-  const Trial* const trial_of_other_peer = other_peer.trial();
-  ASSERT_TRUE(trial->begin(1));
+  Autotune* const autotune = one.autotune();
+  const Autotune* const autotune_of_other_peer = other_peer.autotune();
+  ASSERT_TRUE(autotune->begin(1));
   disable(kSingleCopy, 1);
   for (const Choice* each : {&choice_of(1, one_class, caps()), &choice_of(1, other_class, caps())}) {
     ASSERT_EQ(each->count(), 1U);
     EXPECT_STREQ(each->at(0).name, "stream");
-    EXPECT_EQ(each->trial(), nullptr);
+    EXPECT_EQ(each->autotune(), nullptr);
   }
   EXPECT_EQ(&one, &choice_of(1, one_class, caps()));
   EXPECT_EQ(&other, &choice_of(1, other_class, caps()));
   EXPECT_EQ(choice_of(1, host_message(1 << 22), caps()).count(), 1U) << "a class that is new";
-  trial->end(1 << 20, 2);  // of a pending message
+  autotune->end(1 << 20, 2);  // of a pending message
   EXPECT_EQ(choice_of(2, one_class, caps()).count(), 2U);
-  EXPECT_EQ(choice_of(2, one_class, caps()).trial(), trial_of_other_peer) << "what was tried is known";
+  EXPECT_EQ(choice_of(2, one_class, caps()).autotune(), autotune_of_other_peer) << "what was tried is known";
 }
 
-// From messages to the verdict and back: reading first, then streams.
-TEST_F(Choices, ATrialsVerdictDecides) {
+// From messages to the choice and back: reading first, then streams.
+TEST_F(Choices, AutotuningDecides) {
   constexpr double kQuick = 1e-6, kSlow = 300e-6;
   int read = 0;
   for (int i = 0; i < 60; ++i) read += transfer(1, kLong, kSlow, kQuick) == Kind::kDone ? 1 : 0;

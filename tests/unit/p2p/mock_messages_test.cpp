@@ -91,21 +91,21 @@ TEST_F(Messages, AStreamIsSentInPiecesAlsoWhereThereIsNoRoomMeanwhile) {
   for (const unsigned refusals : {0U, 7U}) {
     auto data = data_of(kLong, refusals);
     Request* send = start_send(data, 1, 7);
-    const auto announcement = expect(1, Kind::kRts);
+    const auto rts = expect(1, Kind::kRts);
     EXPECT_FALSE(send->complete());
-    EXPECT_EQ(announcement.header.words[2], kLong);
+    EXPECT_EQ(rts.header.words[2], kLong);
     network().refuse(1, refusals);
-    EXPECT_EQ(stream_to(1, announcement), data);
+    EXPECT_EQ(stream_to(1, rts), data);
     expect_ok(send);
   }
 }
 
-// Without readable memory the announcement is answered, and pieces come.
+// Without readable memory the ready-to-send message is answered, and pieces come.
 TEST_F(Messages, AStreamIsReceived) {
   const auto sent = data_of(kLong);
   std::vector<unsigned char> got(kLong + 8, 0xee);
   Request* receive = start_receive(got, 3, 1);
-  announce_from(3, 1, 4242, sent, false);
+  send_rts_from(3, 1, 4242, sent, false);
   const auto cleared = expect(3, Kind::kCts);
   EXPECT_EQ(cleared.header.words[2], 4242U);
   const auto cts = payload_of<wire::Cts>(cleared);
@@ -137,7 +137,7 @@ TEST_F(Messages, AShortBufferGetsWhatFitsAndAnError) {
   auto sent = data_of(kLong);
   std::vector<unsigned char> got(1000, 0xee);
   Request* receive = start_receive(got, 3, 1);
-  announce_from(3, 1, 4242, sent, false);
+  send_rts_from(3, 1, 4242, sent, false);
   const auto cts = payload_of<wire::Cts>(expect(3, Kind::kCts));
   EXPECT_EQ(cts.bytes, got.size());
   network().send_from(3, wire::data(cts.receiver_cookie, 0), sent.data(), got.size());
@@ -147,7 +147,7 @@ TEST_F(Messages, AShortBufferGetsWhatFitsAndAnError) {
   release(receive);
 }
 
-TEST_F(Messages, WhatIsAnnouncedCanBeProbedAndTakenBack) {
+TEST_F(Messages, ALongMessageCanBeProbedAndTakenBack) {
   auto data = data_of(kLong);
   Request* send = start_send(data, 1, 5);
   const auto rts = payload_of<wire::Rts>(expect(1, Kind::kRts));
@@ -158,7 +158,7 @@ TEST_F(Messages, WhatIsAnnouncedCanBeProbedAndTakenBack) {
   EXPECT_TRUE(send->completion_.cancelled);
   release(send);
 
-  announce_from(2, 6, 99, data, false);
+  send_rts_from(2, 6, 99, data, false);
   Completion completion;
   ASSERT_TRUE(probe({kContext, abi::kAnySource, abi::kAnyTag}, &completion).ok());
   EXPECT_EQ(completion.source, 2);

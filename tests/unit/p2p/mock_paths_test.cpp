@@ -70,8 +70,8 @@ TEST_F(TwoPaths, LongMessagesGoTheSameWay) {
   with(caps_of(1e-6, 1e8), caps_of(10e-6, 1e8));
   auto data = data_of(kLong);
   Request* send = start_send(data, 1, 1);
-  const auto announcement = expect(1, Kind::kRts);
-  EXPECT_EQ(stream_to(1, announcement), data);
+  const auto rts = expect(1, Kind::kRts);
+  EXPECT_EQ(stream_to(1, rts), data);
   expect_ok(send);
   EXPECT_EQ(second().waiting(1), 0U);
   std::vector<unsigned char> got(100, 0xee);
@@ -91,7 +91,7 @@ TEST_F(TwoPaths, MemoryHasAPathOfItsOwn) {
   const auto sent = data_of(kLong);
   std::vector<unsigned char> got(kLong, 0xee);
   Request* receive = start_receive(got, 1, 1);
-  announce_from(1, 1, 5151, sent, true);
+  send_rts_from(1, 1, 5151, sent, true);
   EXPECT_EQ(expect(1, Kind::kDone).header.words[2], 5151U) << "the answer goes by the path of messages";
   expect_ok(receive);
   EXPECT_EQ(got, sent);

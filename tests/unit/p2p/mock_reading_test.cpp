@@ -24,7 +24,7 @@ class Reading : public OnMock {
   void expect_read() {
     got.assign(kLong, 0xee);
     Request* receive = start_receive(got, 1, 1);
-    announce_from(1, 1, 5151, sent, true);
+    send_rts_from(1, 1, 5151, sent, true);
     EXPECT_EQ(expect(1, Kind::kDone).header.words[2], 5151U);
     expect_ok(receive);
     EXPECT_EQ(got, sent);
@@ -32,7 +32,7 @@ class Reading : public OnMock {
   void expect_streamed() {
     got.assign(kLong, 0xee);
     Request* receive = start_receive(got, 1, 1);
-    announce_from(1, 1, 5151, sent, true);
+    send_rts_from(1, 1, 5151, sent, true);
     const auto cts = payload_of<wire::Cts>(expect(1, Kind::kCts));
     for (std::size_t at = 0; at < kLong; at += 50000)
       network().send_from(1, wire::data(cts.receiver_cookie, at), sent.data() + at,
@@ -63,12 +63,12 @@ TEST_F(Reading, ANewEngineTriesToReadAgain) {
 }
 
 TEST_F(Reading, ALostProcessIsNotReadAnyMore) {
-  announce_from(1, 1, 5151, sent, true);
+  send_rts_from(1, 1, 5151, sent, true);
   poll_some();  // unexpected
   network().vanish(1);
   poll_some();
   got.assign(kLong, 0xee);
-  expect_lost(start_receive(got, 1, 1), 1);
+  expect_failed(start_receive(got, 1, 1), 1);
   EXPECT_EQ(network().waiting(1), 0U);
 }
 

@@ -13,7 +13,7 @@
 #include "layout/op.hpp"
 #include "mock_job.hpp"
 #include "p2p/engine.hpp"
-#include "p2p/loss.hpp"
+#include "p2p/process_failure.hpp"
 
 namespace hr::p2p {
 
@@ -67,8 +67,8 @@ class OnMock : public ::testing::Test {
   static void poll_some(int rounds = 50) {
     for (int round = 0; round < rounds; ++round) poll();
   }
-  // Expects that it ended with the error of a lost process that the text names; releases it.
-  static void expect_lost(Request* request, int proc) {
+  // Expects that it ended with the error of a failed process that the text names; releases it.
+  static void expect_failed(Request* request, int proc) {
     ASSERT_TRUE(ends(request));
     EXPECT_EQ(request->completion_.error.errc(), Errc::kProcFailed);
     EXPECT_NE(request->detail().find("rank " + std::to_string(proc)), std::string::npos) << request->detail();
@@ -85,7 +85,7 @@ class OnMock : public ::testing::Test {
     network().send_from(proc, wire::envelope(wire::Kind::kEager, {kContext, proc, tag}, data.size()), data.data(),
                         data.size());
   }
-  static void announce_from(int proc, int tag, std::uint64_t cookie, const std::vector<unsigned char>& data,
+  static void send_rts_from(int proc, int tag, std::uint64_t cookie, const std::vector<unsigned char>& data,
                             bool readable) {
     const wire::Rts rts{cookie, readable ? reinterpret_cast<std::uint64_t>(data.data()) : 0, 0, 0};
     network().send_from(proc, wire::envelope(wire::Kind::kRts, {kContext, proc, tag}, data.size()), &rts, sizeof rts);
@@ -111,10 +111,10 @@ class OnMock : public ::testing::Test {
     if (message.payload.size() >= sizeof value) std::memcpy(&value, message.payload.data(), sizeof value);
     return value;
   }
-  // Clears the announced send, and takes its data until it is complete.
-  static std::vector<unsigned char> stream_to(int proc, const transport::mock::Message& announcement) {
-    const auto rts = payload_of<wire::Rts>(announcement);
-    const std::size_t bytes = announcement.header.words[2];
+  // Clears the send, and takes its data until it is complete.
+  static std::vector<unsigned char> stream_to(int proc, const transport::mock::Message& message) {
+    const auto rts = payload_of<wire::Rts>(message);
+    const std::size_t bytes = message.header.words[2];
     const wire::Cts cts{77, bytes, 0, 0};
     network().send_from(proc, wire::answer(wire::Kind::kCts, rts.sender_cookie), &cts, sizeof cts);
     std::vector<unsigned char> data(bytes, 0xee);

@@ -84,10 +84,10 @@ TEST(Probes, TheFiguresAreTheCosts) {
 }
 
 // Reading is the only one whose model may be far off.
-TEST(Probes, OnlyReadingIsAGuess) {
+TEST(Probes, OnlyReadingIsUncertain) {
   for (const Rendezvous* each : protocols()) {
     const Estimate estimate = each->probe(host_message(std::size_t{1} << 20), memory_caps());
-    EXPECT_EQ(estimate.guess, each->name == std::string("single_copy")) << each->name;
+    EXPECT_EQ(estimate.uncertain, each->name == std::string("single_copy")) << each->name;
   }
 }
 
@@ -125,11 +125,11 @@ TEST(Probes, Devices) {
   }
 }
 
-// If the network takes device memory itself, a trial decides between that and pieces, which come first.
+// If the network takes device memory itself, autotuning decides between that and pieces, which come first.
 TEST(Probes, DeviceMemoryOfOtherHosts) {
   transport::Caps caps = network_caps();
-  caps.announces = true;
-  caps.announces_device = true;
+  caps.rendezvous = true;
+  caps.device_rendezvous = true;
   MessageClass message = device_message(std::size_t{1} << 20);
   message.flags = wire::kDevice | wire::kMovable | wire::kDirect;
   const auto probe = [&](const char* name) {
@@ -139,7 +139,7 @@ TEST(Probes, DeviceMemoryOfOtherHosts) {
     return kNotApplicable;
   };
   EXPECT_EQ(probe("network direct").seconds, probe("network staged").seconds);
-  EXPECT_TRUE(probe("network direct").guess);
+  EXPECT_TRUE(probe("network direct").uncertain);
   EXPECT_EQ(order(message, caps), "network staged stream");
   message.to = mem::Kind::kHost;
   EXPECT_LT(probe("network direct").seconds, kNever);
@@ -152,7 +152,7 @@ TEST(Probes, DeviceMemoryOfOtherHosts) {
   message.flags &= ~std::uint64_t{wire::kDirect};
   EXPECT_EQ(probe("network direct").seconds, kNever) << "the sender has not said that its transport takes it";
   message.flags |= wire::kDirect;
-  caps.announces_device = false;
+  caps.device_rendezvous = false;
   EXPECT_EQ(probe("network direct").seconds, kNever);
 }
 

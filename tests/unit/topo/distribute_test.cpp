@@ -50,10 +50,10 @@ TEST(Distribute, SoManyAHost) {
   EXPECT_EQ(distributed(hosts({0, 0}), 8, {.per_host = 2}), (Order{0, 0, 1, 1, 0, 0, 1, 1}));
   EXPECT_EQ(distributed(hosts({0, 0}), 5, {.policy = Mapping::Policy::kParts, .level = Level::kNuma, .per_part = 1}),
             (Order{0, 0, 0, 0, 1}));
-  EXPECT_EQ(ranks_that_fit(hosts({0, 0}), {.per_host = 3}), 6);
-  EXPECT_EQ(ranks_that_fit(hosts({0, 0}), {.level = Level::kSocket, .per_part = 2}), 8);
-  EXPECT_EQ(ranks_that_fit(hosts({3, 4}), {}), 7);
-  EXPECT_EQ(ranks_that_fit(hosts({0, 0}), {}), 2);
+  EXPECT_EQ(fitting_ranks(hosts({0, 0}), {.per_host = 3}), 6);
+  EXPECT_EQ(fitting_ranks(hosts({0, 0}), {.level = Level::kSocket, .per_part = 2}), 8);
+  EXPECT_EQ(fitting_ranks(hosts({3, 4}), {}), 7);
+  EXPECT_EQ(fitting_ranks(hosts({0, 0}), {}), 2);
 }
 
 TEST(Distribute, RoundRobinOverHosts) {
@@ -87,19 +87,19 @@ TEST(Distribute, NoHostIsAnError) {
   EXPECT_NE(take_detail().find("no L3 cache"), std::string::npos);
 }
 
-std::string said(const Hosts& all, int ranks, const Mapping& mapping) {
+std::string note_of(const Hosts& all, int ranks, const Mapping& mapping) {
   return oversubscription(all, distributed(all, ranks, mapping), mapping);
 }
 
 TEST(Oversubscription, IsSaid) {
-  EXPECT_EQ(said(hosts({0}), 8, {}), "");
-  EXPECT_EQ(said(hosts({0}), 9, {}), "oversubscribed: 9 ranks on a, which has 8 cores");
-  EXPECT_EQ(said(hosts({0}), 16, {.unit = Level::kThread}), "");
-  EXPECT_EQ(said(hosts({0}), 3, {.policy = Mapping::Policy::kParts, .count = 3}),
+  EXPECT_EQ(note_of(hosts({0}), 8, {}), "");
+  EXPECT_EQ(note_of(hosts({0}), 9, {}), "oversubscribed: 9 ranks on a, which has 8 cores");
+  EXPECT_EQ(note_of(hosts({0}), 16, {.unit = Level::kThread}), "");
+  EXPECT_EQ(note_of(hosts({0}), 3, {.policy = Mapping::Policy::kParts, .count = 3}),
             "oversubscribed: 3 ranks of 3 cores on a, which has 8 cores");
-  EXPECT_EQ(said(hosts({2, 2, 2}), 8, {}),
+  EXPECT_EQ(note_of(hosts({2, 2, 2}), 8, {}),
             "oversubscribed: 3 ranks on a, which has 2 slots, and more than they have on 1 other host");
-  EXPECT_EQ(said(hosts({1, 2}), 4, {}), "oversubscribed: 2 ranks on a, which has 1 slot");
+  EXPECT_EQ(note_of(hosts({1, 2}), 4, {}), "oversubscribed: 2 ranks on a, which has 1 slot");
 }
 
 }  // namespace

@@ -196,11 +196,11 @@ TEST(RandomMappings, DistributionUsesHostsAsFarAsTheyGo) {
       Mapping mapping = random_mapping(random);
       std::vector<Host> hosts;
       int slots = 0;
-      bool all_said = true;
+      bool all_given = true;
       for (int host = random.number(1, 5); host > 0; --host) {
         hosts.push_back({"h", random.one_in(3) ? 0 : random.number(1, 9), &machine});
         slots += hosts.back().slots;
-        all_said = all_said && hosts.back().slots > 0;
+        all_given = all_given && hosts.back().slots > 0;
       }
       const int ranks = random.number(1, 60);
       std::vector<int> host_of;
@@ -216,7 +216,7 @@ TEST(RandomMappings, DistributionUsesHostsAsFarAsTheyGo) {
         ASSERT_LT(host, static_cast<int>(hosts.size()));
         ++counts[host];
       }
-      if (!all_said || ranks > slots || mapping.per_host > 0 || mapping.per_part > 0) continue;
+      if (!all_given || ranks > slots || mapping.per_host > 0 || mapping.per_part > 0) continue;
       for (const auto& [host, count] : counts) EXPECT_LE(count, hosts[static_cast<std::size_t>(host)].slots);
     }
   }

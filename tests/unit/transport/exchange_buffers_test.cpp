@@ -37,8 +37,8 @@ void collect(int /*from*/, const Header& header, const std::byte* payload, std::
   arrived_number = header.words[0];
 }
 
-const Handlers kCollect = [] {
-  Handlers handlers;
+const MessageHandlers kCollect = [] {
+  MessageHandlers handlers;
   handlers.fill(collect);
   return handlers;
 }();

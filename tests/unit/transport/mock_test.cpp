@@ -18,7 +18,7 @@ struct Arrived {
   std::uint64_t number;
 };
 std::vector<Arrived> arrived;
-std::vector<int> lost;
+std::vector<int> failed;
 
 class MockTransport : public ::testing::Test {
  protected:
@@ -26,19 +26,19 @@ class MockTransport : public ::testing::Test {
 
   void SetUp() override {
     arrived.clear();
-    lost.clear();
-    for (Handler& handler : upcalls.handlers) {
+    failed.clear();
+    for (Handler& handler : handlers.of_kind) {
       handler = [](int from, const Header& header, const std::byte*, std::size_t) {
         arrived.push_back({from, header.words[1]});
       };
     }
-    upcalls.lost = [](int proc, Status why) {
+    handlers.failed = [](int proc, Status why) {
       EXPECT_FALSE(why.ok());
       EXPECT_NE(take_detail().find(std::to_string(proc)), std::string::npos);
-      lost.push_back(proc);
+      failed.push_back(proc);
     };
     set_caps({.max_payload = 1 << 16, .remote_read = true});
-    ASSERT_TRUE(kRecord.create({0, 4, processes, "mock"}, upcalls, &transport).ok());
+    ASSERT_TRUE(kRecord.create({0, 4, processes, "mock"}, handlers, &transport).ok());
     ASSERT_NE(transport, nullptr);
   }
   static Header header(std::uint64_t number) { return {{1, number, 0}}; }
@@ -52,7 +52,7 @@ class MockTransport : public ::testing::Test {
     for (int i = 0; i < count; ++i) transport->progress();
   }
 
-  Upcalls upcalls;
+  Handlers handlers;
   std::unique_ptr<Transport> transport;
 };
 
@@ -182,9 +182,9 @@ TEST_F(MockTransport, AProcessVanishesAndThatIsReportedOnce) {
   network()->vanish(1, 5);
   rounds(4);
   EXPECT_TRUE(send(1, 1).ok()) << "nobody knows yet";
-  EXPECT_TRUE(lost.empty());
+  EXPECT_TRUE(failed.empty());
   rounds(10);
-  EXPECT_EQ(lost, std::vector<int>{1});
+  EXPECT_EQ(failed, std::vector<int>{1});
   EXPECT_TRUE(done.complete);
   EXPECT_FALSE(done.status.ok());
   EXPECT_FALSE(other.complete);

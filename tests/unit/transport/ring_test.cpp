@@ -40,8 +40,8 @@ void collect(int /*from*/, const Header& header, const std::byte* payload, std::
   arrived.push_back({header, std::vector<std::byte>(payload, payload + bytes)});
 }
 
-const Handlers kCollect = [] {
-  Handlers handlers;
+const MessageHandlers kCollect = [] {
+  MessageHandlers handlers;
   handlers.fill(collect);
   return handlers;
 }();

@@ -30,7 +30,7 @@ struct Message {
 
 struct Seen {
   std::vector<Message> messages;
-  std::vector<int> lost;
+  std::vector<int> failed;
   std::string why;
 };
 std::array<Seen, 2> seen;
@@ -41,9 +41,9 @@ void take(int from, const Header& header, const std::byte* payload, std::size_t 
 }
 
 template <int kWho>
-void lose(int proc, Status why) {
+void fail_path(int proc, Status why) {
   EXPECT_FALSE(why.ok());
-  seen[kWho].lost.push_back(proc);
+  seen[kWho].failed.push_back(proc);
   seen[kWho].why = take_detail();
 }
 
@@ -61,14 +61,14 @@ class Ucx : public ::testing::Test {
   void SetUp() override {
     // A launcher's keys can be written only once, but a singleton's repeatedly.
     seen = {};
-    upcalls_[0].handlers.fill(take<0>);
-    upcalls_[1].handlers.fill(take<1>);
-    upcalls_[0].lost = lose<0>;
-    upcalls_[1].lost = lose<1>;
+    handlers_[0].of_kind.fill(take<0>);
+    handlers_[1].of_kind.fill(take<1>);
+    handlers_[0].failed = fail_path<0>;
+    handlers_[1].failed = fail_path<1>;
     for (int rank : {0, 1}) {
       const Job job{rank, 2, processes_[static_cast<std::size_t>(rank)], "unit"};
       const auto at = static_cast<std::size_t>(rank);
-      ASSERT_TRUE(ucx::kRecord.create(job, upcalls_[at], &sides_[at]).ok());
+      ASSERT_TRUE(ucx::kRecord.create(job, handlers_[at], &sides_[at]).ok());
     }
     for (auto& side : sides_) ASSERT_TRUE(side->open().ok()) << take_detail();
     for (int rank : {0, 1}) ASSERT_TRUE(side(rank).connect(1 - rank).ok()) << take_detail();
@@ -101,7 +101,7 @@ class Ucx : public ::testing::Test {
     return true;
   }
 
-  std::array<Upcalls, 2> upcalls_;
+  std::array<Handlers, 2> handlers_;
   std::array<std::unique_ptr<Transport>, 2> sides_;
 };
 
@@ -163,8 +163,8 @@ TEST_F(Ucx, WhoDoesNotReceiveHoldsTheSenderBack) {
   EXPECT_EQ(seen[1].messages.back().number, sent);
 }
 
-AnnouncedData announced_in(const Message& message) {
-  AnnouncedData data;
+RendezvousData rendezvous_in(const Message& message) {
+  RendezvousData data;
   std::memcpy(&data, message.payload.data() + message.payload.size() - sizeof data, sizeof data);
   return data;
 }
@@ -175,14 +175,14 @@ std::vector<std::byte> letters(std::uint64_t number, std::size_t bytes) {
   return data;
 }
 
-// Announcements keep their places among other messages; the data is fetched in any order.
-TEST_F(Ucx, AnnouncementsKeepTheOrder) {
+// Ready-to-send messages keep their places among other messages; the data is fetched in any order.
+TEST_F(Ucx, RtsMessagesKeepTheOrder) {
   constexpr std::uint64_t kCount = 300;
-  constexpr std::size_t kAnnounced = 300000;
+  constexpr std::size_t kLongBytes = 300000;
   std::vector<std::vector<std::byte>> data;
   std::vector<Operation> sends(kCount);
   for (std::uint64_t number = 0; number < kCount; ++number) {
-    const std::size_t bytes = number % 3 == 0 ? 40 : number % 3 == 1 ? 30000 + number : kAnnounced;
+    const std::size_t bytes = number % 3 == 0 ? 40 : number % 3 == 1 ? 30000 + number : kLongBytes;
     data.push_back(letters(number, bytes));
     Status status;
     ASSERT_TRUE(until([&] {
@@ -195,7 +195,7 @@ TEST_F(Ucx, AnnouncementsKeepTheOrder) {
           status = side(0).send(1, header(number), from, bytes);
           break;
         default:
-          status = side(0).announce(1, header(number), &number, sizeof number, {from, bytes}, &sends[number]);
+          status = side(0).send_rts(1, header(number), &number, sizeof number, {from, bytes}, &sends[number]);
       }
       return !status.is_again();
     }));
@@ -214,11 +214,12 @@ TEST_F(Ucx, AnnouncementsKeepTheOrder) {
       continue;
     }
     EXPECT_FALSE(sends[number].complete);
-    ASSERT_EQ(got[number].payload.size(), sizeof number + sizeof(AnnouncedData));
+    ASSERT_EQ(got[number].payload.size(), sizeof number + sizeof(RendezvousData));
     EXPECT_EQ(std::memcmp(got[number].payload.data(), &number, sizeof number), 0);
-    taken[number].assign(kAnnounced + 8, std::byte{0xee});
-    sinks[number] = {taken[number].data(), kAnnounced};
-    ASSERT_TRUE(side(1).take(0, announced_in(got[number]), &sinks[number], &takes[number]).ok()) << take_detail();
+    taken[number].assign(kLongBytes + 8, std::byte{0xee});
+    sinks[number] = {taken[number].data(), kLongBytes};
+    ASSERT_TRUE(side(1).receive_rendezvous(0, rendezvous_in(got[number]), &sinks[number], &takes[number]).ok())
+        << take_detail();
   }
   ASSERT_TRUE(until([&] {
     for (std::uint64_t number = 2; number < kCount; number += 3) {
@@ -228,13 +229,13 @@ TEST_F(Ucx, AnnouncementsKeepTheOrder) {
   }));
   for (std::uint64_t number = 2; number < kCount; number += 3) {
     ASSERT_TRUE(takes[number].status.ok() && sends[number].status.ok());
-    for (std::size_t at = 0; at < 8; ++at) ASSERT_EQ(taken[number][kAnnounced + at], std::byte{0xee});
-    taken[number].resize(kAnnounced);
+    for (std::size_t at = 0; at < 8; ++at) ASSERT_EQ(taken[number][kLongBytes + at], std::byte{0xee});
+    taken[number].resize(kLongBytes);
     ASSERT_EQ(taken[number], data[number]) << number;
   }
 }
 
-TEST_F(Ucx, AnnouncedDataIsUnpackedPieceByPieceOrRefused) {
+TEST_F(Ucx, DataOfARendezvousIsUnpackedPieceByPieceOrDeclined) {
   for (const std::size_t bytes : {std::size_t{1}, std::size_t{70000}, std::size_t{3} << 20}) {
     const std::vector<std::byte> data = letters(bytes, bytes);
     struct Collecting : Sink {
@@ -255,10 +256,10 @@ TEST_F(Ucx, AnnouncedDataIsUnpackedPieceByPieceOrRefused) {
     static int completions;
     completions = 0;
     const auto count = [](Operation&) { ++completions; };
-    ASSERT_TRUE(side(0).announce(1, header(1), nullptr, 0, {data.data(), bytes}, &sent).ok());
+    ASSERT_TRUE(side(0).send_rts(1, header(1), nullptr, 0, {data.data(), bytes}, &sent).ok());
     sent.then = count;
     ASSERT_TRUE(until([] { return !seen[1].messages.empty(); }));
-    ASSERT_TRUE(side(1).take(0, announced_in(seen[1].messages[0]), &sink, &taken).ok());
+    ASSERT_TRUE(side(1).receive_rendezvous(0, rendezvous_in(seen[1].messages[0]), &sink, &taken).ok());
     taken.then = count;
     ASSERT_TRUE(until([&] { return sent.complete && taken.complete; })) << bytes;
     EXPECT_EQ(completions, 2);
@@ -267,12 +268,12 @@ TEST_F(Ucx, AnnouncedDataIsUnpackedPieceByPieceOrRefused) {
     ASSERT_EQ(sink.found, data) << bytes;
 
     seen[1].messages.clear();
-    Operation refused;
-    ASSERT_TRUE(side(0).announce(1, header(2), nullptr, 0, {data.data(), bytes}, &refused).ok());
+    Operation declined;
+    ASSERT_TRUE(side(0).send_rts(1, header(2), nullptr, 0, {data.data(), bytes}, &declined).ok());
     ASSERT_TRUE(until([] { return !seen[1].messages.empty(); }));
-    EXPECT_FALSE(refused.complete);
-    side(1).refuse(0, announced_in(seen[1].messages[0]));
-    ASSERT_TRUE(until([&] { return refused.complete; }));
+    EXPECT_FALSE(declined.complete);
+    side(1).decline_rendezvous(0, rendezvous_in(seen[1].messages[0]));
+    ASSERT_TRUE(until([&] { return declined.complete; }));
   }
 }
 
@@ -394,15 +395,15 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   // Data that has not been taken, that is being taken, and that is taken too late.
   std::vector<std::byte> data(std::size_t{64} << 20, std::byte{7});
   std::vector<std::byte> space(data.size(), std::byte{1});
-  std::array<Operation, 3> announced, takes;
+  std::array<Operation, 3> ready, takes;
   std::array<Sink, 3> sinks;
-  ASSERT_TRUE(side(0).announce(1, header(2), nullptr, 0, {data.data(), data.size()}, &announced[0]).ok());
-  ASSERT_TRUE(side(1).announce(0, header(3), nullptr, 0, {data.data(), data.size()}, &announced[1]).ok());
-  ASSERT_TRUE(side(1).announce(0, header(4), nullptr, 0, {data.data(), data.size()}, &announced[2]).ok());
+  ASSERT_TRUE(side(0).send_rts(1, header(2), nullptr, 0, {data.data(), data.size()}, &ready[0]).ok());
+  ASSERT_TRUE(side(1).send_rts(0, header(3), nullptr, 0, {data.data(), data.size()}, &ready[1]).ok());
+  ASSERT_TRUE(side(1).send_rts(0, header(4), nullptr, 0, {data.data(), data.size()}, &ready[2]).ok());
   ASSERT_TRUE(until([] { return seen[0].messages.size() == 3 && seen[1].messages.size() == 2; }));
   const auto take = [&](std::size_t which) {
     sinks[which] = {space.data(), space.size()};
-    return side(0).take(1, announced_in(seen[0].messages[which]), &sinks[which], &takes[which]);
+    return side(0).receive_rendezvous(1, rendezvous_in(seen[0].messages[which]), &sinks[which], &takes[which]);
   };
   ASSERT_TRUE(take(1).ok());
   ASSERT_TRUE(until([&] { return space[0] == std::byte{7}; }));  // it has begun
@@ -428,22 +429,22 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   EXPECT_TRUE(fails(update, updated));
   EXPECT_TRUE(fails(flush, flushed));
   EXPECT_TRUE(fails(get, unread));
-  EXPECT_TRUE(fails(kOk, announced[0]));
+  EXPECT_TRUE(fails(kOk, ready[0]));
   // Operations in progress end, with success or failure: the other side flushes before it leaves.
   ASSERT_TRUE(until([&] { return takes[1].complete; }));
   if (takes[1].status.ok()) {
     EXPECT_EQ(space, data);
   }
   EXPECT_TRUE(fails(take(2), takes[2]));
-  ASSERT_TRUE(until([] { return !seen[0].lost.empty(); }));
-  EXPECT_EQ(seen[0].lost, (std::vector<int>{1}));
+  ASSERT_TRUE(until([] { return !seen[0].failed.empty(); }));
+  EXPECT_EQ(seen[0].failed, (std::vector<int>{1}));
   EXPECT_NE(seen[0].why.find("rank 1"), std::string::npos) << seen[0].why;
   Status status;
   ASSERT_TRUE(until([&] { return !(status = side(0).send(1, header(2), nullptr, 0)).is_again(); }));
   EXPECT_EQ(status.errc(), Errc::kOther);
   take_detail();
   for (int round = 0; round < 1000; ++round) progress();
-  EXPECT_EQ(seen[0].lost.size(), 1U);
+  EXPECT_EQ(seen[0].failed.size(), 1U);
 }
 
 TEST_F(Ucx, ASleeperIsWokenByAMessageAndByOthers) {

@@ -1,0 +1,49 @@
+// Handshake of mpiexec and an agent on the pipes of the command that started the agent.
+//
+// A login shell may print before the agent does, or even repeat its input. So mpiexec sends a line with a random key,
+// and accepts as the agent's answer only a line with a keyed hash, which a mere echo cannot produce. Nothing in front
+// of it is interpreted. Keeping other readers and writers off these pipes is left to ssh. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/secret.hpp"
+
+namespace hr::launcher {
+
+// Line that mpiexec sends, with a newline, and the key that the agent reads from it.
+std::string handshake_line(const Nonce& nonce);
+std::optional<Nonce> read_handshake(std::string_view line);
+
+// Lines that the agent answers with. `version` of the program: one word.
+std::string proof_line(const Nonce& nonce, std::string_view version);
+
+// Looks for the answer in the output of the command.
+class ProofSearch {
+ public:
+  explicit ProofSearch(const Nonce& nonce) : nonce_(nonce) {}
+
+  // Returns true once it is there; *rest gets the bytes that follow it.
+  bool add(std::string_view bytes, std::string* rest);
+  [[nodiscard]] const std::string& version() const noexcept { return version_; }
+  // True if more was printed than any greeting contains.
+  [[nodiscard]] bool gave_up() const noexcept { return skipped_ > kMostNoise; }
+  // Returns the last line, for an error message.
+  [[nodiscard]] const std::string& last_line() const noexcept { return last_line_; }
+
+ private:
+  static constexpr std::size_t kMostNoise = std::size_t{1} << 20;
+  static constexpr std::size_t kLongestLine = 4096;
+
+  bool is_proof(std::string_view line);
+
+  Nonce nonce_;
+  std::string line_;  // the beginning of one
+  std::string last_line_;
+  std::string version_;
+  std::size_t skipped_ = 0;
+};
+
+}  // namespace hr::launcher

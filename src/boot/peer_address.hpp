@@ -1,0 +1,35 @@
+// PeerAddress: the data by which processes of another job reach this one.
+//
+// A text of pairs (key_values.hpp): the job, the rank in it, the signature of the host, and the transports' additions.
+// Two processes with equal signatures can map the same file: the signature is made of the machine's boot, the file
+// system of the shared-memory directory and that directory's inode, and of the host that mpiexec declares (--as-hosts).
+// Threads: library lock.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+
+namespace hr::boot {
+
+struct PeerAddress {
+  std::string job;
+  int rank = 0;
+  std::string host;     // signature; empty: only a name, of a process that is known there
+  std::string network;  // of the transport between hosts; empty: none
+};
+
+// Returns this process's address, without the transports' additions.
+[[nodiscard]] PeerAddress own_address();
+// Returns the name of a process that is known here.
+[[nodiscard]] PeerAddress name_of(int proc);
+
+[[nodiscard]] std::string format(const PeerAddress& address);
+// Errors: MPI_ERR_OTHER for text that format() did not write.
+Status parse(std::string_view text, PeerAddress* address);
+
+// Enters the process into boot::processes(), with its host. Returns its index.
+int add_peer(const PeerAddress& address);
+
+}  // namespace hr::boot

@@ -1,0 +1,27 @@
+#include "check/diagnostic.hpp"
+
+namespace hr::check {
+
+extern const Diagnostic kBuffers;
+extern const Diagnostic kCollectives;
+extern const Diagnostic kDeadlocks;
+extern const Diagnostic kEpochs;
+extern const Diagnostic kLeaks;
+extern const Diagnostic kLost;
+extern const Diagnostic kOneSided;
+extern const Diagnostic kOrder;
+extern const Diagnostic kRaces;
+extern const Diagnostic kSignatures;
+extern const Diagnostic kThreads;
+
+namespace {
+
+// Diagnostics that use other diagnostics' notes on the call come after them.
+constexpr const Diagnostic* kDiagnostics[] = {&kThreads, &kDeadlocks,   &kBuffers, &kOneSided, &kSignatures, &kEpochs,
+                                              &kOrder,   &kCollectives, &kRaces,   &kLost,     &kLeaks};
+
+}  // namespace
+
+std::span<const Diagnostic* const> diagnostics() noexcept { return kDiagnostics; }
+
+}  // namespace hr::check

@@ -1,0 +1,167 @@
+#include "coll/execute.hpp"
+
+#include "coll/compose/hosts.hpp"
+#include "coll/device/through_pinned.hpp"
+#include "coll/reduction.hpp"
+#include "coll/select.hpp"
+#include "coll/shared/wait.hpp"
+#include "coll/state.hpp"
+#include "coll/view_tools.hpp"
+
+namespace hr::coll {
+namespace {
+
+// Operations whose Call::bytes is 0 on all processes if it is on one: nothing moves, so nothing need be sent.
+constexpr std::uint32_t kAgreedSize =
+    serves(Operation::kBcast, Operation::kGather, Operation::kScatter, Operation::kAllgather, Operation::kAlltoall,
+           Operation::kReduce, Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock,
+           Operation::kScan, Operation::kExscan);
+
+// For a buffer that is one view.
+bool on_device(const Blocks& blocks) noexcept { return !blocks.none() && blocks.all().where.is_device(); }
+
+Query query_of(const Call& call, AddressExchange exchange) {
+  Query query;
+  query.operation = call.operation;
+  query.bytes = call.bytes;
+  query.ranks = call.size();
+  query.inter = call.members->is_inter();
+  query.in_place = call.in_place;
+  if (call.op != nullptr) {
+    const View& vector = contribution(call);
+    query.commutative = call.op->commutative();
+    query.span = typed_bytes(vector.count, *vector.type);
+    query.element = typed_bytes(1, *vector.type);
+  }
+  query.hosts = call.members->host_count();
+  query.ranks_per_host = call.members->ranks_per_host();
+  if (const Hosts* hosts = call.members->hosts(); hosts != nullptr) query.hosts_in_order = hosts->in_order();
+  if (call.segment != nullptr) {
+    query.sharing = call.segment->sharing();
+    query.data_slot_bytes = call.segment->data_slot_bytes();
+    query.oversubscribed = call.segment->oversubscribed();
+  }
+  query.devices = exchange.agreed;
+  // The exchange has taken the operation's flag lines: a device algorithm follows, or it goes through messages.
+  if (exchange.done) query.sharing = Sharing::kNone;
+  return query;
+}
+
+// Uses the parts of the call that query_of() uses; the rest is the same for all calls of the members, until the segment
+// changes.
+PlanKey key_of(const Call& call, AddressExchange exchange) noexcept {
+  PlanKey key;
+  key.bytes = call.bytes;
+  key.epoch = state().selection_epoch;
+  key.kind = static_cast<std::uint32_t>(call.operation) << 8 | (call.in_place ? 1 : 0) | (exchange.agreed ? 2 : 0) |
+             (exchange.done ? 4 : 0) | (call.segment != nullptr ? 8 : 0) | (call.persistent ? 16 : 0);
+  if (call.op != nullptr) {
+    const View& vector = contribution(call);
+    key.kind |= call.op->commutative() ? 32 : 0;
+    const bool dense = vector.contiguous && vector.type->true_lb() == 0;
+    key.span = dense ? vector.packed : typed_bytes(vector.count, *vector.type);
+    key.element = dense ? static_cast<std::size_t>(vector.type->size()) : typed_bytes(1, *vector.type);
+  }
+  return key;
+}
+
+[[gnu::noinline, gnu::cold]] const Algorithm* make_plan(const Call& call, const PlanKey& key, Status* status,
+                                                        AddressExchange exchange) {
+  const Algorithm* algorithm = select(query_of(call, exchange));
+  if (algorithm == nullptr) {
+    *status = fail(Errc::kUnsupportedOperation, "no algorithm of %s serves %s", name(call.operation),
+                   call.members->is_inter() ? "an intercommunicator" : "these arguments");
+  } else {
+    call.members->plans().keep(key, algorithm);
+  }
+  return algorithm;
+}
+
+Task failed(Status status) { co_return status; }
+
+}  // namespace
+
+bool nothing_to_do(const Call& call) noexcept {
+  return call.bytes == 0 && (kAgreedSize & serves(call.operation)) != 0 && !call.members->is_inter();
+}
+
+int length_of(const Call& call, const Blocks& blocks) {
+  if (blocks.shape() == Blocks::Shape::kConsecutive) return call.size();  // reduce_scatter: the own group's
+  if (call.operation < Operation::kNeighborAllgather) return call.peers();
+  const comm::Topology::Neighbors neighbors = call.members->topology().neighbors(call.rank());
+  return static_cast<int>(&blocks == &call.send ? neighbors.destinations.size() : neighbors.sources.size());
+}
+
+DataKind data_kind_of(const Call& call, const Blocks& blocks) {
+  if (blocks.none()) return DataKind::kNothing;
+  if (!mem::maybe_device()) return DataKind::kHostData;
+  const bool whole = blocks.shape() == Blocks::Shape::kUniform || blocks.shape() == Blocks::Shape::kConsecutive;
+  const int length = whole ? 0 : length_of(call, blocks);
+  for (int i = 0; i < length; ++i) {
+    if (blocks.bytes(i) == 0) continue;
+    View view;
+    return blocks.block(i, &view).ok() && view.where.is_device() ? DataKind::kDeviceData : DataKind::kHostData;
+  }
+  if (!whole || blocks.all().packed == 0) return DataKind::kNothing;
+  return on_device(blocks) ? DataKind::kDeviceData : DataKind::kHostData;
+}
+
+bool never_on_devices(const Call& call) noexcept {
+  constexpr std::uint32_t kAlltoalls = serves(Operation::kAlltoall, Operation::kAlltoallv, Operation::kAlltoallw);
+  return call.operation == Operation::kBarrier || (call.in_place && (kAlltoalls & serves(call.operation)) != 0);
+}
+
+const Algorithm* choose(const Call& call, Status* status, AddressExchange exchange) {
+  const PlanKey key = key_of(call, exchange);
+  const Algorithm* planned = call.members->plans().find(key);
+  return planned != nullptr ? planned : make_plan(call, key, status, exchange);
+}
+
+namespace {
+
+Task begin(const Call& call, const Algorithm* algorithm, bool through_pinned) {
+  return through_pinned ? device::through_pinned(call, algorithm) : algorithm->run(call);
+}
+
+Task begin_later(const Call& call, const Algorithm* algorithm, bool through_pinned) {
+  shared::NextRound next;
+  const p2p::When later = shared::when(next);
+  co_await later;
+  Task inner = begin(call, algorithm, through_pinned);
+  const Status status = co_await inner;
+  co_return status;
+}
+
+bool has_holes(const Call& call, const Blocks& blocks) {
+  return data_kind_of(call, blocks) == DataKind::kDeviceData && blocks.all().packed != 0 && !blocks.all().contiguous;
+}
+
+// True if the operation copies data of a device as it begins, while the caller waits: blocks to the process itself,
+// packed forms, copies with their holes. Not so algorithms on devices, nor copies of contiguous data through pinned
+// memory.
+bool copies_at_once(const Call& call, const Algorithm* algorithm, bool through_pinned) {
+  if (!mem::maybe_device() || algorithm->devices || algorithm->composes) return false;
+  if (through_pinned) return has_holes(call, call.send) || has_holes(call, call.recv);
+  return data_kind_of(call, call.send) == DataKind::kDeviceData ||
+         data_kind_of(call, call.recv) == DataKind::kDeviceData;
+}
+
+}  // namespace
+
+Task execute(const Call& call, const Algorithm* algorithm, Buffers buffers) {
+  state().algorithm_indexes.count(algorithm, call.operation, call.bytes);
+  const bool reduces_on_host = call.op != nullptr && !algorithm->devices && !algorithm->composes &&
+                               (on_device(call.send) || on_device(call.recv));
+  const bool through_pinned = reduces_on_host || buffers == Buffers::kPinned;
+  if (!call.blocking && copies_at_once(call, algorithm, through_pinned)) [[unlikely]]
+    return begin_later(call, algorithm, through_pinned);
+  return begin(call, algorithm, through_pinned);
+}
+
+Task execute_by_messages(const Call& call) {
+  Status status = kOk;
+  const Algorithm* algorithm = choose(call, &status);
+  return algorithm != nullptr ? execute(call, algorithm) : failed(status);
+}
+
+}  // namespace hr::coll

@@ -1,0 +1,62 @@
+// Executes an operation, in any of its forms: chooses the algorithm and runs it, with host copies of device buffers
+// where the algorithm needs them.
+//
+// Threads: library lock.
+#pragma once
+
+#include "coll/algorithm.hpp"
+#include "coll/shared/segment.hpp"
+
+namespace hr::coll {
+
+// True if nothing moves on any process of this operation.
+[[nodiscard]] bool nothing_to_do(const Call& call) noexcept;
+
+// Returns the number of blocks that the arrays of a buffer describe.
+[[nodiscard]] int length_of(const Call& call, const Blocks& blocks);
+
+// Kind of a buffer's data, by its first block that has any.
+enum class DataKind : std::uint8_t { kNothing, kHostData, kDeviceData };
+[[nodiscard]] DataKind data_kind_of(const Call& call, const Blocks& blocks);
+
+// True if GPUs never do it. An alltoall in place would overwrite data that others have still to read.
+[[nodiscard]] bool never_on_devices(const Call& call) noexcept;
+
+// done: the operation began with an exchange of device addresses. agreed: its outcome.
+struct AddressExchange {
+  bool done = false;
+  bool agreed = false;
+};
+
+// Null: the error is in *status.
+[[nodiscard]] const Algorithm* choose(const Call& call, Status* status, AddressExchange exchange = {});
+// `algorithm` outlives the task, as `call` does. `buffers`: the task uses data on devices where the program has it
+// (reductions: in host copies, unless the algorithm works on devices), or in pinned copies.
+enum class Buffers : std::uint8_t { kInPlace, kPinned };
+[[nodiscard]] p2p::Task execute(const Call& call, const Algorithm* algorithm, Buffers buffers = Buffers::kInPlace);
+// Executes the call without memory that the processes share.
+[[nodiscard]] p2p::Task execute_by_messages(const Call& call);
+
+// Enqueues an operation in the sequence of its members, if they share memory. execute_enqueued() then executes it,
+// blocking or non-blocking: its task waits for the operation's turn. Steps of compositions use both, too
+// (compose/step.hpp).
+void enqueue(Call& call);
+[[nodiscard]] p2p::Task execute_enqueued(const Call& call);
+
+// An operation's turn in its segment (shared/segment.hpp). Ends when this goes out of scope, at the latest.
+class TurnGuard {
+ public:
+  explicit TurnGuard(shared::Segment& segment) noexcept : segment_(&segment) {}
+  TurnGuard(const TurnGuard&) = delete;
+  TurnGuard& operator=(const TurnGuard&) = delete;
+  ~TurnGuard() { end_turn(); }
+  void end_turn() noexcept {
+    if (segment_ != nullptr) segment_->end_turn();
+    segment_ = nullptr;
+  }
+
+ private:
+  shared::Segment* segment_;
+};
+
+}  // namespace hr::coll

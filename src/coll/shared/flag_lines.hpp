@@ -1,0 +1,70 @@
+// Flag lines of an operation: publishes data beside them and takes it from there. See segment.hpp.
+#pragma once
+
+#include "coll/messages.hpp"
+#include "coll/shared/wait.hpp"
+
+namespace hr::coll::shared {
+
+// This process's flag lines of the operation; FlagLinesFree holds.
+[[nodiscard]] inline FlagLines& own_flag_lines(const Call& call) noexcept {
+  return call.segment->flag_lines(call.rank(), call.sequence_number, swaps(call));
+}
+// Another member's flag lines; its flag has arrived.
+[[nodiscard]] inline FlagLines& flag_lines_of(const Call& call, int rank) noexcept {
+  return call.segment->flag_lines(rank, call.sequence_number, swaps(call));
+}
+
+// Raises the flag: all members may read the data, which is complete.
+inline void publish(const Call& call) noexcept {
+  own_flag_lines(call).head.sequence.store(call.sequence_number + 1, std::memory_order_release);
+}
+inline void publish(const Call& call, std::size_t bytes) noexcept {
+  own_flag_lines(call).head.bytes = bytes;
+  publish(call);
+}
+
+// Does the same for data that does not lie beside the flag: its lines are handed over, and those of the next
+// operation, which are likely to be as many, come back while others read these.
+void publish_and_demote(const Call& call, std::size_t bytes) noexcept;
+inline void publish_data(const Call& call, std::size_t bytes) noexcept {
+  own_flag_lines(call).head.bytes = bytes;
+  if (bytes <= kInlineBytes) {
+    publish(call);
+  } else {
+    publish_and_demote(call, bytes);
+  }
+}
+
+// Packs a view into the own flag lines' room and publishes it.
+[[nodiscard]] inline Status publish_packed(const Call& call, const View& data) {
+  HR_TRY(layout::pack(data, 0, data.packed, own_flag_lines(call).data(data.packed)));
+  publish_data(call, data.packed);
+  return kOk;
+}
+
+// Unpacks into a view the data that a member published, `bytes` long there, from `offset` on.
+[[nodiscard]] inline Status take_part(const Call& call, int rank, std::size_t bytes, std::size_t offset,
+                                      const View& data) {
+  FlagLines& lines = flag_lines_of(call, rank);
+  if (lines.head.bytes != bytes) [[unlikely]] {
+    return fail(Errc::kTruncate, "%s: rank %d gave %llu bytes where this process expects %zu", name(call.operation),
+                rank, static_cast<unsigned long long>(lines.head.bytes), bytes);
+  }
+  return layout::unpack(data, 0, data.packed, lines.data(bytes) + offset);
+}
+
+// Unpacks the packed form that a member published, into a view of the same size.
+[[nodiscard]] inline Status take_packed(const Call& call, int rank, const View& data) {
+  return take_part(call, rank, data.packed, 0, data);
+}
+
+// Unpacks the data that all others published into their blocks of the receive buffer; they have arrived.
+Status take_blocks(const Call& call);
+
+// True if the blocks of all processes fit the room of one process's flag lines.
+[[nodiscard]] inline bool blocks_fit(const Query& query) noexcept {
+  return has_flag_lines(query) && (query.bytes + 1) * static_cast<std::size_t>(query.ranks) <= kRoomBytes;
+}
+
+}  // namespace hr::coll::shared

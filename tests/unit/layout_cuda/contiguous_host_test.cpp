@@ -1,0 +1,67 @@
+// The short path of host memory in programs that use CUDA: only host memory takes it, and memory that its address alone
+// identifies as host memory does.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/abi.hpp"
+#include "layout/op.hpp"
+#include "layout/view.hpp"
+#include "main.hpp"
+
+namespace hr::layout::test {
+namespace {
+
+using hr::test::DeviceMemory;
+using hr::test::MemoryKind;
+using ContiguousHost = hr::test::GpuTest;
+
+std::byte own_data[64];
+
+// False: make_view() has to ask the driver, or rejects the buffer.
+bool is_host(const void* buffer, Count count) {
+  const std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  EXPECT_FALSE(as_contiguous_host(buffer, count, *predefined_type(abi::kByte), &data, &bytes)) << "there is a driver";
+  return count != 0 && surely_host(buffer);
+}
+
+TEST_F(ContiguousHost, OfTheHeapTheStackAndTheProgramsData) {
+  std::byte stack[64];
+  std::vector<std::byte> heap(64);
+  EXPECT_TRUE(is_host(stack, 64));
+#ifndef __SANITIZE_ADDRESS__  // whose heap is not the system's
+  EXPECT_TRUE(is_host(heap.data(), 64));
+#endif
+  EXPECT_TRUE(is_host(own_data, 64));
+  EXPECT_FALSE(is_host(nullptr, 64));
+  EXPECT_FALSE(is_host(stack, 0));
+}
+
+TEST_F(ContiguousHost, OfNothingThatADeviceKnows) {
+  for (const MemoryKind kind : hr::test::kAllKinds) {
+    if (kind == MemoryKind::kHost || kind == MemoryKind::kHostRegistered) continue;
+    SCOPED_TRACE(kind);
+    const DeviceMemory memory(100000, kind);
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, std::size_t{99999}})
+      EXPECT_FALSE(is_host(memory.bytes() + offset, 1));
+    View view;
+    ASSERT_TRUE(make_view(memory.bytes(), 100000, *predefined_type(abi::kByte), &view).ok());
+    EXPECT_FALSE(view.is_contiguous_host());
+  }
+}
+
+int looked_at = 0;
+
+// A check of every buffer sees those, too.
+TEST_F(ContiguousHost, NotWhereEveryBufferIsLookedAt) {
+  view_checker = [](const View&) { ++looked_at; };
+  EXPECT_FALSE(is_host(own_data, 64));
+  View view;
+  EXPECT_TRUE(make_view(own_data, 64, *predefined_type(abi::kByte), &view).ok());
+  EXPECT_EQ(looked_at, 1);
+  view_checker = nullptr;
+}
+
+}  // namespace
+}  // namespace hr::layout::test
