@@ -6,8 +6,8 @@
 //   prefetch_for_write()   asks for lines that this core writes soon, so that their round trips are over by then
 //   demote()   sends lines that this core has written to the cache that all share, where the reader finds them half
 //                 way (Intel's CLDEMOTE, from Sapphire Rapids on)
-// Worth it only if the two take turns: a reader that lags behind finds lines handed over farther away, and a writer on
-// the same core has to fetch them back. Nor for short flags that both write at the same time (ADR 13).
+// Worth it only if the two take turns: a reader that lags behind finds demoted lines farther away, and a writer on the
+// same core has to fetch them back. Not worth it for short flags that both write at the same time (ADR 13).
 //
 // Threads: any.
 #pragma once

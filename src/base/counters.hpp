@@ -171,7 +171,7 @@ inline void count_operation(std::size_t operation, std::size_t bytes) noexcept {
 inline void count_rendezvous(std::size_t bytes) noexcept { page.rendezvous.add(bytes); }
 void count_mark(int level) noexcept;
 
-// Begins and ends a wait that has become long. Within another one it is not counted.
+// Begin and end the count of a wait that has become long. A wait within another one is not counted.
 [[nodiscard]] bool begin_wait(int process) noexcept;  // -1: for no single one; false: within another one
 void end_wait(int process) noexcept;
 

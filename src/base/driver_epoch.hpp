@@ -16,8 +16,9 @@ namespace hr {
 
 class DriverEpoch {
  public:
-  // Starts tracking, at the first use of a device; `gap`: the longest one within a driver epoch, in ticks()
-  // (base/clock.hpp). Called within a call of the library; again, for another device: the shortest gap counts.
+  // Starts tracking, at the first use of a device. `gap`: the longest time between two calls of one driver epoch, in
+  // ticks() (base/clock.hpp). Called within a call of the library; called again for another device, it keeps the
+  // shorter gap.
   static void track(std::uint64_t gap) noexcept;
   [[nodiscard]] static bool tracked() noexcept { return tracking_; }
   // Called if the program has more than one thread: no driver epoch lasts.

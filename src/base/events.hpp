@@ -1,6 +1,6 @@
 // Events: moments in the library's work that are reported to tools by callbacks (MPI 5.0 section 15.3.8).
 //
-// One line in the list below is an event: the code where it happens, MPI_T and docs/events.md name it by that. Its
+// Each line of the list below names an event: the code where it happens, MPI_T and docs/events.md use that name. Its
 // elements are 64-bit integers. An event without listeners costs a test of one word, and in short messages nothing, as
 // their handlers are different ones while there are listeners (p2p/receive.cpp). Owner: process-wide. Threads: library
 // lock.

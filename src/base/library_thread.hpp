@@ -23,7 +23,7 @@ inline int start_library_thread(pthread_t* thread, void* (*run)(void*), void* ar
   return error;
 }
 
-// Calls `start` with all signals blocked, and so they are in a thread that it starts.
+// Calls `start` with all signals blocked; a thread that it starts inherits that.
 template <class Start>
 auto with_signals_blocked(Start&& start) {
   class Blocked {

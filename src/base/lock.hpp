@@ -35,7 +35,8 @@ class LibraryLock {
   // Tries to take the lock for a thread of the library, which does not wait: false if another thread has it. Needs
   // enable(); ends with release().
   [[nodiscard]] static bool try_acquire() noexcept;
-  // Takes the lock for a call that can do without: false if it is not free within a microsecond or two. Needs enable().
+  // Takes the lock for a call that can do without it: false if it does not become free within a microsecond or two.
+  // Needs enable().
   [[nodiscard]] static bool acquire_soon() noexcept;
   // Number of calls of acquire() by threads that did not hold the lock.
   [[nodiscard]] static unsigned acquisitions() noexcept { return acquisitions_.load(std::memory_order_relaxed); }

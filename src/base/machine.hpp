@@ -19,9 +19,9 @@ Machine this_machine();
 // Returns the host's name (gethostname); empty if the system does not say.
 std::string host_name();
 
-// True on AMD: lines in a core's second-level cache come slowly to another core that stores to them, and go with
-// non-temporal stores to one far away (reader_distance.hpp). Neither holds for Intel, where memory that is soon reused
-// is the faster one.
+// True on AMD's processors. There, a core that stores to a line in another core's second-level cache gets it slowly,
+// and non-temporal stores pay if the reader is far away (reader_distance.hpp). Neither is true of Intel's, on which
+// memory that is soon reused is faster.
 bool is_amd() noexcept;
 
 // Returns a phrase for messages: "Intel Xeon 8480, 2 CPUs, 1 x NVIDIA H200".

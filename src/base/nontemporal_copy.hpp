@@ -1,5 +1,5 @@
-// Copies past this core's caches, straight to memory: for data that another core reads next and gets sooner from there
-// (base/reader_distance.hpp tells when).
+// Copies past this core's caches, straight to memory: for data that another core will read next, and gets sooner from
+// memory than from this core's caches (base/reader_distance.hpp decides when).
 //
 // A line written the usual way is taken out of its last reader's cache first, and then the reader takes it out of the
 // writer's. Non-temporal stores do neither, which pays between two complexes of an AMD processor, which share no

@@ -2,10 +2,11 @@
 //
 // The distance of their cores decides. A line that is written the usual way passes twice between the two cores'
 // caches, from its last reader to the writer and back; with non-temporal stores it comes once, from memory. So the
-// reader is far if twice the one takes longer than the other. No table tells it (virtual machines say that all cores
-// share a cache, and move them meanwhile), so it is measured: from time to time this process times a load, which it
-// does anyway, of a word that the reader has written since, and so has in its cache; and once in a process the time of
-// a line from memory. A decision changes only after two loads in a row that agree: a process may lose its core in one.
+// reader counts as far if two transfers between the caches take longer than one from memory. No table says so (virtual
+// machines report one cache for all cores, and move the cores), so it is measured: from time to time this process times
+// a load that it makes anyway, of a word that the reader has written since and so has in its cache; and once in a
+// process it times a line from memory. A decision changes only after two loads in a row that agree, as a process may
+// lose its core during one.
 //
 // Measured on AMD processors only, unless the knob shm_nontemporal_stores decides: Intel's gain nothing by such stores.
 // Owner: the writer (a ring's producer; the area of a communicator). Threads: library lock.

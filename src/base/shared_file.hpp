@@ -35,7 +35,7 @@ class SharedFile {
   // Sets whether hidden files are impossible, as the processes that share do not see each other under their pids.
   // Applies to files made from now on.
   static void need_names(bool need) noexcept;
-  // Does the same for processes that have only the name in common yet, and all call this: the first makes the file,
+  // Does the same for processes that share only the name so far, and that all call this: the first makes the file,
   // which gets its name once it is complete, with the contents that `begin` writes; the others map it, in its actual
   // length. A file of that name that is not this user's, or that others may open, is refused (own_files.hpp), here and
   // by attach().
@@ -56,7 +56,7 @@ class SharedFile {
   void unlink() noexcept;
 
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  // Returns null before one of the first two.
+  // Returns null before create(), one of its variants or attach() has succeeded.
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
 
  private:

@@ -5,7 +5,7 @@
 // many such calls in close succession have found nothing (p2p/progress.hpp, TestPacing). With one, such a call does not
 // wait for the lock before there is something to report: it tests requests for completion without the lock
 // (p2p/request.hpp), and the thread makes progress meanwhile. If the thread has made no round since the last such call,
-// it is asleep, busy, or has no core: the call makes progress itself, if it gets the lock soon, as far as that is short
+// it is asleep, busy, or has no core: if it gets the lock soon, the call then makes the quick part of a round itself
 // (p2p/progress.hpp). A complete request is reported, even if the lock must be waited for.
 //
 // No call is put off for ever: the thread gives way to threads that wait for the lock, and after many calls in a row
@@ -32,8 +32,8 @@ class TestGuard {
   TestGuard(const TestGuard&) = delete;
   TestGuard& operator=(const TestGuard&) = delete;
 
-  // Makes progress: a round, or with a watching thread its quick part, and nothing if the answer is known() already.
-  // May let other threads in.
+  // Makes progress: a round, or only the quick part of one if a thread watches, in which case it does nothing if the
+  // answer is known() already. May let other threads in.
   template <class Known>
   void poll_unless(Known&& known) {
     if (!watched_) [[likely]] {

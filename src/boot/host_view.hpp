@@ -1,7 +1,8 @@
 // HostView: tells which processes of a job share memory, by experiment: those that find the same token in the directory
 // of the shared-memory files.
 //
-// Host names and boot ids do not tell: containers may share both and no memory, or have separate ones and share memory.
+// Host names and boot ids do not show it: containers may have both in common and share no memory, or neither and share
+// memory.
 // The first process to come makes a symbolic link there whose target is a random number (which is atomic, and works
 // even if the file system is full); the others read it, if it is this user's: other launchers name jobs so predictably
 // that another user could have made the link before. Beside the token a view names the pid and user namespaces of this
@@ -24,8 +25,8 @@ class HostView {
   // can be made, so that the code that needs a file there reports the cause.
   HostView(const std::string& directory, std::string_view job, std::string_view otherwise);
 
-  // Equal exactly for processes that see each other's files and processes; its token alone, for those that see each
-  // other's files.
+  // Two processes have equal texts exactly if they see each other's files and processes, and equal tokens in them
+  // exactly if they see each other's files.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   // True if this process made the link.
   [[nodiscard]] bool made() const noexcept { return made_; }

@@ -2,10 +2,10 @@
 // processes, and process 0's settings.
 //
 // Process 0 publishes them as one value. With a launcher that lets a process wait for a value (ours), that takes no
-// fence; with others one. The placement follows from each process's view of its host (host_view.hpp). Our launcher
-// compares the views itself; with others it takes one fence more: then process 0 reads every process's view and
-// publishes the result, and no other process reads more than that one value. Such launchers' own statements about hosts
-// are not asked for: they would have to be checked all the same. Internal to boot/. Threads: library lock.
+// fence; with any other, one. The placement follows from each process's view of its host (host_view.hpp). Our launcher
+// compares the views itself. With any other, it takes one more fence: process 0 then reads every process's view and
+// publishes the result, and the other processes read that one value alone. What such launchers say about hosts is not
+// asked for, as it would have to be checked anyway. Internal to boot/. Threads: library lock.
 #pragma once
 
 #include <string_view>

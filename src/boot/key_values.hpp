@@ -24,10 +24,10 @@ Status split(std::string_view text, KeyValues* pairs);
 [[nodiscard]] std::string escape(std::string_view text);
 [[nodiscard]] bool unescape(std::string_view text, std::string* plain);
 
-// Puts a value of any length: it takes as many keys as it needs, which begin with this one. The first of them is put
+// Puts a value of any length under as many keys as it needs, all of which begin with `key`. The first of them is put
 // last.
 Status put_long(Provider& provider, const std::string& key, std::string_view text);
-// Get a value that the process `owner` has put so, or will put (Provider::get_waiting()).
+// Get a value that the process `owner` has put with put_long(), or will put (Provider::get_waiting()).
 Status get_long(Provider& provider, int owner, const std::string& key, std::string* text);
 Status get_long_waiting(Provider& provider, int owner, const std::string& key, std::string* text);
 

@@ -1,8 +1,8 @@
-// The launcher's line, found by a program that should have inherited it (PMI_FD) but did not: a wrapper has closed it,
-// as Python's subprocess does, or has something else under its number.
+// Finds the connection to the launcher for a program that should have inherited it (PMI_FD) but did not: a wrapper has
+// closed it, as Python's subprocess does, or its descriptor is now that of something else.
 //
-// Our mpiexec tells each rank in a variable how to recognise the line, and the name at which it listens, which is not
-// in the file system. A program shows the secret that is also in the variable, and gets a line of its own. Threads:
+// In an environment variable our mpiexec tells each rank how to recognise that connection, the abstract socket address
+// that mpiexec listens at, and a secret. A program that shows the secret gets a connection of its own. Threads:
 // any.
 #pragma once
 

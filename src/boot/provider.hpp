@@ -56,8 +56,8 @@ class Provider {
   virtual Status unpublish(std::string_view service);
   virtual Status look_up(std::string_view service, std::string* port);
   virtual Status finalize() = 0;
-  // Called after finalize(): the launcher takes this process back, whose keys are different from then on. Collective
-  // over the job.
+  // Called after finalize(). can_resume(): true if the launcher takes this process back. resume() rejoins the job, with
+  // keys that differ from the earlier ones; collective over the job.
   [[nodiscard]] virtual bool can_resume() const noexcept { return false; }
   virtual Status resume() { return Errc::kUnsupportedOperation; }
   // See boot.hpp; for launchers that do it. Best effort.

@@ -30,8 +30,8 @@ Status spawn_done(bool* done);
 // without coming.
 Status spawned_status();
 
-// Called after any of them has failed: returns the failed ranks of the spawned job, as far as the launcher tells; none:
-// it does not tell, and all have failed. *known: nothing more will come.
+// Called after any of them has failed: returns the failed ranks of the spawned job, as far as the launcher reports
+// them. None: it does not report them, and all count as failed. *known: nothing more will come.
 std::vector<int> spawned_failures(bool* known);
 
 // Returns the text that the parent of this process's job passed on; empty: it was not spawned. Asks the launcher.

@@ -1,5 +1,5 @@
-// Accesses: those of operations and the CPU to the memory of a window, and rules for pairs that must not meet (MPI 5.0
-// section 12.7). Internal to check/.
+// Accesses: those that operations and the CPU make to the memory of a window, and rules for which of them conflict (MPI
+// 5.0 section 12.7). Internal to check/.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,7 @@ class Call {
   std::vector<Buffer> buffers;
   // Operations that it has completed; set in leave().
   std::vector<Operation> completed;
-  // True if a receive of its own has met its message (match.hpp).
+  // True if a receive that this call makes itself has matched its message (match.hpp).
   bool matched = false;
   double since = 0;  // when it began, or when progress was last seen (base/clock.hpp)
   // Context of the communicator, window or file that the call frees; 0: none.

@@ -57,7 +57,7 @@ void note_started(Call& call);
 
 // Returns the buffers of a call that is not a collective operation: address, count and datatype of each.
 std::vector<Buffer> buffers_of(const Call& call);
-// True for a call that communicates with one process, if that is MPI_PROC_NULL.
+// True if the call has an argument of that name (`peer`: "dest", "source") and it is MPI_PROC_NULL.
 [[nodiscard]] bool is_nobody(const Call& call, const char* peer);
 
 }  // namespace hr::check

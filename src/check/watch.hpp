@@ -1,8 +1,8 @@
 // Watch: loads and stores by the CPU of memory that the program should leave alone, or that others access: the first
 // byte of a window's own part and of buffers that operations write.
 //
-// The CPU's debug registers report them (perf_event_open), of which there are four: two for a window, the others for
-// buffers. If the system does not grant them, or a debugger has the process, nothing is watched. Accesses by this
+// The CPU's four debug registers report them (perf_event_open): two are for a window, the others for buffers. If the
+// system does not grant them, or a debugger is attached to the process, nothing is watched. Accesses by this
 // library within a call do not count, nor do loads by the C library, whose string functions read more than requested.
 // Each thread is watched for operations that it has begun. Internal to check/. Threads: library lock.
 #pragma once

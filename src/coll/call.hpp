@@ -85,7 +85,7 @@ class Blocks {
   [[nodiscard]] std::size_t bytes(int i) const noexcept {
     return static_cast<std::size_t>(count(i)) * static_cast<std::size_t>(type(i).size());
   }
-  // Errors: make_view()'s, if the whole was not looked at before.
+  // Errors: those of make_view(), for counted() and typed() blocks; the others are parts of a view that exists already.
   Status block(int i, layout::View* view) const;
   // Returns every block as one view; uniform and consecutive ones only.
   [[nodiscard]] const layout::View& all() const noexcept { return all_; }

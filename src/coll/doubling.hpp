@@ -1,5 +1,6 @@
-// Partners in recursive doubling: a power of two of positions, of which partners differ in one bit. If the number of
-// processes is no power of two, the first ones work in pairs, whose odd ones go on for both.
+// Partners in recursive doubling. The number of positions is a power of two, and the positions of partners differ in
+// one bit. If the number of processes is no power of two, the first ones form pairs, and the odd one of each goes on
+// for both.
 //
 // Owner: plain values. Threads: any.
 #pragma once

@@ -30,8 +30,8 @@ struct AddressExchange {
 
 // Null: the error is in *status.
 [[nodiscard]] const Algorithm* choose(const Call& call, Status* status, AddressExchange exchange = {});
-// `algorithm` outlives the task, as `call` does. `buffers`: the task uses data on devices where the program has it
-// (reductions: in host copies, unless the algorithm works on devices), or in pinned copies.
+// `algorithm` and `call` outlive the task. `buffers`: with kInPlace the task uses the program's device data where it is
+// (reductions: in host copies, unless the algorithm works on devices), with kPinned in pinned copies.
 enum class Buffers : std::uint8_t { kInPlace, kPinned };
 [[nodiscard]] p2p::Task execute(const Call& call, const Algorithm* algorithm, Buffers buffers = Buffers::kInPlace);
 // Executes the call without memory that the processes share.

@@ -3,7 +3,7 @@
 //
 // A plan holds for everything that selection looks at and that changes from call to call; facts that are the same for
 // all operations of the members (their number, the memory they share) are not compared: code that changes them clears
-// the plans. Plans of other rows of selection are void (State::selection_epoch).
+// the plans. Plans made with an earlier set of selection rows are void (State::selection_epoch).
 // Owner: the Members. Threads: library lock.
 #pragma once
 

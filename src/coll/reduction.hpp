@@ -38,12 +38,13 @@ struct Cut {
   }
 };
 
-// Reduces round a ring; commutative operations only. `vector` holds each process's contribution; afterwards, part (rank
-// + 1) mod p of it is the result.
+// Reduces around a ring; commutative operations only. `vector` holds this process's contribution; afterwards, part
+// (rank + 1) mod p of it is that part of the result.
 [[nodiscard]] Task ring_reduce(const Call& call, View vector);
 
-// Reduces to relative order-keeping rank `top`: `mine` has this process's contribution and is overwritten; on `top`
-// it is the result. `other` is room for as much. `top` must be 0 unless the operation is commutative.
+// Reduces up a binomial tree to rank `top`, combining in the order of ranks from `top` on. `mine` holds this process's
+// contribution and is overwritten; on `top` it becomes the result. `other`: memory for as much. `top` must be 0 unless
+// the operation is commutative.
 [[nodiscard]] Task tree_reduce(const Call& call, int top, View mine, View other);
 
 // Takes the part of the even process of a pair (doubling.hpp): hands its vector to the next rank, which goes on for

@@ -3,9 +3,9 @@
 // experiments.
 //
 // The first built-in row of the operation that covers the query and names an algorithm whose probe holds is taken;
-// if none does, the first algorithm of the registry that applies. The first tuned row that covers the query decides: it
-// was measured for that place, and others were not; if it names no algorithm that applies, the built-in rows decide as
-// without it.
+// if there is none, the first algorithm of the registry that applies. Before these, the first tuned row that covers the
+// query decides, and no later tuned row is looked at, as those were not measured for it. If it names no algorithm that
+// applies, the built-in rows decide as they would without it.
 // All processes must choose alike: the facts that rows ask for are the same on all of them, and so are the tuned rows.
 // The choice is kept with the members of the operation (plans.hpp).
 // Owner: the State, filled at first use. Threads: library lock.

@@ -11,8 +11,8 @@
 
 namespace hr::coll {
 
-// Returns the address so many bytes on. Uses integers: origins of elements may lie outside the buffer, or be
-// MPI_BOTTOM.
+// Returns `address` advanced by `bytes`. Computes with integers: the origin of an element may lie outside the buffer,
+// or be MPI_BOTTOM.
 [[nodiscard]] inline std::byte* moved(std::byte* address, Count bytes) noexcept {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(bytes));
 }

@@ -1,5 +1,5 @@
-// Consensus: the surviving members of a communicator agree on an outcome, the same for all of them even if others are
-// fail meanwhile (consensus_member.hpp). Works on a revoked communicator, and with failed members.
+// Consensus: the surviving members of a communicator agree on an outcome, the same for all of them even if others fail
+// meanwhile (consensus_member.hpp). Works on a revoked communicator, and with failed members.
 //
 // All members start the consensuses of one communicator in the same order; a number tells them apart. Messages that
 // come before this process's start wait; outcomes are remembered for members that have lost their leader

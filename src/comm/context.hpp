@@ -41,8 +41,8 @@ p2p::Task agree_on_context(Agreement agreement, std::uint32_t* context);
 
 // Releases a context. Those that exist from the start stay taken.
 void release_context(std::uint32_t context) noexcept;
-// Does the same after a while: once so many later ones have been released this way that others no longer ask about it
-// (consensus.hpp).
+// Does the same later: once so many other contexts have been released in this way that no other member asks about this
+// one any more (consensus.hpp).
 void rest_context(std::uint32_t context);
 // Takes a context that a communicator of an earlier use of MPI has.
 void keep_context(std::uint32_t context);

@@ -2,7 +2,8 @@
 //
 // All are collective over the members that the standard names; each waits with progress. An empty *result means
 // MPI_COMM_NULL. A new communicator inherits the error handler of the one it was made from (section 9.3). Errors that
-// can be detected locally come before any message; the other members are left as with any MPI.
+// can be detected locally are returned before any message is sent; the other members are not told of them, as with any
+// MPI library.
 #pragma once
 
 #include "comm/communicator.hpp"

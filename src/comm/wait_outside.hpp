@@ -11,7 +11,8 @@
 
 namespace hr::comm {
 
-// Waits until done() is true, asked between rounds of progress. After a while the core is left to others in between.
+// Waits until done() is true; calls it between rounds of progress. After many rounds it also sleeps for a moment
+// between them, so that others get the core.
 template <class Done>
 void wait_outside(Done&& done) {
   constexpr unsigned kEager = 2000;

@@ -1,8 +1,8 @@
 // Representations: forms of values in a file (MPI 5.0 section 14.5).
 //
-// "native" and "internal" are memory's; "external32" is layout/external32.hpp's; programs register more. A
-// representation that is not memory's is converted as a whole, in a buffer of the host, before it is written or after
-// it has been read.
+// "native" and "internal" are the form that values have in memory; "external32" is in layout/external32.hpp; programs
+// may register more. Data in another form than memory's is converted as a whole, in a host buffer, before it is written
+// or after it has been read.
 //
 // Owner: the state of this layer, from registration to the end of MPI; a registration is permanent. Threads: library
 // lock; the program's functions are called with it.

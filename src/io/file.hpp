@@ -23,8 +23,8 @@ namespace hr::io {
 
 class SharedWords;
 
-// Shares the error of any member with all, which have all come here then. A member with an error of its own keeps it,
-// with its text.
+// Shares an error of any member with all of them; when it is over, all have come here. A member with an error of its
+// own keeps it, with its text.
 [[nodiscard]] p2p::Task agree(comm::Members members, Status* status);
 
 // A split collective that has begun.

@@ -98,8 +98,8 @@ struct Chunk {
 enum class Fill : bool { kNone, kZeros };
 // Allocates once; a later call does nothing. Errors: MPI_ERR_NO_MEM.
 Status make_buffer(const Plan& plan, Fill fill, Chunk* chunk);
-// Reads or writes it by `work`, whose failure the plan notes: by the worker if there is something to do meanwhile, else
-// before it returns.
+// Reads or writes the chunk by `work`: on the worker's thread if there is something to do meanwhile (settle() then
+// waits for it), else before the task ends. The plan notes a failure.
 [[nodiscard]] p2p::Task use_disk(Operation* operation, Plan* plan, Chunk* chunk, std::function<Status()>* work);
 // Waits until the worker is done with it.
 [[nodiscard]] p2p::Task settle(Plan* plan, Chunk* chunk);

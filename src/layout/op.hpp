@@ -53,8 +53,8 @@ Status check_op(const Op& op, const Datatype& type);
 // Predefined operations accept predefined types (MPI_ERR_OP otherwise), a user's those that it was made for;
 // MPI_REPLACE accepts every committed type and any memory.
 Status apply(const Op& op, const void* in, void* inout, Count count, const Datatype& type);
-// Does the same with a place of its own for the result, which is `right` or overlaps neither: result[i] = left[i] op
-// right[i].
+// Does the same with a separate buffer for the result, which is `right` or overlaps neither operand: result[i] =
+// left[i] op right[i].
 Status apply_to(const Op& op, const void* left, const void* right, void* result, Count count, const Datatype& type);
 
 // Predefined objects are made at their first use and stay for as long as the process lives: their handles are

@@ -40,8 +40,8 @@ Status classify_slow(const void* address, std::size_t bytes, Location* location)
 
 // Finds out where `address` points to. A pointer the driver does not know is host memory, and so are `bytes` bytes of
 // which it knows a part only: the driver refuses to copy them as one. Managed memory whose middle page (of `bytes` from
-// there) a device touched last is the device's, for now. The CPU may touch other managed memory next: work that the
-// program put on the legacy default stream before is then done on return.
+// there) a device touched last counts as the device's for now. The CPU may touch any other managed memory next, so work
+// that the program has put on the legacy default stream before is complete on return.
 // Errors: MPI_ERR_BUFFER for a device in an error state, naming the pointer and the CUDA error.
 inline Status classify(const void* address, Location* location, std::size_t bytes = 0) {
   if (!detail::maybe_cuda) [[likely]] {
@@ -82,8 +82,8 @@ void sweep_exports();
 void forget_peer_memory(int process, std::uint64_t allocation) noexcept;
 void hide_chunks_from(int process);
 
-// Makes the state, and looks for the CUDA driver: opens its library, calls nothing in it. Otherwise the first message
-// would (0.2 ms).
+// Makes the state, and looks for the CUDA driver: opens its library, but calls nothing in it. Without this the first
+// message would have to do it (0.2 ms).
 void init();
 
 // True if a usable CUDA driver and at least one device are present (may load the driver; creates no context).

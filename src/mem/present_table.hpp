@@ -1,7 +1,8 @@
-// The present tables of OpenACC and OpenMP: host memory that has a copy on a device, as their run-time libraries tell.
+// The present tables of OpenACC and OpenMP: which host memory has a copy on a device, according to their run-time
+// libraries.
 //
-// The functions are the standards' own (acc_deviceptr, omp_target_is_present, ...), looked up among everything that the
-// program has loaded at every question: any compiler's library answers, and none is needed. A library that has not been
+// The functions are the standards' own (acc_deviceptr, omp_target_is_present, ...). Each query looks them up among all
+// libraries that the program has loaded: any compiler's will do, and none is needed. A library that has not been
 // used yet may start its device when it is asked; so it is not asked before that device has a context, nor about a
 // model that the program does not use.
 // For checks: a question takes microseconds. Threads: library lock; OpenACC's current device is the calling thread's.

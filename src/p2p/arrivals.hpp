@@ -29,9 +29,9 @@ struct Arrival {
                                                std::size_t bytes) noexcept;
 
 // Both return the request that a cookie names, or null if that process may not refer to it.
-// waiting_send(): a send to it that waits for an answer of its receiver.
+// waiting_send(): a send to that process that waits for an answer from it.
 [[nodiscard]] Request* waiting_send(int from, std::uint64_t cookie) noexcept;
-// moving_receive(): a receive that has matched a message of it, whose data is to come.
+// moving_receive(): a receive that has matched a message from that process, and whose data has still to come.
 [[nodiscard]] Request* moving_receive(int from, std::uint64_t cookie) noexcept;
 
 // True if this process is copying the data of this request, or is about to.
@@ -47,7 +47,7 @@ struct Arrival {
 
 // True if one of the transports keeps this data for a message of that process.
 [[nodiscard]] bool has_rendezvous(int from, transport::RendezvousData data) noexcept;
-// Declines the data, if so.
+// Declines the data, if has_rendezvous() is true for it.
 void decline_rendezvous(int from, transport::RendezvousData data) noexcept;
 
 // Handles messages with at least kLeast bytes of payload from processes that have not failed.

@@ -1,6 +1,6 @@
-// Autotune: measures in the program itself which of two ways messages of one class had better go, where no model can
-// tell (virtual machines pay dearly for reading another process's memory, other machines gain by it; and it depends on
-// whether the program writes what it sends and reads what it gets).
+// Autotune: measures in the program itself which of two ways is faster for messages of one class, where no model can
+// tell. (Reading another process's memory costs much in virtual machines, and gains on other machines; and it depends
+// on whether the program writes what it sends and reads what it receives.)
 //
 // Both ways are tried, one after the other: some forty messages each, fewer if they are long, or that many windows if
 // many are pending at once. The least sample of each counts, since a process may lose its core in one. The way changes
@@ -11,8 +11,8 @@
 // leaves its lines with the wrong core, and the program's own loads and stores fetch them back, which is not seen while
 // the message is pending. If the program computes for long between messages, the intervals tell nothing of them.
 //
-// A program changes, so a choice is looked at again: after so many messages (a power of two) that the cost of the
-// losing way is less than 1 % of theirs, twice as many after each choice that is confirmed, up to kMostBetween.
+// A program changes, so a choice is measured again: after so many messages (a power of two) that the cost of trying the
+// losing way is less than 1 % of theirs, and after twice as many each time it is confirmed, up to kMostBetween.
 // Between measurements a message costs a count.
 // Owner: a Choice (choice.hpp). Threads: library lock.
 #pragma once

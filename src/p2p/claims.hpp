@@ -1,8 +1,8 @@
 // Claims: how two processes share one long copy without waiting for each other.
 //
 // The copy is cut into granules. A word in memory that both reach counts the claimed ones; the receiver claims from the
-// front, the sender from the back, each up to half of what is left at a time, so that they meet wherever their speeds
-// let them; a remainder too small to be worth two system calls goes to one of them. A process that is busy elsewhere
+// front, the sender from the back, each up to half of what is left at a time, so that their speeds decide where they
+// meet; a remainder too small to be worth two system calls goes to one of them. A process that is busy elsewhere
 // claims nothing and costs nothing.
 //
 // The word: generation (32 bits) | granules claimed (32). A process that comes for a copy that is over, its word in use

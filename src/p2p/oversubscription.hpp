@@ -1,7 +1,7 @@
 // Oversubscription: competition for the core of this thread, as far as the thread can tell from how it was scheduled.
 //
-// A thread that has been away from its core without having slept gave way to another: by an interrupted turn, or by a
-// sched_yield() that was taken up. The system counts both (getrusage: involuntary switches). The length of a yield
+// A thread that lost its core without having slept gave way to another: it was preempted, or another thread accepted
+// its sched_yield(). The system counts both (getrusage: involuntary switches). The length of a yield
 // tells what the core went to. Waiting processes and threads of MPI give the core back at once: yielding to such
 // waiters is the quickest way to the messages they have for us. A program that computes keeps the core until the system
 // takes it, milliseconds later (some kernels also take the rest of its turn from a thread that yields): beside such a

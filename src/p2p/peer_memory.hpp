@@ -1,5 +1,5 @@
-// Tells which processes share memory with this one, and reads it, for layers that arrange for it to stay as it is
-// meanwhile. Threads: library lock.
+// Tells which processes share memory with this one, and reads the memory of others, for layers that make sure that it
+// does not change meanwhile. Threads: library lock.
 #pragma once
 
 #include <cstddef>

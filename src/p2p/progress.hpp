@@ -31,9 +31,9 @@ bool poll();
 // Polls for a probe, which only asks whether something is there: deliver_beside_thread() if a progress thread watches,
 // whether or not it has made a round for it; else poll_for_test().
 void poll_for_probe();
-// For a caller that has asked progress_thread::take_round() in this call, while a thread watches: delivers what has
-// arrived, and leaves the rest to the thread, which is woken for it, since long copies and hooks would take the
-// program's time. Calls poll() if the thread has had no turn for many such calls.
+// For calls made while a progress thread watches, which have called progress_thread::take_round(): delivers what has
+// arrived, and wakes the thread for the rest, as long copies and hooks would take the program's time. Calls poll()
+// instead if many such calls in a row have found no round of the thread.
 void deliver_beside_thread();
 
 // Adds a hook, which runs in every poll() until removed and returns true if it moved something. The same function and
@@ -48,7 +48,7 @@ void remove_hook(ProgressHook hook, void* argument);
 void begin_polled_wait() noexcept;
 void end_polled_wait() noexcept;
 
-// Wakes threads of this process that wait for something this one has done, of which no message tells them.
+// Wakes threads of this process that wait for something that this thread has done and that no message announces.
 void wake_waiting() noexcept;
 
 // True if pending work can complete without an incoming message.
@@ -69,8 +69,8 @@ class PolledWait {
 // True if the node was oversubscribed when the library came up.
 [[nodiscard]] bool node_oversubscribed() noexcept;
 
-// Number of looks at a word in shared memory that a waiting loop may take before it must make progress on everything
-// else: for a microsecond or so if this process has a core to itself, hardly any if processes outnumber cores.
+// How often a waiting loop may look at a word in shared memory before it must make progress on everything else: for a
+// microsecond or so if this process has a core to itself, hardly at all if processes outnumber cores.
 [[nodiscard]] unsigned spins_before_progress() noexcept;
 
 // State of progress and waiting: made anew with each engine, by begin_progress(). Process-wide, and not in the engine,
@@ -168,8 +168,8 @@ Status wait_until(Condition&& condition, const Request* request = nullptr) {
 // True if processes have failed or contexts ended: waits have to ask whether theirs has come to nothing.
 [[nodiscard]] bool any_failures() noexcept;
 
-// Waits for anything else: can_complete(), asked once there have been failures, returns an error if the wait has come
-// to nothing.
+// Waits for anything else: can_complete(), called once there have been failures, returns an error if the wait can no
+// longer complete.
 template <class Condition, class CanComplete>
   requires std::is_invocable_v<CanComplete>
 Status wait_until(Condition&& condition, CanComplete&& can_complete) {

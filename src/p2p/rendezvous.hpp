@@ -83,7 +83,7 @@ inline constexpr double kSwitchSeconds = 150e-6;
 inline constexpr auto kStagedTimeSlicedBytes = static_cast<std::size_t>(
     (kSwitchSeconds - kPinnedSeconds) / (1 / kPinnedBytesPerSecond - 1 / kDeviceBytesPerSecond));
 
-// Null members: there is nothing to be done.
+// A null function: this protocol has nothing to do there.
 struct Rendezvous {
   const char* name;
   Estimate (*probe)(const MessageClass& message, const transport::Caps& caps);
@@ -92,7 +92,8 @@ struct Rendezvous {
   // Sender: the receiver has cleared this message; Request::peer_cookie_ and total_ are set, and `tail` follows the
   // wire::Cts. False: not this protocol's way, or it cannot.
   bool (*cleared)(int from, Request& send, const wire::Cts& cts, const std::byte* tail) = nullptr;
-  // Sender: the receiver needs the data no more, by this protocol's doing or not. True: this process still does.
+  // Sender: the receiver no longer needs the data, whether this protocol moved it or not. True: this process still
+  // does.
   bool (*released)(Request& send) = nullptr;
   // Forgets this memory, which that process had exported and has given up.
   void (*forget)(int proc, std::uint64_t memory) = nullptr;
@@ -122,8 +123,8 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched);
 void release_send(Request& send);
 // Begins the last protocol of the list, which always can: for one whose own way has failed.
 Status begin_fallback(const ReadyToSend& rts, Request& receive);
-// Accounts for so many bytes of a rendezvous, which are where they belong, or have failed with this status. The
-// receive reports the first failure, and ends when all bytes are accounted for; the caller holds it no more.
+// Accounts for `bytes` bytes of a rendezvous: they have arrived, or have failed with this status. The receive reports
+// the first failure, and ends when all bytes are accounted for; the caller must not use it afterwards.
 void account(Request& receive, std::size_t bytes, Status status);
 // Ends the receive of a rendezvous.
 void finish_rendezvous(Request& receive, Status status);

@@ -99,8 +99,8 @@ class alignas(64) Request final : public Object {
   }
   // Makes it pending, again.
   void begin() noexcept { complete_.store(false, std::memory_order_relaxed); }
-  // True if complete, point-to-point, without an error, and gone when it has been reported: nothing is left to ask or
-  // tell.
+  // True for a point-to-point request that is complete without an error and is freed once it is reported: no function
+  // of a RequestState is to be called, and no error to be raised.
   [[nodiscard]] bool completed_locally() const noexcept {
     return complete() && active_ && !persistent_ && state_ == nullptr && completion_.error.ok();
   }

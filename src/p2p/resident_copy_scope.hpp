@@ -3,8 +3,8 @@
 // compare if no GPU memory takes part.
 //
 // The launch comes after the wait has lasted for a while: a message that is ready to be sent already is fetched at
-// once. A program that sends to and fro spends its time in the sends, each until its receiver has the data, and by then
-// the answer is there; so sends launch it, too. Owner: the waiting call; one at a time, further ones (calls within
+// once. A program that plays ping-pong spends its time in the sends, each until its receiver has the data, and by then
+// the answer has arrived; so sends launch it, too. Owner: the waiting call; one at a time, further ones (calls within
 // callbacks) do nothing. Threads: library lock, which a waiting loop gives up between rounds.
 #pragma once
 

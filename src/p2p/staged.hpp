@@ -5,7 +5,7 @@
 //
 // The receiver chooses (begin() in staged.cpp; wire::Way in the clear-to-send). A piece says where it lies
 // (wire::Piece) and its receiver gives the chunk back (wire::kChunk). The sender takes turns among its messages, a
-// chunk each. A message without a chunk while none comes back goes on through the transport (as a stream does), so that
+// chunk each. A message for which no chunk comes back goes on through the transport (as a stream does), so that
 // a receiver that makes no progress holds up no other; so does a message for which there is no staging memory. A copy
 // that fails ends at both processes: the sender says how much will not come. Nothing waits: a progress hook polls the
 // pending copies. Data on devices is ordered after the default streams because all work is put on blocking streams

@@ -1,9 +1,9 @@
 // Transport data: messages of host memory whose data the transport moves into place by itself.
 //
 // The receiver fetches the data (Transport::receive_rendezvous()), straight into its buffer if that is contiguous host
-// memory, else by unpacking piece by piece. The send is complete when the transport has done with it. One that is to be
-// cancelled is not complete before the receiver has said whether a receive had matched it, since for the transport
-// received and declined end alike. Threads: library lock.
+// memory, else by unpacking piece by piece. The send is complete when the transport is done with it. A send that is
+// being cancelled is not complete before the receiver has said whether a receive had matched it, since the transport
+// ends both in the same way, received and declined. Threads: library lock.
 #pragma once
 
 #include "p2p/engine.hpp"
@@ -14,11 +14,11 @@ namespace hr::p2p::transport_data {
   return peer.caps.rendezvous && data.contiguous && data.where.is_host() && data.packed != 0;
 }
 
-// Sends the ready-to-send message, like Transport::send(). *done: complete at once, which is for the caller to say;
-// else it is completed later.
+// Sends the ready-to-send message, like Transport::send(). *done: true if the send is complete at once, and the caller
+// is to complete the request; otherwise it is completed later.
 Status send_rts(Peer& peer, Request& send, const transport::Header& header, wire::Rts rts, bool* done);
 
-// Sender: asks the receiver to give the message up. False: the transport does not keep it.
+// Sender: asks the receiver to give up the message. False: the transport does not keep data of this send.
 bool cancel(Request& send);
 // Sender: lets go of a request that ends another way.
 void detach(Request& send);

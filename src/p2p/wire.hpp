@@ -7,7 +7,7 @@
 //           id of the chunk's memory               Chunk
 //   word 2: packed bytes of the whole message      envelope messages
 //           sender's cookie (64)                   SyncAck, Cts, Done, Share, Ask, Ready, Cancel, (Not)Cancelled
-//           id of the send (64)                    PartitionsMet
+//           id of the send (64)                    PartitionsMatched
 //           receiver's cookie (64)                 Shared
 //           id of an allocation                    Revoke
 //           offset in the packed form              Data, Piece, NetworkPiece

@@ -1,14 +1,14 @@
 // Exclusion: keeps updates of one process's memory out of each other's way (atomic.hpp).
 //
-// If this process alone updates it (memory that no other process has mapped), nothing is to be done: the library lock
-// is held. If others of the host have mapped it, too:
+// If this process alone updates it (memory that no other process has mapped), nothing needs to be done, as the library
+// lock is held. If others of the host have mapped it, too:
 //   short updates   the processor's atomic instructions, element by element. Meanwhile the process's own `updating`
 //                   names the owner of the memory
 //   by lock         updates for which the processor has no atomic instructions, under the target's `accumulate`. And
 //                   all updates, once vectors have been updated there for some bytes: then a lock and a plain loop are
 //                   cheaper. The first process to see that sets the target's `by_lock`, for good; a process barrier
-//                   shows it to all others (base/process_barrier.hpp), and short updates under way are waited for. For
-//                   that a short update costs a store, a load and a store, and no fence
+//                   shows it to all others (base/process_barrier.hpp), and short updates under way are waited for.
+//                   This costs a short update a store, a load and a store, but no fence
 // All are short enough to be waited for without progress. The holder of one of the words may have lost its core.
 // Threads: one of a process at a time (library lock).
 #pragma once

@@ -17,9 +17,9 @@
 
 namespace hr::rma::quick {
 
-// Lets others in now and then during calls that are over at once: a program that polls its own memory by them would
-// otherwise keep out what others do there by messages. `read`: the rank whose memory the call reads; if it is this
-// process, as for such a program's calls, its core is yielded if it asks in vain (p2p/progress.hpp, TestPacing).
+// Makes progress for others now and then in calls that return at once: a program that polls its own memory with such
+// calls would otherwise hold up operations that others have sent it by messages. `read`: the rank whose memory the call
+// reads. If that is this process, a call that finds nothing also yields the core (p2p/progress.hpp, TestPacing).
 // Threads: library lock.
 inline constexpr unsigned kCallsPerTurn = 32;
 inline constinit unsigned calls_to_turn = kCallsPerTurn;

@@ -8,7 +8,7 @@
 //   own      this process's own memory
 //   mapped   memory that both have mapped: the origin loads, stores and updates, and the target takes no part
 //   read     host memory that the system lets this process read and write (Transport::get(), put() without a key):
-//            put and get take no part of the target's, accumulates go by messages
+//            put and get need nothing of the target, accumulates go by messages
 //   message  the target does it when it makes progress (serve.hpp)
 // Accumulates of all paths are atomic towards each other: atomic.hpp.
 //

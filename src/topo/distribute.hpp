@@ -20,7 +20,8 @@ struct Host {
 
 // Sets (*host_of)[rank] to an index into `hosts`. Ranks of a host are its local ranks 0, 1, ... in ascending order;
 // place() gives the CPUs of each. Hosts without slots share equally, in blocks, the ranks left by those with slots.
-// When all slots are taken it begins again, unless the mapping forbids that: an error that says how many ranks fit.
+// When all slots are taken it begins again; if the mapping forbids that, it returns an error that says how many ranks
+// fit.
 Status distribute(std::span<const Host> hosts, int ranks, const Mapping& mapping, std::vector<int>* host_of);
 
 // Returns the number of ranks that the hosts take if none is given: slots, or N for each host or part (ppr); 0 if

@@ -225,10 +225,10 @@ class Transport {
                         std::uint64_t* /*before*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // Orders puts and updates of that process: those started before are there before those started after it has returned
-  // success. Status::again(): not yet; to be called again, with progress in between.
+  // Orders this process's puts and updates of that process's memory: those started before take effect before those
+  // started after it has returned success. Status::again(): not yet; to be called again, with progress in between.
   virtual Status fence(int /*proc*/) { return kOk; }
-  // Completes when all puts and updates of that process that were started before are there, visible to all.
+  // Completes when all earlier puts and updates of that process's memory have taken effect, visible to all.
   virtual Status flush(int /*proc*/, Operation* done) {
     done->complete = true;
     return kOk;
@@ -238,9 +238,9 @@ class Transport {
   // meaning. The same number everywhere; empty if there are none.
   virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
-  // Memory that both that process and this one can reach, for that process to stage data in for the others: the same
-  // bytes in all of them, of the same size everywhere. Empty if there is none. A process that asks for its own gets it
-  // backed by pages (empty when there are none left: noted once); the others may touch it once they were told to.
+  // Memory in which that process stages data for others, and which this one can reach, too: the same bytes in all
+  // processes, and of the same size for each. Empty if there is none. A process that asks for its own gets it backed by
+  // pages (empty when there are none left: noted once); the others may touch it once they were told to.
   virtual std::span<std::byte> staging(int /*proc*/) { return {}; }
 
   // Sleeping. arm() returns nothing if a message has arrived already. After it, a message that arrives, or wake(), ends
@@ -252,8 +252,8 @@ class Transport {
   [[nodiscard]] virtual std::optional<std::uint32_t> arm() { return std::nullopt; }
   virtual void sleep(std::uint32_t /*armed*/, double /*at_most_seconds*/) {}
   virtual void wake() noexcept {}  // wakes every thread of this process that sleeps, or is armed to
-  // A descriptor that becomes readable when something arrives after arm_arrivals() has returned true (false: something
-  // has arrived already), for threads that sleep elsewhere; -1: there is none.
+  // Returns a descriptor that becomes readable when something arrives after arm_arrivals() has returned true, for
+  // threads that sleep elsewhere; -1: there is none. arm_arrivals() returns false if something has arrived already.
   [[nodiscard]] virtual int arrivals() const noexcept { return -1; }
   [[nodiscard]] virtual bool arm_arrivals() { return false; }
 
