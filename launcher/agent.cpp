@@ -225,7 +225,7 @@ int run_agent() {
   const auto line = read_line();
   const auto nonce = line ? read_handshake(*line) : std::nullopt;
   if (!nonce) {
-    std::fprintf(stderr, "mpiexec --agent is what mpiexec starts on other hosts; it is of no use by hand\n");
+    std::fprintf(stderr, "mpiexec --agent is started by mpiexec on other hosts; it is not for use by hand\n");
     return 2;
   }
   Supervisor supervisor;

@@ -79,11 +79,11 @@ Status read_slurm(const char* list, Allocation* allocation) {
   std::vector<std::string> names;
   std::vector<int> counts;
   if (!expand_node_list(list, &names)) {
-    return fail(Errc::kOther, "SLURM_JOB_NODELIST=%s: it does not read as a list of hosts", list);
+    return fail(Errc::kOther, "SLURM_JOB_NODELIST=%s is not a list of hosts", list);
   }
   const char* tasks = first_of("SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE");
   if (tasks != nullptr && !expand_counts(tasks, &counts)) {
-    return fail(Errc::kOther, "SLURM_TASKS_PER_NODE=%s: it does not read as numbers of ranks", tasks);
+    return fail(Errc::kOther, "SLURM_TASKS_PER_NODE=%s is not a list of numbers of ranks", tasks);
   }
   for (std::size_t at = 0; at < names.size(); ++at) {
     HR_TRY(check_host_name("SLURM_JOB_NODELIST=" + std::string(list), names[at]));

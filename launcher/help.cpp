@@ -82,9 +82,9 @@ void print_help() {
     print_wrapped(word.help, names.size(), kColumn);
   }
   print_names("From scripts for other launchers, with the meaning that they have there:", OptionEffect::kApplies, true);
-  print_names("From there, and so in any case:", OptionEffect::kAlreadyTrue, false);
+  print_names("From there, asking for what mpiexec always does:", OptionEffect::kAlreadyTrue, false);
   print_names("From there, without effect here (a note says so; -q leaves it out):", OptionEffect::kIgnored, false);
-  print_names("From there, refused with a word on what to use instead:", OptionEffect::kRefused, false);
+  print_names("From there, refused with advice on what to use instead:", OptionEffect::kRefused, false);
   std::printf("\n%s", kExamples);
 }
 

@@ -271,7 +271,7 @@ constexpr OptionSpec kOptions[] = {
     // Ranks and hosts
     {"n np c ntasks", kOne, kApplies, ranks, "N", "Number of ranks (default: what the next four say, else 1)"},
     {"ppn N npernode perhost grr ntasks-per-node", kOne, kApplies, ranks_per_host, "N",
-     "Ranks on a host, before the next host's turn; without -n so many on each"},
+     "Ranks on each host before the next one is used; without -n, that many on every host"},
     {"hosts host H", kOne, kApplies, host_list, "NAME[:N],...",
      "Where ranks run, and how many on each (default: equal shares); other hosts are reached by ssh. Without it: the "
      "hosts of the "
@@ -346,11 +346,11 @@ constexpr OptionSpec kOptions[] = {
     {"display", kOne, kApplies, report_bindings, "WHAT", ""},
 
     {"usize universe-size", kOne, kApplies, universe, "N",
-     "MPI_UNIVERSE_SIZE: processes with those that will be spawned; the hosts' slots, here the cores, without it"},
+     "MPI_UNIVERSE_SIZE: processes including those to be spawned (default: the hosts' slots, here the cores)"},
 
     // Output and the end
     {"check_mpi", kNoValue, kApplies, check_calls, "",
-     "Have the program's mistakes found: the same as -genv HEADRACE_CHECK full (docs/checker.md)"},
+     "Look for mistakes of the program: the same as -genv HEADRACE_CHECK full (docs/checker.md)"},
     {"stdin s", kOne, kApplies, standard_input, "RANK", ""},
     {"with-ft", kOne, kApplies, fault_tolerance, "WHAT", ""},
     {"l label prepend-rank tag-output", kNoValue, kApplies, label, "", "Begin each line of output with [rank]"},

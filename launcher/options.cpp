@@ -154,7 +154,7 @@ Status read_part(CommandLine& line, std::size_t part) {
   if (!parsed.config_file.empty()) return insert_file(line, parsed, words, at, part);
 
   // The placement of ranks can be requested without naming a program.
-  if (at == words.size() && !line.options.do_not_launch) return fail(Errc::kOther, "a program to run is missing");
+  if (at == words.size() && !line.options.do_not_launch) return fail(Errc::kOther, "no program to run was given");
   Program& program = parsed.program;
   program.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
   line.options.programs.push_back(std::move(program));

@@ -255,7 +255,7 @@ Status make_plan(Options* options, JobPlan* plan) {
   plan->degree = static_cast<int>(knobs().launch_degree);
   const std::string& launcher = options->launcher.empty() ? std::string(knobs().launcher) : options->launcher;
   plan->shell = remote_shell(launcher, is_all_of(*plan, allocation));
-  if (plan->shell.words.empty()) return fail(Errc::kOther, "--launcher: a command's name is missing");
+  if (plan->shell.words.empty()) return fail(Errc::kOther, "--launcher: the name of a command is missing");
   std::error_code error;
   plan->mpiexec = std::filesystem::read_symlink("/proc/self/exe", error);
   return kOk;

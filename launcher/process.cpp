@@ -128,7 +128,7 @@ std::string why_not_executed(const std::string& path, const std::string& directo
     return says + (first.starts_with("\x7f"
                                      "ELF")
                        ? ": it was built for machines of another kind"
-                       : ": it is no program of this machine, and no script, which begins with #! and an interpreter");
+                       : ": it is neither a program for this machine nor a script with #! and an interpreter");
   }
   if (error != ENOENT && error != EACCES) return says;
   if (first.starts_with("\x7f"

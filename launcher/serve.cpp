@@ -29,7 +29,7 @@ int serve(const char* descriptor) {
   const int socket = socket_in(descriptor);
   if (socket < 0) {
     std::fprintf(stderr,
-                 "mpiexec --serve is what the library starts for a process that spawns; it is of no use by hand\n");
+                 "mpiexec --serve is started by the library for a process that spawns; it is not for use by hand\n");
     return kUsageExit;
   }
   ::fcntl(socket, F_SETFD, FD_CLOEXEC);

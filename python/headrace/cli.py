@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
     shell.set_defaults(run=completion.run)
     commands.add_parser("config", help="every setting: value, origin, default").set_defaults(run=config)
     commands.add_parser("map", help="where a command line would put its ranks, here or elsewhere; headrace map --help")
-    commands.add_parser("doctor", help="what this machine can do for a job, and what will bite; headrace doctor --help")
+    commands.add_parser("doctor", help="what this machine can do for a job, and what will cause trouble; headrace doctor --help")
     commands.add_parser("top", help="what the jobs of this host do, in the terminal; headrace top --help")
     commands.add_parser("monitor", help="the same as a web page, with history; headrace monitor --help")
     commands.add_parser("bench", help="benchmarks, alone or beside other libraries; headrace bench --help")

@@ -65,7 +65,7 @@ Status check_own_file(int descriptor, const std::string& path, std::size_t least
   struct stat state{};
   if (::fstat(descriptor, &state) != 0)
     return fail(Errc::kOther, "%s cannot be looked at: %s", path.c_str(), std::strerror(errno));
-  constexpr const char* kRemedy = "remove it, or have the files of jobs elsewhere with HEADRACE_SHM_DIR=<directory>";
+  constexpr const char* kRemedy = "remove it, or put the files of jobs elsewhere with HEADRACE_SHM_DIR=<directory>";
   if (!S_ISREG(state.st_mode))
     return fail(Errc::kOther, "%s is %s and no file of this job, and is not used: %s", path.c_str(),
                 kind_of(state.st_mode), kRemedy);

@@ -33,7 +33,7 @@
   X(waits_yielded, kCounter, "Times that a wait, or a call that polls in vain, offered its core to others.")           \
   X(waits_slept, kCounter, "Times that a wait, or a call that polls in vain, slept.")                                  \
   X(messages_dropped, kCounter,                                                                                        \
-    "Messages dropped because they were from nobody that this process knows, or not as they have to be.")
+    "Messages dropped because their sender was unknown to this process, or because they were malformed.")
 
 namespace hr {
 

@@ -65,8 +65,8 @@ void check_start() {
   if (device < 0) return;
   log::write(
       log::Level::kError,
-      "check device: MPI_Init: the program has used CUDA device %d before; a rank does not know its place on the "
-      "node then, and all take the same device. Call MPI_Init before the first offload region or CUDA call, then "
+      "check device: MPI_Init: the program has already used CUDA device %d; a rank does not yet know its place on the "
+      "node then, so all ranks take the same device. Call MPI_Init before the first offload region or CUDA call, then "
       "choose the device by the rank on the node (docs/offload.md)",
       device);
 }
@@ -203,11 +203,10 @@ Status check_arguments(const char* function, std::span<const Argument> arguments
       continue;
     }
     if (!where.is_device() || where.managed) continue;
-    return fail(
-        Errc::kArg,
-        "%s is %p, memory of device %d, where the CPU looks for it; pass host memory (an array inside host_data "
-        "use_device or use_device_addr is the device's)",
-        argument.name, argument.address, static_cast<int>(where.device));
+    return fail(Errc::kArg,
+                "%s is %p, memory of device %d, but the CPU accesses it; pass host memory (an array inside host_data "
+                "use_device or use_device_addr is the device's)",
+                argument.name, argument.address, static_cast<int>(where.device));
   }
   return kOk;
 }

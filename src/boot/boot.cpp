@@ -69,7 +69,7 @@ Status init(std::span<const Setting> settings) {
   for (const ProviderRecord* record : provider_list()) {
     if (record->detect()) return init_with(record->create(), record->name, settings);
   }
-  return fail(Errc::kOther, "boot: nothing knows how this process was started");
+  return fail(Errc::kOther, "boot: it is not known how this process was started");
 }
 
 Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span<const Setting> settings) {
@@ -85,8 +85,8 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
   HostView view = looks ? HostView(knobs().shm_dir, self.job_id, host_id()) : HostView();
   if (!view.refused().empty())
     log::write(self.rank == 0 ? log::Level::kError : log::Level::kNote,
-               "%s belongs to another user and is not used: that processes share a host is told by its name. Remove "
-               "it, or have the files of jobs elsewhere with HEADRACE_SHM_DIR=<directory>",
+               "%s belongs to another user and is not used; the host's name says which processes share it. Remove "
+               "it, or put the files of jobs elsewhere with HEADRACE_SHM_DIR=<directory>",
                view.refused().c_str());
   const Status exchanged = exchange_job(*state->provider, view.text(), &self, &hosts, &state->settings);
   if (exchanged.ok()) state->processes = Processes(self.job_id, self.rank, hosts.of_rank);

@@ -99,7 +99,7 @@ Status Channel::read_some() {
     HR_TRY(read_up_to(greeting_.expected.size(), &whole));
     if (!whole) return kOk;
     if (!equal_secrets(in_, greeting_.expected))
-      return fail(Errc::kPort, "who answers at the port is not who opened it");
+      return fail(Errc::kPort, "the process that answers at the port is not the one that opened it");
     in_.clear();
     greeting_over_ = true;
     if (!greeting_sent_) {
@@ -111,7 +111,7 @@ Status Channel::read_some() {
   HR_TRY(read_up_to(kLengthBytes, &whole));
   if (!whole) return kOk;
   const std::uint64_t length = length_of(in_);
-  if (length > kLongest) return fail(Errc::kOther, "the other group's root sent what is no message of this library");
+  if (length > kLongest) return fail(Errc::kOther, "the other group's root sent no valid message of this library");
   HR_TRY(read_up_to(kLengthBytes + static_cast<std::size_t>(length), &whole_));
   return kOk;
 }

@@ -71,7 +71,7 @@ bool receive_line(int socket, std::string* line) {
 }
 
 constexpr const char* kWhy =
-    "what started this program has closed the descriptor of PMI_FD (Python's subprocess does, unless close_fds=False)";
+    "the parent of this program closed the descriptor of PMI_FD (Python's subprocess does, unless close_fds=False)";
 
 }  // namespace
 
@@ -123,7 +123,7 @@ Late join_late(const LateLine& line, int rank, int* socket) {
                  "boot: another program of rank %d (pid %s) has called MPI_Init and not MPI_Finalize; the "
                  "programs of one rank run one after another",
                  rank, busy.c_str())
-          : fail(Errc::kOther, "boot: mpiexec does not take this program as rank %d: %s", rank, answer.c_str()));
+          : fail(Errc::kOther, "boot: mpiexec does not accept this program as rank %d: %s", rank, answer.c_str()));
   return Late::kFailed;
 }
 

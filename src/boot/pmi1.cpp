@@ -88,7 +88,7 @@ LateSocket& late_socket() {
     } else if (number_of(environment("PMI_FD")) >= 0 && number_of(environment("PMI_SIZE")) > 1 &&
                number_of(environment("PMI_RANK")) == 0) {
       log::write(log::Level::kError,
-                 "PMI_FD is %s, which is no open socket: what started this program has closed the launcher's line, and "
+                 "PMI_FD is %s, which is no open socket: the parent has closed the connection to the launcher, and "
                  "this process is a job of its own (PMI_SIZE is %s)",
                  environment("PMI_FD"), environment("PMI_SIZE"));
     }
@@ -239,7 +239,7 @@ class Pmi1 final : public Helper {
     take_unsolicited();
     if (spawned_.empty() || spawned_ != spawned_ended_) return kOk;
     if (!why_failed_.empty()) return fail(Errc::kSpawn, "the processes have ended: %s", why_failed_.c_str());
-    return fail(Errc::kSpawn, "the processes have ended without MPI_Init: they may be no MPI programs");
+    return fail(Errc::kSpawn, "the processes have ended without MPI_Init: they may not be MPI programs");
   }
 
   std::vector<int> spawned_failures(bool* known) override {
@@ -267,7 +267,7 @@ class Pmi1 final : public Helper {
   Status unpublish(std::string_view service) override {
     HR_TRY(send("cmd=unpublish_name service=" + escape(service) + "\n"));
     return named("unpublish_result", Errc::kService, service,
-                 "cannot be taken back: nothing is published under it by a job of this launcher");
+                 "cannot be unpublished: no job of this launcher has published it");
   }
   Status look_up(std::string_view service, std::string* port) override {
     HR_TRY(send("cmd=lookup_name service=" + escape(service) + "\n"));
@@ -428,7 +428,7 @@ class Pmi1 final : public Helper {
     if (received_.empty() && ::poll(&state, 1, kHandshakeLimit) == 0) {
       return fail(Errc::kOther,
                   "boot: nobody answers at the launcher's socket within %d s: the descriptor of PMI_FD, %s, may be "
-                  "another socket by now, as what started this program has closed it",
+                  "another socket by now, if the parent of this program has closed it",
                   kHandshakeLimit / 1000, environment("PMI_FD") != nullptr ? environment("PMI_FD") : "none");
     }
     HR_TRY(receive_line());

@@ -8,9 +8,8 @@ namespace hr::boot {
 namespace {
 
 Status none(Errc error, const char* what) {
-  return fail(error,
-              "this launcher cannot %s for the library: start the program with Headrace's mpiexec, or without any",
-              what);
+  return fail(
+      error, "this launcher cannot %s for the library: start the program with Headrace's mpiexec, or on its own", what);
 }
 
 // Launchers' protocols have no empty words.

@@ -192,7 +192,7 @@ void check_all_waits(double now) {
   all.told_all = true;
   tell_all(found);
   if (knobs().check_deadlock == CheckDeadlockChoice::kAbort)
-    boot::abort(1, "check full: a deadlock ends the job (HEADRACE_CHECK_DEADLOCK=tell: it stays)");
+    boot::abort(1, "check full: a deadlock ends the job (HEADRACE_CHECK_DEADLOCK=tell only reports it)");
 }
 
 // Runs in each round of progress, so it acts only now and then.

@@ -16,7 +16,7 @@ Status begin(Call& call, Operation operation, Communicator& comm, Degrees* degre
   call.members = &members_of(comm);
   if (comm.topology_ == nullptr) {
     return fail(Errc::kTopology,
-                "the communicator has no topology, so that no process has neighbors in it; make one with "
+                "the communicator has no topology, so no process has neighbors in it; make one with "
                 "MPI_Cart_create, MPI_Graph_create or MPI_Dist_graph_create");
   }
   const comm::Topology::Neighbors neighbors = comm.topology_->neighbors(comm.rank());

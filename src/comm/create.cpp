@@ -13,7 +13,7 @@ namespace {
 
 Status check_part_of(const Group& group, const Communicator& comm) {
   if (is_subset(group, *comm.local_)) return kOk;
-  return fail(Errc::kGroup, "the group has processes that the communicator's group has not");
+  return fail(Errc::kGroup, "the group has processes that are not in the communicator's group");
 }
 
 // Finds the members of the other group that were chosen there, in the order of the group that was given there.

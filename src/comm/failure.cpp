@@ -46,7 +46,7 @@ void on_active_message(const p2p::ActiveMessage& message) {
   const auto context = static_cast<std::uint32_t>(message.subject);
   if (Communicator* comm = communicator_of(context)) {
     if (is_member(*comm, message.from)) return revoke(*comm);
-    return drop_message(message.from, "it revokes a communicator that it is no member of");
+    return drop_message(message.from, "it revokes a communicator that it is not a member of");
   }
   // It is being made here, and complete elsewhere already; or it has been freed.
   if (state->contexts.agreements_under_way == 0 || std::ranges::find(early(), context) != early().end()) return;

@@ -26,7 +26,7 @@
 namespace hr::fortran {
 
 inline int too_many_operations() {
-  return error(MPI_ERR_OP, "more than 256 different Fortran functions were made operations of");
+  return error(MPI_ERR_OP, "operations were made of more than 256 different Fortran functions");
 }
 
 // The requests of a call that may complete several.

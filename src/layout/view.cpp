@@ -21,7 +21,7 @@ const mem::Location kHostMemory{};
 
 [[gnu::cold]] Status null_buffer(const void* buffer, Count count, const Datatype& type) {
   return fail(Errc::kBuffer,
-              "the buffer is %p, so that the data of %lld elements of %s would lie at %#" PRIxPTR
+              "the buffer is %p, so the data of %lld elements of %s would lie at %#" PRIxPTR
               "; pass the address of the data",
               buffer, static_cast<long long>(count), type.name().empty() ? "a derived type" : type.name().c_str(),
               reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(type.true_lb()));

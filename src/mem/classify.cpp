@@ -104,7 +104,7 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
   if (memory_type == 0) return kOk;
   if (memory_type == cuda::kMemoryTypeHost && managed == 0) {
     if (host != nullptr && host != address) {
-      return fail(Errc::kBuffer, "buffer %p is a device's address of host memory, which the CPU has at %p: pass that",
+      return fail(Errc::kBuffer, "buffer %p is a device's address for host memory; pass the CPU's address of it, %p",
                   address, host);
     }
     Location known;

@@ -22,7 +22,7 @@ constexpr int kPostAssertions = abi::kModeNocheck | abi::kModeNostore | abi::kMo
 
 Status check_assertion(int assertion, int allowed, const char* function) {
   if ((assertion & ~allowed) == 0) return kOk;
-  return fail(Errc::kAssert, "%s got the assertion %d, of which it does not know %d", function, assertion,
+  return fail(Errc::kAssert, "%s got the assertion %d, of which it does not accept %d", function, assertion,
               assertion & ~allowed);
 }
 

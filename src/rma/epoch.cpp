@@ -61,7 +61,7 @@ Status check_access(Window& window, int rank, bool by_request) {
   if (rank != abi::kProcNull) HR_TRY(check_rank(window, rank));
   if (by_request && window.epoch_ != Epoch::kLock && window.epoch_ != Epoch::kLockAll) {
     return fail(Errc::kRmaSync,
-                "operations with a request are for epochs of MPI_Win_lock or MPI_Win_lock_all; the open one is of %s",
+                "operations with a request need an epoch of MPI_Win_lock or MPI_Win_lock_all; the open one is of %s",
                 describe(window.epoch_));
   }
   switch (window.epoch_) {

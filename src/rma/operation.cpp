@@ -158,7 +158,7 @@ Status check_range(const Operation& operation, const Window& window, const Membe
   if (range.begin >= 0 && range.end <= member.bytes) [[likely]]
     return kOk;
   return fail(Errc::kRmaRange,
-              "bytes %lld to %lld of rank %d's part of the window are meant, which has %lld bytes (target_disp is "
+              "bytes %lld to %lld are not all in rank %d's part of the window, which has %lld bytes (target_disp is "
               "counted in units of %lld bytes)",
               static_cast<long long>(range.begin), static_cast<long long>(range.end), operation.rank,
               static_cast<long long>(member.bytes), static_cast<long long>(member.displacement_unit));

@@ -276,7 +276,7 @@ void take_answer(int from, const transport::Header& header, const std::byte* pay
   OriginOperation* const asked = state->cookies.find(header.words[2]);
   const bool fits = asked != nullptr && !asked->answered && asked->window.get() == window &&
                     asked->rank == wire::rank_of(header) && (error != 0 || bytes <= asked->result.packed);
-  if (!fits) return drop_message(from, "it answers no operation on a window");
+  if (!fits) return drop_message(from, "it answers an operation on a window that does not exist");
   OriginOperation& self = *asked;
   if (error != 0) {
     fail_operation(self, status, std::move(why));

@@ -221,7 +221,7 @@ void take_operation(int from, const transport::Header& header, const std::byte* 
   wire::Head head;
   if (bytes >= sizeof head) std::memcpy(&head, payload, sizeof head);
   if (bytes < sizeof head || !is_complete(head, bytes - sizeof head))
-    return drop_message(from, "an operation on a window has not the length that it says, or is none");
+    return drop_message(from, "an operation on a window has another length than it states, or is no operation");
   auto* const self = new Service;
   self->window = Ref<Window>::share(window);
   self->rank = wire::rank_of(header);
@@ -243,7 +243,7 @@ void take_operation(int from, const transport::Header& header, const std::byte* 
 void take_lock(Window& window, const transport::Header& header) {
   Member& member = window.member(wire::rank_of(header));
   if (member.lent != Member::Lock::kNone || member.asks || window.own().control == nullptr)
-    return drop_message(window.proc(wire::rank_of(header)), "it asks for a lock that it has, or has asked for");
+    return drop_message(window.proc(wire::rank_of(header)), "it asks for a lock that it has or has already asked for");
   member.asks = true;
   LockWaiter waiter{Ref<Window>::share(&window), wire::rank_of(header), wire::detail_of(header) != 0};
   if (try_lock(waiter)) return;

@@ -103,7 +103,7 @@ Status distribute(std::span<const Host> hosts, int ranks, const Mapping& mapping
   std::vector<int> room;
   for (const Host& host : hosts) room.push_back(room_of(host, mapping));
   if (std::all_of(room.begin(), room.end(), [](int each) { return each <= 0; })) {
-    return fail(Errc::kOther, "%s has no %s that the system tells of", hosts[0].name.c_str(), name_of(mapping.level));
+    return fail(Errc::kOther, "%s has no %s that the system reports", hosts[0].name.c_str(), name_of(mapping.level));
   }
   const long all = std::accumulate(room.begin(), room.end(), 0L);
   if (mapping.is_limit && ranks > all) {

@@ -132,7 +132,7 @@ Status from_text(std::string_view text, Mapping* mapping) {
   Mapping found;
   Reader from(text);
   if (!read(from, &found))
-    return fail(Errc::kOther, "the mapping that came from mpiexec cannot be read; are both of one version?");
+    return fail(Errc::kOther, "the mapping sent by mpiexec cannot be read; are both of the same version?");
   *mapping = std::move(found);
   return kOk;
 }

@@ -139,7 +139,7 @@ CpuSet widened(const CpuSet& cpus, const Parts& parts) {
 Status parts_of(const Machine& machine, Level level, Parts* parts) {
   *parts = machine.parts(level);
   if (!parts->empty()) return kOk;
-  return fail(Errc::kOther, "%s has no %s that the system tells of; `headrace map` shows what it has",
+  return fail(Errc::kOther, "%s has no %s that the system reports; `headrace map` shows what it has",
               machine.name.c_str(), name_of(level));
 }
 
@@ -154,7 +154,7 @@ Status from_list(const Machine& machine, int ranks, const Mapping& mapping, std:
     std::set_difference(cpus.begin(), cpus.end(), machine.allowed.begin(), machine.allowed.end(),
                         std::back_inserter(missing));
     if (!missing.empty()) {
-      return fail(Errc::kOther, "rank %d of %s is to run on CPU %u, which is not there or may not be used", rank,
+      return fail(Errc::kOther, "rank %d of %s is to run on CPU %u, which does not exist or may not be used", rank,
                   machine.name.c_str(), missing[0]);
     }
     taken->push_back({cpus, 0});

@@ -395,7 +395,7 @@ class Messages(LaunchTest):
 
     def test_scripts_that_cannot_run(self):
         for text, words in ((b"#!/bin/sh\r\necho\r\n", "carriage return"), (b"#!/no/such/thing -x\n", '"/no/such/thing"'),
-                            (b"echo\n", "no script, which begins with #!")):
+                            (b"echo\n", "nor a script with #! and an interpreter")):
             with self.subTest(text):
                 self.assert_ended(run(self.script(text)), 127, words)
 

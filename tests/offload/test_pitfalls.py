@@ -16,9 +16,9 @@ LIMIT = 5.0  # seconds for the whole program, on a machine that does other thing
 HOST_COPY = "MPI_Send: buf (ADDRESS) is host memory with a copy on device 0, which holds other data."
 OTHER_DEVICE = "MPI_Send: buf (ADDRESS) is memory of device 1, but device 0 is current;"
 DEFAULT_DEVICE = "MPI_Sendrecv_replace: all 2 ranks of this node use device 0 of 2;"
-INIT_AFTER = "MPI_Init: the program has used CUDA device 0 before;"
+INIT_AFTER = "MPI_Init: the program has already used CUDA device 0;"
 BUSY_QUEUE = "MPI_Send: an OpenACC queue has work that is not done while buf (ADDRESS) of device 0 is handed over;"
-HOST_PLACE = "MPI_Allgatherv: MPI_ERR_ARG: recvcounts is ADDRESS, memory of device 0, where the CPU looks for it;"
+HOST_PLACE = "MPI_Allgatherv: MPI_ERR_ARG: recvcounts is ADDRESS, memory of device 0, but the CPU accesses it;"
 ATTACH = "MPI_Buffer_attach: MPI_ERR_BUFFER: the buffer ADDRESS is memory of device 0;"
 
 

@@ -56,7 +56,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--touch", action="store_true",
                         help="latency and collectives: write what is sent, read what came, within the times")
     parser.add_argument("--cores-apart", metavar="NS-NS",
-                        help="two ranks: only repetitions count before and after which a bare cache line took so long "
+                        help="two ranks: count only repetitions before and after which a bare cache line took that long "
                              "from core to core; for virtual machines whose cores wander")
     parser.add_argument("--hosts", metavar="LIST",
                         help="run over these hosts, of which this is the first, reached by ssh; as bare limit ucx_perftest")

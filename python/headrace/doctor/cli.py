@@ -20,12 +20,12 @@ from headrace.doctor.job import facts as job_facts
 from headrace.doctor.run import links
 from headrace.problem import sentence
 
-_EPILOG = "Exit code: 0 nothing that bites, 1 warnings, 2 errors (or a wrong option). It changes nothing and ends within 10 s."
+_EPILOG = "Exit code: 0 no trouble found, 1 warnings, 2 errors (or a wrong option). It changes nothing and ends within 10 s."
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="headrace doctor", epilog=_EPILOG, description="Says what this machine can do for a "
-                                     "job and what will bite: each finding with its evidence, its cost and its remedy.")
+                                     "job and what will cause trouble: each finding with its evidence, its cost and its remedy.")
     parser.add_argument("--all", action="store_true", help="also what is in order")
     parser.add_argument("--json", action="store_true", help="for programs: all findings, with ids that stay")
     parser.add_argument("--job", metavar="JOB|FILE", nargs="?", const="", help="what is wrong with a job, by its counters: one that "

@@ -30,7 +30,7 @@ def _item(finding: Finding) -> list[str]:
 def summary(findings: list[Finding]) -> str:
     count = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
     if not count["warning"] + count["error"]:
-        return "Nothing here bites."
+        return "No trouble found."
     parts = [f"{count[level]} {level}{'s' if count[level] > 1 else ''}" for level in ("error", "warning") if count[level]]
     return " and ".join(parts) + "."
 

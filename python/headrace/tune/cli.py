@@ -58,7 +58,7 @@ def _hosts(text: str) -> dict[str, int]:
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="headrace tune", description=DESCRIPTION)
     parser.add_argument("--messages", action="store_true", help="the limits of messages alone (eager, single copy, chunks), of two ranks")
-    parser.add_argument("--collectives", action="store_true", help="the collectives alone; with --messages both, as without the two")
+    parser.add_argument("--collectives", action="store_true", help="the collectives alone; both, as with neither option, if --messages is given, too")
     parser.add_argument("--operations", type=_operations, metavar="LIST", help=f"these collectives alone ({','.join(OPERATIONS)})")
     parser.add_argument("--hosts", type=_hosts, metavar="A,B:N", help="what is between these hosts, reached by ssh, with up to N ranks on each "
                         "(its cores). In a Slurm or PBS job of several nodes that comes by itself, after what is on one host")

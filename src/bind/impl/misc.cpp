@@ -62,7 +62,7 @@ Status alloc_mem(Count size, comm::Info* info, void* baseptr) {
   const auto bytes = std::max<std::size_t>(static_cast<std::size_t>(size), 1);
   void* memory = nullptr;
   if (::posix_memalign(&memory, alignment, bytes) != 0) {
-    return fail(Errc::kNoMem, "%lld bytes with an alignment of %zu are not to be had", static_cast<long long>(size),
+    return fail(Errc::kNoMem, "%lld bytes with an alignment of %zu cannot be allocated", static_cast<long long>(size),
                 alignment);
   }
   std::memcpy(baseptr, &memory, sizeof memory);

@@ -315,7 +315,7 @@ bool Context::note_peer_device(const Location& location, std::uint64_t locality)
   context->time_sliced_ = true;
   context->resident_copier().disable();  // while its kernel waits, no other process's runs
   log::write(log::Level::kNote,
-             "CUDA device %d is shared with another process, and MPS is not at work: what is not long goes through "
+             "CUDA device %d is shared with another process, and MPS is not running: all but long data goes through "
              "pinned memory",
              context->device_);
   return true;

@@ -57,7 +57,7 @@ ucs_status_t Updates::arrive(void* self, const void* header, std::size_t header_
 const char* Updates::fault_of(const Request& request) const noexcept {
   if (names_.proc_of(request.from, request.secret) < 0) return kUnknownSender;
   const bool known = request.update <= static_cast<std::uint32_t>(Update::kCompareSwap);
-  return known && may_update(request.address, request.bytes) ? nullptr : "it asks for an update that there is not";
+  return known && may_update(request.address, request.bytes) ? nullptr : "it asks for an update that does not exist";
 }
 
 const char* Updates::fault_of(const Answer& answer) const noexcept {

@@ -36,7 +36,7 @@ def _of_cores(job: Job, host: str, ranks: list[Rank]) -> Iterator[Finding]:
     crowded = [(shared, members) for shared, members in together.items() if len(members) > len(shared)]
     for shared, members in crowded:
         yield warning("placement.cores", f"job {job.name}: {ranks_of(members)} on {host} share {_cores(len(shared))}",
-                      "they take turns; each wait for one another may cost a time slice",
+                      "they take turns; each wait of one for another may cost a time slice",
                       "start at most one rank a core, or bind them apart: mpiexec --bind-to core --report-bindings")
     if together and not crowded:
         yield ok("placement.cores", f"job {job.name}: no ranks on {host} outnumber their cores")
