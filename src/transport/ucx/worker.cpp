@@ -25,11 +25,12 @@ std::string microseconds(double seconds) { return std::to_string(std::llround(se
 // The processes that this transport serves share nothing, even if they are on one machine. Without its cache of
 // registered memory UCX need not watch what the program frees. TCP sends and takes 8 and 64 KiB at a time by default;
 // in larger segments it moves half as much again (docs/adr/0027-messages-over-ucx.md). Each device that TCP uses is an
-// address that it listens on.
+// address that it listens on. UCX makes TCP's connections within the creation of an endpoint unless it is told not to:
+// a silent host would hold up all progress, and a process that dies meanwhile leaves an endpoint that aborts this one.
 Settings our_settings(bool loopback_alone) {
   Settings all = {
-      {"TLS", "^shm,cuda_ipc,rocm_ipc"}, {"RCACHE_ENABLE", "n"},        {"TCP_RX_SEG_SIZE", "260k"},
-      {"TCP_TX_SEG_SIZE", "260k"},       {"WARN_UNUSED_ENV_VARS", "n"},
+      {"TLS", "^shm,cuda_ipc,rocm_ipc"}, {"RCACHE_ENABLE", "n"}, {"TCP_RX_SEG_SIZE", "260k"},
+      {"TCP_TX_SEG_SIZE", "260k"},       {"TCP_CONN_NB", "y"},   {"WARN_UNUSED_ENV_VARS", "n"},
   };
   const Knobs& chosen = knobs();
   if (!chosen.network_devices.empty()) {
