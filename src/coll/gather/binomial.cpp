@@ -8,8 +8,8 @@
 namespace hr::coll {
 namespace {
 
-// Receives the blocks of the relative ranks [first, first + blocks) at the root: straight into place, unless they wrap
-// round the last rank and must be cut.
+// Receives the blocks of the relative ranks [first, first + blocks) at the root: directly into place, unless they wrap
+// around the last rank and must be split.
 Task receive_at_root(const Call& call, int first, int blocks) {
   const int size = call.size();
   const int begin = (first + call.root) % size;
