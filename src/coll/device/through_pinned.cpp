@@ -170,8 +170,7 @@ class Mirror {
   Blocks blocks_;
   mem::Location where_;
   std::vector<Segment> segments_;
-  std::size_t segment_bytes_ =
-      0;  // of all segments' copies; followed by the rows (TwoRows) of the segments that need them
+  std::size_t segment_bytes_ = 0;  // of all segments' copies; their rows (TwoRows) follow
   std::vector<Count> displacements_;
   std::optional<TypedScratch> typed_;
   mem::cuda::PinnedStaging staging_;
