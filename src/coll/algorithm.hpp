@@ -75,7 +75,7 @@ template <class... Operations>
 
 // Every algorithm. If selection names none, the first applicable one of the operation is used.
 [[nodiscard]] std::span<const Algorithm* const> algorithms() noexcept;
-// Null if the operation has none of that name.
+// Returns the algorithm; null if the operation has none of that name.
 [[nodiscard]] const Algorithm* find_algorithm(Operation operation, std::string_view name) noexcept;
 
 }  // namespace hr::coll

@@ -45,7 +45,7 @@ enum class Operation : std::uint8_t {
 };
 inline constexpr int kOperations = static_cast<int>(Operation::kNeighborAlltoallw) + 1;
 
-// "allreduce", "reduce_scatter_block".
+// Returns the name, such as "allreduce" or "reduce_scatter_block".
 [[nodiscard]] const char* name(Operation operation) noexcept;
 [[nodiscard]] std::optional<Operation> find_operation(std::string_view name) noexcept;
 
@@ -81,7 +81,7 @@ class Blocks {
   [[nodiscard]] layout::Datatype& type(int i) const noexcept {
     return shape_ == Shape::kTypes ? *types_[static_cast<std::size_t>(i)] : *type_;
   }
-  // Packed size of block i.
+  // Returns the packed size of block i.
   [[nodiscard]] std::size_t bytes(int i) const noexcept {
     return static_cast<std::size_t>(count(i)) * static_cast<std::size_t>(type(i).size());
   }
@@ -132,9 +132,9 @@ struct Call {
 
   [[nodiscard]] int rank() const noexcept { return members->own(); }
   [[nodiscard]] int size() const noexcept { return members->size(); }
-  // Number of peers: of the processes in the remote group, for an intercommunicator.
+  // Returns the number of peers; in an intercommunicator, these are the processes of the remote group.
   [[nodiscard]] int peers() const noexcept { return static_cast<int>(members->peers().size()); }
-  // This process's index among its peers; -1 in an intercommunicator.
+  // Returns this process's index among its peers; -1 in an intercommunicator.
   [[nodiscard]] int own_peer() const noexcept { return members->is_inter() ? -1 : members->own(); }
   [[nodiscard]] bool is_root() const noexcept {
     return members->is_inter() ? root == abi::kRoot : root == members->own();

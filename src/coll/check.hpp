@@ -1,4 +1,4 @@
-// Checks of arguments that one process can make by itself, and the views that result; for arguments*.cpp.
+// Checks arguments as far as one process can, and makes views of them; for arguments*.cpp.
 #pragma once
 
 #include "coll/call.hpp"

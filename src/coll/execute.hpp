@@ -9,7 +9,7 @@
 
 namespace hr::coll {
 
-// True if nothing moves on any process of this operation.
+// True if the operation moves no data on any process.
 [[nodiscard]] bool nothing_to_do(const Call& call) noexcept;
 
 // Returns the number of blocks that the arrays of a buffer describe.

@@ -11,7 +11,7 @@
 namespace hr::coll {
 namespace {
 
-// State that a communicator keeps.
+// State of coll/ that a communicator keeps.
 struct Kept final : comm::CollectiveState {
   explicit Kept(const comm::Communicator& comm) : members(comm) {}
   Members members;

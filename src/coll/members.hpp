@@ -42,20 +42,20 @@ class Members {
 
   [[nodiscard]] Sequence sequence() const noexcept { return sequence_; }
   [[nodiscard]] int size() const noexcept { return size_; }
-  // This process's index.
+  // Returns this process's index.
   [[nodiscard]] int own() const noexcept { return own_; }
   [[nodiscard]] bool is_inter() const noexcept { return inter_; }
-  // Processes to exchange messages with: the members, or the remote group of an intercommunicator.
+  // Returns the processes to exchange messages with: the members, or the remote group of an intercommunicator.
   [[nodiscard]] comm::ProcList peers() const noexcept { return peers_; }
   [[nodiscard]] int peer_proc(int peer) const noexcept { return peers_[peer]; }
-  // Source rank in the envelopes of a peer's messages.
+  // Returns the source rank in the envelopes of a peer's messages.
   [[nodiscard]] int source(int peer) const noexcept {
     return ranks_.empty() ? peer : ranks_[static_cast<std::size_t>(peer)];
   }
   [[nodiscard]] int own_source() const noexcept { return ranks_.empty() ? own_ : source(own_); }
 
   [[nodiscard]] std::uint32_t context() const noexcept { return comm_.collective_context(); }
-  // Context of the messages by which members agree on shared memory.
+  // Returns the context of the messages by which members agree on shared memory.
   [[nodiscard]] std::uint32_t shared_memory_context() const noexcept {
     return comm_.context() + comm::kSharedMemoryContext;
   }
@@ -70,7 +70,7 @@ class Members {
   // several members on one of them. Otherwise null.
   [[nodiscard]] const Hosts* hosts() const;
 
-  // Number of hosts of the members, and the largest number of members on one host.
+  // Return the number of hosts of the members, and the largest number of members on one host.
   [[nodiscard]] int host_count() const;
   [[nodiscard]] int ranks_per_host() const;
 

@@ -26,7 +26,7 @@ namespace hr::coll {
   return call.send.none() ? call.recv.all() : call.send.all();
 }
 
-// The elements of a vector cut into `parts` contiguous parts whose lengths differ by one at most.
+// Division of the elements of a vector into `parts` contiguous parts whose lengths differ by at most one.
 struct Cut {
   Count count;
   int parts;
@@ -44,8 +44,8 @@ struct Cut {
 [[nodiscard]] Task ring_reduce(const Call& call, View vector);
 
 // Reduces up a binomial tree to rank `top`, combining in the order of ranks from `top` on. `mine` holds this process's
-// contribution and is overwritten; on `top` it becomes the result. `other`: memory for as much. `top` must be 0 unless
-// the operation is commutative.
+// contribution and is overwritten; on `top` it becomes the result. `other`: memory of the same size. `top` must be 0
+// unless the operation is commutative.
 [[nodiscard]] Task tree_reduce(const Call& call, int top, View mine, View other);
 
 // Runs the even process of a pair (doubling.hpp): sends its vector to the next rank, which goes on for both, and

@@ -62,7 +62,7 @@ Task execute_in_turn(const Call& call) {
     }
     if (exchange.done || buffers == Buffers::kPinned || !segment.is_open(Sharing::kFlagLines) ||
         !begins_with_address_exchange(call)) {
-      // no decision to make
+      // nothing to decide
     } else if (segment.device_buffers().time_sliced() && device::pinned_pays(call)) {
       if (device::fits_pinned(call)) buffers = Buffers::kPinned;
     } else {

@@ -17,7 +17,7 @@ namespace hr::coll {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(bytes));
 }
 
-// Elements [first, first + count) of a view.
+// Returns elements [first, first + count) of a view.
 [[nodiscard]] layout::View slice(const layout::View& view, Count first, Count count) noexcept;
 
 using layout::bytes_view;
@@ -27,7 +27,7 @@ class Scratch {
  public:
   explicit Scratch(std::size_t bytes) : heap_(bytes > sizeof inline_ ? new std::byte[bytes] : nullptr) {}
   [[nodiscard]] std::byte* data() noexcept { return heap_ ? heap_.get() : inline_; }
-  // Bytes [offset, offset + bytes) of it.
+  // Returns bytes [offset, offset + bytes) of it.
   [[nodiscard]] layout::View view(std::size_t offset, std::size_t bytes) noexcept {
     return bytes_view(data() + offset, bytes);
   }

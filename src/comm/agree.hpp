@@ -27,7 +27,7 @@ struct Members {
 // Sets words[i] to the bitwise AND over all members.
 p2p::Task and_reduce(Members members, std::uint64_t* words, int count);
 
-// Copies `bytes` from the root's buffer to all others.
+// Copies `bytes` bytes from the root's buffer to all others.
 p2p::Task broadcast(Members members, int root, void* data, std::size_t bytes);
 
 // Gathers size * bytes: every member's block in the order of members.procs. `own` must not lie in `gathered`.

@@ -78,7 +78,7 @@ Status join_groups(const Members& members, const Bridge& bridge, std::vector<int
 Blob pack_names(const ProcList& procs);
 // True if all these processes and the named ones belong to one job.
 [[nodiscard]] bool of_one_job(const ProcList& procs, const Blob& names);
-// Errors: MPI_ERR_OTHER for a process that is not known here.
+// Errors: MPI_ERR_OTHER for a process that this process does not know.
 Status unpack_names(const Blob& names, std::vector<int>* procs);
 
 }  // namespace hr::comm

@@ -46,8 +46,8 @@ Status intercomm_create_from_groups(const Group& local, int local_leader, const 
 // MPI_Intercomm_merge. Groups that pass the same `high` are ordered by their first process.
 Status intercomm_merge(Communicator& comm, bool high, Ref<Communicator>* result);
 
-// --- topologies (chapter 8). Ranks are never reordered. Processes for which the grid or graph has no room get an empty
-// *result. MPI_ERR_COMM: intercommunicator ---
+// --- Topologies (chapter 8). Ranks are never reordered. Processes that are not in the grid or graph receive an empty
+// *result. Errors: MPI_ERR_COMM for an intercommunicator ---
 
 // Errors: MPI_ERR_DIMS: a dimension is not positive, or there are more nodes than processes.
 Status cart_create(Communicator& comm, std::vector<int> dims, std::vector<bool> periods, Ref<Communicator>* result);

@@ -27,7 +27,7 @@ class SharedWords;
 // has an error keeps it, with its text.
 [[nodiscard]] p2p::Task agree(comm::Members members, Status* status);
 
-// A split collective that has been begun.
+// A split collective in progress.
 struct Split {
   p2p::Request* request = nullptr;  // null: none
   void* buffer = nullptr;

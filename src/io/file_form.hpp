@@ -2,7 +2,7 @@
 // sections 14.5.2 and 14.5.3).
 //
 // It is made by the same constructors from contiguous bytes instead of the predefined types. Arguments that count
-// extents then count the file's; displacements in bytes stay as given, since the program computes them by
+// extents then count the file's; displacements in bytes stay as given, because the program computes them by
 // MPI_File_get_type_extent.
 #pragma once
 

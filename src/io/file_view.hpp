@@ -31,7 +31,7 @@ class FileView {
   [[nodiscard]] layout::Datatype& etype() const noexcept { return *etype_; }
   [[nodiscard]] layout::Datatype& filetype() const noexcept { return *filetype_; }
   [[nodiscard]] const Representation& representation() const noexcept { return *representation_; }
-  // Size of an etype in the file, in bytes.
+  // Returns the size of an etype in the file, in bytes.
   [[nodiscard]] Count etype_bytes() const noexcept { return etype_bytes_; }
   // True if there is no data at all.
   [[nodiscard]] bool empty() const noexcept { return tile_bytes_ == 0; }
@@ -39,7 +39,7 @@ class FileView {
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
   // True if file offsets never decrease along the data, so that position_at() can be used.
   [[nodiscard]] bool ordered() const noexcept { return ordered_; }
-  // Mean length of a contiguous segment, in bytes.
+  // Returns the mean length of a contiguous segment, in bytes.
   [[nodiscard]] Count mean_segment() const noexcept { return mean_segment_; }
 
   // Returns the file offset of the byte at a position.

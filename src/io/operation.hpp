@@ -24,7 +24,7 @@ class Operation final : public p2p::TaskResources {
   Operation(File& file, const Access& access, bool background) noexcept;
   ~Operation() override = default;
   [[nodiscard]] const char* what() const noexcept override;
-  // Reports the bytes of the program's buffer that were moved.
+  // Reports the number of bytes of the program's buffer that were moved.
   void describe(p2p::Completion* completion) const noexcept override;
 
   // Checks the call, advances the individual pointer, and converts data to write. Called before any data is moved. If a
@@ -41,7 +41,7 @@ class Operation final : public p2p::TaskResources {
   [[nodiscard]] File& file() const noexcept { return *file_; }
   [[nodiscard]] const FileView& view() const noexcept { return *view_; }
   [[nodiscard]] const layout::View& memory() const noexcept { return memory_; }
-  // Number of bytes of the view's data to move.
+  // Returns the number of bytes of the view's data to move.
   [[nodiscard]] Count bytes() const noexcept { return static_cast<Count>(memory_.packed); }
   [[nodiscard]] Count position() const noexcept { return position_; }
   [[nodiscard]] int tag() const noexcept { return tag_; }

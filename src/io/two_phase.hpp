@@ -78,7 +78,7 @@ struct Part {
 // Announces this process's parts of a round to their aggregators.
 Status announce(const Operation& operation, const Plan& plan, Count round, std::vector<Part>* parts,
                 p2p::RequestList* requests);
-// The other processes' parts in this process's chunk: `members[i]` has lists[i].
+// The other processes' parts in this process's chunk. lists[i] belongs to members[i].
 struct Announced {
   Interval chunk;
   std::vector<int> members;

@@ -1,4 +1,4 @@
-// Atomic updates of window memory: the target's part of MPI_Accumulate and its siblings, executed by the origin or the
+// Atomic updates of window memory: the target's part of MPI_Accumulate and similar calls, executed by the origin or the
 // target (MPI 5.0 section 12.3.4: element by element, atomic with respect to other accumulates of the same type).
 //
 // An element of 1, 2, 4 or 8 bytes at its natural alignment, in memory that the CPU can access, is updated by the

@@ -112,7 +112,7 @@ class Window final : public Object {
   // True if the locks are words that other processes of this host can access, too: releasing one does not wake any
   // waiting process.
   [[nodiscard]] bool is_unlocked_silently() const noexcept { return own_control_ == nullptr; }
-  // Exclusion for updates of a member's memory by this process.
+  // Returns the exclusion for updates of a member's memory by this process.
   [[nodiscard]] Exclusion exclusion(const Member& target) noexcept {
     return {target.control, own_words_, updaters_, updates_by_barrier_};
   }

@@ -31,7 +31,7 @@ struct Head {
   layout::OpKind op;
   std::uint8_t flags;
   std::uint8_t unused;
-  std::uint32_t type;         // handle of a predefined type; 0: described
+  std::uint32_t type;         // handle of a predefined type; 0: there is a description
   std::uint32_t description;  // bytes
   std::uint32_t tag;          // of the messages that follow
   std::uint64_t data;         // bytes for the target

@@ -8,14 +8,14 @@
 namespace hr::coll {
 namespace {
 
-// First step: the process of a pair that goes on for both starts with its second partial.
+// Returns the first step. The process of a pair that goes on for both starts with its second partial.
 constexpr int first_step(const Doubling& doubling, int rank) noexcept { return rank < doubling.paired ? 1 : 0; }
-// Step of the result.
+// Returns the step of the result.
 constexpr int last_step(const Doubling& doubling, int rank) noexcept {
   return first_step(doubling, rank) + shared::doublings(doubling.power);
 }
 
-// Number of partials that others may read. The result counts if the other process of a pair reads it.
+// Returns the number of partials that others may read. The result counts if the other process of a pair reads it.
 constexpr int places(int size) noexcept {
   const Doubling doubling(size);
   return last_step(doubling, 0) + (doubling.paired > 0 ? 1 : 0);

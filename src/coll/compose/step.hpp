@@ -37,7 +37,7 @@ class Levels {
       : hosts_(*call.members->hosts()), root_host_(root < 0 ? 0 : hosts_.of(root)), speaker_(hosts_.speaker(root)) {
     if (!speaks()) return;
     if (root < 0 || hosts_.is_first(root)) {
-      across_ = hosts_.firsts();  // its plans are kept
+      across_ = hosts_.firsts();  // a list that is kept, with its plans
     } else {
       with_root_.emplace(*call.comm, hosts_.speakers(root), call.members->sequence());
       across_ = &*with_root_;

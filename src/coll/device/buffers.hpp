@@ -42,7 +42,7 @@ class DeviceBuffers {
   // Starts to fetch everything that this process receives.
   Status fetch(const Call& call);
 
-  // Location of memory on the device where this process's work runs.
+  // Returns the location of memory on the device where this process's work runs.
   [[nodiscard]] const mem::Location& near() const noexcept { return near_; }
   layout::cuda::PeerWork& work() noexcept { return work_; }
   // Waits until this process's work is done, publishes that, and waits until the others' work is done, too: then no
@@ -58,7 +58,7 @@ class DeviceBuffers {
     PieceName name;
     layout::View to;
   };
-  // Context that mappings belong to.
+  // Context to which the mappings belong.
   struct MappingContext {
     mem::cuda::ContextHandle context = nullptr;
     std::uint64_t id = 0;

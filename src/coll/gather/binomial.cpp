@@ -1,4 +1,5 @@
-// Gather up a binomial tree rooted at `root`: log2 p steps; inner processes collect their subtree's blocks packed.
+// Gather up a binomial tree rooted at `root`: log2 p steps; inner processes collect the packed blocks of their
+// subtrees.
 // For small blocks.
 #include <algorithm>
 

@@ -17,7 +17,7 @@ Task run(const Call& call) {
   View other = second.view();
   HR_CO_TRY(layout::copy(contribution(call), partial));
   if (inclusive && !call.in_place) HR_CO_TRY(layout::copy(call.send.all(), result));
-  bool started = inclusive;  // the result holds something
+  bool started = inclusive;  // the result has been initialised
 
   Requests<2> requests;
   for (int bit = 1; bit < size; bit *= 2) {

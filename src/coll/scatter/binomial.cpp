@@ -1,4 +1,5 @@
-// Scatter down a binomial tree rooted at `root`: log2 p steps; inner processes hold their subtree's blocks packed.
+// Scatter down a binomial tree rooted at `root`: log2 p steps; inner processes hold the packed blocks of their
+// subtrees.
 // For small blocks.
 #include <algorithm>
 

@@ -178,7 +178,7 @@ Status parse(std::string_view text, const Machine& machine, std::vector<Selectio
   try {
     json = Json::parse(text, look);
   } catch (const Json::exception& error) {  // not JSON, or a number out of range
-    // "[json.exception.parse_error.101] parse error at line 3, column 5: ...": the part in brackets does not help.
+    // Drops the part in brackets, as in "[json.exception.parse_error.101] parse error at line 3, column 5: ...".
     const std::string what = error.what();
     const auto bracket = what.find("] ");
     return fail(Errc::kArg, "%.300s", what.c_str() + (bracket == std::string::npos ? 0 : bracket + 2));

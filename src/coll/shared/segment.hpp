@@ -78,7 +78,7 @@ struct alignas(kPair) FlagLines {
 
   // Returns the flag line of step 0 (the head) or of a later step (partials.hpp).
   [[nodiscard]] FlagLine& line(int step) noexcept { return step == 0 ? head : partials[step - 1]; }
-  // Returns where data of that length lies.
+  // Returns the place of data of that length.
   [[nodiscard]] std::byte* data(std::size_t length) noexcept { return length <= kInlineBytes ? head.data : room; }
 };
 
@@ -124,7 +124,7 @@ class Segment {
   void note_all_arrived(std::uint64_t sequence_number) noexcept {
     if (known_finished_ < sequence_number) known_finished_ = sequence_number;
   }
-  // Number of times to look at a flag before making progress.
+  // Returns the number of times to look at a flag before making progress.
   [[nodiscard]] unsigned looks() const noexcept { return looks_; }
 
   // --- Exchange of device addresses (device/buffers.hpp, address_exchange.cpp). Flag lines must be open ---
@@ -163,7 +163,7 @@ class Segment {
 
   // --- Flag lines ---
   [[nodiscard]] Control& control(int rank) const noexcept { return blocks_[rank].control; }
-  // `swaps`: the flag lines of this operation change hands.
+  // Returns a flag line set. `swaps`: true if the flag lines of this operation change hands.
   [[nodiscard]] FlagLines& flag_lines(int rank, std::uint64_t sequence_number, bool swaps) const noexcept {
     return blocks_[swaps ? holder(rank, sequence_number / kFlagLineSets) : rank]
         .flag_lines[sequence_number % kFlagLineSets];
