@@ -1,8 +1,8 @@
-// Algorithm: one way to execute an operation, and the list of all of them.
+// Algorithm: one way to execute an operation; and the list of all algorithms.
 //
-// An algorithm is one file <operation>/<algorithm>.cpp that defines its record, and one line in registry.cpp. Its
-// probe is pure: it looks at facts that are the same on every process of the communicator, so that all choose alike.
-// Owner: static records, immutable.
+// An algorithm is one file <operation>/<algorithm>.cpp that defines its record, and one line in registry.cpp. Its probe
+// is pure: it depends only on facts that are the same on every process of the communicator, so that all make the same
+// choice. Owner: static records, immutable.
 #pragma once
 
 #include <cstdint>
@@ -24,26 +24,26 @@ struct Query {
   int ranks = 1;          // of the local group
   bool commutative = true;
   bool inter = false;
-  bool in_place = false;  // operations where it is the same everywhere (section 6.2.3): not for rooted ones
-  // Reductions: memory that the vector and one element take, with the holes of its type.
+  bool in_place = false;  // not set for rooted operations, where processes may differ (section 6.2.3)
+  // Reductions: memory taken by the vector and by one element, including the holes of the type.
   std::size_t span = 0;
   std::size_t element = 0;
   Sharing sharing = Sharing::kNone;  // memory that the processes share
-  std::size_t data_slot_bytes = 0;   // if they share data slots
+  std::size_t data_slot_bytes = 0;   // size of a data slot, if they share data slots
   bool oversubscribed = false;       // processes outnumber the cores
-  int hosts = 1;                     // number of hosts that they are spread over
-  int ranks_per_host = 1;            // the most on one host
+  int hosts = 1;                     // number of hosts of the processes
+  int ranks_per_host = 1;            // largest number on one host
   bool hosts_in_order = true;        // the ranks of each host are consecutive
-  bool devices = false;              // all of them have agreed to use their GPUs (device/buffers.hpp)
+  bool devices = false;              // all processes have agreed to use their GPUs (device/buffers.hpp)
 };
 
 struct Algorithm {
-  // Saved tuning files contain it: `cells` says that it goes through flag lines, `slots` through data slots.
+  // Appears in saved tuning files. `cells`: it uses flag lines; `slots`: it uses data slots.
   const char* name;
   std::uint32_t operations;              // serves(...)
   bool (*probe)(const Query&) noexcept;  // true if it applies
   p2p::Task (*run)(const Call& call);    // `call` outlives the task
-  Sharing needs = Sharing::kNone;        // what Call::segment must have
+  Sharing needs = Sharing::kNone;        // parts that Call::segment must have
   bool devices = false;                  // works on device buffers itself
   bool composes = false;                 // calls algorithms of other levels (compose/)
 };
@@ -66,16 +66,16 @@ template <class... Operations>
 [[nodiscard]] constexpr bool has_data_slots(const Query& query) noexcept {
   return query.sharing >= Sharing::kDataSlots;
 }
-// True if a data slot has room for something from each process.
+// True if the share of each process in a data slot is worth using.
 [[nodiscard]] constexpr bool has_wide_data_slots(const Query& query) noexcept {
   return has_data_slots(query) && query.data_slot_bytes / static_cast<std::size_t>(query.ranks) >= 128;
 }
 
 [[nodiscard]] constexpr bool on_devices(const Query& query) noexcept { return query.devices; }
 
-// Every algorithm. The first applicable one of an operation is taken if selection names none.
+// Every algorithm. If selection names none, the first applicable one of the operation is used.
 [[nodiscard]] std::span<const Algorithm* const> algorithms() noexcept;
-// Null if the operation has none of that name.
+// Returns the algorithm; null if the operation has none of that name.
 [[nodiscard]] const Algorithm* find_algorithm(Operation operation, std::string_view name) noexcept;
 
 }  // namespace hr::coll

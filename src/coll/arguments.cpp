@@ -11,8 +11,8 @@ void begin(Call& call, Operation operation, Communicator& comm) {
   call.members = &members_of(comm);
 }
 
-// The first step of all: in place or not. Nothing is in place on an intercommunicator, and only an empty buffer may
-// have that address.
+// First determines whether the call is in place. On an intercommunicator it never is, and only an empty buffer may have
+// that address.
 Status sends(Call& call, const void* sendbuf, Count sendcount) {
   call.in_place = is_in_place(sendbuf) && !call.comm->is_inter();
   return is_in_place(sendbuf) && sendcount != 0 ? in_place_allowed(*call.comm) : kOk;
@@ -30,7 +30,7 @@ Status reduction(Call& call, Datatype& type, Op& op) {
   return kOk;
 }
 
-// Allreduce, scan and exscan: both buffers are one vector.
+// Arguments of allreduce, scan and exscan: each buffer is one vector.
 Status vectors(Call& call, const void* sendbuf, void* recvbuf, Count count, Datatype& type, Op& op) {
   HR_TRY(not_in_place(recvbuf, count, "recvbuf"));
   HR_TRY(sends(call, sendbuf, count));
@@ -42,7 +42,7 @@ Status vectors(Call& call, const void* sendbuf, void* recvbuf, Count count, Data
   return not_aliased(call.send.all(), call.recv.all());
 }
 
-// Checks that the own block is not sent from where it is received.
+// Checks that this process's own block is not sent from the place where it is received.
 Status own_not_aliased(const Call& call, const layout::View& sent) {
   if (call.comm->is_inter()) return kOk;
   layout::View received;
@@ -154,7 +154,8 @@ Status exscan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datat
   return vectors(call, sendbuf, recvbuf, count, type, op);
 }
 
-// Here send is always the whole vector, in place the one in recvbuf; recv is this process's part of the result.
+// In reduce_scatter, send is always the whole vector, which is in recvbuf if in place; recv is this process's part of
+// the result.
 Status reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype& type, Op& op,
                       Communicator& comm) {
   begin(call, Operation::kReduceScatter, comm);

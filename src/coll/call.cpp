@@ -101,8 +101,8 @@ void Blocks::set_arrays(const Count* counts, const Count* displacements, layout:
   types_ = types;
 }
 
-// Makes the view in place, instead of copying it there: a copy's loads are wider than the stores that they follow, and
-// so wait until these are in the cache, behind the flag that a collective has just set in a line that another core has.
+// Constructs the view in place instead of copying it: the loads of a copy would be wider than the stores before them,
+// and so would wait until these are in the cache, behind the store of a flag to a line that another core holds.
 Status Blocks::block(int i, layout::View* view) const {
   const auto index = static_cast<std::size_t>(i);
   switch (shape_) {

@@ -18,7 +18,7 @@
 
 namespace hr::coll {
 
-// Named as in select/default.json.
+// The names match those in select/default.json.
 enum class Operation : std::uint8_t {
   kBarrier,
   kBcast,
@@ -45,12 +45,12 @@ enum class Operation : std::uint8_t {
 };
 inline constexpr int kOperations = static_cast<int>(Operation::kNeighborAlltoallw) + 1;
 
-// "allreduce", "reduce_scatter_block".
+// Returns the name, such as "allreduce" or "reduce_scatter_block".
 [[nodiscard]] const char* name(Operation operation) noexcept;
 [[nodiscard]] std::optional<Operation> find_operation(std::string_view name) noexcept;
 
-// A buffer of a collective as blocks, one for each peer: block i goes to or comes from peer i. Gather's receive buffer,
-// for example. A buffer that is one block is block 0.
+// A buffer of a collective as blocks, one for each peer: block i is sent to or received from peer i, as in gather's
+// receive buffer. A buffer that is a single block is block 0.
 class Blocks {
  public:
   enum class Shape : std::uint8_t { kNone, kUniform, kConsecutive, kCounts, kTypes };
@@ -63,16 +63,16 @@ class Blocks {
     type_ = &type;
     return &all_;
   }
-  // counts[i] elements, one block after the other; `all` covers every block. block(i) takes i steps.
+  // Makes blocks of counts[i] elements, one after the other; `all` covers every block. block(i) takes O(i) time.
   static Blocks consecutive(const layout::View& all, CountArray counts) noexcept;
-  // counts[i] elements, displacements[i] extents after `address`.
+  // Makes blocks of counts[i] elements, displacements[i] extents after `address`.
   static Blocks counted(const void* address, CountArray counts, CountArray displacements,
                         layout::Datatype& type) noexcept;
-  // counts[i] elements of types[i], displacements[i] bytes after `address`.
+  // Makes blocks of counts[i] elements of types[i], displacements[i] bytes after `address`.
   static Blocks typed(const void* address, CountArray counts, CountArray displacements,
                       layout::Datatype* const* types) noexcept;
 
-  // True if not significant on this process, or in place.
+  // True if the buffer is not significant on this process, or the operation is in place.
   [[nodiscard]] bool none() const noexcept { return shape_ == Shape::kNone; }
   [[nodiscard]] Shape shape() const noexcept { return shape_; }
   [[nodiscard]] Count count(int i) const noexcept {
@@ -81,21 +81,21 @@ class Blocks {
   [[nodiscard]] layout::Datatype& type(int i) const noexcept {
     return shape_ == Shape::kTypes ? *types_[static_cast<std::size_t>(i)] : *type_;
   }
-  // Packed size of block i.
+  // Returns the packed size of block i.
   [[nodiscard]] std::size_t bytes(int i) const noexcept {
     return static_cast<std::size_t>(count(i)) * static_cast<std::size_t>(type(i).size());
   }
   // Errors: those of make_view(), for counted() and typed() blocks; the others are parts of a view that exists already.
   Status block(int i, layout::View* view) const;
-  // Returns every block as one view; uniform and consecutive ones only.
+  // Returns a view of all blocks; uniform and consecutive ones only.
   [[nodiscard]] const layout::View& all() const noexcept { return all_; }
-  // Returns the same blocks of another whole (of equal count and type); uniform and consecutive ones only.
+  // Returns the same blocks of another buffer of equal count and type; uniform and consecutive ones only.
   [[nodiscard]] Blocks moved_to(const layout::View& all) const noexcept {
     Blocks moved = *this;
     moved.all_ = all;
     return moved;
   }
-  // Describes the same blocks by other copies of the argument arrays (null: there is no such array).
+  // Makes the blocks refer to other copies of the argument arrays (null: there is no such array).
   void set_arrays(const Count* counts, const Count* displacements, layout::Datatype* const* types) noexcept;
   [[nodiscard]] CountArray counts() const noexcept { return counts_; }
   [[nodiscard]] CountArray displacements() const noexcept { return displacements_; }
@@ -113,28 +113,28 @@ class Blocks {
 
 struct Call {
   Operation operation = Operation::kBarrier;
-  bool in_place = false;               // send is none() then; the data lies in recv (scatter: the root's stays in send)
+  bool in_place = false;               // send is then none(), and recv has the data (scatter: send, at the root)
   int root = 0;                        // intercommunicators: also abi::kRoot, abi::kProcNull
-  int tag = 0;                         // of all its messages
+  int tag = 0;                         // of all messages of the operation
   comm::Communicator* comm = nullptr;  // communicator of the operation
-  const Members* members = nullptr;    // processes that it runs over: all of the communicator, or some
+  const Members* members = nullptr;    // processes that it runs over: all or some of the communicator's
   layout::Op* op = nullptr;            // reductions
   Blocks send;
   Blocks recv;  // bcast: the buffer
-  // Size that selection goes by; the same on every process, as the standard makes the arguments agree. 0 if they need
-  // not agree (gatherv, scatterv, alltoallv, alltoallw, neighborhoods). Bytes of one block; of the vector for
-  // reductions and bcast; of the mean block for allgatherv.
+  // Size that selection uses: bytes of one block; of the vector for reductions and bcast; of the mean block for
+  // allgatherv. The same on every process, because the standard requires the arguments to agree; 0 where it does not
+  // (gatherv, scatterv, alltoallv, alltoallw, neighborhoods).
   std::size_t bytes = 0;
   bool persistent = false;
-  bool blocking = false;               // the caller only waits for it
+  bool blocking = false;               // the caller does nothing but wait for it
   shared::Segment* segment = nullptr;  // shared memory of the members, if the operation is enqueued in its sequence
-  std::uint64_t sequence_number = 0;   // of the operation in it
+  std::uint64_t sequence_number = 0;   // of the operation in the segment
 
   [[nodiscard]] int rank() const noexcept { return members->own(); }
   [[nodiscard]] int size() const noexcept { return members->size(); }
-  // Number of peers: in an intercommunicator, the processes of the remote group.
+  // Returns the number of peers; in an intercommunicator, these are the processes of the remote group.
   [[nodiscard]] int peers() const noexcept { return static_cast<int>(members->peers().size()); }
-  // This process among its peers; -1 in an intercommunicator.
+  // Returns this process's index among its peers; -1 in an intercommunicator.
   [[nodiscard]] int own_peer() const noexcept { return members->is_inter() ? -1 : members->own(); }
   [[nodiscard]] bool is_root() const noexcept {
     return members->is_inter() ? root == abi::kRoot : root == members->own();

@@ -1,4 +1,4 @@
-// Checks of arguments that one process can make by itself, and the views that result; for arguments*.cpp.
+// Checks arguments as far as one process can, and makes views of them; for arguments*.cpp.
 #pragma once
 
 #include "coll/call.hpp"
@@ -9,24 +9,25 @@ namespace hr::coll {
   return reinterpret_cast<std::uintptr_t>(buffer) == static_cast<std::uintptr_t>(abi::kInPlace);
 }
 
-// MPI_ERR_BUFFER for MPI_IN_PLACE where the standard does not allow it. `argument`: "sendbuf". The address of an empty
-// buffer means nothing: some clients give it the value of MPI_IN_PLACE (Rust's empty slices).
+// Returns MPI_ERR_BUFFER for MPI_IN_PLACE where the standard does not allow it. `argument`: its name, such as
+// "sendbuf". The address of an empty buffer is ignored: in some clients it equals MPI_IN_PLACE (Rust's empty slices).
 Status not_in_place(const void* buffer, Count count, const char* argument);
 Status not_in_place(const void* buffer, CountArray counts, int length, const char* argument);
 [[nodiscard]] bool none_counted(CountArray counts, int length);
-// MPI_ERR_BUFFER for MPI_IN_PLACE in an intercommunicator (section 6.2.3).
+// Returns MPI_ERR_BUFFER for an intercommunicator, where MPI_IN_PLACE is not allowed (section 6.2.3).
 Status in_place_allowed(const comm::Communicator& comm);
 
-// MPI_ERR_COUNT for a negative entry. `argument`: "recvcounts".
+// Returns MPI_ERR_COUNT for a negative entry. `argument`: its name, such as "recvcounts".
 Status check_counts(CountArray counts, int length, const char* argument);
 
-// MPI_ERR_BUFFER if both are the same data (section 6.2: no aliasing): the caller then wants MPI_IN_PLACE.
+// Returns MPI_ERR_BUFFER if both are the same data (section 6.2: no aliasing), for which a program must pass
+// MPI_IN_PLACE.
 Status not_aliased(const layout::View& send, const layout::View& recv);
 
-// Uniform blocks: `blocks` times `count` elements.
+// Makes uniform blocks: `blocks` times `count` elements.
 Status uniform_blocks(const void* buffer, Count count, layout::Datatype& type, int blocks, Blocks* result);
 
-// Sum of counts times the type's size, in bytes. MPI_ERR_COUNT if it is out of range.
+// Computes the sum of the counts times the type's size, in bytes. Errors: MPI_ERR_COUNT if it is out of range.
 Status total_count(CountArray counts, int length, const layout::Datatype& type, Count* total);
 
 }  // namespace hr::coll

@@ -7,9 +7,9 @@
 //   HR_TRY(coll::allreduce(call, sendbuf, recvbuf, count, type, op, comm));
 //   return coll::run(call);
 //
-// Buffers may lie in any memory; MPI_IN_PLACE is recognised. Arguments are those of the C functions in their order.
-// Errors (section 9.4): MPI_ERR_BUFFER (in place where it is not allowed, same memory for send and receive, and
-// make_view()'s), MPI_ERR_COUNT, MPI_ERR_OP, MPI_ERR_TOPOLOGY, MPI_ERR_UNSUPPORTED_OPERATION; from run() and in the
+// Buffers may lie in any memory; MPI_IN_PLACE is recognised. Arguments are those of the C functions, in the same order.
+// Errors (section 9.4): MPI_ERR_BUFFER (in place where it is not allowed, the same memory for send and receive, or from
+// make_view()), MPI_ERR_COUNT, MPI_ERR_OP, MPI_ERR_TOPOLOGY, MPI_ERR_UNSUPPORTED_OPERATION; from run() and in the
 // request, MPI_ERR_TRUNCATE and those of p2p.
 // Threads: library lock.
 #pragma once
@@ -30,17 +30,17 @@ using Types = std::span<Datatype* const>;
 void init();
 void finalize();
 
-// --- the forms. Each enqueues the operation in the communicator's sequence of collectives ---
+// --- The three forms. Each enqueues the operation in the communicator's sequence of collectives ---
 Status run(Call& call);
-// *request gets one reference, the caller's.
+// *request: receives one reference, the caller's.
 Status start(Call& call, p2p::Request** request);
 Status init(Call& call, p2p::Request** request);
 
-// Checks a call before it is executed; may be null. While it is set, events::let_checker_look() must be on. Errors
-// end the call. Owner: check/.
+// Checks a call before it is executed; may be null. While it is set, events::let_checker_look() must be on. An error
+// ends the call. Owner: check/.
 inline Status (*call_checker)(const Call& call) = nullptr;
 
-// --- section 6.3 to 6.11. `call` is as constructed ---
+// --- Sections 6.3 to 6.11. `call` must be default-constructed ---
 Status barrier(Call& call, Communicator& comm);
 Status bcast(Call& call, void* buffer, Count count, Datatype& type, int root, Communicator& comm);
 Status gather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf, Count recvcount,
@@ -75,7 +75,7 @@ Status exscan(Call& call, const void* sendbuf, void* recvbuf, Count count, Datat
 // MPI_Reduce_local: no communication, so no Call.
 Status reduce_local(const void* inbuf, void* inoutbuf, Count count, Datatype& type, Op& op);
 
-// --- section 8.6. MPI_ERR_TOPOLOGY for a communicator without one ---
+// --- Section 8.6. Errors: MPI_ERR_TOPOLOGY for a communicator without a topology ---
 Status neighbor_allgather(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,
                           Count recvcount, Datatype& recvtype, Communicator& comm);
 Status neighbor_allgatherv(Call& call, const void* sendbuf, Count sendcount, Datatype& sendtype, void* recvbuf,

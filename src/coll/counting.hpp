@@ -1,4 +1,4 @@
-// Finds the row of an algorithm in the counters (base/counters.hpp): its index in the list of all.
+// Finds the row of an algorithm in the counters (base/counters.hpp), which is its index in the list of all algorithms.
 //
 // Records of algorithms are constants, so their indexes are found by their addresses. Owner: State. Threads: library
 // lock.
@@ -37,7 +37,7 @@ class AlgorithmIndexes {
   std::array<Entry, kEntries> entries_;
 };
 
-// "barrier_cells", in the order of algorithms().
+// Names such as "barrier_cells", in the order of algorithms().
 [[nodiscard]] std::span<const char* const> algorithm_names() noexcept;
 
 }  // namespace hr::coll

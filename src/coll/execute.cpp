@@ -11,13 +11,14 @@
 namespace hr::coll {
 namespace {
 
-// Operations whose Call::bytes is 0 on all processes if it is on one: nothing moves, so nothing need be sent.
+// Operations whose Call::bytes is 0 on all processes if it is 0 on one; then there is no data, and no message is
+// needed.
 constexpr std::uint32_t kAgreedSize =
     serves(Operation::kBcast, Operation::kGather, Operation::kScatter, Operation::kAllgather, Operation::kAlltoall,
            Operation::kReduce, Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock,
            Operation::kScan, Operation::kExscan);
 
-// For a buffer that is one view.
+// True if a buffer that is one view is on a device.
 bool on_device(const Blocks& blocks) noexcept { return !blocks.none() && blocks.all().where.is_device(); }
 
 Query query_of(const Call& call, AddressExchange exchange) {
@@ -42,13 +43,13 @@ Query query_of(const Call& call, AddressExchange exchange) {
     query.oversubscribed = call.segment->oversubscribed();
   }
   query.devices = exchange.agreed;
-  // The exchange has taken the operation's flag lines: a device algorithm follows, or it goes through messages.
+  // The exchange has used the operation's flag lines, so only a device algorithm or messages remain.
   if (exchange.done) query.sharing = Sharing::kNone;
   return query;
 }
 
-// Uses the parts of the call that query_of() uses; the rest is the same for all calls of the members, until the segment
-// changes.
+// Returns the key of a call, made of the parts that query_of() uses. All else is the same for all calls of the members,
+// until the segment changes.
 PlanKey key_of(const Call& call, AddressExchange exchange) noexcept {
   PlanKey key;
   key.bytes = call.bytes;
@@ -86,7 +87,7 @@ bool nothing_to_do(const Call& call) noexcept {
 }
 
 int length_of(const Call& call, const Blocks& blocks) {
-  if (blocks.shape() == Blocks::Shape::kConsecutive) return call.size();  // reduce_scatter: the own group's
+  if (blocks.shape() == Blocks::Shape::kConsecutive) return call.size();  // reduce_scatter: of the own group
   if (call.operation < Operation::kNeighborAllgather) return call.peers();
   const comm::Topology::Neighbors neighbors = call.members->topology().neighbors(call.rank());
   return static_cast<int>(&blocks == &call.send ? neighbors.destinations.size() : neighbors.sources.size());
@@ -136,9 +137,8 @@ bool has_holes(const Call& call, const Blocks& blocks) {
   return data_kind_of(call, blocks) == DataKind::kDeviceData && blocks.all().packed != 0 && !blocks.all().contiguous;
 }
 
-// True if the operation copies data of a device as it begins, while the caller waits: blocks to the process itself,
-// packed forms, copies with their holes. Not so algorithms on devices, nor copies of contiguous data through pinned
-// memory.
+// True if the operation copies device data synchronously as it begins: blocks to the process itself, packed forms,
+// copies with holes. False for algorithms on devices, and for copies of contiguous data through pinned memory.
 bool copies_at_once(const Call& call, const Algorithm* algorithm, bool through_pinned) {
   if (!mem::maybe_device() || algorithm->devices || algorithm->composes) return false;
   if (through_pinned) return has_holes(call, call.send) || has_holes(call, call.recv);

@@ -9,26 +9,26 @@
 
 namespace hr::coll {
 
-// True if nothing moves on any process of this operation.
+// True if the operation moves no data on any process.
 [[nodiscard]] bool nothing_to_do(const Call& call) noexcept;
 
 // Returns the number of blocks that the arrays of a buffer describe.
 [[nodiscard]] int length_of(const Call& call, const Blocks& blocks);
 
-// Kind of a buffer's data, by its first block that has any.
+// Kind of a buffer's data, determined by the first block that is not empty.
 enum class DataKind : std::uint8_t { kNothing, kHostData, kDeviceData };
 [[nodiscard]] DataKind data_kind_of(const Call& call, const Blocks& blocks);
 
-// True if GPUs never do it. An alltoall in place would overwrite data that others have still to read.
+// True if GPUs never execute the operation. An alltoall in place would overwrite data that others still have to read.
 [[nodiscard]] bool never_on_devices(const Call& call) noexcept;
 
-// done: the operation began with an exchange of device addresses. agreed: its outcome.
+// done: the operation began with an exchange of device addresses. agreed: the outcome of that exchange.
 struct AddressExchange {
   bool done = false;
   bool agreed = false;
 };
 
-// Null: the error is in *status.
+// Returns the algorithm for the call; null: the error is in *status.
 [[nodiscard]] const Algorithm* choose(const Call& call, Status* status, AddressExchange exchange = {});
 // `algorithm` and `call` outlive the task. `buffers`: with kInPlace the task uses the program's device data where it is
 // (reductions: in host copies, unless the algorithm works on devices), with kPinned in pinned copies.
@@ -38,12 +38,13 @@ enum class Buffers : std::uint8_t { kInPlace, kPinned };
 [[nodiscard]] p2p::Task execute_by_messages(const Call& call);
 
 // Enqueues an operation in the sequence of its members, if they share memory. execute_enqueued() then executes it,
-// blocking or non-blocking: its task waits for the operation's turn. Steps of compositions use both, too
+// blocking or non-blocking; the returned task waits for the operation's turn. Steps of compositions use both, too
 // (compose/step.hpp).
 void enqueue(Call& call);
 [[nodiscard]] p2p::Task execute_enqueued(const Call& call);
 
-// An operation's turn in its segment (shared/segment.hpp). Ends when this goes out of scope, at the latest.
+// An operation's turn in its segment (shared/segment.hpp). The turn ends with the guard's scope, if end_turn() did not
+// end it before.
 class TurnGuard {
  public:
   explicit TurnGuard(shared::Segment& segment) noexcept : segment_(&segment) {}

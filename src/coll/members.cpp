@@ -11,14 +11,14 @@
 namespace hr::coll {
 namespace {
 
-// State that a communicator keeps.
+// State of coll/ that a communicator keeps.
 struct Kept final : comm::CollectiveState {
   explicit Kept(const comm::Communicator& comm) : members(comm) {}
   Members members;
   std::unique_ptr<Members> nonblocking;
 };
 
-// Agreements of segments within a communicator are told apart by tags; those of persistent requests begin at kTags.
+// Tags distinguish the agreements of a communicator's segments; those of persistent requests begin at kTags.
 constexpr int kNonblockingSegments = ((1 << 28) + 1) * shared::Segment::kTags;
 
 }  // namespace
@@ -50,7 +50,7 @@ Members::~Members() = default;
 
 void Members::find_out() {
   together_ = inter_ || comm::on_one_host(peers_);
-  spread_ = !together_ && ranks_.empty();  // a level is not composed again
+  spread_ = !together_ && ranks_.empty();  // a level is not split again
   can_share_ = !inter_ && together_ && size_ > 1 && knobs().coll_shared_bytes != 0 &&
                std::all_of(peers_.begin(), peers_.end(), p2p::shares_memory);
   shared_from_ = std::numeric_limits<int>::max();
@@ -70,7 +70,7 @@ const Hosts* Members::hosts() const {
   return hosts_.get();
 }
 
-// A list that is not on one host, and has no Hosts, has one process on each.
+// Members that are on several hosts, but have no Hosts, have one process on each.
 int Members::host_count() const {
   if (together_) return 1;
   const Hosts* spread = hosts();

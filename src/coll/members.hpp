@@ -1,12 +1,12 @@
-// Members: the processes that a collective runs over, and the state kept for the next one over the same processes: the
+// Members: the processes that a collective runs over, and state kept between collectives over the same processes: the
 // memory that they share and the plans of their operations.
 //
-// A communicator's first collective makes one of all its processes. If they are on several hosts, compositions
+// A communicator's first collective makes a list of all its processes. If they are on several hosts, compositions
 // (compose/) run the algorithms of other operations over some of them: those of this process's host, and one of each
-// host. Algorithms see members by index, and do not know which of these they run over.
+// host. Algorithms see members by index, and do not know which of these lists they run over.
 //
 // A message within an operation is marked with its sender's rank in the communicator: two processes of one operation
-// may exchange messages over several lists, which match in the order they are posted.
+// may exchange messages over several lists; these match in the order they are posted.
 //
 // Owner: the communicator, or the maker of the list; a pending operation holds the communicator. Threads: library lock.
 #pragma once
@@ -26,14 +26,15 @@ class Segment;
 }
 class Hosts;
 
-// Selects one of a communicator's sequences of operations: each has its own memory, so that an operation of one waits
-// for none of the other.
+// Selects one of a communicator's sequences of operations. Each has its own memory, so that operations of one never
+// wait for those of the other.
 enum class Sequence : std::uint8_t { kBlocking, kNonblocking };
 
 class Members {
  public:
   explicit Members(const comm::Communicator& comm, Sequence sequence = Sequence::kBlocking);
-  // Some of a communicator's processes, by rank; this process is one of them. `comm` is no intercommunicator.
+  // Makes a list of some of a communicator's processes, by rank; this process must be among them. `comm` is not an
+  // intercommunicator.
   Members(const comm::Communicator& comm, std::vector<int> ranks, Sequence sequence = Sequence::kBlocking);
   ~Members();
   Members(const Members&) = delete;
@@ -41,35 +42,35 @@ class Members {
 
   [[nodiscard]] Sequence sequence() const noexcept { return sequence_; }
   [[nodiscard]] int size() const noexcept { return size_; }
-  // This process's index.
+  // Returns this process's index.
   [[nodiscard]] int own() const noexcept { return own_; }
   [[nodiscard]] bool is_inter() const noexcept { return inter_; }
-  // Targets of messages: the members, or the other group of an intercommunicator.
+  // Returns the processes to exchange messages with: the members, or the remote group of an intercommunicator.
   [[nodiscard]] comm::ProcList peers() const noexcept { return peers_; }
   [[nodiscard]] int peer_proc(int peer) const noexcept { return peers_[peer]; }
-  // Source that messages of a peer are marked with.
+  // Returns the source rank in the envelopes of a peer's messages.
   [[nodiscard]] int source(int peer) const noexcept {
     return ranks_.empty() ? peer : ranks_[static_cast<std::size_t>(peer)];
   }
   [[nodiscard]] int own_source() const noexcept { return ranks_.empty() ? own_ : source(own_); }
 
   [[nodiscard]] std::uint32_t context() const noexcept { return comm_.collective_context(); }
-  // Context of agreements on memory.
+  // Returns the context of the messages by which members agree on shared memory.
   [[nodiscard]] std::uint32_t shared_memory_context() const noexcept {
     return comm_.context() + comm::kSharedMemoryContext;
   }
   [[nodiscard]] const comm::Topology& topology() const noexcept { return *comm_.topology_; }
 
-  // True if all are on one host, are several, and may share memory.
+  // True if there are several members, all on one host, that may share memory.
   [[nodiscard]] bool can_share() const noexcept { return can_share_; }
-  // Returns their shared segment if the operation of that tag is to be enqueued in its sequence: null for the first few
-  // operations (knob coll_shared_after), and if there is none.
+  // Returns the shared segment if the operation with this tag is to be enqueued in its sequence. Null for the first few
+  // operations (knob coll_shared_after), and if there is no segment.
   [[nodiscard]] shared::Segment* segment_at(int tag) const noexcept;
-  // Returns their spread over hosts, if that matters: they are on several, and there are several on one. Null: all are
-  // alike.
+  // Returns the distribution of the members over hosts, if compositions can use it: there are several hosts, and
+  // several members on one of them. Otherwise null.
   [[nodiscard]] const Hosts* hosts() const;
 
-  // Number of hosts that they are spread over, and the most on one of them.
+  // Return the number of hosts of the members, and the largest number of members on one host.
   [[nodiscard]] int host_count() const;
   [[nodiscard]] int ranks_per_host() const;
 
@@ -79,7 +80,7 @@ class Members {
   void find_out();
 
   const comm::Communicator& comm_;
-  std::vector<int> ranks_;  // of some: their ranks and process numbers
+  std::vector<int> ranks_;  // if these are not all of the communicator: their ranks and process numbers
   std::vector<int> procs_;
   comm::ProcList peers_;
   int size_;
@@ -88,14 +89,14 @@ class Members {
   Sequence sequence_;
   bool together_ = true;  // on one host
   bool can_share_ = false;
-  mutable bool spread_;  // over hosts; false once it is known not to matter
+  mutable bool spread_;  // over hosts; false once hosts() is known to be null
   int shared_from_;      // the first tag with a segment
   std::unique_ptr<shared::Segment> segment_;
   mutable std::unique_ptr<Hosts> hosts_;
   mutable Plans plans_;
 };
 
-// Members of the communicator; made at first use.
+// Returns the members of the communicator; made at first use.
 [[nodiscard]] const Members& members_of(comm::Communicator& comm, Sequence sequence = Sequence::kBlocking);
 
 }  // namespace hr::coll

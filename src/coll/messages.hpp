@@ -1,5 +1,6 @@
-// The messages of a collective: from and to its members, in the context of its communicator's collectives, with its own
-// tag. For use in algorithms; two messages between the same processes match in the order they were posted.
+// Sends and receives the messages of a collective: between its members, in the context of its communicator's
+// collectives, with the tag of the operation. For use in algorithms; two messages between the same processes match in
+// the order they were posted.
 #pragma once
 
 #include "coll/call.hpp"
@@ -22,7 +23,7 @@ using p2p::Task;
   return p2p::ireceive(data, wanted, request);
 }
 
-// Posts both, the receive first.
+// Posts a receive and a send, in this order.
 template <class RequestSet>
 [[nodiscard]] Status exchange(const Call& call, int to, const View& out, int from, const View& in,
                               RequestSet& requests) {
@@ -30,7 +31,7 @@ template <class RequestSet>
   return send_to(call, to, out, requests.next());
 }
 
-// Copies this process's own block from send to recv; does nothing in place or without one.
+// Copies this process's own block from send to recv; does nothing if either buffer is none().
 [[nodiscard]] inline Status copy_block(const Blocks& send, int send_block, const Blocks& recv, int recv_block) {
   if (send.none() || recv.none()) return kOk;
   View from;

@@ -1,8 +1,8 @@
 // Persistent operations (section 6.13): executes their starts.
 //
-// Starts of different requests may come in different orders on different processes, so that they are not enqueued in
-// the communicator's sequence. An operation whose buffers all are on devices gets a segment of its own; its buffers
-// stay the same, so that the first start decides for all.
+// Processes may start different requests in different orders, so starts are not enqueued in the communicator's
+// sequence. An operation whose buffers are all on devices has its own segment; its buffers stay the same, so the first
+// start decides for all.
 // Owner: the request. Threads: library lock.
 #pragma once
 
@@ -14,14 +14,14 @@ namespace hr::coll {
 
 class Persistence {
  public:
-  // Starts `call`, which is the same one every time.
+  // Starts `call`, which must be the same one every time.
   p2p::Task begin(Call& call);
 
  private:
   p2p::Task execute_in_own_segment(const Call& call);
 
   enum class Way : std::uint8_t { kUnknown, kMessages, kDevices } way_ = Way::kUnknown;
-  std::unique_ptr<shared::Segment> segment_;  // null if by messages
+  std::unique_ptr<shared::Segment> segment_;  // null if the operation uses messages
 };
 
 }  // namespace hr::coll

@@ -1,9 +1,9 @@
-// Plans: the decisions of selection for the operations of one list of members, so that an operation like an earlier one
-// spends a few comparisons on it.
+// Plans: algorithms selected for the operations of one list of members, so that an operation like an earlier one is
+// planned with a few comparisons.
 //
-// A plan holds for everything that selection looks at and that changes from call to call; facts that are the same for
-// all operations of the members (their number, the memory they share) are not compared: code that changes them clears
-// the plans. Plans made with an earlier set of selection rows are void (State::selection_epoch).
+// The key of a plan contains everything that selection considers and that changes from call to call. Facts that are the
+// same for all operations of the members (their number, the memory they share) are not compared; code that changes them
+// clears the plans. Plans made with an earlier set of selection rows are void (State::selection_epoch).
 // Owner: the Members. Threads: library lock.
 #pragma once
 
@@ -16,19 +16,19 @@ namespace hr::coll {
 
 struct Algorithm;
 
-// Parts of a call that selection looks at.
+// Properties of a call that selection considers.
 struct PlanKey {
   std::size_t bytes = 0;
   std::size_t span = 0;
   std::size_t element = 0;
-  std::uint32_t kind = 0;  // the operation, and all that is true or false
+  std::uint32_t kind = 0;  // the operation and the boolean properties
   std::uint32_t epoch = 0;
   [[nodiscard]] bool operator==(const PlanKey&) const = default;
 };
 
 class Plans {
  public:
-  // Null: none is known.
+  // Returns the algorithm of the plan; null if there is none.
   [[nodiscard]] const Algorithm* find(const PlanKey& key) const noexcept {
     const Plan& plan = plans_[place(key)];
     return plan.key == key ? plan.algorithm : nullptr;
@@ -42,7 +42,7 @@ class Plans {
     const Algorithm* algorithm = nullptr;
   };
   static constexpr std::size_t kPlans = 16;
-  // Operations and size classes that a program uses in turns mostly have places of their own.
+  // Operations and size classes that a program uses alternately mostly have different places.
   [[nodiscard]] static std::size_t place(const PlanKey& key) noexcept {
     return (key.kind * 5 + static_cast<std::size_t>(std::bit_width(key.bytes))) % kPlans;
   }

@@ -1,7 +1,7 @@
-// Steps that the reductions share. The order of operands is the order of ranks everywhere, also for operations that are
-// declared commutative: two processes that combine the same operands then get the same bits (section 6.9.1).
+// Steps that the reductions share. Operands are always in the order of ranks, even for operations that are declared
+// commutative, so that two processes that combine the same operands compute the same bits (section 6.9.1).
 //
-// Algorithms see host or managed memory only (start.cpp stages device buffers).
+// Algorithms see only host or managed memory (execute.cpp stages device buffers).
 #pragma once
 
 #include <utility>
@@ -10,22 +10,23 @@
 
 namespace hr::coll {
 
-// right = left op right, element by element; `left` holds the lower ranks' result.
+// Computes right = left op right, element by element; `left` holds the result of the lower ranks.
 [[nodiscard]] inline Status combine(const Call& call, const View& left, const View& right) {
   return layout::apply(*call.op, left.address, right.address, right.count, *right.type);
 }
 
-// result = left op right; `result` may be `right`. All have the same number of elements.
+// Computes result = left op right; `result` may be `right`. All have the same number of elements.
 [[nodiscard]] inline Status combine_to(const Call& call, const View& left, const View& right, const View& result) {
   return layout::apply_to(*call.op, left.address, right.address, result.address, result.count, *result.type);
 }
 
-// This process's contribution to a reduction whose buffers have the same count and type: send, or recv in place.
+// Returns this process's contribution to a reduction whose buffers have the same count and type: send, or recv if in
+// place.
 [[nodiscard]] inline const View& contribution(const Call& call) noexcept {
   return call.send.none() ? call.recv.all() : call.send.all();
 }
 
-// The elements of a vector cut into `parts` contiguous parts whose lengths differ by one at most.
+// Division of the elements of a vector into `parts` contiguous parts whose lengths differ by at most one.
 struct Cut {
   Count count;
   int parts;
@@ -43,12 +44,12 @@ struct Cut {
 [[nodiscard]] Task ring_reduce(const Call& call, View vector);
 
 // Reduces up a binomial tree to rank `top`, combining in the order of ranks from `top` on. `mine` holds this process's
-// contribution and is overwritten; on `top` it becomes the result. `other`: memory for as much. `top` must be 0 unless
-// the operation is commutative.
+// contribution and is overwritten; on `top` it becomes the result. `other`: memory of the same size. `top` must be 0
+// unless the operation is commutative.
 [[nodiscard]] Task tree_reduce(const Call& call, int top, View mine, View other);
 
-// Takes the part of the even process of a pair (doubling.hpp): hands its vector to the next rank, which goes on for
-// both, and gets the result in it.
+// Runs the even process of a pair (doubling.hpp): sends its vector to the next rank, which goes on for both, and
+// receives the result into it.
 [[nodiscard]] Task delegate_to_pair(const Call& call, View vector);
 
 // Receives the vectors of the other group (or this one) one after the other, combines them in the order of ranks, and

@@ -61,7 +61,7 @@ Status add_rows(std::span<const SelectionRow> rows, Choices& choices) {
   return kOk;
 }
 
-// "allreduce:ring,bcast:binomial"
+// Adds choices from text such as "allreduce:ring,bcast:binomial".
 void add_forced(std::string_view text, Choices& choices) {
   while (!text.empty()) {
     const std::string_view entry = text.substr(0, text.find(','));

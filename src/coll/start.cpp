@@ -1,4 +1,5 @@
-// Makes a Call a task: enqueues it in the communicator's sequence, waits for its turn; the three forms.
+// Executes a Call as a task: enqueues it in the communicator's sequence and waits for its turn. The three forms of
+// operations.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -23,14 +24,14 @@ struct HasTurn {
   bool operator()() const noexcept { return call.segment->is_turn_of(call.sequence_number); }
 };
 
-// From this many bytes on a non-blocking operation is not begun in its call while a thread watches: the last member to
-// come finds all data there, and would copy it in its program's time.
+// From this many bytes on, a non-blocking operation is not begun in its call if a progress thread is watching: the last
+// member to arrive would find all data present, and would copy it within the call.
 constexpr std::size_t kLeftToThread = 16384;
 bool defers_to_thread(const Call& call) noexcept {
   return !call.blocking && call.bytes >= kLeftToThread && p2p::progress_thread::is_watching();
 }
 
-// Called in the operation's turn, with flag lines.
+// Must be called in the operation's turn, with flag lines open.
 bool begins_with_address_exchange(const Call& call) {
   if (mem::maybe_device() && !call.segment->address_exchange_requested() &&
       (data_kind_of(call, call.send) == DataKind::kDeviceData ||
@@ -39,8 +40,8 @@ bool begins_with_address_exchange(const Call& call) {
   return call.segment->begins_with_address_exchange(call.sequence_number) && !never_on_devices(call);
 }
 
-// Waits for the operation's turn, opens the parts that it needs. Chooses the algorithm once the available parts are
-// certain.
+// Waits for the operation's turn, and opens the parts that it needs. Chooses the algorithm once it is certain which
+// parts are available.
 Task execute_in_turn(const Call& call) {
   shared::Segment& segment = *call.segment;
   shared::NextRound next;
@@ -61,7 +62,7 @@ Task execute_in_turn(const Call& call) {
     }
     if (exchange.done || buffers == Buffers::kPinned || !segment.is_open(Sharing::kFlagLines) ||
         !begins_with_address_exchange(call)) {
-      // as it was
+      // nothing to decide
     } else if (segment.device_buffers().time_sliced() && device::pinned_pays(call)) {
       if (device::fits_pinned(call)) buffers = Buffers::kPinned;
     } else {
@@ -88,8 +89,8 @@ void tell(events::Event event, const Call& call, std::initializer_list<std::int6
   if (events::wanted(event)) events::detail::sink(event, {elements, count});
 }
 
-// Operations through shared memory need no round of progress: a loop of them would starve other processes that want
-// something of this one.
+// Operations through shared memory need no progress, so a loop of them would starve processes that wait for this one;
+// therefore progress is made every kCallsPerTurn calls.
 constexpr unsigned kCallsPerTurn = 32;
 constinit unsigned calls_to_turn = kCallsPerTurn;
 void take_turn() {
@@ -99,7 +100,7 @@ void take_turn() {
   p2p::poll();
 }
 
-// Runs an operation while tools are told of its beginning and its end.
+// Runs an operation, and reports its beginning and its end to tools.
 Task execute_with_events(const Call* call) {
   tell(events::Event::collective_begun, *call, {});
   Task inner = nothing_to_do(*call) ? Task{} : execute_enqueued(*call);
@@ -130,7 +131,7 @@ Task begin(Call& call) {
   return execute_enqueued(call);
 }
 
-// Call that outlives its function: a copy of its own, with references to what it uses (sections 6.12, 6.13).
+// A call that outlives its function: a copy that holds references to the objects that it uses (sections 6.12, 6.13).
 class PendingCall final : public p2p::TaskFactory {
  public:
   explicit PendingCall(const Call& call)
@@ -138,7 +139,7 @@ class PendingCall final : public p2p::TaskFactory {
     keep(call_.send, send_);
     keep(call_.recv, recv_);
   }
-  // Not for persistent calls.
+  // Begins the call; not for persistent calls.
   Task begin_now() { return begin(call_); }
   Task make() override {
     return events::wanted() ? start_with_events(&persistence_, &call_) : persistence_.begin(call_);
@@ -146,8 +147,8 @@ class PendingCall final : public p2p::TaskFactory {
   [[nodiscard]] const char* what() const noexcept override { return name(call_.operation); }
 
  private:
-  // Argument arrays of one buffer. The standard lets us borrow counts and displacements until completion, but some
-  // clients drop them earlier (mpi4py 4.1, Allgatherv_init); types belong to the entry point anyway.
+  // Argument arrays of one buffer. The standard permits borrowing counts and displacements until completion, but some
+  // clients free them earlier (mpi4py 4.1, Allgatherv_init); the array of types belongs to the entry point in any case.
   struct Arrays {
     std::vector<Count> counts, displacements;
     std::vector<Datatype*> types;
@@ -203,7 +204,7 @@ Status run(Call& call) {
   if (nothing_to_do(call)) return kOk;
   enqueue(call);
   if (call.segment == nullptr) return p2p::run_blocking(execute_by_messages(call));
-  // The common case, without a coroutine round the algorithm's.
+  // The common case, without a coroutine around the algorithm's.
   Status status = kOk;
   const bool ready = call.segment->is_turn_of(call.sequence_number) && call.segment->is_open(Sharing::kFlagLines) &&
                      !begins_with_address_exchange(call);
@@ -224,8 +225,8 @@ Status start(Call& call, p2p::Request** request) {
   return p2p::run_as_request(std::move(task), std::move(pending), call.comm, request);
 }
 
-// Every start has the tag of the request: starts of one request follow one another, and messages between two
-// processes match in order, so that the starts of different requests may come in any order.
+// All starts use the tag of the request: starts of one request follow one another, and messages between two processes
+// match in order. So different requests may be started in any order.
 Status init(Call& call, p2p::Request** request) {
   call.tag = call.comm->next_collective_tag();
   call.persistent = true;

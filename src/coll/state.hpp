@@ -1,5 +1,5 @@
-// State: kept by coll/ for the process: made at first use after init() in MPI_Init, destroyed by finalize(), made anew
-// by the next session. State of one communicator is kept with that (members.hpp).
+// State: state of coll/ for the process. Made at first use after init() in MPI_Init, destroyed by finalize(), and made
+// again by the next session. State of a communicator is kept with the communicator (members.hpp).
 //
 // Owner: process-wide. Threads: library lock.
 #pragma once
@@ -20,11 +20,11 @@ struct DeleteSelection {
 };
 
 struct State {
-  std::unique_ptr<Selection, DeleteSelection> selection;  // null: not asked for yet
-  std::uint32_t selection_epoch = 1;                      // changes with the rows: plans of another one are void
-  std::uint64_t files_made = 0;                           // of shared memory, by this process: part of their names
+  std::unique_ptr<Selection, DeleteSelection> selection;  // null before first use
+  std::uint32_t selection_epoch = 1;                      // changes with the rows; plans of earlier epochs are void
+  std::uint64_t files_made = 0;                           // number of shared memory files made; part of their names
   AlgorithmIndexes algorithm_indexes;
-  bool sharing_failed = false;  // and that was noted
+  bool sharing_failed = false;  // set when that has been logged
 };
 
 namespace detail {
@@ -32,7 +32,7 @@ extern LayerState<State> current_state;
 [[nodiscard]] State& make_state();
 }  // namespace detail
 
-// Makes it if there is none, also before init() and after finalize() (unit tests, tools).
+// Returns the state; makes it if there is none, even before init() and after finalize() (unit tests, tools).
 [[nodiscard]] inline State& state() {
   return detail::current_state != nullptr ? *detail::current_state : detail::make_state();
 }

@@ -19,7 +19,7 @@ std::size_t typed_bytes(Count count, const layout::Datatype& type) noexcept {
   if (count <= 0) return 0;
   if (type.contiguous(count) && type.true_lb() == 0) [[likely]]
     return static_cast<std::size_t>(count) * static_cast<std::size_t>(type.size());
-  // From the first to the last byte, however they are strided, plus room to align.
+  // From the first to the last byte, for any sign of the stride, plus room for alignment.
   const Count stride = type.extent() < 0 ? -type.extent() : type.extent();
   return static_cast<std::size_t>((count - 1) * stride + type.true_extent()) + 16;
 }
@@ -35,7 +35,8 @@ Count typed_capacity(std::size_t bytes, const layout::Datatype& type) noexcept {
 }
 
 Count typed_origin(Count count, const layout::Datatype& type) noexcept {
-  // It gets the alignment of the memory: data at a displacement is aligned as in the program's own buffers.
+  // Element 0 gets the alignment of the memory, so that data at a displacement is aligned as in the program's own
+  // buffers.
   const Count lowest = type.true_lb() + (type.extent() < 0 && count > 0 ? (count - 1) * type.extent() : 0);
   const Count padding = ((lowest % 16) + 16) % 16;
   return padding - lowest;

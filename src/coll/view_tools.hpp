@@ -1,4 +1,4 @@
-// Views of parts of a buffer, and host memory that a collective needs for itself.
+// Views of parts of a buffer, and temporary host memory of a collective.
 //
 // Owner: Scratch and TypedScratch own their memory and are locals of the coroutine that uses it. Threads: any.
 #pragma once
@@ -11,40 +11,41 @@
 
 namespace hr::coll {
 
-// Returns `address` advanced by `bytes`. Computes with integers: the origin of an element may lie outside the buffer,
-// or be MPI_BOTTOM.
+// Returns `address` advanced by `bytes`. Uses integer arithmetic, because the origin of an element may lie outside the
+// buffer, or be MPI_BOTTOM.
 [[nodiscard]] inline std::byte* moved(std::byte* address, Count bytes) noexcept {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(bytes));
 }
 
-// Elements [first, first + count) of a view.
+// Returns elements [first, first + count) of a view.
 [[nodiscard]] layout::View slice(const layout::View& view, Count first, Count count) noexcept;
 
 using layout::bytes_view;
 
-// Uninitialised host memory; a small one needs no allocation.
+// Uninitialised host memory; small sizes need no allocation.
 class Scratch {
  public:
   explicit Scratch(std::size_t bytes) : heap_(bytes > sizeof inline_ ? new std::byte[bytes] : nullptr) {}
   [[nodiscard]] std::byte* data() noexcept { return heap_ ? heap_.get() : inline_; }
-  // Bytes [offset, offset + bytes) of it.
+  // Returns bytes [offset, offset + bytes) of it.
   [[nodiscard]] layout::View view(std::size_t offset, std::size_t bytes) noexcept {
     return bytes_view(data() + offset, bytes);
   }
 
  private:
-  // 16: the alignment of a coroutine's frame.
+  // 16 is the alignment of a coroutine frame.
   alignas(16) std::byte inline_[512];
   std::unique_ptr<std::byte[]> heap_;
 };
 
-// Bytes of host memory that `count` elements with the type's own layout take, wherever they lie in it.
+// Returns the bytes of host memory needed for `count` elements with the type's own layout, including alignment.
 [[nodiscard]] std::size_t typed_bytes(Count count, const layout::Datatype& type) noexcept;
-// Number of elements that such memory of so many bytes has room for.
+// Returns the number of elements that fit in such memory of `bytes` bytes.
 [[nodiscard]] Count typed_capacity(std::size_t bytes, const layout::Datatype& type) noexcept;
-// Offset of the origin of element 0 in such memory, in bytes from its start.
+// Returns the offset of the origin of element 0 in such memory, in bytes from its start.
 [[nodiscard]] Count typed_origin(Count count, const layout::Datatype& type) noexcept;
-// The elements in such memory, aligned as in the program's own buffers. `memory` is aligned to 16.
+// Returns a view of the elements in such memory, aligned as in the program's own buffers. `memory` must be aligned to
+// 16.
 [[nodiscard]] layout::View typed_view(std::byte* memory, Count count, const layout::Datatype& type) noexcept;
 
 // Host memory for `count` elements with the type's own layout, so that an Op applies to it.

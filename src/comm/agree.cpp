@@ -27,8 +27,8 @@ Status post_send(const Members& members, int to, const void* data, std::size_t b
 
 }  // namespace
 
-// Dissemination: after round k each member has combined 2^(k+1) members. Some are combined twice if the number is not a
-// power of two, which AND does not mind.
+// Dissemination: after round k each member has combined the words of 2^(k+1) members. If their number is not a power of
+// two, some words are combined twice, which does not change an AND.
 p2p::Task and_reduce(Members members, std::uint64_t* words, int count) {
   const auto length = static_cast<std::size_t>(count);
   std::vector<std::uint64_t> arrived(length);

@@ -1,10 +1,10 @@
-// Small exchanges among processes that do not share a finished communicator yet: comm/ is below coll/ and has exchanges
-// of its own. Sizes are bytes to a few kilobytes a process; all take O(log n) rounds.
+// Small exchanges among processes that do not share a finished communicator yet; comm/ is below coll/, and so cannot
+// use collectives. Sizes are bytes to a few kilobytes per process. Exchanges among all members take O(log n) rounds.
 //
 // All members call the same exchanges in the same order with the same context and tag. Messages carry process numbers
-// as sources (boot::Processes::number_of()), so that exchanges of different sets of processes on one tag cannot mix as
-// long as their order is the same wherever they overlap. Memory: everything pointed to must outlive the task. Threads:
-// library lock.
+// as sources (boot::Processes::number_of()), so exchanges of different sets of processes with the same tag cannot mix
+// if processes in several of the sets call them in the same order. Memory: everything pointed to must outlive the task.
+// Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -27,27 +27,27 @@ struct Members {
 // Sets words[i] to the bitwise AND over all members.
 p2p::Task and_reduce(Members members, std::uint64_t* words, int count);
 
-// Copies `bytes` from the root's buffer to all others.
+// Copies `bytes` bytes from the root's buffer to all others.
 p2p::Task broadcast(Members members, int root, void* data, std::size_t bytes);
 
-// Gathers size * bytes: every member's block in the order of members.procs. `own` may not lie in it.
+// Gathers size * bytes: every member's block in the order of members.procs. `own` must not lie in `gathered`.
 p2p::Task allgather(Members members, const void* own, std::size_t bytes, std::byte* gathered);
 
-// Does the same for blocks of different length. gathered[i] becomes member i's block.
+// Does the same for blocks of different lengths. gathered[i]: becomes member i's block.
 p2p::Task allgather_blobs(Members members, const std::vector<std::byte>* own,
                           std::vector<std::vector<std::byte>>* gathered);
 
-// Exchanges `bytes` between two processes: each gets as much as it gives.
+// Exchanges `bytes` bytes between two processes.
 p2p::Task exchange(int own_proc, int other_proc, std::uint32_t context, int tag, const void* own, void* other,
                    std::size_t bytes);
 
-// Does the same for data whose length the other side does not know.
+// Does the same for data of a length that the other process does not know.
 p2p::Task exchange_blobs(int own_proc, int other_proc, std::uint32_t context, int tag,
                          const std::vector<std::byte>* own, std::vector<std::byte>* other);
 
 // Returns the same tag for the same processes in the same order.
 [[nodiscard]] int hash_tag(const ProcList& procs) noexcept;
-// Returns a non-negative tag made of any bytes.
+// Returns a non-negative tag computed from any bytes.
 [[nodiscard]] int hash_tag(const void* data, std::size_t bytes, std::uint64_t seed = 0) noexcept;
 
 }  // namespace hr::comm

@@ -25,25 +25,27 @@ class Participants {
   [[nodiscard]] bool on_own_side(int index) const noexcept { return (index < first_size_) == own_is_first_; }
 
  private:
-  std::vector<int> both_;  // of an intercommunicator
-  ProcList procs_;         // of both_, or the local group's
+  std::vector<int> both_;  // groups of an intercommunicator
+  ProcList procs_;         // view of both_, or of the local group
   int me_ = 0;
   int first_size_ = 0;
   bool own_is_first_ = true;
 };
 
-// Makes a communicator without context. `remote` may be empty.
+// Makes a communicator without a context. `remote` may be empty.
 Ref<Communicator> assemble(Ref<Group> local, Ref<Group> remote, const Ref<Errhandler>& errhandler);
 
-// Agrees on the context of `result` and stores it. A process with an empty `result` takes part without getting one.
+// Agrees on the context of `result` and stores it. A process with an empty `result` takes part, but receives no
+// context.
 Status agree(const Members& members, const Ref<Communicator>& result);
 
-// Errors: MPI_ERR_ARG: longer than MPI_MAX_STRINGTAG_LEN.
+// Errors: MPI_ERR_ARG if it is longer than MPI_MAX_STRINGTAG_LEN.
 Status check_stringtag(const char* stringtag);
-// Returns the members of a group that meet without a parent communicator, told apart by the group and a tag string.
+// Returns the members for an agreement of a group without a parent communicator; the group and a tag string distinguish
+// such agreements.
 Members bootstrap_members(const Group& group, const char* stringtag);
 
-// For functions that make sense for intracommunicators only.
+// Errors: MPI_ERR_COMM for an intercommunicator.
 Status check_intra(const Communicator& comm);
 Status check_no_room(const Ref<Communicator>& made);
 

@@ -38,9 +38,9 @@ bool has_pending_operations(const Communicator& comm) {
   return found;
 }
 
-// --- for p2p, once a process has failed ---
+// --- For p2p, once a process has failed ---
 
-// Finds a process by the source of a message: process numbers in agreements, ranks everywhere else.
+// Finds a process by the source in a message, which is a process number in agreements and a rank everywhere else.
 int process_of(std::uint32_t context, int source) {
   const std::uint32_t use = context % kContextSpacing;
   if (use >= kCreationContext && use != kPartitionedContext) return boot::processes().with_number(source);
@@ -62,7 +62,7 @@ bool has_failed_member(const Communicator& comm) {
   return std::any_of(failed.begin(), failed.end(), [&](int proc) { return is_member(comm, proc); });
 }
 
-// Hints of section 7.4.4, all booleans. The library keeps them for the program; nothing relies on them yet.
+// Hints of section 7.4.4, all booleans. The library stores them, but does not use them yet.
 constexpr std::array<const char*, 4> kAssertions = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source",
                                                     "mpi_assert_exact_length", "mpi_assert_allow_overtaking"};
 
@@ -72,7 +72,8 @@ Communicator::~Communicator() {
   if (state == nullptr) return;
   release_connections(*this);
   if (context_ == 0) return;
-  // Messages of members that have given up may still be on their way, and others may still ask for the agreed outcome.
+  // The context is not released: messages of members that have given up may still be in transit, and others may still
+  // query the agreed outcome.
   if (is_revoked(*this) || has_failed_member(*this)) return;
   agreements_ != 0 ? rest_context(context_) : release_context(context_);
 }
@@ -89,7 +90,7 @@ Communicator* predefined_communicator(std::uintptr_t abi_value) noexcept {
 
 Status init() {
   state = std::make_unique<State>();
-  // Contexts of an earlier use that the program or an operation under way still holds.
+  // Contexts of an earlier use of MPI that the program or a pending operation still holds.
   const auto keep = [](const Communicator& comm) { keep_context(comm.context()); };
   Arena<Communicator>::instance().for_each(keep);
   Arena<Communicator>::instance().for_each(keep, ObjectKind::kRevokedCommunicator);

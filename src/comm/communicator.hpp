@@ -1,7 +1,7 @@
-// Communicator: a group (or two), a context, and data that programs attach to it (MPI 5.0 chapter 7).
+// Communicator: a group (or two), a context, and data that programs attach (MPI 5.0 chapter 7).
 //
-// Contexts: every communicator owns kContextSpacing consecutive contexts, so that its uses never match each other;
-// see enum ContextUse. Allocation is an agreement among the members (comm/context.hpp).
+// Contexts: every communicator owns kContextSpacing consecutive contexts, so that messages of different uses (enum
+// ContextUse) never match. Allocation is an agreement among the members (comm/context.hpp).
 // Owner: reference counted; a pending operation holds a reference, so MPI_Comm_free may come first. The context is
 // released with the last reference. Threads: library lock; rank, size, context and groups never change.
 #pragma once
@@ -27,7 +27,7 @@ namespace hr::comm {
 // Uses of the contexts of one communicator, as offsets from context().
 enum ContextUse : std::uint32_t {
   kPointToPointContext = 0,
-  kCollectiveContext = 1,       // coll/; an intercommunicator: between the groups
+  kCollectiveContext = 1,       // coll/; in an intercommunicator, between the groups
   kLocalCollectiveContext = 2,  // coll/; within the local group of an intercommunicator
   kCreationContext = 3,         // agreements of all members, tagged by Communicator::creations_
   kCreateGroupContext = 4,      // MPI_Comm_create_group, tagged by the program
@@ -53,17 +53,17 @@ class Communicator final : public Object {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return local_->size(); }
   [[nodiscard]] bool is_inter() const noexcept { return static_cast<bool>(remote_); }
-  // Returns the group that sends go to and receives come from: the remote group of an intercommunicator.
+  // Returns the group to exchange messages with: the remote group of an intercommunicator, otherwise the local group.
   [[nodiscard]] const Group& peers() const noexcept { return remote_ ? *remote_ : *local_; }
   [[nodiscard]] int peer_proc(int rank) const noexcept { return peers().proc(rank); }
   [[nodiscard]] std::uint32_t context() const noexcept { return context_; }
   [[nodiscard]] std::uint32_t collective_context() const noexcept { return context_ + kCollectiveContext; }
 
-  // Returns the tag of the next collective operation: members start collectives in the same order (section 6.14), so
-  // the same operation gets the same tag everywhere, and operations under way at once do not mix.
+  // Returns the tag of the next collective operation. Members start collectives in the same order (section 6.14), so an
+  // operation has the same tag everywhere, and concurrent operations do not mix.
   [[nodiscard]] int next_collective_tag() noexcept { return static_cast<int>(collective_sequence_++ & 0x1fffffff); }
-  // Non-blocking ones have a separate sequence: some programs start one before a blocking one on one process and after
-  // it on another, against section 6.12.
+  // Non-blocking collectives have a separate sequence, because some programs, contrary to section 6.12, start one
+  // before a blocking collective on one process and after it on another.
   static constexpr int kFirstNonblockingTag = 0x20000000;
   [[nodiscard]] int next_nonblocking_tag() noexcept {
     return kFirstNonblockingTag + static_cast<int>(nonblocking_sequence_++ & 0x1fffffff);
@@ -71,22 +71,22 @@ class Communicator final : public Object {
 
   int rank_ = 0;
   std::uint32_t context_ = 0;    // 0: not agreed yet (while MPI_Comm_idup is pending)
-  std::uint32_t creations_ = 0;  // collective creations from this one so far; equal on all members
+  std::uint32_t creations_ = 0;  // number of collective creations from this communicator; equal on all members
   std::uint32_t collective_sequence_ = 0;
   std::uint32_t nonblocking_sequence_ = 0;
-  std::uint32_t agreements_ = 0;  // by consensus (consensus.hpp) so far; equal on all members
-  std::size_t acknowledged_ = 0;  // how many of p2p::failed_processes(), from the first on (failure.hpp)
-  std::vector<int> excluded_;     // failed processes that all survivors know of, in ascending order (shrink.hpp)
-  bool has_others_ = false;       // processes of other jobs (connections.hpp)
-  bool disconnects_ = false;      // its end ends connections
-  std::unique_ptr<CollectiveState> collectives_;  // null: no collective so far
+  std::uint32_t agreements_ = 0;  // number of agreements by consensus (consensus.hpp); equal on all members
+  std::size_t acknowledged_ = 0;  // number of acknowledged p2p::failed_processes(), from the first one (failure.hpp)
+  std::vector<int> excluded_;     // failed processes known to all survivors, in ascending order (shrink.hpp)
+  bool has_others_ = false;       // it has processes of other jobs (connections.hpp)
+  bool disconnects_ = false;      // its destruction releases connections
+  std::unique_ptr<CollectiveState> collectives_;  // null before the first collective
   Ref<Group> local_;
   Ref<Group> remote_;
   Ref<Errhandler> errhandler_;
   std::unique_ptr<Topology> topology_;  // null, Cartesian, graph or distributed graph
   AttributeSet attributes_;
   std::string name_;
-  Ref<Info> info_;                           // the hints in use; null: defaults
+  Ref<Info> info_;                           // hints in use; null: defaults
   std::shared_ptr<p2p::BufferPool> buffer_;  // MPI_Comm_attach_buffer; null: never attached
 };
 
@@ -99,20 +99,20 @@ Communicator* predefined_communicator(std::uintptr_t abi_value) noexcept;
 
 // Makes world and self from boot::identity(). Called after boot::init() and p2p::init().
 Status init();
-// Deletes the attributes of self, newest first, then those of world: first thing in MPI_Finalize, while everything
-// still works (section 11.2.4). Returns the first failing callback's code.
+// Deletes the attributes of self, newest first, then those of world. Called first in MPI_Finalize, while everything
+// still works (section 11.2.4). Returns the code of the first callback that fails.
 Status delete_predefined_attributes();
-// Drops world and self. Called before p2p::finalize().
+// Releases world and self. Called before p2p::finalize().
 void finalize();
 
 // Returns MPI_IDENT, MPI_CONGRUENT, MPI_SIMILAR or MPI_UNEQUAL (section 7.4.1).
 [[nodiscard]] int compare(const Communicator& a, const Communicator& b);
 
-// MPI_Comm_free: deletes the attributes, then drops the handle's reference. Errors: MPI_ERR_COMM (predefined); the
-// code of a failing delete callback, and then the communicator stays.
+// MPI_Comm_free: deletes the attributes, then drops the handle's reference. Errors: MPI_ERR_COMM (predefined); the code
+// of a failing delete callback, after which the communicator remains valid.
 Status free(Communicator& comm);
-// MPI_Comm_disconnect: also waits until no operation uses the communicator any more; with processes of other jobs, at
-// none of its processes, which then are no longer connected through it.
+// MPI_Comm_disconnect: also waits until no operation of this process uses the communicator any more. If it has
+// processes of other jobs, waits for the same on all of them; they are then no longer connected through it.
 Status disconnect(Communicator& comm);
 
 // MPI_Comm_set_info, MPI_Comm_get_info (section 7.4.4): unknown hints are ignored.

@@ -18,7 +18,7 @@
 namespace hr::comm {
 namespace {
 
-// --- blobs: numbers and texts, one after the other ---
+// --- Blobs: numbers and texts, one after the other ---
 
 void add_bytes(const void* data, std::size_t bytes, Blob* to) {
   if (bytes == 0) return;
@@ -64,7 +64,7 @@ std::vector<std::string> texts_of(const std::vector<Blob>& blobs) {
   return texts;
 }
 
-// --- the description of a group, sent to the other one ---
+// --- The description of a group, sent to the other one ---
 
 struct GroupInfo {
   std::uint64_t number = 0;  // random
@@ -97,7 +97,7 @@ std::uint64_t random_number() noexcept {
   return number;
 }
 
-// Returns this process's address. `network`: with an address for other hosts, in any case.
+// Returns this process's address. `network`: whether to include an address for other hosts in any case.
 Status own_address(bool network, std::string* text) {
   boot::PeerAddress address = boot::own_address();
   const Status status = p2p::describe(network, &address.network);
@@ -105,7 +105,7 @@ Status own_address(bool network, std::string* text) {
   return status;
 }
 
-// True if the processes of both are on several hosts, and some have no address.
+// True if the processes of both groups are on several hosts, and some have no network address.
 bool wants_network(const GroupInfo& one, const GroupInfo& other) {
   std::string host;
   bool several = false;
@@ -122,7 +122,7 @@ bool wants_network(const GroupInfo& one, const GroupInfo& other) {
   return several && lacks;
 }
 
-// Gathers the addresses of all members and lets the leaders exchange them. *own: comes with a number, which becomes the
+// Gathers the addresses of all members and lets the leaders exchange them. own->number: in: this process's; out: the
 // leader's.
 Status exchange_info(const Members& members, int leader, Line* line, bool network, GroupInfo* own, GroupInfo* other) {
   const bool leads = members.me == leader;
@@ -147,7 +147,7 @@ Status exchange_info(const Members& members, int leader, Line* line, bool networ
   return kOk;
 }
 
-// Enters all processes; returns processes and addresses in the order of the peers.
+// Enters all processes into the table of processes; returns processes and addresses in the order of `peers`.
 Status enter(const std::vector<std::string>& peers, std::vector<int>* procs, std::vector<std::string>* addresses,
              std::vector<std::string>* jobs) {
   for (const std::string& text : peers) {
@@ -191,13 +191,14 @@ Status connect_peers(const GroupInfo& own, const GroupInfo& other, Sides* sides)
   groups.ours = sides->ours;
   groups.theirs = sides->theirs;
   const std::string host = boot::own_address().host;
-  // The launcher of that job removes files that carry its name.
+  // The launcher of that job removes files whose names begin with the job's name.
   groups.name = std::string(processes.job_of(groups.first ? own_leader : other_leader)) + ".connect." + hex(number) +
                 "." + hex(static_cast<std::uint64_t>(hash_tag(host.data(), host.size())));
   return p2p::connect_groups(groups);
 }
 
-// Succeeds if all members have succeeded; else the error is this member's, or says that it is another's.
+// Succeeds if all members have succeeded. Otherwise returns this member's error, or an error which says that another
+// member failed.
 Status require_all(const Members& members, Status own) {
   std::string text = own.ok() ? "" : take_detail();
   std::uint64_t good = own.ok() ? 1 : 0;
@@ -220,7 +221,8 @@ Status ChannelLine::trade(const Blob& own, Blob* other) {
     return (arrived && channel_->flushed()) || !status.ok();
   });
   if (!arrived || !channel_->flushed()) {
-    // If processes may die, the other leader has died, or a member of its group, and it has given up.
+    // If the job survives process failures, the other leader or a member of its group has died, and the leader has
+    // given up.
     if (boot::identity().failure_board < 0) return status;
     const std::string why = take_detail();
     return fail(Errc::kProcFailed, "%s", why.c_str());
@@ -266,7 +268,7 @@ Status connect_groups(const Members& members, int leader, Status at_leader, Line
   if (wants_network(own, other)) HR_TRY(exchange_info(members, leader, line, true, &own, &other));
   Sides sides;
   const Status connected = connect_peers(own, other, &sides);
-  // No process goes on before all of both sides can.
+  // No process goes on before all processes of both sides are connected.
   const Status all = require_all(members, connected);
   std::string why = all.ok() ? "" : take_detail();
   if (leads) {
@@ -308,7 +310,7 @@ Status join_groups(const Members& members, const Bridge& bridge, std::vector<int
   return kOk;
 }
 
-// --- names: the job of all and their ranks, or a name for each ---
+// --- Names: the common job and the ranks, or one name per process ---
 
 namespace {
 constexpr char kOfOneJob = 1;

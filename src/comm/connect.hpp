@@ -1,9 +1,10 @@
-// Connecting two groups that may be of several jobs (MPI 5.0 sections 7.6.2 and 11.9): the common part of
+// Connects two groups that may belong to several jobs (MPI 5.0 sections 7.6.2 and 11.9): the common part of
 // MPI_Intercomm_create, MPI_Comm_spawn, MPI_Comm_accept and MPI_Comm_join.
 //
-// The leaders talk over a line that they have. Each group gathers the addresses of its members, the leaders trade them,
-// every member connects to the other side (p2p/connect_groups.hpp), and when all of both sides have, they agree on a
-// context. An error anywhere before is an error on all of both sides. Internal to comm/. Threads: library lock.
+// The leaders communicate over a Line. Each group gathers the addresses of its members, the leaders exchange them, and
+// every member connects to the other side (p2p/connect_groups.hpp). When all processes of both sides have connected,
+// they agree on a context. An error on any process before that is an error on all processes of both sides. Internal to
+// comm/. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +23,11 @@ using Blob = std::vector<std::byte>;
 class Line {
  public:
   virtual ~Line() = default;
-  // Sends a blob and gets the other leader's, making progress. Errors: the other leader is gone.
+  // Sends a blob and receives the other leader's, making progress. Fails if the other leader is gone.
   virtual Status trade(const Blob& own, Blob* other) = 0;
 };
 
-// Uses messages between processes that reach each other.
+// Uses messages between processes that are connected already.
 class PeerLine final : public Line {
  public:
   PeerLine(int own, int other, std::uint32_t context, int tag) noexcept
@@ -52,17 +53,18 @@ class ChannelLine final : public Line {
   std::unique_ptr<boot::Channel> channel_;
 };
 
-// Passes the leader's status to all, with its text if it is an error.
+// Broadcasts the leader's status, with its text if it is an error.
 Status tell_status(const Members& members, int leader, Status at_leader);
-// Does the same, and passes the leader's blob on if there is no error.
+// Does the same, and also broadcasts the leader's blob if there is no error.
 Status tell(const Members& members, int leader, Status at_leader, Blob* blob);
 
-// Connects; collective over both groups. `line`: at the leader, if `at_leader` is not an error. `local`: the group of
-// the members.
+// Connects the groups; collective over both. `line`: needed at the leader, if `at_leader` is not an error. `local`: the
+// group of the members.
 Status connect_groups(const Members& members, int leader, Status at_leader, Line* line, Ref<Group> local,
                       const Ref<Errhandler>& errhandler, Ref<Communicator>* result);
 
-// The agreement of two groups that reach each other, and the communicator. The leaders agree on this context and tag.
+// Data for two connected groups to agree and make their communicator. The leaders exchange messages in this context
+// with this tag.
 struct Bridge {
   int leader = 0;          // index in the local members
   int remote_leader = -1;  // process
@@ -72,11 +74,11 @@ struct Bridge {
 Status join_groups(const Members& members, const Bridge& bridge, std::vector<int> remote, Ref<Group> local,
                    const Ref<Errhandler>& errhandler, Ref<Communicator>* result);
 
-// Packs names of processes, for processes that know them.
+// Packs the names of processes, for receivers that know these processes.
 Blob pack_names(const ProcList& procs);
-// True if these and the named ones are of one job.
+// True if all these processes and the named ones belong to one job.
 [[nodiscard]] bool of_one_job(const ProcList& procs, const Blob& names);
-// Errors: MPI_ERR_OTHER for a process that is not known here.
+// Errors: MPI_ERR_OTHER for a process that this process does not know.
 Status unpack_names(const Blob& names, std::vector<int>* procs);
 
 }  // namespace hr::comm

@@ -26,7 +26,7 @@ void for_each_other(const Communicator& comm, Each&& each) {
   }
 }
 
-// Waits until each of them has come to this call, too, or has failed: a failed one does not end the wait for another.
+// Waits until each of the others has also called this, or has failed; a failure does not end the wait for the rest.
 void wait_for_each(const std::vector<int>& others, std::uint32_t context, int tag) {
   const int self = boot::processes().self();
   std::vector<p2p::Task> tasks;
@@ -52,7 +52,7 @@ void hold_connections(Communicator& comm) {
 
 void release_connections(Communicator& comm) noexcept {
   if (!comm.has_others_ || state == nullptr) return;
-  // A communicator that was never completed has connected no processes.
+  // A freed communicator releases nothing, but one that was never completed does.
   if (!comm.disconnects_ && comm.context_ != 0) return;
   std::vector<int> disconnected;
   for_each_other(comm, [&disconnected](int proc) {

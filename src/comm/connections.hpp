@@ -1,10 +1,9 @@
-// Connections: the processes of other jobs that this one is connected with (MPI 5.0 section 11.10.4).
+// Connections: the processes of other jobs that this process is connected to (MPI 5.0 section 11.10.4).
 //
-// A process is connected as long as a communicator holds it. A communicator that is disconnected releases its
-// processes; one that is freed does not, so that those stay connected to the end. A process parts from those that it is
-// no longer connected with. MPI_Finalize is collective over connected processes: each tells each that it is there, and
-// waits for the same, so that no process leaves while another still has something to send to it. Owner: comm's State.
-// Threads: library lock.
+// A process stays connected until no communicator holds it. Disconnecting a communicator releases its processes;
+// freeing it does not, so that they stay connected to the end. The transport connections to processes that are released
+// are closed. MPI_Finalize is collective over connected processes: each exchanges a message with every other, so that
+// no process leaves while another may still send to it. Owner: comm's State. Threads: library lock.
 #pragma once
 
 #include <map>
@@ -14,17 +13,17 @@ namespace hr::comm {
 class Communicator;
 
 struct Connections {
-  std::map<int, int> uses;  // by process of another job: communicators
+  std::map<int, int> uses;  // process of another job -> number of communicators that hold it
 };
 
-// Called at its construction and at its destruction.
+// Called when the communicator is completed and when it is destroyed.
 void hold_connections(Communicator& comm);
 void release_connections(Communicator& comm) noexcept;
 
-// Waits until all processes of other jobs in the communicator have come here, or have failed. Without processes of
-// other jobs it does nothing.
+// Waits until all processes of other jobs in the communicator have called this, or have failed. Does nothing if there
+// are none.
 void leave_together(Communicator& comm);
-// Does the same with all that are still connected.
+// Does the same for all processes that are still connected, and disconnects them.
 void say_goodbye();
 
 }  // namespace hr::comm

@@ -15,13 +15,13 @@
 namespace hr::comm {
 namespace {
 
-// Number of later ones of a communicator that are decided before one is forgotten.
+// Number of later consensus operations of a communicator that are decided before one is forgotten.
 constexpr std::uint32_t kRemembered = 32;
-// Limits of messages of one that this process does not take part in yet, and of the table's entries.
+// Limits of the messages for a consensus in which this process does not yet take part, and of the table's entries.
 constexpr std::size_t kMostEarly = 65536;
 constexpr std::size_t kMostKnown = 65536;
 
-// Head of an active message; the words of two sets for each of two opinions follow.
+// Head of an active message; it is followed by the words of two sets for each of two opinions.
 struct Head {
   std::int32_t members;
   std::int32_t leader;
@@ -45,7 +45,8 @@ std::vector<std::byte> encode(const ConsensusMessage& message, int members) {
   return bytes;
 }
 
-// Returns false if it is no such message, or one of a communicator of another size, if that is known (members >= 0).
+// Decodes a message. Returns false if it is malformed, or for a communicator of another size, if that is known (members
+// >= 0).
 bool decode(const std::byte* bytes, std::size_t length, int members, ConsensusMessage* out) {
   Head head;
   if (length < sizeof head) return false;
@@ -74,7 +75,7 @@ bool decode(const std::byte* bytes, std::size_t length, int members, ConsensusMe
 using Key = std::pair<std::uint32_t, std::uint32_t>;  // context of the communicator, number
 std::uint64_t subject_of(const Key& key) { return std::uint64_t{key.first} << 32 | key.second; }
 
-// One consensus, from this process's start or its first message on.
+// A consensus, from this process's start of it or its first message on.
 struct Consensus {
   std::unique_ptr<ConsensusMember> member;  // null until this process's start
   std::vector<int> procs;                   // of the members, from this process's start on
@@ -95,7 +96,7 @@ class ConsensusTable {
 };
 
 State::State() = default;
-State::~State() = default;  // here, where the types of all members are complete
+State::~State() = default;  // here, because the types of all members are complete
 
 namespace {
 
@@ -113,7 +114,7 @@ void on_active_message(const p2p::ActiveMessage& arrived) {
   if (!decode(arrived.payload, arrived.bytes, begun ? static_cast<int>(known->second.procs.size()) : -1, &message))
     return drop_message(arrived.from, "it is no message of an agreement");
   if (!begun) {
-    // No member sends more before this process takes part, and few agreements are that far ahead.
+    // Members do not send more messages before this process takes part, and few agreements are that far ahead.
     if (key.first >= p2p::kMostContexts || (known == table().end() && table().size() >= kMostKnown) ||
         (known != table().end() && known->second.early.size() >= kMostEarly))
       return drop_message(arrived.from, "it is of an agreement that this process does not know");

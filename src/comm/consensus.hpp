@@ -1,9 +1,9 @@
-// Consensus: the surviving members of a communicator agree on an outcome, the same for all of them even if others fail
-// meanwhile (consensus_member.hpp). Works on a revoked communicator, and with failed members.
+// Consensus: the surviving members of a communicator agree on an outcome, which is the same for all of them even if
+// others fail meanwhile (consensus_member.hpp). Works on a revoked communicator, and with failed members.
 //
-// All members start the consensuses of one communicator in the same order; a number tells them apart. Messages that
-// come before this process's start wait; outcomes are remembered for members that have lost their leader
-// (rest_context()). Threads: library lock.
+// All members start the consensus operations of a communicator in the same order, in which they are numbered. Messages
+// that arrive before this process starts the operation are kept; outcomes are remembered for members whose leader has
+// failed (rest_context()). Threads: library lock.
 #pragma once
 
 #include <memory>
@@ -15,22 +15,22 @@
 
 namespace hr::comm {
 
-// Input and result of one consensus at this process. Memory: outlives the task.
+// Input and result of one consensus on this process. Must outlive the task.
 struct Agreed {
-  int flag = 0;              // in: this process's; out: the bitwise AND
-  std::vector<int> failed;   // out: all processes that a member knew to have failed; now failed for this process, too
-  bool acknowledged = true;  // out: all members had acknowledged all of these
+  int flag = 0;              // in: this process's flag; out: the bitwise AND of all
+  std::vector<int> failed;   // out: processes that any member knew to have failed; this process now knows it, too
+  bool acknowledged = true;  // out: true if all members had acknowledged all of these
 };
 
-// Starts at once. `participants` of `comm`; both outlive the task.
+// Starts at once. `participants`: those of `comm`; both must outlive the task.
 p2p::Task reach_consensus(Communicator& comm, const Participants& participants, Agreed* agreed);
 
-// MPIX_Comm_agree, MPIX_Comm_iagree: *flag becomes the AND over all survivors. MPIX_ERR_PROC_FAILED, at all of them
-// alike and with *flag set, if a member has failed and not all had acknowledged it.
+// MPIX_Comm_agree, MPIX_Comm_iagree: *flag becomes the AND over all survivors. Errors: MPIX_ERR_PROC_FAILED, on all
+// survivors and with *flag set, if a member has failed and not all survivors had acknowledged it.
 Status agree_with_survivors(Communicator& comm, int* flag);
 Status iagree_with_survivors(Communicator& comm, int* flag, p2p::Request** request);
 
-// --- internal to comm/ ---
+// --- Internal to comm/ ---
 void begin_consensus();
 void forget_consensus(std::uint32_t context) noexcept;
 

@@ -32,7 +32,7 @@ void ConsensusMember::join(Opinion opinion) {
   joined_ = true;
   opinion_ = std::move(opinion);
   if (decided_) return;
-  // Answers an earlier request of another leader now, whether that still leads or not.
+  // Answers an earlier query of another leader, even if that no longer leads.
   if (promised_ >= 0 && promised_ != first_left() && !world_.has_failed(promised_)) tell(promised_);
   look_at_failures();
 }
@@ -46,7 +46,7 @@ void ConsensusMember::look_at_failures() {
   tell(leader);
 }
 
-// Leads, as far as the messages received so far allow.
+// Does as much of the leader's work as the messages received so far allow.
 void ConsensusMember::lead() {
   leader_ = own_;
   promised_ = own_;
@@ -61,7 +61,7 @@ void ConsensusMember::lead() {
   if (!proposed_) {
     if (!everybody(&Answer::known)) return;
     proposed_ = true;
-    // Starts from the newest proposal that a member has accepted, else from all opinions.
+    // Proposes the newest proposal that a member has accepted; if there is none, the combination of all opinions.
     int newest = accepted_;
     Opinion all = opinion_;
     for (int member = 0; member < members(); ++member) {
@@ -97,7 +97,8 @@ void ConsensusMember::take(int from, const ConsensusMessage& message) {
     case Kind::kDecided:
       if (decided_) return;
       decide(message.outcome);
-      // Others wait for the leader's decision, or have already taken this member for the leader.
+      // Forwards it to members that wait for it: all, if this member leads, or those that already consider it the
+      // leader.
       for (int member = 0; member < members(); ++member) {
         const bool waits = leader_ == own_ || answers_[static_cast<std::size_t>(member)].known;
         if (member != own_ && waits && !world_.has_failed(member)) world_.send(member, message);

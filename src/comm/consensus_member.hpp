@@ -1,15 +1,15 @@
-// ConsensusMember: one member's part in one consensus, as a state machine without input and output: messages and
-// failures go in, messages and at last the outcome come out.
+// ConsensusMember: one member's part in one consensus, as a state machine without I/O. Its inputs are messages and
+// failures; its outputs are messages and, at the end, the outcome.
 //
-// The leader is the first surviving member, in the order that all members share. The others send it their opinions;
-// once it has those of all survivors it proposes an outcome, and once all survivors have accepted that, it is decided
-// and announced. If the leader fails the next one takes over: it asks all members, and those that have accepted a
-// proposal report it. The newest of these is proposed again, since it may have been decided, by the old leader or by
-// members that fail as well. A member that a new leader has asked accepts nothing of an older one. So all members
-// that decide, also those that fail later, decide the same (uniform agreement), as long as no member is taken for
-// failed that is not; messages of one that is taken for failed are ignored.
+// The leader is the first surviving member, in the order that all members share. The others send it their opinions.
+// Once it has those of all survivors, it proposes an outcome; once all survivors have accepted that, the outcome is
+// decided, and the leader announces it. If the leader fails, the next one queries all members, and those that have
+// accepted a proposal report it. The newest of these is proposed again, because it may have been decided, by the old
+// leader or by members that have failed, too. A member that a new leader has queried accepts no proposal of an older
+// leader. So all members that decide, even if they fail later, decide the same (uniform agreement), provided that no
+// living member is considered failed; messages of members considered failed are ignored.
 //
-// A member that has decided answers those that still ask, so its machine is kept for a while. Owner: Consensus
+// A member that has decided still answers queries, so its state machine is kept for a while. Owner: Consensus
 // (consensus.cpp). Threads: library lock.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace hr::comm {
 
-// Set of members, a bit each.
+// A set of members, one bit for each.
 class MemberSet {
  public:
   MemberSet() = default;
@@ -44,8 +44,8 @@ class MemberSet {
   std::vector<std::uint64_t> words_;
 };
 
-// A member's opinion, and the outcome of all: the bitwise AND of the flags, all failures that any member knows of, and
-// those that all have acknowledged.
+// A member's opinion, or the outcome: the bitwise AND of the flags, the failures that any member knows of, and those
+// that all have acknowledged.
 struct Opinion {
   std::int32_t flag = 0;
   MemberSet failed{};
@@ -55,14 +55,14 @@ struct Opinion {
 
 struct ConsensusMessage {
   enum class Kind : std::uint8_t {
-    kOpinion,   // to the leader, with the newest proposal that was accepted, if any
-    kAsk,       // of a new leader, to all
-    kProposal,  // of the leader, to all
+    kOpinion,   // to the leader, with the newest accepted proposal, if any
+    kAsk,       // query of a new leader, to all
+    kProposal,  // from the leader, to all
     kAccepted,  // to the leader
-    kDecided,   // to all, or to members that ask
+    kDecided,   // to all, or in answer to a member's message
   };
   Kind kind = Kind::kOpinion;
-  std::int32_t leader = -1;  // kOpinion: leader whose proposal was accepted; kProposal, kAccepted: its leader
+  std::int32_t leader = -1;  // kOpinion: leader whose proposal was accepted; kProposal, kAccepted: leader that proposed
   Opinion opinion{};         // kOpinion
   Opinion outcome{};         // kProposal, kDecided; kOpinion: the accepted proposal
 };
@@ -76,9 +76,9 @@ class ConsensusMember {
   ConsensusMember(int members, int own, World world)
       : own_(own), world_(std::move(world)), answers_(static_cast<std::size_t>(members)) {}
 
-  // Takes part from now on.
+  // Starts to take part.
   void join(Opinion opinion);
-  // Handles a message. `from` has not failed.
+  // Handles a message. `from` must not have failed.
   void take(int from, const ConsensusMessage& message);
   // Reacts to members that may have failed.
   void look_at_failures();
@@ -90,7 +90,7 @@ class ConsensusMember {
   struct Answer {
     bool known = false;
     ConsensusMessage message;
-    bool accepted = false;  // the proposal of this process
+    bool accepted = false;  // this process's proposal
   };
 
   [[nodiscard]] int members() const noexcept { return static_cast<int>(answers_.size()); }
@@ -105,12 +105,12 @@ class ConsensusMember {
   World world_;
   bool joined_ = false;
   Opinion opinion_;
-  int leader_ = -1;    // the member that the opinion was sent to
-  int promised_ = -1;  // nothing of an earlier leader is accepted
+  int leader_ = -1;    // member to which the opinion was sent
+  int promised_ = -1;  // proposals of earlier leaders are not accepted
   int accepted_ = -1;  // leader whose proposal was accepted
   Opinion outcome_;    // accepted, or decided
   bool decided_ = false;
-  bool asked_ = false;     // as leader
+  bool asked_ = false;     // as leader: all members have been queried
   bool proposed_ = false;  // as leader
   std::vector<Answer> answers_;
 };

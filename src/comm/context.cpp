@@ -18,13 +18,13 @@ constexpr int kRounds = 64;
 constexpr int kNumbersPerRound = kWordsPerRound * 64;
 static_assert(std::uint32_t{kRounds} * kNumbersPerRound * kContextSpacing <= p2p::kMostContexts);
 
-// 262,144 numbers; a set bit is taken. Processes may have taken different ones, each a few of all, so that there are
-// many more than a program has communicators. Those that exist from the start are in kReserved.
+// There are 262,144 numbers; a set bit means taken. There are many more numbers than a program has communicators,
+// because processes may have taken different ones. kReserved: numbers that exist from the start.
 std::vector<std::uint64_t>& taken() noexcept { return state->contexts.taken; }
 constexpr std::uint64_t kReserved =
     std::uint64_t{1} << kBootstrapNumber | std::uint64_t{1} << kWorldNumber | std::uint64_t{1} << kSelfNumber;
 
-// For numbers that agreements choose, which are not reserved ones.
+// True if a number is free; for numbers that agreements choose, which are not reserved.
 bool is_free(std::uint32_t number) noexcept {
   const std::size_t word = number / 64;
   return word >= taken().size() || (taken()[word] >> (number % 64) & 1) == 0;
@@ -41,7 +41,7 @@ void give_back(std::uint32_t number) noexcept {
   if (word < taken().size()) taken()[word] &= ~(std::uint64_t{1} << (number % 64));
 }
 
-// Copies the mask of a round, in which a set bit is free.
+// Copies the mask of free numbers of a round; a set bit means free.
 void copy_round(int round, std::uint64_t* words) noexcept {
   const auto first = static_cast<std::size_t>(round) * kWordsPerRound;
   for (std::size_t word = 0; word < kWordsPerRound; ++word) {
@@ -50,7 +50,7 @@ void copy_round(int round, std::uint64_t* words) noexcept {
   if (round == 0) words[0] &= ~kReserved;
 }
 
-// An agreement may outlast the use of MPI that it began in.
+// Counts an agreement in progress. The agreement may outlast the use of MPI in which it began.
 struct CountUnderWay {
   CountUnderWay() noexcept { ++state->contexts.agreements_under_way; }
   ~CountUnderWay() {
@@ -74,7 +74,7 @@ std::uint32_t nth_set(const std::uint64_t* words, int n) noexcept {
   }
 }
 
-// Chooses the same number on all members, and different ones for agreements that may meet.
+// Chooses a number: the same on all members, and most likely different ones for concurrent agreements.
 std::uint32_t choose(const Agreement& agreement, const std::uint64_t* words, std::uint32_t attempt) noexcept {
   if (attempt == 0) return nth_set(words, 0);
   int free = 0;

@@ -14,7 +14,7 @@ namespace hr::comm {
 
 namespace {
 
-// Sent by the leader to its group: the other side, or the leader's error.
+// Message of the leader to its group: the data of the other side, or the leader's error.
 struct News {
   int error = 0;
   int remote_leader = -1;
@@ -23,8 +23,8 @@ struct News {
   std::uint64_t bytes = 0;
 };
 
-// Spreads the leader's view to its group: its status, the bridge, and `remote`, the processes of the other side. An
-// error that the leader found is an error on all of its group, so that no member waits for a leader that has left.
+// Broadcasts the leader's data to its group: its status, the bridge, and `remote`, the processes of the other side. An
+// error of the leader becomes an error on its whole group, so that no member waits for a leader that has left.
 Status spread(const Members& members, const Status& at_leader, Bridge* bridge, Blob* remote) {
   News news{at_leader.code(), bridge->remote_leader, bridge->context, bridge->tag, remote->size()};
   HR_TRY(p2p::run_blocking(broadcast(members, bridge->leader, &news, sizeof news)));
@@ -39,11 +39,11 @@ Status spread(const Members& members, const Status& at_leader, Bridge* bridge, B
   return kOk;
 }
 
-// Second half of both constructors: every local member knows the bridge and the names of the other side.
+// Second half of both constructors, when every local member knows the bridge and the names of the other side.
 Status join(const Members& members, const Bridge& bridge, const Blob& names, Ref<Group> local,
             const Ref<Errhandler>& errhandler, Ref<Communicator>* result) {
   if (!of_one_job(members.procs, names)) {
-    // The leaders reach each other, but the others may not know one another.
+    // The leaders are connected, but the other processes may not be.
     PeerLine line(members.procs[members.me], bridge.remote_leader, bridge.context, bridge.tag);
     return connect_groups(members, bridge.leader, kOk, &line, std::move(local), errhandler, result);
   }
@@ -57,7 +57,7 @@ Status check_leader(int leader, int size, const char* which) {
   return fail(Errc::kRank, "%s leader %d is outside its group of %d processes", which, leader, size);
 }
 
-// Called at the leader: finds the other leader and trades process lists with it.
+// Called at the leader: finds the other leader and exchanges process lists with it.
 Status trade(const Members& members, Communicator* peer, int remote_leader, int tag, Bridge* bridge, Blob* remote) {
   if (peer == nullptr) return fail(Errc::kComm, "the peer communicator is MPI_COMM_NULL at the local leader");
   HR_TRY(check_leader(remote_leader, peer->peers().size(), "remote"));
@@ -108,7 +108,7 @@ Status intercomm_create_from_groups(const Group& local, int local_leader, const 
     if (at_leader.ok()) {
       bridge.remote_leader = remote->proc(remote_leader);
       bridge.context = kBootstrapNumber * kContextSpacing + kLeaderContext;
-      // Equal on both sides: made of both leaders, in a fixed order.
+      // Equal on both sides: computed from both leaders, in a fixed order.
       const int own = boot::processes().number_of(local.proc(local_leader));
       const int theirs = boot::processes().number_of(bridge.remote_leader);
       const int leaders[2] = {std::min(own, theirs), std::max(own, theirs)};
@@ -133,7 +133,8 @@ Status intercomm_merge(Communicator& comm, bool high, Ref<Communicator>* result)
   const char own = high ? 1 : 0;
   std::vector<char> flags(static_cast<std::size_t>(participants.size()));
   HR_TRY(p2p::run_blocking(allgather(members, &own, 1, reinterpret_cast<std::byte*>(flags.data()))));
-  // Participants come in one order everywhere: the first group's flag is the first entry, the second group's the last.
+  // Participants are in the same order everywhere: the first group's flag is the first entry, the second group's the
+  // last.
   const bool swap = flags.front() != 0 && flags.back() == 0;
   std::vector<int> procs(members.procs.begin(), members.procs.end());
   if (swap) {

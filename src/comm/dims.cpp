@@ -1,9 +1,9 @@
 // MPI_Dims_create: a balanced factorisation by search.
 //
-// The free dimensions get the factorisation whose largest and smallest entries differ least: "as close to each other as
-// possible". Of several the one with the largest smallest entry is taken, then the one with the smallest largest entry,
-// then the smallest second largest, and so on; other libraries return the same grids. The search walks divisors of the
-// node count only; a count below 2^31 has at most 1,536 of them, and the bounds below cut the walk short.
+// The free dimensions become the factorisation whose largest and smallest entries differ least: "as close to each other
+// as possible". Ties are broken by the larger smallest entry, then by the smaller largest entry, then by the smaller
+// second largest, and so on; other libraries return the same grids. The search visits only divisors of the node count;
+// a count below 2^31 has at most 1,536 of them, and the bounds below shorten the search.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace {
 
 struct Divisor {
   int value;
-  int largest_prime;  // among its factors; 1 for 1
-  int primes;         // number of factors, each as often as it occurs
+  int largest_prime;  // largest prime factor; 1 for 1
+  int primes;         // number of prime factors, with multiplicity
 };
 
 // Returns the divisors in ascending order.
@@ -53,7 +53,7 @@ int ceil_root(int number, std::size_t n) {
   return root;
 }
 
-// Search in the divisors of one number, for all the steps of its balance.
+// Search among the divisors of one number, for all steps of balance().
 class Search {
  public:
   Search(int number, std::size_t ndims) : divisors_(divisors_of(number)), failed_(divisors_.size() * (ndims + 1)) {}
@@ -90,7 +90,7 @@ class Search {
   }
 
  private:
-  // For a number of factors and a divisor: with this least factor and limits up to this one there is no factorisation.
+  // For a number of factors and a divisor: there is no factorisation with this least factor and a limit up to this one.
   struct Failed {
     int least = 0;
     int limit = 0;
@@ -110,8 +110,8 @@ void balance(int number, std::span<int> out) {
   // The factorisation with the least largest entry is often the best, and bounds the search.
   static_cast<void>(search.factor(number, 1, number, out));
   std::int64_t best = std::int64_t{out.front()} - out.back() + 1;
-  // Runs down from the largest possible smallest entry: the others grow, until no difference can be less than the best
-  // so far.
+  // Tries smallest entries in descending order from the largest possible one. The other entries grow, until no
+  // difference can be less than the best one so far.
   std::vector<int> found(others);
   const auto end = search.at_least(ceil_root(number, out.size()) + 1);
   for (auto divisor = std::make_reverse_iterator(end); divisor != search.divisors().rend(); ++divisor) {
@@ -150,7 +150,7 @@ Status dims_create(int nodes, std::span<int> dims) {
     if (rest == 1) return kOk;
     return fail(Errc::kDims, "no dimension is free, and the product of the given ones is not %d", nodes);
   }
-  // Trailing ones need no search, which keeps its depth at 31.
+  // Trailing entries of 1 need no search; so its depth is at most 31.
   std::vector<int> found(free_dims, 1);
   const std::size_t searched = std::min<std::size_t>(free_dims, 31);
   balance(rest, std::span(found).first(searched));

@@ -15,7 +15,7 @@ Ref<Communicator> copy_of(const Communicator& comm, const Info* hints) {
   return made;
 }
 
-// State of a pending MPI_Comm_idup until its agreement is over.
+// State of a pending MPI_Comm_idup until its agreement has ended.
 class PendingDup final : public p2p::TaskResources {
  public:
   PendingDup(Communicator& comm, Ref<Communicator> made)
@@ -57,7 +57,7 @@ Status idup(Communicator& comm, const Info* hints, Ref<Communicator>* result, p2
   HR_TRY(p2p::run_as_request(std::move(task), std::move(pending), &comm, request));
   const Status copied = comm.attributes_.copy_to(comm.handle(), &made->attributes_, made->handle());
   if (!copied.ok()) {
-    // The other members count on this one: the agreement goes on without a result here.
+    // The other members need this one, so the agreement goes on without a result on this process.
     release(std::exchange(*request, nullptr));
     return copied;
   }

@@ -1,8 +1,8 @@
 // Errhandler: the reaction to an MPI call that fails (MPI 5.0 section 9.3).
 //
-// Owner: reference counted; a communicator, session (window, file) holds a reference to its handler, so
-// MPI_Errhandler_free may come first. The predefined ones live as long as the process. Threads: immutable. A user's
-// function runs with the library lock held.
+// Owner: reference counted; a communicator, session, window or file holds a reference to its handler, so
+// MPI_Errhandler_free may be called earlier. Predefined handlers live as long as the process. Threads: immutable. A
+// user's function runs with the library lock held.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace hr::comm {
 
 enum class ErrhandlerKind : std::uint8_t { kFatal, kAbort, kReturn, kUser };
 
-// Kinds of objects that a user's handler was made for; predefined ones fit all.
+// Kind of object that a user's handler was made for; predefined handlers fit all kinds.
 enum class ErrhandlerTarget : std::uint8_t { kAny, kCommunicator, kSession, kWindow, kFile };
 
 class Errhandler final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kErrhandler;
-  // Made by bind/ around the program's function. It may change both arguments (they are var-args style pointers in
-  // MPI); changes to *handle are dropped, *code becomes the result of the MPI call.
+  // Made by bind/ around the program's function. It may change both arguments (MPI passes pointers to them): changes to
+  // *handle are ignored; *code becomes the result of the MPI call.
   using Function = std::function<void(void** handle, int* code)>;
 
   Errhandler(ErrhandlerKind kind, ErrhandlerTarget target, Function function)
@@ -50,13 +50,13 @@ Ref<Errhandler> create_errhandler(ErrhandlerTarget target, Errhandler::Function 
 // Errors: MPI_ERR_ERRHANDLER if `handler` was made for another kind of object.
 Status check_errhandler(const Errhandler& handler, ErrhandlerTarget target);
 
-// Returns the code's error class: bind/ puts the slot of the detail text above it (ADR 1).
+// Returns the error class of a code, whose upper bits hold the slot of the detail text, set by bind/ (ADR 1).
 constexpr int error_class_of(int code) noexcept { return code & 0xffff; }
 
-// Raises `code` (never MPI_SUCCESS; as the program will see it) on an object whose handle is `handle`. `text` is the
-// sentence for people. MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT: prints it and ends the job; does not return.
-// MPI_ERRORS_RETURN: returns `code`. A user's function: calls it, returns the code it left (section 9.3).
-// bind/ need not call anything else once it has chosen the handler.
+// Raises `code` (as the program will see it; never MPI_SUCCESS) on an object whose handle is `handle`. `text`: message
+// for people. MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT: prints it and ends the job; does not return.
+// MPI_ERRORS_RETURN: returns `code`. A user's function: calls it, and returns the code as it left it (section 9.3).
+// Once bind/ has chosen the handler, this is the only function that it has to call.
 int invoke(Errhandler& handler, void* handle, int code, std::string_view text);
 
 }  // namespace hr::comm

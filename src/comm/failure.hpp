@@ -1,14 +1,15 @@
-// Failure of members (user-level failure mitigation): the failed members of a communicator, those acknowledged by the
-// program, and revoking a communicator.
+// Failure of members (user-level failure mitigation): the failed members of a communicator, those that the program has
+// acknowledged, and revocation of a communicator.
 //
-// A process that has failed (p2p/process_failure.hpp) is a failed member of every communicator that it is in. The
-// failed members of a communicator have an order, that in which this process learned of them, so that "the first n"
-// means the same later.
+// A process that has failed (p2p/process_failure.hpp) is a failed member of every communicator that contains it. The
+// failed members of a communicator are ordered by when this process learned of their failures, so that "the first n"
+// keeps its meaning.
 //
-// A revoked communicator can no longer be used for communication, at any of its members: the message is passed on by
-// every member that gets it, so that it reaches all survivors even if the one that revoked fails meanwhile.
-// Operations under way on it end with MPIX_ERR_REVOKED, and calls that communicate do not find its handle
-// (ObjectKind::kRevokedCommunicator), so that calls on others cost nothing more. Agreement and shrinking
+// A revoked communicator can no longer be used for communication by any of its members. Every member that receives the
+// message that revokes it forwards that message, so that it reaches all survivors even if the process that revoked it
+// fails meanwhile.
+// Pending operations on it end with MPIX_ERR_REVOKED. Calls that communicate do not find its handle
+// (ObjectKind::kRevokedCommunicator), so that calls on other communicators have no extra cost. Agreement and shrinking
 // (consensus.hpp, shrink.hpp) still work. Threads: library lock.
 #pragma once
 
@@ -20,26 +21,27 @@ void revoke(Communicator& comm);
 [[nodiscard]] inline bool is_revoked(const Communicator& comm) noexcept {
   return comm.is(ObjectKind::kRevokedCommunicator);
 }
-// Returns MPIX_ERR_REVOKED, with its text.
+// Returns MPIX_ERR_REVOKED, with an error text.
 Status revoked_error();
-// Called for every communicator that was revoked, here or elsewhere; for the tables of predefined handles.
+// Sets a function that is called for every communicator that is revoked, by this process or another; for the tables of
+// predefined handles.
 void on_revoked(void (*function)(Communicator& comm)) noexcept;
 
-// Return members of both groups of an intercommunicator, in order of their failures. null: no room.
+// Return members (of both groups of an intercommunicator) in the order of their failures; null if there is no room.
 [[nodiscard]] Ref<Group> failed_members(const Communicator& comm);
 [[nodiscard]] Ref<Group> acknowledged_members(const Communicator& comm);
 [[nodiscard]] bool is_member(const Communicator& comm, int proc) noexcept;
-// Acknowledges the first `count` of the failed members (including those acknowledged before); returns the number that
-// is acknowledged then.
+// Acknowledges the first `count` failed members (including those acknowledged before); returns the number of members
+// that are then acknowledged.
 int acknowledge(Communicator& comm, int count);
 
-// --- internal to comm/ ---
-// Revokes a communicator that has just been made, if a message that revokes it has come before.
+// --- Internal to comm/ ---
+// Revokes a communicator that has just been made, if a message that revokes it has already arrived.
 void apply_early_revocation(Communicator& comm);
-// Answer for p2p::ContextMembers.
+// Functions for p2p::ContextMembers.
 [[nodiscard]] int missing_from(std::uint32_t context);
 [[nodiscard]] int acknowledged_on(std::uint32_t context);
-// Returns the communicator of a context, revoked or not; null: there is none.
+// Returns the communicator of a context, revoked or not; null if there is none.
 [[nodiscard]] Communicator* communicator_of(std::uint32_t context);
 void begin_failure_handling();
 

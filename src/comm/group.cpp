@@ -11,7 +11,8 @@ namespace hr::comm {
 
 namespace {
 
-// Finds the rank of a process in O(1), after O(size) if the group is not a range: procs are small numbers.
+// Finds the rank of a process in O(1), after a setup of O(size) if the group is not a range. Uses a table, because
+// process numbers are small.
 class RankTable {
  public:
   explicit RankTable(const Group& group) : procs_(group.procs()) {
@@ -33,7 +34,7 @@ class RankTable {
   std::vector<int> ranks_;
 };
 
-// True if the entries are at equal distances, and none comes twice.
+// True if the entries are at equal distances, and none occurs twice.
 bool is_progression(const std::vector<int>& procs) noexcept {
   if (procs.size() < 2) return true;
   const int stride = procs[1] - procs[0];
@@ -112,7 +113,7 @@ Ref<Group> make_group(std::vector<int> procs, std::shared_ptr<p2p::BufferPool> s
     const ProcList range = size == 0 ? ProcList() : ProcList::range(procs[0], size > 1 ? procs[1] - procs[0] : 1, size);
     return group_of(range, std::move(session_buffer));
   }
-  const ProcList list(procs.data(), size);  // stays valid when the vector moves
+  const ProcList list(procs.data(), size);  // stays valid when the vector is moved
   const int own = list.rank_of(boot::processes().self());
   return Ref<Group>::adopt(Arena<Group>::instance().create(list, std::move(procs), own, std::move(session_buffer)));
 }

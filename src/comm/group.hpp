@@ -23,8 +23,8 @@ namespace hr::comm {
 class Group final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kGroup;
-  // `procs`: a range, or a view of `table`, whose memory the group takes over. own_rank: this process's rank in it,
-  // abi::kUndefined if it is not a member.
+  // `procs`: a range, or a view of `table`, of which the group takes ownership. `own_rank`: this process's rank in the
+  // group; abi::kUndefined if it is not a member.
   Group(ProcList procs, std::vector<int> table, int own_rank, std::shared_ptr<p2p::BufferPool> session_buffer = nullptr)
       : Object(kKind),
         procs_(procs),
@@ -36,18 +36,19 @@ class Group final : public Object {
   [[nodiscard]] int rank() const noexcept { return own_rank_; }
   [[nodiscard]] int proc(int rank) const noexcept { return procs_[rank]; }
   [[nodiscard]] const ProcList& procs() const noexcept { return procs_; }
-  // Returns the buffer of the session that the group was derived from (MPI_Session_attach_buffer); null: of none.
+  // Returns the buffer (MPI_Session_attach_buffer) of the session from which the group was derived; null if there is
+  // none.
   [[nodiscard]] const std::shared_ptr<p2p::BufferPool>& session_buffer() const noexcept { return session_buffer_; }
 
  private:
   ProcList procs_;
   int own_rank_;
-  std::vector<int> table_;  // behind procs_; empty for a range
+  std::vector<int> table_;  // memory of procs_; empty for a range
   std::shared_ptr<p2p::BufferPool> session_buffer_;
 };
 
-// Makes a group of these processes; finds the caller's own rank. An empty one is MPI_GROUP_EMPTY itself. Communicators
-// made of it belong to this session, or that of `origin`.
+// Makes a group of these processes, and finds the caller's own rank. An empty group is MPI_GROUP_EMPTY itself.
+// Communicators made from the group belong to this session, or to that of `origin`.
 Ref<Group> make_group(std::vector<int> procs, std::shared_ptr<p2p::BufferPool> session_buffer = nullptr);
 inline Ref<Group> make_group(std::vector<int> procs, const Group& origin) {
   return make_group(std::move(procs), origin.session_buffer());
@@ -61,7 +62,7 @@ inline Ref<Group> group_of(const ProcList& procs, const Group& origin) {
 Group& group_empty() noexcept;
 Group* predefined_group(std::uintptr_t abi_value) noexcept;
 
-// --- section 7.3.2, 7.3.3. Errors: MPI_ERR_RANK (outside the group, twice), MPI_ERR_ARG (stride 0, count < 0) ---
+// --- Sections 7.3.2 and 7.3.3. Errors: MPI_ERR_RANK (outside the group, twice), MPI_ERR_ARG (stride 0, count < 0) ---
 
 // Returns MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
 [[nodiscard]] int compare(const Group& a, const Group& b);
@@ -73,10 +74,10 @@ Status exclude(const Group& group, std::span<const int> ranks, Ref<Group>* resul
 // `ranges`: `count` triplets first, last, stride.
 Status include_ranges(const Group& group, int count, const int (*ranges)[3], Ref<Group>* result);
 Status exclude_ranges(const Group& group, int count, const int (*ranges)[3], Ref<Group>* result);
-// Translates ranks: MPI_PROC_NULL stays; MPI_UNDEFINED if `to` has no such process.
+// Translates ranks. MPI_PROC_NULL stays; a process that is not in `to` becomes MPI_UNDEFINED.
 Status translate(const Group& from, std::span<const int> ranks, const Group& to, int* result);
 
-// --- for the layers above ---
+// --- For the layers above ---
 [[nodiscard]] bool is_subset(const Group& part, const Group& whole);
 [[nodiscard]] bool overlap(const Group& a, const Group& b);
 // True if all processes are on one host.

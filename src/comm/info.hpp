@@ -21,17 +21,18 @@ class Info final : public Object {
   static constexpr ObjectKind kKind = ObjectKind::kInfo;
   Info() noexcept : Object(kKind) {}
 
-  // Errors: MPI_ERR_INFO_KEY, MPI_ERR_INFO_VALUE: empty or longer than MPI_MAX_INFO_KEY - 1, MPI_MAX_INFO_VAL - 1.
+  // Errors: MPI_ERR_INFO_KEY, MPI_ERR_INFO_VALUE if the string is empty, or longer than MPI_MAX_INFO_KEY - 1 or
+  // MPI_MAX_INFO_VAL - 1.
   Status set(std::string_view key, std::string_view value);
-  // Returns nullptr if there is no such key. Valid until the info changes.
+  // Returns the value, valid until the info changes; nullptr if there is no such key.
   [[nodiscard]] const std::string* get(std::string_view key) const noexcept;
-  // Errors: MPI_ERR_INFO_NOKEY.
+  // Errors: MPI_ERR_INFO_NOKEY if there is no such key.
   Status erase(std::string_view key);
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(entries_.size()); }
   [[nodiscard]] const std::string& key(int n) const noexcept { return entries_[static_cast<std::size_t>(n)].first; }
 
-  // Sets every pair of `other` here.
+  // Sets every pair of `other` in this info.
   void merge(const Info& other);
   [[nodiscard]] Ref<Info> dup() const;
 
@@ -39,15 +40,15 @@ class Info final : public Object {
   std::vector<std::pair<std::string, std::string>> entries_;
 };
 
-// Makes an empty info; an empty Ref if the arena is full.
+// Makes an empty info. Returns an empty Ref if the arena is full.
 Ref<Info> create_info();
 // Errors: MPI_ERR_INFO_KEY for a key that no info can hold.
 Status check_info_key(std::string_view key);
 
-// Returns MPI_INFO_ENV (section 11.2.5), which describes the start of this process. Exists before and after
+// Returns MPI_INFO_ENV (section 11.2.5), which describes how this process was started. It exists before and after
 // initialisation.
 Info& info_env();
-// MPI_Info_create_env: the same keys; the command line from argv if it is given (argc > 0).
+// MPI_Info_create_env: makes an info with the same keys; the command line is that of argv, if given (argc > 0).
 Ref<Info> create_info_env(int argc, char** argv);
 
 }  // namespace hr::comm

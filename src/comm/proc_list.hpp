@@ -1,7 +1,7 @@
-// ProcList: processes (indices into boot::processes()) in an order. Processes at equal distances, such as all of a job,
-// take no memory.
+// ProcList: an ordered list of processes (indices into boot::processes()). Processes at equal distances, such as all of
+// a job, take no memory.
 //
-// A view: it owns no table and must not outlive it. Threads: immutable.
+// A view: it does not own its table and must not outlive it. Threads: immutable.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace hr::comm {
 class ProcList {
  public:
   constexpr ProcList() = default;
-  // A list of `size` entries of a table.
+  // Makes a list of the first `size` entries of a table.
   constexpr ProcList(const int* table, int size) noexcept : table_(table), size_(size) {}
-  // first, first + stride, ...
+  // Makes the list first, first + stride, ...
   static constexpr ProcList range(int first, int stride, int size) noexcept {
     ProcList list;
     list.first_ = first;
@@ -30,12 +30,12 @@ class ProcList {
       return first_ + rank * stride_;
     return table_[rank];
   }
-  // True if the processes are computed; two such lists have equal entries only if they have equal members.
+  // True if the entries are computed; two such lists have equal entries only if their fields are equal.
   [[nodiscard]] constexpr bool is_range() const noexcept { return table_ == nullptr; }
   [[nodiscard]] constexpr ProcList front(int count) const noexcept {
     return is_range() ? range(first_, stride_, count) : ProcList(table_, count);
   }
-  // Returns MPI_UNDEFINED if it is none of them. O(1) in a range, O(size) in a table.
+  // Returns the rank of a process; MPI_UNDEFINED if it is not in the list. O(1) in a range, O(size) in a table.
   [[nodiscard]] constexpr int rank_of(int proc) const noexcept {
     if (is_range()) {
       const int offset = proc - first_;

@@ -19,7 +19,7 @@ ProcList procs_of(std::size_t pset) {
   return ProcList::range(0, 1, boot::identity().size);
 }
 
-// Names are URIs, without regard to case.
+// Names are URIs; their case is ignored.
 bool same_name(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });

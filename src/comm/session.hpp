@@ -25,21 +25,21 @@ class Session final : public Object {
   Session(Ref<Errhandler> errhandler, std::string thread_level);
 
   Ref<Errhandler> errhandler_;
-  std::shared_ptr<p2p::BufferPool> buffer_;  // MPI_Session_attach_buffer; its groups hold it, too
+  std::shared_ptr<p2p::BufferPool> buffer_;  // MPI_Session_attach_buffer; the session's groups hold it, too
   std::string thread_level_;                 // as MPI_Session_get_info reports it: "MPI_THREAD_MULTIPLE"
 };
 
-// Number of process sets: mpi://WORLD and mpi://SELF, in this order.
+// Returns the number of process sets: mpi://WORLD and mpi://SELF, in this order.
 int number_of_psets() noexcept;
-// True if this is the name of set number n, without regard to case.
+// True if this is the name of set number n, regardless of case.
 bool is_pset_name(int n, std::string_view name) noexcept;
-// Errors: MPI_ERR_ARG: no such index.
+// Errors: MPI_ERR_ARG if there is no such index.
 Status pset_name(int n, std::string_view* name);
-// Makes a group of the session's. Errors: MPI_ERR_ARG: no such set.
+// Makes a group of the session from a process set. Errors: MPI_ERR_ARG if there is no such set.
 Status pset_group(const Session& session, std::string_view name, Ref<Group>* group);
-// Returns the info of a set: "mpi_size".
+// Returns the info of a process set, with the key "mpi_size".
 Status pset_info(std::string_view name, Ref<Info>* info);
-// Returns the info of a session: its thread level.
+// Returns the info of a session, with its thread level.
 Ref<Info> session_info(const Session& session);
 
 }  // namespace hr::comm

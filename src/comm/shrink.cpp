@@ -20,7 +20,7 @@ std::vector<int> without(const ProcList& procs, const std::vector<int>& failed) 
   return left;
 }
 
-// State of one shrinking until it is over.
+// State of one shrink operation until it has ended.
 class Shrinking final : public p2p::TaskResources {
  public:
   Shrinking(Communicator& comm, Ref<Communicator> made)
@@ -80,7 +80,7 @@ p2p::Task shrink_task(Shrinking* shrinking) {
     agreement.blocking = false;
     p2p::Task on_context = agree_on_context(agreement, &context);
     const Status made = co_await on_context;
-    // After any error here, a failure has been noticed, or will be.
+    // After any error here, a failure has been or will be noticed.
     if (!made.ok()) static_cast<void>(take_detail());
     shrinking->confirmed.flag = made.ok() ? 1 : 0;
     p2p::Task on_success = reach_consensus(comm, shrinking->participants, &shrinking->confirmed);
@@ -93,7 +93,7 @@ p2p::Task shrink_task(Shrinking* shrinking) {
       co_return kOk;
     }
     if (made.ok()) release_context(context);
-    // Without a new failure another try would fail for the same reason.
+    // Without a new failure, another attempt would fail for the same reason.
     if (same) {
       HR_CO_TRY(made);
       co_return fail(Errc::kOther, "another member could not make the communicator");
@@ -102,7 +102,7 @@ p2p::Task shrink_task(Shrinking* shrinking) {
 }
 
 Status prepare(Communicator& comm, std::unique_ptr<Shrinking>* shrinking) {
-  // It has the old groups until the survivors are known.
+  // It keeps the old groups until the survivors are known.
   Ref<Communicator> made = assemble(comm.local_, comm.remote_, comm.errhandler_);
   HR_TRY(check_no_room(made));
   *shrinking = std::make_unique<Shrinking>(comm, std::move(made));

@@ -1,9 +1,9 @@
-// Shrinking: a communicator of the surviving members (MPIX_Comm_shrink), in the same order, with nothing of the old one
-// but its error handler. Works on a revoked communicator.
+// Shrinking: makes a communicator of the surviving members (MPIX_Comm_shrink), in the same order, which inherits only
+// the error handler. Works on a revoked communicator.
 //
-// The survivors agree on the failed members (consensus.hpp), agree on a context as at any creation, and agree on
-// whether that succeeded everywhere without a further failure; else they begin again. Both groups of an
-// intercommunicator shrink.
+// The survivors agree on the failed members (consensus.hpp), then on a context as in any creation, and then on whether
+// that succeeded everywhere without a further failure; if not, they start again. Both groups of an intercommunicator
+// are shrunk.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -11,7 +11,7 @@
 
 namespace hr::comm {
 
-// Errors: MPI_ERR_COMM: one group of an intercommunicator has no survivors.
+// Errors: MPI_ERR_COMM if a group of an intercommunicator has no survivors.
 Status shrink(Communicator& comm, Ref<Communicator>* result);
 // *result may be used when the request is complete.
 Status ishrink(Communicator& comm, Ref<Communicator>* result, p2p::Request** request);

@@ -30,7 +30,7 @@ std::unique_ptr<Line> line_over(std::unique_ptr<boot::Channel> channel) {
   return channel != nullptr ? std::make_unique<ChannelLine>(std::move(channel)) : nullptr;
 }
 
-// Connects, on every member, over the root's channel.
+// Connects over the root's channel; called on every member.
 Status connect_over(Communicator& comm, int root, Status at_root, std::unique_ptr<boot::Channel> channel,
                     Ref<Communicator>* result) {
   const Participants participants(comm);
@@ -39,7 +39,7 @@ Status connect_over(Communicator& comm, int root, Status at_root, std::unique_pt
   return connect_groups(members, root, at_root, line.get(), comm.local_, comm.errhandler_, result);
 }
 
-// True if processes on other hosts may come to this one.
+// True if processes on other hosts may connect to this one.
 bool accepts_remote_processes() { return !boot::identity().one_host || !boot::processes().job_on_one_host(); }
 
 bool names_hosts(const std::vector<boot::SpawnedProgram>& programs) {
@@ -51,14 +51,14 @@ bool names_hosts(const std::vector<boot::SpawnedProgram>& programs) {
   return false;
 }
 
-// Returns the reason for a root to stop waiting for an outside event: a member of its group has failed, or the
-// communicator has been revoked. The others, which wait for the root, have the same error.
+// Returns an error if the root should stop waiting for an outside event: a member of its group has failed, or the
+// communicator has been revoked. The other members, which wait for the root, return the same error.
 Status check_may_send(const Communicator& comm) { return p2p::may_send(comm.context() + kCreationContext); }
 
 // Progress of a spawn.
 enum class Stage : std::uint8_t { kRefusedHere, kAskedFor, kStarted };
 
-// Called at the root: starts the programs, and waits for their first process to come.
+// Called at the root: starts the programs, and waits until their first process connects.
 Status start(const Communicator& comm, const std::vector<boot::SpawnedProgram>& programs, Stage* stage,
              std::unique_ptr<boot::Channel>* channel) {
   boot::Port port;
@@ -91,8 +91,8 @@ std::vector<OpenPort>::iterator find_port(const std::string& name) {
                       [&](const OpenPort& each) { return each.port->name() == name; });
 }
 
-// If the job goes on without processes that die, one that died since the port was opened may have been about to
-// connect: the caller decides whether to wait for another. It may have died before this call, too.
+// Reports a process failure since the port was opened, even before this call, if the job survives failures: the failed
+// process may have been about to connect, and the caller decides whether to wait for another one.
 Status check_failures(OpenPort& open) {
   const std::span<const int> failed = p2p::failed_processes();
   if (failed.size() == open.failures_reported) return kOk;
@@ -120,7 +120,7 @@ Status accept_at(const Communicator& comm, const std::string& name, std::unique_
   return status;
 }
 
-// Waits until the other side greets, the time is up, the connection ends, or the call is given up.
+// Waits until the other side sends its greeting, the time is up, the connection ends, or the call is abandoned.
 Status greet(const Communicator& comm, boot::Channel& channel, double end, Status* abandoned) {
   Status status = kOk;
   wait_outside([&] {
@@ -131,8 +131,8 @@ Status greet(const Communicator& comm, boot::Channel& channel, double end, Statu
   return status;
 }
 
-// Connects and waits until the other side greets, which it does when it accepts. A port with too many callers at once
-// drops some, and these call again.
+// Connects and waits for the greeting, which the other side sends when it accepts. A port with too many callers at once
+// drops some of them, and these call again.
 Status call_port(const Communicator& comm, const std::string& name, double seconds,
                  std::unique_ptr<boot::Channel>* channel) {
   constexpr int kCalls = 5;
@@ -160,8 +160,8 @@ Status call_port(const Communicator& comm, const std::string& name, double secon
   return fail(Errc::kPort, "%s did not take this connection: %s", port.c_str(), why.c_str());
 }
 
-// Called after a failed spawn, on every member: sets the error codes of the processes that failed; of all, if these are
-// not known. Processes may end a little later than the connection to them.
+// Called after a failed spawn, on every member: sets the error codes of the processes that failed, or of all if these
+// are not known. Processes may end a little later than the connection to them.
 void note_failures(Communicator& comm, int root, Stage stage, Status code, std::vector<int>* codes) {
   Blob told;
   if (comm.rank() == root && stage != Stage::kRefusedHere) {
@@ -215,7 +215,7 @@ Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boo
   std::string why = take_detail();
   note_failures(comm, root, stage, words[1] == 0 ? Status(Errc::kSpawn) : Status::from_code(words[1]), codes);
   set_detail(std::move(why));
-  // The children were started and have not come: that is MPI_ERR_SPAWN, unless a member of this group has failed.
+  // The children were started but did not connect: that is MPI_ERR_SPAWN, unless a member of this group has failed.
   return words[1] == 0 && !is_revoked(comm) && failed_members(comm)->size() == 0 ? Status(Errc::kSpawn) : connected;
 }
 

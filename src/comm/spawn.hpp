@@ -1,9 +1,9 @@
 // Dynamic processes (MPI 5.0 chapter 11): spawning, ports, and joining.
 //
-// All but the functions of ports are collective over `comm`; arguments significant at the root are looked at there
-// alone, and an error in them is an error on all. An intercommunicator has the error handler of `comm` (section 9.3).
-// Errors: MPI_ERR_SPAWN, MPI_ERR_PORT, MPI_ERR_COMM (`comm` is an intercommunicator), those of connecting. Threads:
-// library lock; others are let in during a wait.
+// All functions except those that open and close ports are collective over `comm`. Arguments that are significant at
+// the root are checked only there; an error in them is an error on all processes. A new intercommunicator has the error
+// handler of `comm` (section 9.3). Errors: MPI_ERR_SPAWN, MPI_ERR_PORT, MPI_ERR_COMM (`comm` is an intercommunicator),
+// those of connect_groups(). Threads: library lock, released during waits.
 #pragma once
 
 #include <string>
@@ -15,25 +15,25 @@
 
 namespace hr::comm {
 
-// `at_root`: kOk, or an error in the arguments there. *codes: an error class for each process that was to be started;
+// `at_root`: kOk, or an error in the root's arguments. *codes: becomes an error class for each process to be started,
 // on all processes of `comm`.
 Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boot::SpawnedProgram>& programs,
              std::vector<int>* codes, Ref<Communicator>* result);
 
-// Connects a spawned process with its parents; collective over world. Without effect in others.
+// Connects a spawned process to its parents; collective over world. Does nothing in a process that was not spawned.
 Status connect_parent();
-// MPI_Comm_get_parent; null: none.
+// MPI_Comm_get_parent; null if there is none.
 [[nodiscard]] Communicator* parent() noexcept;
 
 Status open_port(std::string* name);
-// Callers that have not been accepted are turned away. MPI_ERR_PORT: no open port of this process.
+// Rejects callers that have not been accepted. Errors: MPI_ERR_PORT if this process has no such open port.
 Status close_port(const std::string& name);
 Status accept(Communicator& comm, int root, const std::string& port, Ref<Communicator>* result);
-// MPI_ERR_PORT also if the port was closed before an accept, or none comes in time. `seconds`: at the root; less than
-// 0: knob connect_timeout.
+// Errors: MPI_ERR_PORT also if the port was closed before it accepted, or did not accept in time. `seconds`: the limit,
+// at the root; less than 0: knob connect_timeout.
 Status connect(Communicator& comm, int root, const std::string& port, double seconds, Ref<Communicator>* result);
 
-// MPI_Comm_join: over a connected stream socket, which is free again afterwards.
+// MPI_Comm_join: connects over a connected stream socket, which the program may use again afterwards.
 Status join(int socket, Ref<Communicator>* result);
 
 }  // namespace hr::comm

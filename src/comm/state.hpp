@@ -1,7 +1,8 @@
-// State of comm while MPI is in use, from init() to finalize(); the next use makes a new one. Internal to comm/.
+// State of comm/ while MPI is in use, from init() to finalize(); the next use of MPI makes a new one. Internal to
+// comm/.
 //
-// Objects that exist before and after (predefined error handlers, MPI_GROUP_EMPTY, MPI_INFO_ENV) are not part of it:
-// programs may name them before MPI_Init and after MPI_Finalize.
+// Objects that exist before and after that (predefined error handlers, MPI_GROUP_EMPTY, MPI_INFO_ENV) are not part of
+// it, because programs may use them before MPI_Init and after MPI_Finalize.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace hr::comm {
 
-// Numbers of contexts; a set bit is taken. Grows with the highest number that was ever taken.
+// Numbers of contexts; a set bit means taken. Grows with the highest number ever taken.
 struct ContextTable {
   std::vector<std::uint64_t> taken;
   std::deque<std::uint32_t> resting;  // see rest_context()
@@ -30,8 +31,8 @@ class ConsensusTable;
 // A port that the program has opened.
 struct OpenPort {
   std::unique_ptr<boot::Port> port;
-  // Number of processes that had failed (p2p::failed_processes) when the port was opened or when an accept at it last
-  // reported one: each is reported once.
+  // Number of failed processes (p2p::failed_processes) when the port was opened, or when an accept on it last reported
+  // a failure; each failure is reported once.
   std::size_t failures_reported = 0;
 };
 
@@ -46,12 +47,12 @@ struct State {
   ContextTable contexts;
   std::vector<std::uint32_t> early_revocations;  // failure.cpp
   std::unique_ptr<ConsensusTable> consensus;     // consensus.cpp
-  Communicator* parent = nullptr;                // its reference is the handle's; null: none, or freed
+  Communicator* parent = nullptr;                // the handle holds the reference; null if none, or freed
   Connections connections;
   std::vector<OpenPort> ports;
 };
 
-// Null outside of init() and finalize().
+// Null before init() and after finalize().
 extern LayerState<State> state;
 
 }  // namespace hr::comm

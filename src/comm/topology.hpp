@@ -1,7 +1,6 @@
-// Topology: the neighbors of each process in a communicator (MPI 5.0 chapter 8). Pure arithmetic: no communication
-// here.
+// Topology: the neighbors of each process in a communicator (MPI 5.0 chapter 8). Pure arithmetic without communication.
 //
-// Owner: its communicator (unique). Immutable. Threads: any.
+// Owner: its communicator, alone. Immutable. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +22,8 @@ class Topology {
   [[nodiscard]] int abi_kind() const noexcept;
 
   // Processes that a neighborhood collective of `rank` receives from and sends to, in the standard's order (section
-  // 8.6). Cartesian: for each dimension the neighbor at -1, then at +1, MPI_PROC_NULL beyond a border that is not
-  // periodic. DistGraph knows the calling process's own neighbors only and ignores `rank`.
+  // 8.6). Cartesian: for each dimension, the neighbor at -1, then that at +1; MPI_PROC_NULL beyond a border that is not
+  // periodic. A DistGraph knows only the calling process's neighbors and ignores `rank`.
   struct Neighbors {
     std::vector<int> sources;
     std::vector<int> destinations;
@@ -51,11 +50,12 @@ class Cartesian final : public Topology {
   [[nodiscard]] const std::vector<int>& dims() const noexcept { return dims_; }
   [[nodiscard]] const std::vector<bool>& periods() const noexcept { return periods_; }
 
-  // Wraps out-of-range coordinates in periodic dimensions; else MPI_ERR_ARG.
+  // Returns the rank at coordinates, which wrap around in periodic dimensions. Errors: MPI_ERR_ARG if they are out of
+  // range in others.
   Status rank_of(const int* coords, int* rank) const;
   // Writes ndims() entries.
   void coords_of(int rank, int* coords) const noexcept;
-  // MPI_Cart_shift: returns the rank `displacement` away along `direction`, MPI_PROC_NULL beyond a border.
+  // MPI_Cart_shift: returns the rank at distance `displacement` along `direction`; MPI_PROC_NULL beyond a border.
   [[nodiscard]] int shifted(int rank, int direction, std::int64_t displacement) const noexcept;
 
   [[nodiscard]] Neighbors neighbors(int rank) const override;
@@ -66,7 +66,7 @@ class Cartesian final : public Topology {
   std::vector<bool> periods_;
 };
 
-// The same graph on every process (section 8.5.3). index[i]: number of neighbors of nodes 0..i.
+// A graph, the same on every process (section 8.5.3). index[i]: total number of neighbors of nodes 0 to i.
 class Graph final : public Topology {
  public:
   Graph(std::vector<int> index, std::vector<int> edges)
@@ -83,7 +83,7 @@ class Graph final : public Topology {
   std::vector<int> edges_;
 };
 
-// Each process knows its own edges only (section 8.5.4). Weights are empty unless weighted.
+// A graph in which each process knows only its own edges (section 8.5.4). Weights are empty unless weighted.
 class DistGraph final : public Topology {
  public:
   struct Edges {
@@ -105,14 +105,15 @@ class DistGraph final : public Topology {
   bool weighted_;
 };
 
-// MPI_Dims_create (section 8.5.2): fills the zero entries so that the product is `nodes`, as close to each other as
-// possible, in non-increasing order. Errors: MPI_ERR_DIMS (negative entry, nodes not a multiple of the given ones).
+// MPI_Dims_create (section 8.5.2): fills the zero entries so that the product of all is `nodes`; the new entries are as
+// close to each other as possible, in non-increasing order. Errors: MPI_ERR_DIMS (a negative entry, or `nodes` is not a
+// multiple of the given ones).
 Status dims_create(int nodes, std::span<int> dims);
 
-// Errors: MPI_ERR_DIMS / MPI_ERR_ARG: a negative dimension count or a dimension that is not positive; *nodes gets the
-// product (saturated at INT_MAX).
+// Checks the dimensions of a grid. *nodes: becomes their product (saturated at INT_MAX). Errors: MPI_ERR_DIMS if a
+// dimension is not positive.
 Status check_grid(std::span<const int> dims, int* nodes);
-// Errors: MPI_ERR_ARG, MPI_ERR_TOPOLOGY: index not non-decreasing, edges outside [0, nodes).
+// Errors: MPI_ERR_ARG, MPI_ERR_TOPOLOGY: `index` decreases somewhere, or edges are outside [0, nodes).
 Status check_graph(std::span<const int> index, const int* edges);
 
 }  // namespace hr::comm

@@ -1,5 +1,5 @@
-// Waiting for events that no message reports: a socket, the launcher. Internal to comm/. Threads: library lock; others
-// are let in meanwhile.
+// Waits for events that no message reports: of a socket or the launcher. Internal to comm/. Threads: library lock,
+// released during the wait.
 #pragma once
 
 #include <poll.h>
@@ -11,8 +11,8 @@
 
 namespace hr::comm {
 
-// Waits until done() is true; calls it between rounds of progress. After many rounds it also sleeps for a moment
-// between them, so that others get the core.
+// Waits until done() is true; calls it between rounds of progress. After many rounds it also sleeps briefly between
+// them, so that others can use the core.
 template <class Done>
 void wait_outside(Done&& done) {
   constexpr unsigned kEager = 2000;

@@ -67,7 +67,7 @@ Status begin(File& file, const Access& access) {
                 file.disk_->path().c_str());
   p2p::Request* request = nullptr;
   HR_TRY(start_in_background(file, access, &request));
-  // The operation holds the file, and the file holds its request: end() breaks the cycle.
+  // The operation holds the file, and the file holds the request; end() breaks the cycle.
   file.split_ = {request, access.buffer, kind_of(access)};
   return kOk;
 }

@@ -1,11 +1,11 @@
-// Representations: forms of values in a file (MPI 5.0 section 14.5).
+// Representations: formats of values in a file (MPI 5.0 section 14.5).
 //
-// "native" and "internal" are the form that values have in memory; "external32" is in layout/external32.hpp; programs
-// may register more. Data in another form than memory's is converted as a whole, in a host buffer, before it is written
+// "native" and "internal" are the format of values in memory; "external32" is in layout/external32.hpp; programs may
+// register more. Data in any other format than memory's is converted as a whole, in a host buffer, before it is written
 // or after it has been read.
 //
-// Owner: the state of this layer, from registration to the end of MPI; a registration is permanent. Threads: library
-// lock; the program's functions are called with it.
+// Owner: the state of this layer, from registration to the end of MPI; registrations are permanent. Threads: library
+// lock, also held while the program's functions run.
 #pragma once
 
 #include <cstddef>
@@ -20,28 +20,28 @@
 namespace hr::io {
 
 struct Representation {
-  // Converts `count` elements of the type between memory and the file's form, which is contiguous.
+  // Converts `count` elements of the type between memory and the file's format, which is contiguous.
   using Convert = std::function<Status(void* memory, layout::Datatype& type, Count count, void* file, Count position)>;
-  // Finds the distance of elements of a predefined type in the file.
+  // Finds the extent of a predefined type in the file.
   using Extent = std::function<Status(layout::Datatype& type, Count* extent)>;
 
   std::string name;
-  bool memorys = true;  // values are as in memory: nothing is converted
+  bool memorys = true;  // values have the same format as in memory, and need no conversion
   bool external32 = false;
-  Convert read, write;  // of the program; empty: as in memory
+  Convert read, write;  // the program's functions; empty: the format is that of memory
   Extent extent;
 };
 
 [[nodiscard]] const Representation& native() noexcept;
-// Returns nullptr if there is none of that name.
+// Returns the representation of that name; nullptr if there is none.
 [[nodiscard]] const Representation* find_representation(const char* name);
 // MPI_Register_datarep. Errors: MPI_ERR_DUP_DATAREP, MPI_ERR_ARG (a name that is too long or empty).
 Status register_representation(Representation made);
 
-// Finds the bytes of one element in the file. Errors: those of the program's function.
+// Finds the size of one element in the file, in bytes. Errors: those of the program's function.
 Status file_size(const Representation& representation, layout::Datatype& type, Count* bytes);
 
-// Convert all of a view to or from host memory that has room for its elements in the file's form.
+// Convert all elements of a view to or from host memory that has room for them in the file's format.
 Status encode(const Representation& representation, const layout::View& from, std::byte* to);
 Status decode(const Representation& representation, const layout::View& to, const std::byte* from);
 

@@ -15,9 +15,9 @@ using p2p::Task;
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{4} << 20;
-constexpr std::size_t kMostIdle = 2;  // pairs of chunks that are kept
+constexpr std::size_t kMostIdle = 2;  // most pairs of chunks to keep
 
-// A pair of chunks, taken from the idle ones.
+// A pair of chunks; idle ones are reused.
 class Chunks {
  public:
   Chunks() {
@@ -46,7 +46,7 @@ class Chunks {
   std::unique_ptr<p2p::PinnedPool> pool_;
 };
 
-// One of the two pieces under way.
+// One of the two pieces in progress.
 struct Slot {
   std::size_t offset = 0, bytes = 0;
   std::size_t moved = 0;  // by the job
@@ -104,7 +104,7 @@ class Pieces {
   Slot slots_[2];
 };
 
-// Waits until the slot's job is over. *failed: the first error.
+// Waits until the slot's job is done. *failed: keeps the first error.
 Task end_job(Slot* slot, Status* failed, std::size_t* done) {
   if (!slot->working) co_return kOk;
   p2p::When over = slot->job.over();

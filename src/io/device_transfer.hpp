@@ -1,7 +1,8 @@
-// Device transfer: data of a device between its memory and a file, in pieces through pinned memory: while the worker's
-// thread reads or writes one, the device copies or packs the other.
+// Device transfer: moves data between device memory and a file, in pieces through pinned memory. While the worker's
+// thread reads or writes one piece, the device copies or packs another.
 //
-// Owner: the operation. The pinned memory is the layer's, for one operation at a time, and kept for the next.
+// Owner: the operation. The pinned memory belongs to the layer; it serves one operation at a time, and is kept for
+// later ones.
 // Threads: library lock.
 #pragma once
 
@@ -9,7 +10,7 @@
 
 namespace hr::io {
 
-// True if the device can move this memory by itself; otherwise it goes through layout::pack() and unpack().
+// True if the device can move this memory itself; otherwise layout::pack() and unpack() are used.
 [[nodiscard]] bool device_moves(const layout::View& memory);
 [[nodiscard]] p2p::Task move_by_device(Operation* operation);
 

@@ -12,7 +12,7 @@ using p2p::Task;
 
 namespace {
 
-// One bit for each class; those of programs' callbacks count as "other".
+// Returns a bit for the error class; classes of programs' callbacks count as MPI_ERR_OTHER.
 std::uint64_t bit_of(Status status) {
   if (status.ok()) return 0;
   const int error_class = comm::error_class_of(status.code());

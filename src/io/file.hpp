@@ -1,9 +1,9 @@
 // File: one process's side of an open file (MPI 5.0 section 14.2).
 //
-// Owner: reference counted. The handle is one reference, an operation under way holds another. The descriptor is closed
-// by MPI_File_close; the object may live on for operations that the program forgot. Threads: library lock. Parts that
-// other threads of this layer look at are held by those threads: the descriptor (PosixFile) and the view are not
-// changed while an operation is under way.
+// Owner: reference counted. The handle and each pending operation hold references. The descriptor is closed by
+// MPI_File_close; the object may outlive that for operations that the program has not completed. Threads: library lock.
+// The worker thread uses the descriptor (PosixFile) and the view, which are shared with pending operations and do not
+// change meanwhile.
 #pragma once
 
 #include <memory>
@@ -23,11 +23,11 @@ namespace hr::io {
 
 class SharedWords;
 
-// Shares an error of any member with all of them; when it is over, all have come here. A member with an error of its
-// own keeps it, with its text.
+// Distributes an error of any member to all of them; when the task ends, all have called this. A member that already
+// has an error keeps it, with its text.
 [[nodiscard]] p2p::Task agree(comm::Members members, Status* status);
 
-// A split collective that has begun.
+// A split collective in progress.
 struct Split {
   p2p::Request* request = nullptr;  // null: none
   void* buffer = nullptr;
@@ -45,22 +45,22 @@ class File final : public Object {
   [[nodiscard]] bool sequential() const noexcept;
   [[nodiscard]] bool alone() const noexcept { return comm_->size() == 1; }
 
-  // Returns the members for the exchanges of a collective call, by messages that no other call has.
+  // Returns the members for the exchanges of a collective call, with a tag that no other call uses.
   [[nodiscard]] comm::Members members() const;
   [[nodiscard]] comm::Members members(int tag) const;
-  // Does the same as agree() above, in a call that waits.
+  // Does the same as agree() above, and waits for it.
   Status agree(Status own);
-  // Sends `bytes` from process 0 to all. All have come here before only if they have agreed before.
+  // Broadcasts `bytes` bytes from process 0. Does not synchronize the processes, unlike agree().
   Status tell(void* data, std::size_t bytes);
 
-  Ref<comm::Communicator> comm_;  // its own, of the same processes
+  Ref<comm::Communicator> comm_;  // a separate one of the same processes
   Ref<comm::Errhandler> errhandler_;
   std::shared_ptr<PosixFile> disk_;
   int amode_ = 0;
   bool atomic_ = false;
   Hints hints_;
   std::shared_ptr<const FileView> view_;
-  Count pointer_ = 0;  // the individual one, in etypes
+  Count pointer_ = 0;  // individual file pointer, in etypes
   std::unique_ptr<SharedWords> shared_;
   Split split_;
 };

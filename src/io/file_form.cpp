@@ -14,7 +14,7 @@ using layout::CallForm;
 using layout::Contents;
 using layout::Datatype;
 
-// Arguments of a constructor in their order, from the places where layout/constructor_record.hpp put them.
+// Arguments of a constructor in their order, from the arrays in which layout/constructor_record.hpp stores them.
 class Arguments {
  public:
   explicit Arguments(const Contents& contents) : contents_(contents), large_(!contents.counts.empty()) {}
@@ -76,7 +76,7 @@ Status array_form(int combiner, Arguments& arguments, Datatype& old, Ref<Datatyp
                              kForm, form);
 }
 
-// Calls the same constructor with another type (a structure's with others).
+// Calls the same constructor with another type (for a structure, with other types).
 Status rebuild(int combiner, Arguments& arguments, std::vector<Datatype*>& parts, Ref<Datatype>* form) {
   Datatype& old = *parts[0];
   switch (combiner) {

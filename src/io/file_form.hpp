@@ -1,8 +1,9 @@
-// File form: the form of a datatype in a file whose data representation has other widths than memory (MPI 5.0 sections
-// 14.5.2 and 14.5.3).
+// File form: the form of a datatype in a file whose data representation has different widths from memory (MPI 5.0
+// sections 14.5.2 and 14.5.3).
 //
-// The same constructors, over contiguous bytes in place of the predefined types. Arguments counted in extents become
-// the file's automatically; displacements in bytes are the program's, which asks MPI_File_get_type_extent for them.
+// It is made by the same constructors from contiguous bytes instead of the predefined types. Arguments that count
+// extents then count the file's; displacements in bytes stay as given, because the program computes them by
+// MPI_File_get_type_extent.
 #pragma once
 
 #include "base/object.hpp"
@@ -12,8 +13,8 @@
 
 namespace hr::io {
 
-// *form: committed; the type itself if the representation is memory's. Errors: those of constructors, and of the
-// program's function.
+// *form: becomes the committed file form; the type itself if the representation is that of memory. Errors: those of
+// constructors, and of the program's function.
 Status file_form(layout::Datatype& type, const Representation& representation, Ref<layout::Datatype>* form);
 
 }  // namespace hr::io

@@ -11,7 +11,7 @@ namespace {
 
 using layout::Datatype;
 
-// Returns the shape of as many tiles as a part of the data touches, counted from the first.
+// Returns the shape of the tiles from the first one to that which contains `position`.
 layout::Shape shape_up_to(const Datatype& tile, Count position) {
   return layout::shape_of(tile.layout(), tile.size() == 0 ? 0 : position / tile.size() + 1);
 }
@@ -109,7 +109,7 @@ Count FileView::position_at(Count offset) const {
   if (contiguous_) return ahead;
   const Count tile = ahead / tile_extent_;
   const Count wanted = offset - displacement_ - tile * tile_extent_;
-  Count low = 0, high = tile_bytes_;  // the first position in the tile that is not before `wanted`
+  Count low = 0, high = tile_bytes_;  // bounds of the first position in the tile at or after `wanted`
   while (low < high) {
     const Count middle = low + (high - low) / 2;
     if (within_tile(middle) < wanted) {
@@ -139,7 +139,7 @@ SegmentWalker::SegmentWalker(const FileView& view, Count position, Count bytes)
   within_ = rest;
 }
 
-// Returns the rest of the current block, and goes on to the next.
+// Returns the rest of the current block, and advances to the next.
 bool SegmentWalker::piece(Count* offset, Count* length) {
   if (left_ == 0) return false;
   if (shape_.form != layout::Form::kBlocks) {

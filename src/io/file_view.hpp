@@ -1,10 +1,10 @@
 // FileView: the bytes of a file that a process sees, and their order (MPI 5.0 section 14.3).
 //
-// The view's data is the packed form of its filetype, tile after tile (layout/view.hpp); a position is a byte of that.
-// Offsets are bytes of the file. Etype and filetype are kept as the program gave them, and in their file form if the
-// data representation has other widths (file_form.hpp).
+// The view's data is the packed form of its filetype, tile after tile (layout/view.hpp). A position is the index of a
+// byte in that data; an offset is that of a byte in the file. Etype and filetype are kept as the program passed them,
+// and also in their file form if the data representation has different widths (file_form.hpp).
 //
-// Owner: shared by a File and the operations under way on it. Threads: immutable.
+// Owner: shared by a File and its pending operations. Threads: immutable.
 #pragma once
 
 #include <memory>
@@ -20,31 +20,31 @@ namespace hr::io {
 
 class FileView {
  public:
-  // Errors: MPI_ERR_ARG for types that no view may have (section 14.3: displacements that are negative or go back, a
-  // filetype that is not made of etypes, overlapping bytes of a file that is written).
+  // Errors: MPI_ERR_ARG for types that are invalid in a view (section 14.3: displacements that are negative or
+  // decrease, a filetype that is not made of etypes, overlapping bytes if the file is writable).
   static Status make(Count displacement, layout::Datatype& etype, layout::Datatype& filetype,
                      const Representation& representation, bool writable, std::shared_ptr<const FileView>* view);
-  // Returns the initial view of a file: bytes.
+  // Returns the initial view of a file, which consists of bytes.
   static std::shared_ptr<const FileView> bytes();
 
   [[nodiscard]] Count displacement() const noexcept { return displacement_; }
   [[nodiscard]] layout::Datatype& etype() const noexcept { return *etype_; }
   [[nodiscard]] layout::Datatype& filetype() const noexcept { return *filetype_; }
   [[nodiscard]] const Representation& representation() const noexcept { return *representation_; }
-  // Bytes of an etype in the file.
+  // Returns the size of an etype in the file, in bytes.
   [[nodiscard]] Count etype_bytes() const noexcept { return etype_bytes_; }
   // True if there is no data at all.
   [[nodiscard]] bool empty() const noexcept { return tile_bytes_ == 0; }
   // True if all data is contiguous.
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
-  // True if a later byte of the data is never earlier in the file, so that position_at() can be asked.
+  // True if file offsets never decrease along the data, so that position_at() can be used.
   [[nodiscard]] bool ordered() const noexcept { return ordered_; }
-  // Mean length of a contiguous segment, in bytes.
+  // Returns the mean length of a contiguous segment, in bytes.
   [[nodiscard]] Count mean_segment() const noexcept { return mean_segment_; }
 
   // Returns the file offset of the byte at a position.
   [[nodiscard]] Count offset_of(Count position) const;
-  // Returns the first position that is at this offset or behind.
+  // Returns the first position whose file offset is at least `offset`.
   [[nodiscard]] Count position_at(Count offset) const;
 
  private:
@@ -64,14 +64,14 @@ class FileView {
   bool ordered_ = true;
 };
 
-// Walks over the contiguous segments of a part of a view's data, in order; neighbours are one segment.
+// Iterates over the contiguous segments of a part of a view's data, in order; adjacent ones are joined.
 class SegmentWalker {
  public:
   SegmentWalker(const FileView& view, Count position, Count bytes);
   SegmentWalker(const SegmentWalker&) = delete;
   SegmentWalker& operator=(const SegmentWalker&) = delete;
 
-  // Returns false if there are no more.
+  // Finds the next segment; returns false if there are no more.
   bool next(Count* offset, Count* length);
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 using comm::Info;
 
-// The rest of section 14.2.8, which is only kept and reported back to the program.
+// Other hints of section 14.2.8, which are only stored and reported back to the program.
 constexpr std::array<const char*, 11> kOthers = {"access_style",
                                                  "collective_buffering",
                                                  "cb_block_size",

@@ -1,4 +1,4 @@
-// Independent access: this process moves its own data (MPI 5.0 sections 14.4.2 to 14.4.4).
+// Independent access: moves only this process's data (MPI 5.0 sections 14.4.2 to 14.4.4).
 #pragma once
 
 #include "io/operation.hpp"

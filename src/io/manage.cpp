@@ -23,7 +23,7 @@ Status may_change(const File& file, Count bytes) {
   return kOk;
 }
 
-// Lets process 0 act for all once all are here; no process returns before.
+// Waits until all processes have called this, and lets process 0 call act() for all; then all return.
 template <class Do>
 Status do_once(File& file, Status status, Count bytes, Do&& act) {
   Count firsts = bytes;
@@ -85,7 +85,7 @@ Status set_view(File& file, Count displacement, layout::Datatype& etype, layout:
                       : "");
   }
   if (status.ok()) status = FileView::make(start, etype, filetype, *representation, file.may_write(), &view);
-  // All have finished their accesses through the old view before the pointers change.
+  // All processes finish their accesses through the old view before the pointers change.
   HR_TRY(file.agree(status));
   file.view_ = std::move(view);
   file.pointer_ = 0;
@@ -114,7 +114,7 @@ Status set_atomicity(File& file, bool atomic) {
 
 Status sync(File& file) {
   HR_TRY(file.agree(not_during_split(file)));
-  // Writes of all processes of a host are in one file's pages.
+  // All processes of a host share the file's pages in the page cache, so one sync per host is sufficient.
   return file.agree(file.may_write() && first_on_host(file) ? file.disk_->sync() : kOk);
 }
 

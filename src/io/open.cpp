@@ -40,7 +40,7 @@ int creation_flags(int amode) {
   return ((amode & abi::kModeCreate) != 0 ? O_CREAT : 0) | ((amode & abi::kModeExcl) != 0 ? O_EXCL : 0);
 }
 
-// Process 0 makes the file, then the others open it.
+// Opens the file on process 0, which may create it, and then on the others.
 Status open_everywhere(File& file, const char* name, int amode) {
   const bool first = file.comm_->rank() == 0;
   const unsigned permissions = file.hints_.permissions >= 0 ? static_cast<unsigned>(file.hints_.permissions) : 0666;
@@ -63,7 +63,7 @@ Status agree_on_mode(File& file, int amode, const char* name) {
   return file.agree(status);
 }
 
-// Sets the pointers of files that are appended to.
+// Sets the file pointers to the end in append mode.
 Status seek_to_end(File& file) {
   if ((file.amode_ & abi::kModeAppend) == 0) return kOk;
   Count bytes = 0;

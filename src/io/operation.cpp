@@ -30,7 +30,7 @@ const char* Operation::what() const noexcept { return writes() ? "write to a fil
 void Operation::describe(p2p::Completion* completion) const noexcept {
   std::size_t bytes = done_;
   if (converts_) {
-    // Whole elements of the program's type, as far as they are complete.
+    // Counts only complete elements of the program's type.
     const std::size_t each = program_.count == 0 ? 0 : memory_.packed / static_cast<std::size_t>(program_.count);
     bytes = each == 0 ? 0 : done_ / each * static_cast<std::size_t>(program_.type->size());
   }
@@ -112,8 +112,8 @@ Status Operation::find_position() {
   return kOk;
 }
 
-// Stages data for the worker, which does not touch devices. If these cannot move the memory by themselves, data to
-// write is fetched before, and data read is stored afterwards.
+// Stages data for the worker, which cannot access devices. If the device cannot move the memory itself, data to write
+// is fetched beforehand, and data read is stored afterwards.
 Status Operation::stage() {
   if (!background_ || !memory_.where.is_device() || memory_.packed == 0 || device_moves(memory_)) return kOk;
   held_.reset(new (std::nothrow) std::byte[memory_.packed]);
@@ -123,7 +123,8 @@ Status Operation::stage() {
   return kOk;
 }
 
-// Claims a place from the shared pointer. In an ordered access, the places of all processes follow one another.
+// Claims a range of the file from the shared pointer. In an ordered access, the ranges of all processes follow one
+// another.
 Task Operation::claim() {
   Count before = 0;
   if (!access_.collective) {
@@ -152,7 +153,7 @@ Task Operation::claim() {
 }
 
 Task Operation::move() {
-  // In atomic mode accesses follow one another, which two-phase accesses of overlapping bytes would not.
+  // In atomic mode accesses are serialized, which two-phase accesses to overlapping bytes would not be.
   const bool together = access_.collective && access_.pointer != Pointer::kShared && !file_->alone() && !file_->atomic_;
   if (together) {
     Task moving = two_phase(this);
@@ -193,7 +194,7 @@ Task Operation::execute() {
   co_return refused_;
 }
 
-// Copies data read from its staging memory to the program's buffer.
+// Copies or converts the data read from its staging memory to the program's buffer.
 Status Operation::finish() {
   if (held_ == nullptr || done_ == 0) return kOk;
   if (!converts_) return layout::unpack(program_, 0, done_, held_.get());

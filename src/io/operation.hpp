@@ -1,9 +1,9 @@
-// Operation: one data access of a file, with all that it needs until it is over.
+// Operation: one data access to a file, with everything that it needs until it has ended.
 //
 // The three forms of a call share one implementation: run() on the caller's stack, start() in a request, begin() and
-// end() in a request that the File keeps. If it runs in the background (all but run()), files are read and written by
-// the worker's thread, and the library's thread only does the parts that need the lock: messages, data of devices,
-// conversions.
+// end() in a request that the File keeps. An operation in the background (all forms but run()) reads and writes files
+// on the worker's thread; only the parts that need the library lock run on the program's threads: messages, device
+// data, conversions.
 //
 // Owner: the caller's stack, or the request. Threads: library lock.
 #pragma once
@@ -24,31 +24,31 @@ class Operation final : public p2p::TaskResources {
   Operation(File& file, const Access& access, bool background) noexcept;
   ~Operation() override = default;
   [[nodiscard]] const char* what() const noexcept override;
-  // Reports the bytes of the program's buffer that were moved.
+  // Reports the number of bytes of the program's buffer that were moved.
   void describe(p2p::Completion* completion) const noexcept override;
 
-  // Checks the call, advances the individual pointer, converts data to write. Called before any data is moved. A
-  // collective call that is refused here takes part without data, since the others wait for this process; execute()
+  // Checks the call, advances the individual pointer, and converts data to write. Called before any data is moved. If a
+  // collective call is rejected here, it takes part without data, because the others wait for this process; execute()
   // then ends with that error.
   Status prepare();
-  // Moves the data. The operation outlives the task.
+  // Moves the data. The operation must outlive the task.
   [[nodiscard]] p2p::Task execute();
 
-  // --- for the ways of moving data ---
+  // --- For the ways of moving data ---
   [[nodiscard]] bool writes() const noexcept { return access_.way == Way::kWrite; }
   [[nodiscard]] bool collective() const noexcept { return access_.collective; }
   [[nodiscard]] bool background() const noexcept { return background_; }
   [[nodiscard]] File& file() const noexcept { return *file_; }
   [[nodiscard]] const FileView& view() const noexcept { return *view_; }
   [[nodiscard]] const layout::View& memory() const noexcept { return memory_; }
-  // Bytes to move, of the view's data.
+  // Returns the number of bytes of the view's data to move.
   [[nodiscard]] Count bytes() const noexcept { return static_cast<Count>(memory_.packed); }
   [[nodiscard]] Count position() const noexcept { return position_; }
   [[nodiscard]] int tag() const noexcept { return tag_; }
   [[nodiscard]] Place place() const noexcept { return {disk_.get(), view_.get(), &file_->hints_, position_}; }
   void set_done(std::size_t bytes) noexcept { done_ = bytes; }
 
-  // Runs a job that reads or writes files: here, with the lock released, or on the worker's thread.
+  // Runs a job that reads or writes files: on this thread, with the lock released, or on the worker's thread.
   [[nodiscard]] p2p::Task work(Job* job, std::function<Status()>* what);
 
  private:
@@ -67,17 +67,17 @@ class Operation final : public p2p::TaskResources {
   Access access_;
   Ref<layout::Datatype> type_;
   layout::View program_;               // the program's buffer
-  layout::View memory_;                // the memory moved: the buffer, or held_
-  std::unique_ptr<std::byte[]> held_;  // converted, or staged for the worker
+  layout::View memory_;                // memory that is moved: the program's buffer, or held_
+  std::unique_ptr<std::byte[]> held_;  // data that is converted, or staged for the worker
   Count position_ = 0;
-  Count etypes_ = 0;  // etypes that pointers move by
+  Count etypes_ = 0;  // number of etypes by which pointers advance
   std::size_t done_ = 0;
   int tag_ = 0;
   bool background_;
   bool converts_ = false;
   Status refused_;
   std::string refusal_;
-  Job job_;  // its destructor waits for the thread: last, so that the rest still exists
+  Job job_;  // last, because its destructor waits for the thread, which uses the rest
 };
 
 }  // namespace hr::io

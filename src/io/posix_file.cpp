@@ -11,7 +11,7 @@
 namespace hr::io {
 namespace {
 
-// Limit of the bytes that one call of the system moves.
+// Most bytes that one system call moves.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
 struct ErrorClass {
@@ -129,13 +129,13 @@ Status PosixFile::sync() const {
   int code = 0;
   do code = ::fsync(descriptor_) == 0 ? 0 : errno;
   while (code == EINTR);
-  // A file that is not on a disk, such as a pipe, has no data to make durable.
+  // A file that is not on disk, such as a pipe, has no data to make durable.
   return code == 0 || code == EINVAL ? kOk : system_error(code, "syncing", path_);
 }
 
 Status unlink(const std::string& path) {
   if (::unlink(path.c_str()) == 0) return kOk;
-  // Directories are not files.
+  // EPERM means that it is a directory, not a file.
   return system_error(errno == EPERM ? EISDIR : errno, "cannot delete", path);
 }
 

@@ -1,7 +1,7 @@
-// PosixFile: a descriptor and its operations, each one complete: if the system does only a part or interrupts it, the
-// operation goes on. Errors of the system become error classes of the standard here.
+// PosixFile: a file descriptor and its operations. Each operation continues if the system does only part of it or
+// interrupts it. Errors of the system are translated to error classes of the standard.
 //
-// Owner: shared by a File and the operations under way on it. Threads: any, for data; open and close by one.
+// Owner: shared by a File and its pending operations. Threads: any, for data; open and close by one.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,21 @@ class PosixFile {
   PosixFile(const PosixFile&) = delete;
   PosixFile& operator=(const PosixFile&) = delete;
 
-  // Flags and permissions of open(2).
+  // Opens the file with flags and permissions as for open(2).
   Status open(const std::string& path, int flags, unsigned permissions);
-  // Ignores offsets in files that have none (a pipe, a terminal, a socket), whose data comes in the order of the calls:
-  // MPI_MODE_SEQUENTIAL. Otherwise such files cannot be read or written.
+  // Makes read() and write() ignore offsets if the file has none (a pipe, a terminal, a socket), so that data is moved
+  // in the order of the calls, for MPI_MODE_SEQUENTIAL. Without this, such files cannot be read or written.
   void note_stream() noexcept;
   Status close();
 
-  // *done: bytes moved, also with an error. Fewer than wanted without an error: the file ends there.
+  // *done: number of bytes moved, even if there is an error. If it is less than `bytes` without an error, the file ends
+  // there.
   Status read(Count offset, std::byte* to, std::size_t bytes, std::size_t* done) const;
   Status write(Count offset, const std::byte* from, std::size_t bytes, std::size_t* done) const;
 
   Status size(Count* bytes) const;
   Status resize(Count bytes) const;
-  // Reserves space for the first `bytes`; the file is at least so long then.
+  // Reserves space for the first `bytes` bytes; the file is then at least that long.
   Status reserve(Count bytes) const;
   // Makes writes durable.
   Status sync() const;
@@ -45,7 +46,7 @@ class PosixFile {
   std::string path_;
 };
 
-// Returns the error of a system call: `what` was to be done with the file.
+// Returns the error of a system call. `what`: what it was to do with the file.
 [[gnu::cold]] Status system_error(int code, const char* what, const std::string& path);
 
 // MPI_File_delete.

@@ -1,5 +1,5 @@
 // Segment groups: the contiguous segments of a part of a view, in the form in which processes send them to each other:
-// segments of one length at equal distances are one group.
+// segments of equal length at equal distances form a group.
 #pragma once
 
 #include <span>
@@ -16,19 +16,19 @@ struct SegmentGroup {
   Count stride = 0;
 };
 
-// Returns the groups of `bytes` of the view's data from a position on.
+// Returns the groups of `bytes` bytes of the view's data from a position on.
 [[nodiscard]] std::vector<SegmentGroup> groups_of(const FileView& view, Count position, Count bytes);
 
-// Makes a datatype of the same bytes whose origin is the file's byte `origin`; committed.
+// Makes a committed datatype of these bytes, with its origin at byte `origin` of the file.
 Status type_of(std::span<const SegmentGroup> groups, Count origin, Ref<layout::Datatype>* type);
 
 struct Interval {
   Count first = 0;
-  Count last = 0;  // behind it
+  Count last = 0;  // end: one past the last byte
 };
 
-// Returns the bytes that several lists of groups cover together, each in ascending order. Intervals that are no further
-// than `gap` bytes apart are joined.
+// Returns the intervals that several lists of groups, each in ascending order, cover together. Intervals at most `gap`
+// bytes apart are joined.
 [[nodiscard]] std::vector<Interval> cover(std::span<const std::vector<SegmentGroup>> lists, Count gap);
 
 }  // namespace hr::io

@@ -22,10 +22,10 @@ namespace {
 constexpr std::size_t kBytes = 4096;
 static_assert(sizeof(Words) <= kBytes);
 
-// Sent to the others: the way to open the memory.
+// Message to the others: how to open the memory.
 struct Whereabouts {
   bool made = false;
-  std::int64_t process = -1;  // its descriptor leads to the memory; -1: the memory has a name
+  std::int64_t process = -1;  // process whose `descriptor` refers to the memory; -1: the memory has a name
   std::int64_t descriptor = -1;
   std::uint64_t number = 0;
 };
@@ -91,7 +91,7 @@ Task SharedWords::share(comm::Members members, bool* shared) {
   HR_CO_TRY(co_await agreeing);
   if (members.me == 0 && place.made) memory_.unlink();
   *shared = all_there != 0;
-  // Fresh memory is zero, the initial value of the words.
+  // New memory is zero, which is the initial value of the words.
   if (*shared) words_ = reinterpret_cast<Words*>(memory_.data());
   co_return kOk;
 }

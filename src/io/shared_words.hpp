@@ -1,12 +1,12 @@
-// SharedWords: words shared by the processes of a file: the shared pointer (MPI 5.0 section 14.4.4), and a lock for
-// accesses in atomic mode (section 14.6.1).
+// SharedWords: words that the processes of a file share: the shared file pointer (MPI 5.0 section 14.4.4), and a lock
+// for accesses in atomic mode (section 14.6.1).
 //
-// On one host they are words in shared memory, so that no process takes part in another's access. If the processes are
-// on several, process 0 has them and serves the others by messages (word_server.hpp): an access waits until that
-// process is within MPI, or has a progress thread. No lock of a file system is needed for either.
+// On one host they are in shared memory, so no process takes part in another's access. If the processes are on several
+// hosts, process 0 holds them and serves the others by messages (word_server.hpp); an access then waits until that
+// process makes progress, in a call or by its progress thread. Neither needs a lock of a file system.
 //
 // Owner: the File, from open to close. Threads: library lock. Words in shared memory are changed by atomic operations;
-// the holder of the lock sees everything done under it before.
+// the holder of the lock sees everything that earlier holders have done.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ class WordServer;
 
 struct Words {
   std::atomic<Count> pointer{0};  // etypes
-  // A ticket lock: a process draws a ticket, and has the lock while `serving` is its ticket.
+  // A ticket lock: a process takes a ticket, and holds the lock while `serving` equals its ticket.
   alignas(64) std::atomic<std::uint64_t> ticket{0};
   std::atomic<std::uint64_t> serving{0};
 };
@@ -36,12 +36,12 @@ class SharedWords {
   SharedWords(const SharedWords&) = delete;
   SharedWords& operator=(const SharedWords&) = delete;
 
-  // Opens the words, once, by all processes of the file.
+  // Opens the words; called once, by all processes of the file.
   p2p::Task open(comm::Members members);
 
-  // Moves the shared pointer by `etypes`; *before: its previous value.
+  // Advances the shared pointer by `etypes`. *before: becomes its previous value.
   p2p::Task advance(Count etypes, Count* before);
-  // Called by process 0 alone, while no other process uses it.
+  // Sets the shared pointer. Called only by process 0, while no other process uses the pointer.
   void place_pointer(Count etypes) noexcept { words_->pointer.store(etypes, std::memory_order_release); }
 
   p2p::Task lock();
@@ -54,9 +54,9 @@ class SharedWords {
   comm::Communicator& comm_;
   Words own_;
   SharedFile memory_;
-  Words* words_ = nullptr;              // null: process 0 has them
-  std::unique_ptr<WordServer> server_;  // at process 0, if others ask
-  int next_tag_ = 1;                    // of answers
+  Words* words_ = nullptr;              // null if process 0 holds the words
+  std::unique_ptr<WordServer> server_;  // on process 0, if it serves others
+  int next_tag_ = 1;                    // tag of the next answer
 };
 
 }  // namespace hr::io

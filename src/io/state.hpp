@@ -14,9 +14,9 @@ namespace hr::io {
 
 struct State {
   std::vector<std::unique_ptr<Representation>> representations;
-  std::vector<std::unique_ptr<p2p::PinnedPool>> pinned_chunks;  // idle (device_transfer.hpp)
-  std::unique_ptr<Worker> worker;                               // null: no background work so far
-  std::uint64_t shared_files = 0;                               // made by this process: part of their names
+  std::vector<std::unique_ptr<p2p::PinnedPool>> pinned_chunks;  // idle ones (device_transfer.hpp)
+  std::unique_ptr<Worker> worker;                               // null before the first background job
+  std::uint64_t shared_files = 0;                               // number of shared files made; part of their names
 };
 
 namespace detail {
@@ -24,7 +24,7 @@ extern LayerState<State> current_state;
 }
 
 [[nodiscard]] State& state();
-// Returns the thread, which is made at the first call.
+// Returns the worker thread, which is started at the first call.
 [[nodiscard]] Worker& worker();
 
 }  // namespace hr::io

@@ -10,7 +10,7 @@ namespace {
 
 using Buffer = std::unique_ptr<std::byte[]>;
 
-// Largest gap that costs less to read than another call of the system.
+// Largest gap that takes less time to read than another system call.
 constexpr Count kSmallGap = Count{32} << 10;
 
 Status make_buffer(std::size_t bytes, Buffer* buffer) {
@@ -22,8 +22,8 @@ Status make_buffer(std::size_t bytes, Buffer* buffer) {
                                    bytes);
 }
 
-// Reads with gaps: segments are collected until the next one is too far away or the buffer is full, then read at once
-// and copied to their destinations.
+// Reads including gaps: collects segments until the next one is too far away or the buffer is full, then reads them at
+// once and copies them to their destinations.
 class Sieve {
  public:
   Sieve(const Place& place, std::byte* to)

@@ -1,12 +1,12 @@
-// Transfer: data between memory and the bytes of a file that a view names, by this process alone.
+// Transfer: moves data between memory and the bytes of a file that a view selects, without other processes.
 //
-// Segments of the file that lie close together are read at once into a buffer, gaps included, if that takes less time
-// than a call for each ("data sieving", hint romio_ds_read); writes go segment by segment, since the bytes of a gap are
-// not ours. Other memory than contiguous host memory goes through a buffer.
+// Segments of the file that are close together are read at once into a buffer, including the gaps, if that takes less
+// time than a call for each ("data sieving", hint romio_ds_read). Writes go segment by segment, because the bytes of
+// the gaps belong to others. Data in memory other than contiguous host memory passes through a buffer.
 //
-// *done: bytes of the view's data that were moved, from the position on, also with an error; fewer than wanted without
-// one: the file ended. Threads: any, if the memory is the host's; the layouts and the descriptor are not changed
-// meanwhile.
+// *done: number of bytes of the view's data that were moved, from the position on, even if there is an error; if it is
+// less than requested without an error, the file ended. Threads: any, if the memory is host memory; the layouts and the
+// descriptor must not change meanwhile.
 #pragma once
 
 #include "io/file_view.hpp"
@@ -30,7 +30,7 @@ Status read_view(const Place& place, const layout::View& to, std::size_t* done);
 Status write_contiguous(const Place& place, const std::byte* from, std::size_t bytes, std::size_t* done);
 Status read_contiguous(const Place& place, std::byte* to, std::size_t bytes, std::size_t* done);
 
-using layout::bytes_view;  // of the library's own memory
+using layout::bytes_view;  // for the library's own memory
 // Returns a part of the packed form of a contiguous view.
 [[nodiscard]] layout::View part_of(const layout::View& view, std::size_t offset, std::size_t bytes);
 

@@ -14,9 +14,9 @@ using p2p::Task;
 namespace {
 
 constexpr Count kPage = 4096;
-// Mean segment from which on a call of the system for each segment is as good as two-phase rounds.
+// Mean segment length from which on one system call per segment is as fast as two-phase rounds.
 constexpr Count kLongSegment = Count{256} << 10;
-// Aggregators of a host. Writes of one file run one after the other within the system, reads do not.
+// Number of aggregators per host. The system serializes writes to one file, but not reads.
 constexpr int kWriters = 4;
 constexpr int kReaders = 8;
 constexpr int kOnFewCores = 2;
@@ -107,7 +107,7 @@ void divide(Plan* plan, bool writes) {
   plan->rounds = (chunks + count - 1) / count;
 }
 
-// Cuts reads at the end of the file.
+// Limits reads to the end of the file.
 void clip(const Operation& operation, Plan* plan) {
   plan->bytes = plan->reports[static_cast<std::size_t>(plan->members.me)].bytes;
   if (operation.writes()) return;

@@ -1,4 +1,4 @@
-// An aggregator's chunk of the file, and the worker that reads or writes it while messages go on.
+// An aggregator's chunk of the file, which the worker reads or writes while messages are in progress.
 #include <new>
 #include <utility>
 

@@ -9,7 +9,7 @@ using p2p::Task;
 
 namespace {
 
-// Largest gap that is read along.
+// Largest gap that is read with its neighbors.
 constexpr Count kSmallGap = Count{32} << 10;
 
 // Receives this process's data of a round.
@@ -58,7 +58,7 @@ struct Wanted {
 
 // Receives the requests for a chunk, and reads it.
 Task fetch(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
-  // Zeros: after a failed read no leftover memory contents are sent.
+  // Zeros, so that no old memory contents are sent after a failed read.
   HR_CO_TRY(make_buffer(*plan, Fill::kZeros, chunk));
   Task hearing = receive_announcements(plan, round, &chunk->announced);
   HR_CO_TRY(co_await hearing);
@@ -70,7 +70,7 @@ Task fetch(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
   co_return kOk;
 }
 
-// Sends the data read to the processes that asked for it.
+// Sends the data read to the processes that requested it.
 Task deliver(Plan* plan, Chunk* chunk) {
   Task settling = settle(plan, chunk);
   HR_CO_TRY(co_await settling);
@@ -89,7 +89,7 @@ Task deliver(Plan* plan, Chunk* chunk) {
 
 }  // namespace
 
-// Requests a round before the previous one is delivered.
+// Requests the data of a round before that of the previous one is delivered.
 Task read_together(Operation* operation, Plan* plan) {
   Chunk chunks[2];
   const std::size_t most = 3 * plan->aggregators.size();

@@ -30,7 +30,7 @@ Status WordServer::post() {
   return p2p::ireceive(bytes_view(&message_, sizeof message_), {comm_.context(), abi::kAnySource, 0}, &question_);
 }
 
-// Answering may make progress, and so call this again.
+// Answers requests. Sending an answer may make progress, and so call this recursively.
 bool WordServer::serve() {
   if (serving_) return false;
   serving_ = true;
@@ -70,7 +70,7 @@ void WordServer::answer(int rank, int tag, Count value) {
   Answer& made = answers_.back();
   const Status sent = p2p::isend(bytes_view(&made.value, sizeof made.value), comm_.peer_proc(rank),
                                  {comm_.context(), 0, tag}, p2p::Mode::kStandard, &made.request);
-  // The asking process has failed, and does not wait for it.
+  // The requesting process has failed, and does not wait for the answer.
   if (!sent.ok()) answers_.pop_back();
 }
 

@@ -1,8 +1,8 @@
-// WordServer: process 0 of a file whose processes are on several hosts answers the others' requests for its words.
+// WordServer: on process 0 of a file whose processes are on several hosts, answers the others' requests for its words.
 //
-// A hook of p2p/progress.hpp: it answers in every round of progress that has something to answer. Requests come with
-// tag 0 in the file's own point-to-point context, answers go with the tag that the request names. Owner: SharedWords;
-// ends when there are no more requests. Threads: library lock.
+// It is a hook of p2p/progress.hpp, and answers requests in every round of progress. Requests have tag 0 in the
+// point-to-point context of the file's communicator; an answer has the tag that its request contains. Owner:
+// SharedWords, which destroys it when there are no more requests. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ enum Question : int { kAdvance, kLock, kUnlock };
 struct QuestionMessage {
   int question = kAdvance;
   int rank = 0;
-  int tag = 0;  // of the answer
+  int tag = 0;  // tag of the answer
   Count value = 0;
 };
 
@@ -56,7 +56,7 @@ class WordServer {
   QuestionMessage message_;
   p2p::Request* question_ = nullptr;
   std::list<Answer> answers_;
-  std::deque<Waiting> waiting_;  // for the lock, in the order of their tickets
+  std::deque<Waiting> waiting_;  // requests for the lock, in the order of their tickets
   bool serving_ = false;
 };
 

@@ -1,8 +1,8 @@
-// Worker: the thread that reads and writes files while the program goes on, one job after the other.
+// Worker: the thread that reads and writes files in the background, one job after the other.
 //
-// A job touches host memory, descriptors and layouts, and nothing that the library lock guards; its resources are held
-// by its submitter, and stay until the job is done. A release store marks it done, an acquire load sees that. Owner:
-// the state of this layer; made at the first job. Threads: submit() under the library lock, from any thread.
+// A job uses only host memory, descriptors and layouts, and nothing that the library lock protects. The submitter holds
+// its resources until the job is done, which is marked by a release store and tested by an acquire load. Owner: the
+// state of this layer; made at the first job. Threads: submit() under the library lock, from any thread.
 #pragma once
 
 #include <atomic>
@@ -23,12 +23,12 @@ class Job {
   Job() = default;
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
-  // Waits until the thread is done with it.
+  // Waits until the thread is done with the job.
   ~Job();
 
-  // Returns the condition to co_await.
+  // Returns a condition to co_await: the job is done.
   [[nodiscard]] p2p::When over() noexcept { return {&is_over, this}; }
-  // Returns, once it is over, its result, with its text; it may be submitted again then.
+  // Returns the result of a job that is done, and sets the error text; the job may then be submitted again.
   Status result();
 
  private:

@@ -26,7 +26,7 @@ Status check_assertion(int assertion, int allowed, const char* function) {
               assertion & ~allowed);
 }
 
-// Finds the window's ranks of a group.
+// Finds the ranks in the window of a group's processes.
 Status ranks_of(const Window& window, const comm::Group& group, std::vector<int>* ranks) {
   std::vector<int> all(static_cast<std::size_t>(group.size()));
   for (int i = 0; i < group.size(); ++i) all[static_cast<std::size_t>(i)] = i;
@@ -40,7 +40,7 @@ Status ranks_of(const Window& window, const comm::Group& group, std::vector<int>
   return kOk;
 }
 
-// Tells a member that something has begun or ended.
+// Sends a member kPost or kComplete; for this process itself, records it directly.
 Status tell(Window& window, int rank, wire::Action action) {
   if (rank != window.rank()) return p2p::send_active_message(window.proc(rank), wire::header(action, window));
   Member& own = window.own();
@@ -48,7 +48,7 @@ Status tell(Window& window, int rank, wire::Action action) {
   return kOk;
 }
 
-// Waits until each of these members has told it.
+// Waits until a message from each of these members has arrived. `told`: the counter of such messages.
 Status await(Window& window, const std::vector<int>& ranks, std::uint32_t Member::* told) {
   for (const int rank : ranks) {
     const Member& member = window.member(rank);
@@ -85,7 +85,7 @@ Status fence(Window& window, int assertion) {
     return fail(Errc::kRmaSync, "MPI_Win_fence was called in an epoch of MPI_Win_post: call MPI_Win_wait first");
   Status done = finish_operations(window, false);
   if (done.ok()) done = settle_device(window);
-  // A process with nothing before and nothing behind it waits for no other.
+  // If no operations precede or follow the fence, it need not wait for other processes.
   const int apart = abi::kModeNoprecede | abi::kModeNosucceed;
   Status met = kOk;
   if ((assertion & apart) != apart) {
@@ -98,7 +98,7 @@ Status fence(Window& window, int assertion) {
   return done.ok() ? met : done;
 }
 
-// MPI_MODE_NOCHECK says that the posts have been made: they are awaited all the same, since that takes no longer.
+// With MPI_MODE_NOCHECK the posts have been made already; waiting for them nevertheless takes no longer.
 Status start(Window& window, const comm::Group& group, int assertion) {
   HR_TRY(check_assertion(assertion, abi::kModeNocheck, "MPI_Win_start"));
   HR_TRY(check_no_access(window, "MPI_Win_start"));

@@ -1,10 +1,10 @@
-// Atomic updates of memory of a window: the target's part of MPI_Accumulate and its siblings, on whichever process does
-// it (MPI 5.0 section 12.3.4: element by element, atomic towards other accumulates with the same type).
+// Atomic updates of window memory: the target's part of MPI_Accumulate and similar calls, executed by the origin or the
+// target (MPI 5.0 section 12.3.4: element by element, atomic with respect to other accumulates of the same type).
 //
-// An element of 1, 2, 4 or 8 bytes at its natural alignment, in memory that the CPU reaches, is updated by the
-// processor's atomic operations, whatever the operation is. All other elements (pairs, long double, complex double,
-// unaligned ones, memory of a device) are updated under the target's `accumulate` word. The choice depends on the
-// element alone, so that all updates of an element exclude each other. Threads: any that may touch the memory.
+// An element of 1, 2, 4 or 8 bytes at its natural alignment, in memory that the CPU can access, is updated by the
+// processor's atomic instructions, whatever the operation. All other elements (pairs, long double, complex double,
+// unaligned ones, those in device memory) are updated while the target's `accumulate` word is held. The choice depends
+// only on the element, so that all updates of an element exclude each other. Threads: any that may access the memory.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,14 @@
 
 namespace hr::rma {
 
-// target = operand op target. `operand`: as many bytes as target.packed, packed, host memory; null for MPI_NO_OP.
-// `before`, if not null: gets the packed form of the previous contents. `element`: type of the elements of both. `op`
-// is predefined and defined for it.
+// Computes target = operand op target. `operand`: target.packed bytes in packed form, in host memory; null for
+// MPI_NO_OP. `before`: if not null, receives the packed form of the previous contents. `element`: type of the elements
+// of both. `op` must be predefined, and defined for that type.
 Status update(const layout::View& target, const layout::Op& op, const layout::Datatype& element,
               const std::byte* operand, std::byte* before, const Exclusion& exclusion);
 
-// Replaces one aligned word of memory that the CPU reaches by `operand` if it equals `compare`.
+// Replaces an aligned word of memory that the CPU can access by `operand` if it equals `compare`; stores the previous
+// value in `before`.
 template <class Word>
 void swap_word(std::byte* target, const void* operand, const void* compare, void* before,
                const Exclusion& exclusion) noexcept {
@@ -37,7 +38,7 @@ void swap_word(std::byte* target, const void* operand, const void* compare, void
   std::memcpy(before, &expected, sizeof expected);
 }
 
-// Replaces one element of at most 16 bytes by `operand` if it equals `compare`.
+// Replaces one element of at most 16 bytes by `operand` if it equals `compare`; stores the previous value in `before`.
 Status compare_and_swap(const layout::View& target, const std::byte* operand, const std::byte* compare,
                         std::byte* before, const Exclusion& exclusion);
 

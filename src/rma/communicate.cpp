@@ -1,4 +1,4 @@
-// The calls of section 12.3: checks, and the choice of the way to the target.
+// The calls of section 12.3: checks their arguments, and chooses the way to access the target.
 #include "base/abi.hpp"
 #include "base/counters.hpp"
 #include "base/short_copy.hpp"
@@ -25,7 +25,7 @@ void aim(Operation& operation, const Target& target) {
   operation.type = &target.type;
 }
 
-// Does nothing, for MPI_PROC_NULL.
+// Completes a call for MPI_PROC_NULL, which does nothing.
 Status nothing(p2p::Request** request) {
   if (request == nullptr) return kOk;
   p2p::Completion completion;
@@ -117,7 +117,7 @@ void quick::serve_others(const Window& window, int read) {
 
 namespace {
 
-// Returns the request of a call whose operation is done.
+// Completes a call whose operation is done; makes its request, if any.
 Status done(p2p::Request** request) {
   if (request != nullptr) *request = p2p::completed_send_request();
   return kOk;
@@ -178,7 +178,7 @@ Status get_accumulate(const void* origin, Count count, Datatype* type, void* res
   if (target.rank == abi::kProcNull) return nothing(request);
   Operation operation{OperationKind::kGetAccumulate};
   aim(operation, target);
-  const bool ignores = op.kind() == OpKind::kNoOp;  // that is, the origin's buffer
+  const bool ignores = op.kind() == OpKind::kNoOp;  // the origin's buffer is not used
   if (!ignores && type == nullptr) return fail(Errc::kType, "origin_datatype is MPI_DATATYPE_NULL");
   HR_TRY(check_update(operation, op, ignores ? nullptr : type, true));
   if (!ignores) HR_TRY(layout::make_view(origin, count, *type, &operation.origin));

@@ -44,7 +44,7 @@ int flavor_value(Flavor flavor) {
   }
 }
 
-// Makes a window that has a communicator of its own and nothing else.
+// Makes a window that has only its communicator so far.
 Status begin(Flavor flavor, const comm::Info* hints, comm::Communicator& comm, Ref<Window>* window) {
   Ref<Window> made = Ref<Window>::adopt(Arena<Window>::instance().create());
   if (!made) return fail(Errc::kNoMem, "no room for another window: free some that are not needed");
@@ -74,7 +74,7 @@ Status exchange_facts(Window& window, const Facts& own, std::vector<Facts>* all)
   return kOk;
 }
 
-// Finds processes on this host whose host memory the system reads and writes for others.
+// Finds processes on this host whose host memory this process can read and write through the system.
 void find_readable(Window& window, const std::vector<Facts>& facts) {
   for (int rank = 0; rank < window.size(); ++rank) {
     Member& member = window.member(rank);
@@ -86,7 +86,8 @@ void find_readable(Window& window, const std::vector<Facts>& facts) {
   }
 }
 
-// Waits until all are ready, before any begins.
+// Waits until all processes are ready, before any begins. `failed`: nonzero if this process has failed; then, and if
+// another has, returns MPI_ERR_NO_MEM.
 Status finish(Window& window, std::uint64_t failed) {
   std::uint64_t fine = failed == 0 ? 1 : 0;
   HR_TRY(p2p::run_blocking(comm::and_reduce(exchange_members(window, kLastTag), &fine, 1)));
@@ -225,7 +226,7 @@ Status free(Window& window) {
   leave(window);
   forget_services(window);
   release(&window);
-  // A failed process cannot come to the barrier; operations that depended on it have been told.
+  // A failed process cannot enter the barrier; operations that depended on it have reported the failure.
   if (met == Errc::kProcFailed) {
     static_cast<void>(take_detail());
     met = kOk;

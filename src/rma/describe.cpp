@@ -60,7 +60,7 @@ class Reader {
   std::span<const std::byte> bytes_;
 };
 
-// Facts of a node without its children.
+// Fields of a typemap node, without its children.
 struct Node {
   Typemap::Kind kind;
   bool marked;
@@ -81,11 +81,11 @@ void write(const Typemap& map, Writer& to) {
   for (const TypemapRef& child : map.children) write(*child, to);
 }
 
-// Limit of types within types; programs make far fewer, and each is a call of read() within another.
+// Limit of the nesting of types, because read() recurses for each level; programs nest far fewer.
 constexpr int kMostDepth = 1000;
 
-// True if the facts of a node are those that its constructor makes of its children: they determine where a target's
-// memory is written. Only bounds may have been set (MPI_Type_create_resized).
+// True if the fields of a node are those that its constructor computes from its children, because they determine where
+// the target's memory is written. Only the bounds may differ (MPI_Type_create_resized).
 bool holds_together(const Typemap& map) {
   const auto is_negative = [](Count value) { return value < 0; };
   TypemapRef made;
@@ -144,7 +144,7 @@ bool read(Reader& from, int depth, TypemapRef* out) {
     map->children.push_back(std::move(child));
   }
   if (!holds_together(*map)) {
-    static_cast<void>(take_detail());  // from a constructor
+    static_cast<void>(take_detail());  // set by a constructor
     return false;
   }
   *out = std::move(map);
@@ -161,7 +161,7 @@ Status make(std::span<const std::byte> description, Ref<Datatype>* type) {
                 "the same version of the library?",
                 description.size());
   }
-  // For element_of(): the elements must fill all bytes.
+  // element_of() requires that the elements fill all bytes.
   Datatype* const base = element == 0 ? nullptr : layout::predefined_type(element);
   if (base != nullptr && (base->size() == 0 || map->size % base->size() != 0))
     return fail(Errc::kIntern, "the elements of a target's datatype are no %s", base->name().c_str());

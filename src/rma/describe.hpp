@@ -1,10 +1,11 @@
-// Description: a datatype as bytes from which another process makes the same type, for operations that the target does
-// (MPI 5.0 section 12.3: the target's datatype is an argument of the origin's).
+// Description: a datatype encoded as bytes, from which another process makes the same type, for operations that the
+// target executes (MPI 5.0 section 12.3: the origin specifies the target's datatype).
 //
-// A predefined type is its handle. For any other type the description contains the tree of its typemap
-// (layout/typemap.hpp), which is as short as the constructors that made it, and the predefined type of its elements.
-// Both processes run the same library on machines of one kind. Types made are kept by their description for the next
-// operation with the same; the oldest go. Owner: the state of rma/. Threads: library lock.
+// Predefined types need no description: they are sent as their handles. For any other type the description contains the
+// tree of its typemap (layout/typemap.hpp), which is as short as the constructors that made it, and the predefined type
+// of its elements. Both processes run the same library on machines of one kind. Types made from descriptions are kept
+// for later operations with the same description; the least recently used are dropped. Owner: the state of rma/.
+// Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@
 
 namespace hr::rma {
 
-// Returns the handle of a predefined type; 0: it has to be described.
+// Returns the handle of a predefined type; 0 if the type needs a description.
 [[nodiscard]] std::uint32_t handle_of(const layout::Datatype& type) noexcept;
 [[nodiscard]] std::vector<std::byte> describe(const layout::Datatype& type);
 
@@ -29,7 +30,8 @@ namespace hr::rma {
 
 class MadeTypes {
  public:
-  // Returns a committed type. Errors: MPI_ERR_INTERN for bytes that are not a description; MPI_ERR_NO_MEM.
+  // Finds or makes the described type, which is committed. Errors: MPI_ERR_INTERN for bytes that are not a description;
+  // MPI_ERR_NO_MEM.
   Status find(std::span<const std::byte> description, Ref<layout::Datatype>* type);
 
  private:
@@ -38,7 +40,7 @@ class MadeTypes {
     std::string description;
     Ref<layout::Datatype> type;
   };
-  std::list<Made> made_;  // the last one used first
+  std::list<Made> made_;  // most recently used first
   std::unordered_map<std::string_view, std::list<Made>::iterator> by_description_;
 };
 

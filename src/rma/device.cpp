@@ -34,7 +34,7 @@ std::vector<int> others_here(const Window& window) {
   return procs;
 }
 
-// True if it succeeded; what failed goes by messages.
+// True if it succeeded; otherwise logs the reason, and operations use messages.
 bool had(Status status) {
   if (!status.ok()) {
     const std::string why = take_detail();
@@ -62,8 +62,8 @@ Status map(Window& window, Context& context, int rank, const Export& memory) {
   auto where = std::make_unique<mem::Location>();
   HR_TRY(mem::classify(base, where.get(), static_cast<std::size_t>(member.bytes)));
   if (!where->is_device()) return fail(Errc::kUnsupportedOperation, "the driver does not know the mapping");
-  // The device it was mapped for: of chunks the driver names the device that has them, in which this process may have
-  // no context.
+  // Sets the device for which it was mapped: for chunks, the driver reports the device that contains them, on which
+  // this process may have no context.
   where->context = context.handle();
   where->device = static_cast<std::int16_t>(context.device());
   where->chunks = false;
@@ -98,7 +98,7 @@ Status share_devices(Window& window, const std::vector<Facts>& facts) {
   HR_TRY(p2p::run_blocking(comm::allgather(exchange_members(window, kExportsTag), &own, sizeof own,
                                            reinterpret_cast<std::byte*>(exports.data()))));
   if (!shares) return kOk;
-  // Others of this host may update this process's memory by themselves.
+  // Other processes of this host may update this process's memory directly.
   window.updaters_ = window.shared_words_;
   window.own_words_ = window.own().control;
   static_cast<void>(had(map_others(window, exports)));

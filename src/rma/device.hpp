@@ -1,6 +1,6 @@
-// Windows in memory of devices: processes of one host whose own part is on a device, too, map the others' (CUDA IPC,
-// mem/cuda/ipc.hpp). Put and get are then one copy or kernel of the origin; updates go under the target's lock
-// (exclusion.hpp). A process that cannot map them asks the target by messages. Internal to rma/.
+// Windows in device memory: processes of one host whose own parts are on devices map each other's parts (CUDA IPC,
+// mem/cuda/ipc.hpp). Put and get are then one copy or kernel of the origin; updates hold the target's lock
+// (exclusion.hpp). A process that cannot map a part sends its operations to the target as messages. Internal to rma/.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace hr::rma {
 
-// Exports own memory and maps the others', if any process of the window has device memory and control words are shared.
-// Collective. Errors: those of messages.
+// If any process of the window has device memory and control words are shared, exports this process's memory and maps
+// the others'. Collective. Errors: those of messages.
 Status share_devices(Window& window, const std::vector<Facts>& facts);
 // Releases the mappings.
 void unmap_devices(Window& window) noexcept;
-// Waits for the program's earlier work on the default stream, which may use this process's part, before others are let
-// in.
+// Waits for the program's earlier work on the default stream, which may use this process's part. To be called before
+// others get access.
 Status settle_device(const Window& window);
 
 }  // namespace hr::rma

@@ -1,5 +1,5 @@
-// Dynamic windows: memory comes and goes (MPI 5.0 section 12.2.4). Only its owner knows the attached memory, and does
-// what others ask for; displacements are its addresses.
+// Dynamic windows: memory is attached and detached (MPI 5.0 section 12.2.4). Only its owner knows the attached memory,
+// so it executes the operations of others; displacements are its addresses.
 #include <algorithm>
 #include <cstdint>
 

@@ -40,7 +40,7 @@ const char* describe(Epoch epoch) {
 
 bool over(const Member& member, bool local) { return (local ? member.unsent : member.unanswered) == 0; }
 
-// Gives up a failed member's operations; returns its error.
+// Abandons the operations at a failed member; returns the error.
 Status give_up_failed(Window& window, int rank) {
   Member& member = window.member(rank);
   HR_TRY(p2p::has_failed(window.proc(rank)) ? kOk : Status(Errc::kIntern));

@@ -32,7 +32,7 @@ void give_back(const Exclusion& exclusion) noexcept {
   exclusion.target->accumulate.store(0, std::memory_order_release);
 }
 
-// Bytes of vectors in total from which on a lock is better: a process barrier costs some microseconds.
+// Total bytes of vectors from which on a lock is faster: the switch costs a process barrier of some microseconds.
 constexpr std::uint32_t kVectors = 16384;
 
 }  // namespace
@@ -74,8 +74,8 @@ VectorUpdate::~VectorUpdate() {
   if (alone_ && !exclusion_.alone()) give_back(exclusion_);
 }
 
-// Called with the lock, which is held until all short updates there are over: a process that later sees it set and gets
-// the lock need not look for them.
+// Must be called with the lock, which is held until all pending short updates of the target have ended, so that a
+// process that later sees by_lock set and takes the lock need not wait for them.
 bool VectorUpdate::set_by_lock() noexcept {
   Control& target = *exclusion_.target;
   if (target.by_lock.load(std::memory_order_relaxed) != 0) return true;

@@ -1,16 +1,16 @@
-// Exclusion: keeps updates of one process's memory out of each other's way (atomic.hpp).
+// Exclusion: makes updates of one process's memory exclude each other (atomic.hpp).
 //
-// If this process alone updates it (memory that no other process has mapped), nothing needs to be done, as the library
-// lock is held. If others of the host have mapped it, too:
-//   short updates   the processor's atomic instructions, element by element. Meanwhile the process's own `updating`
-//                   names the owner of the memory
-//   by lock         updates for which the processor has no atomic instructions, under the target's `accumulate`. And
-//                   all updates, once vectors have been updated there for some bytes: then a lock and a plain loop are
-//                   cheaper. The first process to see that sets the target's `by_lock`, for good; a process barrier
-//                   shows it to all others (base/process_barrier.hpp), and short updates under way are waited for.
-//                   This costs a short update a store, a load and a store, but no fence
-// All are short enough to be waited for without progress. The holder of one of the words may have lost its core.
-// Threads: one of a process at a time (library lock).
+// If only this process updates it (no other process has mapped it), the library lock is sufficient. If others of the
+// host have mapped it, too:
+//   short updates   use the processor's atomic instructions, element by element. Meanwhile the updating process's
+//                   `updating` names the owner of the memory
+//   by lock         updates for which the processor has no atomic instructions hold the target's `accumulate`. So do
+//                   all updates, once vectors of some bytes in total have been updated there, because a lock and a
+//                   plain loop are then cheaper. The first process to notice that sets the target's `by_lock`
+//                   permanently, makes it visible to all others by a process barrier (base/process_barrier.hpp), and
+//                   waits for pending short updates. This costs a short update two stores and a load, but no fence
+// All updates are short enough to wait for without making progress. The holder of a word may have been descheduled, so
+// waiting yields the core. Threads: one of a process at a time (library lock).
 #pragma once
 
 #include <atomic>
@@ -24,11 +24,11 @@ namespace hr::rma {
 struct Exclusion {
   Control* target = nullptr;
   Control* own = nullptr;
-  std::span<Control> all{};  // of the processes that may update it by themselves; empty: this process alone
-  bool by_barrier = false;   // process barriers work: `by_lock` may come to be set
+  std::span<Control> all{};  // of the processes that may update it directly; empty: only this process
+  bool by_barrier = false;   // process barriers work, so `by_lock` may be set
 
   [[nodiscard]] bool alone() const noexcept { return all.empty(); }
-  // Returns the number of the target in `updating`.
+  // Returns the number that stands for the target in `updating`.
   [[nodiscard]] std::uint32_t number() const noexcept { return static_cast<std::uint32_t>(target - all.data()) + 1; }
 };
 
@@ -53,7 +53,7 @@ class ShortUpdate {
  private:
   void announce() noexcept {
     exclusion_.own->updating.store(exclusion_.number(), std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // the other side's barrier does the rest
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // the process barrier in set_by_lock() does the rest
   }
   void lock() noexcept;
   void unlock() noexcept;
@@ -73,14 +73,14 @@ class LockedUpdate {
   const Exclusion& exclusion_;
 };
 
-// For a vector of that size in bytes; 0: for one element.
+// Update of a vector of `bytes` bytes; 0: of one element.
 class VectorUpdate {
  public:
   VectorUpdate(const Exclusion& exclusion, std::size_t bytes) noexcept;
   ~VectorUpdate();
   VectorUpdate(const VectorUpdate&) = delete;
   VectorUpdate& operator=(const VectorUpdate&) = delete;
-  // True if all others are kept out. False: they are not, update it by short ones.
+  // True if all other updates are excluded. False: they are not, and the vector must be updated by short updates.
   [[nodiscard]] bool alone() const noexcept { return alone_; }
 
  private:

@@ -19,8 +19,8 @@ struct Hint {
   bool boolean;
 };
 
-// Accumulates are always ordered and always atomic element by element, so that relaxations by the program are kept for
-// it and change nothing.
+// Accumulates are always ordered and always atomic element by element, so hints that relax this are stored, but have no
+// effect.
 constexpr Hint kHints[] = {
     {"no_locks", "false", true},
     {"accumulate_ordering", "rar,raw,war,waw", false},

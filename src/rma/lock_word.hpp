@@ -1,10 +1,10 @@
 // LockWord: the lock of one process's part of a window (MPI 5.0 section 12.5.3), many readers or one writer.
 //
-// It lies in memory that the processes of a host share, or in the target alone, which then takes it for others. A
-// writer that waits keeps new readers out, so that it gets its turn. A process that fails while it holds the lock
-// keeps it: waits end by the failure (p2p/process_failure.hpp). Control: all words of one process of a window; those
-// other than the lock are for exclusion.hpp. Memory order: taking acquires, giving back releases. Threads: any, of any
-// process that maps it.
+// It lies in memory that the processes of a host share, or in private memory of the target, which then takes it for
+// others. A waiting writer blocks new readers, so that it is not starved. A process that fails while it holds the lock
+// keeps it, and waits end because of the failure (p2p/process_failure.hpp). Control: all words of one process of a
+// window; those other than the lock are for exclusion.hpp. Memory order: locking acquires, unlocking releases. Threads:
+// any, of any process that maps the word.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace hr::rma {
 
 class LockWord {
  public:
-  // `waits`: this caller has been counted as a waiting writer by an earlier try; false at first, and after success.
+  // *waits: true if an earlier attempt has counted this caller as a waiting writer; false at first, and after success.
   bool try_exclusive(bool* waits) noexcept {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
@@ -29,7 +29,7 @@ class LockWord {
       return free;
     }
   }
-  // Gives the wait up.
+  // Stops counting this caller as a waiting writer.
   void stop_waiting(bool* waits) noexcept {
     if (*waits) word_.fetch_sub(kOneWaiting, std::memory_order_relaxed);
     *waits = false;
@@ -57,7 +57,7 @@ struct alignas(2 * kCacheLine) Control {
   alignas(kCacheLine) std::atomic<std::uint32_t> accumulate{0};
   std::atomic<std::uint32_t> by_lock{0};
   std::atomic<std::uint32_t> vector_bytes{0};
-  // Target that this process, as an origin, is updating; written by it alone.
+  // Target that this process, as an origin, is updating; written only by this process.
   alignas(kCacheLine) std::atomic<std::uint32_t> updating{0};
 };
 

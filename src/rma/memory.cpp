@@ -26,12 +26,12 @@ constexpr const char* kRemedy = "make windows smaller";
 
 enum Tag : int { kPlaceTag = 0x10001, kAgreeTag };
 
-// Sent to the others: the way to open the file.
+// Message to the other members: how to open the file.
 struct Place {
   std::uint64_t number = 0;
-  std::int64_t process = -1;  // its descriptor leads to the file; -1: the file has a name
+  std::int64_t process = -1;  // process whose `descriptor` refers to the file; -1: the file has a name
   std::int64_t descriptor = -1;
-  std::uint32_t made = 0;  // 0: there is none, 1: with control words alone, 2: with the data
+  std::uint32_t made = 0;  // 0: no file, 1: with control words only, 2: with the data, too
   std::uint32_t unused = 0;
 };
 
@@ -66,7 +66,7 @@ Plan make_plan(const Window& window, const std::vector<Facts>& facts) {
   }
   for (const int rank : plan.ranks) {
     const auto bytes = static_cast<std::size_t>(facts[static_cast<std::size_t>(rank)].bytes);
-    // Parts of a page or more begin on a page: pages have one owner then.
+    // Parts of a page or more begin at a page boundary, so that each page has one owner.
     const std::size_t unit = consecutive ? 1 : bytes >= kPage ? std::max(alignment, kPage) : alignment;
     plan.offsets.push_back(up(plan.bytes, unit));
     plan.bytes = plan.offsets.back() + bytes;
@@ -80,7 +80,7 @@ std::string path_of(int maker, std::uint64_t number) {
          std::to_string(number);
 }
 
-// True if it succeeded; else the window goes on without shared memory.
+// True if it succeeded; otherwise the window does without shared memory.
 bool opened(Status status) {
   if (status.ok()) return true;
   log::note_once(state->sharing_failed, "one-sided communication goes through messages: %s", take_detail().c_str());
@@ -116,7 +116,7 @@ bool join_file(Window& window, const Plan& plan, const Place& place) {
   return false;
 }
 
-// Reserves memory behind this process's data.
+// Allocates the pages of this process's data.
 bool reserve_own(Window& window, const Plan& plan) {
   for (std::size_t i = 0; i < plan.offsets.size(); ++i) {
     const auto bytes = static_cast<std::size_t>(window.own().bytes);
@@ -131,7 +131,7 @@ void place_members(Window& window, const Plan& plan, bool data) {
     Member& member = window.member(plan.ranks[i]);
     member.control = reinterpret_cast<Control*>(begin) + i;
     if (!data) continue;
-    // In a shared window an empty part has a place among the others', too (MPI 5.0 section 12.2.3).
+    // In a shared window an empty part has an address among the others, too (MPI 5.0 section 12.2.3).
     const bool placed = member.bytes != 0 || window.flavor_ == Flavor::kShared;
     member.base = placed ? begin + plan.offsets[i] : nullptr;
     member.path = plan.ranks[i] == window.rank() ? Path::kOwn : Path::kMapped;
@@ -155,7 +155,7 @@ Status share_memory(Window& window, const std::vector<Facts>& facts, bool* share
   const Plan plan = make_plan(window, facts);
   const auto size = static_cast<std::size_t>(window.size());
   const bool makes = plan.ranks.front() == window.rank();
-  // A single process on a host shares with no other.
+  // A process that is alone on its host shares no memory.
   const bool alone = plan.ranks.size() == 1;
   Place own;
   if (makes && !alone) own = make_file(window, plan);
@@ -166,8 +166,8 @@ Status share_memory(Window& window, const std::vector<Facts>& facts, bool* share
   const bool joined = alone || join_file(window, plan, place);
   const bool reserved = alone || (joined && reserve_own(window, plan));
   const bool barriers = process_barrier::register_this_process();
-  // Bit 0: the control words are shared wherever there is something to share; bit 1: the data is; bit 2: process
-  // barriers work.
+  // Bit 0: control words are shared wherever a host has several members; bit 1: so is the data; bit 2: process barriers
+  // work.
   std::uint64_t facts_of_all = (joined ? 1U : 0U) | (reserved ? 2U : 0U) | (barriers ? 4U : 0U);
   HR_TRY(p2p::run_blocking(comm::and_reduce(exchange_members(window, kAgreeTag), &facts_of_all, 1)));
   if (makes && window.file_) window.file_->unlink();

@@ -1,10 +1,11 @@
-// Memory of windows: one file of shared memory for the processes of a window on one host, in which each has its control
+// Memory of windows: one shared memory file for the processes of a window on one host. It contains each one's control
 // words and, in windows whose memory MPI allocates, its data. Internal to rma/.
 //
-// The first process of each host makes the file, all of its host map it, and then its name is removed; each process
-// requests the memory behind its own data, so that pages are where their owner runs and a full /dev/shm is an error and
-// not a bus error. Without room for the data, only the control words are shared; without room for those, nothing is,
-// and everything goes by messages. Members agree on that. Owner: the window. Threads: library lock.
+// The first process of each host makes the file, all processes of the host map it, and then its name is removed. Each
+// process allocates the pages of its own data, so that they are near the core of their owner, and a full /dev/shm is an
+// error instead of a bus error. If there is no room for the data, only the control words are shared; if there is none
+// for those, nothing is shared, and operations use messages. Members agree on that. Owner: the window. Threads: library
+// lock.
 #pragma once
 
 #include <vector>
@@ -20,20 +21,20 @@ struct Facts {
   Count bytes = 0;
   Count unit = 1;
   std::uint64_t alignment = 0;  // of allocated memory
-  std::uint32_t apart = 0;      // kShared: parts need not lie one behind the other (alloc_shared_noncontig)
-  std::uint32_t device = 0;     // it is on a device
-  std::uint32_t readable = 0;   // its memory may be read and written by the system for others
+  std::uint32_t apart = 0;      // kShared: parts need not be contiguous with each other (alloc_shared_noncontig)
+  std::uint32_t device = 0;     // the memory is on a device
+  std::uint32_t readable = 0;   // others may read and write the memory through the system
   std::uint32_t unused = 0;
 };
 
-// Gives members of this host their control words, and in allocated windows their memory. *shared, the same on all:
-// those of one host have their data in shared memory; a process that is alone on its host has none yet. Collective.
-// Errors: those of messages.
+// Sets the control words of the members of this host and, in allocated windows, their memory. *shared, the same on all:
+// true if members on one host have their data in shared memory; a process that is alone on its host has no memory yet.
+// Collective. Errors: those of messages.
 Status share_memory(Window& window, const std::vector<Facts>& facts, bool* shared);
-// Allocates memory of this process alone. MPI_ERR_NO_MEM.
+// Allocates private memory of this process. Errors: MPI_ERR_NO_MEM.
 Status allocate_private(Window& window, std::size_t bytes, std::size_t alignment);
 
-// Returns the members for collective exchanges about the window's memory, one tag each.
+// Returns the members for a collective exchange about the window's memory; each exchange has its own tag.
 [[nodiscard]] comm::Members exchange_members(const Window& window, int tag);
 
 }  // namespace hr::rma

@@ -19,7 +19,7 @@ using layout::View;
 
 namespace {
 
-constexpr std::size_t kMostSegments = 4096;  // most that the system is asked for; longer lists go by messages
+constexpr std::size_t kMostSegments = 4096;  // longest list passed to the system; longer ones use messages
 
 // Bytes that the operation touches, relative to the start of the target's memory.
 struct Range {
@@ -49,7 +49,7 @@ std::uint64_t begin_of(const Operation& operation, const Member& member) {
   return static_cast<std::uint64_t>(operation.displacement * member.displacement_unit);
 }
 
-// Returns the target's part as a view at any address.
+// Returns the target's part as a view, at a given address.
 View view_at(std::uint64_t address, const Operation& operation) {
   View view;
   view.address = reinterpret_cast<std::byte*>(address);
@@ -78,7 +78,7 @@ Status check_attached(const Window& window, std::uintptr_t begin, std::uintptr_t
   return kOk;
 }
 
-// Data for the target in one piece of host memory.
+// Data for the target, as one piece of host memory.
 class Packed {
  public:
   Status take(const View& view) {
@@ -96,7 +96,7 @@ class Packed {
   std::unique_ptr<std::byte[]> scratch_;
 };
 
-// Destination of a result in one piece, which is then copied to the origin's.
+// Contiguous buffer for a result, which is then copied to the origin's buffer.
 class Result {
  public:
   explicit Result(const View& view, std::size_t bytes) : view_(view), bytes_(bytes) {

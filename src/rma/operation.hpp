@@ -1,5 +1,5 @@
-// Operation: one call of section 12.3, checked, before it is executed in the way that the target requires. Internal to
-// rma/. Owner: the call; parts that outlast it keep copies.
+// Operation: a call of section 12.3 after its arguments were checked, to be executed in the way that the target
+// requires. Internal to rma/. Owner: the call; code that outlasts the call copies what it needs.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ enum class OperationKind : std::uint8_t { kPut, kGet, kAccumulate, kGetAccumulat
 
 struct Operation {
   OperationKind kind;
-  layout::View origin{};               // data for the target; of no bytes for gets and MPI_NO_OP
+  layout::View origin{};               // data for the target; empty for gets and MPI_NO_OP
   layout::View result{};               // destination of the target's previous contents
   const std::byte* compare = nullptr;  // kCompareSwap: host memory
   int rank = 0;
-  Count displacement = 0;  // in units of the target's
+  Count displacement = 0;  // in the target's displacement units
   Count count = 0;
   layout::Datatype* type = nullptr;     // of the target's elements
   const layout::Op* op = nullptr;       // accumulates
-  layout::Datatype* element = nullptr;  // accumulates: type of all its elements
+  layout::Datatype* element = nullptr;  // accumulates: predefined type of all elements
 
   [[nodiscard]] bool has_result() const noexcept {
     return kind == OperationKind::kGet || kind == OperationKind::kGetAccumulate || kind == OperationKind::kCompareSwap;
@@ -36,18 +36,20 @@ struct Operation {
 // Returns the predefined operation of a kind.
 [[nodiscard]] const layout::Op* op_of(layout::OpKind kind) noexcept;
 
-// Errors: MPI_ERR_RMA_RANGE if the operation's part is not all in the target's memory, as far as the origin knows (not
-// in dynamic windows); data may lie before the displacement.
+// Errors: MPI_ERR_RMA_RANGE if the operation's part is not entirely in the target's memory, as far as the origin knows
+// that (it does not in dynamic windows). Data may lie before the displacement.
 Status check_range(const Operation& operation, const Window& window, const Member& member);
-// Finds the operation's part of this process's memory, checked: for the target.
+// Finds the operation's part of this process's memory, and checks it; for the target.
 Status locate(Window& window, const Operation& operation, layout::View* target);
 
-// --- the ways. Each is complete on return, except start_by_message() ---
-// The member's memory is in this process.
+// --- The ways to execute it. Each is complete on return, except start_by_message() ---
+// For a member whose memory this process owns or has mapped.
 Status execute_locally(Window& window, Operation& operation);
-// Lets the system do kPut and kGet. Status::again(): the system does not permit it, go another way.
+// Executes kPut and kGet by the system. Returns Status::again() if the system does not permit it; the operation then
+// has to use messages.
 Status execute_by_system(Window& window, Operation& operation);
-// *request, if it is not null, gets a reference for the caller. Buffers and types stay until it is complete.
+// *request: receives a reference, the caller's; `request` may be null. Buffers and types must stay valid until the
+// operation is complete.
 Status start_by_message(Window& window, Operation& operation, p2p::Request** request);
 
 }  // namespace hr::rma

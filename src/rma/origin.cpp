@@ -18,8 +18,8 @@ namespace hr::rma {
 
 namespace {
 
-// Limits of operations under way at once, since each has memory here and at the target; lower for those whose data
-// follows, since every round of progress looks at them.
+// Limits of concurrent operations, because each takes memory here and at the target; lower for those with data
+// messages, because every round of progress checks them.
 constexpr std::uint32_t kMostUnanswered = 8192;
 constexpr std::size_t kMostStarted = 256;
 
@@ -48,7 +48,7 @@ class OperationState final : public p2p::RequestState {
   [[nodiscard]] const char* what() const noexcept override { return "one-sided operation"; }
 };
 
-// A message under construction: in one piece, since it is sent as one.
+// A message under construction, in one piece of memory, as needed to send it.
 class Message {
  public:
   explicit Message(const wire::Head& head) { append(&head, sizeof head); }
@@ -80,7 +80,7 @@ wire::Head head_of(const Operation& operation) {
   return head;
 }
 
-// Marks parts that do not fit the message: they follow it.
+// Marks parts that do not fit into the message, and are sent after it.
 void divide(wire::Head& head, const Operation& operation, std::size_t longest) {
   std::size_t room = std::min(longest, wire::kMost) - sizeof head;
   if (head.description > room) {
@@ -128,7 +128,7 @@ void end(OriginOperation& self) {
   }
   Window& window = *self.window;
   Member& member = window.member(self.rank);
-  // A wait that found the process failed has already subtracted all of them.
+  // A wait that noticed the failure of the process has already subtracted all of them.
   if (member.unanswered != 0) {
     --member.unanswered;
     --window.unanswered_;
@@ -148,7 +148,7 @@ void end(OriginOperation& self) {
   delete &self;
 }
 
-// Returns true if it is over, or nearer to it.
+// Advances an operation; returns true if it made progress.
 bool advance(OriginOperation& self) {
   Window& window = *self.window;
   if (!self.answered && p2p::has_failed(window.proc(self.rank))) {
@@ -241,7 +241,7 @@ Status start_by_message(Window& window, Operation& operation, p2p::Request** req
   if (status.ok()) status = send_parts(window, operation, head, described, self);
   if (self != nullptr) {
     if (!status.ok()) {
-      // It ends as others do, once its messages under way have ended.
+      // The operation ends like others, once its pending messages have ended.
       std::string why = take_detail();
       set_detail(why);
       fail_operation(*self, status, std::move(why));
@@ -300,7 +300,7 @@ bool advance_all(IntrusiveList<OriginOperation, &OriginOperation::link>& list) {
   return moved;
 }
 
-// Ends operations that a failed process would have answered.
+// Ends operations whose target has failed.
 bool fail_pending() {
   bool moved = false;
   for (OriginOperation* each = state->asked.front(); each != nullptr;) {

@@ -1,4 +1,4 @@
-// Operations by messages, as the origin sees them: sent, answered, and over. Internal to rma/.
+// The origin's part of operations by messages: sends them, and completes them by their answers. Internal to rma/.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace hr::rma {
 
-// An operation that waits for more than an answer. Owner: the state's list, until it is over; the target sends its
-// cookie back.
+// An operation with a result, a request, or data that follows the message. Owner: the state's list, until it has ended;
+// the target returns its cookie.
 struct OriginOperation {
   Link link;
   Ref<Window> window;
@@ -24,10 +24,10 @@ struct OriginOperation {
   layout::View result;
   Ref<layout::Datatype> result_type;
   std::vector<std::byte> description;   // being sent
-  std::vector<std::byte> operands;      // being sent, if the origin's buffer is not sent itself
-  std::vector<p2p::Request*> requests;  // of messages under way
-  p2p::Request* incoming = nullptr;     // among them: the result
-  p2p::Request* program = nullptr;      // the program's; a reference
+  std::vector<std::byte> operands;      // being sent, unless the origin's buffer itself is sent
+  std::vector<p2p::Request*> requests;  // of pending messages
+  p2p::Request* incoming = nullptr;     // the one that receives the result
+  p2p::Request* program = nullptr;      // the program's request; holds a reference
   bool answered = false;
   bool moves = false;    // in State::started
   bool counted = false;  // in Member::unsent
@@ -35,11 +35,11 @@ struct OriginOperation {
   std::string why;
 };
 
-// Handles an answer that has come.
+// Handles an answer that has arrived.
 void take_answer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes);
-// Ends operations that are over, and those that a failed process would have answered. True if something moved.
+// Ends operations that are complete, and those whose target has failed. Returns true if it made progress.
 bool advance_started();
-// Keeps the first failure for the call that completes the epoch.
+// Stores a failure for the call that completes the epoch; only the first one is kept.
 void note_failure(Window& window, Status status, std::string why);
 
 }  // namespace hr::rma

@@ -1,5 +1,6 @@
-// The short ways: contiguous host memory on both sides, the target's mapped here, an epoch that is surely open. They
-// detect no errors and leave everything else to the long way, which looks at it all again. Internal to rma/.
+// The fast paths: for contiguous host memory on both sides, of which the target's is mapped in this process, and an
+// open epoch. They detect no errors: in all other cases they return, and the general path checks everything again.
+// Internal to rma/.
 #pragma once
 
 #include <atomic>
@@ -17,9 +18,9 @@
 
 namespace hr::rma::quick {
 
-// Makes progress for others now and then in calls that return at once: a program that polls its own memory with such
-// calls would otherwise hold up operations that others have sent it by messages. `read`: the rank whose memory the call
-// reads. If that is this process, a call that finds nothing also yields the core (p2p/progress.hpp, TestPacing).
+// Makes progress for others occasionally in calls that return at once: otherwise a program that polls its own memory
+// with such calls would hold up operations that others have sent it. `read`: the rank whose memory the call reads. If
+// that is this process, and progress finds nothing to do, it also yields the core (p2p/progress.hpp, TestPacing).
 // Threads: library lock.
 inline constexpr unsigned kCallsPerTurn = 32;
 inline constinit unsigned calls_to_turn = kCallsPerTurn;
@@ -29,7 +30,7 @@ inline void take_turn(const Window& window, int read = -1) {
     serve_others(window, read);
 }
 
-// Returns the target's data if it is contiguous, `bytes` long. nullptr: go the long way.
+// Returns the target's data if it is contiguous and `bytes` long; nullptr: the general path is needed.
 inline std::byte* contiguous_target(Window& window, int rank, Count displacement, Count count,
                                     const layout::Datatype& type, std::size_t bytes) noexcept {
   if (static_cast<unsigned>(rank) >= static_cast<unsigned>(window.size_)) return nullptr;
@@ -49,14 +50,14 @@ inline std::byte* contiguous_target(Window& window, int rank, Count displacement
   return member.words + begin;
 }
 
-// Copies host memory to host memory; they may overlap.
+// Copies host memory to host memory, which may overlap.
 inline void move(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   if (bytes <= 32) [[likely]]
     return copy_short(to, from, bytes);
   std::memmove(to, from, bytes);
 }
 
-// An operation with a request needs an epoch of passive target.
+// True if the operation is allowed: with a request, it needs a passive target epoch.
 inline bool may_ask(const Window& window, bool by_request) noexcept {
   return !by_request || window.epoch_ == Epoch::kLock || window.epoch_ == Epoch::kLockAll;
 }
@@ -92,7 +93,7 @@ inline void settle_stores(Window& window) noexcept {
   if (std::exchange(window.stored_, false)) std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-// Returns false if there is more to do, or to report.
+// Returns false if the general path is needed, to wait or to report an error.
 inline bool flush(Window& window, int rank) noexcept {
   if (static_cast<unsigned>(rank) >= static_cast<unsigned>(window.size_)) return false;
   const Member& member = window.member(rank);
@@ -120,8 +121,8 @@ Word add(std::atomic_ref<Word> word, layout::Basic basic, const void* operand) n
   return seen;
 }
 
-// Updates one element by the processor's atomic instructions. False: nothing has been done. `basic`: an integer or a
-// real number.
+// Updates one element by the processor's atomic instructions. Returns false if it has done nothing. `basic`: an integer
+// or a real number.
 template <class Word>
 bool update(std::byte* target, layout::OpKind op, layout::Basic basic, const void* operand, void* before) noexcept {
   if (reinterpret_cast<std::uintptr_t>(target) % sizeof(Word) != 0) return false;

@@ -1,18 +1,19 @@
 // rma: one-sided communication (MPI 5.0 chapter 12), for bind/.
 //
-// Arguments are those of the C functions in their order; handles are live, counts not negative and types committed (the
-// entry points have checked), everything else is checked here. Ranks may be MPI_PROC_NULL in communication calls, locks
-// and flushes.
+// Arguments are those of the C functions, in the same order. The entry points have checked that handles are live,
+// counts not negative and types committed; everything else is checked here. Ranks may be MPI_PROC_NULL in communication
+// calls, locks and flushes.
 //
-// Completion (section 12.5): an operation is over when a call that ends its epoch, or a flush, has returned. Those wait
-// with progress and end with MPIX_ERR_PROC_FAILED if a process that they depend on fails. An operation that fails at
-// the target fails the call that completes it, or its request. Progress: operations that need the target's part are
-// done in any call of the target's that makes progress, or by its progress thread (needs_progress()).
+// Completion (section 12.5): an operation is complete when a call that ends its epoch, or a flush, has returned. These
+// calls make progress while they wait, and end with MPIX_ERR_PROC_FAILED if a process that they depend on fails. If an
+// operation fails at the target, the call that completes it, or its request, fails. Progress: operations that the
+// target has to execute are executed in any call of the target that makes progress, or by its progress thread
+// (needs_progress()).
 //
 // Errors: MPI_ERR_RMA_SYNC (no epoch, or another kind of epoch), MPI_ERR_RMA_RANGE (outside the window),
 // MPI_ERR_RANK, MPI_ERR_DISP, MPI_ERR_SIZE, MPI_ERR_OP, MPI_ERR_TYPE, MPI_ERR_LOCKTYPE, MPI_ERR_ASSERT, MPI_ERR_GROUP,
-// MPI_ERR_RMA_ATTACH, MPI_ERR_RMA_SHARED, MPI_ERR_RMA_FLAVOR, MPI_ERR_TRUNCATE (more data than the target's part
-// takes). Threads: library lock.
+// MPI_ERR_RMA_ATTACH, MPI_ERR_RMA_SHARED, MPI_ERR_RMA_FLAVOR, MPI_ERR_TRUNCATE (more data than fits the target's part).
+// Threads: library lock.
 #pragma once
 
 #include "layout/op.hpp"
@@ -27,25 +28,26 @@ namespace hr::rma {
 void init();
 void finalize();
 
-// --- section 12.2: all collective over the communicator ---
+// --- Section 12.2. All are collective over the communicator ---
 Status create(void* base, Count size, Count unit, const comm::Info* hints, comm::Communicator& comm,
               Ref<Window>* window);
-// *base: this process's memory. kAllocate or kShared.
+// *base: becomes this process's memory. `flavor`: kAllocate or kShared.
 Status allocate(Flavor flavor, Count size, Count unit, const comm::Info* hints, comm::Communicator& comm, void** base,
                 Ref<Window>* window);
 Status create_dynamic(const comm::Info* hints, comm::Communicator& comm, Ref<Window>* window);
-// Deletes the attributes, waits for all members, then drops the handle's reference.
+// Deletes the attributes, waits for all members, and releases the handle's reference.
 Status free(Window& window);
 Status attach(Window& window, void* base, Count size);
 Status detach(Window& window, const void* base);
-// MPI_PROC_NULL: the first process that has memory. Memory that this process does not load from has size 0.
+// Finds a process's memory; for MPI_PROC_NULL, that of the first process that has any. Memory that this process cannot
+// access directly has size 0.
 Status shared_query(Window& window, int rank, Count* size, Count* unit, void** base);
 void set_info(Window& window, const comm::Info* hints);
 Ref<comm::Info> get_info(const Window& window);
-// True if others need this process's part, even while it computes: then a progress thread is useful.
+// True if other processes may need this one to make progress while it computes, so that a progress thread is useful.
 [[nodiscard]] bool needs_progress(Window& window) noexcept;
 
-// --- section 12.3. `request` null: the plain form; otherwise *request gets one reference, the caller's ---
+// --- Section 12.3. `request`: null for the plain form; else *request receives a reference, the caller's ---
 Status put_any(const void* origin, Count count, layout::Datatype& type, const Target& target, Window& window,
                p2p::Request** request);
 Status get_any(void* origin, Count count, layout::Datatype& type, const Target& target, Window& window,
@@ -85,7 +87,7 @@ inline Status compare_and_swap(const void* origin, const void* compare, void* re
              : compare_and_swap_any(origin, compare, result, type, rank, displacement, window);
 }
 
-// --- section 12.5 ---
+// --- Section 12.5 ---
 Status fence(Window& window, int assertion);
 Status start(Window& window, const comm::Group& group, int assertion);
 Status complete(Window& window);
@@ -96,7 +98,7 @@ Status lock(Window& window, int type, int rank, int assertion);
 Status unlock(Window& window, int rank);
 Status lock_all(Window& window, int assertion);
 Status unlock_all(Window& window);
-// `local`: the origin's buffers may be used again; else the target's memory has changed, too.
+// Waits until the origin's buffers may be reused and, unless `local`, the operations are done at the target.
 Status flush_any(Window& window, int rank, bool local);
 inline Status flush(Window& window, int rank, bool local) {
   quick::take_turn(window);

@@ -1,5 +1,5 @@
-// The contiguous segments of a view, one after the other in the order of the packed form: for code that works on memory
-// element by element or hands lists of addresses to the system.
+// Visits the contiguous segments of a view in the order of the packed form; for code that works on memory element by
+// element, or passes lists of addresses to the system.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ Status dimension_segments(const layout::Shape& shape, int dimension, std::uintpt
 }
 }  // namespace detail
 
-// use(address, bytes) returns a Status; the first that is not kOk ends it.
+// Calls use(address, bytes), which returns a Status, for each segment; stops at the first status that is not kOk.
 template <class Use>
 Status for_each_segment(const layout::View& view, Use&& use) {
   if (view.packed == 0) return kOk;

@@ -30,7 +30,7 @@ bool gets(const Service& self) {
          self.head.kind == OperationKind::kCompareSwap;
 }
 
-// True if the head is consistent and fits the number of bytes behind it.
+// True if the head is consistent, and matches the number of bytes that follow it.
 bool is_complete(const wire::Head& head, std::size_t bytes) {
   constexpr unsigned kFlags = wire::kDescriptionFollows | wire::kDataFollows | wire::kResultFollows;
   if (head.kind > OperationKind::kCompareSwap || head.op > layout::OpKind::kNoOp || (head.flags & ~kFlags) != 0)
@@ -43,7 +43,7 @@ bool is_complete(const wire::Head& head, std::size_t bytes) {
   return bytes - description == ((head.flags & wire::kDataFollows) != 0 ? 0 : head.data);
 }
 
-// True if the data is what the target needs for its part: no more, and for a put maybe less.
+// True if the data has the size of the target's part; for a put it may be shorter.
 bool has_expected_data(const Service& self) {
   switch (self.head.kind) {
     case OperationKind::kGet:
@@ -57,7 +57,7 @@ bool has_expected_data(const Service& self) {
   }
 }
 
-// Finds the operation's part of the window in this process.
+// Finds the type, and the operation's part of this process's memory.
 Status find_target(Service& self) {
   Window& window = *self.window;
   if (self.head.type != 0) {
@@ -88,7 +88,7 @@ Status receive(Service& self, const layout::View& into, p2p::Request** request) 
 
 layout::View view_of(std::vector<std::byte>& bytes) { return coll::bytes_view(bytes.data(), bytes.size()); }
 
-// Executes the operation: its memory is known and the origin's data has come.
+// Executes the operation; its memory must be known, and the origin's data have arrived.
 Status execute_service(Service& self) {
   const bool wants = self.head.kind == OperationKind::kGetAccumulate || self.head.kind == OperationKind::kCompareSwap;
   if (wants || (self.head.kind == OperationKind::kGet && !has(self, wire::kResultFollows)))
@@ -119,7 +119,7 @@ bool has_turn(void* argument) {
   return self.window->member(self.rank).accumulates_done == self.turn;
 }
 
-// Receives the parts that follow the message. *placed: kOk if there is memory for them.
+// Receives the parts that follow the message. *placed: becomes kOk if there is memory for them.
 Task receive_rest(Service* self, Status* placed) {
   p2p::Requests<1> requests;
   if (has(*self, wire::kDescriptionFollows)) {
@@ -130,7 +130,8 @@ Task receive_rest(Service* self, Status* placed) {
   }
   *placed = find_target(*self);
   if (!has(*self, wire::kDataFollows)) co_return kOk;
-  // A put goes to its place; data without a place is received all the same (as far as it takes to end its send).
+  // The data of a put is received into place. Data without a place is received, too (as far as necessary to complete
+  // its send).
   if (placed->ok() && self->head.kind == OperationKind::kPut) {
     HR_CO_TRY(receive(*self, self->target, requests.next()));
   } else {
@@ -186,7 +187,7 @@ void answer(Service& self, Status status) {
       self.window->proc(self.rank),
       wire::header(wire::Action::kAnswer, *self.window, self.cookie, 0, status.ok() ? 0 : status.code()), payload,
       bytes);
-  if (!sent.ok()) static_cast<void>(take_detail());  // it has failed
+  if (!sent.ok()) static_cast<void>(take_detail());  // the origin has failed
 }
 
 void end(Service& self) {
@@ -195,7 +196,7 @@ void end(Service& self) {
   delete &self;
 }
 
-// Takes the lock for another process, and tells it.
+// Takes the lock for another process, and notifies it.
 bool try_lock(LockWaiter& waiter) {
   LockWord& word = waiter.window->own().control->lock;
   const bool has_it = waiter.exclusive ? word.try_exclusive(&waiter.waits) : word.try_shared();

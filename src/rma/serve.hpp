@@ -1,8 +1,8 @@
-// Operations and locks that others ask for by messages, executed here (MPI 5.0 section 12.7.3, progress). Internal to
-// rma/.
+// Executes operations and grants locks that other processes request by messages (MPI 5.0 section 12.7.3, progress).
+// Internal to rma/.
 //
-// An operation is done in the handler of its message if all it needs has come with it; else when that has come.
-// Accumulates of one origin are applied in the order they came (accumulate_ordering, section 12.7.2).
+// An operation is executed in the handler of its message if that contains all data; otherwise when the data has
+// arrived. Accumulates of one origin are applied in the order of their arrival (accumulate_ordering, section 12.7.2).
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@
 
 namespace hr::rma {
 
-// Owner: the state's list, until it is answered.
+// An operation being executed for an origin. Owner: the state's list, until it is answered.
 struct Service {
   Link link;
   Ref<Window> window;
-  int rank = 0;  // the origin's
+  int rank = 0;  // rank of the origin
   std::uint64_t cookie = 0;
   wire::Head head;
   std::vector<std::byte> description;
@@ -28,27 +28,27 @@ struct Service {
   std::vector<std::byte> result;
   Ref<layout::Datatype> type;
   layout::View target;
-  std::uint32_t turn = 0;  // of an accumulate
+  std::uint32_t turn = 0;  // position of an accumulate in the origin's order
   p2p::Task task;
 };
 
 // A request for a lock that was not free.
 struct LockWaiter {
   Ref<Window> window;
-  int rank;  // the process that asks
+  int rank;  // of the requester
   bool exclusive;
-  bool waits = false;  // LockWord::try_exclusive()
+  bool waits = false;  // see LockWord::try_exclusive()
 };
 
 void take_operation(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes);
 void take_lock(Window& window, const transport::Header& header);
-// Handles the release of a lock that was granted to that member by a message.
+// Handles the release of a lock that was granted to a member by a message.
 void take_unlock(Window& window, const transport::Header& header);
-// Returns true if something moved.
+// Returns true if it made progress.
 bool advance_services();
-// Grants locks that are free by now. True if there was one.
+// Grants requested locks that have become free. Returns true if it granted one.
 bool grant_locks();
-// Called before the window goes.
+// Called before the window is destroyed.
 void forget_services(const Window& window);
 
 }  // namespace hr::rma

@@ -17,7 +17,7 @@
 
 namespace hr::rma {
 
-// Operations that an answer may name: any number that comes as a cookie is one of these or none.
+// Operations by cookie. A number from a message is safe to look up: find() returns null if it is not a valid cookie.
 class Cookies {
  public:
   // Never returns 0.
@@ -36,34 +36,34 @@ class Cookies {
 
 struct State {
   std::unordered_map<std::uint32_t, Window*> windows;  // by context
-  // Operations with messages of data under way, which progress looks at; and those that an answer ends, of which there
-  // may be very many.
+  // Operations with pending data messages, which every round of progress checks; and operations that only need an
+  // answer, of which there may be very many.
   IntrusiveList<OriginOperation, &OriginOperation::link> started;
   IntrusiveList<OriginOperation, &OriginOperation::link> asked;
   std::size_t started_count = 0;
-  Cookies cookies;  // of both
+  Cookies cookies;  // of the operations in both lists
   IntrusiveList<Service, &Service::link> services;
   std::list<LockWaiter> lock_waiters;
   MadeTypes made_types;
-  std::uint64_t files_made = 0;  // of shared memory, by this process: part of their names
-  bool sharing_failed = false;   // and that was noted
+  std::uint64_t files_made = 0;  // number of shared memory files made; part of their names
+  bool sharing_failed = false;   // set when that has been logged
   p2p::PolledWait polled;
 
-  // Returns the window of that context; nullptr: there is none (any more).
+  // Returns the window of that context; nullptr if there is none (any more).
   [[nodiscard]] Window* find(std::uint32_t context) const noexcept {
     const auto found = windows.find(context);
     return found == windows.end() ? nullptr : found->second;
   }
 };
 
-// Null outside of init() and finalize().
+// Null before init() and after finalize().
 extern LayerState<State> state;
 
-// Returns the window that a message is about, if its sender is the member that it names; nullptr: there is none (any
-// more), or the message was dropped.
+// Returns the window of a message. nullptr if there is none (any more), or if the sender is not the member that the
+// message names; the message is then dropped.
 [[nodiscard]] Window* window_of(int from, const transport::Header& header) noexcept;
 
-// Makes advance() a hook until progress has nothing left to look after.
+// Registers the progress hook of rma/, which stays until there is nothing left to do.
 void watch();
 
 }  // namespace hr::rma

@@ -1,11 +1,11 @@
-// Meaning of the messages between the processes of a window. Internal to rma/.
+// Format of the messages between the processes of a window. Internal to rma/.
 //
 //   word 0: kWindow (8 bits) | action (8) | type of lock, or 1 (8) | unused (8) | context of the window (32)
 //   word 1: sender's rank in the window (32) | kAnswer: error class (32)
-//   word 2: cookie of the origin's, which comes back unchanged
+//   word 2: cookie of the origin, which the answer returns unchanged
 //
-// Data that does not fit the message follows as a message of p2p: to the target in the window's context, to the origin
-// in its context for local collectives, which no collective of the window uses; both with the operation's tag.
+// Data that does not fit into the message follows as a p2p message with the operation's tag: to the target in the
+// window's context, to the origin in its context for local collectives, which no collective of the window uses.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@
 namespace hr::rma::wire {
 
 enum class Action : std::uint8_t {
-  kOperate,  // payload: Head, description of the target's type, data
-  kAnswer,   // it is done: the result if it is short, or the text of an error
-  kLock,     // asks for the target's lock
-  kLocked,   // the lock is the asker's
+  kOperate,  // operation; payload: Head, description of the target's type, data
+  kAnswer,   // the operation is done; payload: the result if it is short, or an error text
+  kLock,     // request for the target's lock
+  kLocked,   // the target has granted the lock
   kUnlock,
   kPost,      // MPI_Win_post has opened the target's memory to this origin
   kComplete,  // MPI_Win_complete: the origin has finished its accesses
@@ -31,9 +31,9 @@ struct Head {
   layout::OpKind op;
   std::uint8_t flags;
   std::uint8_t unused;
-  std::uint32_t type;         // handle of a predefined type; 0: described
+  std::uint32_t type;         // handle of a predefined type; 0: there is a description
   std::uint32_t description;  // bytes
-  std::uint32_t tag;          // of the parts that follow
+  std::uint32_t tag;          // of the messages that follow
   std::uint64_t data;         // bytes for the target
   std::int64_t displacement;
   std::int64_t count;
@@ -44,10 +44,10 @@ inline constexpr std::size_t kMostDescription = std::size_t{256} << 20;
 enum Flag : std::uint8_t {
   kDescriptionFollows = 1,
   kDataFollows = 2,
-  kResultFollows = 4,  // the result comes as a message of p2p
+  kResultFollows = 4,  // the result is sent as a p2p message
 };
 
-// Limit of the bytes of one such message, and of a result in an answer.
+// Most bytes of one such message, and of a result in an answer.
 inline constexpr std::size_t kMost = 4096;
 
 inline transport::Header header(Action action, const Window& window, std::uint64_t cookie = 0, std::uint8_t detail = 0,
@@ -68,7 +68,7 @@ inline std::uint32_t context_of(const transport::Header& header) noexcept {
 inline int rank_of(const transport::Header& header) noexcept { return static_cast<int>(header.words[1] & 0xffffffffU); }
 inline int error_of(const transport::Header& header) noexcept { return static_cast<int>(header.words[1] >> 32); }
 
-// Envelopes of data to the target, and of results.
+// Return the envelopes of data for the target, and of results.
 inline p2p::Envelope to_target(const Window& window, int origin, std::uint32_t tag) noexcept {
   return {window.context(), origin, static_cast<int>(tag)};
 }

@@ -12,7 +12,7 @@ Task run(const Call& call) {
   const int size = call.size();
   const int rank = call.rank();
   const std::size_t block = call.recv.bytes(0);
-  // Block i belongs to rank + i.
+  // Block i is that of process rank + i.
   Scratch packed(static_cast<std::size_t>(size) * block);
   View own;
   if (call.in_place) {

@@ -1,11 +1,11 @@
-// Allgather through shared flag lines: each process publishes its block with its flag and takes all others.
+// Allgather through shared flag lines: each process publishes its block with its flag and copies all others.
 #include "coll/registry.hpp"
 #include "coll/shared/flag_lines.hpp"
 
 namespace hr::coll {
 namespace {
 
-// With blocks of different sizes, which any may have as long as all together fit, only the mean is known here.
+// Only the mean size of the blocks is known for allgatherv: any block may be long, if all of them together fit.
 bool probe(const Query& query) noexcept {
   if (query.operation == Operation::kAllgatherv) return shared::blocks_fit(query);
   return has_flag_lines(query) && query.bytes <= shared::kRoomBytes;

@@ -1,5 +1,5 @@
-// Allgather round a ring: p - 1 steps; in each a process passes on the block that came last. Serves blocks of any
-// sizes; for long ones, as each byte travels to a neighbor only.
+// Allgather around a ring: p - 1 steps; in each a process forwards the block that it received last. Supports blocks of
+// any size; used for long ones, because each byte is sent only to a neighbor.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

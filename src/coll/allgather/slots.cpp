@@ -1,5 +1,6 @@
-// Allgather through data slots: in each round every process writes a piece of its block and takes one from each other.
-// A round is written before the one before it is taken, so that data that a process waits for was written a while ago.
+// Allgather through data slots: in each round every process writes a piece of its block and reads one from each other
+// process. A round is written before the previous one is read, so that the data that a process waits for was written
+// some time ago.
 #include "coll/registry.hpp"
 #include "coll/shared/data_slots.hpp"
 
@@ -10,8 +11,7 @@ Task run(const Call& call) {
   const int size = call.size();
   const int rank = call.rank();
   const std::size_t most = call.segment->data_slot_bytes();
-  const shared::Rounds rounds(call,
-                              shared::rounds_of(call.bytes, most),  // before any error: a leaver is not waited for
+  const shared::Rounds rounds(call, shared::rounds_of(call.bytes, most),  // before any error: others wait for it
                               shared::Rounds::DataSlots::kSwapped);
   View own;
   if (call.in_place) {

@@ -1,5 +1,5 @@
 // Allreduce through shared flag lines: each process publishes its vector with its flag and combines all vectors, in the
-// same order everywhere. One exchange of cache lines; the work is p times the vector on every process.
+// same order everywhere. This takes one exchange of cache lines, but every process combines p vectors.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_flag_lines.hpp"
 

@@ -1,6 +1,6 @@
 // Allreduce by recursive doubling through shared flag lines: like recursive_doubling.cpp, but each process reads its
-// partner's partial result from shared memory. log2 p steps and as much work, where `cells` has one step and p times
-// the work: for many processes with cores of their own.
+// partner's partial result from shared memory. It takes log2 p steps and combinations, whereas `cells` takes one step
+// and p combinations. For many processes, each with its own core.
 #include "coll/doubling.hpp"
 #include "coll/registry.hpp"
 #include "coll/shared/partials.hpp"
@@ -8,14 +8,14 @@
 namespace hr::coll {
 namespace {
 
-// The process of a pair that goes on for both starts with its second partial.
+// Returns the first step. The process of a pair that goes on for both starts with its second partial.
 constexpr int first_step(const Doubling& doubling, int rank) noexcept { return rank < doubling.paired ? 1 : 0; }
-// Step of the result.
+// Returns the step of the result.
 constexpr int last_step(const Doubling& doubling, int rank) noexcept {
   return first_step(doubling, rank) + shared::doublings(doubling.power);
 }
 
-// Number of partials that others may read. The result is one if another process takes it from there.
+// Returns the number of partials that others may read. The result counts if the other process of a pair reads it.
 constexpr int places(int size) noexcept {
   const Doubling doubling(size);
   return last_step(doubling, 0) + (doubling.paired > 0 ? 1 : 0);
@@ -25,7 +25,7 @@ bool probe(const Query& query) noexcept {
   return query.ranks > 1 && shared::partials_fit(query, places(query.ranks) - 1, places(query.ranks));
 }
 
-// The other process of the pair goes on for both.
+// Waits for the result of the other process of the pair, which goes on for both.
 Task wait_for_result(const Call& call, const Doubling& doubling, const shared::Partials& partials) {
   const int other = call.rank() + 1;
   shared::PartialThere there{call, other, last_step(doubling, other)};

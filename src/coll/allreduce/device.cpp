@@ -1,7 +1,7 @@
-// Allreduce by GPUs. push: each one combines its part of the vector, read from all buffers, and stores the result into
-// all buffers; all links work both ways at once, and every part is read before it is overwritten by the same thread, so
-// that it also works in place. pull: each one reads the whole of all buffers; nothing is stored across a link, which is
-// faster for short vectors.
+// Allreduce by GPUs. push: each GPU combines its part of the vector, read from all buffers, and stores the result into
+// all buffers. All links are used in both directions at once, and every element is read before the same thread
+// overwrites it, so that it also works in place. pull: each GPU reads all of every buffer and stores nothing across a
+// link, which is faster for short vectors.
 #include <algorithm>
 
 #include "coll/device/buffers.hpp"
@@ -13,10 +13,10 @@ namespace {
 
 using device::DeviceBuffers;
 
-// Parts begin at multiples of this many elements, so that wide accesses meet whole lines.
+// Parts begin at multiples of this many elements, so that wide accesses are aligned to cache lines.
 constexpr Count kGrain = 256;
 
-// The inputs are all contributions in the order of ranks, for the same bits everywhere.
+// The inputs are all contributions in the order of ranks, so that the result has the same bits everywhere.
 Status reduce(const Call& call, DeviceBuffers& buffers, Count first, Count count, bool push) {
   layout::cuda::Reduction reduction;
   reduction.first = first;

@@ -1,5 +1,5 @@
-// Allreduce by one vector from every process to every peer; each combines them in the order of ranks. Serves
-// intercommunicators, where the result is that of the other group (section 6.9.6).
+// Allreduce in which every process sends its vector to every peer and combines the vectors in the order of ranks.
+// Supports intercommunicators, where the result is that of the other group (section 6.9.6).
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 
@@ -9,7 +9,7 @@ namespace {
 Task run(const Call& call) {
   const int peers = call.peers();
   const View result = call.recv.all();
-  // In place the contribution is sent from a copy, as the result takes its room.
+  // In place, the contribution is sent from a copy, because the result overwrites it.
   TypedScratch saved(call.in_place ? result.count : 0, *result.type);
   const View own = call.send.none() ? saved.view() : call.send.all();
   if (call.in_place) HR_CO_TRY(layout::copy(result, own));

@@ -1,5 +1,5 @@
-// Allreduce of long vectors: a ring reduces one part on every process, a second round spreads the parts. Each process
-// sends and receives about twice the vector, however many there are.
+// Allreduce of long vectors: a first pass around a ring reduces one part on every process, and a second pass
+// distributes the parts. Each process sends and receives about twice the vector, regardless of p.
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 

@@ -1,4 +1,5 @@
-// Allreduce of long vectors: parts of the result pass along a ring of data slots, and all take them from there.
+// Allreduce of long vectors: parts of the result pass along a ring of data slots, and all processes copy them from
+// there.
 #include "coll/registry.hpp"
 #include "coll/shared/ring_data_slots.hpp"
 

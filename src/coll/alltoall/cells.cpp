@@ -1,5 +1,5 @@
-// Alltoall through shared flag lines: each process publishes all its blocks with its flag and takes its own from all
-// others. Of two processes each puts there just the block for the other one.
+// Alltoall through shared flag lines: each process publishes all its blocks with its flag and copies the blocks for
+// itself from all others. With two processes, each publishes only the block for the other.
 #include "coll/registry.hpp"
 #include "coll/shared/flag_lines.hpp"
 

@@ -1,5 +1,6 @@
-// Alltoall in place (section 6.8): a tournament in which every two processes meet once and swap their blocks; outgoing
-// data is packed first, as incoming data takes its room. Counts and types of a pair agree, but not the layouts.
+// Alltoall in place (section 6.8): a tournament in which each pair of processes exchanges its blocks once. Outgoing
+// data is packed first, because incoming data overwrites it. The data of a pair's two blocks matches, but their layouts
+// may differ.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

@@ -1,4 +1,4 @@
-// Alltoall with all messages pending at once. For few processes and small blocks; serves intercommunicators.
+// Alltoall with all messages pending at once. For few processes and small blocks; supports intercommunicators.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 
@@ -18,7 +18,7 @@ Task run(const Call& call) {
     HR_CO_TRY(call.recv.block(peer, &view));
     HR_CO_TRY(receive_from(call, peer, view, requests.next()));
   }
-  // Sends in the opposite order, so that not all start with the same receiver.
+  // Sends in the opposite order, so that processes do not all start with the same receiver.
   for (int step = 0; step < peers; ++step) {
     const int peer = (call.rank() % peers - step + peers) % peers;
     if (peer == own || call.send.bytes(peer) == 0) continue;

@@ -1,6 +1,6 @@
-// Alltoall through data slots: in each round every process writes a piece for each other, one after the other, into its
-// data slot and takes its own from all others. A round is written before the one before it is taken, so that data that
-// a process waits for was written a while ago.
+// Alltoall through data slots: in each round every process writes a piece for each other process into its data slot,
+// one after the other, and reads the pieces for itself from all others. A round is written before the previous one is
+// read, so that the data that a process waits for was written some time ago.
 #include "coll/registry.hpp"
 #include "coll/shared/data_slots.hpp"
 

@@ -1,4 +1,4 @@
-// Barrier through shared flag lines: each process raises a flag and looks at all others.
+// Barrier through shared flag lines: each process raises a flag and waits for all others.
 #include "coll/registry.hpp"
 #include "coll/shared/flag_lines.hpp"
 

@@ -1,5 +1,6 @@
 // Barrier by dissemination through shared flag lines: in step k each process raises a flag for the rank 2^k after it,
-// and waits for that of the rank 2^k before it. For many processes, each of which would else look at every flag.
+// and waits for that of the rank 2^k before it. For many processes, each of which would otherwise have to read every
+// flag.
 #include "coll/registry.hpp"
 #include "coll/shared/partials.hpp"
 

@@ -10,7 +10,7 @@ Task run(const Call& call) {
   const int relative = (call.rank() - call.root + size) % size;
   const View data = call.recv.all();
 
-  // The lowest set bit tells the parent; the bits below it, the children.
+  // The lowest set bit determines the parent; the bits below it, the children.
   int bit = 1;
   while (bit < size && (relative & bit) == 0) bit *= 2;
   if (relative != 0) {

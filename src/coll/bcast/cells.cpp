@@ -1,4 +1,5 @@
-// Broadcast through the root's flag line. The root waits for no other, unless it is several operations ahead.
+// Broadcast through the root's flag line. The root does not wait for other processes, unless it is several operations
+// ahead.
 #include "coll/registry.hpp"
 #include "coll/shared/flag_lines.hpp"
 

@@ -1,5 +1,5 @@
-// Broadcast of long messages: the packed bytes are cut into p pieces, scattered down a binomial tree, and gathered by
-// all round a ring. Each process sends and receives about twice the message, however many there are.
+// Broadcast of long messages: the packed bytes are cut into p pieces, scattered down a binomial tree, and then
+// distributed to all around a ring. Each process sends and receives at most about twice the message, regardless of p.
 #include <algorithm>
 
 #include "coll/messages.hpp"
@@ -31,7 +31,7 @@ Task run(const Call& call) {
     return slice(bytes, static_cast<Count>(begin), static_cast<Count>(pieces.begin(last) - begin));
   };
 
-  // Scatter: a process gets the pieces of its whole subtree from its parent.
+  // Scatter: a process receives the pieces of its whole subtree from its parent.
   int bit = 1;
   while (bit < size && (relative & bit) == 0) bit *= 2;
   Requests<32> requests;
@@ -49,7 +49,7 @@ Task run(const Call& call) {
   const Status scattered = co_await requests.all();
   if (!scattered.ok()) co_return scattered;
 
-  // Ring: the last piece to come goes on to the right.
+  // Ring: sends the piece received last to the right.
   const int right = (call.rank() + 1) % size;
   const int left = (call.rank() - 1 + size) % size;
   for (int step = 0; step < size - 1; ++step) {

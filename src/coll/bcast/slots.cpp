@@ -1,4 +1,4 @@
-// Broadcast through data slots: the root fills one while the others empty the ones before.
+// Broadcast through data slots: the root writes one while the others read the previous ones.
 #include <algorithm>
 
 #include "coll/registry.hpp"
@@ -7,12 +7,12 @@
 namespace hr::coll {
 namespace {
 
-// Bytes that a core has at hand while it writes the next ones.
+// Most bytes per round, so that they stay in the core's nearest cache while the next ones are written.
 constexpr std::size_t kMost = 32768;
 
 Task give(const Call& call, const shared::Rounds& rounds, std::size_t most) {
   const View& data = call.recv.all();
-  rounds.took(rounds.count());  // it needs nothing from the others
+  rounds.took(rounds.count());  // the root reads nothing from the others
   for (std::uint64_t round = 0; round < rounds.count(); ++round) {
     const shared::Piece piece = shared::piece_of(data.packed, most, round);
     shared::Rounds::Writable writable = rounds.writable(round);

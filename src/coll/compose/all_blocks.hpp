@@ -1,7 +1,8 @@
-// The blocks of all processes as packed bytes, host after host: gathers collect them, scatters hand them out.
+// The blocks of all processes as packed bytes, host after host. Gathers collect them; scatters distribute them.
 //
-// They lie in the program's buffer if that has the same order and no holes; else in memory of their own: pack() copies
-// them there from the buffer, unpack() back into it. Owner: a local of the coroutine. Threads: library lock.
+// They lie in the program's buffer if that has the same order and no holes. Otherwise they lie in separate memory:
+// pack() copies them there from the buffer, and unpack() back into the buffer. Owner: a local of the coroutine.
+// Threads: library lock.
 #pragma once
 
 #include <utility>
@@ -13,8 +14,8 @@ namespace hr::coll {
 
 class AllBlocks {
  public:
-  // `buffer`: the program's, with a block for each process; if this process has none (none()), there is memory for this
-  // host's blocks alone. `lengths`: bytes of each block, in the order of hosts.ranks() or here().
+  // `buffer`: the program's buffer, with a block for each process; if it is none(), there is memory only for this
+  // host's blocks. `lengths`: bytes of each block, in the order of hosts.ranks() or here().
   AllBlocks(const Hosts& hosts, const Blocks& buffer, std::vector<std::size_t> lengths)
       : hosts_(hosts),
         buffer_(buffer),
@@ -35,7 +36,7 @@ class AllBlocks {
   AllBlocks(const AllBlocks&) = delete;
   AllBlocks& operator=(const AllBlocks&) = delete;
 
-  // Returns equal lengths for the blocks of all processes, or of this host's.
+  // Returns equal lengths for the blocks of all processes, or of this host's processes if the buffer is none().
   [[nodiscard]] static std::vector<std::size_t> equal(const Hosts& hosts, const Blocks& buffer, std::size_t block) {
     return std::vector<std::size_t>(
         buffer.none() ? static_cast<std::size_t>(hosts.here().size()) : hosts.ranks().size(), block);
@@ -53,12 +54,12 @@ class AllBlocks {
     const int begin = hosts_.begin(hosts_.own());
     return part(begin, begin + hosts_.here().size());
   }
-  // Returns the block of a process of this host, by its index.
+  // Returns the block of a process of this host, given its index.
   [[nodiscard]] View here(int index) const noexcept {
     const int process = hosts_.begin(hosts_.own()) + index;
     return part(process, process + 1);
   }
-  // Returns this host's blocks one by one, for an operation over here().
+  // Returns this host's blocks as separate blocks, for an operation over here().
   [[nodiscard]] Blocks host_blocks() {
     here_counts_.clear();
     here_displacements_.clear();
@@ -72,7 +73,7 @@ class AllBlocks {
     return Blocks::counted(all.data(), here_counts_.data(), here_displacements_.data(),
                            *const_cast<layout::Datatype*>(all.type));
   }
-  // Returns one block for each host, on a process with a buffer.
+  // Returns one block for each host. Only on a process with a buffer.
   [[nodiscard]] Blocks by_host() noexcept {
     return Blocks::counted(whole_.data(), counts_.data(), displacements_.data(),
                            *const_cast<layout::Datatype*>(whole_.type));
@@ -104,7 +105,7 @@ class AllBlocks {
     return slice(whole_, static_cast<Count>(at(begin)), static_cast<Count>(at(end) - at(begin)));
   }
 
-  // True if the buffer has the blocks one behind the other, without holes; whole_ is it then.
+  // True if the blocks follow one another in the buffer without holes; sets whole_ to them.
   [[nodiscard]] bool is_contiguous() {
     if (bytes() == 0) return false;
     if (buffer_.shape() == Blocks::Shape::kUniform) {

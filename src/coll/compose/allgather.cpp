@@ -1,5 +1,5 @@
-// Allgather and allgatherv over hosts: to one process of each host, among these, and all blocks from these to their
-// hosts.
+// Allgather and allgatherv over hosts: gathers the blocks at one process of each host, exchanges them among these
+// processes, and broadcasts all blocks within the hosts.
 #include "coll/compose/all_blocks.hpp"
 #include "coll/registry.hpp"
 
@@ -29,7 +29,7 @@ Task run(const Call& call) {
       outcome.add(fail(own.packed > place.packed ? Errc::kTruncate : Errc::kCount,
                        "send count and type are %zu bytes, receive count and type %zu a process", own.packed,
                        place.packed));
-      own = place;  // the others count on as many
+      own = place;  // the others expect as many bytes
     }
   }
   up.call.send = one_block(own);

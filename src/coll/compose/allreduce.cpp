@@ -1,4 +1,5 @@
-// Allreduce over hosts: to one process of each host, among these, and from these to their hosts.
+// Allreduce over hosts: reduces to one process of each host, reduces among these processes, and broadcasts the result
+// within the hosts.
 #include "coll/compose/step.hpp"
 #include "coll/registry.hpp"
 

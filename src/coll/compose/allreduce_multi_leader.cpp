@@ -1,6 +1,6 @@
-// Allreduce over hosts that have equally many processes, all of which work between the hosts: each has a part of the
-// vector. A reduce-scatter within the host, an allreduce of each part among the processes that have it, an allgather
-// within the host. For long vectors.
+// Allreduce over hosts with equally many processes, all of which communicate between hosts: a reduce-scatter within the
+// host leaves each with a part of the vector, an allreduce of each part runs among the processes that hold it, and an
+// allgather within the host follows. For long vectors.
 #include <vector>
 
 #include "coll/compose/step.hpp"

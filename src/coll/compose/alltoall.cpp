@@ -1,11 +1,13 @@
-// Alltoall, alltoallv and alltoallw over hosts: a process does not send to each process of another host. The processes
-// of its host share these: each carries the blocks of the whole host to some of them.
+// Alltoall, alltoallv and alltoallw over hosts: a process does not send to every process of other hosts. Instead, the
+// processes of a host divide the remote processes among themselves: each carries the blocks of its whole host to some
+// of them.
 //
-// First, within the host, each process gives every block to its carrier: a block to a process of the same host to that
-// process. Then a carrier sends to each process of another host that it serves one message with the blocks of its host,
-// in the order of their senders. Any distribution of processes over hosts will do: the carriers follow from it.
-// For alltoallv and alltoallw the processes of a host first tell one another the lengths of what they give. Long blocks
-// of these go to another host straight from their sender, which both ends know: selection knows no length of them.
+// First, within the host, each process passes every block to its carrier, or directly to its receiver on the same host.
+// Then each carrier sends one message to each remote process that it serves, with the blocks of its host in the order
+// of their senders. The carriers are computed from the distribution of processes over hosts, which may be any.
+// For alltoallv and alltoallw the processes of a host first exchange the lengths of these blocks. Long blocks to other
+// hosts are sent directly by their sender, not carried; both ends know that from their arguments, while selection does
+// not know the lengths.
 #include "coll/compose/step.hpp"
 #include "coll/registry.hpp"
 
@@ -14,10 +16,10 @@ namespace {
 
 std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
 
-// Least length from which on blocks of alltoallv and alltoallw are not carried.
+// Least length of blocks of alltoallv and alltoallw that are not carried.
 constexpr std::size_t kLong = 4096;
 
-// Returns the process of host `from` (an index) that carries the blocks to process `target` (an index) of host `to`.
+// Returns the index of the process of host `from` that carries the blocks for process `target` (an index) of host `to`.
 int carrier(const Hosts& hosts, int from, int to, int target) {
   const auto carriers = static_cast<int>(hosts.ranks(from).size());
   return from == to ? target : (target + to) % carriers;
@@ -34,7 +36,7 @@ std::vector<std::vector<int>> served_by(const Hosts& hosts) {
   return served;
 }
 
-// Blocks one behind the other: counts and displacements of an operation on bytes, and their sum.
+// Consecutive blocks: counts and displacements for an operation on bytes, and the sum of the counts.
 struct Runs {
   std::vector<Count> counts;
   std::vector<Count> displacements;
@@ -49,7 +51,8 @@ struct Runs {
   }
 };
 
-// Everything but the messages. `out_` are the blocks that leave this process: in place they are in recv.
+// Blocks, lengths and buffers of the operation. `out_`: the blocks that this process sends, which are in recv if in
+// place.
 class Carried {
  public:
   Carried(const Call& call, const Hosts& hosts)
@@ -66,7 +69,7 @@ class Carried {
     }
   }
   [[nodiscard]] bool equal() const noexcept { return call_.operation == Operation::kAlltoall; }
-  // True if all processes of this host give one another equally much.
+  // True if all processes of this host send one another the same number of bytes.
   [[nodiscard]] bool even() const noexcept {
     return equal() && std::all_of(served_.begin(), served_.end(),
                                   [this](const std::vector<int>& ranks) { return ranks.size() == serves().size(); });
@@ -74,14 +77,14 @@ class Carried {
   // The ranks whose blocks this process carries, itself among them.
   [[nodiscard]] const std::vector<int>& serves() const noexcept { return served_[index(hosts_.here().own())]; }
 
-  // Prepares the step that tells the lengths of the blocks that are given, and learns those of the blocks taken.
+  // Prepares the step that sends the lengths of the outgoing blocks, and receives those of the incoming ones.
   void tell(Step& step) {
     lengths_.assign(index(hosts_.here().size()) * serves().size(), call_.bytes);
     step.call.send = told_out_.of(bytes_of(own_lengths_));
     step.call.recv = told_in_.of(bytes_of(lengths_));
     step.call.bytes = 0;
   }
-  // Prepares the step that gives the blocks, once lengths are known.
+  // Prepares the step that exchanges the blocks within the host, once the lengths are known.
   Status give(Step& step) {
     for (int i = 0; i < hosts_.here().size(); ++i) {
       std::size_t sum = 0;
@@ -112,7 +115,7 @@ class Carried {
     }
     return outcome.result();
   }
-  // Exchanges the blocks that are not carried: both ends know.
+  // Exchanges the blocks that are not carried; both ends know which these are.
   Status exchange_long(p2p::RequestList& requests) {
     View view;
     for (int rank = 0; rank < call_.size(); ++rank) {
@@ -128,7 +131,7 @@ class Carried {
     }
     return kOk;
   }
-  // Sends one message to each process of another host that this one serves.
+  // Sends one message to each process on other hosts that this process serves.
   Status send(p2p::RequestList& requests) {
     messages_.emplace(taken_.bytes);
     std::byte* to = messages_->data();
@@ -142,7 +145,7 @@ class Carried {
     }
     return kOk;
   }
-  // Posts receives for the messages from other hosts, one for each host.
+  // Posts receives for the messages from other hosts, one per host.
   Status receive(p2p::RequestList& requests) {
     arriving_.emplace(remote_bytes());
     std::byte* at = arriving_->data();
@@ -178,22 +181,23 @@ class Carried {
   static View bytes_of(std::vector<std::size_t>& numbers) noexcept {
     return bytes_view(reinterpret_cast<std::byte*>(numbers.data()), numbers.size() * sizeof(std::size_t));
   }
-  // Length of the block to a rank. Alltoall has one length, whatever this process says.
+  // Returns the length of the block to a rank. For alltoall it is the common length, whatever this process's arguments
+  // are.
   [[nodiscard]] std::size_t length(int rank) const {
     if (equal()) return call_.bytes;
     const std::size_t bytes = out_.bytes(rank);
     return goes_straight(rank, bytes) ? 0 : bytes;
   }
-  // In place, data that is still to be sent would be overwritten.
+  // True if a block is not carried. Never in place: data that is still to be sent would be overwritten.
   [[nodiscard]] bool goes_straight(int rank, std::size_t bytes) const {
     return !equal() && !call_.in_place && bytes >= kLong && hosts_.of(rank) != hosts_.own();
   }
-  // Length of the block from a process of another host that comes with its host's message.
+  // Returns the length of the block from a process of another host within that host's message.
   [[nodiscard]] std::size_t carried_from(int rank) const {
     const std::size_t bytes = call_.recv.bytes(rank);
     return goes_straight(rank, bytes) ? 0 : bytes;
   }
-  // Length and place of the block from a process of this host to the k-th one that this one serves.
+  // Return the length and offset of the block from a process of this host to the k-th process that this one serves.
   [[nodiscard]] std::size_t length_from(int from, std::size_t k) const {
     return lengths_[index(from) * serves().size() + k];
   }
@@ -220,8 +224,8 @@ class Carried {
   const Hosts& hosts_;
   const Blocks& out_;
   std::vector<std::vector<int>> served_;  // by the index of the carrier in this host
-  std::vector<std::size_t> own_lengths_;  // of the blocks that leave, in the order of served_
-  std::vector<std::size_t> lengths_;      // of the blocks that this process is given: by giver, then as in serves()
+  std::vector<std::size_t> own_lengths_;  // of the outgoing blocks, in the order of served_
+  std::vector<std::size_t> lengths_;      // of the incoming blocks: by sender, then as in serves()
   Runs told_out_, told_in_, given_, taken_;
   std::optional<Scratch> out_memory_, in_memory_, messages_, arriving_;
 };

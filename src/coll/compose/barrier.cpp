@@ -1,4 +1,5 @@
-// Barrier over hosts: all processes of a host have come, all hosts have, and all processes of the host hear of it.
+// Barrier over hosts: waits until all processes of the host have arrived, then until all hosts have, and releases the
+// processes of the host.
 #include "coll/compose/step.hpp"
 #include "coll/registry.hpp"
 

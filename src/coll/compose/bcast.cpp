@@ -1,4 +1,4 @@
-// Broadcast over hosts: from the root to one process of each host, and from there to its host.
+// Broadcast over hosts: from the root to one process of each host, and from each of these within its host.
 #include "coll/compose/step.hpp"
 #include "coll/registry.hpp"
 

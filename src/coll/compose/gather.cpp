@@ -1,5 +1,6 @@
-// Gather and gatherv over hosts: to one process of each host, and from these, a message for each host, to the root,
-// which is that process of its host. For gatherv, that process first asks those of its host how much they have.
+// Gather and gatherv over hosts: gathers at one process of each host, the speaker, and from the speakers at the root,
+// with one message per host. The root is the speaker of its host. For gatherv, a speaker first gathers the lengths of
+// its host's blocks.
 #include "coll/compose/all_blocks.hpp"
 #include "coll/compose/lengths.hpp"
 #include "coll/registry.hpp"
@@ -7,7 +8,7 @@
 namespace hr::coll {
 namespace {
 
-// Returns the lengths of all blocks on the root, which knows them; of the host's blocks on the other speakers.
+// Returns, on the root, the lengths of all blocks, which it knows; on other speakers, those of their host's blocks.
 std::vector<std::size_t> lengths_of(const Call& call, const Levels& levels, LengthsOfHost& told) {
   if (!levels.speaks()) return {};
   if (call.operation == Operation::kGather) return AllBlocks::equal(levels.hosts(), call.recv, call.bytes);
@@ -34,7 +35,7 @@ Task run(const Call& call) {
   here.call.send = one_block(own);
   if (levels.speaks()) here.call.recv = equal ? byte_blocks(all.here(), call.bytes) : all.host_blocks();
   if (call.is_root()) {
-    // If its own block is in its place already, nothing is to be copied.
+    // If the root's own block is already in place, it need not be copied.
     if (call.in_place && own.contiguous && own.data() == all.here(levels.speaker()).data()) {
       here.call.in_place = true;
       here.call.send = {};

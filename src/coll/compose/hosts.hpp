@@ -1,8 +1,9 @@
-// Hosts: the spread of a communicator's processes over hosts, for compositions: algorithms that call those of other
-// levels, over the processes of one host and over one process of each host.
+// Hosts: the distribution of a communicator's processes over hosts. Used by compositions, which are algorithms that
+// call others over the processes of one host and over one process of each host.
 //
-// Hosts are numbered by their lowest rank. A host's first process speaks for it, unless an operation has a root there.
-// Owner: the Members of the communicator. Threads: library lock; observably constant.
+// Hosts are numbered in the order of their lowest ranks. The speaker of a host, its process in operations between
+// hosts, is its first process, unless the operation's root is there. Owner: the Members of the communicator. Threads:
+// library lock; observably constant.
 #pragma once
 
 #include <memory>
@@ -18,10 +19,10 @@ class Hosts {
   Hosts(const comm::Communicator& comm, comm::ProcList procs, Sequence sequence);
 
   [[nodiscard]] int count() const noexcept { return static_cast<int>(begin_.size()) - 1; }
-  // True if the ranks of each host follow one another: an order by hosts is that of ranks.
+  // True if the ranks of each host are consecutive, so that the order by hosts is that of ranks.
   [[nodiscard]] bool in_order() const noexcept { return in_order_; }
   [[nodiscard]] int of(int rank) const noexcept { return host_[index(rank)]; }
-  // The ranks of a host, in order, and all ranks, host after host.
+  // Return the ranks of a host, in order, and all ranks, host after host.
   [[nodiscard]] std::span<const int> ranks(int host) const noexcept {
     return std::span(by_host_).subspan(index(begin(host)), index(begin(host + 1) - begin(host)));
   }
@@ -29,24 +30,25 @@ class Hosts {
   // Returns the number of processes on the hosts before this one.
   [[nodiscard]] int begin(int host) const noexcept { return begin_[index(host)]; }
 
-  // The processes of this host, this one's index among them, and the number of the host.
+  // Return the processes of this host, and the number of the host.
   [[nodiscard]] const Members& here() const noexcept { return *here_; }
   [[nodiscard]] int own() const noexcept { return own_host_; }
 
-  // The first processes of the hosts, if this process is one of them; else null.
+  // Returns the first processes of all hosts, if this process is one of them; otherwise null.
   [[nodiscard]] const Members* firsts() const noexcept { return firsts_.get(); }
   [[nodiscard]] bool is_first(int rank) const noexcept { return by_host_[index(begin(of(rank)))] == rank; }
 
-  // The last processes of the hosts, on a process that is one; made at first use.
+  // Returns the last processes of all hosts; made at first use. Only on a process that is one of them.
   [[nodiscard]] const Members& lasts() const;
 
-  // The processes with this one's place on their hosts; made at first use. All hosts have equally many.
+  // Returns the processes with the same index on their hosts as this one; made at first use. All hosts must have the
+  // same number of processes.
   [[nodiscard]] const Members& alike() const;
 
   // Returns the largest number of processes on one host.
   [[nodiscard]] int most_on_one() const noexcept;
 
-  // Returns the speaker of this host if `root` speaks for its own (none: root < 0), as an index in here().
+  // Returns the speaker of this host, as an index in here(), if `root` is the speaker of its host (root < 0: no root).
   [[nodiscard]] int speaker(int root) const noexcept;
   // Returns the speakers of the hosts, in their order.
   [[nodiscard]] std::vector<int> speakers(int root) const;
@@ -56,7 +58,7 @@ class Hosts {
 
   std::vector<int> host_;     // by rank
   std::vector<int> by_host_;  // ranks
-  std::vector<int> begin_;    // start of each host's ranks there, and the end
+  std::vector<int> begin_;    // start of each host's ranks in by_host_, and the end
   bool in_order_ = true;
   int own_host_;
   const comm::Communicator& comm_;

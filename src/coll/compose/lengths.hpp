@@ -1,5 +1,5 @@
-// Number of bytes that each process of a host has or wants, if only itself knows (gatherv, scatterv): a step that tells
-// it to the process that speaks for the host.
+// Lengths that only the processes themselves know (gatherv, scatterv): a step that gathers the number of bytes that
+// each process of a host sends or receives at the host's speaker.
 //
 // Owner: a local of the coroutine, before the steps that need it. Threads: library lock.
 #pragma once
@@ -13,7 +13,7 @@ namespace hr::coll {
 
 class LengthsOfHost {
  public:
-  // `asked`: the same on all processes of the host.
+  // `asked`: whether the lengths are needed; the same on all processes of the host.
   LengthsOfHost(const Call& call, const Levels& levels, bool asked)
       : step_(call, asked ? &levels.here() : nullptr, Operation::kGather) {
     step_.call.root = levels.speaker();
@@ -27,7 +27,7 @@ class LengthsOfHost {
     own_ = own;
     return step_.run();
   }
-  // Returns the lengths on the speaker, by index in here(); elsewhere none.
+  // Returns the lengths by index in here(), on the speaker; elsewhere an empty list.
   [[nodiscard]] std::vector<std::size_t> take() { return std::move(all_); }
 
  private:

@@ -1,4 +1,5 @@
-// Reduce over hosts: to one process of each host, and from these to the root, which is that process of its host.
+// Reduce over hosts: reduces to one process of each host, and from these to the root, which is that process of its
+// host.
 #include "coll/compose/step.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
@@ -10,7 +11,7 @@ Task run(const Call& call) {
   const Levels levels(call, call.root);
   Step here(call, &levels.here(), Operation::kReduce);
   Step across(call, levels.across(), Operation::kReduce);
-  // A speaker that is not the root has nowhere to put the result of its host.
+  // A speaker other than the root needs memory for the result of its host.
   const View& data = contribution(call);
   TypedScratch room(levels.speaks() && !call.is_root() ? data.count : 0, *data.type);
   here.call.root = levels.speaker();

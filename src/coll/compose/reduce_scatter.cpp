@@ -1,5 +1,5 @@
-// Reduce-scatter over hosts: to one process of each host, among these so that each has the parts of its host, and from
-// these to their hosts.
+// Reduce-scatter over hosts: reduces to one process of each host, reduce-scatters among these processes, so that each
+// has the parts of its host, and scatters the parts within the hosts.
 #include "coll/compose/step.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
@@ -7,7 +7,7 @@
 namespace hr::coll {
 namespace {
 
-// The parts, in elements: one host's after the other's.
+// The parts, in elements, host after host.
 class Parts {
  public:
   Parts(const Call& call, const Hosts& hosts) : call_(call), hosts_(hosts) {
@@ -32,11 +32,11 @@ class Parts {
     return Blocks::counted(parts.address, counts_.data(), displacements_.data(),
                            *const_cast<layout::Datatype*>(parts.type));
   }
-  // Returns the parts of the hosts; `vector` has their order.
+  // Returns the parts of the hosts; `vector` is in the order of hosts.
   [[nodiscard]] Blocks by_host(const View& vector) const { return Blocks::consecutive(vector, by_host_.data()); }
-  // Returns this host's part of such a vector.
+  // Returns this host's part of a vector in the order of hosts.
   [[nodiscard]] View of_host(const View& vector) const { return slice(vector, own_.first, own_.count); }
-  // Copies from the order of ranks to that of hosts.
+  // Copies a vector from the order of ranks to the order of hosts.
   [[nodiscard]] Status arrange(const View& by_rank, const View& vector) const {
     std::vector<Count> begin{0};
     for (int rank = 0; rank < call_.size(); ++rank) begin.push_back(begin.back() + call_.send.count(rank));

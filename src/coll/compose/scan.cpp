@@ -1,5 +1,6 @@
-// Scan and exscan over hosts whose processes follow one another: within the host, then the sum before each host among
-// the last processes of the hosts, which have the sum of their own, and from these to their hosts.
+// Scan and exscan over hosts whose ranks are consecutive: scans within the host; then, among the last processes of the
+// hosts, which have the sums of their hosts, computes the sum of all hosts before each; and distributes that within the
+// hosts.
 #include "coll/compose/step.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
@@ -26,7 +27,8 @@ Task run(const Call& call) {
   const Status left = co_await leave;
   outcome.add(left);
   if (on_device && call.in_place) outcome.add(layout::copy(call.recv.all(), result));
-  // The sum of the host includes this process's contribution, which exscan leaves out and in place overwrites.
+  // The sum of the host includes this process's contribution, which exscan leaves out and an operation in place
+  // overwrites.
   if (levels.speaks() && !inclusive) outcome.add(layout::copy(contribution(call), sum.view()));
   here.call.in_place = call.in_place;
   here.call.send = call.send;

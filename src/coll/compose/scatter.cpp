@@ -1,5 +1,5 @@
-// Scatter and scatterv over hosts: from the root, a message for each host, to one process of each, and from these to
-// their hosts. For scatterv, that process first asks those of its host how much they get.
+// Scatter and scatterv over hosts: from the root to one process of each host, the speaker, with one message per host,
+// and from the speakers within their hosts. For scatterv, a speaker first gathers the lengths of its host's blocks.
 #include "coll/compose/all_blocks.hpp"
 #include "coll/compose/lengths.hpp"
 #include "coll/registry.hpp"
@@ -7,7 +7,7 @@
 namespace hr::coll {
 namespace {
 
-// Returns the lengths of all blocks on the root, which knows them; of the host's blocks on the other speakers.
+// Returns, on the root, the lengths of all blocks, which it knows; on other speakers, those of their host's blocks.
 std::vector<std::size_t> lengths_of(const Call& call, const Levels& levels, LengthsOfHost& told) {
   if (!levels.speaks()) return {};
   if (call.operation == Operation::kScatter) return AllBlocks::equal(levels.hosts(), call.send, call.bytes);

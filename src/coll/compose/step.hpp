@@ -1,4 +1,4 @@
-// Steps of a composition: operations over some of the members, by whatever algorithm selection names for them.
+// Steps of a composition: operations over some of the members, by the algorithms that selection names for them.
 //
 //   Levels levels(call);                              // first: where this process speaks, and with whom
 //   Step here(call, levels.here(), Operation::kReduce);
@@ -7,9 +7,9 @@
 //   Task steps = run_in_order({&here, &across});
 //   co_return co_await steps;                         // the first error
 //
-// A step is enqueued in the sequence of its members when it is constructed: all steps of a composition are
-// constructed before its first wait, and all are run, whatever the outcome of those before, since other members count
-// on them.
+// A step is enqueued in the sequence of its members when it is constructed. All steps of a composition must be
+// constructed before its first wait, and all must be run even if earlier ones failed, because other members wait for
+// them.
 // Owner: locals of the coroutine. Threads: library lock.
 #pragma once
 
@@ -25,10 +25,10 @@
 
 namespace hr::coll {
 
-// For Levels: the last process of each host speaks for it.
+// Tag for Levels: the last process of each host is its speaker.
 struct LastOfHost {};
 
-// The two levels of an operation; `root`: the operation's, or less than 0.
+// The two levels of an operation. `root`: the operation's root, or less than 0 if it has none.
 class Levels {
  public:
   Levels(const Levels&) = delete;
@@ -37,7 +37,7 @@ class Levels {
       : hosts_(*call.members->hosts()), root_host_(root < 0 ? 0 : hosts_.of(root)), speaker_(hosts_.speaker(root)) {
     if (!speaks()) return;
     if (root < 0 || hosts_.is_first(root)) {
-      across_ = hosts_.firsts();  // its plans are kept
+      across_ = hosts_.firsts();  // a list that is kept, with its plans
     } else {
       with_root_.emplace(*call.comm, hosts_.speakers(root), call.members->sequence());
       across_ = &*with_root_;
@@ -48,11 +48,11 @@ class Levels {
     if (speaks()) across_ = &hosts_.lasts();
   }
   [[nodiscard]] const Hosts& hosts() const noexcept { return hosts_; }
-  // The members of this host. The one with this index speaks for it.
+  // Return the members of this host, and the index of their speaker.
   [[nodiscard]] const Members& here() const noexcept { return hosts_.here(); }
   [[nodiscard]] int speaker() const noexcept { return speaker_; }
   [[nodiscard]] bool speaks() const noexcept { return here().own() == speaker_; }
-  // The speakers, if this process is one; the root's index among them.
+  // Return the speakers, if this process is one of them (otherwise null), and the root's index among them.
   [[nodiscard]] const Members* across() const noexcept { return across_; }
   [[nodiscard]] int root_host() const noexcept { return root_host_; }
 
@@ -66,7 +66,7 @@ class Levels {
 
 class Step {
  public:
-  // `members`: null if this process takes no part.
+  // `members`: null if this process does not take part.
   Step(const Call& whole, const Members* members, Operation operation) : members_(members) {
     call.operation = operation;
     call.comm = whole.comm;
@@ -88,8 +88,8 @@ class Step {
   const Members* members_;
 };
 
-// For a composition that itself packs or reduces data of a device: defers that to its first wait, once the steps are
-// enqueued, so that a call that starts a non-blocking operation need not do it.
+// For a composition that itself packs or reduces device data: defers that work to a wait, after the steps are enqueued,
+// so that it is not done in the call that starts a non-blocking operation.
 [[nodiscard]] inline Task defer_device_data(const Call& call) {
   shared::NextRound next;
   const p2p::When later = shared::when(next);
@@ -120,7 +120,8 @@ class Outcome {
   std::string detail_;
 };
 
-// Runs all steps, one after the other; returns the first error. They must outlive the task; a null one ends the list.
+// Runs all steps, one after the other; returns the first error. The steps must outlive the task; a null pointer ends
+// the list.
 inline Task run_in_order(std::array<Step*, 3> steps) {
   Outcome outcome;
   for (Step* step : steps) {
@@ -132,7 +133,7 @@ inline Task run_in_order(std::array<Step*, 3> steps) {
   co_return outcome.result();
 }
 
-// Returns one view as the blocks of a buffer.
+// Returns a view as a buffer of one block.
 [[nodiscard]] inline Blocks one_block(const View& view) noexcept {
   Blocks blocks;
   *blocks.set_uniform(view.count, *const_cast<layout::Datatype*>(view.type)) = view;
@@ -145,7 +146,7 @@ inline Task run_in_order(std::array<Step*, 3> steps) {
   return blocks;
 }
 
-// True if there are hosts to compose over (and, in order, if the operands' order is kept).
+// True if there are hosts to compose over (and, for _in_order, if the order of the operands is kept).
 [[nodiscard]] constexpr bool over_hosts(const Query& query) noexcept {
   return query.hosts > 1 && query.ranks_per_host > 1;
 }

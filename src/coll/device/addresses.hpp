@@ -1,10 +1,11 @@
-// DeviceAddresses: tells the GPUs of the other processes where this process's buffers lie. Each process publishes one
-// beside its flag line (shared/segment.hpp) at the start of an operation that begins with an exchange of device
+// DeviceAddresses: where this process's buffers lie, for the GPUs of the other processes. Each process publishes its
+// own beside its flag line (shared/segment.hpp) at the start of an operation that begins with an exchange of device
 // addresses.
 //
-// Reductions name two buffers. Operations that move data name pieces: data that this process gives, with its layout in
-// memory and its reader. Trivially copyable: numbers, and addresses of the process that wrote them. Owner: the
-// process's flag lines, until all processes are through with the operation. Written before the flag, read after it.
+// Reductions describe two buffers. Operations that move data describe pieces: data that this process sends, with its
+// layout in memory and its reader. Trivially copyable: contains numbers, and addresses of the process that wrote them.
+// Owner: the process's flag lines, until all processes have finished the operation. Written before the flag, read after
+// it.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +17,10 @@
 
 namespace hr::coll::device {
 
-// A buffer of a reduction: contiguous.
+// A buffer of a reduction; always contiguous.
 struct Buffer {
   std::uint64_t address = 0;
-  std::uint64_t bytes = 0;  // 0: the operation does not use it here
+  std::uint64_t bytes = 0;  // 0: the operation does not use it on this process
   std::uint64_t allocation = 0;
 };
 
@@ -29,7 +30,7 @@ struct Piece {
   static constexpr std::uint32_t kNoList = ~std::uint32_t{0};
 
   layout::cuda::SideShape side;
-  std::uint64_t bytes = 0;  // packed; 0: the fields that follow mean nothing, nor does the side
+  std::uint64_t bytes = 0;  // packed; 0: `side` and the fields that follow are unused
   std::int32_t reader = kEverybody;
   std::uint32_t allocation = 0;
   std::uint32_t list = kNoList;  // allocation of the side's block list
@@ -37,11 +38,11 @@ struct Piece {
 };
 
 struct DeviceAddresses {
-  static constexpr std::uint32_t kReachable = 1;  // all data here is on a device and for others to map
-  static constexpr std::uint32_t kTyped = 2;      // some data here is not contiguous
+  static constexpr std::uint32_t kReachable = 1;  // all data of this process is on a device and can be mapped
+  static constexpr std::uint32_t kTyped = 2;      // some data of this process is not contiguous
   static constexpr std::uint32_t kKernels = 4;    // this process can read such data
-  static constexpr std::uint32_t kUnproven = 8;   // the others may not be able to map it, or this process theirs
-  static constexpr std::uint32_t kMoved = 16;     // this process maps from elsewhere than before
+  static constexpr std::uint32_t kUnproven = 8;   // mapping in either direction may fail
+  static constexpr std::uint32_t kMoved = 16;     // this process maps from another context than before
   static constexpr std::uint32_t kMaxAllocations = 24;
   static constexpr std::uint32_t kMaxPieces = 80;
 
@@ -49,13 +50,13 @@ struct DeviceAddresses {
   std::uint32_t allocation_count;
   std::uint32_t piece_count;
   std::uint32_t reserved;
-  std::uint64_t locality;  // of the device where this process's work runs (mem/cuda/context.hpp); 0: none
+  std::uint64_t locality;  // of the device on which this process's work runs (mem/cuda/context.hpp); 0: none
   Buffer send;             // in place: the same as recv
   Buffer recv;
   mem::cuda::Export allocations[kMaxAllocations];
   Piece pieces[kMaxPieces];
 
-  // Returns the bytes of it that count.
+  // Returns the number of bytes in use.
   [[nodiscard]] std::size_t length() const noexcept {
     return offsetof(DeviceAddresses, pieces) + piece_count * sizeof(Piece);
   }

@@ -11,7 +11,7 @@ namespace {
 
 using p2p::Task;
 
-// Beyond this many proven allocations they are proven anew.
+// When more allocations than this are proven, the list is cleared, and allocations are proven again.
 constexpr std::size_t kMostProven = 256;
 
 // Another process's addresses may be read once its flag has arrived.
@@ -40,7 +40,7 @@ struct WorkDone {
   }
 };
 
-// Word of Control::device_trial: the operation, and its outcome.
+// Value of Control::device_trial: the operation, and the outcome.
 constexpr std::uint64_t trial_word(std::uint64_t sequence_number, bool mapped) noexcept {
   return (sequence_number + 1) * 2 + (mapped ? 1 : 0);
 }
@@ -81,7 +81,7 @@ Task DeviceBuffers::exchange(const Call& call) {
   fences_.clear();
   if (own.has(DeviceAddresses::kReachable)) {
     for (const mem::Location& where : contexts_) {
-      // Without a context of the device, the work itself reports it.
+      // If the device has no context, the work itself reports the error.
       (void)fences_.emplace_back().set(where);
     }
     DataFinal final{fences_};
@@ -144,8 +144,8 @@ Task DeviceBuffers::prove(const Call& call) {
   co_return kOk;
 }
 
-// A process without data here maps from where it was before; one that was nowhere will prove everything once it is
-// somewhere.
+// A process without data in this operation maps from the location that it used before. If there is none, it will prove
+// everything once it has one.
 bool DeviceBuffers::map_everything(const Call& call) {
   if (!near_.is_device()) near_ = proven_near_;
   bool mapped = true;

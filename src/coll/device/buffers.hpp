@@ -1,14 +1,14 @@
-// DeviceBuffers: the device buffers of all processes of a collective, as this process's GPU reaches them.
+// DeviceBuffers: the device buffers of all processes of a collective, as mapped for this process's GPU.
 //
-// Device collectives move data by GPUs and everything else by the host: the processes tell one another beside their
-// flag lines (addresses.hpp) where their buffers lie, each GPU then copies and combines straight between the buffers,
-// and a word of each process says when its GPU is done. No kernel ever waits for another one, so that any number of
-// processes may share a GPU.
+// In device collectives GPUs move the data and the hosts do everything else. The processes publish the addresses of
+// their buffers beside their flag lines (addresses.hpp), each GPU copies and combines directly between the buffers, and
+// a word of each process shows when its GPU is done. No kernel ever waits for another, so any number of processes may
+// share a GPU.
 //
-// All must agree that an operation goes this way, since one process may pass host memory and another one device memory.
-// From a sequence number on that all agree upon (shared/address_exchange.cpp), every collective of the communicator
-// begins with an exchange of device addresses, and a device algorithm is chosen if all of them are reachable. If some
-// addresses lie in memory that has not been proven, all processes try to map everything, and agree upon the outcome.
+// All must agree to use a device algorithm, because one process may pass host memory and another one device memory.
+// From an agreed sequence number on (shared/address_exchange.cpp), every collective of the communicator begins with an
+// exchange of device addresses, and a device algorithm is chosen if all of them are reachable. If some addresses lie in
+// memory that has not been proven to be mappable, all processes try to map everything, and agree on the outcome.
 //
 // Owner: the Segment; one operation at a time, in its turn. Threads: library lock.
 #pragma once
@@ -25,31 +25,32 @@ namespace hr::coll::device {
 
 class DeviceBuffers {
  public:
-  // Publishes this process's addresses, and waits for all others'. agreed() is then true for all or for none.
+  // Publishes this process's addresses, and waits for those of all others. agreed() is then the same on all processes.
   p2p::Task exchange(const Call& call);
   [[nodiscard]] bool agreed() const noexcept { return agreed_; }
-  // True if some members were seen to run time-sliced on one device, in an earlier exchange: operations that are not
-  // long then go through pinned memory, and need no exchange. The same on all members.
+  // True if an earlier exchange showed that some members run time-sliced on one device. Operations that are not long
+  // then go through pinned memory, and need no exchange. The same on all members.
   [[nodiscard]] bool time_sliced() const noexcept { return time_sliced_; }
 
-  // --- of an operation that has agreed ---
-  // Pointers to a member's buffers (those that it has) for this process's GPU; reductions.
+  // --- For an operation whose processes have agreed ---
+  // Pointers for this process's GPU to a member's buffers in a reduction; 0 for a buffer that the member does not use.
   struct PeerPointers {
     mem::cuda::DeviceAddress send = 0;
     mem::cuda::DeviceAddress recv = 0;
   };
   Status peer_pointers(const Call& call, int rank, PeerPointers* pointers);
-  // Starts fetching all that this process takes.
+  // Starts to fetch everything that this process receives.
   Status fetch(const Call& call);
 
-  // Memory on this process's device, where its work runs.
+  // Returns the location of memory on the device where this process's work runs.
   [[nodiscard]] const mem::Location& near() const noexcept { return near_; }
   layout::cuda::PeerWork& work() noexcept { return work_; }
-  // Waits until this process's work is done, tells the others, and waits until theirs is, too: then no process uses
-  // this one's buffers any more. `status`: the error so far here; the others are still told.
+  // Waits until this process's work is done, publishes that, and waits until the others' work is done, too: then no
+  // other process uses this one's buffers any more. `status`: this process's error so far; the others are notified in
+  // any case.
   p2p::Task finish(const Call& call, Status status);
 
-  // Body of an algorithm: starts this process's share of the work, and finishes.
+  // Body of an algorithm: starts this process's share of the work, then calls finish().
   static p2p::Task execute(const Call& call, Status (*start)(const Call& call, DeviceBuffers& buffers));
 
  private:
@@ -57,14 +58,14 @@ class DeviceBuffers {
     PieceName name;
     layout::View to;
   };
-  // Context that mappings belong to.
+  // Context to which the mappings belong.
   struct MappingContext {
     mem::cuda::ContextHandle context = nullptr;
     std::uint64_t id = 0;
     bool operator==(const MappingContext&) const = default;
   };
 
-  // --- this process's addresses (describe.cpp). False, or an error: others cannot map them ---
+  // --- This process's addresses (describe.cpp). False, or an error: others cannot map them ---
   void describe(const Call& call, DeviceAddresses& addresses);
   Status describe_operands(const Call& call, DeviceAddresses& addresses);
   Status describe_buffer(const Call& call, const Blocks& blocks, DeviceAddresses& addresses, Buffer* buffer);
@@ -76,7 +77,7 @@ class DeviceBuffers {
                         DeviceAddresses& addresses, std::uint32_t* index);
   bool proven(const DeviceAddresses& addresses) const;
 
-  // --- all map everything, in an operation where something is unproven ---
+  // --- All processes map everything, in an operation with unproven memory ---
   p2p::Task prove(const Call& call);
   bool map_everything(const Call& call);
   Status map(const Call& call, int rank, std::uint64_t allocation, std::uint64_t* moved_by);
@@ -90,12 +91,13 @@ class DeviceBuffers {
   mem::Location near_;
   MappingContext mapping_context_;
   std::vector<Taken> taken_;
-  std::vector<mem::Location> contexts_;  // one of each, of all data of this process
+  std::vector<mem::Location> contexts_;  // one location for each context with data of this process
   std::vector<mem::cuda::Fence> fences_;
   std::vector<layout::cuda::PeerWork::Move> moves_;
   layout::cuda::PeerMappings mappings_;
   layout::cuda::PeerWork work_;
-  // Allocations of this process that all others have mapped, from where each was then; and this process's context then.
+  // Allocations of this process that all others have mapped, from the contexts that they had then; and this process's
+  // location and context then.
   std::vector<std::uint64_t> proven_;
   mem::Location proven_near_;
   MappingContext proven_context_;

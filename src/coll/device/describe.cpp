@@ -47,7 +47,7 @@ void DeviceBuffers::describe(const Call& call, DeviceAddresses& addresses) {
   if (!proven(addresses)) addresses.flags |= DeviceAddresses::kUnproven;
 }
 
-// Reductions: the whole of each buffer, in one piece.
+// Describes the buffers of a reduction, each as a whole.
 Status DeviceBuffers::describe_operands(const Call& call, DeviceAddresses& addresses) {
   if (call.size() > layout::cuda::kMaxReduceSides) return unreachable("more processes than a kernel reads");
   const layout::Datatype& type = *contribution(call).type;
@@ -100,7 +100,7 @@ Status DeviceBuffers::give(const Call& call, const Blocks& blocks, int block, in
   if (view.packed == 0) return kOk;
   HR_TRY(use(view));
   piece.bytes = view.packed;
-  // The whole buffer at once, if it is known.
+  // Adds the allocation for the whole buffer at once, if that is known.
   const View& whole = blocks.all().packed != 0 ? blocks.all() : view;
   HR_TRY(add_allocation(call, view.where, layout::cuda::addresses_of(whole), addresses, &piece.allocation));
   mem::Location list;
@@ -109,8 +109,8 @@ Status DeviceBuffers::give(const Call& call, const Blocks& blocks, int block, in
   return list.id == 0 ? kOk : add_allocation(call, list, {}, addresses, &piece.list);
 }
 
-// Notes memory that this operation reads or writes: on a device that the work, which runs where the first of it is,
-// reaches.
+// Registers memory that this operation reads or writes. The work runs on the device of the first such memory, and must
+// be able to access the rest.
 Status DeviceBuffers::use(const View& view) {
   if (!view.where.is_device()) return unreachable("memory of no device");
   if (!near_.is_device()) near_ = view.where;
@@ -130,7 +130,7 @@ Status DeviceBuffers::add_allocation(const Call& call, const mem::Location& wher
     }
     return false;
   };
-  // For memory in chunks, only the chunks say which export it belongs to.
+  // For memory in chunks, only the chunks determine the export that it belongs to.
   if (!where.chunks && is_listed(where.id)) return kOk;
   if (others_.empty()) {
     for (int rank = 0; rank < call.size(); ++rank) {

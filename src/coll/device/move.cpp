@@ -1,5 +1,5 @@
-// All operations that only move data, by GPUs: each one fetches all that it takes, from layout to layout, in few
-// launches.
+// All operations that only move data, by GPUs: each GPU fetches everything that its process receives, from layout to
+// layout, in few launches.
 #include "coll/device/buffers.hpp"
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"

@@ -1,4 +1,4 @@
-// Pieces of the operations that move data: their givers, readers and targets.
+// Pieces of the operations that move data: their senders, readers and targets.
 //
 // Threads: library lock. Standard: sections 6.4 to 6.8, 8.6.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace hr::coll::device {
 
-// Calls give(blocks, block, reader) for each piece that this process gives. Pieces without data count, too.
+// Calls give(blocks, block, reader) for each piece that this process sends, including empty ones.
 template <class Give>
 Status each_given(const Call& call, const Give& give) {
   const int rank = call.rank();
@@ -43,15 +43,15 @@ Status each_given(const Call& call, const Give& give) {
   return kOk;
 }
 
-// Names a piece of a process by its number among those published, or by its number among those for one reader.
+// Identifies a piece of a process by its number among those published, or among those for one reader.
 struct PieceName {
   int source;
   std::uint32_t number;
   bool of_reader = false;
 };
 
-// Calls take(name, block of recv) for each piece that this process takes: the next rank's first, so that not all read
-// from one.
+// Calls take(name, block of recv) for each piece that this process receives, beginning with the next rank's, so that
+// not all processes read from the same one first.
 template <class Take>
 Status each_taken(const Call& call, const Take& take) {
   const int rank = call.rank();
@@ -101,7 +101,7 @@ Status each_taken(const Call& call, const Take& take) {
   return kOk;
 }
 
-// Null if there is no such piece.
+// Returns the piece; null if there is none.
 [[nodiscard]] inline const Piece* find_piece(const DeviceAddresses& addresses, const PieceName& name,
                                              int reader) noexcept {
   if (!name.of_reader) return name.number < addresses.piece_count ? &addresses.pieces[name.number] : nullptr;

@@ -30,19 +30,19 @@ bool is_whole(const Blocks& blocks) noexcept {
 
 bool is_dense(const layout::Datatype& type) noexcept { return type.contiguous(2) && type.true_lb() == 0; }
 
-// Host copy of one buffer. Contiguous data is copied by a copy engine while the task polls; other layouts at once, with
-// their holes.
+// Host copy of one buffer. Contiguous data is copied by a copy engine while the task polls; other layouts are copied
+// synchronously, including their holes.
 class Mirror {
  public:
   Mirror() = default;
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
-  // If the task is given up, nothing may write to the memory any more.
+  // Waits for the copies: when the task is abandoned, nothing may write to the memory any more.
   ~Mirror() {
     while (copies_.recorded() && !(*this)()) spin_pause();
   }
 
-  // Nothing to mirror if the buffer is not on a device.
+  // Prepares the copy; does nothing if the buffer is not on a device.
   Status make(const Call& call, const Blocks& blocks) {
     blocks_ = blocks;
     if (!on_device(call, blocks)) return kOk;
@@ -92,7 +92,7 @@ class Mirror {
     });
   }
 
-  // Condition (shared/wait.hpp): the copies that were started are done.
+  // Condition (shared/wait.hpp): true once the started copies are done.
   bool operator()() {
     bool done = true;
     status_ = copies_.poll("a copy of a collective's buffer", &done);
@@ -101,7 +101,7 @@ class Mirror {
   [[nodiscard]] Status status() const noexcept { return status_; }
 
  private:
-  // Contiguous device memory, and the offset of its copy.
+  // A piece of contiguous device memory, and the offset of its copy.
   struct Segment {
     DeviceAddress address;
     std::size_t bytes;
@@ -170,7 +170,7 @@ class Mirror {
   Blocks blocks_;
   mem::Location where_;
   std::vector<Segment> segments_;
-  std::size_t segment_bytes_ = 0;  // of all segments' copies; the rows of those that need them follow
+  std::size_t segment_bytes_ = 0;  // of all segments' copies; their rows (TwoRows) follow
   std::vector<Count> displacements_;
   std::optional<TypedScratch> typed_;
   mem::cuda::PinnedStaging staging_;
@@ -178,14 +178,14 @@ class Mirror {
   Status status_{};
 };
 
-// True if the algorithm reads the receive buffer, or leaves some of it as it is.
+// True if the algorithm reads the receive buffer, or leaves parts of it unchanged.
 bool begins_in_recv(const Call& call) noexcept {
   return call.in_place || call.operation == Operation::kExscan ||
          (call.operation == Operation::kBcast && call.is_root());
 }
 bool ends_in_recv(const Call& call) noexcept { return call.operation != Operation::kBcast || !call.is_root(); }
 
-// Bytes of the longest buffer of the operation, as all members know them; 0: they do not know.
+// Returns the bytes of the longest buffer of the operation, if all members know that; otherwise 0.
 std::size_t longest(const Call& call) noexcept {
   constexpr std::uint32_t kOfBlocks = serves(Operation::kGather, Operation::kScatter, Operation::kAllgather,
                                              Operation::kAllgatherv, Operation::kAlltoall);
@@ -209,7 +209,7 @@ bool fits(const Call& call, const Blocks& blocks) {
 }  // namespace
 
 bool pinned_pays(const Call& call) noexcept {
-  // Operations whose blocks mostly have holes, and are moved by one kernel.
+  // Operations whose blocks mostly have holes, and which one kernel can move.
   constexpr std::uint32_t kTyped = serves(Operation::kAlltoallw, Operation::kNeighborAlltoallw);
   return (kTyped & serves(call.operation)) == 0 && longest(call) <= limit(call);
 }

@@ -1,7 +1,7 @@
-// Through pinned memory: a collective of device buffers that runs on copies of them in host memory; copy engines move
-// the data there and back. Where processes share a GPU in turns this takes two copies, while work for the
-// multiprocessors takes a switch of the GPU for each process (docs/adr/0020-time-sliced-gpu.md). Reductions without a
-// kernel go this way, too.
+// Through pinned memory: a collective on device buffers that runs on copies of them in pinned host memory; copy engines
+// move the data there and back. If a GPU is time-sliced among processes, this costs two copies, while kernels would
+// cost a switch of the GPU for each process (docs/adr/0020-time-sliced-gpu.md). Also used for reductions without a
+// kernel.
 //
 // Owner: the memory belongs to the task. Threads: library lock. Nothing waits: the task polls its copies.
 #pragma once
@@ -10,10 +10,11 @@
 
 namespace hr::coll::device {
 
-// For members that run in turns on a GPU (DeviceBuffers::time_sliced()): true if the operation is not worth a switch,
-// or its size is unknown, so that each of its messages decides for itself. The same on all members.
+// For members that run time-sliced on a GPU (DeviceBuffers::time_sliced()): true if the operation is not worth a switch
+// of the GPU, or its size is unknown, so that each of its messages decides for itself. The same on all members.
 [[nodiscard]] bool pinned_pays(const Call& call) noexcept;
-// True if this process's buffers can be copied: they are wholes, or blocks of one dense type that are not long in all.
+// True if this process's buffers can be copied: each is one view, or blocks of one dense type that are not long in
+// total.
 [[nodiscard]] bool fits_pinned(const Call& call);
 
 // Runs the algorithm on host copies of data on a device; `algorithm` and `call` outlive the task.

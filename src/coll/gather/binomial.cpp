@@ -1,4 +1,5 @@
-// Gather up a binomial tree rooted at `root`: log2 p steps; inner processes collect their subtree's blocks packed.
+// Gather up a binomial tree rooted at `root`: log2 p steps; inner processes collect the packed blocks of their
+// subtrees.
 // For small blocks.
 #include <algorithm>
 
@@ -8,8 +9,8 @@
 namespace hr::coll {
 namespace {
 
-// Receives the blocks of the relative ranks [first, first + blocks) at the root: straight into place, unless they wrap
-// round the last rank and must be cut.
+// Receives the blocks of the relative ranks [first, first + blocks) at the root: directly into place, unless they wrap
+// around the last rank and must be split.
 Task receive_at_root(const Call& call, int first, int blocks) {
   const int size = call.size();
   const int begin = (first + call.root) % size;

@@ -1,5 +1,5 @@
-// Gather through shared flag lines: each process publishes its block with its flag, the root takes them. Only the root
-// waits.
+// Gather through shared flag lines: each process publishes its block with its flag, and the root copies the blocks.
+// Only the root waits.
 #include "coll/registry.hpp"
 #include "coll/shared/flag_lines.hpp"
 

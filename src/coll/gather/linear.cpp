@@ -1,4 +1,4 @@
-// Gather by one message from every peer to the root. Serves blocks of any sizes and intercommunicators.
+// Gather by one message from every peer to the root. Supports blocks of any size and intercommunicators.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

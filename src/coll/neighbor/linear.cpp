@@ -1,8 +1,9 @@
-// Neighborhood collectives (section 8.6): one message to every destination, one from every source, all at once.
+// Neighborhood collectives (section 8.6): one message to every destination and one from every source, all pending at
+// once.
 //
-// A process may be a neighbor several times; its messages then match in the order they are posted. On a Cartesian grid
-// data sent towards -1 arrives as coming from +1, so receives are posted with the two directions of a dimension
-// exchanged; otherwise a periodic dimension of one or two processes would mix them up.
+// A process may be a neighbor several times; its messages then match in the order they are posted. On a Cartesian grid,
+// data sent in direction -1 arrives from direction +1, so receives are posted with the two directions of a dimension
+// exchanged; otherwise the messages of a periodic dimension of one or two processes would be mixed up.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

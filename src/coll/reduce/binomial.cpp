@@ -1,5 +1,5 @@
-// Reduce up a binomial tree: log2 p steps of the whole vector. The tree's top is the root; for operations that are
-// not commutative it is rank 0, so that subtrees are runs of ranks, and the result goes on to the root.
+// Reduce up a binomial tree: log2 p steps of the whole vector. The top of the tree is the root. For operations that are
+// not commutative it is rank 0, so that subtrees are ranges of ranks, and the result is then sent to the root.
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 
@@ -10,7 +10,7 @@ Task run(const Call& call) {
   const int top = call.op->commutative() ? call.root : 0;
   const bool root = call.rank() == call.root;
   const View& data = contribution(call);
-  // The root's receive buffer takes part; other processes have none.
+  // The root accumulates in its receive buffer; other processes have none.
   TypedScratch accumulator(root ? 0 : data.count, *data.type);
   TypedScratch room(data.count, *data.type);
   const View mine = root ? call.recv.all() : accumulator.view();

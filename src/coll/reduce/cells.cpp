@@ -1,5 +1,5 @@
-// Reduce through shared flag lines: each process publishes its vector with its flag, the root combines them. Only the
-// root waits.
+// Reduce through shared flag lines: each process publishes its vector with its flag, and the root combines them. Only
+// the root waits.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_flag_lines.hpp"
 

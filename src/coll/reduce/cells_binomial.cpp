@@ -1,5 +1,5 @@
 // Reduce up a binomial tree through shared flag lines: like binomial.cpp, but each process reads its children's partial
-// results from shared memory. For many processes with cores of their own, whose vectors would take the root alone long
+// results from shared memory. For many processes, each with its own core, whose vectors the root alone would take long
 // to combine.
 #include "coll/registry.hpp"
 #include "coll/shared/partials.hpp"
@@ -7,14 +7,15 @@
 namespace hr::coll {
 namespace {
 
-// Others read only the last partial of a process, and each partial is made of the one before.
+// Others read only the last partial of a process, and each partial is computed from the one before.
 constexpr int kPlaces = 2;
 
 bool probe(const Query& query) noexcept {
   return query.ranks > 1 && shared::partials_fit(query, shared::doublings(query.ranks), kPlaces);
 }
 
-// Number of combinations of process `relative` of `size`, counted from the tree's top, when it hands its result on.
+// Returns the number of combinations that a process makes before it publishes its result. `relative`: its rank relative
+// to the tree's top.
 constexpr int combinations(int relative, int size) noexcept {
   int count = 0;
   for (int bit = 1; bit < size && (relative & bit) == 0; bit *= 2) count += relative + bit < size ? 1 : 0;
@@ -51,7 +52,7 @@ Task run(const Call& call) {
   if (combined > 0 && !(relative == 0 && call.is_root())) partials.publish(combined);
   if (!call.is_root() || relative == 0) co_return kOk;
 
-  // The operation is not commutative: rank 0 has the result.
+  // The operation is not commutative, so rank 0 has the result.
   shared::PartialThere there{call, top, combinations(0, size)};
   HR_CO_UNTIL(call, there);
   std::byte* result = nullptr;

@@ -1,4 +1,4 @@
-// Reduce by GPUs: each one combines its part of the vector, read from all buffers, and stores it at the root.
+// Reduce by GPUs: each GPU combines its part of the vector, read from all buffers, and stores the result at the root.
 #include <algorithm>
 
 #include "coll/device/buffers.hpp"

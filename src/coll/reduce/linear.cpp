@@ -1,4 +1,4 @@
-// Reduce by one vector from every peer to the root, which combines them in the order of ranks. Serves
+// Reduce in which every peer sends its vector to the root, which combines the vectors in the order of ranks. Supports
 // intercommunicators.
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
@@ -14,7 +14,7 @@ Task run(const Call& call) {
     co_return sent;
   }
   const View result = call.recv.all();
-  // In place the contribution must survive the first vectors to arrive.
+  // In place, the contribution is saved, because the first vectors to arrive overwrite it.
   TypedScratch saved(call.in_place ? result.count : 0, *result.type);
   View own = call.send.none() ? saved.view() : call.send.all();
   if (call.in_place) HR_CO_TRY(layout::copy(result, own));

@@ -1,5 +1,6 @@
-// Reduce of long vectors: a ring leaves every process with the result of one part; the root gathers the parts. Each
-// process sends about the vector once, where a tree would have inner processes receive it log2 p times.
+// Reduce of long vectors: a pass around a ring leaves every process with the result of one part, and the root gathers
+// the parts. Each process sends about one vector, whereas in a tree inner processes would receive it up to log2 p
+// times.
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 

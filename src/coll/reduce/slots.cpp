@@ -1,5 +1,5 @@
 // Reduce of long vectors through data slots: in each round every process combines its part of all vectors, in its own
-// data slot, and the root takes the combined parts.
+// data slot, and the root copies the combined parts.
 #include "coll/registry.hpp"
 #include "coll/shared/reduce_data_slots.hpp"
 

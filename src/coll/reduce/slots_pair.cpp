@@ -1,5 +1,5 @@
-// Reduce of long vectors of two processes: the other one writes its vector into its data slots, and the root combines
-// it from there. With more processes the root alone would have too much to do.
+// Reduce of long vectors of two processes: the other process writes its vector into its data slots, and the root
+// combines it with its own. With more processes, the root alone would have too much work.
 #include <algorithm>
 
 #include "coll/reduction.hpp"
@@ -9,7 +9,7 @@
 namespace hr::coll {
 namespace {
 
-// Bytes that a core has at hand while it writes the next ones.
+// Most bytes per round, so that they stay in the core's nearest cache while the next ones are written.
 constexpr std::size_t kMost = 32768;
 
 bool probe(const Query& query) noexcept {

@@ -1,4 +1,4 @@
-// Reduce of long vectors: parts of the result pass along a ring of data slots, and the root takes them from there.
+// Reduce of long vectors: parts of the result pass along a ring of data slots, and the root copies them from there.
 #include "coll/registry.hpp"
 #include "coll/shared/ring_data_slots.hpp"
 

@@ -1,6 +1,6 @@
 // Reduce-scatter of long vectors: every part passes along a ring of data slots, as in shared/ring_data_slots.hpp, and
-// its owner takes it. The ring goes downwards, so that operands are combined in the order of `pairwise`: part p starts
-// with rank p's, then comes rank p - 1's.
+// its owner copies it. The ring runs downwards, so that operands are combined in the order of `pairwise`: part p starts
+// with rank p's, followed by rank p - 1's.
 #include <algorithm>
 #include <vector>
 
@@ -10,7 +10,7 @@
 namespace hr::coll {
 namespace {
 
-// Returns where the parts begin, and the end.
+// Returns the beginnings of the parts, and the end of the last one.
 std::vector<Count> beginnings(const Call& call) {
   std::vector<Count> begin{0};
   for (int part = 0; part < call.size(); ++part) begin.push_back(begin.back() + call.send.count(part));
@@ -31,7 +31,7 @@ Task run(const Call& call) {
   const std::vector<Count> begin = beginnings(call);
   const Count elements = typed_capacity(call.segment->data_slot_bytes(), *vector.type);
   const shared::Rounds rounds(call, static_cast<std::uint64_t>((longest(begin) + elements - 1) / elements));
-  // In place the result lies over parts that are still to be added.
+  // In place, the result would overwrite parts that are still to be added.
   TypedScratch room(call.in_place ? result.count : 0, *result.type);
   const View mine = call.in_place ? room.view() : result;
 

@@ -1,5 +1,5 @@
-// Scan and exscan by GPUs: each one combines the contributions of the ranks before it, read from their buffers. Not in
-// place: a result would overwrite data that others still read.
+// Scan and exscan by GPUs: each GPU combines the contributions of the lower ranks (for scan, also its own), read from
+// their buffers. Not in place: a result would overwrite data that others still read.
 #include "coll/device/buffers.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"

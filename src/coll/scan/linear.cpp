@@ -1,4 +1,5 @@
-// Scan and exscan along the chain of ranks: one message a process, p - 1 steps, the least work of all.
+// Scan and exscan along the chain of ranks: one message per process, p - 1 steps, and less work than any other
+// algorithm.
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 
@@ -11,7 +12,7 @@ Task run(const Call& call) {
   const View result = call.recv.all();
   const bool inclusive = call.operation == Operation::kScan;
   TypedScratch room(result.count, *result.type);
-  // Inclusive: the result goes on, `room` takes incoming data. Exclusive: the other way round.
+  // Inclusive: the result is sent on, and `room` receives incoming data. Exclusive: the other way round.
   const View onward = inclusive ? result : room.view();
   const View incoming = inclusive ? room.view() : result;
   if (!call.in_place || !inclusive) HR_CO_TRY(layout::copy(contribution(call), onward));

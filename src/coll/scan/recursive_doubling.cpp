@@ -1,5 +1,5 @@
-// Scan and exscan by recursive doubling: log2 p exchanges. `partial` is the reduction over the block of ranks that have
-// met so far; operands from lower ranks go into the result, too. Any operation, any number of processes.
+// Scan and exscan by recursive doubling: log2 p exchanges. `partial` is the reduction over the block of ranks combined
+// so far; operands from lower ranks are also combined into the result. Any operation, any number of processes.
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 
@@ -17,7 +17,7 @@ Task run(const Call& call) {
   View other = second.view();
   HR_CO_TRY(layout::copy(contribution(call), partial));
   if (inclusive && !call.in_place) HR_CO_TRY(layout::copy(call.send.all(), result));
-  bool started = inclusive;  // the result holds something
+  bool started = inclusive;  // the result has been initialised
 
   Requests<2> requests;
   for (int bit = 1; bit < size; bit *= 2) {

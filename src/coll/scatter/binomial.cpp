@@ -1,4 +1,5 @@
-// Scatter down a binomial tree rooted at `root`: log2 p steps; inner processes hold their subtree's blocks packed.
+// Scatter down a binomial tree rooted at `root`: log2 p steps; inner processes hold the packed blocks of their
+// subtrees.
 // For small blocks.
 #include <algorithm>
 
@@ -14,7 +15,7 @@ Task run(const Call& call) {
   const int relative = (rank - call.root + size) % size;
   int bit = 1;
   while (bit < size && (relative & bit) == 0) bit *= 2;
-  const int subtree = std::min(bit, size - relative);  // the root: all
+  const int subtree = std::min(bit, size - relative);  // at the root: all processes
   const bool root = relative == 0;
   const std::size_t block = root ? call.send.bytes(0) : call.recv.bytes(0);
 
@@ -27,7 +28,7 @@ Task run(const Call& call) {
     co_return status;
   }
 
-  // Blocks by relative rank, packed. The root needs them only if a subtree wraps round the last rank.
+  // Packed blocks by relative rank. The root needs them only if a subtree wraps around the last rank.
   const bool wraps = root && call.root != 0;
   Scratch packed(root && !wraps ? 0 : static_cast<std::size_t>(subtree) * block);
   Requests<32> requests;

@@ -1,5 +1,5 @@
-// Scatter through the root's flag line, which has the blocks of all beside it. The root waits for no other, unless it
-// is several operations ahead.
+// Scatter through the root's flag line, beside which the blocks of all processes lie. The root does not wait for other
+// processes, unless it is several operations ahead.
 #include "coll/registry.hpp"
 #include "coll/shared/flag_lines.hpp"
 

@@ -1,4 +1,4 @@
-// Scatter by one message from the root to every peer. Serves blocks of any sizes and intercommunicators.
+// Scatter by one message from the root to every peer. Supports blocks of any size and intercommunicators.
 #include "coll/messages.hpp"
 #include "coll/registry.hpp"
 

@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 constexpr std::uint64_t kFormat = 1;
 constexpr int kDeepest = 16;
 
-// Returns a value as it is written, cut if it is long, for a message.
+// Returns a value as written in the file, truncated if long, for a message.
 std::string shown(const Json& value) {
   constexpr std::size_t kMost = 60;
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -21,12 +21,12 @@ std::string shown(const Json& value) {
   return text;
 }
 
-// An object of the file, whose keys are asked for one by one. `where` names it: "row 3".
+// An object of the file, whose keys are read one by one. `where`: its name, such as "row 3".
 class Section {
  public:
   Section(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
 
-  // Errors: it is no object, or has a key that is not one of these.
+  // Errors: MPI_ERR_ARG if it is not an object, or has a key that is not one of these.
   [[nodiscard]] Status has_only(std::initializer_list<std::string_view> keys) const {
     if (!object_.is_object()) return fail(Errc::kArg, "%s is not an object", where_.c_str());
     for (const auto& [key, value] : object_.items()) {
@@ -68,7 +68,7 @@ class Section {
   std::string where_;
 };
 
-// Reads a key that holds a maximum; none: any number.
+// Reads a maximum; if the key is missing, there is no limit.
 Status most_of(const Section& section, const char* key, const char* of_what, int* most) {
   std::uint64_t number = std::numeric_limits<int>::max();
   if (section.has(key)) HR_TRY(section.number(key, &number));
@@ -107,7 +107,7 @@ Status parse_row(const Section& section, SelectionRow* row) {
     if (memory != "host" && memory != "device") return section.wrong(memory, "is neither \"host\" nor \"device\"");
     row->memory = memory == "host" ? SelectionRow::Memory::kHost : SelectionRow::Memory::kDevice;
   }
-  // Files of earlier versions name it the other way.
+  // Files of earlier versions use the key "crowded".
   for (const char* const key : {"crowded", "oversubscribed"}) {
     if (!section.has(key)) continue;
     bool oversubscribed = false;
@@ -170,15 +170,15 @@ Status parse_file(const Json& json, const Machine& machine, std::vector<Selectio
 
 Status parse(std::string_view text, const Machine& machine, std::vector<SelectionRow>* rows) {
   Json json;
-  bool deep = false;  // values read again by recursion must not use up the stack
+  bool deep = false;  // too deep for the recursion that reads the values
   const auto look = [&deep](int depth, Json::parse_event_t, Json&) {
     deep = deep || depth > kDeepest;
     return !deep;
   };
   try {
     json = Json::parse(text, look);
-  } catch (const Json::exception& error) {  // no JSON, or a number that no type holds
-    // "[json.exception.parse_error.101] parse error at line 3, column 5: ...": the part in brackets does not help.
+  } catch (const Json::exception& error) {  // not JSON, or a number out of range
+    // Drops the part in brackets, as in "[json.exception.parse_error.101] parse error at line 3, column 5: ...".
     const std::string what = error.what();
     const auto bracket = what.find("] ");
     return fail(Errc::kArg, "%.300s", what.c_str() + (bracket == std::string::npos ? 0 : bracket + 2));

@@ -5,8 +5,8 @@
 //    "rows": [{"operation": "allreduce", "max_bytes": 1024, "max_ranks": 2, "memory": "host", "oversubscribed": false,
 //              "algorithm": "cells"}]}
 //
-// A row is as in default.json; its algorithm may be "default": there the built-in rows were best. "why" is a sentence
-// for people. Unknown keys are errors: a word that is misread would make collectives slow without a sign. Owner: plain
+// A row is as in default.json; its algorithm may also be "default", if the built-in rows were best. "why" is a sentence
+// for people. Unknown keys are errors: a key that is misspelt would silently make collectives slow. Owner: plain
 // values; the names in rows are those of static records. Threads: any.
 #pragma once
 
@@ -19,11 +19,11 @@
 
 namespace hr::coll::tuning {
 
-// Errors: MPI_ERR_ARG with the line or the row and the reason: not JSON, a key that is missing, unknown or of another
-// type, an unknown operation or algorithm, another version, another machine.
+// Parses a tuning file. Errors: MPI_ERR_ARG with the line or the row and the reason: not JSON, a key that is missing,
+// unknown or of the wrong type, an unknown operation or algorithm, a file of another version or machine.
 Status parse(std::string_view text, const Machine& machine, std::vector<SelectionRow>* rows);
 
-// This library's version, as in the file.
+// Returns this library's version, as written in the file.
 [[nodiscard]] const char* version() noexcept;
 
 }  // namespace hr::coll::tuning

@@ -1,18 +1,20 @@
-// Device address exchange: makes a communicator begin its collectives with an exchange of device addresses, from one
-// sequence number on that all of its processes know before their turn of it.
+// Device address exchange: makes a communicator begin its collectives with an exchange of device addresses, from a
+// sequence number on that all of its processes know before the turn with that number.
 //
-// Processes are not at the same sequence number: non-blocking and some blocking operations let one run ahead of others.
-// So none may decide for a number whose turn another one has had already. The word of rank 0 goes through
+// Processes are not at the same sequence number, because non-blocking and some blocking operations let a process run
+// ahead of others. So the decision must not be for a number whose turn another process has already had. The word of
+// rank 0 goes through
 //
 //   nothing -> wanted (by any process that passes device memory) -> candidate number -> decided number
 //
-// and once it is not nothing, every process shows the sequence number of its turn before it reads the word. Rank 0, in
-// a turn of its own, waits for no other: when all have shown a turn it writes a candidate behind all of them and looks
-// at the turns again. A turn that was taken without having seen the candidate was shown before that look: then the
-// candidate goes behind that one, too. Otherwise a process that comes to it later sees it. A process that comes to a
-// candidate that is not decided yet waits for rank 0, which is between two looks.
+// Once the word is no longer `nothing`, every process publishes the sequence number of its turn before it reads the
+// word. Rank 0 never waits for others: in one of its turns in which all processes have published theirs, it writes a
+// candidate after all of these numbers and reads them again. If a process missed the candidate, its turn was published
+// before the second reading, and rank 0 moves the candidate after that turn, too. Otherwise every process sees the
+// candidate in later turns. A process whose turn reaches a candidate that is not yet decided waits for rank 0, which is
+// between two readings.
 //
-// Memory order: sequentially consistent, as each side writes its word and then reads the other's.
+// Memory order: sequentially consistent, because each side writes its word and then reads the other's.
 #include "base/clock.hpp"
 #include "coll/shared/segment.hpp"
 
@@ -36,7 +38,7 @@ void Segment::request_address_exchange() noexcept {
   control(0).address_exchange.value.compare_exchange_strong(nothing, kWanted, std::memory_order_seq_cst);
 }
 
-// *sequence_number: the latest turn that any process has shown; false if one has shown none.
+// *sequence_number: the latest turn that any process has published. False if a process has not published any.
 bool Segment::latest_polled(std::uint64_t* sequence_number) const noexcept {
   *sequence_number = 0;
   for (int rank = 0; rank < size_; ++rank) {

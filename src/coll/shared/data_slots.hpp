@@ -1,8 +1,9 @@
 // Rounds through data slots: execute operations whose data does not fit beside a flag line.
 //
-// In round k a process writes its piece into its next data slot (Writable), tells it, and takes the pieces of others
-// once they are there (Written). So all are at work at once, a few rounds apart at most, and the memory in use stays in
-// the caches. Owner: a local of the coroutine; every member constructs one. Threads: library lock.
+// In round k a process writes its piece into its next data slot when that is writable(), announces it with wrote(), and
+// reads the pieces of others once they are written(). So all processes work concurrently, at most a few rounds apart,
+// and the memory in use stays in the caches. Owner: a local of the coroutine; every member constructs one. Threads:
+// library lock.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +15,11 @@ namespace hr::coll::shared {
 
 class Rounds {
  public:
-  // kSwapped: of two members each reads what the other writes (Segment::holder()). Not for data slots with several
+  // kSwapped: with two members, the data slots change hands (Segment::holder()). Not for data slots with several
   // writers.
   enum class DataSlots : std::uint8_t { kOwn, kSwapped };
 
-  // `piece`: no round puts more than this many bytes into a data slot.
+  // `piece`: the most bytes that a round writes into a data slot.
   Rounds(const Call& call, std::uint64_t count, std::size_t piece, DataSlots data_slots = DataSlots::kOwn) noexcept
       : steps_(call),
         swaps_(data_slots == DataSlots::kSwapped && swaps(call)),
@@ -35,11 +36,12 @@ class Rounds {
       return steps_.segment().data_slot(Segment::holder(rank, index / steps_.segment().data_slot_count()), index);
     return steps_.segment().data_slot(rank, index) + offset(index);
   }
-  // `steps`: total so far: one for each round, or as many as an algorithm needs.
+  // `steps`: total so far: one per round, or as many as the algorithm needs.
   void wrote(std::uint64_t steps) const noexcept { steps_.advance(&Control::published, steps); }
   void took(std::uint64_t steps) const noexcept { steps_.advance(&Control::consumed, steps); }
 
-  // Note of a member to the others, beside the data of round 0: written when that is writable, read when it is there.
+  // A number from a member to the others, beside the data of round 0: set it when that round is writable, and read it
+  // when that round is written.
   void set_note(std::uint64_t note) const noexcept {
     std::atomic_ref(note_of(steps_.segment().rank())).store(note, std::memory_order_relaxed);
   }
@@ -47,7 +49,7 @@ class Rounds {
     return std::atomic_ref(note_of(rank)).load(std::memory_order_relaxed);
   }
 
-  // True once no member needs the earlier content of the data slot of this round.
+  // True once no member needs the earlier content of this round's data slot.
   struct Writable {
     const Rounds& rounds;
     std::uint64_t round;
@@ -58,13 +60,13 @@ class Rounds {
       return taken();
     }
   };
-  // `steps_a_round`: steps by which took() counts a round.
+  // `steps_a_round`: number of steps that took() counts per round.
   [[nodiscard]] Writable writable(std::uint64_t round, std::uint64_t steps_a_round = 1) const noexcept {
     const std::uint64_t data_slots = steps_.segment().data_slot_count();
     const std::uint64_t reused = round < data_slots ? 0 : (round - data_slots + 1) * steps_a_round;
     return {*this, round, {steps_, &Control::consumed, reused}};
   }
-  // True once a member has told so many steps.
+  // True once a member has announced `steps` steps with wrote().
   [[nodiscard]] StepReached written(int rank, std::uint64_t steps) const noexcept {
     return {steps_, &Control::published, rank, steps};
   }
@@ -74,8 +76,8 @@ class Rounds {
     return steps_.segment().control(rank).published.notes[first_ % kDataSlots];
   }
 
-  // Short pieces lie at another offset in their data slot each time it is used: a line that is in another core's
-  // nearest cache still takes longer to come back than one that has left it.
+  // Short pieces lie at a different offset each time a data slot is used: writing a line that is still in another
+  // core's nearest cache takes longer than writing one that has left it.
   [[nodiscard]] std::size_t offset(std::uint64_t index) const noexcept {
     const std::size_t places = steps_.segment().data_slot_bytes() / piece_;
     return places <= 1 ? 0 : index / steps_.segment().data_slot_count() % places * piece_;
@@ -89,13 +91,14 @@ class Rounds {
   std::uint64_t first_;
 };
 
-// Returns the rounds that `total` bytes take in pieces.
+// Returns the number of rounds that `total` bytes take.
 [[nodiscard]] constexpr std::uint64_t rounds_of(std::size_t total, std::size_t piece) noexcept {
   return (total + piece - 1) / piece;
 }
 
-// Returns the bytes of a round for an operation that moves `total` bytes and has room for `most` a round: several
-// rounds, so that one process reads while another writes, but no more than needed if each is a turn on a shared core.
+// Returns the bytes per round for an operation that moves `total` bytes and has room for `most` bytes per round: small
+// enough for several rounds, so that one process reads while another writes; but `most` if processes share cores, where
+// each round costs a turn on a core.
 [[nodiscard]] inline std::size_t piece_size(const Call& call, std::size_t total, std::size_t most) noexcept {
   constexpr std::size_t kLeast = 4096;
   const std::size_t quarter = total / 4 / kPair * kPair;

@@ -1,4 +1,4 @@
-// Flag lines of an operation: publishes data beside them and takes it from there. See segment.hpp.
+// Flag lines of an operation: publishes data beside them and reads it there. See segment.hpp.
 #pragma once
 
 #include "coll/messages.hpp"
@@ -6,16 +6,16 @@
 
 namespace hr::coll::shared {
 
-// This process's flag lines of the operation; FlagLinesFree holds.
+// Returns this process's flag lines of the operation; FlagLinesFree must hold before they are written.
 [[nodiscard]] inline FlagLines& own_flag_lines(const Call& call) noexcept {
   return call.segment->flag_lines(call.rank(), call.sequence_number, swaps(call));
 }
-// Another member's flag lines; its flag has arrived.
+// Returns another member's flag lines; its flag must have arrived.
 [[nodiscard]] inline FlagLines& flag_lines_of(const Call& call, int rank) noexcept {
   return call.segment->flag_lines(rank, call.sequence_number, swaps(call));
 }
 
-// Raises the flag: all members may read the data, which is complete.
+// Raises the flag: the data is complete, and all members may read it.
 inline void publish(const Call& call) noexcept {
   own_flag_lines(call).head.sequence.store(call.sequence_number + 1, std::memory_order_release);
 }
@@ -24,8 +24,8 @@ inline void publish(const Call& call, std::size_t bytes) noexcept {
   publish(call);
 }
 
-// Does the same for data that does not lie beside the flag: its lines are handed over, and those of the next
-// operation, which are likely to be as many, come back while others read these.
+// Does the same for data that does not lie beside the flag: demotes its cache lines for the readers, and prefetches
+// those of the next operation, which is likely to be as long.
 void publish_and_demote(const Call& call, std::size_t bytes) noexcept;
 inline void publish_data(const Call& call, std::size_t bytes) noexcept {
   own_flag_lines(call).head.bytes = bytes;
@@ -36,14 +36,15 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
   }
 }
 
-// Packs a view into the own flag lines' room and publishes it.
+// Packs a view into this process's flag lines and publishes it.
 [[nodiscard]] inline Status publish_packed(const Call& call, const View& data) {
   HR_TRY(layout::pack(data, 0, data.packed, own_flag_lines(call).data(data.packed)));
   publish_data(call, data.packed);
   return kOk;
 }
 
-// Unpacks into a view the data that a member published, `bytes` long there, from `offset` on.
+// Unpacks part of the data that a member published into a view. `bytes`: length of all that data; `offset`: start of
+// the part.
 [[nodiscard]] inline Status take_part(const Call& call, int rank, std::size_t bytes, std::size_t offset,
                                       const View& data) {
   FlagLines& lines = flag_lines_of(call, rank);
@@ -59,7 +60,7 @@ inline void publish_data(const Call& call, std::size_t bytes) noexcept {
   return take_part(call, rank, data.packed, 0, data);
 }
 
-// Unpacks the data that all others published into their blocks of the receive buffer; they have arrived.
+// Unpacks the data that all others published into their blocks of the receive buffer; all flags must have arrived.
 Status take_blocks(const Call& call);
 
 // True if the blocks of all processes fit the room of one process's flag lines.

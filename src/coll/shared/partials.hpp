@@ -1,9 +1,9 @@
-// Partials: combined step by step by processes on their way to the result of a reduction, for others to go on from.
+// Partials: intermediate results of a reduction that processes publish for others to combine further.
 //
-// Partial 0 of a process is its contribution; partial k is its result after k combinations. Each has a flag of its own,
-// with a short partial beside it; longer ones share the flag lines' room: partial k lies in place k modulo the number
-// of places. The algorithm decides when each is read and by which process; it takes log2 p steps for p processes, where
-// reading every member's vector takes p.
+// Partial 0 of a process is its contribution; partial k is its result after k combinations. Each has its own flag, with
+// room for a short partial beside it. Longer ones share the flag lines' room: partial k lies in place k modulo the
+// number of places. The algorithm determines when each is read and by which process. It takes log2 p steps for p
+// processes, whereas reading every member's vector takes p.
 // Owner: a local of the coroutine. Threads: library lock.
 #pragma once
 
@@ -14,12 +14,12 @@
 
 namespace hr::coll::shared {
 
-// Combinations that lead from one contribution to that of all.
+// Returns the number of combinations from one contribution to the result of all.
 [[nodiscard]] constexpr int doublings(int ranks) noexcept {
   return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
 }
 
-// Returns the bytes of a room that one partial of a vector takes.
+// Returns the bytes that a partial takes in the flag lines' room.
 [[nodiscard]] constexpr std::size_t partial_room(std::size_t span) noexcept {
   return (span + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
@@ -30,7 +30,7 @@ namespace hr::coll::shared {
          partial_room(query.span) * static_cast<std::size_t>(places) <= kRoomBytes;
 }
 
-// True once a member's flag of a step is up; its partial, if any, may then be read.
+// True once a member's flag of a step is raised; its partial, if any, may then be read.
 struct PartialThere {
   const Call& call;
   int rank;
@@ -49,7 +49,7 @@ inline void publish_step(const Call& call, int step, std::size_t bytes) noexcept
 
 class Partials {
  public:
-  // Call it once the own flag lines may be written.
+  // To be constructed once this process's flag lines may be written.
   Partials(const Call& call, int places) noexcept
       : call_(call),
         places_(places),
@@ -58,18 +58,18 @@ class Partials {
         bytes_(typed_bytes(count_, type_)),
         origin_(typed_origin(count_, type_)) {}
 
-  // Writes the contribution into the own flag lines' room.
+  // Writes the contribution into this process's flag lines.
   [[nodiscard]] Status write_contribution() const {
     FlagLines& lines = own_flag_lines(call_);
     return write_elements(contribution(call_), bytes_, bytes_ > kInlineBytes ? room(lines, 0) : lines.head.data);
   }
-  // Writes it for others to read.
+  // Writes the contribution and raises its flag.
   [[nodiscard]] Status publish_contribution() const {
     HR_TRY(write_contribution());
     publish(0);
     return kOk;
   }
-  // Place of this process's elements of a step.
+  // Returns the origin of this process's elements of a step.
   [[nodiscard]] std::byte* own(int step) const noexcept {
     if (step == 0 && !call_.in_place && !call_.send.none()) return call_.send.all().address;
     return in_flag_lines(own_flag_lines(call_), step);
@@ -79,8 +79,8 @@ class Partials {
     publish_step(call_, step, bytes_);
   }
 
-  // *origin: becomes that of a member's elements.
-  // Errors: MPI_ERR_TRUNCATE if its vector is not as long as this process's.
+  // Finds a member's elements. *origin: becomes their origin.
+  // Errors: MPI_ERR_TRUNCATE if the member's vector is not as long as this process's.
   [[nodiscard]] Status find(const PartialThere& there, std::byte** origin) const {
     FlagLines& lines = flag_lines_of(call_, there.rank);
     const std::uint64_t bytes = lines.line(there.step).bytes;
@@ -89,7 +89,7 @@ class Partials {
     *origin = in_flag_lines(lines, there.step);
     return kOk;
   }
-  // to = left op right, all of them origins; `to` is neither.
+  // Computes to = left op right. All are origins; `to` differs from the others.
   [[nodiscard]] Status combine(const std::byte* left, const std::byte* right, std::byte* to) const {
     return layout::apply_to(*call_.op, left, right, to, count_, type_);
   }

@@ -1,8 +1,8 @@
-// Reductions of long vectors through data slots: the vector is cut into a part for each process. A round takes some
+// Reductions of long vectors through data slots: the vector is cut into a part for each process. A round handles some
 // elements of every part: either each process writes its vector and combines all elements of its own part
 // (VectorRounds), or the parts pass from process to process, each of which adds its elements (ring_data_slots.hpp).
 //
-// Operands are combined in the order of ring_reduce(): part i starts with rank i's.
+// Operands are combined in the order of ring_reduce(), which begins part i with rank i's.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace hr::coll::shared {
 
-// Returns the bytes of a data slot that each process gets.
+// Returns each process's share of a data slot, in bytes.
 [[nodiscard]] constexpr std::size_t share_of_data_slot(std::size_t data_slot, int ranks) noexcept {
   return data_slot / static_cast<std::size_t>(ranks) / kPair * kPair;
 }
@@ -22,7 +22,7 @@ namespace hr::coll::shared {
          query.element <= share_of_data_slot(query.data_slot_bytes, query.ranks);
 }
 
-// The vector in parts, of which a round moves `elements` each.
+// The vector in parts; a round moves `elements` elements of each.
 class PartRounds {
  public:
   PartRounds(const Call& call, Count elements) noexcept
@@ -33,7 +33,7 @@ class PartRounds {
 
   [[nodiscard]] const Rounds& rounds() const noexcept { return rounds_; }
 
-  // The elements of a part of a vector that the round moves.
+  // Returns the elements of a part of a vector that the round moves.
   [[nodiscard]] View piece(const View& vector, int part, std::uint64_t round) const noexcept {
     const Count begin = cut_.begin(part) + static_cast<Count>(round) * elements_;
     const Count end = cut_.begin(part + 1);
@@ -41,7 +41,7 @@ class PartRounds {
   }
 
  protected:
-  // View of as many elements as that piece has, in a data slot, `offset` bytes from its start.
+  // Returns a view of as many elements as the piece has, in a data slot, `offset` bytes from its start.
   [[nodiscard]] View piece_in_data_slot(int owner, std::size_t offset, int part, std::uint64_t round) const noexcept {
     return typed_view(rounds_.data_slot(owner, round) + offset, piece(vector_, part, round).count, *vector_.type);
   }
@@ -58,11 +58,11 @@ class VectorRounds : public PartRounds {
   explicit VectorRounds(const Call& call) noexcept
       : VectorRounds(call, share_of_data_slot(call.segment->data_slot_bytes(), call.size())) {}
 
-  // The elements of a part in the data slot of a process.
+  // Returns the elements of a part in the data slot of a process.
   [[nodiscard]] View in_data_slot(int owner, int part, std::uint64_t round) const noexcept {
     return piece_in_data_slot(owner, static_cast<std::size_t>(part) * share_, part, round);
   }
-  // Copies this process's elements of all parts but its own into its data slot.
+  // Copies this process's elements of all other processes' parts into its data slot.
   [[nodiscard]] Status write(std::uint64_t round) const {
     for (int part = 0; part < call_.size(); ++part) {
       if (part == call_.rank()) continue;

@@ -44,7 +44,7 @@ FlagLineVectors::FlagLineVectors(const Call& call, Count first, Count count) noe
       type_(*contribution(call).type),
       count_(count),
       origin_(typed_origin(contribution(call).count, type_) + first * type_.extent()),
-      bytes_(typed_bytes(contribution(call).count, type_)),  // as its flag line says, which others have by now
+      bytes_(typed_bytes(contribution(call).count, type_)),  // also in its flag line, but other cores hold that by now
       own_(call.in_place || call.send.none() ? nullptr : moved(call.send.all().address, first * type_.extent())) {}
 
 Status FlagLineVectors::find(int rank, std::byte** origin) const {
@@ -89,7 +89,7 @@ Status FlagLineVectors::subtree(const TreeOrder& order, int leaf, int leaves, st
   if (leaves == 2 && leaf >= order.pairs)
     return combine_two(rank_at(leaf + order.pairs), rank_at(leaf + 1 + order.pairs), to);
   HR_TRY(subtree(order, leaf + half, leaves - half, to));
-  // A single rank's vector is used where it lies.
+  // The vector of a single rank is used in place.
   if (half == 1 && leaf >= order.pairs) return combine_left(rank_at(leaf + order.pairs), to);
   TypedScratch room(count_, type_);
   HR_TRY(subtree(order, leaf, half, room.view().address));

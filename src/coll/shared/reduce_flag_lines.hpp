@@ -1,5 +1,5 @@
-// Reductions of vectors that lie beside flag lines, with the layout of their type so that every operation applies to
-// them.
+// Reductions of vectors that lie beside flag lines. The vectors keep the layout of their type, so that every operation
+// can be applied to them.
 //
 // Operands are combined in the same order as by the algorithms that send messages: a program gets the same bits whether
 // it calls the blocking, the non-blocking or the persistent form, early or late (section 6.9.1 recommends it).
@@ -15,51 +15,51 @@ namespace hr::coll::shared {
   return has_flag_lines(query) && query.span <= kRoomBytes;
 }
 
-// Writes a vector, as long as this process's contribution, into the own flag lines' room; FlagLinesFree holds.
+// Writes a vector, as long as this process's contribution, into this process's flag lines; FlagLinesFree must hold.
 [[nodiscard]] Status write_vector(const Call& call, const View& vector);
-// Copies the elements into shared memory that has room for their `bytes`, with the layout of their type.
+// Copies the elements into shared memory of `bytes` bytes, with the layout of their type.
 [[nodiscard]] Status write_elements(const View& vector, std::size_t bytes, std::byte* data);
-// Publishes the contribution, for all to read.
+// Publishes this process's contribution.
 [[nodiscard]] inline Status publish_vector(const Call& call) {
   HR_TRY(write_vector(call, contribution(call)));
   publish_data(call, own_flag_lines(call).head.bytes);
   return kOk;
 }
 
-// Copies elements between two origins. They may have holes.
+// Copies elements, which may have holes, from one origin to another.
 Status copy_elements(std::byte* from, std::byte* to, Count count, const layout::Datatype& type);
-// MPI_ERR_TRUNCATE: a member's vector takes `bytes`, this process's `expected`.
+// Returns MPI_ERR_TRUNCATE: a member's vector takes `bytes` bytes, this process's `expected`.
 Status wrong_length(const Call& call, int rank, std::uint64_t bytes, std::size_t expected);
 
-// A binary tree over `leaves`; the left half of a subtree is a power of two. The first `pairs` leaves are two ranks
-// each. Leaf 0 starts with rank `top`.
+// A binary tree over `leaves` leaves; the number of leaves in the left half of a subtree is a power of two. The first
+// `pairs` leaves are two ranks each. Leaf 0 starts with rank `top`.
 struct TreeOrder {
   int leaves;
   int pairs;
   int top;
-  // Order of recursive doubling (allreduce/recursive_doubling.cpp).
+  // Returns the order of recursive doubling (allreduce/recursive_doubling.cpp).
   [[nodiscard]] static TreeOrder doubling(int size) noexcept {
     const Doubling doubling(size);
     return {doubling.power, doubling.paired / 2, 0};
   }
-  // Order of tree_reduce(); of ranks [0, leaves) if top is 0.
+  // Returns the order of tree_reduce(); if top is 0, that of ranks [0, leaves).
   [[nodiscard]] static TreeOrder binomial(int leaves, int top) noexcept { return {leaves, 0, top}; }
 };
 
-// Combines elements [first, first + count) of the published vectors; a vector that is asked for has arrived, and the
-// own one is among them. `to` and `right` are origins of as many elements.
+// Combines elements [first, first + count) of the published vectors, which must have arrived; this process's own is
+// among them. `to` and `right` are origins of `count` elements.
 // Errors: MPI_ERR_TRUNCATE if a vector is not as long as this process's; those of the operation.
 class FlagLineVectors {
  public:
   FlagLineVectors(const Call& call, Count first, Count count) noexcept;
 
-  // to = the vector of that rank.
+  // Sets to = the vector of that rank.
   Status copy(int rank, std::byte* to) const;
-  // right = the vector of that rank op right.
+  // Computes right = the vector of that rank op right.
   Status combine_left(int rank, std::byte* right) const;
-  // to = the vector of one rank op that of the other.
+  // Computes to = the vector of one rank op that of the other.
   Status combine_two(int left_rank, int right_rank, std::byte* to) const;
-  // to = all vectors of the tree, combined.
+  // Computes to = all vectors of the tree, combined.
   Status combine_tree(const TreeOrder& order, std::byte* to) const { return subtree(order, 0, order.leaves, to); }
 
  private:
@@ -71,8 +71,8 @@ class FlagLineVectors {
   Count count_;
   Count origin_;       // of the first element, from the start of a vector's data
   std::size_t bytes_;  // of a vector's data
-  // Origin of the first element in the program's buffer, unless the result overwrites it: the published copy has left
-  // this core's nearest cache.
+  // Origin of the first element in the program's buffer, because the published copy has left this core's nearest cache;
+  // null if the result overwrites the buffer.
   std::byte* own_;
 };
 

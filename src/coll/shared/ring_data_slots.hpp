@@ -1,13 +1,13 @@
 // Reductions of long vectors along a ring of data slots: part p of a round lies in a data slot of rank p, which writes
-// its own elements there; the processes after it add theirs one after the other, until the one before it has made the
-// result.
+// its own elements there. The processes after it add theirs one after the other; the last addition, by the process
+// before rank p, makes the result.
 //
-// So every element of a contribution is read once, where the program has it, and partial results fit the cores' caches:
-// a data slot for each process, where VectorRounds writes whole vectors before it reads them. The price is that
-// each addition waits for the one before it: while parts are short and processes share cores, which makes every wait a
-// turn of others, VectorRounds takes less time.
+// So every element of a contribution is read only once, in the program's buffer, and partial results, one data slot per
+// process, fit into the cores' caches; VectorRounds writes whole vectors before it reads them. The price is that each
+// addition waits for the one before it: if parts are short and processes share cores, so that each wait costs a turn on
+// a core, VectorRounds takes less time.
 //
-// A data slot has several writers here, one after the other: each has seen the step of the one before it.
+// A data slot has several writers here, one after the other; each waits for the step of the one before it.
 #pragma once
 
 #include "coll/shared/reduce_data_slots.hpp"
@@ -18,7 +18,7 @@ namespace hr::coll::shared {
   return has_data_slots(query) && query.commutative && query.element <= query.data_slot_bytes;
 }
 
-// Combines all parts; the result goes to call.recv of the processes where `takes`.
+// Combines all parts; copies the result to call.recv on the processes that pass `takes`.
 [[nodiscard]] Task reduce_along_ring(const Call& call, bool takes);
 
 }  // namespace hr::coll::shared

@@ -21,13 +21,13 @@ namespace {
 
 constexpr const char* kRemedy = "take less of it with HEADRACE_COLL_SHARED_BYTES";
 constexpr std::uint64_t kNoFile = ~std::uint64_t{0};
-// Tells the other members how to open the file.
+// Message to the other members: how to open the file.
 struct FileLocation {
-  std::uint64_t number = kNoFile;  // or that there is none
-  std::int64_t process = -1;       // its descriptor leads to the file; else the file has a name
+  std::uint64_t number = kNoFile;  // kNoFile: there is none
+  std::int64_t process = -1;       // process whose `descriptor` refers to the file; -1: the file has a name
   std::int64_t descriptor = -1;
 };
-// Facts that the members agree upon.
+// Facts that the members agree on.
 constexpr std::uint64_t kOpen = 1;
 constexpr std::uint64_t kOversubscribed = 2;
 
@@ -37,7 +37,7 @@ std::string path_of(int maker, std::uint64_t number) {
          std::to_string(number);
 }
 
-// The others go on without shared memory; so does this process.
+// Returns whether the part was opened. If not, all members go on without shared memory.
 bool opened(Status status) {
   if (status.ok()) return true;
   log::note_once(state().sharing_failed, "collectives go through messages: %s", take_detail().c_str());

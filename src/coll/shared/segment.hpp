@@ -1,34 +1,35 @@
-// Segment: memory that the processes of a communicator share when all of them are on one node, for collectives.
+// Segment: memory that the processes of a communicator share for collectives if all of them are on one node.
 //
-// Two parts, each a file of its own that is made when the first collective wants it and that has no name any more by
-// the time it is used:
-//   flag lines  control words, and kFlagLineSets sets of flag lines for each process; a short operation's data travels
-//           in the line of the flag that says it is there, so that 48 bytes cost one cache line, or in the room beside
-//           it; further flags are for what a process has to say later in the same operation (partials.hpp)
-//   data slots  several for each process, of knob coll_shared_bytes together, through which longer operations go in
-//           rounds (data_slots.hpp). Where processes share cores there are fewer and longer ones: each round is a turn
-//           of every process. Few members with a core each have four times as many on processors where that pays
-//           (base/machine.hpp): lines leave their readers' second-level caches before they are written again.
-// Every word has one writer, its process, and so has every byte, with two exceptions: data slots through which a ring
-// of processes passes partial results (ring_data_slots.hpp) have several writers, one after the other; and two members
-// that exchange data each write, every other time that flag lines and data slots come round, to those of the other one,
-// which they have read the time before (holder()): their lines are here already (ADR 16).
+// It has two parts. Each is a separate file that is made when a collective first needs it, and whose name is removed
+// before it is used:
+//   flag lines  control words, and kFlagLineSets flag line sets per process. The data of a short operation travels in
+//           the line of the flag that announces it, so that 48 bytes cost one cache line, or in the room beside it;
+//           further flags serve later steps of the same operation (partials.hpp)
+//   data slots  several per process, of knob coll_shared_bytes together, through which longer operations move their
+//           data in rounds (data_slots.hpp). If processes share cores there are fewer and longer ones, because each
+//           round costs every process a turn on a core. Few members with a core each have four times as many on
+//           processors where that pays (base/machine.hpp): lines leave their readers' second-level caches before they
+//           are written again.
+// Every word and every byte has one writer, its process, with two exceptions. Data slots through which a ring of
+// processes passes partial results (ring_data_slots.hpp) have several writers, one after the other. If two members
+// exchange data, each of them, every other time a flag line set or data slot is reused, writes to the one of the other
+// member, which it read the time before (holder()): those cache lines are already in its core's cache (ADR 16).
 //
-// Order. Every collective that might use the segment takes a sequence number when it is called; the numbers are the
-// same on all members because members call collectives in the same order (section 6.14). Blocking and non-blocking
-// operations of a communicator have a segment each (Sequence), as some programs do not keep the order between the two.
-// A process executes its operations one after the other, in the order of their sequence numbers; the next one waits for
-// its turn. Nothing else is synchronised: one member may be several operations ahead of another. `finished` counts the
-// operations that a member is through with; a process that overwrites memory that others read in operation n waits
-// until all are through with n. Sets of flag lines go round, so that a writer looks at that only once in a while.
-// Sequence numbers go up for ever and nothing is cleared.
-// Memory order: data, then its flag (release); flag (acquire), then data.
+// Order. Every collective that might use the segment takes a sequence number when it is called. The numbers are the
+// same on all members, because members call collectives in the same order (section 6.14). The blocking and the
+// non-blocking operations of a communicator have separate segments (Sequence), because some programs do not keep the
+// order between the two. A process executes its operations one after the other, in the order of their sequence numbers;
+// each waits for its turn. Nothing else is synchronised: one member may be several operations ahead of another.
+// `finished` counts the operations that a member has finished; a process that overwrites memory that others read in
+// operation n first waits until all have finished n. Flag line sets are used in rotation, so a writer rarely has to
+// check that. Sequence numbers only increase, and nothing is ever cleared.
+// Memory order: a writer stores the data, then its flag (release); a reader loads the flag (acquire), then the data.
 //
-// All members take the same decisions: they agree upon the parts that are open or failed, and an operation chooses its
-// algorithm once its turn has come.
+// All members make the same decisions: they agree on the parts that are open or have failed, and an operation chooses
+// its algorithm only when its turn has come.
 //
-// A persistent operation whose buffers all are on devices has a segment of its own, in which its starts take the
-// sequence numbers: starts of different requests may come in different orders on different processes.
+// A persistent operation whose buffers are all on devices has its own segment, in which each start takes a sequence
+// number, because processes may start different requests in different orders.
 //
 // Owner: the Members, or the persistent request. Threads: library lock.
 #pragma once
@@ -51,32 +52,33 @@ class DeviceBuffers;
 
 namespace hr::coll::shared {
 
-inline constexpr std::size_t kPair = 2 * kCacheLine;  // lines come in pairs: the neighbour is fetched along
+inline constexpr std::size_t kPair = 2 * kCacheLine;  // lines are fetched in pairs, with their neighbours
 inline constexpr std::size_t kRoomBytes = 16384;
 inline constexpr std::size_t kInlineBytes = 48;
 inline constexpr std::uint64_t kFlagLineSets = 8;
 inline constexpr int kPartials = 7;
-// Data slots of a process: for few members with a core each, on AMD processors; usually; where processes share cores.
+// Number of data slots per process: for few members with a core each, on AMD processors; usually; if processes share
+// cores.
 inline constexpr std::uint64_t kDataSlots = 32;
 inline constexpr std::uint64_t kDataSlotsUsual = 8;
 inline constexpr std::uint64_t kDataSlotsOversubscribed = 4;
 inline constexpr int kFewMembers = 4;
 
 struct alignas(kCacheLine) FlagLine {
-  std::atomic<std::uint64_t> sequence;  // the flag: sequence number + 1 of the operation that the data belongs to
+  std::atomic<std::uint64_t> sequence;  // the flag: sequence number + 1 of the data's operation
   std::uint64_t bytes;
-  std::byte data[kInlineBytes];  // up to this much data lies here, more in the room of the flag lines
+  std::byte data[kInlineBytes];  // data of up to this length; longer data is in FlagLines::room
 };
 
-// A set of flag lines: those of one process for one operation, and room for its data.
+// A flag line set: the flag lines of one process for one operation, and room for its data.
 struct alignas(kPair) FlagLines {
   FlagLine head;
   std::byte room[kRoomBytes];
   FlagLine partials[kPartials];
 
-  // Returns the flag, and the data beside it, of step 0 (the head) or of a later one (partials.hpp).
+  // Returns the flag line of step 0 (the head) or of a later step (partials.hpp).
   [[nodiscard]] FlagLine& line(int step) noexcept { return step == 0 ? head : partials[step - 1]; }
-  // Returns where data of that length lies.
+  // Returns the place of data of that length.
   [[nodiscard]] std::byte* data(std::size_t length) noexcept { return length <= kInlineBytes ? head.data : room; }
 };
 
@@ -85,22 +87,22 @@ struct alignas(kPair) Word {
   std::uint64_t notes[kDataSlots];  // data_slots.hpp
 };
 
-// Words by which one process tells the others how far it is.
+// Words in which a process publishes its progress for the others.
 struct Control {
-  Word finished;   // operations it is through with
-  Word published;  // steps of an operation that others can go on from (data_slots.hpp)
-  Word consumed;   // steps of others that it no longer needs
+  Word finished;   // number of operations that it has finished
+  Word published;  // steps of an operation that others may read (data_slots.hpp)
+  Word consumed;   // steps of others whose data it no longer needs
   // Device collectives (device/buffers.hpp).
-  Word device_done;       // sequence number + 1 of the last operation that its GPU is done with
-  Word device_trial;      // outcome of the last trial to map all members' memory (device/buffers.cpp)
-  Word address_exchange;  // of rank 0: address_exchange.cpp
-  Word device_polled;     // sequence number + 1 of the last operation in which it read that word; 0: not wanted yet
+  Word device_done;       // sequence number + 1 of the last operation that its GPU has finished
+  Word device_trial;      // outcome of its last attempt to map all members' memory (device/buffers.cpp)
+  Word address_exchange;  // rank 0 only: see address_exchange.cpp
+  Word device_polled;     // sequence number + 1 of the last operation in which it read address_exchange
 };
 
 class Segment {
  public:
-  // `tag`: of the messages by which members open parts and agree; the same on all, of no other segment that two of
-  // them share, a multiple of kTags.
+  // `tag`: base tag of the messages by which members open parts and agree. A multiple of kTags, the same on all
+  // members, and different from that of any other segment that two of them share.
   static constexpr int kTags = 4;
   explicit Segment(const Members& members, int tag = 0);
   ~Segment();
@@ -108,31 +110,31 @@ class Segment {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
 
-  // --- order ---
+  // --- Order ---
   std::uint64_t take_sequence_number() noexcept { return next_sequence_number_++; }
   [[nodiscard]] bool is_turn_of(std::uint64_t sequence_number) const noexcept { return sequence_number == turn_; }
-  // Ends the operation whose turn it is, on this process.
+  // Ends, on this process, the operation whose turn it is.
   void end_turn() noexcept {
     ++turn_;
     if (blocks_ != nullptr) control(rank_).finished.value.store(turn_, std::memory_order_release);
   }
-  // True if all are through with `count` operations; remembered.
+  // True if all members have finished `count` operations; the answer is remembered.
   [[nodiscard]] bool all_finished(std::uint64_t count) noexcept { return known_finished_ >= count || look(count); }
-  // Notes that every member was seen in that operation, hence is through with all before.
+  // Records that every member has arrived in that operation, and so has finished all earlier ones.
   void note_all_arrived(std::uint64_t sequence_number) noexcept {
     if (known_finished_ < sequence_number) known_finished_ = sequence_number;
   }
-  // Number of looks at a flag before making progress.
+  // Returns the number of times to look at a flag before making progress.
   [[nodiscard]] unsigned looks() const noexcept { return looks_; }
 
-  // --- exchange of device addresses (device/buffers.hpp; its beginning: address_exchange.cpp). Flag lines are
-  // open ---
-  // Says that this process passes device memory.
+  // --- Exchange of device addresses (device/buffers.hpp, address_exchange.cpp). Flag lines must be open ---
+  // Requests the exchange: this process passes device memory.
   void request_address_exchange() noexcept;
   [[nodiscard]] bool address_exchange_requested() const noexcept {
     return control(0).address_exchange.value.load(std::memory_order_acquire) != 0;
   }
-  // Called by all members in the turn of every operation; the same answer for all, also when asked again.
+  // True if the operation begins with an exchange. To be called by all members in the turn of every operation; the
+  // answer is the same for all, and for repeated calls.
   bool begins_with_address_exchange(std::uint64_t sequence_number) noexcept {
     if (!address_exchange_requested()) [[likely]]
       return false;
@@ -140,32 +142,33 @@ class Segment {
   }
   [[nodiscard]] device::DeviceBuffers& device_buffers() noexcept;
 
-  // --- parts. Sharing: parts that there are or, as long as that was not tried, might be ---
+  // --- Parts. sharing(): the parts that are available or, if not tried yet, might be ---
   [[nodiscard]] Sharing sharing() const noexcept { return sharing_; }
   [[nodiscard]] bool is_open(Sharing part) const noexcept {
     if (part == Sharing::kNone) return true;
     return part == Sharing::kFlagLines ? blocks_ != nullptr : data_slots_ != nullptr;
   }
-  // Makes or joins a part; all members in the same turn. Success does not mean that it exists: see sharing().
+  // Makes or joins a part; to be called by all members in the same turn. Success does not mean that the part exists:
+  // see sharing().
   p2p::Task open(Sharing part);
-  // *facts: becomes the bits that all members have set; by messages.
+  // Reduces facts over all members, by messages. *facts: becomes the bits that all members have set.
   p2p::Task agree(std::uint64_t* facts);
 
-  // True if processes outnumber the cores of the node: agreed upon when the flag lines were opened.
+  // True if processes outnumber the cores of the node, as agreed when the flag lines were opened.
   [[nodiscard]] bool oversubscribed() const noexcept { return oversubscribed_; }
 
-  // Returns which of two members, between which flag lines and data slots change hands, has those of `rank` this time
-  // round.
+  // For two members whose flag lines and data slots change hands: returns the member whose memory `rank` writes in this
+  // use (`lap`: number of earlier uses).
   [[nodiscard]] static int holder(int rank, std::uint64_t lap) noexcept { return (lap & 1) == 0 ? rank : 1 - rank; }
 
-  // --- flag lines ---
+  // --- Flag lines ---
   [[nodiscard]] Control& control(int rank) const noexcept { return blocks_[rank].control; }
-  // `swaps`: the flag lines of this operation change hands.
+  // Returns a flag line set. `swaps`: true if the flag lines of this operation change hands.
   [[nodiscard]] FlagLines& flag_lines(int rank, std::uint64_t sequence_number, bool swaps) const noexcept {
     return blocks_[swaps ? holder(rank, sequence_number / kFlagLineSets) : rank]
         .flag_lines[sequence_number % kFlagLineSets];
   }
-  // --- data slots ---
+  // --- Data slots ---
   [[nodiscard]] std::uint64_t data_slot_count() const noexcept { return data_slot_count_; }
   // Returns data slot `index` mod data_slot_count() of a process.
   [[nodiscard]] std::byte* data_slot(int rank, std::uint64_t index) const noexcept {
@@ -173,9 +176,9 @@ class Segment {
            (static_cast<std::size_t>(rank) * data_slot_count_ + index % data_slot_count_) * data_slot_bytes_;
   }
   [[nodiscard]] std::size_t data_slot_bytes() const noexcept { return data_slot_bytes_; }
-  // Data slots are used in rounds that all members count alike. Returns the first of the `rounds` rounds of an
-  // operation. users[i]: becomes the number of operations that must be over everywhere before its i-th round may
-  // overwrite the data slot.
+  // Claims `rounds` rounds of data slots for an operation, and returns the first one; all members count rounds alike.
+  // users[i]: becomes the number of operations that all members must have finished before round i of this operation may
+  // overwrite its data slot.
   std::uint64_t claim_data_slots(std::uint64_t sequence_number, std::uint64_t rounds,
                                  std::uint64_t (&users)[kDataSlots]) noexcept {
     for (std::uint64_t i = 0; i < data_slot_count_; ++i) {
@@ -185,7 +188,7 @@ class Segment {
     }
     return std::exchange(next_round_, next_round_ + rounds);
   }
-  // Numbers the operations that count steps (steps.hpp).
+  // Returns a number for the next operation that counts steps (steps.hpp).
   std::uint64_t next_steps() noexcept { return ++steps_; }
 
  private:
@@ -225,7 +228,7 @@ class Segment {
   std::unique_ptr<device::DeviceBuffers> device_buffers_;  // made at first use
 };
 
-// True for two members, each of which writes and reads in this operation: their flag lines and data slots change hands.
+// True if flag lines and data slots change hands: there are two members, and in this operation each writes and reads.
 [[nodiscard]] inline bool swaps(const Call& call) noexcept {
   constexpr std::uint32_t kExchanges =
       serves(Operation::kAllgather, Operation::kAllgatherv, Operation::kAlltoall, Operation::kAlltoallv,
@@ -243,8 +246,8 @@ inline shared::Segment* Members::segment_at(int tag) const noexcept {
 
 namespace shared {
 
-// Returns the members' segment if this operation is to be enqueued in its sequence. Null for persistent operations,
-// too, which may be started in any order.
+// Returns the members' segment if this operation is to be enqueued in its sequence; otherwise null, as for persistent
+// operations, which may be started in any order.
 [[nodiscard]] inline Segment* segment_for(const Call& call) noexcept {
   return call.persistent ? nullptr : call.members->segment_at(call.tag);
 }

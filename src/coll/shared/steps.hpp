@@ -1,10 +1,10 @@
-// Steps: lets members that go through an operation together tell one another how far they are.
+// Steps: counters by which the members of an operation follow each other's progress.
 //
 // Every member constructs one Steps in the turn of an operation that uses them, so that the operations are counted
-// alike everywhere. A word counts steps from the operation's own base; words of earlier operations are below it, words
-// of members that are further, above. The comparison is good for ever: a word is one operation old at most. Steps count
-// up to 2^32 - 1 in an operation. A member that leaves the operation, even on an error, is through with all steps: no
-// other waits for it. Owner: a local of the coroutine. Threads: library lock.
+// alike everywhere. A word counts steps from the operation's own base; words of earlier operations are below the base,
+// words of members that are further ahead are above. The comparison never becomes wrong: a word is at most one
+// operation old. An operation may count 2^32 - 1 steps. A member that leaves the operation, even with an error, counts
+// as having done all steps, so no other waits for it. Owner: a local of the coroutine. Threads: library lock.
 #pragma once
 
 #include "coll/shared/wait.hpp"
@@ -21,7 +21,7 @@ class Steps {
     advance(&Control::consumed, kAll);
   }
 
-  // Says that this process is through with `steps` steps of the kind that `word` counts.
+  // Publishes that this process has done `steps` of the steps that `word` counts.
   void advance(Word Control::* word, std::uint64_t steps) const noexcept {
     (segment_.control(segment_.rank()).*word).value.store(base_ + steps, std::memory_order_release);
   }
@@ -37,7 +37,7 @@ class Steps {
   std::uint64_t base_;
 };
 
-// True once a member is so far.
+// True once a member has done `wanted` steps.
 struct StepReached {
   const Steps& steps;
   Word Control::* word;
@@ -46,7 +46,7 @@ struct StepReached {
   bool operator()() const noexcept { return steps.reached(rank, word, wanted); }
 };
 
-// True once all others are.
+// True once all other members have done `wanted` steps.
 struct StepsReached {
   const Steps& steps;
   Word Control::* word;

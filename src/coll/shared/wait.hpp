@@ -1,11 +1,11 @@
-// Waiting for words in shared memory, in coroutines.
+// Waits for words in shared memory, in coroutines.
 //
 //   Arrived arrived{call};
 //   HR_CO_UNTIL(call, arrived);
 //
-// A condition is any object whose call operator looks and says if it holds; it is a local of the coroutine. It is
-// looked at for about a microsecond before the coroutine suspends, as most members arrive at nearly the same time;
-// after that in every round of progress.
+// A condition is any object whose call operator returns whether it holds; it is a local of the coroutine. It is polled
+// for about a microsecond before the coroutine suspends, because most members arrive at nearly the same time; after
+// that, in every round of progress.
 #pragma once
 
 #include <utility>
@@ -21,7 +21,7 @@ template <class Condition>
 [[nodiscard]] bool holds_soon(const Call& call, Condition& condition) {
   if (condition()) return true;
   if (!call.blocking) return false;
-  // At first without a pause, which costs as much as the flag's way between two cores.
+  // Polls without a pause at first: a pause costs as much as the transfer of a flag between two cores.
   for (unsigned look = 0; look < call.segment->looks(); ++look) {
     if (look >= kEagerLooks) spin_pause();
     if (condition()) return true;
@@ -29,12 +29,12 @@ template <class Condition>
   return false;
 }
 
-// For a condition of this process alone.
+// Returns a wait for a condition that depends only on this process.
 template <class Condition>
 [[nodiscard]] p2p::When when(Condition& condition) noexcept {
   return {[](void* argument) { return (*static_cast<Condition*>(argument))(); }, &condition};
 }
-// For a condition that other members make true: it ends with an error if one of them fails.
+// Returns a wait for a condition that other members make true; it ends with an error if one of them fails.
 template <class Condition>
 [[nodiscard]] p2p::When when(const Call& call, Condition& condition) noexcept {
   p2p::When made = when(condition);
@@ -42,13 +42,13 @@ template <class Condition>
   return made;
 }
 
-// Holds from the second look on, which is in the next round of progress.
+// True from the second call on, which is in the next round of progress.
 struct NextRound {
   bool looked = false;
   bool operator()() noexcept { return std::exchange(looked, true); }
 };
 
-// True once the own flag lines of this operation may be written: no member reads their earlier content.
+// True once this process's flag lines of this operation may be written: no member still reads their earlier content.
 struct FlagLinesFree {
   const Call& call;
   bool operator()() const noexcept {
@@ -56,7 +56,8 @@ struct FlagLinesFree {
   }
 };
 
-// True once one member's flag of this operation is up. The flag's address is found once, as each look counts.
+// True once a member's flag of this operation is raised. Computes the flag's address only once, because polling is
+// time-critical.
 class FlagArrived {
  public:
   FlagArrived(const Call& call, int rank) noexcept
@@ -69,7 +70,8 @@ class FlagArrived {
   std::uint64_t arrived_;
 };
 
-// True once the flags of members [next, end) are up; looks at them in this order, round the last rank.
+// True once the flags of members [next, end) are raised; looks at them in this order, wrapping around after the last
+// rank.
 class FlagsArrived {
  public:
   FlagsArrived(const Call& call, int next, int end) noexcept
@@ -93,7 +95,8 @@ class FlagsArrived {
   FlagArrived arrived_;
 };
 
-// Condition for the flags of all other members, the next one first so that not all look at the same line.
+// Returns a condition for the flags of all other members. It begins with the next rank, so that not all processes look
+// at the same line.
 [[nodiscard]] inline FlagsArrived others_arrived(const Call& call) noexcept {
   return {call, call.rank() + 1, call.rank() + call.size()};
 }
