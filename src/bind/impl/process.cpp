@@ -30,7 +30,7 @@ std::vector<std::pair<std::string, std::string>> hints_of(const comm::Info* info
   for (int n = 0; info != nullptr && n < info->size(); ++n) {
     const std::string& key = info->key(n);
     std::string value = *info->get(key);
-    names_directory = has_where || key == "file";
+    names_directory = names_directory || key == "file";
     if (key == "wdir") {
       names_directory = true;
       if (!value.starts_with('/')) value = working_directory() + "/" + value;
