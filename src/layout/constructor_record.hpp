@@ -1,4 +1,4 @@
-// Record: collects a constructor's arguments in the places that section 5.1.13 gives them, and finishes the type.
+// Record: collects a constructor's arguments in the order that section 5.1.13 defines, and makes the type.
 #pragma once
 
 #include <utility>
