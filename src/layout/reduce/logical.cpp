@@ -27,7 +27,7 @@ constexpr KernelRecord kFortranRecords[] = {
     {OpKind::kLxor, kType, fortran_loop<T, Lxor>},
 };
 
-// C and C++ bool, read as bytes: a byte that is neither 0 nor 1 must not be undefined behaviour.
+// C and C++ bool, read as bytes, so that a byte that is neither 0 nor 1 is not undefined behaviour.
 constexpr KernelRecord kBoolRecords[] = {
     {OpKind::kLand, Basic::kBool, loop<std::uint8_t, Land>},
     {OpKind::kLor, Basic::kBool, loop<std::uint8_t, Lor>},
