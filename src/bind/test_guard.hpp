@@ -9,8 +9,8 @@
 // (p2p/progress.hpp). A complete request is reported, even if the lock must be waited for.
 //
 // No call is put off for ever: the thread gives way to threads that wait for the lock, and after many calls in a row
-// that found no round of the thread one waits for the lock and makes a round itself. Owner: the entry point. Threads:
-// each its own.
+// that found no round by the thread, a call waits for the lock and makes a round itself. Owner: the entry point.
+// Threads: each its own.
 #pragma once
 
 #include "base/lock.hpp"
@@ -42,8 +42,8 @@ class TestGuard {
       test_beside_thread();
     }
   }
-  // Does the same for calls that report all that is complete: once something has moved, further rounds until done() or
-  // nothing moves any more, up to a limit.
+  // Does the same for calls that report all complete requests: once something has moved, makes further rounds until
+  // done() is true or nothing moves any more, up to a limit.
   template <class Known, class Done>
   void poll_on(Known&& known, Done&& done) {
     if (watched_) [[unlikely]]
@@ -51,9 +51,9 @@ class TestGuard {
     bool moved = p2p::poll_for_test(known);
     for (int rounds = 0; moved && rounds < kMostRounds && !done(); ++rounds) moved = p2p::poll();
   }
-  // True if it has the lock, from here to the end of the call.
+  // True if the guard has the lock, which it then keeps to the end of the call.
   [[nodiscard]] bool entered() const noexcept { return entered_; }
-  // Takes the lock until the end of the call, to report on a request that is neither null nor inactive.
+  // Takes the lock until the end of the call; needed to report a request that is neither null nor inactive.
   void enter() noexcept {
     if (!entered_) [[unlikely]]
       enter_now();
