@@ -28,8 +28,8 @@ inline constexpr int kEntryNumberShift = 48;
 inline constexpr std::uint64_t kEntryValueMask = (std::uint64_t{1} << kEntryNumberShift) - 1;
 
 struct CopyMailbox {
-  CopyEntry entries[kMailboxEntries];  // number n in slot n % kMailboxEntries; written by the host
-  // Written by the device, each block for itself:
+  CopyEntry entries[kMailboxEntries];  // entry n is in slot n % kMailboxEntries; written by the host
+  // Written by the device, element i by block i:
   alignas(64) std::uint32_t running[kResidentBlocks];  // number of its launch
   alignas(64) std::uint32_t done[kResidentBlocks];     // number of the last entry that it has done
   // Number of the last launch that has ended; its entries that are not done never will be.

@@ -25,7 +25,7 @@ namespace {
 
 enum class Pitfall : std::uint8_t { kHostCopy, kOtherDevice, kBusyQueue };
 
-// The call that this thread is in, or was in last.
+// The current or last call of this thread.
 struct CurrentCall {
   const char* function = nullptr;
   std::vector<Argument> arguments;

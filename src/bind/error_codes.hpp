@@ -29,9 +29,9 @@ void keep_failure_text(int code, std::string text);
 int class_of(int code);
 // Returns the text; false if no such code exists. An added code without a text has an empty one.
 bool text_of(int code, std::string* text);
-// Returns "MPI_ERR_RANK"; "error class 16384" for added ones.
+// Returns "MPI_ERR_RANK"; for added classes "error class 16384".
 std::string class_name(int error_class);
-// Returns the sentence of api/errors.yaml; empty for added ones.
+// Returns the class's sentence in api/errors.yaml; empty for added classes.
 std::string_view class_sentence(int error_class);
 
 Status add_class(int* error_class);

@@ -43,7 +43,8 @@ void a_session_begins() noexcept;
 // raising it. Uses the recorded detail, or `detail` if it is not empty.
 [[gnu::cold, gnu::noinline]] int record(Status status, std::string detail = {});
 
-// Calls a handler with a code of the program's choice (MPI_Comm_call_errhandler, MPI_Session_call_errhandler).
+// Calls the object's error handler with a code chosen by the program (MPI_Comm_call_errhandler,
+// MPI_Session_call_errhandler).
 int call_errhandler(Object& where, int code);
 
 // Returns the handler that the entry points of chapter 14 use: MPI_FILE_NULL's, MPI_ERRORS_RETURN unless the program

@@ -75,7 +75,7 @@ void clear_tables() {
   for (auto& entry : predefined_datatypes) entry = nullptr;
 }
 
-// Publishes the counters; if they cannot be read, the job goes on.
+// Publishes the counters; a failure does not end the job.
 void publish_counters() {
   const boot::Identity& identity = boot::identity();
   counters::About about;

@@ -21,7 +21,8 @@ namespace runtime {
 Status acquire();
 Status release();
 
-// Begin and end the world model, for MPI_Init, MPI_Init_thread; MPI_Finalize. Errors: MPI_ERR_OTHER if called twice.
+// Begin and end the world model, for MPI_Init and MPI_Init_thread, and for MPI_Finalize. Errors: MPI_ERR_OTHER if
+// called twice.
 Status init_world(int required, int* provided);
 Status finalize_world();
 

@@ -1,9 +1,9 @@
 // TestGuard: the guard of calls that only test whether requests are complete (MPI_Test, MPI_Request_get_status and
 // their siblings; `tests` in api/functions/).
 //
-// Without a progress thread that watches it is a LibraryGuard, and poll_unless() a round of progress, with a pause if
-// many such calls in close succession have found nothing (p2p/progress.hpp, TestPacing). With one, such a call does not
-// wait for the lock before there is something to report: it tests requests for completion without the lock
+// If no progress thread watches, it is a LibraryGuard, and poll_unless() makes a round of progress, with a pause if
+// many such calls in close succession have found nothing (p2p/progress.hpp, TestPacing). If one does, a testing call
+// does not wait for the lock before there is something to report: it tests requests for completion without the lock
 // (p2p/request.hpp), and the thread makes progress meanwhile. If the thread has made no round since the last such call,
 // it is asleep, busy, or has no core: if it gets the lock soon, the call then makes the quick part of a round itself
 // (p2p/progress.hpp). A complete request is reported, even if the lock must be waited for.

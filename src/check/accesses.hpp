@@ -24,7 +24,7 @@ struct Access {
 
   bool operator==(const Access&) const = default;
 };
-inline constexpr std::uint8_t kOtherOp = 255;  // compare and swap, the program's own
+inline constexpr std::uint8_t kOtherOp = 255;  // compare and swap, user-defined operations
 
 // Disjoint ranges of bytes.
 class Intervals {
@@ -37,7 +37,7 @@ class Intervals {
   [[nodiscard]] const std::map<std::uintptr_t, std::uintptr_t>& ranges() const noexcept { return ranges_; }
 
  private:
-  std::map<std::uintptr_t, std::uintptr_t> ranges_;  // end by begin
+  std::map<std::uintptr_t, std::uintptr_t> ranges_;  // end of each range, by its begin
 };
 
 // Returns a call's access; none if it accesses no window memory.
@@ -55,7 +55,7 @@ bool target_ranges(const Call& call, std::vector<Range>* ranges);
 // The operations of this process that a call completes.
 struct Completes {
   bool any = false;
-  bool all = false;        // targets
+  bool all = false;        // true: for all targets
   int target = -1;         // if not all: the only target
   bool at_target = false;  // false: only at the origin
 };

@@ -14,7 +14,7 @@
 
 namespace hr::check {
 
-// Called after boot::init(); returns true if the knob asks for checking. All processes of a job return the same.
+// Called after boot::init(); returns true if the knob selects checking. All processes of a job return the same.
 bool begin();
 // Called after p2p::init(), and before p2p::finalize().
 void start();

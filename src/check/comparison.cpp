@@ -113,7 +113,7 @@ Status Comparison::compare_parts() const {
   for (const Member& from : members_) {
     if (from.sends.empty()) continue;
     for (const Member& to : members_) {
-      // A single part goes to the root, or comes from it.
+      // A single part is sent to the root, or expected from it.
       const bool rooted = from.record.sends == 1 || to.record.expects == 1;
       const Record& leaf = from.record.sends == 1 ? to.record : from.record;
       if (rooted && from.record.size > 1 && leaf.rank != leaf.root) continue;

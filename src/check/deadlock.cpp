@@ -44,8 +44,8 @@ struct Reported {
 };
 
 struct Deadlocks final : FileState {
-  std::vector<Call*> calls;  // those that the program is in
-  std::thread::id thread;    // of the first
+  std::vector<Call*> calls;  // calls in progress
+  std::thread::id thread;    // thread that made the first call
   bool threads = false;      // several threads have made calls
   bool told = false;         // the last report was that this process waits
   double told_at = 0;

@@ -28,8 +28,8 @@ struct CollectiveFunction {
   const char* agreed = "";  // an argument that must be equal on all members
   bool waits = true;
   bool ends = false;  // it frees the communicator, window or file
-  bool compares =
-      true;  // false for MPI_Comm_free, which need not wait for the others and ends the communicator's sequence
+  // False for MPI_Comm_free, which need not wait for the others and ends the communicator's sequence.
+  bool compares = true;
 };
 const CollectiveFunction* find_collective(const Call& call);
 Described describe_function(const Call& call, const CollectiveFunction& function);

@@ -50,7 +50,7 @@ class Section {
 
   // Called after the call: copies received data back.
   void end();
-  // Called after a call with a request: the copy lives on until the request completes.
+  // Called after a call with a request: the copy is kept until the request completes.
   void defer(MPI_Request request, bool received);
   [[nodiscard]] bool copied() const noexcept { return copy_ != nullptr; }
 

@@ -3,7 +3,7 @@
 // One element is   dims[0] x dims[1] x ... x pattern   where the pattern is a list of blocks (contiguous segments) in
 // typemap order, and a dimension repeats everything inside it `count` times, `stride` bytes apart, outermost first.
 // Packed order is: outermost dimension slowest, blocks of the pattern fastest. Strides and offsets may be negative, and
-// blocks may overlap or lie in any order of address; packed order is always typemap order.
+// blocks may overlap or be in any order of addresses; packed order is always typemap order.
 //
 //   contiguous:  no dims, one block          vector, subarray:   dims, one block   (Form::kStrided)
 //   indexed:     no dims, many blocks        array of structs:   dims, many blocks (Form::kBlocks)

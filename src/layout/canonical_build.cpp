@@ -10,7 +10,7 @@
 namespace hr::layout {
 namespace {
 
-// A layout in the making: dims (outermost first, any number) around a pattern of blocks.
+// A layout under construction: dims (outermost first, any number) around a pattern of blocks.
 struct Draft {
   std::vector<Dim> dims;
   std::vector<Block> blocks;
@@ -255,7 +255,7 @@ Status build_layout(const Typemap& map, std::shared_ptr<const Layout>* out) {
   draft.blocks.shrink_to_fit();
   layout->blocks = std::move(draft.blocks);
 
-  std::uint64_t bits = 16;  // of everything whose lowest set bit limits the unit
+  std::uint64_t bits = 16;  // OR of everything that limits the unit, which is the lowest set bit
   for (int i = 0; i < layout->ndims; ++i) bits |= bits_of(layout->dims[i].stride);
   bool equal = true;
   for (const Block& block : layout->blocks) {

@@ -1,5 +1,5 @@
-// Datatype: a typemap (MPI 5.0 chapter 5): how many bytes, where they lie, of which basic types; and the record
-// of the constructor that made it (envelope, contents).
+// Datatype: a typemap (MPI 5.0 chapter 5), which determines number, positions and basic types of the bytes, and a
+// record of the constructor that made it (envelope, contents).
 //
 // Owner: reference counted; a derived type holds references to the types it was made from; a pending
 // communication holds one to its type, so that the type may be freed before it completes (section 5.1.9). Predefined

@@ -57,9 +57,9 @@ Status apply(const Op& op, const void* in, void* inout, Count count, const Datat
 // left[i] op right[i].
 Status apply_to(const Op& op, const void* left, const void* right, void* result, Count count, const Datatype& type);
 
-// Predefined objects are made at their first use and stay for as long as the process lives: their handles are
-// constants, which programs may name before MPI_Init and after MPI_Finalize.
-// Returns the predefined operation behind an ABI constant (0x20..0x3f); null for MPI_OP_NULL and unknown values.
+// Predefined objects are made at their first use and never freed, as their handles are constants, which programs may
+// use before MPI_Init and after MPI_Finalize. Returns the predefined operation behind an ABI constant (0x20..0x3f);
+// null for MPI_OP_NULL and unknown values.
 Op* predefined_op(std::uintptr_t abi_value) noexcept;
 // Returns the predefined datatype behind an ABI constant (0x200..0x3ff); null for MPI_DATATYPE_NULL and unknown values.
 Datatype* predefined_type(std::uintptr_t abi_value) noexcept;

@@ -1,9 +1,9 @@
 // View: "count elements of this type at this address, in this kind of memory", and the operations that move it.
 //
-// A view's packed form is the concatenation of its data in typemap order: packed_bytes() long. All operations
-// take byte offsets into that packed form, so that a transfer may cut it anywhere (also inside an element).
-// The engine (host/, cuda/) is chosen by the location. Owner: none; a View borrows buffer and type.
-// Data on the device is visible to every stream on return.
+// A view's packed form is the concatenation of its data in typemap order, `packed` bytes long. All operations use byte
+// offsets into that packed form, so that a transfer may cut it anywhere (even inside an element). The engine (host/,
+// cuda/) is chosen by the location. Owner: none; a View borrows buffer and type. Data on the device is visible to every
+// stream on return.
 #pragma once
 
 #include <cstddef>

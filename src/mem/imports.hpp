@@ -1,4 +1,4 @@
-// Imports: functions that the program and its libraries call by name, from the dynamic loader's tables.
+// Imports: searches the dynamic loader's tables for functions that the program and its libraries import.
 //
 // For checks that must not start a run-time library that the program does not use. Threads: library lock.
 #pragma once

@@ -1,4 +1,4 @@
-// mem: classifies memory by its address, and copies between kinds. One interface, host and cuda behind it.
+// mem: classifies memory by its address, and copies between kinds. One interface for host memory and CUDA's.
 //
 // The CUDA driver is opened with dlopen when MPI is initialised, at the latest at the first classification; if there is
 // none, classification stays one predictable branch. Before the program itself has initialised CUDA every query answers
@@ -24,7 +24,7 @@ struct Location {
   bool chunks = false;       // VMM memory that can be exported, chunk by chunk
   std::int16_t device = -1;  // ordinal of the device that owns it; -1 for host memory unless pinned
   void* context = nullptr;   // CUcontext that the allocation, or the pinning, belongs to; null for pool and VMM memory
-  std::uintptr_t base = 0;   // start of the allocation (0 for host; pinned: of that part); of VMM perhaps of one chunk
+  std::uintptr_t base = 0;   // start of the allocation (0 for host; pinned: of that part; VMM: perhaps of a chunk)
   std::size_t bytes = 0;     // its size
   std::uint64_t id =
       0;  // driver's buffer id: differs when an address is reused; VMM: of the chunk at the queried address

@@ -282,7 +282,7 @@ class Text {
   char text_[kOurs + 1];
 };
 
-// --- Lengths of arrays that no argument gives; 0 if the communicator is not valid ---
+// --- Lengths of arrays that are not arguments; 0 if the communicator is not valid ---
 
 std::int64_t peers_of(MPI_Comm comm) noexcept;
 std::int64_t sources_of(MPI_Comm comm) noexcept;

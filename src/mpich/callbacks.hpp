@@ -27,7 +27,7 @@ namespace hr::mpich {
 
 inline constexpr std::size_t kFunctions = 512;
 
-// --- Callbacks without a pointer of the program's ---
+// --- Callbacks without extra state ---
 
 struct UserFunctionCalls {
   using Theirs = UserFunction;
@@ -82,7 +82,7 @@ class Pool {
 // Reports that all functions are taken, raises MPI_ERR_NO_MEM on MPI_COMM_SELF, and returns the code.
 int too_many_functions(const char* caller);
 
-// --- Callbacks with one ---
+// --- Callbacks with extra state ---
 
 // Functions of a keyval of the program. Kept for ever, once per combination, as attributes outlive their keyval.
 template <class Copy, class Delete>

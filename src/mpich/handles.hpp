@@ -1,4 +1,4 @@
-// Tables between MPICH's handles, which are ints, and ours, which are addresses.
+// Tables that map between MPICH's handles, which are ints, and ours, which are addresses.
 //
 // Predefined handles are in tables made from api/mpich.yaml. The handle of an object that the program made is the
 // number of a slot, which holds the address, so that in() is two loads. The reverse direction is needed for callbacks

@@ -4,8 +4,8 @@
 // device memory. An index holds, for each 2^index_shift packed bytes, the block that contains the first of them, so
 // that a kernel thread searches only a block or two.
 //
-// Owner: Layout::device, one for each layout; made at the layout's first use on a device, freed with it (device by
-// device, if the context is still there). Threads: under the library lock.
+// Owner: Layout::device, one per layout; made at the layout's first use on a device, and freed with it, on each device
+// whose context still exists. Threads: under the library lock.
 #pragma once
 
 #include <cstdint>

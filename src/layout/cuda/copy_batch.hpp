@@ -21,7 +21,7 @@ class CopyBatch {
   // Adds a copy of the first `bytes` packed bytes; it is launched when the batch is full, or by launch().
   // MPI_ERR_UNSUPPORTED_OPERATION if the context has no kernels.
   Status add(const SideShape& from, const SideShape& to, std::size_t bytes);
-  // Launches the copies that have been added and not launched.
+  // Launches the copies that have been added and not yet launched.
   Status launch();
 
  private:

@@ -21,7 +21,7 @@ namespace {
 template <std::size_t N>
 constexpr bool prefetches = kWholeLines && N < 32;
 
-// Exactly N bytes.
+// A run of exactly N bytes.
 template <std::size_t N>
 struct FixedRun {
   static constexpr bool kPrefetches = prefetches<N>;
@@ -40,7 +40,7 @@ struct LineRun {
   }
 };
 
-// N to 2N bytes: the first N and the last N.
+// A run of N to 2N bytes: copies the first N and the last N.
 template <std::size_t N>
 struct OverlapRun {
   static constexpr bool kPrefetches = prefetches<N>;
@@ -52,7 +52,8 @@ struct OverlapRun {
   }
 };
 
-// A few vectors, the last one at the end of the run; with kLines all but the first and the last within lines.
+// A run of a few vectors, the last of which ends with the run; with kLines, all but the first and the last are aligned
+// to lines.
 template <bool kLines>
 struct MediumRun {
   static constexpr bool kPrefetches = false;
@@ -266,7 +267,7 @@ void pack_list(std::size_t length, std::byte* to, const std::byte* origin, const
   }
 }
 
-// Eight bytes: two loads, one store.
+// Packs runs of eight bytes, with two loads per store.
 inline void pack_list_of_8(std::size_t, std::byte* to, const std::byte* origin, const std::int32_t* offsets,
                            std::size_t n) {
   std::size_t i = 0;

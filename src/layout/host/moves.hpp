@@ -63,7 +63,7 @@ struct Moves {
   const char* name = nullptr;
   RunMoves runs[kRunClasses];
   std::size_t long_run = 0;  // from this length on kRunLong is used, below it (and above 128) kRunMedium
-  // Blocks of any lengths.
+  // Move blocks of any lengths.
   void (*pack_blocks)(std::byte* to, const std::byte* origin, const Block* blocks, std::size_t n) = nullptr;
   void (*unpack_blocks)(std::byte* origin, const std::byte* from, const Block* blocks, std::size_t n) = nullptr;
   // n patterns that fit a window (window.hpp), window.stride apart; `typed` is the first one's origin. Null if there

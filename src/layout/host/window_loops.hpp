@@ -1,4 +1,4 @@
-// The loops for patterns that fit a window (window.hpp), where the processor permutes bytes. Part of loops.hpp.
+// The loops for patterns that fit a window (window.hpp), for processors that can permute bytes. Part of loops.hpp.
 #pragma once
 
 #include "layout/host/vector.hpp"

@@ -39,7 +39,7 @@ class Bfloat16 {
   std::uint16_t bits_;
 };
 
-// Two numbers, as C, C++ and Fortran all lay a complex number out.
+// Two numbers, in the layout of complex numbers in C, C++ and Fortran.
 template <class T>
 struct Complex {
   T re, im;

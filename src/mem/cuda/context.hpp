@@ -87,8 +87,8 @@ class Context {
   static void return_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept;
 
   // Returns a kernel of the embedded image, loaded at first use. Null if the library was built without kernels, the
-  // image does not run on this device, or the knob cuda_kernels is off: the caller takes its copy-engine path. The
-  // context must be current.
+  // image does not run on this device, or the knob cuda_kernels is off: the caller then uses copy engines. The context
+  // must be current.
   Status kernel(const char* name, FunctionHandle* function);
 
   // True if kernels of this context may touch memory of `other`; enables the access at first use. The answer holds for

@@ -49,7 +49,7 @@ Status copy_out_short(Context& context, void* to, const void* from, std::size_t 
   return kOk;
 }
 
-// Copies with one side (or both sides, in the same context) on a device: one copy by that context's engine.
+// Copies if one side is on a device, or both are in the same context: one copy by that context's engine.
 Status copy_within(Context& context, void* to, const Location& to_where, const void* from, const Location& from_where,
                    std::size_t bytes) {
   Current current(context);

@@ -192,7 +192,7 @@ const Driver& driver() noexcept;
 // latter must then be neither used nor queried until the capture has ended.
 [[nodiscard]] bool default_stream_barred() noexcept;
 
-// "CUDA_ERROR_X (text)", for messages; the text lives as long as the driver.
+// Name and text of an error, for messages: "CUDA_ERROR_X (text)". They are the driver's, and never freed.
 struct ErrorText {
   const char* name = "unknown CUDA error";
   const char* text = "";

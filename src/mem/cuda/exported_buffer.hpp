@@ -1,6 +1,6 @@
 // ExportedBuffer: device memory of the library that other processes map, for data that they cannot access in place.
 //
-// Owner: its user; freed with it, or with its context if that goes first. Threads: library lock.
+// Owner: its user; freed with it, or with its context if that is destroyed first. Threads: library lock.
 #pragma once
 
 #include <cstddef>

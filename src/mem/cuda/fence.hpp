@@ -1,4 +1,4 @@
-// Fence: stands for the work that the program has put on the legacy default stream before a call; polled.
+// Fence: marks the work that the program has put on the legacy default stream before a call; polled for its completion.
 //
 // First the default stream itself is queried (1.5 us each time on an H200), once for calls in close succession
 // (base/driver_epoch.hpp): usually it is idle, or soon will be. But it also counts as busy while any other blocking

@@ -56,7 +56,7 @@ struct ExportHooks {
   // Called when the first export is made: from then on sweep_exports() must be called now and then, until there are no
   // more exports.
   void (*begin)() = nullptr;
-  // Called when an allocation handed out to `process` has been freed.
+  // Called when an allocation exported to `process` has been freed.
   void (*revoke)(int process, std::uint64_t id) = nullptr;
   // Called when memory in chunks of `process` cannot be mapped here.
   void (*refuse)(int process) = nullptr;

@@ -31,7 +31,8 @@ struct TwoRows {
 
   // Copies `run` into the rows by the CPU.
   void lay_out(const std::byte* run, std::byte* rows) const noexcept;
-  // Both start a copy, device memory to rows or rows to device memory; the context must be current. Neither waits.
+  // Both start a copy, from device memory to rows or from rows to device memory, and do not wait. The context must be
+  // current.
   Status start_out(Context& context, StreamHandle stream, DeviceAddress run, DeviceAddress rows) const;
   Status start_in(Context& context, StreamHandle stream, DeviceAddress rows, DeviceAddress run) const;
 };

@@ -1,7 +1,7 @@
 // WorkEvent: the completion of work enqueued on a stream of a Context, to be polled.
 //
-// Nothing here waits or synchronises a stream. Events come from the context's free list and go back to it.
-// Owner: the code that started the work; a WorkEvent dropped early leaves the work running. Not movable while recorded.
+// Nothing here waits or synchronises a stream. Events are taken from the context's free list and returned to it. Owner:
+// the code that started the work; a WorkEvent dropped early leaves the work running. Not movable while recorded.
 // Threads: library lock; any thread may poll.
 #pragma once
 
