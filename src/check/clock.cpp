@@ -129,8 +129,7 @@ void join(std::vector<std::byte>& into, std::span<const std::byte> clock) {
   if (into.empty()) return into.assign(clock.begin(), clock.end());
   Counts counts, more;
   std::uint32_t marks = 0, more_marks = 0;
-  if (!read(into, &counts, &marks) || !read(clock, &more, &more_marks))
-    return into.resize(1);  // no longer a valid clock
+  if (!read(into, &counts, &marks) || !read(clock, &more, &more_marks)) return into.resize(1);  // makes it invalid
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = std::max(counts[i], more[i]);
   into.clear();
   append(into, counts, marks | more_marks);

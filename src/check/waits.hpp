@@ -12,9 +12,9 @@ namespace hr::check {
 
 struct Wait {
   bool any = false;  // true: one of them can end the wait; false: all are needed
-  std::uint32_t context =
-      0;  // of a collective that has not begun, which processes that wait in the same one do not block
-  std::uint64_t sequence = 0;  // 0 and 0: none
+  // Of a collective that has not begun; processes that wait in the same one do not block each other. 0 and 0: none.
+  std::uint32_t context = 0;
+  std::uint64_t sequence = 0;
   std::vector<int> processes;
   std::string text;  // "waits in MPI_Recv from rank 1 with tag 3 at a.c:12 (main)"
 };

@@ -26,8 +26,7 @@ struct Location {
   void* context = nullptr;   // CUcontext that the allocation, or the pinning, belongs to; null for pool and VMM memory
   std::uintptr_t base = 0;   // start of the allocation (0 for host; pinned: of that part; VMM: perhaps of a chunk)
   std::size_t bytes = 0;     // its size
-  std::uint64_t id =
-      0;  // driver's buffer id: differs when an address is reused; VMM: of the chunk at the queried address
+  std::uint64_t id = 0;      // driver's buffer id: differs when an address is reused; VMM: of the chunk at that address
 
   [[nodiscard]] bool is_host() const noexcept { return kind == Kind::kHost; }
   // True if the library leaves it to the device (the CPU may access it only if it is managed).
