@@ -1,5 +1,6 @@
-// copy: moves a range of packed bytes between two sides, each strided, listed or linear: pack, unpack, and typed copies
-// from one layout straight into another. One kernel for each element width, and one that makes several copies at once.
+// copy: moves a range of packed bytes between two sides, each of which is strided, listed or linear: packs, unpacks,
+// and copies from one layout straight into another. There is one kernel per element width, and one that makes several
+// copies at once.
 #include "copy_arguments.hpp"
 #include "portability.hpp"
 
@@ -14,10 +15,10 @@ struct alignas(16) Bytes16 {
 template <bool kWide>
 HR_DEVICE std::uint64_t divide(std::uint64_t n, const Divisor& by) {
   if constexpr (kWide) return n / by.value;
-  return (n * by.multiplier) >> by.shift;  // n < 2^31: the product fits
+  return (n * by.multiplier) >> by.shift;  // n < 2^31, so the product fits
 }
 
-// Returns the listed block that holds packed byte `at` of the pattern.
+// Returns the listed block that contains packed byte `at` of the pattern.
 template <bool kWide>
 HR_DEVICE std::uint64_t find_block(const Side& side, std::uint64_t element, std::uint64_t at) {
   if (side.block_elements.value != 0) return divide<kWide>(element, side.block_elements);
@@ -56,7 +57,7 @@ HR_DEVICE std::uint64_t locate(const Side& side, std::uint64_t n) {
   return address + static_cast<std::uint64_t>(block.offset) + (at - block.packed);
 }
 
-// Copies the bytes of [first, last) outside the whole elements [begin, end): fewer than an element at either end.
+// Copies the bytes of [first, last) outside the whole elements [begin, end): less than an element at either end.
 template <int kWidth, bool kWide>
 HR_DEVICE void copy_ends(const CopyArguments& args, std::uint64_t begin, std::uint64_t end) {
   HR_NO_UNROLL
@@ -70,11 +71,11 @@ HR_DEVICE void copy_ends(const CopyArguments& args, std::uint64_t begin, std::ui
   }
 }
 
-// Copies the share of block `block` of the `blocks` of this copy.
+// Copies the share of block number `block` out of `blocks`.
 template <class Element, bool kWide>
 HR_DEVICE void copy_range(const CopyArguments& args, unsigned block, unsigned blocks) {
   constexpr int kWidth = sizeof(Element);
-  constexpr unsigned kInFlight = kWide ? 1 : kCopyUnroll;  // the wide form is rare: keep its code small
+  constexpr unsigned kInFlight = kWide ? 1 : kCopyUnroll;  // the wide form is rare, so its code is kept small
   const std::uint64_t begin = (args.first + kWidth - 1) / kWidth;
   const std::uint64_t end = args.last / kWidth;
   const std::uint64_t step = std::uint64_t{blocks} * blockDim.x;

@@ -1,9 +1,9 @@
 // copy_arguments.hpp: arguments of the copy kernels; shared by the kernels and the code that launches them.
 //
-// A copy moves elements of `width` bytes from one side to the other. A side gives the position of the n-th element of
-// the packed form: dims[] (innermost first) repeat a pattern of one run or of listed blocks; or it is the packed form
-// itself (linear). Every run, block and stride is a multiple of the width, so an element never crosses a border.
-// Several copies, of different widths, may be one launch.
+// A copy moves elements of `width` bytes from one side to the other. A side describes where the n-th element of the
+// packed form is: dims[] (innermost first) repeat a pattern of one run or of listed blocks, or it is the packed form
+// itself (linear). Every run, block and stride is a multiple of the width, so an element never crosses a boundary.
+// Several copies, of different widths, may share a launch.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,12 @@ inline constexpr int kSideDims = 5;
 struct Side {
   std::uint64_t address;  // of element `origin` (linear), of the first run, or base of the block offsets
   std::uint64_t blocks;   // const ListedBlock*; 0: the pattern is one run
-  std::uint64_t index;    // const uint32_t*: for each 2^index_shift packed bytes, the block that holds the first
+  std::uint64_t index;    // const uint32_t*: per 2^index_shift packed bytes, the block that contains the first
   std::uint64_t origin;   // linear: number of the first element at `address`
   std::uint32_t index_shift;
   std::int32_t ndims;      // -1: linear
   Divisor pattern;         // elements of one pattern
-  Divisor block_elements;  // elements of each block where they are equal, else value 0
+  Divisor block_elements;  // elements of each block if all have the same number, else value 0
   SideDim dims[kSideDims];
 };
 
@@ -46,13 +46,13 @@ struct CopyArguments {
   Side to;
   std::uint64_t first;  // packed bytes [first, last)
   std::uint64_t last;
-  std::uint32_t blocks;  // blocks of a batch's launch for this copy
+  std::uint32_t blocks;  // number of thread blocks for this copy in a batch
   std::uint16_t width;   // 1, 2, 4, 8 or 16
-  std::uint16_t wide;    // element numbers may exceed 2^31: divide in 64 bits
+  std::uint16_t wide;    // nonzero: element numbers may exceed 2^31, so divide in 64 bits
 };
 
-// Most copies of one launch: as many as fit into the 4 KiB of a kernel's parameters. The first pieces[0].blocks blocks
-// of the grid belong to the first, the next ones to the second, and so on.
+// Largest number of copies in one launch: as many as fit into the 4 KiB of a kernel's parameters. The first
+// pieces[0].blocks blocks of the grid belong to the first copy, the next ones to the second, and so on.
 inline constexpr unsigned kCopyBatch = 10;
 
 struct CopyBatch {
@@ -60,7 +60,7 @@ struct CopyBatch {
 };
 static_assert(sizeof(CopyBatch) <= 4096);
 
-// Threads of a block, and elements that a thread has in flight.
+// Threads of a block, and elements that a thread has in flight at a time.
 inline constexpr unsigned kCopyThreads = 256;
 inline constexpr unsigned kCopyUnroll = 4;
 

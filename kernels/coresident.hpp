@@ -4,8 +4,8 @@
 //   HR_CORESIDENT_KERNEL(name, (parameters)) { ... }     in blocks of at most 512 threads
 //
 // On the CPU the blocks of such a launch run at the same time, each a single thread: write loops over a block's share
-// as `for (n = hr_thread(); n < end; n += hr_block_threads())`. Addresses that a kernel reads while it runs are not
-// among its parameters; hr_translate() makes them usable.
+// as `for (n = hr_thread(); n < end; n += hr_block_threads())`. Addresses that a kernel reads from memory, instead of
+// getting them as parameters, must be passed through hr_translate().
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 HR_DEVICE unsigned hr_thread() { return threadIdx.x; }
 HR_DEVICE unsigned hr_block_threads() { return blockDim.x; }
-// Waits for the block's threads; writes before it are visible to all of them after.
+// Waits for all threads of the block; their writes before it are visible to all of them after it.
 HR_DEVICE void hr_barrier() { __syncthreads(); }
 HR_DEVICE std::uint64_t hr_translate(std::uint64_t address) { return address; }
 HR_DEVICE std::uint64_t hr_nanoseconds() {
@@ -28,14 +28,15 @@ HR_DEVICE std::uint64_t hr_nanoseconds() {
   return now;
 }
 
-// Returns how many threads the hardware runs in step: the lanes, the first ones of a block, numbered by hr_thread().
+// Returns the number of threads that the hardware runs in lockstep. "Lanes" are the first such threads of a block,
+// numbered by hr_thread().
 HR_DEVICE unsigned hr_warp_threads() { return 32; }
-// True if `mine` is true for every lane; called by all lanes together.
+// True if `mine` is true in every lane; must be called by all lanes together.
 HR_DEVICE bool hr_all(bool mine) { return __all_sync(~0u, mine); }
 
-// Words that the host, other devices and other blocks read or write concurrently. Writes before a word that is read by
-// hr_load_acquire() are visible after it; for release stores this holds on this device, or everywhere (system). A load
-// of the lanes from one sector of 32 bytes is one access to the host's memory.
+// Access words that the host, other devices and other blocks read or write concurrently. Writes before a release store
+// are visible after an hr_load_acquire() that reads its word: on this device, or everywhere (system). Loads of all
+// lanes from one sector of 32 bytes are a single access to host memory.
 HR_DEVICE std::uint64_t hr_load_acquire(const std::uint64_t* from) {
   std::uint64_t value;
   asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");

@@ -5,9 +5,9 @@
 //   }
 //
 // Kernels are plain CUDA C++ of extern "C" linkage, in blocks of at most 256 threads, without barriers, shared memory
-// or intrinsics (on the CPU the threads of a launch run one after the other; coresident.hpp has the other sort), and
-// receive memory only through pointers and 64-bit addresses among their parameters (also inside of 8-byte aligned
-// struct parameters): the fake driver replaces device addresses there by addresses that it may touch itself.
+// or intrinsics (on the CPU the threads of a launch run one after the other; for other kernels see coresident.hpp), and
+// access memory only through pointers and 64-bit addresses among their parameters (also inside 8-byte aligned struct
+// parameters), where the fake driver replaces device addresses by addresses that it can access.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Dim3 {
 };
 inline thread_local Dim3 grid, block, block_index, thread_index;
 
-// Turns a device address into one that the driver may access; every other value stays.
+// Converts a device address to one that the fake driver can access; leaves other values unchanged.
 using Translate = std::uint64_t (*)(std::uint64_t address);
 
 template <class T>
@@ -74,7 +74,7 @@ void run(void (*kernel)(T...), void** arguments, Translate translate, std::index
             for (thread_index.x = 0; thread_index.x < block.x; ++thread_index.x) kernel(std::get<kIndex>(values)...);
 }
 
-// Interface of a kernel to the fake driver: sizes of its arguments in the launch call, and its launch.
+// Interface of a kernel to the fake driver: its launch, and the sizes of its parameters.
 template <class... T>
 void launch(void (*kernel)(T...), const unsigned* shape, void** arguments, Translate translate) {
   grid = {shape[0], shape[1], shape[2]};

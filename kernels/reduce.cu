@@ -1,5 +1,5 @@
-// reduce: combines arrays of elements, also of peer devices, into one or several places. One kernel for each element
-// type and kind of operation; which kernel serves which type of MPI is in src/layout/cuda/reduce.cpp.
+// reduce: combines arrays of elements, also on peer devices, into one or several outputs. There is one kernel per
+// element type and kind of operation; src/layout/cuda/reduce.cpp assigns kernels to MPI types.
 #include "portability.hpp"
 #include "reduce_arguments.hpp"
 #include "reduce_loops.hpp"
@@ -82,7 +82,7 @@ HR_REDUCE_KERNEL(bits_2, combine_bits<std::uint16_t>)
 HR_REDUCE_KERNEL(bits_4, combine_bits<std::uint32_t>)
 HR_REDUCE_KERNEL(bits_8, combine_bits<std::uint64_t>)
 
-// Two's complement: sums and products of signed integers equal those of unsigned ones.
+// In two's complement, sums and products of signed integers equal those of unsigned ones.
 HR_REDUCE_KERNEL(i8, combine_order<std::int8_t>)
 HR_REDUCE_KERNEL(i16, combine_order<std::int16_t>)
 HR_REDUCE_KERNEL(i32, combine_order<std::int32_t>)
@@ -105,7 +105,7 @@ HR_REDUCE_KERNEL(bf16, combine_numbers<hr::reduce_kernels::Bfloat16>)
 HR_REDUCE_KERNEL(f32, combine_numbers<float>)
 HR_REDUCE_KERNEL(f64, combine_numbers<double>)
 
-// A sum of complex numbers is the sum of their parts.
+// Only for products: complex numbers are summed part by part.
 HR_REDUCE_KERNEL(complex_f16, combine_product<hr::reduce_kernels::Half>)
 HR_REDUCE_KERNEL(complex_f32, combine_product<float>)
 HR_REDUCE_KERNEL(complex_f64, combine_product<double>)

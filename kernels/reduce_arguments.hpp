@@ -1,8 +1,8 @@
 // reduce_arguments.hpp: arguments of the reduction kernels; shared by the kernels and the code that launches them.
 //
 // A kernel combines elements [first, first + count) of all inputs, input 0 leftmost, strictly from left to right, and
-// stores the result to every output. Inputs and outputs may lie on peer devices; an output may be an input (the same
-// address): each element is read and written by one thread. `first` and `count` are in elements of the kernel.
+// stores the result to every output. Inputs and outputs may be on peer devices. An output may be an input (the same
+// address), as each element is read and written by one thread. `first` and `count` are in elements of the kernel.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace hr::kernels {
 inline constexpr int kReduceSides = 16;
 
 enum ReduceOp : std::uint32_t {
-  kReduceFirst,  // the first input as it is
+  kReduceFirst,  // the first input, unchanged
   kReduceMin,    // also MPI_MINLOC
   kReduceMax,    // also MPI_MAXLOC
   kReduceSum,
@@ -28,7 +28,7 @@ enum ReduceOp : std::uint32_t {
 enum ReduceAccess : std::uint32_t {
   kReduceByBytes,     // some address is not aligned to the elements
   kReduceByElements,  // all are aligned
-  kReduceByVectors    // and all have the same offset, in whole elements, from a multiple of 16
+  kReduceByVectors    // all are aligned, and have the same offset, in whole elements, from a multiple of 16
 };
 
 struct ReduceArguments {
@@ -36,10 +36,10 @@ struct ReduceArguments {
   std::uint64_t outputs[kReduceSides];
   std::uint64_t first;
   std::uint64_t count;
-  // Logical operations: the operand that counts as false, and the values of results.
+  // Logical operations: values of results; an operand is false if it equals false_value.
   std::int64_t true_value;
   std::int64_t false_value;
-  // Signalling between the processes of a collective: address of a 32-bit word (0: none) that gets flag_value, and
+  // Signals between the processes of a collective: address of a 32-bit word (0: none) that is set to flag_value, and
   // address of the counter of finished blocks.
   std::uint64_t flag;
   std::uint64_t arrivals;

@@ -1,9 +1,9 @@
 // reduce_loops.hpp: loops of the reduction kernels through memory, for any element type and operation.
 //
-// Where the addresses allow it, threads work on vectors of 16 bytes: all inputs of a vector (of four vectors, where
-// there are one or two inputs) are loaded before any is combined, so that enough bytes are in flight to fill NVLink,
-// and a short message pays for one round trip only. The last threads of the grid, which have no vector when there is
-// one for each thread, combine the elements before the first and after the last vector.
+// If the addresses allow it, threads work on vectors of 16 bytes: all inputs of a vector (of four vectors, if there are
+// one or two inputs) are loaded before any is combined, so that enough bytes are in flight to saturate NVLink, and a
+// short message costs only one round trip. The last threads of the grid, which get no vector if there are enough
+// threads, combine the elements before the first and after the last vector.
 #pragma once
 
 #include <cstdint>
@@ -103,7 +103,7 @@ struct ByElements {
 
 template <class T>
 struct ByBytes : ByElements<T> {
-  static constexpr unsigned kBatch = 1;  // rare: keep its code small
+  static constexpr unsigned kBatch = 1;  // rare, so its code is kept small
   HR_DEVICE T load(std::uint64_t address) { return Element<T>::load_bytes(address); }
   HR_DEVICE void store(std::uint64_t address, T value) { Element<T>::store_bytes(address, value); }
 };
@@ -130,7 +130,7 @@ HR_DEVICE void combine_at(const ReduceArguments& args, const Op& op, std::uint64
   for (unsigned i = 0; i < args.noutputs; ++i) Access::store(args.outputs[i] + offset, value);
 }
 
-// Combines four vectors at a time of one or two inputs, from vector *at on, `step` apart; stops before an incomplete
+// Combines four vectors of one or two inputs at a time, `step` apart, from vector *at on; stops before an incomplete
 // group.
 template <unsigned kInputs, class T, class Op>
 HR_DEVICE void combine_fours(const ReduceArguments& args, const Op& op, std::uint64_t start, std::uint64_t step,
@@ -157,7 +157,7 @@ HR_DEVICE void combine_fours(const ReduceArguments& args, const Op& op, std::uin
   }
 }
 
-// Combines everything that the arguments describe; kInputs: number of inputs with a loop of its own.
+// Combines everything that the arguments describe; kInputs: number of inputs for which there is a dedicated loop.
 template <unsigned kInputs, class T, class Op>
 HR_DEVICE void combine(const ReduceArguments& args, const Op& op) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;

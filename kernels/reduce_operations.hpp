@@ -30,7 +30,7 @@ HR_DEVICE float widen(Half a) {
 HR_DEVICE void narrow(float a, Half* to) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to->bits) : "f"(a)); }
 HR_DEVICE float widen(Bfloat16 a) { return __uint_as_float(std::uint32_t{a.bits} << 16); }
 HR_DEVICE void narrow(float a, Bfloat16* to) { asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to->bits) : "f"(a)); }
-// Multiplies; the product is never fused with a following sum.
+// Multiplies; the product is never fused with a subsequent sum.
 HR_DEVICE float multiply(float a, float b) { return __fmul_rn(a, b); }
 HR_DEVICE double multiply(double a, double b) { return __dmul_rn(a, b); }
 #else
@@ -90,7 +90,7 @@ HR_DEVICE Complex<T> operator*(Complex<T> a, Complex<T> b) {
           static_cast<T>(multiply(a.re, b.im) + multiply(a.im, b.re))};
 }
 
-// Value and index. Padding of the C struct is neither read nor written.
+// Value and index. The padding of the C struct is neither read nor written.
 template <class V, class I>
 struct Pair {
   using Value = V;
@@ -129,7 +129,7 @@ struct Sum {
     return static_cast<T>(a + b);
   }
 };
-// Integers are unsigned here; short ones would be widened to int, which may overflow.
+// Integers are unsigned here; short ones would be promoted to int, which could overflow.
 struct Prod {
   static constexpr bool kWordwise = false;
   template <class T>
@@ -143,7 +143,7 @@ struct Prod {
     return static_cast<std::uint16_t>(std::uint32_t{a} * b);
   }
 };
-// Bitwise operations ignore elements: they work on any word.
+// Bitwise operations work on any word, regardless of the elements in it.
 struct Band {
   static constexpr bool kWordwise = true;
   template <class T>

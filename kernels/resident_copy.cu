@@ -1,8 +1,8 @@
 // resident_copy: a kernel that stays on the device and waits for copies to make, so that they need not be launched.
 //
-// The first block reads entries from the mailbox in host memory and passes them on through device memory (two blocks
-// that read host memory at the same time take twice as long); each block makes its share of the copy and reports it.
-// The kernel exits when an entry asks for it, or after `idle_nanoseconds` nanoseconds without work, so that a forgotten
+// The first block reads entries from the mailbox in host memory and passes them to the others through device memory
+// (two blocks that read host memory at the same time take twice as long). Each block makes its share of the copy and
+// reports it. The kernel exits when an entry says so, or after `idle_nanoseconds` without work, so that a forgotten
 // kernel costs little.
 #include "copy_mailbox.hpp"
 #include "coresident.hpp"
@@ -25,7 +25,8 @@ struct alignas(16) ResidentBytes16 {
   std::uint64_t low, high;
 };
 
-// Puts the words of the entry into `words`; false if none came for so long. Called by all lanes together.
+// Waits for an entry and stores it in `words`; false if none came within `idle_nanoseconds` (0: no limit). Called by
+// all lanes together.
 HR_DEVICE bool wait_for_entry(const CopyEntry* slot, std::uint32_t number, std::uint64_t idle_nanoseconds,
                               std::uint64_t* words) {
   const std::uint64_t begun = hr_nanoseconds();
@@ -36,7 +37,7 @@ HR_DEVICE bool wait_for_entry(const CopyEntry* slot, std::uint32_t number, std::
       numbered = numbered && words[i] >> kEntryNumberShift == (number & 0xffff);
     }
     if (hr_all(numbered)) return true;
-    // Decided together, too: the lanes do not read the clock at the same time.
+    // The lanes also decide this together, as they do not read the clock at the same time.
     if (idle_nanoseconds != 0 && !hr_all(hr_nanoseconds() - begun <= idle_nanoseconds)) break;
     hr_pause();
   }
@@ -62,7 +63,7 @@ HR_DEVICE void copy_elements(std::uint64_t source, std::uint64_t target, std::ui
   }
 }
 
-// Copies in the widest elements that both addresses allow, and byte by byte before and after whole ones.
+// Copies in the widest elements that both addresses allow, and byte by byte before and after these.
 HR_DEVICE void copy_bytes(std::uint64_t source, std::uint64_t target, std::uint32_t bytes) {
   const auto apart = static_cast<std::uint32_t>(source ^ target) & 15;
   const std::uint32_t width = apart == 0 ? 16 : apart & (0 - apart);
@@ -113,7 +114,7 @@ HR_CORESIDENT_KERNEL(hr_resident_copy, (std::uint64_t mailbox_address, std::uint
       const bool found = leads ? wait_for_entry(&mailbox->entries[slot], number, idle_nanoseconds, words)
                                : wait_for_entry(&relay->entries[slot], number, 0, words);
       for (unsigned i = hr_thread(); i < kEntryWords; i += hr_warp_threads()) {
-        if (!found) words[i] = std::uint64_t{number & 0xffff} << kEntryNumberShift;  // to exit
+        if (!found) words[i] = std::uint64_t{number & 0xffff} << kEntryNumberShift;  // makes the block exit
         if (leads) hr_store_release(&relay->entries[slot].words[i], words[i]);
       }
     }

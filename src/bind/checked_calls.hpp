@@ -1,8 +1,8 @@
 // Checked calls: the path of an entry point if every call is checked (HEADRACE_CHECK=device, full).
 //
 // It costs nothing otherwise: entry points test one flag, `ready` (bind/runtime.hpp), which stays false while calls are
-// checked, and then branch to a cold function. That function describes the arguments, has them checked, and calls the
-// entry point again, which is let through once. Owner: the entry point, for the length of the call. Threads: any.
+// checked, and then branch to a cold function. This describes the arguments, checks them, and calls the entry point
+// again, which then proceeds once without a check. Owner: the entry point, for the duration of the call. Threads: any.
 #pragma once
 
 #include <initializer_list>
@@ -15,11 +15,11 @@ namespace hr::bind {
 
 using check::Argument;
 
-// True from the first use of MPI to the end of the last if calls are checked: for entry points that may be called at
-// any time.
+// If calls are checked, true from the first use of MPI to the end of the last one: for entry points that may be called
+// at any time.
 inline bool checking = false;
 
-// Returns true once after a call has been checked.
+// Returns true once after each checked call.
 [[gnu::cold]] bool consume_pass() noexcept;
 
 enum class Needs : bool { kNothing, kInitialized };
@@ -27,11 +27,11 @@ enum class Needs : bool { kNothing, kInitialized };
 // Checks a call before and after its body.
 class CheckedCall {
  public:
-  // Ends the process, as not_ready() does, if the library may not be used now.
+  // Ends the process, like not_ready(), if the library must not be used now.
   CheckedCall(const Call& call, Needs needs, const void* caller, std::span<const Argument> arguments);
-  // Returns the code of a mistake that was raised, in which case the body must not run; MPI_SUCCESS: none.
+  // Returns the code of a mistake that has been raised, in which case the body must not run; else MPI_SUCCESS.
   [[nodiscard]] int code() const noexcept { return code_; }
-  // Returns the call's result, given its body's `code`.
+  // Checks the call after its body, which returned `code`; returns the call's result.
   int finish(int code);
 
  private:

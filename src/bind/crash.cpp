@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kSignals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 constexpr int kMostFrames = 64;
-constexpr int kOwnFrames = 3;            // show_frames(), on_crash(), and the way from it to the system
-constexpr unsigned kSecondsToWrite = 5;  // the crash may have left the loader's lock taken
+constexpr int kOwnFrames = 3;            // show_frames(), on_crash(), and the signal trampoline
+constexpr unsigned kSecondsToWrite = 5;  // the loader's lock may have been held at the crash
 
 std::atomic<bool> seen{false};
 pid_t owner = 0;
@@ -79,15 +79,15 @@ void write_text(const char* text, int length, std::size_t room) noexcept {
 }
 
 void on_crash(int signal, siginfo_t* information, void*) {
-  // A forked child of a rank has our handlers and the launcher's line, but is not a rank.
+  // A forked child of a rank has inherited our handlers and the connection to the launcher, but is not a rank.
   if (::getpid() == owner) {
-    // Other threads that crash meanwhile wait for the end.
+    // Other threads that crash meanwhile wait until the process ends.
     while (seen.exchange(true)) ::pause();
     crash_signal = signal;
     if (!boot::show_stack(signal)) show_frames(signal);
   }
   restore_defaults();
-  // A faulting instruction faults again, at the same place, for the core file; a signal that was sent is raised again.
+  // A faulting instruction faults again, for the core file; a signal that was sent must be raised again.
   if (information->si_code <= 0) ::raise(signal);
 }
 
@@ -97,8 +97,8 @@ void watch() noexcept {
   if (!knobs().crash_stack) return;
   owner = ::getpid();
   void* frame = nullptr;
-  ::backtrace(&frame, 1);  // loads what it needs now
-  // A stack that has overflowed has no room for a handler.
+  ::backtrace(&frame, 1);  // loads now what backtrace() needs
+  // The handler needs a separate stack, as the program's may have overflowed.
   stack_t stack{};
   if (::sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_DISABLE) != 0) {
     stack = {};

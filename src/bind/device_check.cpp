@@ -25,14 +25,14 @@ namespace {
 
 enum class Pitfall : std::uint8_t { kHostCopy, kOtherDevice, kBusyQueue };
 
-// The call that this thread is in, or was in last.
+// The current or last call of this thread.
 struct CurrentCall {
   const char* function = nullptr;
   std::vector<Argument> arguments;
 };
 thread_local CurrentCall current;
 
-// True once for each function: a mistake is reported once.
+// True once per mistake and function, so that each is reported once.
 bool first_time(Pitfall pitfall) {
   static std::set<std::pair<Pitfall, std::string>> told;
   return told.emplace(pitfall, current.function).second;
@@ -42,7 +42,8 @@ bool is_buffer(const Argument& argument) {
   return argument.use == Argument::Use::kRead || argument.use == Argument::Use::kWritten;
 }
 
-// Returns the argument whose buffer a view describes; null for others (blocks further on, our staging memory).
+// Returns the argument whose buffer a view describes; null for other views (later blocks, the library's staging
+// memory).
 const Argument* argument_of(const layout::View& view) {
   const auto found = std::ranges::find_if(current.arguments, [&](const Argument& argument) {
     return is_buffer(argument) && argument.address == view.address;
@@ -50,7 +51,7 @@ const Argument* argument_of(const layout::View& view) {
   return found == current.arguments.end() ? nullptr : &*found;
 }
 
-// True for persistent operations, which name a buffer long before they use it.
+// True for functions that create persistent operations, as these name a buffer long before they use it.
 bool only_names_buffers() {
   const std::string_view function(current.function);
   return function.ends_with("_init") || function.ends_with("_init_c");
@@ -73,7 +74,8 @@ void check_start() {
 
 // --- all ranks of a node on device 0 ---
 
-// Sets a flag at this rank's first message from or to device 0; the rank that sees the flags of all reports it, once.
+// Sets a flag at this rank's first message from or to device 0; the first rank that finds the flags of all ranks set
+// reports the mistake.
 void check_default_device(const layout::View& view) {
   static bool looked = false;
   const int devices = mem::cuda::devices_seen();
@@ -160,9 +162,9 @@ void check_host_buffer(const layout::View& view, const Argument& argument) {
              contents == Contents::kDiffering ? "which holds other data" : "which may hold other data");
 }
 
-// Called for every view with data.
+// Called for every view that has data.
 void check_view(const layout::View& view) {
-  static thread_local bool looking = false;  // the check makes views, too
+  static thread_local bool looking = false;  // true while the check itself makes views
   if (looking || current.function == nullptr) return;
   const Argument* const argument = argument_of(view);
   if (argument == nullptr) return;

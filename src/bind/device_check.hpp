@@ -1,8 +1,8 @@
-// Device check: looks at run time for the mistakes with device memory, contexts and directives that docs/offload.md
-// lists (HEADRACE_CHECK=device), and reports each once for each function.
+// Device check: detects at run time the mistakes with device memory, contexts and directives that docs/offload.md lists
+// (HEADRACE_CHECK=device), and reports each once per function.
 //
-// Notes, not errors, unless the CPU is about to touch device memory, which is an error of the call. The texts are in
-// device_check.cpp. Threads: library lock; every thread has a call of its own.
+// Mistakes are reported as notes, not as errors, unless the CPU is about to touch device memory, which is an error of
+// the call. Threads: library lock; each thread has its current call.
 #pragma once
 
 #include <span>
@@ -12,12 +12,12 @@
 
 namespace hr::bind::device_check {
 
-// Called once, before the library itself uses a device: looks at the program's use of devices so far. True: the knob
-// asks for the check, and calls are to be checked from now on.
+// Called once, before the library itself uses a device: checks the program's use of devices so far. True if the knob
+// selects this check, so that calls must be checked from now on.
 bool begin();
 
-// Looks at a call that begins. Errors: MPI_ERR_ARG for an argument that must be host memory and is not. Does nothing if
-// the check was not asked for.
+// Checks a call that begins. Errors: MPI_ERR_ARG for an argument that must be host memory and is not. Does nothing if
+// the check is not selected.
 Status check_arguments(const char* function, std::span<const Argument> arguments);
 
 }  // namespace hr::bind::device_check

@@ -1,7 +1,8 @@
 // Entry: the checks that generated entry points inline (docs/adr/0001-entry-points.md).
 //
-// Order in an entry point: a check that the library is initialised, the lock, handles on which errors are raised,
-// everything else, the body, the results. A check is a compare and a branch; its error text is in raise.cpp.
+// Order in an entry point: check that the library is initialised, take the lock, check handles on which errors are
+// raised, check everything else, run the body, store the results. A check is a compare and a branch; its error text is
+// in raise.cpp.
 #pragma once
 
 #include <climits>
@@ -22,7 +23,7 @@
 
 namespace hr::bind {
 
-// The wide forms share the types of the layers below without a conversion.
+// The large-count forms use the types of the layers below without a conversion.
 static_assert(std::is_same_v<MPI_Count, Count> && std::is_same_v<MPI_Aint, Count> && std::is_same_v<MPI_Offset, Count>);
 
 // --- ranks and tags; MPI_TAG_UB is INT_MAX ---
@@ -38,7 +39,7 @@ inline bool source_ok(int rank, const comm::Communicator& comm) noexcept {
 inline bool root_ok(int rank, const comm::Communicator& comm) noexcept {
   return rank_ok(rank, comm) || (comm.is_inter() && (rank == abi::kRoot || rank == abi::kProcNull));
 }
-// True if this process is the root: arguments that are significant there only must be valid.
+// True if this process is the root, where arguments that are significant only there must be valid.
 inline bool at_root(int root, const comm::Communicator& comm) noexcept {
   return comm.is_inter() ? root == abi::kRoot : root == comm.rank();
 }
@@ -51,13 +52,13 @@ inline layout::Datatype* committed(MPI_Datatype handle) noexcept {
   layout::Datatype* type = lookup<layout::Datatype>(handle);
   return type != nullptr && type->committed() ? type : nullptr;
 }
-// Replaces a datatype argument that is not significant.
+// Returns MPI_BYTE, to replace a datatype argument that is not significant.
 inline layout::Datatype* byte_type() noexcept { return predefined_datatypes[abi::kByte - kFirstDatatype]; }
 
 // Objects behind an array of datatypes.
 class TypeList {
  public:
-  // Returns the index of the first handle that may not be used, or -1. An element whose count is 0 may be anything.
+  // Returns the index of the first handle that must not be used, or -1. Elements whose count is 0 are not checked.
   int resolve(const MPI_Datatype* handles, int n, CountArray counts, bool must_be_committed);
   [[nodiscard]] std::span<layout::Datatype* const> span() const noexcept { return {types(), size_}; }
 
@@ -70,7 +71,7 @@ class TypeList {
   std::size_t size_ = 0;
 };
 
-// Lengths of the array arguments of neighborhood collectives; 0 without a topology, which the body reports.
+// Return the lengths of the array arguments of neighborhood collectives; 0 without a topology, which the body reports.
 int sources_of(const comm::Communicator& comm);
 int destinations_of(const comm::Communicator& comm);
 

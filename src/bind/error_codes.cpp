@@ -14,10 +14,10 @@ namespace {
 
 constexpr int kClassBits = 16;
 constexpr int kClassMask = (1 << kClassBits) - 1;
-// Enough for a program that collects codes and asks for their texts later to get the right ones.
+// Enough for a program that collects codes and queries their texts later.
 constexpr std::size_t kSlots = 512;
 
-std::array<std::string, kSlots> texts;  // slot 0 is not used: a code without a slot is a bare class
+std::array<std::string, kSlots> texts;  // slot 0 is not used: a code with slot 0 is a class
 std::size_t next_slot = 1;
 
 // A class or code that the program added. They share one sequence of numbers, as MPI_LASTUSEDCODE counts both.
@@ -28,13 +28,14 @@ struct Added {
 };
 std::map<int, Added> added;
 int last_code = MPI_ERR_LASTCODE;
-// Removed numbers, the oldest first; reused when there are no others, so that a stale one stays unknown for long.
+// Removed numbers, the oldest first; reused only when all others are taken, so that a stale number long remains
+// unknown.
 std::deque<int> removed;
 
 constexpr int kFirstFailure = static_cast<int>(Errc::kProcFailed);
 constexpr int kLastFailure = static_cast<int>(Errc::kRevoked);
 static_assert(kLastFailure - kFirstFailure == 2 && static_cast<int>(Errc::kProcFailedPending) == kFirstFailure + 1);
-std::array<std::string, 3> failure_texts;  // the last of each class
+std::array<std::string, 3> failure_texts;  // the last text of each class
 std::string& failure_text(int code) { return failure_texts[static_cast<std::size_t>(code - kFirstFailure)]; }
 
 const ErrorText* standard_class(int error_class) {

@@ -1,13 +1,13 @@
 // Error codes: the numbers that programs see, and the text behind each.
 //
-// Three sorts share the int (MPI 5.0 sections 9.4, 9.5):
+// Three kinds of numbers share the int (MPI 5.0 sections 9.4, 9.5):
 //   a class of the standard, or one that the program added: below 0x10000
 //   a code that the program added: below 0x10000 as well; it belongs to a class
 //   an instance: class | slot << 16. The slot names one of the last texts raised in this process, so that
-//   MPI_Error_string tells function, argument and value. An old slot is used again; its class stays right for ever.
+//   MPI_Error_string can name function, argument and value. Slots are reused; the class of an old code stays right.
 // Process failures and revocations (MPIX_ERR_PROC_FAILED and its siblings) have their class as code, with which
 // programs compare; MPI_Error_string describes the last one of the class. Owner: process-wide, for the lifetime of the
-// process: programs may add before MPI_Init and ask after MPI_Finalize. Threads: library lock.
+// process: programs may add codes before MPI_Init and query them after MPI_Finalize. Threads: library lock.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@
 
 namespace hr::bind {
 
-// Keeps the text and returns the instance code. `code`: a class, or a code of the program's (returned unchanged:
-// it has a text of its own).
+// Keeps the text and returns the instance code. `code`: a class, or a code that the program added, which is returned
+// unchanged, as it has its own text.
 int make_instance(int code, std::string text);
 
 // True for MPIX_ERR_PROC_FAILED, MPIX_ERR_PROC_FAILED_PENDING and MPIX_ERR_REVOKED themselves.
@@ -29,9 +29,9 @@ void keep_failure_text(int code, std::string text);
 int class_of(int code);
 // Returns the text; false if no such code exists. An added code without a text has an empty one.
 bool text_of(int code, std::string* text);
-// Returns "MPI_ERR_RANK"; "error class 16384" for added ones.
+// Returns "MPI_ERR_RANK"; for added classes "error class 16384".
 std::string class_name(int error_class);
-// Returns the sentence of api/errors.yaml; empty for added ones.
+// Returns the class's sentence in api/errors.yaml; empty for added classes.
 std::string_view class_sentence(int error_class);
 
 Status add_class(int* error_class);

@@ -26,8 +26,8 @@ namespace hr::bind {
 
 inline constexpr std::uintptr_t kFirstAddress = 0x1000;
 
-// The ABI's ranges of predefined communicators and datatypes, as tables: they are looked up in every call.
-// Filled by runtime.cpp while the library is initialised, all null otherwise.
+// Tables of the ABI's ranges of predefined communicators and datatypes, which every call looks up. Filled by
+// runtime.cpp while the library is initialised; otherwise all null.
 inline constexpr std::uintptr_t kFirstCommunicator = abi::kCommNull;
 inline constexpr std::uintptr_t kFirstDatatype = abi::kDatatypeNull;
 inline comm::Communicator* predefined_communicators[3] = {};

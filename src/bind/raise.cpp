@@ -15,7 +15,7 @@
 namespace hr::bind {
 namespace {
 
-thread_local Ref<comm::Communicator> blamed;  // alive until the error is raised
+thread_local Ref<comm::Communicator> blamed;  // kept alive until the error is raised
 thread_local Ref<io::File> blamed_file;
 thread_local Ref<comm::Errhandler> blamed_handler;
 bool world_serves = true;
@@ -24,13 +24,13 @@ bool world_serves = true;
 struct FailedElements {
   int count = 0;
   int first_code = 0;
-  Ref<comm::Communicator> first;  // on whose object its error is raised
+  Ref<comm::Communicator> first;  // communicator of the first one, on which the error is raised
   std::string text;
 };
 thread_local FailedElements failed_elements;
 constexpr int kMostElementsTold = 8;
 
-// Returns the object on which errors that belong to no object are raised.
+// Returns the object on which errors are raised that belong to no object.
 Object* nobodys() {
   comm::Communicator* const self = comm::self();
   comm::Communicator* const world = comm::world();
@@ -62,17 +62,17 @@ std::string place(const Object* where) {
   return name.empty() ? std::string() : " (" + name + ")";
 }
 
-// Returns the sentence without function and place: the detail, else the meaning of the class.
+// Returns the message without function and object: the class, and the detail or else the meaning of the class.
 std::string describe(Status status, std::string detail) {
   if (detail.empty()) detail = class_sentence(status.code());
   if (detail.empty()) text_of(status.code(), &detail);
   return class_name(class_of(status.code())) + (detail.empty() ? "" : ": " + detail);
 }
 
-// Turns "try again" into an internal error: it is for use between the layers only.
+// Turns "try again" into an internal error, as it must not leave the layers.
 Status visible(Status status) { return status.is_again() ? Status(Errc::kIntern) : status; }
 
-// True for codes that programs compare with, or that a callback of theirs made.
+// True for codes with which programs compare, or which one of their callbacks returned.
 bool stays_bare(Status status, const std::string& detail) {
   const bool compared = status == Errc::kInStatus || status == Errc::kPending || is_failure(status.code());
   const bool from_callback = detail.empty() || class_of(status.code()) != status.code();
@@ -131,7 +131,7 @@ Status type_failure(const char* parameter, const char* index, const void* handle
   return fail(Errc::kType, "%s%s is not committed; call MPI_Type_commit first", parameter, index);
 }
 
-// Raises the errors of several elements. The handler's result is ignored: the call's code says where to look.
+// Raises the errors of several elements. The handler's result is ignored, as the call must return MPI_ERR_IN_STATUS.
 int raise_elements(const Call& call, Object* where, FailedElements& elements) {
   if (elements.first) where = elements.first.get();
   const int others = elements.count - kMostElementsTold;
@@ -141,8 +141,9 @@ int raise_elements(const Call& call, Object* where, FailedElements& elements) {
   return Status(Errc::kInStatus).code();
 }
 
-// Makes progress in a call that fails at once, too (MPI 5.0 section 3.5): a program may repeat it until it learns of
-// something else, such as a revocation. Callbacks within a round of progress have no object to communicate on.
+// Makes progress even in a call that fails at once (MPI 5.0 section 3.5), as a program may repeat that call until it
+// learns of something else, such as a revocation. Not in calls without an object to communicate on, as callbacks within
+// a round of progress make them.
 void make_progress(const Object* where) {
   const bool communicates =
       where != nullptr && (is_communicator(*where) || where->is(ObjectKind::kWindow) || where->is(ObjectKind::kFile));

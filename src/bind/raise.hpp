@@ -1,7 +1,7 @@
-// Raising errors: the one place where a Status becomes an MPI error (MPI 5.0 section 9.3).
+// Raises errors: the only place where a Status becomes an MPI error (MPI 5.0 section 9.3).
 //
 // All functions here are cold and out of line; an entry point calls one of them and returns its result, which is the
-// error code for the program, if the error handler returns at all. Threads: library lock.
+// error code for the program, provided that the error handler returns. Threads: library lock.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace hr::bind {
 // Object whose error handler is used if no communicator or session is among the arguments.
 enum class Fallback { kSelf, kFile };
 
-// The call in progress, a constant of its entry point.
+// Facts about a call; a constant of its entry point.
 struct Call {
   const char* function;  // "MPI_Send"
   Fallback fallback = Fallback::kSelf;
@@ -24,25 +24,27 @@ struct Call {
 // Raises `status` with its recorded detail. `where`: a Communicator, a Session, a Window, a File, or nullptr.
 [[gnu::cold, gnu::noinline]] int raise(const Call& call, Object* where, Status status);
 
-// Called by bodies that find the communicator or file themselves (waits on requests): the failing status that they are
-// about to return is raised there.
+// Called by bodies that determine the communicator or file themselves (waits on requests): the error that they are
+// about to return is raised on it.
 void blame(Object* where) noexcept;
 // Notes that a request of MPI_Waitall or the like has failed, with `code` in its status; blame() has been called for
-// it. The call then fails with MPI_ERR_IN_STATUS. A handler is called with the first such code, for the object of the
-// first such request: MPI_ERR_IN_STATUS alone would tell it nothing, as it does not see the statuses.
+// it. The call then fails with MPI_ERR_IN_STATUS. The error handler gets the first such code and the object of the
+// first such request, as it does not see the statuses, and MPI_ERR_IN_STATUS alone would tell it nothing.
 void blame_element(int index, int code);
-// For errors of creating a communicator without a parent: raised with the handler that it would have had.
+// Called if the creation of a communicator without a parent fails: the error is raised with the handler that it would
+// have had.
 void blame_handler(comm::Errhandler& handler) noexcept;
-// From the first session on, errors that belong to no object are raised on MPI_COMM_SELF, as the standard says. Before,
-// if MPI_COMM_SELF still has its initial handler, MPI_COMM_WORLD's is called: programs written for MPI 3 set only that
-// one.
+// From the first session on, errors that belong to no object are raised on MPI_COMM_SELF, as the standard says. Before
+// that, if MPI_COMM_SELF still has its initial handler, they are raised on MPI_COMM_WORLD, as programs written for MPI
+// 3 set only that handler.
 void a_session_begins() noexcept;
 
-// Returns the code that MPI_Waitall and its siblings put into a status' MPI_ERROR: class, slot and text, without
-// raising it. Takes the recorded detail, or `detail` if it is not empty.
+// Returns the code that MPI_Waitall and its variants store in a status' MPI_ERROR, with class, slot and text, without
+// raising it. Uses the recorded detail, or `detail` if it is not empty.
 [[gnu::cold, gnu::noinline]] int record(Status status, std::string detail = {});
 
-// Calls a handler with a code of the program's choice (MPI_Comm_call_errhandler, MPI_Session_call_errhandler).
+// Calls the object's error handler with a code chosen by the program (MPI_Comm_call_errhandler,
+// MPI_Session_call_errhandler).
 int call_errhandler(Object& where, int code);
 
 // Returns the handler that the entry points of chapter 14 use: MPI_FILE_NULL's, MPI_ERRORS_RETURN unless the program

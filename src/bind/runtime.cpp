@@ -42,7 +42,7 @@ namespace {
 
 enum class World { kBefore, kInside, kAfter };
 
-// Models in use by the process. Process-wide: MPI_Initialized may be called at any time.
+// Uses of MPI by the process. Process-wide, as MPI_Initialized may be called at any time.
 struct State {
   int uses = 0;  // the world model and every session
   bool layers_up = false;
@@ -63,7 +63,7 @@ void fill_tables() {
   }
 }
 
-// Removes a communicator from the table: calls that communicate do not find its handle any more.
+// Removes a revoked communicator from the table, so that calls that communicate no longer find its handle.
 void drop_from_table(comm::Communicator& revoked) {
   for (auto& entry : predefined_communicators) {
     if (entry == &revoked) entry = nullptr;
@@ -75,7 +75,7 @@ void clear_tables() {
   for (auto& entry : predefined_datatypes) entry = nullptr;
 }
 
-// Publishes the counters; if they cannot be read, the job goes on.
+// Publishes the counters; a failure does not end the job.
 void publish_counters() {
   const boot::Identity& identity = boot::identity();
   counters::About about;
@@ -95,9 +95,9 @@ void publish_counters() {
   log::write(log::Level::kDecision, "%s", take_detail().c_str());
 }
 
-// Brings up those layers that all processes of the job take part in, from the first use of MPI to the last possible
-// one, the end of MPI_Finalize or of the process. Each process begins and ends sessions alone, as often as it likes; a
-// second exchange with the others would wait for those that have no second session.
+// Brings up the layers that need all processes of the job. They stay until the end of MPI_Finalize or of the process,
+// the last possible use of MPI: each process begins and ends sessions independently, and a second exchange with the
+// others would wait for processes without a second session.
 Status bring_up() {
   stack_answer::listen();
   mem::init();
@@ -129,7 +129,7 @@ Status take_down() {
   return messages.ok() ? launcher : messages;
 }
 
-// Tears down a program whose last session ended long ago: a failure can no longer be reported.
+// Takes down the layers of a program whose last session has ended; a failure can no longer be reported.
 void tear_down_at_exit() {
   if (state.layers_up && state.uses == 0) static_cast<void>(take_down());
 }
@@ -173,8 +173,8 @@ Status acquire() { return add_use(); }
 
 Status release() {
   drop_use();
-  // After MPI_Finalize this does not wait for an exit handler: the launcher expects the process to end. A process that
-  // was brought up again since keeps its layers for the next session.
+  // After MPI_Finalize this does not wait for the exit handler, as the launcher expects the process to end. A process
+  // that was brought up again after it keeps its layers for the next session.
   if (state.uses == 0 && state.world == World::kAfter && state.layers_up && !state.resumed) return take_down();
   return kOk;
 }

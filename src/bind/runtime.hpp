@@ -1,9 +1,9 @@
 // Runtime: brings the layers up and takes them down (MPI 5.0 sections 11.2 to 11.4).
 //
-// The world model (MPI_Init) and every session hold one use each; the layers exist while there is one.
-// MPI_Finalize as the last use takes them down; a session as the last use leaves that to the exit of the process, so
-// that a program may make sessions one after the other.
-// Threads: library lock, except `ready` and the queries that any thread may call at any time.
+// The world model (MPI_Init) and every session hold one use each; the layers exist while there is a use. If the last
+// use ends with MPI_Finalize, the layers are taken down; if it ends with a session, they stay until the process exits,
+// so that a program may make sessions one after the other. Threads: library lock, except `ready` and the queries that
+// any thread may call at any time.
 #pragma once
 
 #include "base/status.hpp"
@@ -16,11 +16,13 @@ inline bool ready = false;
 
 namespace runtime {
 
-// Begin and end one use, for sessions. Errors: of the layers that come up; MPI_ERR_OTHER after MPI_Finalize.
+// Begin and end one use, for sessions. Errors: those of the layers as they are brought up; MPI_ERR_OTHER after
+// MPI_Finalize.
 Status acquire();
 Status release();
 
-// Begin and end the world model, for MPI_Init, MPI_Init_thread; MPI_Finalize. Errors: MPI_ERR_OTHER if called twice.
+// Begin and end the world model, for MPI_Init and MPI_Init_thread, and for MPI_Finalize. Errors: MPI_ERR_OTHER if
+// called twice.
 Status init_world(int required, int* provided);
 Status finalize_world();
 
@@ -32,13 +34,13 @@ bool world_finalized() noexcept;
 int thread_level() noexcept;
 bool is_main_thread() noexcept;
 
-// Turns the library lock on, in the middle of a call: the caller's LibraryGuard stays balanced. May be called again.
+// Enables the library lock within a call: the caller's LibraryGuard stays balanced. May be called again.
 void enable_threads() noexcept;
 
 }  // namespace runtime
 
-// Reports that an entry point may not be called now, and ends the process, as there is no error handler yet (or any
-// more) that could be called.
+// Reports that an entry point must not be called now, and ends the process, as no error handler exists yet (or any
+// more).
 [[noreturn, gnu::cold, gnu::noinline]] void not_ready(const char* function);
 
 }  // namespace hr::bind

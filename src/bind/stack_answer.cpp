@@ -67,7 +67,7 @@ void on_request(int, siginfo_t* information, void* context) {
   errno = error;
 }
 
-// Keeps the library loaded: the handler must stay where it is.
+// Keeps the library loaded, as the handler must stay mapped.
 void keep_loaded() noexcept {
   Dl_info own{};
   if (::dladdr(reinterpret_cast<void*>(&on_request), &own) == 0 || own.dli_fname == nullptr) return;
@@ -80,7 +80,7 @@ void listen() noexcept {
   struct sigaction before{};
   if (::sigaction(kStackSignal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return;
   void* frame = nullptr;
-  ::backtrace(&frame, 1);  // loads what it needs now
+  ::backtrace(&frame, 1);  // loads now what backtrace() needs
   keep_loaded();
   struct sigaction action{};
   action.sa_sigaction = on_request;

@@ -1,7 +1,7 @@
-// Reports a thread's call stack to our mpiexec, when it asks (base/stack_request.hpp): for jobs that hang.
+// Sends a thread's call stack to our mpiexec on request (base/stack_request.hpp), for jobs that hang.
 //
-// A signal handler, which stays until the process ends: a rank may hang after MPI_Finalize as well. A program that
-// handles the signal itself, or has ignored it, keeps it. Threads: only from bring-up of the library.
+// A signal handler does this; it stays installed until the process ends, as a rank may also hang after MPI_Finalize. A
+// signal that the program handles or ignores is left to it. Threads: only during bring-up of the library.
 #pragma once
 
 namespace hr::bind::stack_answer {

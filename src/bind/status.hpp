@@ -7,7 +7,7 @@
 
 namespace hr::bind {
 
-// Fills everything but MPI_ERROR, which functions that return a single status leave alone (section 3.2.5).
+// Sets all fields but MPI_ERROR, which functions that return a single status leave unchanged (section 3.2.5).
 inline void fill_status(MPI_Status& status, const p2p::Completion& completion) noexcept {
   status.MPI_SOURCE = completion.source;
   status.MPI_TAG = completion.tag;
@@ -20,7 +20,7 @@ inline void fill_status(MPI_Status* status, const p2p::Completion& completion) n
   if (status != MPI_STATUS_IGNORE) fill_status(*status, completion);
 }
 
-// Converts back, for generalized requests, whose status the program fills in.
+// Converts back, for generalized requests, whose status the program sets.
 inline p2p::Completion completion_of(const MPI_Status& status) noexcept {
   return {status.MPI_SOURCE, status.MPI_TAG, status_bytes(status), status_cancelled(status), kOk};
 }

@@ -1,5 +1,5 @@
 // Use of MPI_internal in MPI_Status (opaque to programs): [0], [1] the low and high half of the 64-bit count of
-// received bytes, [2] flags. All of it is plain data, so that a status may be copied, also by Fortran (MPI 5.0 section
+// received bytes, [2] flags. All of it is plain data, so that a status may be copied, even by Fortran (MPI 5.0 section
 // 20.3.1).
 #pragma once
 

@@ -1,16 +1,16 @@
 // TestGuard: the guard of calls that only test whether requests are complete (MPI_Test, MPI_Request_get_status and
 // their siblings; `tests` in api/functions/).
 //
-// Without a progress thread that watches it is a LibraryGuard, and poll_unless() a round of progress, with a pause if
-// many such calls in close succession have found nothing (p2p/progress.hpp, TestPacing). With one, such a call does not
-// wait for the lock before there is something to report: it tests requests for completion without the lock
+// If no progress thread watches, it is a LibraryGuard, and poll_unless() makes a round of progress, with a pause if
+// many such calls in close succession have found nothing (p2p/progress.hpp, TestPacing). If one does, a testing call
+// does not wait for the lock before there is something to report: it tests requests for completion without the lock
 // (p2p/request.hpp), and the thread makes progress meanwhile. If the thread has made no round since the last such call,
 // it is asleep, busy, or has no core: if it gets the lock soon, the call then makes the quick part of a round itself
 // (p2p/progress.hpp). A complete request is reported, even if the lock must be waited for.
 //
 // No call is put off for ever: the thread gives way to threads that wait for the lock, and after many calls in a row
-// that found no round of the thread one waits for the lock and makes a round itself. Owner: the entry point. Threads:
-// each its own.
+// that found no round by the thread, a call waits for the lock and makes a round itself. Owner: the entry point.
+// Threads: each its own.
 #pragma once
 
 #include "base/lock.hpp"
@@ -42,8 +42,8 @@ class TestGuard {
       test_beside_thread();
     }
   }
-  // Does the same for calls that report all that is complete: once something has moved, further rounds until done() or
-  // nothing moves any more, up to a limit.
+  // Does the same for calls that report all complete requests: once something has moved, makes further rounds until
+  // done() is true or nothing moves any more, up to a limit.
   template <class Known, class Done>
   void poll_on(Known&& known, Done&& done) {
     if (watched_) [[unlikely]]
@@ -51,9 +51,9 @@ class TestGuard {
     bool moved = p2p::poll_for_test(known);
     for (int rounds = 0; moved && rounds < kMostRounds && !done(); ++rounds) moved = p2p::poll();
   }
-  // True if it has the lock, from here to the end of the call.
+  // True if the guard has the lock, which it then keeps to the end of the call.
   [[nodiscard]] bool entered() const noexcept { return entered_; }
-  // Takes the lock until the end of the call, to report on a request that is neither null nor inactive.
+  // Takes the lock until the end of the call; needed to report a request that is neither null nor inactive.
   void enter() noexcept {
     if (!entered_) [[unlikely]]
       enter_now();

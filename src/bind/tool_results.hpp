@@ -1,5 +1,5 @@
-// Results of functions of the tool information interface (MPI 5.0 section 15.3): each may be left out with a null
-// pointer.
+// Stores results of functions of the tool information interface (MPI 5.0 section 15.3); a null pointer means that the
+// tool does not need the result.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace hr::bind {
 
-// *length (section 15.3.3): the room on entry, the full length with the terminator on return.
+// *length (section 15.3.3): on entry the size of the buffer, on return the full length including the terminator.
 inline void give_text(std::string_view text, char* to, int* length) {
   if (length == nullptr) return;
   if (to != nullptr && *length > 0) {
@@ -21,7 +21,7 @@ inline void give_text(std::string_view text, char* to, int* length) {
   *length = static_cast<int>(text.size()) + 1;
 }
 
-// Stores a result, unless the tool left it out with a null pointer.
+// Stores a result, unless the pointer is null.
 template <class T>
 void give(T* to, T value) {
   if (to != nullptr) *to = value;

@@ -1,4 +1,4 @@
-// State of the tool information interface (MPI 5.0 section 15.3.4); its functions check first that it may be used.
+// State of the tool information interface (MPI 5.0 section 15.3.4); its functions first check that it is initialised.
 #pragma once
 
 namespace hr::bind {

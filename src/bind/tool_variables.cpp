@@ -38,7 +38,7 @@ std::uint64_t received_by(std::size_t protocol) {
   return page.received[protocol].*kMember;
 }
 
-// Adds variables for messages and their bytes, one pair for each name.
+// Adds a pair of variables, messages and their bytes, for each name.
 template <class Names>
 void add(Variables& all, const std::string& prefix, const Names& names, const std::string& what,
          std::uint64_t (*messages)(std::size_t), std::uint64_t (*bytes)(std::size_t)) {

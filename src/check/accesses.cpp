@@ -34,7 +34,7 @@ bool reads(AccessKind kind) noexcept {
   return kind == AccessKind::kGet || kind == AccessKind::kFetch || kind == AccessKind::kLoad;
 }
 
-// Signed and unsigned integers of one size are updated alike.
+// Returns the element type of an update; 0 for several. Signed and unsigned integers of one size are updated alike.
 std::uint8_t basic_of(const layout::Datatype& type) {
   const layout::BasicType* const uniform = type.uniform();
   if (uniform == nullptr) return 0;
@@ -47,7 +47,7 @@ std::uint8_t basic_of(const layout::Datatype& type) {
   return static_cast<std::uint8_t>(found == std::end(kAlike) ? uniform->basic : found->second);
 }
 
-// True for operators whose order shows in the result, if two different ones meet.
+// True for operators whose order affects the result if two different ones are applied.
 bool combines(std::uint8_t op) noexcept {
   return op != kOtherOp && op != static_cast<std::uint8_t>(OpKind::kNoOp) &&
          op != static_cast<std::uint8_t>(OpKind::kReplace);

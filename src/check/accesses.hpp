@@ -1,5 +1,5 @@
-// Accesses: those that operations and the CPU make to the memory of a window, and rules for which of them conflict (MPI
-// 5.0 section 12.7). Internal to check/.
+// Accesses of operations and of the CPU to the memory of a window, and the rules that decide which of them conflict
+// (MPI 5.0 section 12.7). Internal to check/.
 #pragma once
 
 #include <cstdint>
@@ -13,50 +13,51 @@ namespace hr::check {
 
 enum class AccessKind : std::uint8_t { kGet, kPut, kUpdate, kFetch, kLoad, kStore };
 
-// A way to access memory. Updates are atomic towards each other if they are of one type, at the same places.
+// A kind of access to memory. Updates of the same type at the same element addresses are atomic with respect to each
+// other.
 struct Access {
   AccessKind kind{};
   std::uint8_t op = 0;      // updates: layout::OpKind, or kOtherOp
   std::uint8_t basic = 0;   // updates: type of the elements; 0: unknown
-  std::uint8_t size = 1;    // updates: of an element
+  std::uint8_t size = 1;    // updates: size of an element
   std::uint64_t phase = 0;  // updates: start of elements, modulo their size
 
   bool operator==(const Access&) const = default;
 };
-inline constexpr std::uint8_t kOtherOp = 255;  // compare and swap, the program's own
+inline constexpr std::uint8_t kOtherOp = 255;  // compare and swap, user-defined operations
 
 // Disjoint ranges of bytes.
 class Intervals {
  public:
   void add(const Range& range);
-  // Returns the first range in both; none: they are disjoint.
+  // Returns the first range that is in both; none if they are disjoint.
   [[nodiscard]] std::optional<Range> common(const Range& range) const;
   [[nodiscard]] std::optional<Range> common(const Intervals& other) const;
   bool operator==(const Intervals&) const = default;
   [[nodiscard]] const std::map<std::uintptr_t, std::uintptr_t>& ranges() const noexcept { return ranges_; }
 
  private:
-  std::map<std::uintptr_t, std::uintptr_t> ranges_;  // end by begin
+  std::map<std::uintptr_t, std::uintptr_t> ranges_;  // end of each range, by its begin
 };
 
-// Returns a call's access; none: it accesses no memory of windows.
+// Returns a call's access; none if it accesses no window memory.
 std::optional<Access> access_of(const Call& call);
-// True if two operations, of one origin (whose updates are ordered) or of several, must not meet.
+// True if two accesses of one origin (whose updates are ordered) or of several must not overlap.
 [[nodiscard]] bool conflict(const Access& a, const Access& b, bool one_origin) noexcept;
 
 // Returns text such as "is written".
 const char* verb(AccessKind kind) noexcept;
 
-// Finds where a call of an operation accesses memory of its target, as ranges in its window; false: nowhere, or it is
-// not known where.
+// Determines which ranges of the target's window memory a call of an operation accesses; false if none, or if they are
+// not known.
 bool target_ranges(const Call& call, std::vector<Range>* ranges);
 
-// Operations of this process that a call completes.
+// The operations of this process that a call completes.
 struct Completes {
   bool any = false;
-  bool all = false;        // targets
-  int target = -1;         // else this one
-  bool at_target = false;  // false: here only
+  bool all = false;        // true: for all targets
+  int target = -1;         // if not all: the only target
+  bool at_target = false;  // false: only at the origin
 };
 Completes completed_by(const Call& call);
 

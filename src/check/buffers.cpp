@@ -30,8 +30,8 @@ std::uint64_t stir(std::uint64_t hash, std::uint64_t word) noexcept {
   return hash ^ hash >> 29;
 }
 
-// Runs several sums side by side, of instructions that the CPU has for vectors. A word that differs always shows, since
-// each step can be undone.
+// Computes several sums in parallel, with operations that the CPU has for vectors. A word that differs always changes
+// the result, as each step is reversible.
 std::uint64_t mix(std::uint64_t hash, const std::byte* data, std::size_t bytes) {
   constexpr std::size_t kLanes = 8;
   std::uint64_t lanes[kLanes];
@@ -54,7 +54,7 @@ std::uint64_t mix(std::uint64_t hash, const std::byte* data, std::size_t bytes) 
   return hash;
 }
 
-// Hashes the data, also on a device. False: it cannot be read.
+// Hashes the data, also on a device; false if it cannot be read.
 bool hash_of(const Buffer& buffer, std::uint64_t* hash) {
   layout::View view;
   bool read = layout::make_view(buffer.address, buffer.count, *buffer.type, &view).ok();
@@ -84,8 +84,8 @@ Status in_use(const Buffer& buffer, const Operation& other, const Buffer& of_oth
               call_site.c_str());
 }
 
-// Buffers of active operations, ordered by start address, request, and index among the operation's, so that a call need
-// not look at all operations. The value is their end.
+// Ends of the buffers of active operations, ordered by start address, request, and index in the operation, so that a
+// call need not check all operations.
 struct Spans {
   std::map<std::tuple<std::uintptr_t, const void*, std::size_t>, std::uintptr_t> ends;
   std::uintptr_t longest = 0;
@@ -96,7 +96,7 @@ struct InUse final : FileState {
 
 Spans& spans_for(const Buffer& buffer) { return buffer.written ? own<InUse>().written : own<InUse>().read; }
 
-// Returns null if the operation is over.
+// Returns null if the operation is complete.
 const Operation* active_operation(const void* request) {
   const auto found = operations().find(request);
   return found == operations().end() || !found->second.active ? nullptr : &found->second;
@@ -148,7 +148,7 @@ Status check_against(std::vector<Buffer>& buffers, const Operation* itself) {
 
 bool starts(const Call& call) { return call.is("MPI_Start") || call.is("MPI_Startall"); }
 
-// Notes persistent operations that begin.
+// Checks and notes persistent operations that begin.
 Status before_start(Call& call) {
   for (const void* const handle : call.before) {
     const auto found = operations().find(handle);
@@ -189,7 +189,8 @@ void note_started_in(const Call& call) {
   }
 }
 
-// Frees buffers that MPI_Request_get_status has reported complete: they belong to the program again.
+// Ends the tracking of buffers of operations that MPI_Request_get_status has reported complete: they belong to the
+// program again.
 void note_asked(const Call& call) {
   if (!call.function().starts_with("MPI_Request_get_status")) return;
   for (const Argument& argument : call.arguments()) {
@@ -300,7 +301,7 @@ std::string pointer(const void* address) {
 Status check_buffers(Call& call, const coll::Call& operation) {
   call.buffers.clear();
   using coll::Operation;
-  // In place, the whole vector of these is described as the send buffer.
+  // These operations, if in place, describe the whole vector as the send buffer.
   const bool vector = operation.in_place && (operation.operation == Operation::kReduceScatter ||
                                              operation.operation == Operation::kReduceScatterBlock);
   if (vector) {

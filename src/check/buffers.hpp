@@ -1,5 +1,5 @@
-// Buffers: forbidden uses of a buffer while an operation uses it (MPI 5.0 section 3.7.2): changing one that is being
-// sent, or using one that is being received. Internal to check/. Threads: library lock.
+// Buffers: detects forbidden uses of a buffer while an operation uses it (MPI 5.0 section 3.7.2): changing a send
+// buffer, or using a receive buffer. Internal to check/. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace hr::check {
 
 // Checks the buffers of one call: they must not overlap each other, nor buffers of operations that are not complete.
 Status check_use(std::vector<Buffer>& buffers);
-// Hashes the present contents of buffers that are only read, or of those that are written; true if one has changed
-// since.
+// remember(): hashes the current contents of the buffers that are only read, or of those that are written.
+// has_changed(): true if the contents have changed since.
 void remember(std::vector<Buffer>& buffers, bool written = false);
 [[nodiscard]] bool has_changed(const Buffer& buffer);
-// Track buffers from the start of the operation until it is complete.
+// Begin and end the tracking of an operation's buffers, at its start and when it is complete.
 void note_in_use(const Operation& operation);
 void note_free(const Operation& operation);
 [[nodiscard]] std::uintptr_t first_byte(const Buffer& buffer);

@@ -1,7 +1,7 @@
-// Call: one call of the program's as the checker sees it: the function, its arguments by name, and the call site.
+// Call: one call of the program as seen by the checker: the function, its arguments by name, and the call site.
 //
 // Entry points describe their arguments (api/gen/entries.py) if calls are checked (bind/checked_calls.hpp). Owner: the
-// entry point, for the length of the call. Threads: each its own; shared data, the library lock.
+// entry point, for the duration of the call. Threads: a Call belongs to its thread; shared data, library lock.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Argument {
   const void* address;  // kHandle: the handle
   Use use;
   ObjectKind kind{};     // of handles
-  long long amount = 0;  // kNumber: the value; arrays: elements
+  long long amount = 0;  // kNumber: the value; arrays: number of elements
 
   static Argument memory(const char* name, const void* address, Use use) { return {name, address, use}; }
   static Argument handle(const char* name, const void* handle, ObjectKind kind) {
@@ -41,7 +41,7 @@ struct Argument {
   }
   static Argument number(const char* name, long long value) { return {name, nullptr, Use::kNumber, {}, value}; }
 
-  // Memory that the CPU reads or writes in any case.
+  // True for memory that the CPU always reads or writes.
   [[nodiscard]] bool for_host() const noexcept {
     return use == Use::kForHost || use == Use::kGiven || use == Use::kMade || use == Use::kChanged;
   }
@@ -61,28 +61,28 @@ class Call {
     return name.ends_with("_c") ? name.substr(0, name.size() - 2) : name;
   }
   [[nodiscard]] bool is(std::string_view name) const noexcept { return function() == name; }
-  // Finds where the program made it: the caller may be a part of the library (Fortran's, MPICH's ABI).
+  // Finds the call site in the program: the caller may be a part of the library (Fortran, MPICH's ABI).
   void find_call_site() noexcept { call_site_.address = program_caller(call_site_.address); }
   [[nodiscard]] const CallSite& call_site() const noexcept { return call_site_; }
   [[nodiscard]] std::span<const Argument> arguments() const noexcept { return arguments_; }
 
-  // Find an argument by name; null, 0: there is none.
+  // Find an argument by name; null or 0 if there is none.
   [[nodiscard]] const Argument* find(std::string_view name) const noexcept;
   [[nodiscard]] const void* address(std::string_view name) const noexcept;
   [[nodiscard]] long long number(std::string_view name) const noexcept;
-  // Returns the live object behind a handle that is an argument; null: there is none.
+  // Returns the live object behind a handle argument; null if there is none.
   template <class T>
   [[nodiscard]] T* object(std::string_view name) const noexcept;
 
   // Handles of the arguments that the call may change (kChanged), in order, as they were before it.
   std::vector<void*> before;
-  // Object on which an error that is found is raised; null: none.
+  // Object on which a detected error is raised; null: none.
   Object* where = nullptr;
-  // Buffers that it reads and writes, for as long as it, or the operation that it starts, lasts (operations.hpp).
+  // Buffers that the call, or the operation that it starts, reads and writes while it lasts (operations.hpp).
   std::vector<Buffer> buffers;
-  // Operations that it has completed; set in leave().
+  // Operations that the call has completed; set in leave().
   std::vector<Operation> completed;
-  // True if a receive that this call makes itself has matched its message (match.hpp).
+  // True if the call's own receive, as in MPI_Recv, has matched its message (match.hpp).
   bool matched = false;
   double since = 0;  // when it began, or when progress was last seen (base/clock.hpp)
   // Context of the communicator, window or file that the call frees; 0: none.
@@ -94,7 +94,7 @@ class Call {
   std::span<const Argument> arguments_;
 
  public:
-  Call* outer = nullptr;  // the call around it, of this thread
+  Call* outer = nullptr;  // the enclosing call of this thread
 };
 
 // Returns the innermost call that this thread is in; null: none.

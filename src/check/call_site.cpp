@@ -22,9 +22,9 @@ extern char** environ;
 namespace hr::check {
 namespace {
 
-// Cached answers.
+// Cached results.
 struct Known final : FileState {
-  std::map<const void*, bool> parts;                                      // addresses: true if in the library
+  std::map<const void*, bool> parts;                                      // by address: true if in the library
   std::map<std::pair<std::string, std::uint64_t>, std::string> texts;     // by file and offset
   std::map<std::pair<const void*, const char*>, RemoteCallSite> remotes;  // by address and function
 };
@@ -64,7 +64,7 @@ bool is_ours(const void* address) {
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Returns what a program writes to its standard output; empty if it cannot be run.
+// Runs a program and returns its standard output; empty if it cannot be run.
 std::string output_of(const char* const arguments[]) {
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) return {};
@@ -86,7 +86,7 @@ std::string output_of(const char* const arguments[]) {
   return output;
 }
 
-// Returns "halo.c:31 (exchange)"; the address is one behind the call.
+// Returns "halo.c:31 (exchange)". The offset is that of the return address, just past the call.
 std::string line_of(const std::string& file, std::uint64_t offset) {
   char address[32];
   std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(offset - 1));

@@ -1,8 +1,8 @@
-// CallSite: where the program called a function of MPI.
+// CallSite: the place where the program called an MPI function.
 //
-// An address of the program, which becomes text only when it is reported: the file and line by addr2line if that and
-// debug information are there, else the name of the function, or the offset in the file. Another process's call site is
-// reported as the offset in the file that was loaded. Threads: library lock.
+// An address in the program, which is converted to text only when it is reported: the file and line by addr2line if
+// that and debug information are available, else the function's name, or the offset in the file. The call site of
+// another process is sent as an offset in the loaded file. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 namespace hr::check {
 
 struct CallSite {
-  const char* function = "";      // of MPI
-  const void* address = nullptr;  // to which it returns
+  const char* function = "";      // name of the MPI function
+  const void* address = nullptr;  // return address of the call
 };
 
 // Returns the first caller outside the library: `caller`, or one further up.
 const void* program_caller(const void* caller) noexcept;
 
-// A call site as another process can read it; a part of messages.
+// A call site in a form that other processes can read; a part of messages.
 struct RemoteCallSite {
-  std::uint64_t offset = 0;  // in the file, as debug information counts
-  char function[48] = {};    // of MPI
+  std::uint64_t offset = 0;  // in the file, as used in its debug information
+  char function[48] = {};    // name of the MPI function
   char file[144] = {};       // the file that was loaded
 };
 RemoteCallSite remote(const CallSite& call_site);

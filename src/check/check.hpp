@@ -1,11 +1,12 @@
-// check: looks at every call of the program for mistakes (HEADRACE_CHECK=full), for bind/.
+// check: checks every call of the program for mistakes (HEADRACE_CHECK=full), for bind/.
 //
-// A diagnostic is an error of the call, raised on its communicator, window or file, if the call is wrong in itself or
-// together with others'; and a warning on standard error if the program may go on (leaks). Each diagnostic names the
-// call sites and says what to do. One file for each diagnostic, with a record (diagnostic.hpp).
+// A call that is wrong by itself or in combination with others' calls gets an error, raised on its communicator, window
+// or file; a mistake with which the program can continue (leaks) is a warning on standard error. Each message names the
+// call sites and a remedy. Each diagnostic has a file, with a record (diagnostic.hpp).
 //
-// Off, none of it runs: entry points come here only if `ready` is false (bind/checked_calls.hpp). Errors: of the
-// diagnostics (diagnostic.hpp); the text is the recorded detail. Threads: library lock, except is_on().
+// If checking is off, none of this runs: entry points call it only if `ready` is false (bind/checked_calls.hpp).
+// Errors: those of the diagnostics (diagnostic.hpp); the text is the recorded detail. Threads: library lock, except
+// is_on().
 #pragma once
 
 #include "base/status.hpp"
@@ -13,7 +14,7 @@
 
 namespace hr::check {
 
-// Called after boot::init(); returns true if the knob asks for checking. All processes of a job return the same.
+// Called after boot::init(); returns true if the knob selects checking. All processes of a job return the same.
 bool begin();
 // Called after p2p::init(), and before p2p::finalize().
 void start();
@@ -25,7 +26,8 @@ void end();
 Status enter(Call& call);
 Status leave(Call& call, int code);
 
-// Takes an error that a call is about to raise; returns another one, if the checker knows its cause. Sets its detail.
+// Called with an error that a call is about to raise; returns a more precise one, with its detail set, if the checker
+// knows the cause.
 Status explain(Status status);
 
 // Called in MPI_Finalize, once the program's callbacks have run.

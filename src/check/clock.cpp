@@ -11,15 +11,15 @@
 namespace hr::check {
 namespace {
 
-// Longer vectors would not fit the active messages of all transports.
+// Larger vectors would not fit into active messages of all transports.
 constexpr std::size_t kMostProcesses = 128;
 
-// The last word of a clock in a message.
+// Bits of the last word of a clock in a message.
 enum Mark : std::uint32_t { kUnsure = 1, kLocked = 2 };
 
 struct Clock final : FileState {
   Counts counts;
-  std::shared_ptr<const Counts> snapshot;  // null: the clock has learnt something since
+  std::shared_ptr<const Counts> snapshot;  // null: the clock has changed since it was made
   std::uint32_t phase = 0;
   bool unsure = false;
   bool locked = false;
@@ -51,7 +51,7 @@ void append(std::vector<std::byte>& message, const Counts& counts, std::uint32_t
   message.insert(message.end(), last.begin(), last.end());
 }
 
-// True for calls that order this process after others in ways that are not followed.
+// True for calls that order this process after others in ways that the checker does not follow.
 bool orders_unseen(const Call& call) {
   constexpr std::string_view kFunctions[] = {"MPI_Probe",
                                              "MPI_Iprobe",
@@ -129,7 +129,7 @@ void join(std::vector<std::byte>& into, std::span<const std::byte> clock) {
   if (into.empty()) return into.assign(clock.begin(), clock.end());
   Counts counts, more;
   std::uint32_t marks = 0, more_marks = 0;
-  if (!read(into, &counts, &marks) || !read(clock, &more, &more_marks)) return into.resize(1);  // invalid from now on
+  if (!read(into, &counts, &marks) || !read(clock, &more, &more_marks)) return into.resize(1);  // makes it invalid
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = std::max(counts[i], more[i]);
   into.clear();
   append(into, counts, marks | more_marks);

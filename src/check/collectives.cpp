@@ -29,7 +29,7 @@
 namespace hr::check {
 namespace {
 
-// Limit of a wait for the comparing member, which may have other things to do.
+// Limit of a wait for the comparing member, which may be busy.
 constexpr double kExplainSeconds = 2;
 
 using Key = std::pair<std::uint32_t, std::uint64_t>;  // context, sequence
@@ -42,12 +42,12 @@ struct Outcome {
 
 struct Collectives final : FileState {
   std::unordered_map<std::uint32_t, std::uint64_t> sequences;  // by context
-  std::map<Key, Comparison> comparisons;                       // those that this process compares
+  std::map<Key, Comparison> comparisons;                       // those for which this process is the comparing member
   std::map<Key, Outcome> outcomes;                             // received, by key
   std::optional<CollectiveWait> wait;
 };
 
-// The call of the program's for which coll/ is about to describe a collective operation.
+// The program's call for which coll/ is about to describe a collective operation.
 thread_local Call* current = nullptr;
 thread_local std::uint64_t begun = 0;
 
@@ -57,7 +57,7 @@ struct OutcomeHead {
   std::int64_t code;
 };
 
-// Answers a member. One that does not wait is told only of mistakes, since its completion may fail because of them.
+// Replies to a member. One that does not wait is notified only of mistakes, as its completion may fail because of them.
 void answer(std::uint32_t context, Member& member, Status status, const std::string& why,
             const std::vector<std::byte>& clock) {
   if ((member.record.waits == 0 && status.ok()) || member.told) return;
@@ -117,7 +117,7 @@ void take_record(const Told& told) {
   if (comparison.complete()) comparisons.erase(key);
 }
 
-// Returns the member that compares; -1: none, as there are processes of jobs that may not be checked.
+// Returns the comparing member; -1: none, as there are processes of other jobs, which may not run the checker.
 int comparing(const comm::Communicator& comm) {
   if (comm.has_others_) return -1;
   const int own_side = comm.local_->proc(0);
@@ -130,7 +130,7 @@ bool any_failed(const comm::Communicator& comm) {
   return std::ranges::any_of(p2p::failed_processes(), [&](int proc) { return comm::is_member(comm, proc); });
 }
 
-// Notes that all members have come so far.
+// Notes that all members have reached this call.
 void note_met(const comm::Communicator& comm, const std::vector<std::byte>& clock) {
   if (!follows_order()) return;
   learn(clock);
@@ -146,7 +146,7 @@ Status wait_for_outcome(const comm::Communicator& comm, const Key& key) {
   own<Collectives>().wait.reset();
   HR_TRY(waited);
   const auto found = outcomes.find(key);
-  if (found == outcomes.end()) return kOk;  // the call itself names the failed process
+  if (found == outcomes.end()) return kOk;  // the call itself reports the failed process
   const Outcome outcome = std::move(found->second);
   outcomes.erase(found);
   if (outcome.code == 0) {
@@ -191,7 +191,7 @@ Status agree(const Call& call, const comm::Communicator& comm, Described describ
   return waits ? wait_for_outcome(comm, key) : kOk;
 }
 
-// Checks operations of chapter 6, which coll/ describes.
+// Checks an operation of chapter 6, which coll/ describes.
 Status check_operation(const coll::Call& operation) {
   Call* const call = std::exchange(current, nullptr);
   if (call == nullptr) return kOk;
@@ -201,7 +201,7 @@ Status check_operation(const coll::Call& operation) {
   return status;
 }
 
-// Returns the communicator of any other function.
+// Returns the communicator on which a function is collective.
 comm::Communicator* communicator_of(const Call& call, const CollectiveFunction& function) {
   if (function.kind == ObjectKind::kWindow) {
     const auto* const window = call.object<rma::Window>(function.argument);
@@ -231,7 +231,7 @@ Status after(Call& call, int code) {
   return kOk;
 }
 
-// Checks MPI_Finalize, which is collective, too.
+// Checks MPI_Finalize, which is also collective.
 void at_finalize() {
   const Call* const call = current_call();
   const comm::Communicator* const world = comm::world();
@@ -271,7 +271,7 @@ Status explain_collective(Status status) {
   for (const Key& key : keys) {
     const auto found = outcomes.find(key);
     if (found == outcomes.end() || found->second.code == 0) continue;
-    if (status == Errc::kInStatus) {  // the code says where the program finds the others
+    if (status == Errc::kInStatus) {  // the code must stay, as it refers the program to the statuses
       log::write(log::Level::kError, "check full: %s", found->second.text.c_str());
       continue;
     }

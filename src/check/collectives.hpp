@@ -1,10 +1,10 @@
-// Collectives: the members of a communicator must call the same functions in the same order, with arguments that agree
-// (MPI 5.0 section 6.14); so must those of windows and files.
+// Collectives: checks that the members of a communicator, window or file call the same collective functions
+// in the same order, with arguments that agree (MPI 5.0 section 6.14).
 //
 // Each member numbers the collective calls of a communicator and sends a Record of each to the first member, which
-// compares them and answers those that wait. Blocking calls wait before they are executed, so that members that do not
-// agree get an error, and neither wait for each other nor take each other's data. (A program may not rely on a
-// collective that does not synchronize.) Non-blocking calls do not wait: the comparing member reports their mistakes.
+// compares them and replies to those that wait. Blocking calls wait before they are executed, so that members
+// that disagree get an error, instead of waiting for each other or receiving wrong data. (A program must not depend on
+// a collective not synchronizing.) Non-blocking calls do not wait: the comparing member reports their mistakes.
 // Internal to check/. Threads: library lock.
 #pragma once
 
@@ -16,38 +16,38 @@
 
 namespace hr::check {
 
-// Call of one member; in messages, followed by its Signatures.
+// A collective call of one member; in messages, followed by its Signatures.
 struct Record {
   std::uint64_t sequence = 0;  // among the collective calls on its communicator
   std::int32_t rank = 0;
-  std::int32_t size = 0;  // members
+  std::int32_t size = 0;  // number of members
   std::int32_t root = 0;
-  std::int32_t waits = 0;       // nonzero: it waits for the outcome
-  std::uint64_t operation = 0;  // reductions: the handle, 1 for the program's own; 0: none
+  std::int32_t waits = 0;       // nonzero: the member waits for the outcome
+  std::uint64_t operation = 0;  // reductions: the handle, 1 for a user-defined one; 0: none
   std::int64_t agreed = 0;      // a number that must be equal on all members
-  std::int32_t has_same = 0;    // `same` is there
-  std::int32_t differs = 0;     // this member's send and receive signatures differ
-  Signature same;               // must be equal on all members
-  std::uint32_t sends = 0;      // Signatures that follow: one for each peer; 1: for the root only
+  std::int32_t has_same = 0;    // nonzero: `same` is valid
+  std::int32_t differs = 0;     // nonzero: this member's send and receive signatures differ
+  Signature same;               // signature that must be equal on all members
+  std::uint32_t sends = 0;      // number of Signatures that follow: one per peer, or one for the root
   std::uint32_t expects = 0;
   char agreed_name[24] = {};
   char data[128] = {};  // "4 x MPI_INT"
   RemoteCallSite call_site;
 };
 
-// Collective that this process waits to begin; collective_wait() returns null if there is none.
+// A collective that this process waits to begin; collective_wait() returns null if there is none.
 struct CollectiveWait {
   std::uint32_t context;
   std::uint64_t sequence;
 };
 const CollectiveWait* collective_wait();
 
-// Returns the number of the non-blocking collective that the calling thread's call begins, among the communicator's,
-// from 1; 0: none.
+// Returns the sequence number, from 1, on its communicator, of the non-blocking collective that the calling thread's
+// call begins; 0: none.
 std::uint64_t begun_collective() noexcept;
 
-// Explains the error of a call that completes non-blocking collectives: by a mistake of their members, if that is the
-// cause. Waits for the comparing member, but not for long.
+// Replaces the error of a call that completes non-blocking collectives by the mistake of their members that caused it,
+// if there is one. Waits briefly for the comparing member.
 Status explain_collective(Status status);
 
 }  // namespace hr::check

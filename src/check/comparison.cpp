@@ -90,7 +90,7 @@ Status Comparison::compare(const Member& first, const Member& other) const {
         one.c_str(), two.c_str());
   }
   if (a.root != b.root) return differ(Errc::kRoot, "roots", a, std::to_string(a.root), b, std::to_string(b.root));
-  // A member for which it is not significant (MPI_PROC_NULL) has none.
+  // A member for which the operation is not significant (MPI_PROC_NULL) has none.
   if (a.operation != b.operation && a.operation != 0 && b.operation != 0)
     return differ(Errc::kOp, "operations", a, name_of_operation(a.operation), b, name_of_operation(b.operation));
   if (a.agreed_name[0] != 0 && a.agreed != b.agreed) {
@@ -104,7 +104,7 @@ Status Comparison::compare(const Member& first, const Member& other) const {
   return kOk;
 }
 
-// Compares the part that each member sends to each with the part that the receiver expects.
+// Compares the part that each member sends to each other with the part that the receiver expects.
 Status Comparison::compare_parts() const {
   const auto part = [](const std::vector<Signature>& parts, int rank) -> const Signature* {
     if (parts.empty()) return nullptr;
@@ -113,7 +113,7 @@ Status Comparison::compare_parts() const {
   for (const Member& from : members_) {
     if (from.sends.empty()) continue;
     for (const Member& to : members_) {
-      // A single part goes to the root, or comes from it.
+      // A single part is sent to the root, or expected from it.
       const bool rooted = from.record.sends == 1 || to.record.expects == 1;
       const Record& leaf = from.record.sends == 1 ? to.record : from.record;
       if (rooted && from.record.size > 1 && leaf.rank != leaf.root) continue;

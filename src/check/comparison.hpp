@@ -1,4 +1,4 @@
-// Comparison: the records of one collective call of all members, as they arrive. Internal to check/.
+// Comparison: compares the records of one collective call of all members as they arrive. Internal to check/.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ struct Member {
 
 class Comparison {
  public:
-  // Errors: the first record that does not agree with earlier ones; the error stays.
+  // Errors: a record does not agree with earlier ones; then every later call returns that error.
   Status add(Member member);
   [[nodiscard]] bool complete() const noexcept;
   [[nodiscard]] std::vector<Member>& members() noexcept { return members_; }
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
-  std::vector<std::byte> clock;  // merged from the members that have come (clock.hpp)
+  std::vector<std::byte> clock;  // merged from the members whose records have arrived (clock.hpp)
 
  private:
   Status compare(const Member& first, const Member& other) const;

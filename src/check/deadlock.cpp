@@ -1,9 +1,10 @@
-// Deadlocks: ranks that can only be freed by each other.
+// Deadlocks: ranks that wait for each other, so that none can continue.
 //
-// A rank that has been in one call for the time of the knob, without a message that moved, tells the first process of
-// the job which processes it waits for; and when the call is over after all, that too. The first process looks at these
-// reports while it is in MPI itself: a rank that waits only for ranks that cannot go on is in a deadlock. Processes
-// without a report can go on. A process whose threads call MPI at a time reports nothing: another thread may free it.
+// A rank that has been in one call for the time set by the knob, during which no message has moved, reports to the
+// first process of the job which processes it waits for; if the call returns after all, it withdraws the report. The
+// first process checks these reports while it is in an MPI call: a rank that waits only for ranks that cannot continue
+// is in a deadlock. Processes without a report can continue. A process with several threads that call MPI reports
+// nothing, as another thread may end the wait.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -29,7 +30,7 @@ constexpr std::size_t kMostText = 360;
 
 // Precedes the awaited processes and the text in a message.
 struct Report {
-  std::int32_t waits = 0;  // 0: no more
+  std::int32_t waits = 0;  // 0: no longer
   std::int32_t any = 0;
   std::uint64_t context = 0;
   std::uint64_t sequence = 0;
@@ -43,15 +44,15 @@ struct Reported {
 };
 
 struct Deadlocks final : FileState {
-  std::vector<Call*> calls;  // those that the program is in
-  std::thread::id thread;    // of the first
-  bool threads = false;      // calls have come from several
-  bool told = false;         // the last report says that this process waits
+  std::vector<Call*> calls;  // calls in progress
+  std::thread::id thread;    // thread that made the first call
+  bool threads = false;      // several threads have made calls
+  bool told = false;         // the last report was that this process waits
   double told_at = 0;
   double next_look = 0;
   // Used by the first process:
   std::map<int, Reported> waiting;
-  double found_at = 0;  // a deadlock; 0: none
+  double found_at = 0;  // when a deadlock was found; 0: none
   bool told_all = false;
 };
 
@@ -109,7 +110,7 @@ void check_own_wait(double now) {
     return;
   const std::optional<Wait> wait = wait_of(*all.calls.back());
   if (!wait || wait->processes.empty()) return;
-  // Processes of other jobs can always go on.
+  // Processes of other jobs are assumed to be able to continue.
   const int size = boot::identity().size;
   if (std::ranges::any_of(wait->processes, [&](int each) { return each >= size; })) return;
   tell_first(&*wait);
@@ -119,7 +120,7 @@ bool same_collective(const Wait& a, const Wait& b) {
   return a.sequence != 0 && a.sequence == b.sequence && a.context == b.context;
 }
 
-// Returns those that wait, less those that may be freed.
+// Returns the waiting processes without those whose wait can end.
 std::map<int, Wait> stuck(std::map<int, Wait> waiting) {
   const auto hinders = [&](const Wait& wait, int process) {
     const auto other = waiting.find(process);
@@ -136,7 +137,7 @@ std::map<int, Wait> stuck(std::map<int, Wait> waiting) {
   return waiting;
 }
 
-// Returns processes that wait for each other in a ring, if one is found.
+// Returns processes that wait for each other in a cycle; empty if none is found.
 std::vector<int> cycle_of(const std::map<int, Wait>& all) {
   std::vector<int> way{all.begin()->first};
   for (;;) {
@@ -177,7 +178,7 @@ void check_all_waits(double now) {
   auto& all = own<Deadlocks>();
   const double settled = std::min(0.5 * knobs().check_wait_seconds, 2.0);
   if (all.told_all || all.waiting.empty()) return;
-  std::map<int, Wait> waiting;  // those whose last report is not new
+  std::map<int, Wait> waiting;  // those whose last report is not recent
   for (const auto& [process, reported] : all.waiting) {
     if (now - reported.at >= settled) waiting.emplace(process, reported.wait);
   }
@@ -186,7 +187,7 @@ void check_all_waits(double now) {
     all.found_at = 0;
     return;
   }
-  // Gives processes that depend on it time to report.
+  // Gives processes that wait for these time to report, too.
   if (all.found_at == 0) all.found_at = now;
   if (now - all.found_at < 2 * settled) return;
   all.told_all = true;
@@ -195,7 +196,7 @@ void check_all_waits(double now) {
     boot::abort(1, "check full: a deadlock ends the job (HEADRACE_CHECK_DEADLOCK=tell only reports it)");
 }
 
-// Runs in each round of progress, so it acts only now and then.
+// Runs in each round of progress, so it does something only now and then.
 void look() {
   auto& all = own<Deadlocks>();
   const double now = now_seconds();

@@ -98,7 +98,8 @@ void set_data(Record& record, const Blocks& blocks, int at) {
   set_text(record.data, sizeof record.data, describe(blocks.type(at), blocks.count(at)));
 }
 
-// Describes one block that all members must have alike. `also`: another of this process's own that must be like it.
+// Describes a block whose signature must be equal on all members. `also`: another block of this process that must match
+// it.
 void all_have(Described& out, const Blocks& blocks, const Blocks* also = nullptr) {
   if (blocks.none()) return;
   out.record.has_same = 1;
@@ -112,14 +113,14 @@ void set_agreed(Record& record, const char* name, std::int64_t value) {
   record.agreed = value;
 }
 
-// Hashes an array that all members must have given alike.
+// Hashes an array that must be equal on all members.
 std::int64_t hash_of(const std::vector<Signature>& parts) {
   std::uint64_t hash = parts.size();
   for (const Signature& each : parts) hash = hash * 1'000'003 + each.hash + each.length;
   return static_cast<std::int64_t>(hash);
 }
 
-// Returns "{2, 3} x MPI_INT", or each block's.
+// Returns "{2, 3} x MPI_INT", or a text for each block if their types differ.
 std::string describe_all(const coll::Call& call, const Blocks& blocks) {
   constexpr int kShown = 8;
   const int length = coll::length_of(call, blocks);
@@ -136,7 +137,7 @@ std::string describe_all(const coll::Call& call, const Blocks& blocks) {
   return text + type.substr(1);
 }
 
-// Describes counts and types of all members, one after the other.
+// Describes the counts and types of all blocks.
 void set_counts(const coll::Call& call, Record& record, const Blocks& blocks) {
   set_text(record.data, sizeof record.data, describe_all(call, blocks));
   set_agreed(record, "recvcounts or types", hash_of(all_blocks(call, blocks)));

@@ -1,4 +1,5 @@
-// The parts of a collective call that must agree with the other members' (collectives.hpp). Internal to check/.
+// Describes the parts of a collective call that must agree with the other members' (collectives.hpp). Internal to
+// check/.
 #pragma once
 
 #include <vector>
@@ -11,23 +12,24 @@ namespace hr::check {
 
 struct Described {
   Record record;
-  std::vector<Signature> sends;    // to each peer, or one to the root
-  std::vector<Signature> expects;  // from each peer, or one from the root
+  std::vector<Signature> sends;    // one per peer, or one for the root
+  std::vector<Signature> expects;  // one per peer, or one for the root
 };
 
-// True for an operation of chapter 6 or section 8.6, in any form: coll/ executes it.
+// True for an operation of chapter 6 or section 8.6, in any form, which coll/ executes.
 [[nodiscard]] bool is_collective_operation(const Call& call);
 Described describe_operation(const coll::Call& operation);
 
-// Another function that all members call.
+// A collective function that coll/ does not execute.
 struct CollectiveFunction {
   const char* name;
   ObjectKind kind;
   const char* argument;     // the communicator, window or file
   const char* agreed = "";  // an argument that must be equal on all members
   bool waits = true;
-  bool ends = false;     // frees it
-  bool compares = true;  // MPI_Comm_free: need not wait for the others, and what comes after has no place in its order
+  bool ends = false;  // it frees the communicator, window or file
+  // False for MPI_Comm_free, which need not wait for the others and ends the communicator's sequence.
+  bool compares = true;
 };
 const CollectiveFunction* find_collective(const Call& call);
 Described describe_function(const Call& call, const CollectiveFunction& function);

@@ -16,7 +16,7 @@ extern const Diagnostic kThreads;
 
 namespace {
 
-// Diagnostics that use other diagnostics' notes on the call come after them.
+// A diagnostic that uses another one's notes on the call must be listed after it.
 constexpr const Diagnostic* kDiagnostics[] = {&kThreads, &kDeadlocks,   &kBuffers, &kOneSided, &kSignatures, &kEpochs,
                                               &kOrder,   &kCollectives, &kRaces,   &kLost,     &kLeaks};
 

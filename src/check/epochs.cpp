@@ -1,8 +1,9 @@
-// Epochs: accesses of one origin to the same memory of a target within one epoch, of which the outcome is undefined
-// (MPI 5.0 section 12.7): put with anything, get with an update. Updates of one type may meet each other. Complete
-// accesses are handed on to races.hpp, which compares them with those of other processes.
+// Epochs: detects accesses of one origin to the same memory of a target within one epoch whose outcome is undefined
+// (MPI 5.0 section 12.7): a put with anything else, a get with an update. Updates of one type may overlap. Completed
+// accesses are passed to races.hpp, which compares them with those of other processes.
 //
-// Calls outside an epoch, and those that end an epoch that is not open, are errors without the checker (rma/epoch.hpp).
+// Calls outside an epoch, and those that end an epoch that is not open, are errors even without the checker
+// (rma/epoch.hpp).
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -19,12 +20,12 @@
 namespace hr::check {
 namespace {
 
-// Limit of call sites and requests at a time; further ones are not looked at.
+// Limit of groups per target; further accesses are not checked.
 constexpr std::size_t kMostGroups = 256;
-// Replaces a checksum: may be equal to others.
+// Used instead of a hash for data that may be equal.
 constexpr std::uint64_t kAnyData = 1;
 
-// Accesses of one call site that are not complete. `request`: the one that MPI_Wait completes; null: none.
+// Pending accesses of one call site. `request`: that of the operation; null: none.
 struct Group {
   Accesses accesses;
   const void* request = nullptr;
@@ -32,12 +33,12 @@ struct Group {
 
 struct Target {
   std::vector<Group> groups;
-  bool fetches = false;  // some operation tells this process what others did
+  bool fetches = false;  // some operation returns data of the target to this process
 };
 
 struct Epochs final : FileState {
   std::map<std::pair<std::uint32_t, int>, Target> of;  // by context and target
-  std::uint64_t data = 0;                              // a hash of what the call in progress puts
+  std::uint64_t data = 0;                              // hash of the data that the current call puts
 };
 
 Status compare(const Target& all, const Access& access, const Range& range, int rank) {
@@ -71,7 +72,7 @@ void add(Target& all, const Access& access, const Range& range, const Call& call
   all.groups.back().accesses.intervals.add(range);
 }
 
-// Returns the access of a call of this kind to the range.
+// Returns the access of this kind to a range.
 Access at(Access access, const Range& range) {
   const bool updates = access.kind == AccessKind::kUpdate || access.kind == AccessKind::kFetch;
   access.phase = updates ? range.begin % access.size : 0;
@@ -83,7 +84,7 @@ Target& target_of(const Call& call) {
   return own<Epochs>().of[{window->context(), static_cast<int>(call.number("target_rank"))}];
 }
 
-// True for elements with meaningless bytes, of which a checksum says nothing.
+// True for elements with padding, for which a hash means nothing.
 bool has_padding(const layout::Datatype& type) {
   using layout::Basic;
   constexpr Basic kPadded[] = {Basic::kFloat80, Basic::kComplex80, Basic::kDoubleInt,
@@ -118,7 +119,7 @@ bool only_reads(const Group& group) {
   return group.accesses.access.kind == AccessKind::kGet || group.accesses.access.kind == AccessKind::kFetch;
 }
 
-// Completes those groups of a target that `which` selects.
+// Completes the groups of a target that `which` selects.
 template <class Which>
 void complete(rma::Window& window, int rank, Target& all, Which&& which) {
   const auto is_complete = [&](Group& group) {
@@ -129,7 +130,7 @@ void complete(rma::Window& window, int rank, Target& all, Which&& which) {
     return true;
   };
   std::erase_if(all.groups, is_complete);
-  // The program may wait for others through data that they have put into a window.
+  // The program may wait for other processes by polling data that they write into a window.
   if (std::exchange(all.fetches, false)) lose_order();
 }
 
@@ -151,7 +152,8 @@ Status after(Call& call, int code) {
   if (const auto access = access_of(call); access && code == 0) note(call, *access);
   auto& of = own<Epochs>().of;
   if (of.empty()) return kOk;
-  // A get whose request is complete has read its data; others may go on at the target (section 12.3.5).
+  // A get whose request is complete has read its data; other operations may still be in progress at the target (section
+  // 12.3.5).
   for (const Operation& operation : call.completed) {
     const auto found = of.find({operation.window, operation.target});
     if (operation.window == 0 || found == of.end()) continue;

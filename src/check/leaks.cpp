@@ -19,7 +19,7 @@ struct Made {
   CallSite call_site;
 };
 
-// Some handles are given out several times, with a reference each.
+// Some handles are returned several times, each time with a reference.
 struct Handles final : FileState {
   std::unordered_multimap<const void*, Made> made;
 };
@@ -36,7 +36,7 @@ void note_made(const Call& call, const Argument& argument) {
   }
 }
 
-// Removes handles that were live before and have been set to null.
+// Removes handles that the call has set to null.
 void note_changed(const Call& call) {
   auto& made = own<Handles>().made;
   std::size_t at = 0;
@@ -52,7 +52,7 @@ void note_changed(const Call& call) {
 
 Status after(Call& call, int code) {
   note_changed(call);
-  // The parent's communicator is there from the start, and may stay.
+  // The communicator with the parent exists from the start, and need not be freed.
   if (code != 0 || call.is("MPI_Comm_get_parent")) return kOk;
   for (const Argument& argument : call.arguments()) {
     if (argument.use == Argument::Use::kMade) note_made(call, argument);

@@ -1,5 +1,6 @@
-// Messages that were sent and are never received (MPI 5.0 section 11.2.2): reported by their destination, at the end.
-// All processes have met in MPI_Finalize before; then each tells each other one that nothing follows.
+// Reports messages that were sent and never received (MPI 5.0 section 11.2.2), at their destination, at the end. All
+// processes have synchronised in MPI_Finalize by then; each then notifies each other one that it has sent its last
+// message.
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -16,9 +17,9 @@
 namespace hr::check {
 namespace {
 
-// With more processes, messages of the last moments are not waited for.
+// Above this number of processes, messages still under way are not waited for.
 constexpr int kMostProcesses = 64;
-// Limit of the wait for processes that may never come here.
+// Limit of the wait for processes that may never get here.
 constexpr double kMostSeconds = 10;
 
 struct Lost final : FileState {

@@ -26,11 +26,11 @@
 namespace hr::check {
 namespace {
 
-// kCancelled: a send is cancelled, and later ones cannot be told apart any more. kFailed: the send reported last
-// failed.
+// kCancelled: a send is being cancelled, after which notes can no longer be assigned to messages. kFailed: the send
+// reported last failed.
 constexpr std::uint64_t kCancelled = 1, kFailed = 2;
 
-// Format of messages.
+// Signature of a message that follows, as sent to its receiver.
 struct Note {
   std::int32_t source = 0;
   std::int32_t tag = 0;
@@ -56,9 +56,9 @@ using Stream = std::tuple<std::uint32_t, int, int>;  // context, source, tag
 struct Matches final : FileState {
   std::map<Stream, std::deque<Arrived>> notes;
   std::set<Stream> stopped;
-  std::unordered_map<const void*, Arrived> of_messages;   // of MPI_Mprobe, until they are received
+  std::unordered_map<const void*, Arrived> of_messages;   // found by MPI_Mprobe, until they are received
   std::unordered_map<const void*, Mismatch> of_requests;  // until they are completed
-  std::deque<Mismatch> of_calls;                          // those of blocking receives
+  std::deque<Mismatch> of_calls;                          // mismatches of blocking receives
 };
 
 void send_note(const comm::Communicator& comm, int dest, int tag, const layout::Datatype& type, Count count,
@@ -108,7 +108,7 @@ bool take(const p2p::Envelope& envelope, Arrived* note) {
   return true;
 }
 
-// Finds the note of a message. One that MPI_Mprobe has found keeps its note from then on.
+// Finds the note of a message; that of a message found by MPI_Mprobe has been stored since then.
 bool find_note(const Call* call, const p2p::Envelope& envelope, Arrived* note) {
   auto& of_messages = own<Matches>().of_messages;
   const bool probed = call != nullptr && (call->is("MPI_Mrecv") || call->is("MPI_Imrecv")) && !call->before.empty();
@@ -121,7 +121,7 @@ bool find_note(const Call* call, const p2p::Envelope& envelope, Arrived* note) {
 
 bool fits(const Note& note, const p2p::Request& receive) {
   const layout::Datatype& type = *receive.view_.type;
-  if (note.signature.packed || note.bytes > receive.view_.packed) return true;  // truncation has its own error
+  if (note.signature.packed || note.bytes > receive.view_.packed) return true;  // truncation is a separate error
   const Signature expected = prefix_of(type, receive.view_.count, note.signature.length);
   return matches(note.signature, expected);
 }
@@ -155,10 +155,10 @@ void check_match(const p2p::Request& receive, const p2p::Envelope& envelope) {
   }
 }
 
-// The call whose message was reported last.
+// The call for which a note was sent last.
 thread_local const Call* told_of = nullptr;
 
-// Reports the signature of a call that sends, whose arguments are found by the name of its datatype.
+// Sends the note of a call that sends. The names of its type and count arguments depend on the function.
 void tell_signature_of(const Call& call) {
   told_of = nullptr;
   constexpr std::pair<const char*, const char*> kNames[] = {{"sendtype", "sendcount"}, {"datatype", "count"}};
@@ -174,7 +174,7 @@ void tell_signature_of(const Call& call) {
   }
 }
 
-// Takes the report back: nothing was sent after all. (A call that also receives may have failed in its receive.)
+// Withdraws the note, as the send failed. (Not for a call that also receives, whose receive may have failed.)
 void take_back(const Call& call) {
   const auto* const comm = call.object<comm::Communicator>("comm");
   const auto dest = static_cast<int>(call.number("dest"));
@@ -207,7 +207,7 @@ Status before(Call& call) {
   return kOk;
 }
 
-// Returns the handle of this kind that the call has made, if it is live; else null.
+// Returns the live handle of this kind that the call has made; null if there is none.
 const void* made(const Call& call, ObjectKind kind) {
   for (const Argument& each : call.arguments()) {
     if (each.use == Argument::Use::kMade && each.kind == kind && each.amount == 1 && is_live(each.values()[0], kind))
@@ -240,7 +240,7 @@ Status after(Call& call, int code) {
     all.of_calls.pop_front();
     const void* const request = made(call, ObjectKind::kRequest);
     if (request == nullptr) return raise_on(call, mismatch);
-    all.of_requests[request] = std::move(mismatch);  // it met its message at once
+    all.of_requests[request] = std::move(mismatch);  // it matched its message at once
   }
   if (all.of_requests.empty()) return kOk;
   for (const void* const handle : call.before) {
@@ -254,7 +254,7 @@ Status after(Call& call, int code) {
   return kOk;
 }
 
-// Reports receives that were never completed.
+// Reports mismatches of receives that were never completed.
 void at_finalize() {
   for (const auto& [handle, mismatch] : own<Matches>().of_requests)
     log::write(log::Level::kError, "check full: %s", mismatch.text.c_str());

@@ -16,7 +16,7 @@ struct Handlers final : FileState {
   WordHandler of[kWords] = {};
 };
 
-// Precedes the data, which stays aligned.
+// Precedes the data; its size keeps that aligned.
 struct Head {
   std::uint64_t word;
 };
@@ -31,7 +31,7 @@ void on_active_message(const p2p::ActiveMessage& message) {
   Head head{};
   if (message.sender_failed || message.bytes < sizeof head) return;
   std::memcpy(&head, message.payload, sizeof head);
-  // A separate copy: the payload need not be aligned for its contents.
+  // Copied, as the payload may not be aligned for its contents.
   const std::vector<std::byte> data(message.payload + sizeof head, message.payload + message.bytes);
   dispatch(message.from, message.subject, static_cast<Word>(head.word), data);
 }

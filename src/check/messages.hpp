@@ -1,8 +1,8 @@
 // Messages of the checker between processes: active messages (p2p/active_message.hpp), each with a word that names its
 // subject.
 //
-// They arrive at a process in the order they were sent, and in order with the program's messages. A handler runs within
-// a delivery: it may send, and makes no progress. Internal to check/. Threads: library lock.
+// From one sender they arrive in the order they were sent, and in order with the program's messages. A handler runs
+// during a delivery: it may send, but not make progress. Internal to check/. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@
 namespace hr::check {
 
 enum class Word : std::uint8_t {
-  kCollective,  // a call of a collective function: to the member that compares
-  kOutcome,     // the result of that: back
-  kSignature,   // of a message that follows
-  kAccesses,    // of the sender to the receiver's part of a window
-  kClock,       // the sender's knowledge of other processes: a post or complete of a window follows
+  kCollective,  // a call of a collective function; sent to the comparing member
+  kOutcome,     // its result; sent back
+  kSignature,   // signature of a message that follows
+  kAccesses,    // accesses of the sender to the receiver's part of a window
+  kClock,       // the sender's clock; a post or complete of a window follows
   kLocks,       // the sender locks windows
   kFinal,       // the sender has sent its last message
-  kWaiting,     // the sender waits in a call, or does so no more: to the first process of the job
+  kWaiting,     // the sender waits in a call, or no longer does; sent to the first process of the job
 };
 inline constexpr std::size_t kWords = 8;
 
 struct Told {
   int from;               // process
-  std::uint64_t subject;  // as given by the sender
+  std::uint64_t subject;  // set by the sender
   std::span<const std::byte> data;
 };
 using WordHandler = void (*)(const Told& told);
@@ -33,9 +33,9 @@ using WordHandler = void (*)(const Told& told);
 void begin_messages();
 void end_messages();
 void on_word(Word word, WordHandler handler);
-// Sends; a message to this process itself is handled at once.
+// Sends a message; one to this process itself is handled at once.
 void tell(int proc, Word word, std::uint64_t subject, std::span<const std::byte> data);
-// Returns the longest `data` to that process.
+// Returns the length of the longest `data` that can be sent to that process.
 std::size_t longest(int proc);
 
 template <class T>

@@ -20,10 +20,10 @@
 namespace hr::check {
 namespace {
 
-// Two calls are alike if all of these are equal.
+// Arguments of a call; equal if one call repeats another.
 using Likeness = std::tuple<std::string_view, const void*, Count, const void*, Count, Count, const void*>;
 
-// Operations that have been started at a target, and may use buffers of this process.
+// Operations started at a target that may still use buffers of this process.
 struct Pending {
   std::unordered_set<const void*> requests;
   std::map<Likeness, const void*> alike;
@@ -39,10 +39,10 @@ struct OneSided final : FileState {
   std::vector<Found> found;
   std::unordered_set<const void*> repeated;  // gets already reported as repeated
   std::uintptr_t next = 1;
-  const void* alike = nullptr;  // the operation that the call in progress repeats
+  const void* alike = nullptr;  // the operation that the current call repeats
 };
 
-// Returns a number that replaces the request of an operation without one; handles are even.
+// Returns an odd number in place of a request, for an operation without one; handles are even.
 const void* make_number() {
   auto& next = own<OneSided>().next;
   next += 2;
@@ -100,8 +100,8 @@ Pending& pending_of(const Call& call) {
   return own<OneSided>().pending[{window->context(), static_cast<int>(call.number("target_rank"))}];
 }
 
-// Checks a repeated operation. The same data from the same place to the same buffer again is against the rules, but
-// harmless: reported once. The same put again reads the buffer again.
+// Checks a repeated operation. Getting the same data into the same buffer again is against the rules, but harmless:
+// reported once. A repeated put only reads the buffer again.
 Status check_repeated(const Call& call, const Operation& before) {
   for (const Buffer& buffer : before.buffers) {
     if (has_changed(buffer)) {
@@ -111,7 +111,7 @@ Status check_repeated(const Call& call, const Operation& before) {
                   "epoch, or after MPI_Win_flush_local",
                   buffer.name, buffer.address, call_site.c_str());
     }
-    if (buffer.written) unwatch_buffer(before.request);  // the call itself would be seen
+    if (buffer.written) unwatch_buffer(before.request);  // else the call's own accesses would be reported
     if (!buffer.written || !own<OneSided>().repeated.insert(before.request).second) continue;
     const std::string here = text(call.call_site()), there = text(before.call_site);
     log::write(log::Level::kError,
@@ -141,7 +141,7 @@ Status start(Call& call) {
   return kOk;
 }
 
-// Takes loads and stores that the CPU has seen since the last call.
+// Processes the loads and stores that the debug registers have reported since the last call.
 void take_uses() {
   for (const Seen& seen : take_seen()) {
     if (seen.request == nullptr) {
@@ -180,8 +180,8 @@ void watch_written(const Operation& operation) {
   }
 }
 
-// True if this process copies by itself, so that the result is there when the call returns, and stays. Only for short
-// data: hashing long data would take longer than getting it.
+// True if this process copies the data itself, so that the result is in place when the call returns. Only for short
+// data, as hashing long data would take longer than getting it.
 bool has_result(rma::Window& window, const Call& call) {
   constexpr Count kMost = 16384;
   const rma::Member& member = window.member(static_cast<int>(call.number("target_rank")));
@@ -227,7 +227,7 @@ void note_begun(Call& call) {
   operations().emplace(number, std::move(operation));
 }
 
-// Watches receives that have begun, and stops watching those that are over.
+// Watches receives that have begun, and stops watching operations that are complete.
 void follow_requests(const Call& call) {
   for (const Operation& operation : call.completed) {
     unwatch_buffer(operation.request);
@@ -253,11 +253,11 @@ Status after(Call& call, int code) {
   for (std::size_t i = 1; i < found.size(); ++i)
     log::write(log::Level::kError, "check full: %s", found[i].text.c_str());
   if (rma::Window* const window = window_of(found[0].context)) call.where = window;
-  if (call.ended_context != 0) call.where = nullptr;  // it is gone
+  if (call.ended_context != 0) call.where = nullptr;  // it has been freed
   return fail(Errc::kBuffer, "%s", found[0].text.c_str());
 }
 
-// Adds memory that the operation uses, if any: MPI_NO_OP reads nothing here.
+// Adds the memory that the operation uses, if any.
 void add(std::vector<Buffer>& buffers, const Call& call, const char* name, const char* count, const char* type_name,
          bool written) {
   const void* const address = call.address(name);

@@ -1,9 +1,8 @@
-// Operations: those that the program has started and not completed, by request, with the buffers that it must leave
-// alone.
+// Operations that the program has started and not completed, by request, with the buffers that it must not touch.
 //
-// A request that the library returns for many sends that are done (p2p::completed_send_request()) is replaced
-// by a separate one, so that each operation has its handle. Internal to check/. Owner: the table, from the call that
-// starts an operation to the one that completes it; then that Call. Threads: library lock.
+// The request that the library shares among completed sends (p2p::completed_send_request()) is replaced by a separate
+// one, so that each operation has a handle. Internal to check/. Owner: the table, from the call that starts an
+// operation to the call that completes it; then the latter's Call. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ namespace hr::check {
 
 class Call;
 
-// Data of the program's that an operation reads or writes.
+// Data of the program that an operation reads or writes.
 struct Buffer {
   const char* name = "";
   const void* address = nullptr;
@@ -34,14 +33,14 @@ struct Buffer {
 struct Operation {
   enum class Kind : std::uint8_t { kSend, kReceive, kCollective, kOther };
   Kind kind = Kind::kOther;
-  const void* request = nullptr;  // its handle
+  const void* request = nullptr;  // handle of its request
   CallSite call_site;
   std::uint32_t context = 0;  // of its communicator; 0: none
   int peer = 0;               // sends, receives: rank
   int tag = 0;
   std::uint64_t collective = 0;  // begun_collective()
-  std::uint32_t window = 0;      // one-sided: its context; 0: none
-  int target = -1;               // rank there
+  std::uint32_t window = 0;      // one-sided: context of the window; 0: none
+  int target = -1;               // rank in the window
   bool persistent = false;
   bool active = true;
   std::vector<Buffer> buffers;
@@ -50,8 +49,8 @@ struct Operation {
 using Operations = std::unordered_map<const void*, Operation>;
 Operations& operations();
 
-// Called in leave(): returns the operations that the call has completed, removed from the table (persistent ones: a
-// copy); and adds those that it has started.
+// Called in leave(). take_completed(): returns the operations that the call has completed, and removes them from the
+// table (persistent ones are copied). note_started(): adds those that it has started.
 std::vector<Operation> take_completed(const Call& call);
 void note_started(Call& call);
 

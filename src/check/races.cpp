@@ -24,29 +24,29 @@
 namespace hr::check {
 namespace {
 
-// Further entries of a phase push out the oldest: races with those are not found.
+// Limit of entries per window; further ones replace the oldest, and races with those are not found.
 constexpr std::size_t kMostEntries = 512;
-// Limit of accesses that wait to be sent.
+// Limit of accesses waiting to be sent.
 constexpr std::size_t kMostNoted = 4096;
 constexpr std::size_t kLooksBack = 8;
-// Limit of races that wait to be reported.
+// Limit of races waiting to be reported.
 constexpr std::size_t kMostFound = 64;
 
 struct Noted {
   std::uint32_t context;
-  int rank;  // of the target
+  int rank;  // rank of the target
   int proc;
   Accesses accesses;
 };
 
-// An access as the target knows it.
+// An access as known to the target.
 struct Entry {
   int origin = -1;  // process
-  int rank = -1;    // of it
+  int rank = -1;    // rank of the origin
   Access access;
   Counts known;
   std::uint32_t until = 0;
-  std::uint32_t phase = 0;  // in which it began
+  std::uint32_t phase = 0;  // phase in which it began
   std::uint32_t until_phase = 0;
   bool unsure = false;
   bool locked = false;
@@ -55,7 +55,7 @@ struct Entry {
   std::uint64_t data = 0;
 };
 
-// Precedes the origin's Counts, and ranges of bytes, in a message.
+// Precedes the origin's Counts and the ranges of bytes in a message.
 struct Head {
   Access access;
   std::uint64_t data;
@@ -84,13 +84,13 @@ struct Race {
   std::uint32_t context;
   std::uint32_t phases[2];
   bool locked;
-  bool alike;  // puts of the same data
+  bool alike;  // both put the same data
   int target;  // rank
   Range bytes;
   Side first, second;
 };
 
-// Processes that have locked windows in a phase: locks order their holders, in an order that is not followed.
+// Processes that have locked windows in a phase: locks order their holders in a way that is not followed.
 struct Lockers {
   std::set<int> procs;
   bool exclusive = false;
@@ -109,7 +109,7 @@ struct Races final : FileState {
 };
 
 bool looks_at(const rma::Window& window) {
-  // In memory that others load and store as well, loads and stores order processes, too.
+  // In memory that several processes load and store, these accesses also order processes.
   return follows_order() && window.flavor_ != rma::Flavor::kShared && !window.comm_->has_others_;
 }
 
@@ -146,7 +146,7 @@ void check_pair(std::uint32_t context, const Entry& a, const Entry& b) {
 void enter(std::uint32_t context, Entry entry) {
   auto& entries = own<Races>().entries[context];
   for (const Entry& other : entries) check_pair(context, entry, other);
-  // A loop repeats the same access again and again.
+  // Accesses that a loop repeats share an entry.
   const auto alike = std::find_if(entries.rbegin(), entries.rend(), [&](const Entry& each) {
     return each.origin == entry.origin && each.access == entry.access &&
            each.call_site.offset == entry.call_site.offset && each.until == entry.until && each.phase == entry.phase &&
@@ -345,7 +345,7 @@ bool is_excused(const Race& race) {
   });
 }
 
-// Forgets entries older than the previous phase, which are not needed any more.
+// Forgets entries older than the previous phase, which are no longer needed.
 void forget_old() {
   auto& all = own<Races>();
   const std::uint32_t now = moment().phase;
@@ -356,7 +356,7 @@ void forget_old() {
   std::erase_if(all.synced, [now](std::uint32_t phase) { return phase + 1 < now; });
 }
 
-// Takes the races of a window; 0: of all windows.
+// Removes and returns the races of a window; 0: of all windows.
 std::vector<Race> take_found(std::uint32_t context) {
   auto& all = own<Races>();
   std::vector<Race> found;
@@ -366,13 +366,13 @@ std::vector<Race> take_found(std::uint32_t context) {
     if (!race.alike) {
       found.push_back(race);
     } else if (all.reported.emplace(race.first.call_site.offset, race.second.call_site.offset).second) {
-      // Undefined by the standard, but harmless.
+      // The result is undefined by the standard, but this is harmless.
       log::write(log::Level::kError, "check full: %s (both write the same data)", describe(race).c_str());
     }
     return true;
   });
   forget_old();
-  if (p2p::any_failures()) found.clear();  // a failed process has met none
+  if (p2p::any_failures()) found.clear();  // a failed process has not synchronised
   return found;
 }
 
@@ -390,14 +390,14 @@ Status after(Call& call, int code) {
     unwatch_window(call.ended_context);
   }
   if (!all.due) return kOk;
-  // Reports of others may come by other ways than the outcome.
+  // Other processes' reports may arrive by other channels than the outcome.
   p2p::poll();
   p2p::poll();
   const std::vector<Race> found = take_found(*std::exchange(all.due, std::nullopt));
   if (found.empty()) return kOk;
   for (std::size_t i = 1; i < found.size(); ++i)
     log::write(log::Level::kError, "check full: %s", describe(found[i]).c_str());
-  if (call.ended_context != 0) call.where = nullptr;  // it is gone
+  if (call.ended_context != 0) call.where = nullptr;  // it has been freed
   if (rma::Window* const its = window_of(found[0].context)) call.where = its;
   const std::string text = describe(found[0]);
   return fail(Errc::kRmaConflict, "%s", text.c_str());

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Count kMostRanges = Count{1} << 20;
 
-// Joins sorted ranges that touch or overlap.
+// Joins sorted ranges that are adjacent or overlap.
 void join_neighbours(std::vector<Range>* ranges) {
   std::size_t last = 0;
   for (std::size_t i = 1; i < ranges->size(); ++i) {

@@ -9,7 +9,7 @@
 
 namespace hr::check {
 
-// Data in memory: count elements of a committed type.
+// Data in memory: `count` elements of a committed type.
 struct Region {
   std::uintptr_t address;
   const layout::Datatype& type;
@@ -23,11 +23,10 @@ struct Range {
 };
 // Returns the span from the first byte to the last.
 Range span_of(const Region& region) noexcept;
-// Collects all ranges, by address, neighbours joined. False: too many to look at.
+// Collects all ranges, sorted by address, adjacent ones joined; false if there are too many.
 bool collect_ranges(const Region& region, std::vector<Range>* ranges);
 
-// Returns the first byte that both have; 0: none. Layouts with very many ranges are not searched for a range in the
-// other's span: 0.
+// Returns the first byte that is in both; 0 if there is none, or if a layout has too many ranges to be searched.
 std::uintptr_t overlap(const Region& a, const Region& b);
 
 }  // namespace hr::check

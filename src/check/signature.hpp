@@ -1,8 +1,8 @@
 // Signature: the sequence of basic types that a buffer holds (MPI 5.0 section 5.1), as its length and a hash.
 //
-// Two buffers match if their sequences are equal, however their types were made: 2 of MPI_INT is 1 of two MPI_INT.
-// Basic types count as equal if they mean the same on this machine (MPI_INT, MPI_INTEGER, MPI_INT32_T), so that the
-// different names of C and Fortran match. MPI_PACKED matches everything.
+// Two buffers match if their sequences are equal, however their types were made: 2 x MPI_INT matches 1 x a type of two
+// MPI_INT. Basic types count as equal if they mean the same on this machine (MPI_INT, MPI_INTEGER, MPI_INT32_T), so
+// that the different names of C and Fortran match. MPI_PACKED matches everything.
 //
 // The hash of a sequence is a polynomial, so that repetitions are powers and no type is expanded.
 #pragma once
@@ -16,9 +16,9 @@
 namespace hr::check {
 
 struct Signature {
-  std::uint64_t length = 0;  // basic types
+  std::uint64_t length = 0;  // number of basic types
   std::uint64_t hash = 0;
-  bool packed = false;  // MPI_PACKED is among them
+  bool packed = false;  // true if MPI_PACKED is among them
 
   friend bool operator==(const Signature&, const Signature&) = default;
 };

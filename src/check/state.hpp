@@ -12,7 +12,7 @@ struct State {
   FileStates<State> files;
 };
 
-// Null: nothing is checked.
+// Null if nothing is checked.
 extern LayerState<State> state;
 
 // Returns the state of the calling file.

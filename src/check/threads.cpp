@@ -13,12 +13,12 @@
 namespace hr::check {
 namespace {
 
-// Atomic, since calls of a program with too many threads come without the library lock.
+// Atomic, as a program that uses more threads than it may makes calls without the library lock.
 struct Threads final : FileState {
   std::atomic<int> level{abi::kThreadMultiple};
   pthread_t main{};
   std::atomic<pthread_t> inside{};  // the thread in a call
-  std::atomic<int> depth{0};        // its calls
+  std::atomic<int> depth{0};        // number of its nested calls
 };
 
 bool allows_any_thread(const Call& call) {

@@ -72,7 +72,7 @@ std::optional<Wait> in_message(const Call& call) {
   return towards(call, *comm, dest, call.number(send_tag));
 }
 
-// Processes that one request waits for.
+// Wait of a single request.
 struct OneWait {
   std::vector<int> processes;
   bool any = false;
@@ -113,14 +113,14 @@ std::optional<OneWait> in_request(const void* handle) {
   return wait;
 }
 
-// Handles MPI_Wait and its kin. Receives from any source count only if nothing else is waited for.
+// Handles MPI_Wait and its variants. Receives from any source count only if nothing else is waited for.
 std::optional<Wait> in_requests(const Call& call) {
   const bool one_is_enough = call.is("MPI_Waitany") || call.is("MPI_Waitsome");
   std::vector<OneWait> all, of_one;
   for (const void* const handle : call.before) {
     auto each = in_request(handle);
     if (!each) {
-      // It is complete, or moves, or its needs are not known.
+      // It is complete, or its data is moving, or it is not known what it waits for.
       if (one_is_enough && handle != nullptr && reinterpret_cast<std::uintptr_t>(handle) >= 0x1000) return std::nullopt;
       continue;
     }

@@ -1,4 +1,4 @@
-// Waits: which processes a call waits for. Internal to check/. Threads: library lock.
+// Waits: determines which processes a call waits for. Internal to check/. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 namespace hr::check {
 
 struct Wait {
-  bool any = false;            // one of them can end it; else all are needed
-  std::uint32_t context = 0;   // of a collective that is to begin: processes that wait in the same one do not hinder it
-  std::uint64_t sequence = 0;  // 0 and 0: none
+  bool any = false;  // true: one of them can end the wait; false: all are needed
+  // Of a collective that has not begun; processes that wait in the same one do not block each other. 0 and 0: none.
+  std::uint32_t context = 0;
+  std::uint64_t sequence = 0;
   std::vector<int> processes;
   std::string text;  // "waits in MPI_Recv from rank 1 with tag 3 at a.c:12 (main)"
 };
 
-// None: the call waits for no process, or it is not known for which.
+// Returns none if the call waits for no process, or if it is not known for which.
 std::optional<Wait> wait_of(const Call& call);
 
 }  // namespace hr::check

@@ -23,10 +23,10 @@ namespace {
 
 constexpr std::size_t kRegisters = 4;
 constexpr std::size_t kForWindow = 2;
-// A program that goes on using such memory would be slowed down by each use.
+// Limit of traps, each of which slows the program down.
 constexpr unsigned kMostTraps = 20000;
 constexpr std::size_t kMostHits = 64;
-// Buffers that are watched at any cost; of later ones, one in kOneOf.
+// Number of buffers that are always watched; of later ones only one in kOneOf is.
 constexpr unsigned kAlways = 1000;
 constexpr unsigned kOneOf = 16;
 
@@ -43,7 +43,7 @@ struct Register {
 // --- state of the signal handler ---
 struct Hit {
   const void* instruction;
-  std::uint64_t place;  // of the register
+  std::uint64_t place;  // index of the register
 };
 Hit hits[kMostHits];
 std::atomic<unsigned> hit_count{0};
@@ -54,7 +54,7 @@ struct Watch final : FileState {
   Register registers[kRegisters];
   bool has_handler = false;
   bool impossible = false;
-  unsigned buffers = 0;  // so far
+  unsigned buffers = 0;  // buffers so far
 
   ~Watch() override {
     for (const Register& each : registers) {
@@ -65,7 +65,7 @@ struct Watch final : FileState {
 };
 
 #if defined(__x86_64__) && defined(PERF_ATTR_SIZE_VER7)
-constexpr int kTrapPerf = 6;  // TRAP_PERF, which old headers lack
+constexpr int kTrapPerf = 6;  // TRAP_PERF, which is missing in old headers
 
 void on_trap(int /*signal*/, siginfo_t* information, void* context) {
   if (information->si_code != kTrapPerf) {
@@ -75,7 +75,7 @@ void on_trap(int /*signal*/, siginfo_t* information, void* context) {
   }
   traps.fetch_add(1, std::memory_order_relaxed);
   if (paused) return;
-  std::uint64_t place = 0;  // si_perf_data, behind si_addr
+  std::uint64_t place = 0;  // si_perf_data, which follows si_addr
   std::memcpy(&place, reinterpret_cast<const std::byte*>(information) + offsetof(siginfo_t, si_addr) + sizeof(void*),
               sizeof place);
   const auto* const instruction =
@@ -156,7 +156,8 @@ void aim(Watch& watch, std::size_t place) { watch.registers[place].sees = Sees::
 void release(Register& which) { which = {}; }
 #endif
 
-// Its string functions read whole words around the requested bytes.
+// True for instructions of this library and of the C library, whose string functions read whole words around the
+// requested bytes.
 bool is_in_c_library(const void* instruction) {
   Dl_info information{};
   if (::dladdr(instruction, &information) == 0 || information.dli_fname == nullptr) return false;

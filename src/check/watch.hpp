@@ -1,10 +1,10 @@
-// Watch: loads and stores by the CPU of memory that the program should leave alone, or that others access: the first
-// byte of a window's own part and of buffers that operations write.
+// Watch: detects loads and stores by the CPU of memory that the program must not touch, or that others access: the
+// first byte of this process's part of a window and of buffers that operations write.
 //
 // The CPU's four debug registers report them (perf_event_open): two are for a window, the others for buffers. If the
 // system does not grant them, or a debugger is attached to the process, nothing is watched. Accesses by this
 // library within a call do not count, nor do loads by the C library, whose string functions read more than requested.
-// Each thread is watched for operations that it has begun. Internal to check/. Threads: library lock.
+// Each thread is watched only for the operations that it has begun. Internal to check/. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Window;
 
 namespace hr::check {
 
-// Last until unwatch(): the window's context, an operation's request. Without a free register nothing happens.
+// Watch memory until unwatch_window() or unwatch_buffer(). Do nothing if no register is free.
 void watch_window(rma::Window& window);
 void watch_buffer(const void* request, const Range& memory);
 void unwatch_window(std::uint32_t context);
@@ -29,12 +29,12 @@ struct Seen {
   const void* request = nullptr;  // of a buffer
   const void* address = nullptr;  // of the instruction after the access
   Range memory{};
-  bool stored = false;  // of windows: it was a store
+  bool stored = false;  // windows: true for a store
 };
-// Returns accesses seen since the last time.
+// Returns the accesses seen since the last call.
 std::vector<Seen> take_seen();
 
-// Enclose the calls of MPI of this thread.
+// Called at the begin and end of this thread's MPI calls.
 void pause_watching() noexcept;
 void resume_watching() noexcept;
 

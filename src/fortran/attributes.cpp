@@ -1,5 +1,5 @@
-// Attribute values between the languages. An integer that Fortran stores is in a cell whose address is the attribute in
-// C; equal values share a cell, and cells live as long as the process, so that copies of attributes by C's own
+// Attribute values between the languages. An integer that Fortran stores is put into a cell whose address is the
+// attribute in C. Equal values share a cell, and cells are never freed, so that copies of attributes made by C
 // functions stay valid. Threads: any.
 #include <mutex>
 #include <unordered_map>
@@ -32,7 +32,7 @@ class Cells {
 };
 
 Cells<MPI_Aint>& cells() {
-  static auto* made = new Cells<MPI_Aint>;  // attributes may be asked for after static destructors
+  static auto* made = new Cells<MPI_Aint>;  // attributes may be queried after static destructors
   return *made;
 }
 Cells<int>& small_cells() {

@@ -1,4 +1,4 @@
-// Everything that the generated C side of the Fortran bindings uses (api/gen/fortran_c.py).
+// Declares everything that the generated C side of the Fortran bindings uses (api/gen/fortran_c.py).
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@
 namespace hr::fortran {
 namespace {
 
-// A LOGICAL of any compiler, on our stack.
+// Room on the stack for a LOGICAL of any compiler.
 struct Logical {
   alignas(16) unsigned char bytes[16] = {};
 };
@@ -26,7 +26,7 @@ const Procedures& procedures(void* extra_state) { return *static_cast<Procedures
 
 // --- Attributes ---
 
-// Integer: MPI_Aint, or int for the deprecated functions.
+// `Integer`: MPI_Aint, or int for the deprecated functions.
 template <class Integer, class Handle>
 int copy_attribute(const Procedures& all, Procedure procedure, Handle handle, int keyval, void* in, void* out,
                    int* flag) {

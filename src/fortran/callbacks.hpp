@@ -1,15 +1,15 @@
 // Fortran procedures that MPI calls: each callback type of C has a function here that calls the program's procedure
 // with Fortran's conventions (handles as integers, everything by reference, logicals as the compiler has them).
 //
-// If C passes extra_state, that is a Procedures object of ours. If it does not (operations, error handlers), the
-// procedure is found by the function itself or by the handle.
+// If MPI passes extra_state, it is a Procedures object. If it does not (operations, error handlers), the procedure is
+// identified by the C function itself or by the handle.
 #pragma once
 
 #include "mpi.h"
 
 namespace hr::fortran {
 
-using Procedure = void (*)();  // of any interface
+using Procedure = void (*)();  // pointer to a procedure with any interface
 
 // Procedures of one keyval, request or data representation, in the order of the call, and their extra_state.
 struct Procedures {
@@ -18,16 +18,16 @@ struct Procedures {
   bool small = false;  // attributes and extra_state are default integers (the deprecated functions)
 };
 
-// Returns the C callback of each type, for the procedure at that place in Procedures.
+// Returns the C callback of type Function, for procedure kPlace in Procedures.
 template <class Function, int kPlace>
 Function* trampoline(Procedure procedure);
 
-// Returns the user function of an operation. nullptr: more different functions than there is room for (kOperations).
+// Returns the C user function for an operation; nullptr if more than kOperations different functions would be needed.
 inline constexpr int kOperations = 256;
 MPI_User_function* user_function(Procedure procedure);
 MPI_User_function_c* user_function_c(Procedure procedure);
 
-// An error handler's procedure is known by the handle, which the call returned.
+// An error handler's procedure is found by the handle that the creating call has returned.
 void comm_handler(MPI_Comm* comm, int* code, ...);
 void win_handler(MPI_Win* win, int* code, ...);
 void file_handler(MPI_File* file, int* code, ...);

@@ -22,7 +22,8 @@ struct Shape {
 #pragma GCC visibility push(default)
 extern "C" {
 
-// Returns 0: dense, and *shape is untouched; 1: not dense; -1: not dense, and of a higher rank than max_rank.
+// Returns 0 if the array is dense, in which case *shape is not set; 1 if it is not dense; -1 if it is not dense and its
+// rank exceeds max_rank.
 int hr_f_describe(const void* descriptor, hr::fortran::Shape* shape, int max_rank);
 int hr_f_logical_size(void);
 int hr_f_is_true(const void* address);

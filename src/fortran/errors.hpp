@@ -5,7 +5,7 @@
 
 namespace hr::fortran {
 
-// Calls the error handler of MPI_COMM_SELF with a code of that class and text; returns the code.
+// Calls the error handler of MPI_COMM_SELF with a code that has this class and text; returns the code.
 int error(int error_class, const char* text);
 
 }  // namespace hr::fortran

@@ -41,7 +41,7 @@ Handle handle(int number) noexcept {
   return made;
 }
 
-// Memory for `count` elements: in the object for as many as most calls have, else from the heap.
+// Memory for `count` elements: in the object if it is large enough, as for most calls, else from the heap.
 template <class T, std::size_t kHere = 64>
 class Elements {
  public:
@@ -65,7 +65,7 @@ class Handles {
   Handles(const int* numbers, long count) : handles_(numbers == nullptr ? 0 : count) {
     for (std::size_t i = 0; i < handles_.size(); ++i) handle_from(numbers[i], &handles_[i]);
   }
-  // For results: entries that the call leaves alone stay null pointers, which are not handles.
+  // For results: entries that the call does not set stay null pointers, which are not handles.
   explicit Handles(long count) : handles_(count) { std::memset(handles_.data(), 0, handles_.size() * sizeof(Handle)); }
   [[nodiscard]] Handle* data() noexcept { return handles_.data(); }
   void store(int* numbers) noexcept {

@@ -5,7 +5,7 @@
 
 namespace hr::fortran {
 
-// Returns the number of ranks that v and w collectives have an element for.
+// Returns the number of elements of the array arguments of v and w collectives.
 inline int peers(MPI_Comm comm) noexcept {
   int inter = 0;
   int size = 0;
@@ -18,7 +18,7 @@ inline int peers(MPI_Comm comm) noexcept {
   return size;
 }
 
-// True if arguments significant at the root only are significant here.
+// True if arguments that are significant only at the root are significant here.
 inline bool at_root(MPI_Comm comm, int root) noexcept {
   int rank = MPI_PROC_NULL;
   return root == MPI_ROOT || (PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root);

@@ -1,4 +1,4 @@
-// LOGICAL arguments: the program's compiler determines the value of true and their size (compiler.hpp).
+// LOGICAL arguments: the program's compiler determines their size and the value of .TRUE. (compiler.hpp).
 #pragma once
 
 #include "fortran/compiler.hpp"

@@ -49,7 +49,7 @@ void scatter(const Shape& shape, void* dense) {
            [&](char* memory, char* place) { copy_run(memory, shape.stride[0], place, shape.element_bytes, shape); });
 }
 
-// True if all elements are at one distance from the next: then *stride is that.
+// True if all elements are equally far apart; *stride is then that distance.
 bool even(const Shape& shape, std::ptrdiff_t* stride) noexcept {
   for (int i = 1; i < shape.rank; ++i) {
     if (shape.stride[i] != shape.stride[i - 1] * shape.extent[i - 1]) return false;
@@ -58,7 +58,7 @@ bool even(const Shape& shape, std::ptrdiff_t* stride) noexcept {
   return true;
 }
 
-// Returns the bytes of a datatype whose elements lie one after the other without gaps; 0 for any other.
+// Returns the size of a datatype whose elements follow one another without gaps; 0 for any other.
 MPI_Count dense_bytes(MPI_Datatype type) noexcept {
   MPI_Count size = 0;
   MPI_Count low = 0;
@@ -72,7 +72,7 @@ MPI_Count dense_bytes(MPI_Datatype type) noexcept {
   return low == 0 && true_low == 0 && size == extent && size == true_extent ? size : 0;
 }
 
-// Makes datatypes and frees the parts at its end.
+// Makes datatypes; the destructor frees the intermediate ones.
 class Maker {
  public:
   Maker() = default;
@@ -104,7 +104,7 @@ class Maker {
     note(PMPI_Type_create_struct_c(2, lengths, offsets, types, &made));
     return part(made);
   }
-  // Returns the last type, committed: the caller frees it.
+  // Commits the final type and returns it; the caller frees it.
   int take(MPI_Datatype made, MPI_Datatype* type) {
     if (code_ != MPI_SUCCESS) return code_;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -150,10 +150,10 @@ MPI_Datatype first(Maker& maker, const Shape& shape, MPI_Count count, MPI_Dataty
   return rest;
 }
 
-constexpr MPI_Count kAnyNumber = -1;  // of elements
+constexpr MPI_Count kAnyNumber = -1;  // // any number of elements
 
-// Datatypes of sections that a thread used lately. Making and committing one takes longer than sending a short message.
-// Keyed by predefined element types only: the handle of another type may be reused.
+// Cache of a thread's recent datatypes of sections, as making and committing one takes longer than sending a short
+// message. Only predefined element types are used as keys, as the handle of another type may be reused.
 struct Known {
   Shape shape;
   MPI_Count count = 0;
@@ -161,8 +161,8 @@ struct Known {
   MPI_Datatype made = MPI_DATATYPE_NULL;
 };
 constexpr std::size_t kKnown = 16;
-// One word for each thread, so that the initial-exec model of thread-local storage has room for it. The table stays
-// when the thread ends: its datatypes may be in use.
+// One word per thread, so that the initial-exec model of thread-local storage has room for it. The table is not freed
+// when the thread ends, as its datatypes may be in use.
 __attribute__((tls_model("initial-exec"))) thread_local Known* known = nullptr;
 
 bool same(const Shape& a, const Shape& b) noexcept {
@@ -185,7 +185,7 @@ Known& place_of(const Shape& shape, MPI_Count count, MPI_Datatype element) {
 
 bool predefined(MPI_Datatype type) noexcept { return reinterpret_cast<std::uintptr_t>(type) < kFirstNumber; }
 
-// Finds the type for `count` elements of *type in this section, if it was made before.
+// Finds the cached type for `count` elements of *type in this section.
 bool find_known(const Shape& shape, MPI_Count count, MPI_Datatype* type) {
   const Known& place = place_of(shape, count, *type);
   if (place.element != *type || place.count != count || !same(place.shape, shape)) return false;
@@ -193,7 +193,8 @@ bool find_known(const Shape& shape, MPI_Count count, MPI_Datatype* type) {
   return true;
 }
 
-// Makes a type by make(maker). The table owns it; a type that the table drops may still be in use.
+// Makes a type by make(maker) and stores it in the table, which owns it. A type that it replaces may still be in use,
+// so MPI frees that later.
 template <class Make>
 int make_known(const Shape& shape, MPI_Count count, MPI_Datatype* type, Make make) {
   Known& place = place_of(shape, count, *type);
@@ -207,7 +208,7 @@ int make_known(const Shape& shape, MPI_Count count, MPI_Datatype* type, Make mak
   return MPI_SUCCESS;
 }
 
-// Copied buffers of running requests.
+// Copied buffers of active requests.
 struct Deferred {
   void* copy;
   bool received;

@@ -1,10 +1,10 @@
 // Choice buffers that are passed by descriptor (docs/adr/0021-fortran.md).
 //
-// A dense array is passed as its address. Any other section stands for the array that its elements would make one after
-// the other (MPI 5.0 section 19.1.12). It is described to MPI as a derived datatype, so that nothing is copied. If no
-// datatype can describe it (reductions, blocks of a section whose elements are not at equal distances), it is copied to
-// a dense array, and back when the call ends, or when its request completes in a call from Fortran. Threads: a Section
-// belongs to one call; data that outlives it has a lock.
+// A dense array is passed as its address. Any other section stands for the array of its elements, one after the other
+// (MPI 5.0 section 19.1.12). It is described to MPI as a derived datatype, so that nothing is copied. If no datatype
+// can describe it (reductions, blocks of a section whose elements are not at equal distances), it is copied to a dense
+// array, and back when the call ends, or when its request completes in a call from Fortran. Threads: a Section belongs
+// to one call; data that outlives it has a lock.
 #pragma once
 
 #include "fortran/compiler.hpp"
@@ -32,7 +32,7 @@ class Section {
   [[nodiscard]] void* data() const noexcept { return address_; }
   [[nodiscard]] bool dense() const noexcept { return dense_; }
 
-  // Describes one message of *count elements of *type: both are replaced. Returns an error code, as the next three do.
+  // Describes one message of *count elements of *type, and replaces both. Returns an error code, as do the next three.
   template <class Count>
   int message(Count* count, MPI_Datatype* type) {
     MPI_Count wide = *count;
@@ -40,17 +40,17 @@ class Section {
     *count = static_cast<Count>(wide);
     return code;
   }
-  // Describes any number of elements of *type, at any place: *type is replaced. Copies if no datatype can describe
+  // Replaces *type so that any number of elements, at any position, can be described. Copies if no datatype can do
   // that.
   int elements(MPI_Datatype* type);
-  // Copies: the datatype must stay as it is.
+  // Copies the section, if the datatype must stay unchanged.
   int copy();
-  // Fails if the memory is not dense: the call takes no datatype.
+  // Fails if the memory is not dense, for calls without a datatype.
   int storage();
 
   // Called after the call: copies received data back.
   void end();
-  // Called after a call with a request: the copy lives on until the request completes.
+  // Called after a call with a request: the copy is kept until the request completes.
   void defer(MPI_Request request, bool received);
   [[nodiscard]] bool copied() const noexcept { return copy_ != nullptr; }
 
@@ -64,17 +64,16 @@ class Section {
   Shape shape_;
 };
 
-// Refuses a call that cannot wait for the end of a copy (one-sided, persistent): returns a code, after the error
-// handler.
+// Raises an error for a call that cannot wait until data is copied back (one-sided, persistent); returns the code.
 int no_copies(const char* function);
 
-// Requests whose buffers were copied. Each call that completes requests reports them.
+// Number of pending requests whose buffers were copied. Each call that completes requests must call finish() for them.
 extern int deferred_copies;
 void finish(MPI_Request request);
-// Called when the program frees a request that may be running: the copy stays as long as the process.
+// Called when the program frees a request that may be active; the copy is then never freed.
 void abandon(MPI_Request request);
 
-// Handles one request of a call, as it was before and after the call.
+// Calls finish() if the call has completed the request, given its value before and after the call.
 inline void finish_if_completed(MPI_Request before, MPI_Request after) {
   if (__atomic_load_n(&deferred_copies, __ATOMIC_ACQUIRE) != 0 && before != after) [[unlikely]]
     finish(before);

@@ -1,7 +1,7 @@
-// Addresses by which Fortran programs name MPI_BOTTOM, MPI_STATUS_IGNORE and the like (MPI 5.0 section 2.5.4).
+// Addresses that stand for MPI_BOTTOM, MPI_STATUS_IGNORE and the like in Fortran programs (MPI 5.0 section 2.5.4).
 //
 // mpif.h and the modules declare them as common blocks and variables with these C names. An executable that uses them
-// contains them itself, and the library's references resolve to those.
+// contains them, and the library's references are resolved to those.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ inline bool among_sentinels(const void* pointer) noexcept {
          sizeof(hr_f_sentinels);
 }
 
-// Returns the buffer for C.
+// Returns the buffer argument for C.
 inline void* address(const void* buffer) noexcept {
   if (among_sentinels(buffer)) [[unlikely]] {
     if (buffer == &hr_f_sentinels.bottom) return MPI_BOTTOM;
@@ -49,7 +49,8 @@ inline void* address(const void* buffer) noexcept {
   return const_cast<void*>(buffer);
 }
 
-// A status or an array of statuses: the same eight integers in C and Fortran (section 20.3.1).
+// Returns the argument for a status or an array of statuses, which are the same eight integers in C and Fortran
+// (section 20.3.1).
 inline MPI_Status* status(const void* status) noexcept {
   if (status == &hr_f_status_ignore || status == hr_f_statuses_ignore || among_sentinels(status)) {
     return MPI_STATUS_IGNORE;

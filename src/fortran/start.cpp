@@ -1,8 +1,8 @@
 // Tells MPI the properties of the program's Fortran (MPI 5.0 section 20.5): the values of .TRUE. and .FALSE., and the
-// sizes of the types. An MPI that was told before is left as it is.
+// sizes of the types. An MPI library that already has them is left unchanged.
 //
-// Headrace accepts them before it is initialised, so that a main program in C need not know; other MPIs with the
-// standard ABI accept them only after that, and are told when Fortran initialises them.
+// Headrace accepts them before it is initialised, so that a main program in C needs to do nothing. Other MPI libraries
+// with the standard ABI accept them only after initialisation, and get them when Fortran initialises them.
 #include "fortran/start.hpp"
 
 #include <atomic>
@@ -15,8 +15,9 @@
 namespace hr::fortran {
 namespace {
 
-// Never called: the linker exports symbols that a library refers to, and so the MPI library finds the program's
-// function by its name. A call, not an address: programs that were linked before there was such a function still load.
+// Never called, but the linker exports symbols to which a library refers, so that the MPI library finds the program's
+// function by its name. It is a call and not an address, so that programs linked before this function existed still
+// load.
 [[gnu::used]] void refer_to_flush() { hr_f_flush(); }
 
 void register_logicals() {

@@ -1,9 +1,9 @@
-// Registration at the initialisation of MPI from Fortran.
+// Registers properties of the program's Fortran when MPI is initialised from Fortran.
 #pragma once
 
 namespace hr::fortran {
 
-// Acts once in a process. Threads: any.
+// Does this only once per process. Threads: any.
 void register_fortran_traits();
 
 }  // namespace hr::fortran

@@ -1,4 +1,4 @@
-// Character variables: blanks at the end in Fortran, a null character in C.
+// Converts character variables, which are padded with blanks in Fortran and end with a null character in C.
 #pragma once
 
 #include <cstdlib>
@@ -15,18 +15,19 @@ inline std::string trimmed(const char* text, int length) {
   return std::string(text, static_cast<std::size_t>(length < 0 ? 0 : length));
 }
 
-// Leading and trailing blanks mean nothing in keys, values and names (MPI 5.0 section 10).
+// Removes leading and trailing blanks, which are ignored in keys, values and names (MPI 5.0 section 10).
 inline std::string stripped(const char* text, int length) {
   const std::string all = trimmed(text, length);
   const std::size_t first = all.find_first_not_of(' ');
   return first == std::string::npos ? std::string() : all.substr(first);
 }
 
-// Receives the text of a C function, then copies it into the Fortran variable, cut or padded with blanks.
+// Buffer for the text that a C function returns; store() copies it into the Fortran variable, truncated or padded with
+// blanks.
 class TextResult {
  public:
   TextResult(char* text, int length) : text_(text), length_(length), room_(room(length)) {
-    room_[0] = '\xff';  // no text that MPI returns starts like this: the call wrote nothing
+    room_[0] = '\xff';  // marks that the call wrote nothing: no text that MPI returns begins like this
   }
   [[nodiscard]] char* data() noexcept { return room_.data(); }
   [[nodiscard]] int variable_length() const noexcept { return length_; }
@@ -49,7 +50,7 @@ class TextResult {
   std::vector<char> room_;
 };
 
-// `count` texts of `length` characters each, or, with count < 0, as many as there are before a blank one.
+// `count` texts of `length` characters each; with count < 0, all texts before the first blank one.
 class TextArray {
  public:
   TextArray(const char* texts, int length, long count, long step = 1) {
@@ -68,7 +69,7 @@ class TextArray {
   std::vector<char*> pointers_;
 };
 
-// Arguments of a command; MPI_ARGV_NULL is a null pointer.
+// Arguments of a command; a null pointer for MPI_ARGV_NULL.
 class Arguments {
  public:
   Arguments(const char* texts, int length) {

@@ -1,9 +1,8 @@
 // Basic types: the meaning of the bytes of a predefined datatype, and the table of all predefined datatypes.
 //
 // Basic names a representation; several predefined types share one (MPI_INT, MPI_INT32_T and MPI_INTEGER4 are
-// all kInt32). What an operation may do with a type (section 6.9.2) and its width in external32 (section 14.5.2)
-// belong to the predefined type, not to the representation: BasicType.
-// Owner: static tables. Threads: immutable.
+// all kInt32). Which operations are defined for a type (section 6.9.2) and its width in external32 (section 14.5.2)
+// depend on the predefined type (BasicType), not on its representation. Owner: static tables. Threads: immutable.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +53,7 @@ enum class Basic : std::uint8_t {
   kCount_,
 };
 
-// Handles beyond the ABI's, for types that the standard does not have (include/mpi-ext.h).
+// Handles that the ABI does not define, for types that the standard does not have (include/mpi-ext.h).
 inline constexpr std::uintptr_t kExtFloat16 = 0x2f8;
 inline constexpr std::uintptr_t kExtBfloat16 = 0x2f9;
 
@@ -91,8 +90,8 @@ std::span<const BasicType> basic_types() noexcept;
 // Returns the row of an ABI constant; null if it has none.
 const BasicType* basic_type(std::uintptr_t abi_value) noexcept;
 
-// Representations of Fortran's .TRUE. and .FALSE. (MPI_Abi_set_fortran_booleans): a logical operation reads "different
-// from false" and writes these. 1 and 0 unless set. Set before other threads enter.
+// Representations of Fortran's .TRUE. and .FALSE. (MPI_Abi_set_fortran_booleans): a logical operation reads any value
+// but false as true, and writes these. 1 and 0 unless set. Set before other threads call MPI.
 struct FortranBooleans {
   std::int64_t true_value = 1;
   std::int64_t false_value = 0;

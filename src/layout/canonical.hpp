@@ -3,14 +3,14 @@
 // One element is   dims[0] x dims[1] x ... x pattern   where the pattern is a list of blocks (contiguous segments) in
 // typemap order, and a dimension repeats everything inside it `count` times, `stride` bytes apart, outermost first.
 // Packed order is: outermost dimension slowest, blocks of the pattern fastest. Strides and offsets may be negative, and
-// blocks may overlap or lie in any order of address; packed order is always typemap order.
+// blocks may overlap or be in any order of addresses; packed order is always typemap order.
 //
 //   contiguous:  no dims, one block          vector, subarray:   dims, one block   (Form::kStrided)
 //   indexed:     no dims, many blocks        array of structs:   dims, many blocks (Form::kBlocks)
 //
 // Nested strides are folded: neighbouring runs are merged, a dimension that continues its inner one is collapsed,
-// and irregular lists are searched for regular strides. "count elements, extent apart" is one more outer
-// dimension: Shape, made on the stack for each call by shape_of(); that of one element is kept.
+// and irregular lists are searched for regular strides. A Shape adds an outer dimension for several elements;
+// shape_of() makes it on the stack in each call, except for that of one element, which is kept.
 //
 // Owner: the Datatype, through a shared pointer. Lifetime: immutable after commit. Threads: any may read.
 #pragma once
@@ -60,7 +60,7 @@ class DeviceMetadata {
 
 class Layout;
 
-// `count` elements of a layout, for an engine to loop over. Borrows the layout.
+// `count` elements of a layout, in the form over which an engine loops. Borrows the layout.
 struct Shape {
   Form form = Form::kEmpty;
   std::uint8_t unit = 16;  // as Layout::unit, for all elements
@@ -78,7 +78,7 @@ class Layout {
  public:
   Form form = Form::kEmpty;
   // The largest power of two, at most 16, that divides every block's offset and length and every stride: the widest
-  // access that fits if the buffer's address has that alignment. shape_of() takes the extent in too.
+  // access that can be used if the buffer's address has that alignment. In a Shape it divides the extent, too.
   std::uint8_t unit = 16;
   int ndims = 0;
   Dim dims[kMaxLayoutDims];  // [0] is the outermost
@@ -90,9 +90,10 @@ class Layout {
   std::vector<Block> blocks;  // the pattern; never empty unless kEmpty; no block has length 0
   std::vector<Count> prefix;  // kBlocks: packed offset of each block in the pattern, and `pattern` at the end
   Count uniform = 0;          // kBlocks: the length of every block if they are equal, else 0
-  // kBlocks: the same bytes as runs of one length, if that makes them few more (a list of single elements two of which
-  // happen to touch) and all offsets fit: a loop of one kind, and a quarter of the memory to read.
-  Count piece = 0;  // their length; 0 if there are none
+  // kBlocks: the same bytes cut into runs of equal length, if there are not many more of these (as in a list of single
+  // elements, two of which happen to be adjacent) and their offsets fit. One kind of loop then does, and it reads a
+  // quarter of the memory.
+  Count piece = 0;  // length of these runs; 0 if there are none
   std::vector<std::int32_t> offsets;
   Count runs = 0;  // number of blocks of one element: product of the dims times blocks.size()
 
@@ -104,8 +105,8 @@ class Layout {
   mutable std::unique_ptr<DeviceMetadata> device;
 };
 
-// Returns the shape of `count` elements; folds the elements' dimension into the outermost one if it continues it.
-// Their packed size must not overflow (make_view() has checked).
+// Returns the shape of `count` elements; merges the elements' dimension with the outermost one if the two are
+// continuous. Their packed size must not overflow (make_view() has checked).
 Shape shape_of(const Layout& layout, Count count) noexcept;
 
 }  // namespace hr::layout

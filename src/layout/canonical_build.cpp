@@ -10,7 +10,7 @@
 namespace hr::layout {
 namespace {
 
-// A layout in the making: dims (outermost first, any number) around a pattern of blocks.
+// A layout under construction: dims (outermost first, any number) around a pattern of blocks.
 struct Draft {
   std::vector<Dim> dims;
   std::vector<Block> blocks;
@@ -35,7 +35,7 @@ Status too_many_runs() {
               static_cast<long long>(kMaxBlocks));
 }
 
-// Appends a run, merged with the one before if it continues it.
+// Appends a run; merges it with the previous one if it continues that.
 void append(std::vector<Block>& blocks, Block block) {
   if (!blocks.empty() && blocks.back().offset + blocks.back().length == block.offset) {
     blocks.back().length += block.length;
@@ -69,8 +69,8 @@ void repeat(Draft& draft, Count count, Count stride) {
   draft.dims.insert(draft.dims.begin(), Dim{count, stride});
 }
 
-// Peels off a dimension if offsets are `inner` values a constant stride apart, again and again. `offsets` then holds
-// the first of each group.
+// Peels off a dimension if the offsets form groups of equal size with one constant stride. `offsets` then holds the
+// first of each group.
 bool peel(std::vector<Count>& offsets, Dim* dim) {
   const std::size_t total = offsets.size();
   if (total < 2) return false;
@@ -89,7 +89,7 @@ bool peel(std::vector<Count>& offsets, Dim* dim) {
   return true;
 }
 
-// Finds strides in a list of displacements of one thing: the dims, outermost first, if it is regular throughout.
+// Finds the dims of a list of displacements, outermost first; false unless the list is regular throughout.
 bool find_strides(std::vector<Count> offsets, std::vector<Dim>* dims) {
   dims->clear();
   Dim dim;
@@ -101,7 +101,7 @@ bool find_strides(std::vector<Count> offsets, std::vector<Dim>* dims) {
   return true;
 }
 
-// An irregular list may turn out to be strided: blocks of one length at regular offsets.
+// Replaces the list by dims if it turns out to be strided: blocks of equal length at regular offsets.
 void regularise(Draft& draft) {
   if (!draft.dims.empty() || draft.blocks.size() < 2) return;
   std::vector<Count> offsets;
@@ -125,7 +125,7 @@ Status draft_sequence(const Typemap& map, Draft* draft) {
     Draft one;
     HR_TRY(draft_of(map.child(0), &one));
     const Count extent = map.child(0).extent();
-    // Equal parts at regular displacements: a stride, without a list.
+    // Equal parts at regular displacements need dims, but no list.
     if (map.repeats.size() == 1 && parts > 0) {
       std::vector<Dim> dims;
       if (find_strides(map.displacements, &dims)) {
@@ -158,7 +158,7 @@ Status draft_sequence(const Typemap& map, Draft* draft) {
     if (piece.empty()) continue;
     repeat(piece, map.repeat(part), map.child(part).extent());
     piece.shift(map.displacements[part]);
-    if (first) {  // a lone part keeps its dims
+    if (first) {  // a single part keeps its dims
       *draft = std::move(piece);
       first = false;
       continue;
@@ -210,13 +210,13 @@ Status limit_dims(Draft* draft) {
 
 std::uint64_t bits_of(Count value) { return static_cast<std::uint64_t>(value); }
 
-// Sets Layout::piece and offsets, once the layout's blocks are there.
+// Sets Layout::piece and offsets; the layout's blocks must be set.
 void find_pieces(Layout& layout) {
   Count piece = layout.blocks[0].length;
   for (const Block& block : layout.blocks) piece = std::min(piece, block.length);
   const auto blocks = static_cast<Count>(layout.blocks.size());
-  // Short pieces cost a fraction of what blocks of any length do: those of a sorted selection of elements, half of
-  // which touch, are worth it too.
+  // Short pieces cost a fraction of what blocks of any length cost, so they pay even for a sorted selection of elements
+  // half of which are adjacent.
   const Count most = piece >= 4 && piece <= 16 ? 3 * blocks : blocks + blocks / 4;
   if (layout.pattern / piece > most) return;
   std::vector<std::int32_t> offsets;
@@ -255,7 +255,7 @@ Status build_layout(const Typemap& map, std::shared_ptr<const Layout>* out) {
   draft.blocks.shrink_to_fit();
   layout->blocks = std::move(draft.blocks);
 
-  std::uint64_t bits = 16;  // the lowest set bit of everything that must be divisible
+  std::uint64_t bits = 16;  // OR of everything that limits the unit, which is the lowest set bit
   for (int i = 0; i < layout->ndims; ++i) bits |= bits_of(layout->dims[i].stride);
   bool equal = true;
   for (const Block& block : layout->blocks) {

@@ -9,7 +9,7 @@
 
 namespace hr::layout {
 
-// A layout may list at most this many separate runs (24 bytes each); strided ones need no list.
+// Largest number of separate runs that a layout may list (24 bytes each); strided ones need no list.
 inline constexpr Count kMaxBlocks = Count{1} << 28;
 
 // Errors: MPI_ERR_NO_MEM if an irregular type has more than kMaxBlocks runs.

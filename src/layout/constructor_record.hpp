@@ -1,4 +1,4 @@
-// Record: collects a constructor's arguments in the places that section 5.1.13 gives them, and finishes the type.
+// Record: collects a constructor's arguments in the order that section 5.1.13 defines, and makes the type.
 #pragma once
 
 #include <utility>
@@ -16,7 +16,7 @@ class Record {
     contents_.integers.push_back(value);
     return *this;
   }
-  // Adds one that is `int` in the plain form, MPI_Count in the large one.
+  // Adds an argument that is `int` in the plain form, MPI_Count in the large one.
   Record& count(Count value) {
     if (large_) {
       contents_.counts.push_back(value);
@@ -29,7 +29,7 @@ class Record {
     for (Count i = 0; i < n; ++i) count(values[static_cast<std::size_t>(i)]);
     return *this;
   }
-  // Adds one that is MPI_Aint in the plain form, MPI_Count in the large one.
+  // Adds an argument that is MPI_Aint in the plain form, MPI_Count in the large one.
   Record& address(Count value) {
     (large_ ? contents_.counts : contents_.addresses).push_back(value);
     return *this;

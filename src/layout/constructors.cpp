@@ -9,7 +9,7 @@
 namespace hr::layout {
 namespace {
 
-// stride * extent in bytes.
+// *bytes: stride * extent.
 Status scale(Count stride, Count extent, Count* bytes) {
   if (__builtin_mul_overflow(stride, extent, bytes)) {
     return fail(Errc::kCount, "a stride or displacement of %lld elements of %lld bytes does not fit 63 bits",
@@ -18,7 +18,7 @@ Status scale(Count stride, Count extent, Count* bytes) {
   return kOk;
 }
 
-// Returns block lengths as the typemap wants them: one value if all are equal.
+// Returns block lengths in the form that a typemap has: a single value if all are equal.
 std::vector<Count> repeats_of(CountArray blocks, Count count) {
   bool equal = true;
   for (Count i = 1; i < count && equal; ++i) equal = blocks[static_cast<std::size_t>(i)] == blocks[0];
@@ -35,7 +35,7 @@ Status displacements_of(CountArray values, Count count, Count unit, std::vector<
   return kOk;
 }
 
-// Makes the typemap of all four indexed constructors; `unit`: bytes that a displacement counts by.
+// Makes the typemap for all four indexed constructors; `unit`: unit of the displacements, in bytes.
 Status indexed_map(Count count, std::vector<Count> repeats, CountArray values, Count unit, const Datatype& old,
                    TypemapRef* map) {
   std::vector<Count> displacements;

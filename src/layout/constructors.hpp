@@ -1,9 +1,9 @@
 // Datatype constructors (MPI 5.0 sections 5.1.2 to 5.1.5 and 5.1.12).
 //
 // Each returns one reference to a new, uncommitted type, which records the call for MPI_Type_get_contents.
-// Counts must not be negative (the entry points have checked) except displacements, strides and bounds.
-// Errors: MPI_ERR_COUNT when size or bounds overflow, MPI_ERR_ARG for arguments that contradict each other,
-// MPI_ERR_NO_MEM when no more types can be made. Threads: library lock.
+// Only displacements, strides and bounds may be negative; the entry points have checked the other arguments. Errors:
+// MPI_ERR_COUNT when size or bounds overflow, MPI_ERR_ARG for arguments that contradict each other, MPI_ERR_NO_MEM when
+// no more types can be made. Threads: library lock.
 #pragma once
 
 #include <span>
@@ -15,18 +15,18 @@
 
 namespace hr::layout {
 
-// Form of the constructor that was called: decides how MPI_Type_get_contents answers (section 5.1.13).
+// Form of the constructor that was called, on which the result of MPI_Type_get_contents depends (section 5.1.13).
 enum class CallForm : std::uint8_t { kPlain, kLarge };
 
 Status make_contiguous(Count count, Datatype& old, CallForm form, Ref<Datatype>* type);
-// stride in extents of `old`
+// The stride is in extents of `old`.
 Status make_vector(Count count, Count block, Count stride, Datatype& old, CallForm form, Ref<Datatype>* type);
-// stride in bytes
+// The stride is in bytes.
 Status make_hvector(Count count, Count block, Count stride, Datatype& old, CallForm form, Ref<Datatype>* type);
-// displacements in extents of `old`
+// The displacements are in extents of `old`.
 Status make_indexed(Count count, CountArray blocks, CountArray displacements, Datatype& old, CallForm form,
                     Ref<Datatype>* type);
-// displacements in bytes
+// The displacements are in bytes.
 Status make_hindexed(Count count, CountArray blocks, CountArray displacements, Datatype& old, CallForm form,
                      Ref<Datatype>* type);
 Status make_indexed_block(Count count, Count block, CountArray displacements, Datatype& old, CallForm form,
@@ -40,11 +40,11 @@ Status make_subarray(int ndims, CountArray sizes, CountArray subsizes, CountArra
 Status make_darray(int size, int rank, int ndims, CountArray gsizes, const int* distribs, const int* dargs,
                    const int* psizes, int order, Datatype& old, CallForm form, Ref<Datatype>* type);
 Status make_resized(Datatype& old, Count lb, Count extent, CallForm form, Ref<Datatype>* type);
-// Committed if `old` is. The caller copies attributes.
+// The new type is committed if `old` is. The caller copies the attributes.
 Status make_dup(Datatype& old, Ref<Datatype>* type);
 
-// Unnamed predefined types (section 19.1.5): equal arguments give the same type, which programs cannot free.
-// p or r may be MPI_UNDEFINED, not both. Errors: MPI_ERR_ARG when there is no such type.
+// Make unnamed predefined types (section 19.1.5); equal arguments yield the same type, which programs cannot free.
+// `precision` or `range` may be MPI_UNDEFINED, not both. Errors: MPI_ERR_ARG when there is no such type.
 Status f90_real(int precision, int range, Ref<Datatype>* type);
 Status f90_complex(int precision, int range, Ref<Datatype>* type);
 Status f90_integer(int range, Ref<Datatype>* type);

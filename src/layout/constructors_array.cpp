@@ -10,7 +10,8 @@
 namespace hr::layout {
 namespace {
 
-// Returns the i-th dimension from the fastest: C order has the last one fastest, Fortran order the first one.
+// Returns the i-th dimension counted from the fastest, which is the last one in C order, the first one in Fortran
+// order.
 std::size_t nth_fastest(int ndims, int i, int order) {
   return static_cast<std::size_t>(order == abi::kOrderC ? ndims - 1 - i : i);
 }
@@ -27,14 +28,14 @@ Status scaled(Count a, Count b, Count* product) {
   return kOk;
 }
 
-// Moves the data by `displacement` and gives the whole array's bounds.
+// Moves the data by `displacement` and sets the bounds to those of the whole array.
 Status place(TypemapRef map, Count displacement, Count lb, Count whole, TypemapRef* placed) {
   if (displacement != 0) HR_TRY(sequence_typemap({map}, {1}, {displacement}, &map));
   return resized_typemap(map, lb, whole, placed);
 }
 
 // One process's share of one dimension of a darray: `blocks` full blocks of `block` elements, `cycle` elements apart,
-// from element `start` on, and a last block of `rest` elements after them.
+// from element `start` on, and then a last block of `rest` elements.
 struct Share {
   Count start = 0, block = 0, blocks = 0, rest = 0, cycle = 0;
 };

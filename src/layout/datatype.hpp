@@ -1,10 +1,9 @@
-// Datatype: a typemap (MPI 5.0 chapter 5): how many bytes, where they lie, of which basic types; and the record
-// of the constructor that made it (envelope, contents).
+// Datatype: a typemap (MPI 5.0 chapter 5), which determines number, positions and basic types of the bytes, and a
+// record of the constructor that made it (envelope, contents).
 //
 // Owner: reference counted; a derived type holds references to the types it was made from; a pending
-// communication holds one to its type, so MPI_Type_free may come first (section 5.1.9). Predefined types live
-// for the whole process.
-// Threads: immutable once committed, apart from name and attributes (library lock).
+// communication holds one to its type, so that the type may be freed before it completes (section 5.1.9). Predefined
+// types live for the whole process. Threads: immutable once committed, apart from name and attributes (library lock).
 #pragma once
 
 #include <cstdint>
@@ -27,8 +26,8 @@ namespace hr::layout {
 
 class Datatype;
 
-// The call that constructed a type, in the form that MPI_Type_get_contents gives it back (section 5.1.13).
-// Counts of a large-count (_c) constructor stand in `counts`, those of a plain one in `integers`/`addresses`.
+// The call that constructed a type, in the form that MPI_Type_get_contents returns (section 5.1.13). Counts of a
+// large-count (_c) constructor are in `counts`, those of a plain one in `integers`/`addresses`.
 struct Contents {
   int combiner = 0;  // MPI_COMBINER_*
   std::vector<int> integers;
@@ -54,7 +53,7 @@ class Datatype final : public Object {
   [[nodiscard]] const BasicType* uniform() const noexcept { return map_->uniform; }
   // True if one element is contiguous (its bytes begin at true_lb).
   [[nodiscard]] bool is_contiguous() const noexcept { return is_contiguous_; }
-  // True if `count` elements are contiguous, as make_view() asks.
+  // True if `count` elements are contiguous.
   [[nodiscard]] bool contiguous(Count count) const noexcept {
     return is_contiguous_ && (count <= 1 || extent_ == size_);
   }
@@ -69,7 +68,7 @@ class Datatype final : public Object {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   // Makes the canonical layout. Committing twice is allowed (section 5.1.9).
-  // Errors: MPI_ERR_NO_MEM when the type has more separate runs than can be listed.
+  // Errors: MPI_ERR_NO_MEM if the type has more separate runs than can be listed.
   Status commit();
 
   Datatype() noexcept;

@@ -7,14 +7,14 @@
 namespace hr::layout {
 namespace {
 
-// Measure of a typemap by which a walk goes: whole subtrees are passed over by their `measure`, and the rest of the
-// budget goes into the first one that does not fit.
+// Unit of the budget with which a walk traverses a typemap: subtrees that fit into the budget are skipped as a whole,
+// and the walk descends into the first one that does not fit.
 enum class Budget { kBytes, kLeaves };
 
 Count measure(const Typemap& map, Budget budget) { return budget == Budget::kBytes ? map.size : map.leaves; }
 Count other(const Typemap& map, Budget budget) { return budget == Budget::kBytes ? map.leaves : map.size; }
 
-// Takes as much as fits from *left; returns the other measure of that.
+// Takes as much of the typemap as fits into *left, which it reduces; returns the size of that part in the other unit.
 Count take(const Typemap& map, Budget budget, Count* left) {
   const Count all = measure(map, budget);
   if (all <= *left) {

@@ -1,4 +1,4 @@
-// Counting basic elements (MPI 5.0 section 5.1.11): between bytes of a packed form and elements of the typemap.
+// Counts basic elements (MPI 5.0 section 5.1.11): converts between bytes of a packed form and elements of the typemap.
 //
 // A received message may end inside an element of its datatype, never inside a basic element. A pair type
 // (MPI_FLOAT_INT) counts two basic elements, a complex number one.
@@ -9,14 +9,14 @@
 
 namespace hr::layout {
 
-// MPI_Get_count: whole elements of `type` in `bytes`; MPI_UNDEFINED when they do not divide (or for a type of
-// no bytes and a message that has some).
+// MPI_Get_count: whole elements of `type` in `bytes`; MPI_UNDEFINED if they are not a whole number of elements (or if
+// the type has no bytes and the message has some).
 Count elements_of(const Datatype& type, Count bytes) noexcept;
 
-// MPI_Get_elements: basic elements in `bytes`; MPI_UNDEFINED when they end inside one.
+// MPI_Get_elements: basic elements in `bytes`; MPI_UNDEFINED if they end inside one.
 Count basic_elements_of(const Datatype& type, Count bytes) noexcept;
 
-// MPI_Status_set_elements: the bytes that the first `elements` basic elements take.
+// MPI_Status_set_elements: the number of bytes of the first `elements` basic elements.
 Count bytes_of_basic_elements(const Datatype& type, Count elements) noexcept;
 
 // One basic type, `count` times, `stride` bytes apart, the first at `displacement`.

@@ -13,7 +13,7 @@
 namespace hr::layout {
 namespace {
 
-// Converted in pieces of about this many bytes (at least one element).
+// Data is converted in pieces of about this many bytes (at least one element).
 constexpr Count kPiece = Count{1} << 18;
 
 template <class T>
@@ -27,7 +27,7 @@ void store(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-// Copies words of N bytes, the same width on both sides, with their order turned around on little-endian machines.
+// Copies words of `width` bytes, with their bytes reversed on little-endian machines.
 void turn(const std::byte* from, std::byte* to, std::size_t words, std::size_t width) {
   if constexpr (std::endian::native == std::endian::big) {
     std::memcpy(to, from, words * width);
@@ -98,7 +98,7 @@ void long_double_from_quad(const std::byte* from, std::byte* to, Count n) {
     std::byte value[16];
     turn(from + 16 * i, value, 1, 16);
     const auto number = static_cast<long double>(load<Quad>(value));
-    // x86's format has ten bytes of value; its padding is made zero, so that equal values are equal bytes.
+    // x86's format has a value of ten bytes; the padding is set to zero, so that equal values have equal bytes.
     constexpr std::size_t kValueBytes = std::numeric_limits<long double>::digits == 64 ? 10 : 16;
     std::memset(to + 16 * i, 0, 16);
     std::memcpy(to + 16 * i, &number, kValueBytes);
@@ -110,7 +110,7 @@ std::size_t word_of(const BasicType& type) {
   return type.group == BasicGroup::kComplex ? type.size / 2U : type.size;
 }
 
-// Encodes `n` values of one predefined type, next to each other on both sides.
+// Encodes `n` values of one predefined type, contiguous on both sides.
 Status encode(const BasicType& type, const std::byte* from, std::byte* to, Count n) {
   if (type.basic == Basic::kFloat80) {
     quad_from_long_double(from, to, n);
@@ -167,7 +167,7 @@ Count external32_size(const Typemap& map) noexcept {
   return 0;
 }
 
-// Moves whole elements through a buffer in memory's representation.
+// Moves whole elements through a buffer that holds them in the native representation.
 class Pieces {
  public:
   explicit Pieces(const View& view)
@@ -176,8 +176,8 @@ class Pieces {
     buffer_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(each_ * size_)]);
   }
 
-  // Calls convert(const BasicType&, native, external, n) for every run of equal basic types, with `before` and `after`
-  // each piece: they move it to or from the view.
+  // Calls convert(const BasicType&, native, n) for every run of equal basic types, and before(offset, bytes, buffer)
+  // and after(...) around each piece, one of which moves it from or to the view.
   template <class Before, class Convert, class After>
   Status run(Before&& before, Convert&& convert, After&& after) {
     if (buffer_ == nullptr) {

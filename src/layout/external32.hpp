@@ -1,7 +1,8 @@
-// external32 (MPI 5.0 section 14.5.2): the standard's own representation: big-endian, IEEE, fixed widths.
+// external32 (MPI 5.0 section 14.5.2), the standard's representation of data: big-endian, IEEE, fixed widths.
 //
-// Differs from memory here in byte order and for four C types: long is 4 bytes, wchar_t 2, long double is IEEE
-// quadruple precision. There are no holes. Errors: MPI_ERR_CONVERSION when a value does not fit its external width.
+// Differs from the form in memory in byte order and for some C types: long has 4 bytes, wchar_t has 2, and long double
+// is IEEE quadruple precision. There is no padding. Errors: MPI_ERR_CONVERSION if a value does not fit its external
+// width.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace hr::layout {
 
-// Bytes of one element in external32.
+// Returns the number of bytes of one element in external32.
 Count external32_size(const Datatype& type) noexcept;
 
 // Both move all of a view, to or from host memory of view.count * external32_size() bytes.

@@ -29,7 +29,7 @@ constexpr unsigned kTruths = bit(BasicGroup::kCInteger) | bit(BasicGroup::kMulti
 constexpr unsigned kBits = kIntegers | bit(BasicGroup::kByte);
 constexpr unsigned kPairs = bit(BasicGroup::kPair);
 
-// The table of section 6.9.2. MPI_REPLACE and MPI_NO_OP belong to the accumulate functions only.
+// The table of section 6.9.2. MPI_REPLACE and MPI_NO_OP are for the accumulate functions only.
 constexpr OpRow kOps[] = {
     {abi::kSum, OpKind::kSum, "MPI_SUM", kNumbers},        {abi::kMin, OpKind::kMin, "MPI_MIN", kOrdered},
     {abi::kMax, OpKind::kMax, "MPI_MAX", kOrdered},        {abi::kProd, OpKind::kProd, "MPI_PROD", kNumbers},
@@ -59,7 +59,7 @@ class PredefinedOps {
   [[nodiscard]] const OpRow& row(OpKind kind) const noexcept { return *rows_[static_cast<std::size_t>(kind)]; }
 
  private:
-  std::array<Op*, 0x20> ops_{};  // live as long as the process
+  std::array<Op*, 0x20> ops_{};  // never freed
   std::array<const OpRow*, 0x20> rows_{};
 };
 
@@ -82,7 +82,8 @@ const PredefinedOps& predefined_ops() noexcept {
   return fail(Errc::kOp, "%s is not defined for %s (MPI 5.0 section 6.9.2)", name, type.row_->name);
 }
 
-// Types for which other libraries have operations that the standard lacks (section 6.9.2), and programs count on them.
+// Types for which other libraries have operations that the standard does not define (section 6.9.2) but programs rely
+// on.
 struct TakenAsNumber {
   std::uintptr_t abi;
   const char* as;

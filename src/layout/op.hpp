@@ -34,7 +34,7 @@ enum class OpKind : std::uint8_t {
 class Op final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kOp;
-  // inout[i] = in[i] op inout[i]; `type` is the one that the caller of the collective gave.
+  // inout[i] = in[i] op inout[i]; `type` is the one that was passed to the collective.
   using UserFunction = std::function<Status(const void* in, void* inout, Count count, const Datatype& type)>;
 
   Op(OpKind kind, bool commutative) noexcept : Object(kKind), kind_(kind), commutative_(commutative) {}
@@ -50,16 +50,16 @@ class Op final : public Object {
 Status check_op(const Op& op, const Datatype& type);
 
 // inout[i] = in[i] op inout[i] for `count` elements of `type`, both in memory that the CPU can touch, not overlapping.
-// Predefined operations accept predefined types (MPI_ERR_OP otherwise), a user's those that it was made for;
-// MPI_REPLACE accepts every committed type and any memory.
+// Predefined operations accept predefined types (MPI_ERR_OP otherwise), user operations the types that they were
+// written for; MPI_REPLACE accepts every committed type and any memory.
 Status apply(const Op& op, const void* in, void* inout, Count count, const Datatype& type);
 // Does the same with a separate buffer for the result, which is `right` or overlaps neither operand: result[i] =
 // left[i] op right[i].
 Status apply_to(const Op& op, const void* left, const void* right, void* result, Count count, const Datatype& type);
 
-// Predefined objects are made at their first use and stay for as long as the process lives: their handles are
-// constants, which programs may name before MPI_Init and after MPI_Finalize.
-// Returns the predefined operation behind an ABI constant (0x20..0x3f); null for MPI_OP_NULL and unknown values.
+// Predefined objects are made at their first use and never freed, as their handles are constants, which programs may
+// use before MPI_Init and after MPI_Finalize. Returns the predefined operation behind an ABI constant (0x20..0x3f);
+// null for MPI_OP_NULL and unknown values.
 Op* predefined_op(std::uintptr_t abi_value) noexcept;
 // Returns the predefined datatype behind an ABI constant (0x200..0x3ff); null for MPI_DATATYPE_NULL and unknown values.
 Datatype* predefined_type(std::uintptr_t abi_value) noexcept;

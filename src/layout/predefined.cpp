@@ -24,7 +24,7 @@ class PredefinedTypes {
   }
 
  private:
-  std::array<Datatype*, 0x200> types_{};  // live as long as the process
+  std::array<Datatype*, 0x200> types_{};  // never freed
 };
 
 const PredefinedTypes& predefined_types() noexcept {
@@ -32,8 +32,8 @@ const PredefinedTypes& predefined_types() noexcept {
   return types;
 }
 
-// Decimal precision and range of the kinds that a Fortran compiler has, in the order in which
-// SELECTED_REAL_KIND tries them (gfortran's kinds 4, 8, 10, 16).
+// Decimal precision and range of a Fortran compiler's kinds, in the order in which SELECTED_REAL_KIND tries them
+// (gfortran's kinds 4, 8, 10, 16).
 struct RealKind {
   int precision, range;
   std::uintptr_t real, complex;
@@ -52,9 +52,9 @@ struct IntegerKind {
 constexpr IntegerKind kIntegerKinds[] = {
     {2, abi::kInteger1}, {4, abi::kInteger2}, {9, abi::kInteger4}, {18, abi::kInteger8}, {38, abi::kInteger16}};
 
-// Equal arguments give the same handle. Library lock.
+// Makes an unnamed predefined type; equal arguments yield the same one. Threads: library lock.
 Status unnamed(int combiner, std::initializer_list<int> arguments, std::uintptr_t abi_value, Ref<Datatype>* type) {
-  // The arena first: it must outlive the references.
+  // Constructed first, as the arena must outlive the references.
   Arena<Datatype>& arena = Arena<Datatype>::instance();
   static std::map<std::pair<int, std::vector<int>>, Ref<Datatype>> known;
   Ref<Datatype>& entry = known[{combiner, std::vector<int>(arguments)}];
@@ -118,7 +118,7 @@ Status match_size(int type_class, int size, Ref<Datatype>* type) {
   if (group == BasicGroup::kNoGroup) {
     return fail(Errc::kArg, "typeclass is %d; it must be MPI_TYPECLASS_INTEGER, _REAL or _COMPLEX", type_class);
   }
-  // The types with a size in their name: from MPI_LOGICAL1 on.
+  // Types with a size in their name begin with MPI_LOGICAL1.
   for (const BasicType& row : basic_types()) {
     if (row.group == group && row.size == size && row.abi >= abi::kLogical1) {
       *type = Ref<Datatype>::share(predefined_type(row.abi));

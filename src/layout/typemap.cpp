@@ -17,7 +17,7 @@ Status too_large() {
   return fail(Errc::kCount, "the datatype's size or bounds do not fit 63 bits; use smaller counts or displacements");
 }
 
-// Collects the facts of a node from its parts, wide enough that nothing wraps before it is checked.
+// Collects the facts of a node from its parts, in integers wide enough that nothing overflows before it is checked.
 class Bounds {
  public:
   // Adds `copies` of `child`, `stride` apart, the first displaced by `displacement`.
@@ -68,7 +68,7 @@ class Bounds {
 
  private:
   Wide size_ = 0, leaves_ = 0, lb_ = 0, ub_ = 0, true_lb_ = 0, true_ub_ = 0;
-  Wide padded_ub_ = 0;  // with the padding of the parts
+  Wide padded_ub_ = 0;  // upper bound, including the padding of the parts
   std::uint32_t alignment_ = 1;
   const BasicType* uniform_ = nullptr;
   bool marked_ = false;
@@ -90,7 +90,7 @@ TypemapRef leaf_typemap(const BasicType& type) {
     const BasicType& index = *basic_type(type.index_abi);
     const Count at = (value.size + index.alignment - 1) / index.alignment * index.alignment;
     TypemapRef map;
-    // Cannot fail: the sizes are tiny.
+    // Cannot fail, as the sizes are tiny.
     (void)sequence_typemap({leaf_typemap(value), leaf_typemap(index)}, {1}, {0, at}, &map).ok();
     return map;
   }

@@ -4,9 +4,9 @@
 // Datatype's facts (size, bounds) are computed here; the canonical layout, external32 and the counting of
 // elements read it. A node's bounds follow section 5.1.7: the lower bound is the least displacement, the upper bound
 // is padded to the strictest alignment of the basic types, and a resized type below (its markers) decides both
-// instead. The padding of a part counts in the whole, so that a type never reaches past the extent of one made from
-// it (numpy's rule for nested records, which mpi4py's tests hold against us).
-// Owner: shared; a node holds its children. Threads: immutable.
+// instead. The padding of a part counts in the whole, so that a type never extends beyond the extent of one made from
+// it (numpy's rule for nested records, which mpi4py's tests check). Owner: shared; a node holds its children. Threads:
+// immutable.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ struct Typemap {
     kEmpty,
     kLeaf,      // one basic type at 0
     kRepeat,    // `count` copies of children[0], `stride` bytes apart, the first at 0
-    kSequence,  // parts; part i is repeat(i) copies of child(i), its extent apart, the first at displacements[i]
+    kSequence,  // parts; part i is repeat(i) copies of child(i), one extent apart, the first at displacements[i]
   };
   Kind kind = Kind::kEmpty;
   bool marked = false;                 // bounds set by a resized type below (or by this node)
   std::uint32_t alignment = 1;         // strictest of the leaves
-  const BasicType* uniform = nullptr;  // the leaves' type if they all have the same
+  const BasicType* uniform = nullptr;  // the leaves' type if all have the same, else null
   Count size = 0;
   Count leaves = 0;  // basic types in the map; a pair type counts two
   Count lb = 0, ub = 0;
@@ -50,13 +50,13 @@ struct Typemap {
   [[nodiscard]] Count repeat(std::size_t part) const noexcept { return repeats[repeats.size() == 1 ? 0 : part]; }
 };
 
-// All return MPI_ERR_COUNT if a size or a bound does not fit 63 bits.
+// All return MPI_ERR_COUNT if a size or a bound does not fit into 63 bits.
 TypemapRef leaf_typemap(const BasicType& type);  // a pair becomes a sequence of its members
 Status repeat_typemap(const TypemapRef& child, Count count, Count stride, TypemapRef* map);
 Status sequence_typemap(std::vector<TypemapRef> children, std::vector<Count> repeats, std::vector<Count> displacements,
                         TypemapRef* map);
 Status resized_typemap(const TypemapRef& child, Count lb, Count extent, TypemapRef* map);
-// blocks of `block` copies (extent apart), `stride` bytes between their starts.
+// `count` blocks of `block` copies (one extent apart), with `stride` bytes between the starts of the blocks.
 Status vector_typemap(const TypemapRef& child, Count count, Count block, Count stride, TypemapRef* map);
 
 }  // namespace hr::layout

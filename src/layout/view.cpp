@@ -14,7 +14,7 @@
 namespace hr::layout {
 namespace {
 
-// Bytes through which a copy between unlike memories is staged.
+// Size of the buffer through which a copy between different kinds of memory is staged.
 constexpr std::size_t kStage = std::size_t{1} << 20;
 
 const mem::Location kHostMemory{};
@@ -35,8 +35,7 @@ inline void with_shape(const View& view, Use&& use) {
   use(shape_of(layout, view.count));
 }
 
-// Copies in pieces through host memory: one of the two is on a device and not contiguous, or the other side is not
-// contiguous.
+// Copies in pieces through host memory, if one view is on a device and the host's view is not contiguous.
 Status copy_staged(const View& from, const View& to, std::size_t bytes) {
   const std::size_t size = std::min(bytes, kStage);
   const std::unique_ptr<std::byte[]> stage(new (std::nothrow) std::byte[size]);

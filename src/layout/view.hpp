@@ -1,9 +1,9 @@
 // View: "count elements of this type at this address, in this kind of memory", and the operations that move it.
 //
-// A view's packed form is the concatenation of its data in typemap order: packed_bytes() long. All operations
-// take byte offsets into that packed form, so that a transfer may cut it anywhere (also inside an element).
-// The engine (host/, cuda/) is chosen by the location. Owner: none; a View borrows buffer and type.
-// Data on the device is visible to every stream on return.
+// A view's packed form is the concatenation of its data in typemap order, `packed` bytes long. All operations use byte
+// offsets into that packed form, so that a transfer may cut it anywhere (even inside an element). The engine (host/,
+// cuda/) is chosen by the location. Owner: none; a View borrows buffer and type. Data on the device is visible to every
+// stream on return.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,13 @@ struct View {
   bool contiguous = false;  // the data is `packed` contiguous bytes at data()
   mem::Location where{};
 
-  // First byte of the data of a contiguous view. By integers: `address` may be MPI_BOTTOM.
+  // Returns the first byte of the data of a contiguous view. Computes with integers, as `address` may be MPI_BOTTOM.
   [[nodiscard]] std::byte* data() const noexcept {
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) +
                                         static_cast<std::uintptr_t>(type->true_lb()));
   }
   [[nodiscard]] bool plain_host() const noexcept { return contiguous && !where.is_device(); }
-  // True for data as as_contiguous_host() finds it: contiguous host memory that no driver knows of.
+  // True for data that as_contiguous_host() accepts: contiguous host memory that no driver knows of.
   [[nodiscard]] bool is_contiguous_host() const noexcept {
     return contiguous && packed != 0 && where.is_host() && !where.pinned;
   }
@@ -39,9 +39,9 @@ struct View {
 namespace detail {
 // Addresses below this are never data: a null buffer, or null plus a small displacement.
 inline constexpr std::uintptr_t kFirstValidAddress = 4096;
-// The rest of make_view(): for errors, no data, and possible device memory.
+// Completes make_view() in its rare cases: errors, no data, and possible device memory.
 Status complete_view(bool overflow, View* view);
-// mem::known_host(), but false while every view is looked at.
+// mem::known_host(), but false if every view must be classified.
 bool known_host(const void* address) noexcept;
 }  // namespace detail
 
@@ -67,8 +67,8 @@ inline Status make_view(const void* buffer, Count count, const Datatype& type, V
   return kOk;
 }
 
-// Does the same for the most frequent case: contiguous host memory, while there is no device memory. False: use
-// make_view(), which is short, too, for memory whose address alone tells that it is the host's (mem::known_host()).
+// Does the same for the most frequent case: contiguous host memory, while there is no device memory. If false, use
+// make_view(), which is also fast if the address alone shows that it is host memory (mem::known_host()).
 inline bool as_contiguous_host(const void* buffer, Count count, const Datatype& type, const std::byte** data,
                                std::size_t* bytes) {
   Count packed = 0;
@@ -80,14 +80,13 @@ inline bool as_contiguous_host(const void* buffer, Count count, const Datatype& 
   *bytes = static_cast<std::size_t>(packed);
   return packed != 0 && address >= detail::kFirstValidAddress;
 }
-// *first: the lowest address of the elements' data. *bytes: from there to the end of the highest.
+// *first: the lowest address of the elements' data. *bytes: the distance from there to the end of the highest.
 void span_of(const View& view, std::byte** first, std::size_t* bytes);
 
 // Returns a view of contiguous bytes, as MPI_BYTE, in memory of the given kind, without classifying it.
 [[nodiscard]] View bytes_view(const void* data, std::size_t bytes, const mem::Location& where = {}) noexcept;
 
-// True if there is an address, and it is host memory for certain, without a question to the driver: as make_view()
-// would find for contiguous bytes.
+// True if the address is valid and certainly host memory, as make_view() would find without querying the driver.
 inline bool surely_host(const void* address) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) >= detail::kFirstValidAddress &&
          (!mem::detail::maybe_cuda || detail::known_host(address));

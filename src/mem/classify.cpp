@@ -28,8 +28,8 @@ Status finish_default_stream(cuda::ContextHandle handle, int device) {
   return kOk;
 }
 
-// The CPU may touch managed memory: work that the program has put on the legacy default stream for it must be done.
-// Such work can be expected in the owning context and the caller's current one.
+// Waits for work on managed memory, which the CPU may access next, that the program has put on the legacy default
+// stream. Such work can be expected in the owning context and the caller's current one.
 Status finish_default_stream(const Location& location) {
   const cuda::Driver& driver = cuda::driver();
   void* current = nullptr;
@@ -48,8 +48,8 @@ Status finish_default_stream(const Location& location) {
   return kOk;
 }
 
-// Managed memory is copied by multiprocessors. If processes are time-sliced on those, the CPU fetches so few bytes in
-// less time than a time slice takes to come.
+// Managed memory is copied by multiprocessors. If processes are time-sliced on those, the CPU has fetched fewer bytes
+// than this before this process gets its next time slice.
 constexpr std::size_t kWorthATimeSlice = std::size_t{256} << 10;
 
 bool is_for_host(const void* address, std::size_t bytes, cuda::ContextHandle handle, int device) {
@@ -65,7 +65,7 @@ bool is_for_host(const void* address, std::size_t bytes, cuda::ContextHandle han
   return true;
 }
 
-// Host memory that the driver knows begins and ends where the program has registered it, or where it was allocated.
+// True if all `bytes` bytes lie in one range that the program has registered or allocated with the driver.
 bool covers_range(const cuda::Driver& driver, std::uintptr_t pointer, std::size_t bytes, const Location& range) {
   if (bytes <= 1) return true;
   if (range.bytes != 0) return pointer - range.base < range.bytes && bytes <= range.base + range.bytes - pointer;
@@ -75,7 +75,7 @@ bool covers_range(const cuda::Driver& driver, std::uintptr_t pointer, std::size_
 }
 
 Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, Location* location) {
-  // Most buffers are host memory, which a query for one attribute tells in less time.
+  // Most buffers are host memory, which a query for a single attribute recognises in less time.
   unsigned memory_type = 0;
   int attributes[] = {cuda::kAttributeMemoryType,    cuda::kAttributeIsManaged,   cuda::kAttributeContext,
                       cuda::kAttributeDeviceOrdinal, cuda::kAttributeRangeStart,  cuda::kAttributeRangeSize,
@@ -96,7 +96,7 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
     result = driver.pointer_get_attributes(sizeof attributes / sizeof *attributes, attributes, values, pointer);
   }
   if (result != cuda::kSuccess) [[unlikely]] {
-    // Before cuInit nothing can be device memory; an unknown address is host memory.
+    // Before cuInit nothing can be device memory, and an address unknown to the driver is host memory.
     if (result == cuda::kNotInitialized || result == cuda::kDeinitialized || result == cuda::kInvalidValue) return kOk;
     const cuda::ErrorText error = cuda::error_text(result);
     return fail(Errc::kBuffer, "cuPointerGetAttributes for buffer %p failed: %s (%s)", address, error.name, error.text);
@@ -132,15 +132,15 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
 const Location* known(std::uintptr_t pointer, std::size_t bytes) noexcept {
   for (const Answer& answer : state().answers) {
     if (answer.epoch != DriverEpoch::current() || pointer - answer.begin >= answer.bytes) continue;
-    // For pinned memory the end counts, too.
+    // Pinned memory must also end within the range.
     if (!answer.location.pinned || bytes <= answer.begin + answer.bytes - pointer) return &answer.location;
   }
   return nullptr;
 }
 
-// Memory of pools and ranges that are mapped in parts come and go more cheaply than DriverEpoch can see; managed memory
-// needs more than an answer. For host memory that the driver does not know, the answer is that of a page, and holds as
-// well for memory that goes on behind it.
+// Keeps an answer. Not for pool memory and partly mapped ranges, which the program can change by calls too short for
+// DriverEpoch to notice, nor for managed memory, which needs more than an answer. For host memory that the driver does
+// not know, an answer covers a page, and holds for buffers that extend beyond it.
 void remember(std::uintptr_t pointer, const Location& location) noexcept {
   constexpr std::uintptr_t kPage = 4096;
   const bool allocation = location.kind == Kind::kDevice || location.pinned;

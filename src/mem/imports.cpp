@@ -7,7 +7,7 @@
 namespace hr::mem {
 namespace {
 
-// One loaded object's dynamic section.
+// Parts of a loaded object's dynamic section.
 struct Tables {
   const ElfW(Sym) * symbols = nullptr;
   const char* names = nullptr;
@@ -22,7 +22,7 @@ Tables tables_of(const dl_phdr_info& object) {
     if (object.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
     entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
   }
-  // Some loaders relocate these in place, some do not.
+  // Some loaders relocate these addresses in place, others do not.
   const auto address = [&](const ElfW(Dyn) & dynamic) {
     return dynamic.d_un.d_ptr < object.dlpi_addr ? dynamic.d_un.d_ptr + object.dlpi_addr : dynamic.d_un.d_ptr;
   };

@@ -1,6 +1,6 @@
-// Imports: functions that the program and its libraries call by name, from the dynamic loader's tables.
+// Imports: searches the dynamic loader's tables for functions that the program and its libraries import.
 //
-// For checks that must not wake a run-time library which the program does not use. Threads: library lock.
+// For checks that must not start a run-time library that the program does not use. Threads: library lock.
 #pragma once
 
 #include <initializer_list>
@@ -8,7 +8,7 @@
 
 namespace hr::mem {
 
-// True if anything loaded refers to a function from elsewhere whose name begins with one of these.
+// True if any loaded object imports a function whose name begins with one of these.
 [[nodiscard]] bool anyone_imports(std::initializer_list<std::string_view> prefixes);
 
 }  // namespace hr::mem

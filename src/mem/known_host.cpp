@@ -17,7 +17,7 @@ struct Range {
   [[nodiscard]] bool has(std::uintptr_t address) const noexcept { return address - begin < end - begin; }
 };
 
-// The writable segment of the program itself, which dl_iterate_phdr() names first.
+// Returns the writable segment of the program itself, which dl_iterate_phdr() reports first.
 Range program_data() noexcept {
   Range data;
   ::dl_iterate_phdr(
@@ -34,7 +34,7 @@ Range program_data() noexcept {
   return data;
 }
 
-// Returns the start of the heap, which never changes; 0 if the system does not tell.
+// Returns the start of the heap, which never changes; 0 if the system does not say.
 std::uintptr_t heap_begin() noexcept {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   if (maps == nullptr) return 0;
@@ -62,7 +62,8 @@ Range own_stack() noexcept {
   return stack;
 }
 
-// Only the part of a stack in use counts: below it, with a stack that may still grow, another mapping may lie.
+// True if the address is in the part of the stack that is in use. Below that, if the stack can still grow, there may be
+// another mapping.
 [[gnu::noinline]] bool on_own_stack(std::uintptr_t address) noexcept {
   if (address < reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))) return false;
   thread_local const Range stack = own_stack();

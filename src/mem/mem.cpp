@@ -21,14 +21,14 @@ Status check_range(const void* address, std::size_t bytes, const Location& locat
   };
   const std::uintptr_t end = location.base + location.bytes;
   if (location.bytes != 0 && (begin < location.base || bytes > end - begin)) {
-    // The driver's allocation may be one chunk of several that lie side by side (VMM).
+    // The range that the driver reports may be one of several adjacent chunks (VMM).
     const bool goes_on = location.context == nullptr &&
                          (begin >= location.base || (mapped(location.base - 1) && mapped(begin))) &&
                          (bytes <= end - begin || (mapped(end) && mapped(begin + bytes - 1)));
     if (!goes_on) return outside("leaves");
   }
   if (location.context == nullptr) {
-    // A reserved range (VMM) may be mapped in part only: the last byte must be backed by memory too.
+    // A reserved range (VMM) may be only partly mapped, so the last byte must be backed by memory, too.
     int last = 1;
     const cuda::Result result = cuda::driver().pointer_get_attribute(&last, cuda::kAttributeMapped, begin + bytes - 1);
     if (result == cuda::kSuccess && last == 0) return outside("ends in an unmapped part of");

@@ -15,18 +15,19 @@ bool look_up(const char* name, Function*& function) {
   return function != nullptr;
 }
 
-// True if asking about the device starts nothing. Without CUDA, devices are of another kind, and not ours.
+// True if a query about the device does not start it. Without CUDA, devices are of another kind, which we do not use.
 bool may_ask(int device) { return cuda::find_driver() == nullptr || cuda::context_exists(device); }
 
-// GCC's one library serves both OpenACC and OpenMP, and ends a program that has used a device by one and asks by the
-// other. So it is asked about OpenACC only if something uses that. Looked for again until found: libraries may come.
+// True if OpenACC may be queried. GCC has one library for both OpenACC and OpenMP, and it aborts a program that uses a
+// device through one and queries it through the other. So it is queried through OpenACC only if something imports that.
+// Repeated until found, as libraries may be loaded later.
 bool openacc_is_in_use() {
   static bool found = false;
   if (!found) found = ::dlsym(RTLD_DEFAULT, "GOACC_data_start") == nullptr || anyone_imports({"GOACC_", "acc_"});
   return found;
 }
 
-// Returns the device of the calling thread, which the standard functions name without starting it; -1: do not ask.
+// Returns the calling thread's device, which the standard functions report without starting it; -1: do not query.
 int openacc_device() {
   int (*type_of_device)() = nullptr;
   int (*number_of_device)(int type) = nullptr;
@@ -50,7 +51,7 @@ bool ask_openacc(const void* host, std::size_t bytes, DeviceCopy* copy) {
 bool ask_openmp(const void* host, std::size_t bytes, DeviceCopy* copy) {
   int (*number_of_devices)() = nullptr;
   int (*is_present)(const void*, int) = nullptr;
-  void* (*mapped_pointer)(const void*, int) = nullptr;  // since OpenMP 5.1
+  void* (*mapped_pointer)(const void*, int) = nullptr;  // from OpenMP 5.1 on
   if (!look_up("omp_get_num_devices", number_of_devices) || !look_up("omp_target_is_present", is_present)) return false;
   const bool tells = look_up("omp_get_mapped_ptr", mapped_pointer);
   const void* last = static_cast<const std::byte*>(host) + bytes - 1;
@@ -73,7 +74,8 @@ bool openacc_queue_is_busy() {
   int (*all_done)() = nullptr;
   if (!look_up("acc_is_present", is_present) || !look_up("acc_async_test_all", all_done)) return false;
   if (openacc_device() < 0) return false;
-  // Some libraries end the program when a thread that has not used OpenACC yet asks for queues; this is such a use.
+  // Some libraries abort the program when a thread that has not used OpenACC yet queries its queues; acc_is_present()
+  // is such a use.
   char here = 0;
   static_cast<void>(is_present(&here, 1));
   return all_done() == 0;

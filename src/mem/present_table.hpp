@@ -1,11 +1,11 @@
-// The present tables of OpenACC and OpenMP: which host memory has a copy on a device, according to their run-time
-// libraries.
+// Queries the present tables of OpenACC and OpenMP: which host memory has a copy on a device, according to their
+// run-time libraries.
 //
 // The functions are the standards' own (acc_deviceptr, omp_target_is_present, ...). Each query looks them up among all
 // libraries that the program has loaded: any compiler's will do, and none is needed. A library that has not been
-// used yet may start its device when it is asked; so it is not asked before that device has a context, nor about a
-// model that the program does not use.
-// For checks: a question takes microseconds. Threads: library lock; OpenACC's current device is the calling thread's.
+// used yet may start its device when it is queried; so it is queried only once that device has a context, and only
+// about a model that the program uses. For checks, as a query takes microseconds. Threads: library lock; OpenACC's
+// current device is the calling thread's.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 namespace hr::mem {
 
 struct DeviceCopy {
-  int device = -1;                // as the run-time library numbers devices
-  const void* address = nullptr;  // of the copy of the first byte; null if the library tells only that there is one
+  int device = -1;                // in the run-time library's numbering
+  const void* address = nullptr;  // of the copy of the first byte; null if the library only reports that there is one
 };
 
-// True if all of [host, host + bytes) has a copy. Memory that host and device share is no copy.
+// True if all of [host, host + bytes) has a copy on a device. Memory that host and device share does not count.
 [[nodiscard]] bool find_device_copy(const void* host, std::size_t bytes, DeviceCopy* copy);
 
 // True if an OpenACC queue (`async`) of the calling thread's device has work that is not done.

@@ -1,9 +1,9 @@
-// State: kept by mem/ for the process: made by init() or at its first use, destroyed by shutdown(), after which all is
-// anew.
+// State of mem/ for the process: made by init() or at its first use, destroyed by shutdown(), after which the next use
+// makes a new one.
 //
-// It does not hold facts that cannot change while the process lives: the opened driver (cuda/driver.hpp), the place of
-// the program's own memory (known_host.cpp), the way to ask the system about pages (residency.cpp), the use of OpenACC
-// once it has been found (present_table.cpp).
+// It does not hold facts that cannot change while the process lives: the opened driver (cuda/driver.hpp), the location
+// of the program's own memory (known_host.cpp), the open page table (residency.cpp), and that the program uses OpenACC
+// (present_table.cpp).
 //
 // Owner: process-wide. Threads: library lock.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace hr::mem {
 
-// The driver's answer about an address in that driver epoch of the program (base/driver_epoch.hpp).
+// The driver's answer about a range of addresses, valid in one driver epoch (base/driver_epoch.hpp).
 struct Answer {
   std::uint64_t epoch = 0;
   std::uintptr_t begin = 0;
@@ -25,7 +25,7 @@ struct Answer {
 };
 
 struct State {
-  // Looked at for every buffer that is not the host's by its address.
+  // Searched for every buffer whose address alone does not identify it as host memory.
   Answer answers[4];
   unsigned next_answer = 0;
   FileStates<State> files;

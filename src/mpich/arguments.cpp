@@ -1,4 +1,4 @@
-// Lengths of arrays that go with a communicator's peers or neighbours.
+// Lengths of arrays with an element per peer or neighbour of a communicator.
 #include "mpich/arguments.hpp"
 
 #include "mpich/entry.hpp"

@@ -1,6 +1,6 @@
-// Arguments that need separate storage during a call: made from the program's, passed to libmpi_abi.so.1 by argument(),
-// written back by finish(). A null pointer stays one: libmpi_abi.so.1 reports the error. Owned by the generated
-// function's frame; one thread.
+// Arguments that need separate storage during a call: converted from the program's, passed to libmpi_abi.so.1 by
+// argument(), converted back by finish(). A null pointer stays null, as libmpi_abi.so.1 reports the error. Owner: the
+// generated function's frame. Threads: that of the call.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace hr::mpich {
 
-// Short arrays are in the frame.
+// Array for a call; short ones are in the frame.
 template <class T, int kShort = 32>
 class Scratch {
  public:
@@ -31,7 +31,7 @@ class Scratch {
   T* data_ = short_;
 };
 
-// An array of the program's and its translation. A negative length is for libmpi_abi.so.1 to refuse.
+// An array of the program and its translation. A negative length is rejected by libmpi_abi.so.1.
 template <class Theirs, class Ours, int kShort = 32>
 class Array {
  public:
@@ -226,7 +226,7 @@ class StatusOut {
   MPI_Status status_;
 };
 
-// The call sets some fields; the others keep their contents, even if the program never wrote them.
+// For calls that set only some fields: the others keep their contents, even if the program never wrote them.
 class StatusInOut {
  public:
   explicit StatusInOut(Status* status) noexcept : theirs_(status == kStatusIgnore ? nullptr : status) {
@@ -260,7 +260,7 @@ class StatusesOut : public Array<Status, MPI_Status> {
 
 // --- Text ---
 
-// The program's array has room for kTheirs characters, the library may write kOurs.
+// The program's array has room for kTheirs characters, but the library may write kOurs.
 template <int kTheirs, int kOurs>
 class Text {
  public:
@@ -272,7 +272,7 @@ class Text {
     std::memcpy(theirs_, text_, length);
     theirs_[length] = '\0';
   }
-  // `length`: the library's length of the text.
+  // Limits `length`, the length of the library's text, to that of the copy.
   void clip(int* length) const noexcept {
     if (length != nullptr) *length = std::min(*length, kTheirs - 1);
   }
@@ -282,7 +282,7 @@ class Text {
   char text_[kOurs + 1];
 };
 
-// --- Lengths of arrays that no argument gives; 0 if the communicator is not valid ---
+// --- Lengths of arrays that are not arguments; 0 if the communicator is not valid ---
 
 std::int64_t peers_of(MPI_Comm comm) noexcept;
 std::int64_t sources_of(MPI_Comm comm) noexcept;

@@ -1,5 +1,5 @@
-// Functions beyond the standard (MPIX_): libmpi_abi.so.1 has them under the same names and types, and has been loaded
-// before this library.
+// Calls functions that are not in the standard (MPIX_), which libmpi_abi.so.1 has under the same names and types. It
+// has been loaded before.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 
 namespace hr::mpich {
 
-// Returns null if that library has none of that name.
+// Returns the function of that name; null if there is none.
 template <class Function>
 Function* find_beyond(const char* name) {
   void* const library = dlopen("libmpi_abi.so.1", RTLD_NOW | RTLD_NOLOAD);

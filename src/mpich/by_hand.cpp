@@ -1,5 +1,5 @@
-// Functions whose translation depends on more than their arguments' kinds (api/mpich.yaml, by_hand), MPICH's own, and
-// those of MPI 1 without a direct replacement.
+// Functions whose translation depends on more than the kinds of their arguments (api/mpich.yaml, by_hand), functions
+// that only MPICH has, and functions of MPI 1 without a direct replacement.
 #include <cstdio>
 #include <cstdlib>
 
@@ -10,8 +10,8 @@ using namespace hr::mpich;  // NOLINT
 
 namespace {
 
-// Values of predefined attributes are addresses of ints. If MPICH's int differs it is kept here; threads may write it
-// at the same time, always the same value.
+// Values of predefined attributes are addresses of ints. An int that differs in MPICH is kept here; threads may write
+// it concurrently, but always the same value.
 enum Translated { kHost, kIo, kLastUsedCode, kFlavor, kModel, kTranslatedCount };
 std::atomic<int> translated[kTranslatedCount];
 
@@ -20,7 +20,7 @@ void* translate(Translated which, int number) {
   return &translated[which];
 }
 
-// `attribute_val` is the address of a pointer; `keyval` the standard's.
+// `attribute_val`: address of a pointer. `keyval`: the standard's.
 void attribute_out(int keyval, void* attribute_val, int flag) {
   if (flag == 0 || attribute_val == nullptr) return;
   void*& value = *static_cast<void**>(attribute_val);
@@ -50,8 +50,8 @@ bool is_root(MPI_Comm comm, int root) {
   return standard.MPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
 }
 
-// Translates the codes of a failed spawn. If nothing was started, all codes are of one class; their number may be wrong
-// at a process that is not the root.
+// Translates the codes of a failed spawn. If nothing was started, all codes are the class of the error. `most` may be
+// wrong at a process that is not the root.
 void spawn_codes_out(int code, int* codes, int most) {
   if (code == MPI_SUCCESS || codes == nullptr) return;
   int wanted = code;
@@ -59,8 +59,9 @@ void spawn_codes_out(int code, int* codes, int most) {
   for (int i = 0; i < most && codes[i] == wanted; ++i) codes[i] = ErrorCode::out(wanted);
 }
 
-// Translates those integers of a constructor that are constants (MPI 5.0 section 5.1.13): the order is the last one of
-// arrays; before it, darray's distributions, their arguments and the sizes of the process grid.
+// Translates the integers of a constructor that are constants (MPI 5.0 section 5.1.13): for subarray and darray, the
+// last one is the order; for darray, before it are the distributions, their arguments and the sizes of the process
+// grid.
 void contents_out(int combiner, int* integers, std::int64_t number) {
   if (integers == nullptr || number < 1) return;
   if (combiner != MPI_COMBINER_SUBARRAY && combiner != MPI_COMBINER_DARRAY) return;
@@ -77,7 +78,7 @@ void contents_out(int combiner, int* integers, std::int64_t number) {
 }  // namespace
 
 HR_ENTRY(MPI_Abi_get_version, int entry_MPI_Abi_get_version(int* abi_major, int* abi_minor)) {
-  // "No ABI of the standard": this library's ABI is MPICH's.
+  // -1 means that this is not the standard ABI: this library's is MPICH's.
   if (abi_major != nullptr) *abi_major = -1;
   if (abi_minor != nullptr) *abi_minor = -1;
   return MPI_SUCCESS;
@@ -183,7 +184,7 @@ HR_ENTRY(MPI_Type_get_contents_c,
 }
 HR_ALIAS(MPI_Type_get_contents_c, MPI_Type_get_contents_c);
 
-// A file's handle is a pointer in MPICH too; the standard library numbers it.
+// A file's handle is a pointer in MPICH, too; libmpi_abi.so.1 assigns the number.
 HR_ENTRY(MPI_File_toint, int entry_MPI_File_toint(File file)) {
   return file == nullptr ? 0 : standard.MPI_File_toint(file_in(file));
 }
@@ -245,6 +246,6 @@ namespace {
 extern "C" {
 HR_EXPORT void MPII_Op_set_cxx(int, void (*)()) { no_bindings("an operation"); }
 HR_EXPORT void MPII_Errhandler_set_cxx(int, void (*)()) { no_bindings("an error handler"); }
-// Called for every keyval, also those without functions.
+// Called for every keyval, even those without functions.
 HR_EXPORT void MPII_Keyval_set_proxy(int, void*, void*) { no_bindings("attribute functions"); }
 }

@@ -16,7 +16,7 @@ int MPIR_Dup_fn(int /*object*/, int /*keyval*/, void* /*extra_state*/, void* val
 namespace hr::mpich {
 namespace {
 
-// A handle for the duration of a callback: the program may no longer have a handle of the object.
+// A handle for the duration of a callback, as the program may no longer have a handle of the object.
 template <Kind kind>
 class Lent {
  public:
@@ -32,7 +32,7 @@ class Lent {
   const int lent_;
 };
 
-// The bodies are out of line: each serves kFunctions functions.
+// The bodies are out of line, as each serves kFunctions functions.
 template <class Count, class Function>
 [[gnu::noinline]] void reduce(Function* function, void* in, void* inout, Count* length, MPI_Datatype* datatype) {
   Lent<Kind::kDatatype> handle(*datatype);

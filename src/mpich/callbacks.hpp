@@ -1,10 +1,10 @@
-// Functions of the program that the library calls: their arguments are translated to MPICH's ABI, their results back to
+// Functions of the program that the library calls: their arguments are translated to MPICH's ABI, and their results to
 // the standard's.
 //
-// The standard passes most of them a pointer of the program's ("extra state"): for these one function of ours serves
-// all, and a record behind that pointer names the function to call. Operations and error handlers get no such pointer.
-// For these there are kFunctions functions of ours of each kind, and each function of the program's is assigned one,
-// for ever: an operation may still run when it has been freed.
+// The standard passes most of them a pointer of the program ("extra state"). For these, one function of ours serves
+// all, and that pointer is replaced by one to a record with the function to call. Operations and error handlers get no
+// such pointer. For these, there are kFunctions functions of ours of each kind, and each function of the program is
+// assigned one of them for ever, as an operation may still run after it has been freed.
 //
 // Threads: any.
 #pragma once
@@ -27,7 +27,7 @@ namespace hr::mpich {
 
 inline constexpr std::size_t kFunctions = 512;
 
-// --- Callbacks without a pointer of the program's ---
+// --- Callbacks without extra state ---
 
 struct UserFunctionCalls {
   using Theirs = UserFunction;
@@ -69,7 +69,7 @@ struct FileErrhandlerFunctionCalls {
 template <class Calls>
 class Pool {
  public:
-  // Returns our function for the program's; null if all are taken, and for null.
+  // Returns our function for the program's function; null if all are taken, or if `function` is null.
   static typename Calls::Ours* of(typename Calls::Theirs* function);
   static typename Calls::Theirs* at(std::size_t index) noexcept {
     return functions_[index].load(std::memory_order_relaxed);
@@ -79,12 +79,12 @@ class Pool {
   inline static std::atomic<typename Calls::Theirs*> functions_[kFunctions];
 };
 
-// Reports it, raises MPI_ERR_NO_MEM on MPI_COMM_SELF, returns the code.
+// Reports that all functions are taken, raises MPI_ERR_NO_MEM on MPI_COMM_SELF, and returns the code.
 int too_many_functions(const char* caller);
 
-// --- Callbacks with one ---
+// --- Callbacks with extra state ---
 
-// Functions of a keyval of the program's. Kept for ever, once for each combination: attributes outlive their keyval.
+// Functions of a keyval of the program. Kept for ever, once per combination, as attributes outlive their keyval.
 template <class Copy, class Delete>
 struct AttributeRecord {
   Copy* copy;
@@ -92,7 +92,7 @@ struct AttributeRecord {
   void* state;
 };
 
-// Types of one kind of attribute: MPICH's functions, the standard's, the kind of object.
+// Types for one kind of attribute: MPICH's functions, the standard's functions, and the kind of object.
 struct CommAttributeTypes {
   using Copy = CommCopyAttrFunction;
   using Delete = CommDeleteAttrFunction;
@@ -136,8 +136,8 @@ using CommAttributes = Attributes<CommAttributeTypes>;
 using TypeAttributes = Attributes<TypeAttributeTypes>;
 using WinAttributes = Attributes<WinAttributeTypes>;
 
-// Types for a data representation, with MPICH's conversion function of either form. Kept for ever, as the
-// representation is.
+// Types for a data representation, with either form of MPICH's conversion function. Its Record is kept for ever, like
+// the representation.
 struct DatarepTypes {
   using Conversion = DatarepConversionFunction;
   using OurConversion = MPI_Datarep_conversion_function;
@@ -173,7 +173,7 @@ class DatarepCallbacks {
   Record* record_;
 };
 
-// The functions determine the template's argument.
+// The types of the functions determine the template argument.
 template <class Types>
 class Datareps : public DatarepCallbacks<Types> {
  public:

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kClassMask = 0xffff;
 
-// Classes of mpi-ext.h, which has MPICH's numbers.
+// True for the classes of mpi-ext.h, which have the same numbers in MPICH.
 constexpr bool is_extension(int error_class) noexcept {
   return error_class >= MPIX_ERR_PROC_FAILED && error_class <= MPIX_ERR_REVOKED;
 }

@@ -1,11 +1,12 @@
-// Arguments that are neither handles nor plain enumerations: in() translates MPICH's value to the standard's, out()
-// back.
+// Translates arguments that are neither handles nor plain enumerations: in() from MPICH's value to the standard's,
+// out() back.
 #pragma once
 
 #include "mpich/handles.hpp"
 #include "mpich/values.hpp"
 
-// MPICH's, defined in this library: variables, because their value is an address. mpi.h has macros of these names.
+// MPICH's constants, defined in this library as variables, because their values are addresses. mpi.h has macros of
+// these names.
 extern "C" {
 extern __attribute__((visibility("default"))) int* const mpich_unweighted __asm__("MPI_UNWEIGHTED");
 extern __attribute__((visibility("default"))) int* const mpich_weights_empty __asm__("MPI_WEIGHTS_EMPTY");
@@ -18,8 +19,8 @@ namespace hr::mpich {
 inline void* const kInPlace = reinterpret_cast<void*>(std::intptr_t{value::kInPlace});
 inline void* const kAutomatic = reinterpret_cast<void*>(std::intptr_t{value::kBufferAutomatic});
 
-// A negative number without a meaning must not become a name of the standard's (-4 is its MPI_ROOT), and out() must
-// restore it: statuses hold values that the program put there.
+// A negative number without a meaning must not become a constant of the standard (whose MPI_ROOT is -4), and out() must
+// restore it, as statuses hold values that the program has set.
 inline constexpr int kMeaningless = 1 << 30;
 constexpr int meaningless_in(int number) noexcept { return number > -kMeaningless ? number - kMeaningless : kNoValue; }
 constexpr int meaningless_out(int number) noexcept {
@@ -52,7 +53,7 @@ struct Rank {
       case MPI_ROOT:
         return value::kRoot;
       default:
-        return meaningless_out(rank);  // MPI_UNDEFINED is the same
+        return meaningless_out(rank);  // MPI_UNDEFINED is the same in both
     }
   }
 };
@@ -71,8 +72,8 @@ struct Tag {
 };
 
 // A code of libmpi_abi.so.1: an error class in the low 16 bits, and above it the slot of its text
-// (bind/error_codes.hpp). Classes and codes that the program added are above MPI_ERR_LASTCODE in both: bit 30 is set in
-// MPICH's. A number that is not a code is the complement on the other side.
+// (bind/error_codes.hpp). Classes and codes that the program added are above MPI_ERR_LASTCODE in both; in MPICH's, bit
+// 30 is set. A number that is not a code is translated to its complement.
 struct ErrorCode {
   static constexpr int kAdded = 1 << 30;
   static_assert(value::kErrLastcode == kAdded - 1);
@@ -85,7 +86,7 @@ struct ErrorCode {
   static int other_in(int code) noexcept;
 };
 
-// MPI_IN_PLACE of the standard ABI is an ordinary address here, which an empty buffer may have: such a buffer becomes
+// The standard ABI's MPI_IN_PLACE is an ordinary address here, which an empty buffer may have; such a buffer becomes
 // null.
 inline void* buffer_in(void* buffer) noexcept {
   return buffer == kInPlace ? MPI_IN_PLACE : buffer == MPI_IN_PLACE ? nullptr : buffer;
@@ -109,7 +110,7 @@ inline MPI_T_pvar_handle tool_handle_in(MPI_T_pvar_handle handle) noexcept {
   return handle == mpich_all_handles ? MPI_T_PVAR_ALL_HANDLES : handle;
 }
 
-// Callbacks of chapters that libmpi_abi.so.1 refuses: they are never called.
+// For callbacks of functions that libmpi_abi.so.1 does not support: they are never called.
 template <class Function, class Theirs>
 Function uncalled(Theirs* function) noexcept {
   return reinterpret_cast<Function>(reinterpret_cast<void*>(function));

@@ -1,7 +1,7 @@
 // Macros for functions that programs built for MPICH call.
 //
-// The program's MPI_Send and libmpi_abi.so.1's have one name and different arguments. So a function here has a separate
-// name in C++ and MPICH's name for the linker, and the standard library's functions are called by address.
+// MPI_Send of the program's MPICH and of libmpi_abi.so.1 have the same name but different arguments. So a function here
+// has a different name in C++ than for the linker, and the functions of libmpi_abi.so.1 are called by address.
 #pragma once
 
 #include "mpi.h"
@@ -9,7 +9,7 @@
 
 namespace hr::mpich {
 
-// Filled when this library is loaded (load.cpp), constant from then on.
+// Addresses of libmpi_abi.so.1's functions, set when this library is loaded (load.cpp).
 extern Standard standard;
 
 }  // namespace hr::mpich
@@ -22,7 +22,7 @@ extern Standard standard;
 // Defines MPI_X, which a tool may replace.
 #define HR_ALIAS(name, target) \
   extern "C" HR_EXPORT decltype(entry_##target) alias_##name __asm__(#name) __attribute__((weak, alias("P" #target)))
-// Defines both names of a function that has another name today.
+// Defines both names of a function that now has another name.
 #define HR_ALIAS_BOTH(name, target) \
   HR_ALIAS(name, target);           \
   extern "C" HR_EXPORT decltype(entry_##target) alias_P##name __asm__("P" #name) __attribute__((alias("P" #target)))

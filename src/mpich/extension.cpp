@@ -1,4 +1,4 @@
-// MPIX_ functions that MPICH's programs use.
+// MPIX_ functions used by programs built for MPICH.
 #include "mpich/beyond.hpp"
 #include "mpich/conversions.hpp"
 #include "mpich/entry.hpp"

@@ -14,7 +14,7 @@ struct Numbers {
   std::unordered_map<void*, unsigned> of;
 };
 
-// Never destroyed: programs call MPI from their own destructors.
+// Never destroyed, as programs call MPI from their destructors.
 template <Kind kind>
 Numbers& numbers() {
   static auto* const one = new Numbers;

@@ -1,14 +1,14 @@
-// Tables between MPICH's handles, which are ints, and ours, which are addresses.
+// Tables that map between MPICH's handles, which are ints, and ours, which are addresses.
 //
-// Predefined handles are in tables made from api/mpich.yaml. A handle that the program made is the number of a slot,
-// which holds the address: in() is two loads. The reverse direction is for callbacks and for functions that return an
-// existing object (a communicator's error handler), so a slot's number is found by address, and a second handle of one
-// object is the same number with one more use. Requests and messages only ever go out once: they take a slot and
-// nothing else. An empty slot, and anything that is not a handle, becomes a null pointer, which libmpi_abi.so.1
-// refuses.
+// Predefined handles are in tables made from api/mpich.yaml. The handle of an object that the program made is the
+// number of a slot, which holds the address, so that in() is two loads. The reverse direction is needed for callbacks
+// and for functions that return an existing object (a communicator's error handler). So a slot's number can be found by
+// address, and a second handle of an object is the same number with one more use. Requests and messages are returned
+// only once: they need a slot and nothing else. An empty slot, and anything that is not a handle, becomes a null
+// pointer, which libmpi_abi.so.1 rejects.
 //
-// Threads: any. A slot's address is written before its number becomes known. Objects: one mutex for each kind.
-// Requests: each thread keeps some empty slots, and takes the mutex only to get more or to return some.
+// Threads: any. A slot's address is written before its number is returned. Objects: one mutex per kind. Requests: each
+// thread keeps some empty slots, and takes the mutex only to get more or to return some.
 #pragma once
 
 #include <atomic>
@@ -25,18 +25,18 @@ inline constexpr unsigned kChunks = (kIndexMask + 1) >> kChunkBits;
 
 struct Slot {
   std::atomic<void*> object;  // null: empty
-  unsigned next;              // the next empty one, while it is empty
-  unsigned uses;              // handles of the object that the program has not freed
+  unsigned next;              // the next empty slot, while this one is empty
+  unsigned uses;              // number of the object's handles that the program has not freed
 };
 
-// Grows by chunks that stay where they are until the process ends.
+// Slots of one kind; grows by chunks, which never move and are never freed.
 class Slots {
  public:
   void* find(unsigned index) const noexcept {
     const Slot* chunk = chunks_[index >> kChunkBits].load(std::memory_order_acquire);
     return chunk == nullptr ? nullptr : chunk[index & (kChunkSlots - 1)].object.load(std::memory_order_relaxed);
   }
-  // Callers of the rest except at() hold the kind's mutex.
+  // Callers of the functions below, except at(), hold the kind's mutex.
   unsigned take(void* object) noexcept {
     if (free_ == 0) [[unlikely]]
       grow();
@@ -61,11 +61,11 @@ class Slots {
   void grow() noexcept;
 
   std::atomic<Slot*> chunks_[kChunks] = {};
-  unsigned free_ = 0;   // 0: none; slot 0 is never given out
-  unsigned grown_ = 0;  // chunks that exist
+  unsigned free_ = 0;   // 0: none; slot 0 is never used
+  unsigned grown_ = 0;  // number of chunks that exist
 };
 
-// Empty slots that a thread keeps, as long as it runs.
+// Empty slots that a thread keeps while it runs.
 struct Kept {
   unsigned first;  // 0: none
   unsigned count;
@@ -76,7 +76,7 @@ class Table {
  public:
   static void* find(int handle) noexcept { return slots_.find(static_cast<unsigned>(handle) & kIndexMask); }
   static int add(void* object) noexcept { return static_cast<int>(Traits<kind>::kPrefix | index_of(object)); }
-  // Drops one handle. An unused number is left alone.
+  // Drops one handle. Does nothing for an unused number.
   static void drop(int handle) noexcept {
     const unsigned index = static_cast<unsigned>(handle) & kIndexMask;
     if constexpr (!Traits<kind>::kFresh) {
@@ -109,7 +109,7 @@ class Table {
   static void give_back_kept() noexcept;
 
   static constexpr unsigned kMostKept = 512;
-  // Known at load time, so that reading it needs no call.
+  // Its location is known at load time, so that access needs no call.
   static constinit thread_local Kept kept_ __attribute__((tls_model("initial-exec")));
   inline static Slots slots_;
 };
@@ -138,7 +138,7 @@ inline typename Traits<kind>::Standard in(int handle) noexcept {
   return nullptr;
 }
 
-// Translates the standard library's handle to MPICH's, for the program: one more use, if it is not predefined.
+// Translates the standard library's handle to MPICH's, for the program; counts one more use, unless it is predefined.
 template <Kind kind>
 inline int out(typename Traits<kind>::Standard object) noexcept {
   const auto value = reinterpret_cast<std::uintptr_t>(object);

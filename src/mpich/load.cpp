@@ -31,7 +31,8 @@ const char* name_of(const char* path) {
 
 bool starts_with(const char* text, const char* prefix) { return std::strncmp(text, prefix, std::strlen(prefix)) == 0; }
 
-// Reports a second library with MPICH's or Open MPI's names: some calls of the program would go there and others here.
+// Reports a second library with MPICH's or Open MPI's names, as some calls of the program would go there and others
+// here.
 int look_at(dl_phdr_info* info, std::size_t /*size*/, void* own) {
   const char* const path = info->dlpi_name;
   if (path == nullptr || *path == '\0') return 0;
@@ -43,7 +44,7 @@ int look_at(dl_phdr_info* info, std::size_t /*size*/, void* own) {
   const void* const function = dlsym(other, "PMPI_Init");
   const std::string there = function == nullptr ? "" : path_of(function);
   dlclose(other);
-  if (there.empty() || there == *static_cast<const std::string*>(own)) return 0;  // one of our own names
+  if (there.empty() || there == *static_cast<const std::string*>(own)) return 0;  // this library under another name
   std::fprintf(
       stderr,
       "headrace: two MPI libraries are in this process: %s and %s. Calls may go to either; set LD_LIBRARY_PATH "
@@ -53,7 +54,7 @@ int look_at(dl_phdr_info* info, std::size_t /*size*/, void* own) {
 }
 
 void* open_standard(const std::string& own) {
-  // One copy in a process: one that is loaded already is used.
+  // A process must have only one copy, so one that is already loaded is used.
   void* library = dlopen(kStandardLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (library != nullptr) return library;
   const std::size_t slash = own.rfind('/');

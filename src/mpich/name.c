@@ -1,2 +1,2 @@
-// Only a name that programs look for: the library is the one that this one needs.
+// This library is only a name that programs look for; it loads the actual library.
 typedef int hr_no_empty_file;

@@ -1,4 +1,4 @@
-// Partitions that kernels mark, under MPICH's names (documented in include/mpi-ext.h).
+// Partitions that kernels mark ready, under MPICH's names (documented in include/mpi-ext.h).
 #include "mpich/beyond.hpp"
 #include "mpich/conversions.hpp"
 #include "mpich/entry.hpp"

@@ -1,7 +1,7 @@
-// MPICH's status and the standard's.
+// Converts between MPICH's status and the standard's.
 //
-// A status that a call may leave alone, whole or except MPI_ERROR, must keep the program's contents: reset() marks it,
-// to_mpich() writes the fields that the call wrote.
+// If a call leaves a status unchanged, as a whole or in parts, the program's contents must stay: reset() marks it, and
+// to_mpich() writes only the fields that the call has set.
 #pragma once
 
 #include <cstring>

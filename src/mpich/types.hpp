@@ -1,4 +1,4 @@
-// MPICH's types that differ from the standard's. A handle is an int, except a file's.
+// MPICH's types that differ from the standard's. Handles are ints, except those of files.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ Status make_info(const std::vector<std::pair<const char*, std::size_t>>& entries
   return kOk;
 }
 
-// Returns a logical as the integer made of its bytes; values longer than 8 bytes differ in their first 8 as well.
+// Returns the integer made of a logical's bytes; of longer values the first 8 bytes suffice to distinguish them.
 std::int64_t integer_of(const void* logical, int size) {
   std::int64_t value = 0;
   std::memcpy(&value, logical, static_cast<std::size_t>(size < 8 ? size : 8));
@@ -28,7 +28,7 @@ std::int64_t integer_of(const void* logical, int size) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << unused) >> unused;  // .TRUE. may be -1
 }
 
-// Sizes of the Fortran types; a Fortran library with others cannot be served.
+// Sizes of the Fortran types; a Fortran library with other sizes is not supported.
 constexpr std::array<std::pair<const char*, const char*>, 4> kFortranSizes = {
     {{"mpi_logical_size", "4"}, {"mpi_integer_size", "4"}, {"mpi_real_size", "4"}, {"mpi_double_precision_size", "8"}}};
 

@@ -13,15 +13,15 @@ namespace hr::bind::impl {
 
 namespace {
 
-// Makes a callback's code the call's error; its text names the callback.
+// Converts a callback's code to the call's error, whose text names the callback.
 Status from_callback(int code, const char* which, int keyval) {
   if (code == MPI_SUCCESS) return kOk;
   const Status status = fail(Errc::kOther, "the %s callback of keyval %d returned %d", which, keyval, code);
   return code > 0 ? Status::from_code(code) : status;
 }
 
-// Calls a callback without the library lock: it may wait for a lock of the program's that is held by a thread which
-// waits for the library (in Python the interpreter's). Attribute sets tolerate that (base/attributes.hpp).
+// Calls a callback without the library lock: it may wait for a lock of the program (in Python, the interpreter's) that
+// is held by a thread which waits for the library. Attribute sets tolerate that (base/attributes.hpp).
 template <class Callback>
 int without_lock(Callback&& callback) {
   const int depth = LibraryLock::suspend();
@@ -73,7 +73,7 @@ Status set(AttributeSet& attributes, KeyvalKind kind, void* object, int number, 
 
 // `attribute_val` is the address of the program's pointer.
 Status get(const AttributeSet* attributes, KeyvalKind kind, int number, void* attribute_val, int& flag) {
-  // A keyval that was freed serves the attributes that still use it (section 7.7.2).
+  // A freed keyval stays valid for the attributes that still use it (section 7.7.2).
   if (attributes != nullptr && attributes->get(number, static_cast<void**>(attribute_val))) {
     flag = 1;
     return kOk;
@@ -92,8 +92,8 @@ Status erase(AttributeSet* attributes, KeyvalKind kind, void* object, int number
   return fail(Errc::kKeyval, "no attribute is cached under keyval %d", number);
 }
 
-// Returns a predefined attribute of section 9.1.2; programs get pointers to these. nullptr: not a predefined keyval.
-// *known = false: the attribute has no value.
+// Returns the address, which programs get, of a predefined attribute of section 9.1.2; nullptr if the keyval is not one
+// of them. *known: false if the attribute has no value.
 int* predefined_value(int keyval, bool* known) {
   static int tag_ub = INT_MAX;
   static int host = MPI_PROC_NULL;
@@ -128,7 +128,8 @@ int* predefined_value(int keyval, bool* known) {
   }
 }
 
-// Returns an attribute of a window (section 12.2.6) other than its base; nullptr: not one of them.
+// Returns the address of an attribute of a window (section 12.2.6) other than its base; nullptr if the keyval is not
+// one of them.
 void* predefined_value(rma::Window& win, int keyval) {
   switch (keyval) {
     case MPI_WIN_SIZE:

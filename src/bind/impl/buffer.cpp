@@ -39,7 +39,8 @@ Status detach(p2p::BufferPool& pool, void* buffer_addr, Count& size) {
   return pool.detach(static_cast<void**>(buffer_addr), &size);
 }
 
-// A flush under way, of the messages that were in the buffer when it was started (section 3.6.1, it is local).
+// A flush in progress of the messages that were in the buffer when it was started (section 3.6.1; the operation is
+// local).
 class Flush final : public p2p::TaskResources {
  public:
   explicit Flush(p2p::BufferPool& pool) : pool(&pool), mark(pool.mark()) {}
@@ -53,7 +54,7 @@ class Flush final : public p2p::TaskResources {
 
   p2p::BufferPool* pool;
   std::uint64_t mark;
-  std::shared_ptr<p2p::BufferPool> alive;  // null: the process's
+  std::shared_ptr<p2p::BufferPool> alive;  // null: the pool is the process's
 };
 
 p2p::Task wait_for(Flush* flush) {
@@ -90,7 +91,7 @@ class PersistentBuffered final : public p2p::RequestState {
   Ref<layout::Datatype> type_;
   int proc_;
   p2p::Envelope envelope_;
-  comm::Communicator* comm_;  // kept alive by the request
+  comm::Communicator* comm_;  // its reference is held by the request
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace hr::bind::impl {
 namespace {
 
-// Returns the operation's outcome; its error is raised on the communicator it was started on.
+// Returns the operation's outcome; an error is raised on the communicator on which it was started.
 Status outcome(p2p::Request& request, MPI_Status* status) {
   p2p::Completion completion = request.completion_;
   Status error = completion.error;

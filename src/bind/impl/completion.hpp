@@ -1,4 +1,4 @@
-// Reporting and release of complete requests (MPI 5.0 sections 3.7.3 to 3.7.6).
+// Reports and releases complete requests (MPI 5.0 sections 3.7.3 to 3.7.6).
 #pragma once
 
 #include "bind/handles.hpp"
@@ -7,25 +7,25 @@
 
 namespace hr::bind::impl {
 
-// Finds the request behind a handle. *request is null for MPI_REQUEST_NULL. `index` is the place in the caller's array,
-// -1 for a lone request. Errors: MPI_ERR_REQUEST naming it.
+// Finds the request behind a handle. *request is null for MPI_REQUEST_NULL. `index`: the position in the caller's
+// array, -1 for a single request. Errors: MPI_ERR_REQUEST, naming it.
 Status no_request(MPI_Request handle, int index);
 inline Status find_request(MPI_Request handle, int index, p2p::Request** request) {
   *request = lookup<p2p::Request>(handle);
   return *request != nullptr || handle == MPI_REQUEST_NULL ? kOk : no_request(handle, index);
 }
 
-// True if a wait may report it: complete, inactive or null.
+// True if a wait need not wait for the request: it is complete, inactive or null.
 inline bool is_ready(const p2p::Request* request) {
   return request == nullptr || !request->active() || request->complete();
 }
-// True if it counts for the any and some forms: neither null nor inactive.
+// True if the request counts in MPI_Waitany, MPI_Waitsome and the like: it is neither null nor inactive.
 inline bool counts(const p2p::Request* request) { return request != nullptr && request->active(); }
 
 // Reports a ready request: fills `status` (null: ignored), returns the operation's own error, and frees the request
 // (handle set to MPI_REQUEST_NULL) or makes a persistent one inactive.
 Status report_and_release(MPI_Request* handle, p2p::Request* request, MPI_Status* status);
-// Only reports (MPI_Request_get_status).
+// Reports a request without releasing it (MPI_Request_get_status).
 Status report_only(p2p::Request* request, MPI_Status* status);
 void report_empty(MPI_Status* status);
 

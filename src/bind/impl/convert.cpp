@@ -1,8 +1,8 @@
 // Handles as integers: MPI_X_c2f, MPI_X_f2c (MPI 5.0 section 20.3.4), MPI_X_toint, MPI_X_fromint (section 20.2.4).
 //
 // A predefined handle is its ABI constant. Any other handle, a 64-bit address, gets a number at its first conversion.
-// The pair stays for the lifetime of the process: an address that is used again for another object keeps its number, so
-// that a number never means two things at a time. An integer that was never given out is the null handle.
+// The pair stays for the lifetime of the process: an address that is reused for another object keeps its number, so
+// that a number never means two handles. An integer that is no handle's number is converted to the null handle.
 #include <cstdint>
 #include <unordered_map>
 #include <vector>

@@ -113,7 +113,7 @@ Status win_call_errhandler(rma::Window& win, int errorcode) {
 }
 
 Status errhandler_free(Errhandler& errhandler) {
-  // MPI_Comm_get_errhandler also returns the predefined ones, and the program may free everything that it returns.
+  // MPI_Comm_get_errhandler also returns the predefined handlers, and the program may free whatever it returns.
   if (!errhandler.is_predefined()) release(&errhandler);
   return kOk;
 }

@@ -1,4 +1,5 @@
-// User-level failure mitigation (include/mpi-ext.h): entry points and bodies in one, as they are beyond the standard.
+// User-level failure mitigation (include/mpi-ext.h). Entry points and bodies are not separate, as these functions are
+// not in the standard.
 #pragma GCC visibility push(default)
 #include "mpi-ext.h"
 #pragma GCC visibility pop
@@ -11,7 +12,7 @@
 namespace hr::bind {
 namespace {
 
-// Runs body(comm), with the library entered, for a communicator that may have been revoked.
+// Calls body(comm), with the library lock held, for a communicator that may have been revoked.
 template <class Body>
 int enter(const Call& call, MPI_Comm handle, const Body& body) {
   if (!ready) [[unlikely]]
@@ -49,7 +50,7 @@ int MPIX_Comm_is_revoked(MPI_Comm comm, int* flag) {
   static constexpr Call kCall{"MPIX_Comm_is_revoked"};
   return enter(kCall, comm, [flag](comm::Communicator& object) {
     if (flag == nullptr) return null_pointer("flag");
-    // A program that only tests gets the answer in the end, too.
+    // Without this, a program that only calls this function might never learn of the revocation.
     if (!comm::is_revoked(object)) p2p::poll();
     *flag = comm::is_revoked(object) ? 1 : 0;
     return kOk;
@@ -113,7 +114,7 @@ int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int* num_acked) {
   static constexpr Call kCall{"MPIX_Comm_ack_failed"};
   return enter(kCall, comm, [num_to_ack, num_acked](comm::Communicator& object) {
     if (num_acked == nullptr) return null_pointer("num_acked");
-    p2p::poll();  // a program that only tests this learns of failures, too
+    p2p::poll();  // so that a program that only calls this function learns of failures
     *num_acked = comm::acknowledge(object, num_to_ack);
     return kOk;
   });

@@ -1,4 +1,4 @@
-// Generalized requests (MPI 5.0 section 13.2): the program does the work, MPI waits for it.
+// Generalized requests (MPI 5.0 section 13.2): the program does the work, and MPI waits for it.
 #include <utility>
 
 #include "base/driver_epoch.hpp"
@@ -37,7 +37,8 @@ class GeneralizedState final : public p2p::RequestState {
   [[nodiscard]] const char* what() const noexcept override { return "generalized request"; }
 
  private:
-  // Calls free_fn once: in the wait that frees the request, or at its destruction, whichever comes first.
+  // Calls free_fn once: in the wait that frees the request, or at the destruction of this object, whichever comes
+  // first.
   Status call_free() {
     MPI_Grequest_free_function* function = std::exchange(free_, nullptr);
     return Status::from_code(function == nullptr ? MPI_SUCCESS : DriverEpoch::after_callback(function(extra_state_)));
@@ -56,7 +57,7 @@ Status grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_f
   request = Arena<p2p::Request>::instance().create();
   if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request");
   request->state_ = std::make_unique<GeneralizedState>(query_fn, free_fn, cancel_fn, extra_state);
-  // Kept until MPI_Grequest_complete: the request may be freed before.
+  // Retained until MPI_Grequest_complete, as the program may free the request before that.
   request->retain();
   return kOk;
 }

@@ -22,7 +22,7 @@ Status made(const Ref<comm::Info>& info) {
   return info ? kOk : fail(Errc::kNoMem, "no room for another info object: free some that are not needed");
 }
 
-// Copies at most `capacity` characters with the terminator; none if there is no room for the terminator.
+// Copies at most `capacity` characters including the terminator; none if `capacity` is 0.
 void copy_out(const std::string& text, int capacity, char* out) {
   if (capacity <= 0) return;
   const std::size_t length = std::min(text.size(), static_cast<std::size_t>(capacity) - 1);

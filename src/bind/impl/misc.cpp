@@ -17,7 +17,7 @@
 namespace hr::bind::impl {
 namespace {
 
-// A pair of cache lines, and enough for every vector type.
+// Two cache lines; also enough for every vector type.
 constexpr std::size_t kAllocationAlignment = 128;
 
 int copy_text(char* to, std::string_view text, std::size_t room) {
@@ -45,7 +45,7 @@ Status get_library_version(char* version, int& resultlen) {
 
 Status get_processor_name(char* name, int& resultlen) {
   char host[MPI_MAX_PROCESSOR_NAME] = "localhost";
-  // A name that does not fit is cut; both cases, that and a failure, leave something to print.
+  // A name that does not fit is truncated; after a failure the default stays.
   static_cast<void>(::gethostname(host, sizeof host - 1));
   resultlen = copy_text(name, host, MPI_MAX_PROCESSOR_NAME);
   return kOk;
@@ -79,7 +79,7 @@ Status get_address(const void* location, Count& address) {
   return kOk;
 }
 
-// Adds as unsigned numbers: addresses may be "negative", and their sums wrap.
+// Computes with unsigned numbers, as addresses may be "negative" and their sums may wrap around.
 MPI_Aint aint_add(MPI_Aint base, MPI_Aint disp) {
   return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(disp));
 }
@@ -87,13 +87,13 @@ MPI_Aint aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
   return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(addr1) - static_cast<std::uintptr_t>(addr2));
 }
 
-// For profiling libraries that intercept it (section 15.2.4).
+// Only counts a mark; profiling libraries may intercept the call (section 15.2.4).
 int pcontrol(int level) {
   counters::count_mark(level);
   return MPI_SUCCESS;
 }
 
-// Lists the hardware resource that processes share here: the memory of their node (section 9.1.3). The same types as in
+// Reports the hardware resource that processes share: the memory of their node (section 9.1.3). The types are those of
 // MPI_Comm_split_type.
 Status get_hw_resource_info(Ref<comm::Info>& hw_info) {
   hw_info = comm::create_info();

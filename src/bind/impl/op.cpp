@@ -1,4 +1,4 @@
-// Reduction operations of programs (MPI 5.0 section 6.9.5).
+// User-defined reduction operations (MPI 5.0 section 6.9.5).
 #include "layout/op.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Status make_op(bool commute, Op::UserFunction function, Ref<Op>* op) {
   return kOk;
 }
 
-// Calls function(in, inout, n) for pieces of at most `most` elements: the plain form's length is an int.
+// Calls function(in, inout, n) for pieces of at most `most` elements, as the plain form's length is an int.
 template <class Function>
 void in_pieces(const void* in, void* inout, Count count, const layout::Datatype& type, Count most,
                Function&& function) {

@@ -1,5 +1,5 @@
-// Point-to-point entry points (MPI 5.0 chapter 3): ranks become processes, buffers become views, MPI_PROC_NULL
-// becomes nothing.
+// Point-to-point entry points (MPI 5.0 chapter 3): ranks become processes, buffers become views, and MPI_PROC_NULL is
+// handled here.
 #include "p2p/p2p.hpp"
 
 #include "bind/impl.hpp"
@@ -21,7 +21,7 @@ p2p::Completion from_nobody() {
 p2p::Envelope outgoing(const comm::Communicator& comm, int tag) { return {comm.context(), comm.rank(), tag}; }
 p2p::Envelope incoming(const comm::Communicator& comm, int source, int tag) { return {comm.context(), source, tag}; }
 
-// Returns Status::again() if it is not the usual case, or there is no room.
+// Sends contiguous host memory at once; returns Status::again() in other cases, or if there is no room.
 inline Status send_at_once(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
                            const comm::Communicator& comm) {
   const std::byte* data = nullptr;
@@ -51,7 +51,7 @@ Status send_nonblocking(const void* buf, Count count, const layout::Datatype& da
   return kOk;
 }
 
-// Receives into any kind of memory and any layout; contiguous host memory still goes the short way.
+// Receives into any kind of memory and any layout; contiguous host memory still takes the fast path.
 [[gnu::noinline]] Status receive_nonblocking(void* buf, Count count, const layout::Datatype& datatype,
                                              const p2p::Envelope& wanted, comm::Communicator& comm,
                                              p2p::Request*& request) {

@@ -1,4 +1,4 @@
-// Packing for programs (MPI 5.0 sections 5.2 and 5.3). MPI_PACKED is the packed form of layout/view.hpp, byte by byte.
+// Packing for programs (MPI 5.0 sections 5.2 and 5.3). MPI_PACKED data is the packed form of layout/view.hpp.
 #include <cstring>
 #include <memory>
 #include <new>
@@ -39,7 +39,8 @@ inline Status check_room(Count room, Count position, Count bytes) {
   return kOk;
 }
 
-// Makes a view of `bytes` of the packed buffer from `position` on, in any memory; there is room.
+// Makes a view of `bytes` of the packed buffer from `position` on, in any memory; the caller has checked that there is
+// room.
 Status packed_view(const void* buffer, Count position, Count bytes, View* view) {
   const auto* start = static_cast<const std::byte*>(buffer) + (buffer == nullptr ? 0 : position);
   return layout::make_view(start, bytes, *layout::predefined_type(abi::kPacked), view);

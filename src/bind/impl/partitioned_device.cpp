@@ -1,4 +1,5 @@
-// Partitions that kernels mark (include/mpi-ext.h): entry points and bodies in one, as they are beyond the standard.
+// Partitions that kernels mark ready (include/mpi-ext.h). Entry points and bodies are not separate, as these functions
+// are not in the standard.
 #pragma GCC visibility push(default)
 #include "mpi-ext.h"
 #pragma GCC visibility pop

@@ -1,4 +1,4 @@
-// Processes that come and go (MPI 5.0 sections 11.8 to 11.10).
+// Dynamic processes (MPI 5.0 sections 11.8 to 11.10).
 #include <unistd.h>
 
 #include <cstdlib>
@@ -22,8 +22,8 @@ std::string working_directory() {
   return ::getcwd(text, sizeof text) != nullptr ? text : "";
 }
 
-// Returns the hints for the launcher. Without a "wdir" children start where the root is; a relative one is relative to
-// that (section 11.8.4 leaves both to us).
+// Returns the hints for the launcher. Without a "wdir", children start in the root's working directory; a relative one
+// is relative to that (section 11.8.4 leaves both to us).
 std::vector<std::pair<std::string, std::string>> hints_of(const comm::Info* info) {
   std::vector<std::pair<std::string, std::string>> hints;
   bool names_directory = false;
@@ -67,7 +67,7 @@ Status spawn(comm::Communicator& comm, int root, Status at_root, const std::vect
   return status;
 }
 
-// Returns the info's key "timeout", in seconds as with MPICH; -1: the default.
+// Returns the value of the info's key "timeout", in seconds as in MPICH; -1: the default.
 double time_limit(const comm::Info* info) {
   const std::string* const text = info != nullptr ? info->get("timeout") : nullptr;
   if (text == nullptr) return -1;
@@ -108,7 +108,7 @@ Status comm_spawn_multiple(int count, char** array_of_commands, char*** array_of
   return spawn(comm, root, at_root, programs, &intercomm, array_of_errcodes);
 }
 
-// The handle is the same each time, and the program may free it.
+// Returns the same handle each time; the program may free it.
 Status comm_get_parent(Ref<comm::Communicator>& parent) {
   parent = Ref<comm::Communicator>::adopt(comm::parent());
   return kOk;

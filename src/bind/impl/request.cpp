@@ -10,7 +10,7 @@
 namespace hr::bind::impl {
 namespace {
 
-// Objects behind an array of handles; on the stack while the array is short.
+// Objects behind an array of handles; on the stack if the array is short.
 class RequestArray {
  public:
   Status look_up(int count, const MPI_Request* handles) {
@@ -46,8 +46,8 @@ MPI_Status* at(MPI_Status* statuses, int index) {
   return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + index;
 }
 
-// Reports one element of an array. With statuses its error goes there and the call's is MPI_ERR_IN_STATUS (section
-// 3.7.5); without, the first error is all that the caller gets.
+// Reports one element of an array. With statuses, its error is stored there and the call fails with MPI_ERR_IN_STATUS
+// (section 3.7.5); without them, the caller gets only the first error.
 void report_element(int index, MPI_Request* handle, p2p::Request* request, MPI_Status* status, Status* first) {
   const Status error = report_and_release(handle, request, status);
   if (status == MPI_STATUS_IGNORE) {
@@ -60,7 +60,7 @@ void report_element(int index, MPI_Request* handle, p2p::Request* request, MPI_S
   blame_element(index, status->MPI_ERROR);
 }
 
-// Raises errors where the operation was started.
+// Makes the call raise an error on the communicator on which the operation was started.
 Status raised_for(const p2p::Request& request, Status status) {
   if (!status.ok() && request.communicator_ != nullptr) blame(request.communicator_);
   return status;
@@ -83,7 +83,7 @@ Status report_all(RequestArray& requests, MPI_Request* handles, MPI_Status* stat
   return first;
 }
 
-// True if all are ready; asked repeatedly, and each time from the first that was not.
+// True if all requests are ready. Called repeatedly, it begins each time at the first one that was not.
 class AllReady {
  public:
   explicit AllReady(RequestArray& requests) noexcept : requests_(requests) {}
@@ -114,15 +114,15 @@ int first_ready(RequestArray& requests, bool* any) {
   return -1;
 }
 
-// The first complete request of an array; without one, `any` comes from a look at all of them.
+// The first complete request of an array; if there is none, `any` has been determined from all of them.
 struct FirstReady {
   p2p::Request* request = nullptr;
   int index = -1;
-  bool any = false;  // one counts
+  bool any = false;  // true if any request counts
 };
 
-// Looks at handles up to the first complete one, so that a program that takes one after the other does not have all
-// looked up in every call.
+// Searches the handles only up to the first complete one, so that a program that completes one after the other does not
+// have all looked up in every call.
 Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first) {
   *first = {};
   for (int i = 0; i < count; ++i) {
@@ -139,7 +139,7 @@ Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first
   return kOk;
 }
 
-// Looks, makes progress, and looks again. If none counts, no progress is needed.
+// Searches, makes progress, and searches again. If no request counts, no progress is needed.
 Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first, TestGuard& guard) {
   Status status = find_first_ready(count, handles, first);
   if (!status.ok() || first->request != nullptr) return status;
@@ -152,13 +152,13 @@ Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first
   return status;
 }
 
-// Makes progress as long as something moves, then finds the first: for calls that report all that are complete.
+// Makes progress while something moves, then finds the first complete request: for calls that report all of them.
 int first_ready(RequestArray& requests, bool* any, TestGuard& guard) {
   guard.poll_on([&] { return first_ready(requests, any) >= 0 || !*any; }, [] { return false; });
   return first_ready(requests, any);
 }
 
-// Reports every complete one; for waitsome and testsome.
+// Reports every complete request, for MPI_Waitsome and MPI_Testsome.
 Status report_some(RequestArray& requests, MPI_Request* handles, int& outcount, int* indices, MPI_Status* statuses) {
   Status first = kOk;
   outcount = 0;
@@ -352,7 +352,7 @@ Status request_free(MPI_Request* request) {
   Status retired = kOk;
   if (object->complete() && object->state_ != nullptr && !object->persistent())
     retired = object->state_->retire(*object);
-  // An operation under way completes; the engine holds the request until then.
+  // An operation in progress completes; the engine holds the request until then.
   release(object);
   *request = MPI_REQUEST_NULL;
   return retired;

@@ -15,7 +15,7 @@ void destroy_communicator(Object* communicator);
 template <class Holder>
 void keep_communicator(Holder& holder, comm::Communicator& comm) {
   if constexpr (std::is_same_v<Holder, p2p::Request>) {
-    // No error can come; such a request may be one that many sends share.
+    // No error can follow, and the request may be the one that completed sends share.
     if (holder.complete() && holder.completion_.error.ok()) return;
   }
   if (holder.communicator_ != nullptr) [[unlikely]]
@@ -25,14 +25,15 @@ void keep_communicator(Holder& holder, comm::Communicator& comm) {
   holder.destroy_communicator_ = &destroy_communicator;
 }
 
-// Makes a request that is complete already (MPI_PROC_NULL).
+// Makes a request that is already complete (MPI_PROC_NULL).
 Status done_already(const p2p::Completion& completion, p2p::Request*& request);
 // Makes a persistent request that completes at every start.
 Status persistent_nothing(const p2p::Completion& completion, p2p::Request*& request);
 
 // Returns the object behind MPI_MESSAGE_NO_PROC.
 p2p::Message* no_process_message();
-// Finds the message behind a handle, null for MPI_MESSAGE_NO_PROC. MPI_ERR_REQUEST for anything else that is not live.
+// Finds the message behind a handle; null for MPI_MESSAGE_NO_PROC. Errors: MPI_ERR_REQUEST for any other handle that is
+// not live.
 Status take_message(MPI_Message* handle, p2p::Message** message);
 
 }  // namespace hr::bind::impl

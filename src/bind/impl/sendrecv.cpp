@@ -11,10 +11,11 @@
 namespace hr::bind::impl {
 namespace {
 
-// Withdraws the receive of a pair whose send has failed: the peer may have failed the same way and will then never
-// send.
+// Withdraws the receive of a pair whose send has failed: the peer's send may have failed in the same way and will then
+// never come.
 void give_up_after(const p2p::Request& send, p2p::Request& receive) {
-  if (!send.completion_.error.ok() && !receive.complete()) (void)p2p::cancel(receive);  // or it is matched, and ends
+  // No effect if it is already matched, in which case it will complete.
+  if (!send.completion_.error.ok() && !receive.complete()) (void)p2p::cancel(receive);
 }
 
 // One send and one receive as one request; its completion is the receive's. Owned by its Request until complete.

@@ -26,7 +26,7 @@ constexpr std::array<Level, 4> kLevels = {{{MPI_THREAD_SINGLE, "MPI_THREAD_SINGL
                                            {MPI_THREAD_SERIALIZED, "MPI_THREAD_SERIALIZED"},
                                            {MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE"}}};
 
-// Returns the level that the info's key "thread_level" asks for, else that of the process.
+// Returns the level that the info's key "thread_level" requests, else that of the process.
 Level wanted_level(const comm::Info* info) {
   const std::string* text = info != nullptr ? info->get("thread_level") : nullptr;
   if (text != nullptr) {

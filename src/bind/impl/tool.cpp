@@ -1,4 +1,4 @@
-// The tool information interface (MPI 5.0 section 15.3): the knobs as control variables, and the one category, which
+// The tool information interface (MPI 5.0 section 15.3): the knobs as control variables, and the only category, which
 // also contains the performance variables (tool_performance.cpp). Codes are returned, never raised.
 #include <algorithm>
 #include <cctype>
@@ -33,7 +33,7 @@ namespace impl {
 namespace {
 
 constexpr const char* kCategory = "headrace";
-// Longest text of a string variable, with its end.
+// Largest size of a string variable's text, including the terminator.
 constexpr int kTextRoom = 1024;
 
 // Maps knobs to types: strings and enumerations appear as text, sizes and counts by their widths.
@@ -157,7 +157,7 @@ int t_cvar_read(MPI_T_cvar_handle handle, void* buf) {
   return MPI_SUCCESS;
 }
 
-// Layers read their knobs when they come up.
+// Layers read their knobs when they are brought up, so they can be set only before that.
 int t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (handle == MPI_T_CVAR_HANDLE_NULL) return MPI_T_ERR_INVALID_HANDLE;

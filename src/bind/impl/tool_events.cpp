@@ -1,10 +1,10 @@
 // Events of the tool information interface (MPI 5.0 section 15.3.8): the library's events (base/events.hpp), of one
 // source, the clock of the process. Codes are returned, never raised.
 //
-// An event happens within a call of MPI, with the library entered, and perhaps within a delivery: a callback that needs
-// no more than restricted use of MPI is called at once. One that may call all of MPI gets a copy of the event in the
-// next round of progress; if too many wait, events are dropped, and the dropped handler is called. Owner: the tool owns
-// its registrations, until it frees them. Threads: library lock.
+// An event happens within an MPI call, with the library lock held, and perhaps during a delivery. A callback that needs
+// only restricted use of MPI is called at once. One that may call any MPI function gets a copy of the event in the next
+// round of progress; if too many are waiting, events are dropped, and the dropped handler is called. Owner: the tool
+// owns its registrations, until it frees them. Threads: library lock.
 #include <algorithm>
 #include <array>
 #include <climits>
@@ -64,7 +64,7 @@ struct Waiting {
 
 struct State {
   std::vector<std::unique_ptr<Registration>> registrations;
-  std::deque<Waiting> waiting;  // for callbacks that may call all of MPI
+  std::deque<Waiting> waiting;  // for callbacks that may call any MPI function
   bool handing_out = false;
 };
 
@@ -83,7 +83,7 @@ std::size_t level_of(MPI_T_cb_safety safety) {
   return static_cast<std::size_t>(found - std::begin(kSafety));
 }
 
-// Returns MPI_SUCCESS if it is a live one, and the level (null: none is given) is known.
+// Returns MPI_SUCCESS if the registration is live and the level (null: none to check) is known.
 int check(MPI_T_event_registration registration, const MPI_T_cb_safety* safety = nullptr) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   const auto& all = state().registrations;
@@ -111,7 +111,7 @@ void tell_dropped(Registration& registration) {
   registration.dropped_handler(count, &registration, 0, MPI_T_CB_REQUIRE_NONE, registration.callbacks[0].user_data);
 }
 
-// Called in a round of progress, where nothing is half done.
+// Called in a round of progress, when no operation is half done.
 bool hand_out(void* /*unused*/) {
   State& all = state();
   if (all.handing_out) return false;
@@ -148,7 +148,7 @@ void take(events::Event event, std::span<const std::int64_t> elements) {
   }
 }
 
-// Marks events that have a callback as wanted.
+// Enables the events that have a callback.
 void count_wanted() {
   std::uint32_t wanted = events::detail::wanted & events::detail::kChecker;
   for (const auto& each : state().registrations) {
@@ -244,7 +244,7 @@ int t_event_handle_alloc(int event_index, void* /*obj_handle*/, MPI_Info /*info*
   return MPI_SUCCESS;
 }
 
-// No hint has an effect.
+// No hints are supported.
 int t_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info /*info*/) {
   return check(event_registration);
 }

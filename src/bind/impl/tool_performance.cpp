@@ -1,9 +1,9 @@
 // Performance variables of the tool information interface (MPI 5.0 section 15.3.7; bind/tool_variables.hpp). Codes are
 // returned, never raised.
 //
-// Levels show the current value, high-water marks the most since the process began: continuous and read-only. Counters
-// count separately for each handle, while it is started, from 0 or from the value written. Owner: sessions own their
-// handles; the tool owns its sessions. Threads: library lock.
+// Levels show the current value, high-water marks the maximum since the process began; both are continuous and
+// read-only. Counters count separately for each handle, while it is started, from 0 or from the value written. Owner:
+// sessions own their handles; the tool owns its sessions. Threads: library lock.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -20,8 +20,8 @@ struct MPI_T_pvar_handle_t {
 
   const hr::bind::PerformanceVariable* variable;
   bool started = false;
-  Number before = 0;  // counted when it was last stopped
-  Number since = 0;   // the statistic when it was last started, reset or written
+  Number before = 0;  // count when it was last stopped
+  Number since = 0;   // value of the statistic when it was last started, reset or written
 
   [[nodiscard]] bool counts() const noexcept { return variable->kind == hr::bind::PerformanceVariable::Kind::kCounter; }
   [[nodiscard]] Number value() const noexcept {
@@ -53,7 +53,7 @@ auto find(std::vector<std::unique_ptr<T>>& all, const T* wanted) {
   return std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.get() == wanted; });
 }
 
-// Returns MPI_SUCCESS if both are known and belong together.
+// Returns MPI_SUCCESS if the session exists and owns the handle.
 int check(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
   if (!tool_initialised()) return MPI_T_ERR_NOT_INITIALIZED;
   if (find(sessions, session) == sessions.end()) return MPI_T_ERR_INVALID_SESSION;
@@ -73,8 +73,8 @@ int class_of(const PerformanceVariable& variable) {
   }
 }
 
-// Changes one handle, or returns `refusal` if it is not a counter's; with MPI_T_PVAR_ALL_HANDLES all of the session's
-// counters.
+// Applies a change to one handle, or returns `refusal` if it is not a counter's; with MPI_T_PVAR_ALL_HANDLES, applies
+// it to all counters of the session.
 template <class Change>
 int change(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal, const Change& apply) {
   if (handle != MPI_T_PVAR_ALL_HANDLES) {

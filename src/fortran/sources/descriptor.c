@@ -11,15 +11,15 @@ struct hr_f_shape {
   ptrdiff_t stride[CFI_MAX_RANK]; /* bytes */
 };
 
-/* Returns 0: the elements lie one after the other; 1: they do not, and *shape describes them; -1: the same, with more
- * dimensions than the library has room for. */
+/* Returns 0 if the array is dense; 1 if it is not, in which case *shape describes it; -1 if it is not and has more
+ * dimensions than max_rank. */
 int hr_f_describe(const CFI_cdesc_t* array, struct hr_f_shape* shape, int max_rank) {
   const int rank = array->rank;
   ptrdiff_t expected = (ptrdiff_t)array->elem_len;
   int first = 0; /* the dimensions before it are dense */
   for (; first < rank; ++first) {
     const ptrdiff_t extent = array->dim[first].extent;
-    if (extent == -1) return 0; /* an assumed-size array: dense by its nature */
+    if (extent == -1) return 0; /* an assumed-size array is always dense */
     if (extent != 1 && array->dim[first].sm != expected) break;
     expected *= extent;
   }
@@ -28,7 +28,7 @@ int hr_f_describe(const CFI_cdesc_t* array, struct hr_f_shape* shape, int max_ra
   int kept = 0;
   for (int i = 0; i < rank; ++i) {
     const ptrdiff_t extent = array->dim[i].extent;
-    if (extent == 0) return 0; /* no element */
+    if (extent == 0) return 0; /* no elements */
     if (extent == 1) continue;
     shape->extent[kept] = extent;
     shape->stride[kept] = array->dim[i].sm;

@@ -1,5 +1,5 @@
-! Tests that descriptor.c reads the descriptors of this compiler: mpifort runs this before it builds the modules, since
-! a header of another compiler may have been found.
+! Tests whether descriptor.c reads the descriptors of this compiler: mpifort runs this before it builds the modules, as
+! it may have found a header of another compiler.
 program descriptors
   use, intrinsic :: iso_c_binding
   implicit none

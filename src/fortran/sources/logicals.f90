@@ -1,5 +1,5 @@
-! This compiler's LOGICAL: its size, its two values and the values that it takes for true. The library, which is
-! compiled once for all compilers, asks through these.
+! This compiler's LOGICAL: its size, its two values and the values that it treats as true. The library, which is
+! compiled once for all compilers, gets them from these functions.
 integer(c_int) function hr_f_logical_size() bind(C)
   use, intrinsic :: iso_c_binding, only: c_int
   implicit none

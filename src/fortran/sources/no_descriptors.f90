@@ -1,4 +1,4 @@
-! Replaces descriptor.c for a compiler without TYPE(*), DIMENSION(..): then nothing is passed by descriptor.
+! Replaces descriptor.c for a compiler without TYPE(*), DIMENSION(..), with which nothing is passed by descriptor.
 integer(c_int) function hr_f_describe(array, shape, max_rank) bind(C)
   use, intrinsic :: iso_c_binding, only: c_int, c_ptr
   implicit none

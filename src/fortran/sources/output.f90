@@ -1,5 +1,5 @@
-! Flushes output that a program has written and this compiler's library still keeps. The library calls it before a
-! process ends without its exit handlers, as by MPI_Abort.
+! Flushes output that a program has written and that is still buffered by this compiler's library. The MPI library calls
+! it before a process ends without running its exit handlers, as in MPI_Abort.
 subroutine hr_f_flush() bind(C)
   use, intrinsic :: iso_fortran_env, only: output_unit, error_unit
   implicit none

@@ -112,14 +112,14 @@ subroutine MPI_NULL_DELETE_FN(object, keyval, value, extra_state, ierror)
   ierror = 0
 end subroutine
 
-! Never called: passing it says that there is no conversion.
+! Never called: it is passed to say that there is no conversion.
 subroutine MPI_CONVERSION_FN_NULL()
 end subroutine
 
 subroutine MPI_CONVERSION_FN_NULL_C()
 end subroutine
 
-! Their addresses, for the library.
+! Returns their addresses, for the library.
 type(c_funptr) function hr_f_no_conversion(large) bind(C)
   use, intrinsic :: iso_c_binding, only: c_funptr, c_funloc, c_int
   implicit none

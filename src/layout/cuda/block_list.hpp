@@ -1,11 +1,11 @@
 // BlockList: a layout's block list as the copy kernels read it, resident on the devices that have used it.
 //
 // Offsets are kept relative to the first block, so that types with absolute addresses (MPI_BOTTOM) need no addresses in
-// device memory. An index gives, for each 2^index_shift packed bytes, the block that holds the first of them: a kernel
-// thread then searches a block or two.
+// device memory. An index holds, for each 2^index_shift packed bytes, the block that contains the first of them, so
+// that a kernel thread searches only a block or two.
 //
-// Owner: Layout::device, one for each layout; made at the layout's first use on a device, freed with it (device by
-// device, if the context is still there). Threads: under the library lock.
+// Owner: Layout::device, one per layout; made at the layout's first use on a device, and freed with it, on each device
+// whose context still exists. Threads: under the library lock.
 #pragma once
 
 #include <cstdint>

@@ -25,10 +25,10 @@ struct Group {
     elements.packed = static_cast<std::size_t>(count * type.size());
   }
   [[nodiscard]] std::byte* lowest() const noexcept { return elements.address + low; }
-  // Returns the same elements in the mirror of their span at `memory`.
+  // Returns a view of the same elements in the host copy of their span at `memory`.
   [[nodiscard]] View in_host(std::byte* memory) const noexcept {
     View host = elements;
-    // Element 0's origin may lie outside of the mirror: computed as a number.
+    // Computed with integers, as element 0's origin may lie outside the host copy.
     host.address =
         reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory) - static_cast<std::uintptr_t>(low));
     host.where = kHostMemory;
@@ -41,7 +41,7 @@ struct Group {
   std::size_t bytes = 0;  // of the span
 };
 
-// Elements that are mirrored at a time: as many as fit a staging piece, at least one.
+// Returns the number of elements to copy to the host at a time: as many as fit a staging piece, at least one.
 Count group_of(const View& view) {
   const Datatype& type = *view.type;
   const Count piece = static_cast<Count>(mem::cuda::staging_piece());

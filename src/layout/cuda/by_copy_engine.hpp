@@ -1,8 +1,8 @@
 // Packing without kernels (a library built without nvcc, or cuda_kernels=off): the memory that the elements span is
 // copied to the host, in groups of whole elements, and packed there; unpacking reads, changes and writes it back.
 //
-// Slow, and unpacking rewrites the holes between the data with what was in them: a program must not change those on
-// the device meanwhile. The kernels do neither.
+// Slow, and unpacking rewrites the gaps between the data with their old contents, so the program must not change those
+// on the device meanwhile. Neither is true of the kernels.
 #pragma once
 
 #include <cstddef>

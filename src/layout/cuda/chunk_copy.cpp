@@ -13,7 +13,7 @@ using mem::cuda::Current;
 using mem::cuda::DeviceAddress;
 using mem::cuda::Export;
 
-// Runs `work(context)` in the context that works on the view.
+// Calls `work(context)` with the view's context, which is then current.
 template <class Work>
 Status in_context_of(const View& view, const Work& work) {
   Context* context = nullptr;
@@ -66,7 +66,7 @@ Status ChunkCopy::move_contiguous(Context& context, DeviceAddress target, Device
 
 Status ChunkCopy::move(Way way, const View& view, std::size_t first, std::size_t bytes, Context& context,
                        DeviceAddress chunk, In in, int process) {
-  // A stream each way, so that a message out and one in of the same process go side by side.
+  // One stream per direction, so that copies for messages to and from the same process run concurrently.
   lane_ = 2 * process + (way == Way::kOut ? 1 : 0);
   if (view.contiguous && in != In::kPinnedRows) {
     const DeviceAddress data = reinterpret_cast<std::uintptr_t>(view.data()) + first;

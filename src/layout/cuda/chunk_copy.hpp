@@ -1,9 +1,8 @@
 // ChunkCopy: moves a part of a view's packed form between the view and staging memory, by one copy or one kernel of the
-// view's device, or by its resident copy kernel (mem/cuda/resident_copier.hpp) if that is there and both are device
-// memory.
+// view's device, or by its resident copy kernel (mem/cuda/resident_copier.hpp) if that runs and both are device memory.
 //
-// Owner: the code that started it; it must stay until poll() has said that it is done (an import is pinned until then).
-// Threads: library lock.
+// Owner: the code that started it; it must exist until poll() has reported that it is done (an import is pinned until
+// then). Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +18,7 @@
 
 namespace hr::layout::cuda {
 
-// True if a device can move this (device or managed) view by itself: it is contiguous, or there are kernels.
+// True if a device can move this (device or managed) view without the CPU: it is contiguous, or there are kernels.
 [[nodiscard]] bool movable(const View& view);
 // True if the device of this view is shared with another process, and the two are time-sliced.
 [[nodiscard]] bool time_sliced(const View& view);
@@ -35,15 +34,15 @@ class ChunkCopy {
   ChunkCopy(const ChunkCopy&) = delete;
   ChunkCopy& operator=(const ChunkCopy&) = delete;
 
-  // Starts to move packed bytes [first, first + bytes). `chunk`: their address, for the view's device; best 16-byte
-  // aligned with `first` a multiple of 16. `in`: the kind of chunk; rows (mem/cuda/two_rows.hpp) of contiguous views
-  // only.
+  // Starts to move packed bytes [first, first + bytes). `chunk`: their address in staging memory, for the view's
+  // device; fastest if it is 16-byte aligned and `first` a multiple of 16. `in`: the kind of chunk; rows
+  // (mem/cuda/two_rows.hpp) only for contiguous views.
   enum class In : std::uint8_t { kDevice, kPinned, kPinnedRows };
   Status pack(const View& from, std::size_t first, std::size_t bytes, mem::cuda::DeviceAddress chunk, In in,
               int process);
   Status unpack(const View& to, std::size_t first, std::size_t bytes, mem::cuda::DeviceAddress chunk, In in,
                 int process);
-  // The chunk lies `at` bytes into an allocation of another process.
+  // Does the same for a chunk `at` bytes into an allocation of another process.
   Status unpack(const View& to, std::size_t first, std::size_t bytes, const mem::cuda::Export& memory, std::size_t at,
                 int process);
   Status poll(bool* done);

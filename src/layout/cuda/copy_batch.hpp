@@ -1,8 +1,8 @@
-// CopyBatch: gives copies between sides to a stream together, in few launches.
+// CopyBatch: collects copies between sides and enqueues them together, in few launches.
 //
-// A launch costs some microseconds and a kernel that reads a peer ten more, however little it moves; so pieces for one
-// reader (the blocks of an alltoallw, the faces of a neighborhood) share launches, kernels::kCopyBatch a time. Each
-// gets blocks in proportion to its bytes. Owner: the caller's stack. Threads: library lock.
+// A launch takes some microseconds, and a kernel that reads from a peer ten more, however little it moves; so pieces
+// for one reader (the blocks of an alltoallw, the faces of a neighborhood) share launches, up to kernels::kCopyBatch in
+// each. Each piece gets thread blocks in proportion to its bytes. Owner: the caller's stack. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace hr::layout::cuda {
 
 class CopyBatch {
  public:
-  // Launches on `stream`, in `context`, which must be current and outlive this.
+  // For launches on `stream`, in `context`, which must be current and outlive this.
   CopyBatch(mem::cuda::Context& context, mem::cuda::StreamHandle stream) noexcept
       : context_(context), stream_(stream) {}
 
-  // Adds the first `bytes` packed bytes of both sides; launched when the batch is full, else by launch().
+  // Adds a copy of the first `bytes` packed bytes; it is launched when the batch is full, or by launch().
   // MPI_ERR_UNSUPPORTED_OPERATION if the context has no kernels.
   Status add(const SideShape& from, const SideShape& to, std::size_t bytes);
-  // Launches the copies that have been added and not launched.
+  // Launches the copies that have been added and not yet launched.
   Status launch();
 
  private:

@@ -18,15 +18,15 @@ using mem::cuda::Current;
 using mem::cuda::DeviceAddress;
 using mem::cuda::Staging;
 
-// A staged piece starts at the packed offset's own remainder, so that wide accesses meet on both sides.
+// A staged piece starts at the remainder of its packed offset, so that both sides are aligned alike for wide accesses.
 constexpr std::size_t kPhase = 16;
 
-// The largest piece such that a piece and its phase fill a staging buffer; a multiple of the phase, so that every
-// piece has the phase of the first.
+// Returns the largest piece that fits a staging buffer together with a phase; a multiple of kPhase, so that every piece
+// has the phase of the first.
 std::size_t piece_of(std::size_t bytes) noexcept { return std::min(bytes, mem::cuda::staging_piece() - kPhase); }
 
-// Takes the context, makes sure of its kernels, and runs `work(context, side, staging address, ...)` for each piece.
-// `launched` stays false, and nothing has been done, if there are no kernels.
+// Makes the view's context current and calls `work(context, side, staging address, ...)` for each piece. *launched
+// stays false, and nothing has been done, if there are no kernels.
 template <class Work>
 Status in_pieces(const View& view, std::size_t offset, std::size_t bytes, bool* launched, const Work& work) {
   *launched = false;
@@ -47,7 +47,8 @@ Status in_pieces(const View& view, std::size_t offset, std::size_t bytes, bool* 
   return context->synchronize("packing");
 }
 
-// Copies from one device to another that it cannot reach: packed there, copied, unpacked here; never through the host.
+// Copies to memory that the source's device cannot access: packs on the source, copies, and unpacks on the target,
+// never through the host.
 Status copy_staged(const View& from, Context& from_context, const View& to, Context& to_context, std::size_t bytes,
                    bool* launched) {
   const std::size_t piece = piece_of(bytes);
@@ -69,7 +70,7 @@ Status copy_staged(const View& from, Context& from_context, const View& to, Cont
     {
       Current packing(from_context);
       HR_TRY(packing.status());
-      // `piece` is a multiple of the phase: each piece starts at remainder 0.
+      // `piece` is a multiple of kPhase, so each piece starts at remainder 0.
       HR_TRY(launch_copy(from_context, from_context.stream(), from_side, packed_side(packed.address(), done), done,
                          length, launched));
       if (!*launched) return kOk;

@@ -1,9 +1,8 @@
-// The device engine: views whose memory is on a device (View::where.is_device()).
+// The device engine: moves the data of views whose memory is on a device (View::where.is_device()).
 //
-// Called by layout/view.cpp only. A contiguous view with host memory on the other side does not come here (that is
-// a mem::copy). Data is visible to every stream and to the CPU on return. Errors: MPI_ERR_OTHER with the CUDA
-// error's name.
-// Threads: any; owns no state of the caller's.
+// Called by layout/view.cpp only. Not used for a contiguous view with host memory on the other side (that is a
+// mem::copy). Data is visible to every stream and to the CPU on return. Errors: MPI_ERR_OTHER with the CUDA error's
+// name. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@ namespace hr::layout::cuda {
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to_host);
 Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from_host);
 
-// Copies min(from.packed, to.packed) bytes; both views are on devices, the same one or two.
+// Copies min(from.packed, to.packed) bytes; both views are on devices, the same or different ones.
 Status copy(const View& from, const View& to);
 
 }  // namespace hr::layout::cuda

@@ -13,7 +13,7 @@ using mem::cuda::StreamHandle;
 
 DeviceAddress data_of(const View& view) noexcept { return reinterpret_cast<std::uintptr_t>(view.data()); }
 
-// The driver's copies between contexts need both sides to belong to one.
+// The driver's copies between contexts require that the memory on both sides belongs to a context.
 Status copy_contiguous(Context& from_context, const View& from, Context& to_context, const View& to, std::size_t bytes,
                        StreamHandle stream, bool* started) {
   const bool owned = from.where.context != nullptr && to.where.context != nullptr;
@@ -31,7 +31,7 @@ Status copy_contiguous(Context& from_context, const View& from, Context& to_cont
   return kOk;
 }
 
-// Runs on the sender's side: stores to a peer need not wait for an answer, loads do.
+// Runs on the sender's device: stores to a peer need not wait for a reply, loads must.
 Status copy_typed(Context& from_context, const View& from, Context& to_context, const View& to, std::size_t bytes,
                   StreamHandle stream, bool* started) {
   if (!reachable(from_context, to, to_context)) return kOk;

@@ -74,8 +74,8 @@ Status PeerCopy::start_contiguous(Context& context, DeviceAddress to, bool to_ho
   mem::cuda::StreamHandle stream = nullptr;
   HR_TRY(context.copy_stream(process_, &stream));
   const mem::cuda::Result result = mem::cuda::driver().copy_async(to, source_.address, bytes, stream);
-  // The driver does not take the target as one piece of memory: it is not registered to its end by now, or parts of it
-  // are not for this device.
+  // The driver does not accept the target as a single range: it is no longer registered to its end, or parts of it are
+  // not registered for this device.
   if (result == mem::cuda::kInvalidValue && to_host) {
     HR_TRY(mem::cuda::start_copy_to_host(context, reinterpret_cast<void*>(static_cast<std::uintptr_t>(to)),
                                          source_.address, bytes));

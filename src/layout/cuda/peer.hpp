@@ -1,8 +1,8 @@
-// Copies from a view in another process straight into a view in this one: by one copy or one kernel, run here, or by
-// one that is there already (mem/cuda/resident_copier.hpp).
+// Copies from a view in another process straight into a view in this one: by one copy or one kernel, run by this
+// process, or by the resident copy kernel (mem/cuda/resident_copier.hpp).
 //
 // The owner of the data describes its view (PeerView, which travels in a message); the other process starts a PeerCopy.
-// Owner: a PeerCopy belongs to the code that started it and must stay until poll() has said that it is done (the
+// Owner: a PeerCopy belongs to the code that started it and must exist until poll() has reported that it is done (the
 // mappings it uses are pinned until then). Threads: library lock.
 #pragma once
 
@@ -17,14 +17,15 @@
 
 namespace hr::layout::cuda {
 
-// A view for other processes. Trivially copyable. A contiguous one needs only its first kContiguousBytes.
+// Description of a view for other processes. Trivially copyable. For a contiguous view only the first kContiguousBytes
+// are sent.
 struct PeerView {
   mem::cuda::Export data;
   std::uint64_t locality = 0;    // of the device that the data is on (Context::locality())
   std::uint64_t address = 0;     // contiguous: of the data, in its owner
-  std::uint64_t contiguous = 1;  // 0: the fields that follow count
+  std::uint64_t contiguous = 1;  // 0: not contiguous, and the fields below are valid
   SideShape side;
-  mem::cuda::Export list;  // memory of the block list, if there is one
+  mem::cuda::Export list;  // allocation of the block list, if there is one
 
   static const std::size_t kContiguousBytes;
   [[nodiscard]] std::size_t wire_bytes() const noexcept {
@@ -35,7 +36,7 @@ inline constexpr std::size_t PeerView::kContiguousBytes = offsetof(PeerView, sid
 
 // True if a PeerView in a message is contiguous.
 [[nodiscard]] bool is_contiguous(const std::byte* described) noexcept;
-// Describes a view for that process. MPI_ERR_UNSUPPORTED_OPERATION: the memory has no IPC handle.
+// Describes a view for that process. MPI_ERR_UNSUPPORTED_OPERATION: the memory cannot be exported.
 Status describe_view(const View& view, int process, PeerView* described);
 
 class PeerCopy {
@@ -45,12 +46,12 @@ class PeerCopy {
   PeerCopy(const PeerCopy&) = delete;
   PeerCopy& operator=(const PeerCopy&) = delete;
 
-  // Maps the memory. `to` is on a device, or contiguous and pinned. MPI_ERR_UNSUPPORTED_OPERATION: it cannot be mapped
-  // or, for derived types, this library has no kernels.
+  // Maps the memory. `to` is on a device, or contiguous and pinned. MPI_ERR_UNSUPPORTED_OPERATION: the memory cannot be
+  // mapped or, for derived types, there are no kernels.
   Status prepare(const PeerView& from, int process, const View& to);
   // Starts moving the first `bytes` packed bytes of the prepared view; does not wait.
   Status start(const View& to, std::size_t bytes);
-  // Does both at once.
+  // Does both: prepare() and start().
   Status fetch(const PeerView& from, int process, const View& to, std::size_t bytes);
   Status poll(bool* done);
 

@@ -1,4 +1,4 @@
-// Describes a view for processes that will read it by their GPUs.
+// Describes a view for processes that will read it with their GPUs.
 //
 // Threads: library lock.
 #pragma once
@@ -10,16 +10,16 @@
 
 namespace hr::layout::cuda {
 
-// *side: has addresses of this process. *list: the memory of the block list that the side points to, which readers
-// need, too; its id is 0 if there is none.
+// *side: the view's side, with addresses of this process. *list: the memory of the block list that the side points to,
+// which readers need, too; its id is 0 if there is none.
 Status side_for_peers(const View& view, SideShape* side, mem::Location* list);
 
-// Returns the addresses of its data.
+// Returns the range of addresses of the view's data.
 [[nodiscard]] mem::cuda::Range addresses_of(const View& view) noexcept;
 
-// True if a kernel that works on `near` may touch `other`, memory of this process, too.
+// True if a kernel that runs where `near` is may also access `other`, a view of this process.
 [[nodiscard]] bool can_access(const mem::Location& near, const View& other);
-// True if kernels can move data there.
+// True if there are kernels that can move data there.
 [[nodiscard]] bool has_copy_kernels(const mem::Location& near);
 
 }  // namespace hr::layout::cuda

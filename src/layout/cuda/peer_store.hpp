@@ -1,8 +1,8 @@
-// PeerStore: makes one copy from pinned memory of this process straight into a contiguous view on a device of another.
+// PeerStore: makes one copy from pinned memory of this process straight into a contiguous view on a device in another
+// process.
 //
-// Owner: the code that started it; it must stay until poll() has said that it is done (the mapping is pinned until
-// then).
-// Threads: library lock.
+// Owner: the code that started it; it must exist until poll() has reported that it is done (the mapping is pinned until
+// then). Threads: library lock.
 #pragma once
 
 #include <cstddef>

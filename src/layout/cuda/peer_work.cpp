@@ -28,7 +28,7 @@ void PeerMappings::release() noexcept {
 }
 
 Status PeerWork::start(Context& context, std::span<const Move> moves, bool (&used)[kCopyStreams]) {
-  // A kernel that reads a peer takes longer than a copy: it pays from the third piece on.
+  // A kernel that reads from a peer takes longer than a copy, so it pays only from three pieces on.
   constexpr std::size_t kFew = 2;
   const bool engine_only = moves.size() <= kFew || !has_copy_kernels(context);
   const auto by_engine = [&](const Move& move) {
@@ -69,7 +69,7 @@ Status PeerWork::move(const mem::Location& near, std::span<const Move> moves) {
   HR_TRY(current.status());
   bool used[kCopyStreams] = {};
   Status status = start(*context, moves, used);
-  // Copies started before a failure must end, too, before the caller goes on.
+  // Copies started before a failure must also end before the caller continues.
   for (int lane = 0; lane < kCopyStreams; ++lane) {
     if (!used[lane]) continue;
     mem::cuda::StreamHandle stream = nullptr;

@@ -1,7 +1,8 @@
-// Work of collectives on the buffers of several processes: maps them, then copies and combines between them by this
+// Work of collectives on the buffers of several processes: maps them, then copies and combines their data with this
 // process's GPU.
 //
-// Owner: both classes belong to the operation that uses them and stay until the work is done. Threads: library lock.
+// Owner: both classes belong to the operation that uses them and must exist until the work is done. Threads: library
+// lock.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace hr::layout::cuda {
 
-// Peers' allocations as one context sees them; pinned while this lives. The context is that of `near`.
+// Mappings of peers' allocations for one context, that of `near`; pinned while this object exists.
 class PeerMappings {
  public:
   PeerMappings() = default;
@@ -25,8 +26,8 @@ class PeerMappings {
   PeerMappings(const PeerMappings&) = delete;
   PeerMappings& operator=(const PeerMappings&) = delete;
 
-  // *moved_by: added to an address in an allocation of `process`, gives the address for this process's GPU.
-  // MPI_ERR_UNSUPPORTED_OPERATION: it cannot be mapped.
+  // Maps an allocation of `process`. *moved_by: the difference from an address there to the address for this process's
+  // GPU. MPI_ERR_UNSUPPORTED_OPERATION: it cannot be mapped.
   Status map(const mem::Location& near, int process, const mem::cuda::Export& allocation, std::uint64_t* moved_by);
   void release() noexcept;
 
@@ -34,27 +35,29 @@ class PeerMappings {
   std::vector<mem::cuda::Mapping*> pinned_;
 };
 
-// Work given to streams of the context of `near`, to be polled.
+// Work enqueued on streams of the context of `near`, to be polled.
 class PeerWork {
  public:
-  // One piece: the first `bytes` packed bytes of a side that `near` reaches, into a view on `near`.
+  // One piece: moves the first `bytes` packed bytes of a side that the device of `near` can access into a view on that
+  // device.
   struct Move {
     SideShape from;
     View to;
     std::size_t bytes = 0;
   };
-  // Few launches: long contiguous pieces go by copy engine, and so do one or two alone; the others share kernels.
+  // Starts the moves in few launches: long contiguous pieces are moved by copy engine, as are one or two contiguous
+  // ones alone; the others share kernels.
   Status move(const mem::Location& near, std::span<const Move> moves);
   // MPI_ERR_UNSUPPORTED_OPERATION, and nothing has happened, if there is no kernel.
   Status reduce(const mem::Location& near, const Op& op, const Datatype& type, const Reduction& reduction);
-  // True if there are kernels for reduce() at all.
+  // True if there are kernels for reduce().
   [[nodiscard]] static bool can_reduce(const mem::Location& near, const Op& op, const Datatype& type);
 
-  // *done: all of it is done. The first failure is the error; everything has ended then, too.
+  // *done: true if all of it is done. Returns the first failure; all work has ended then, too.
   Status poll(bool* done);
 
  private:
-  // Copies on different lanes run side by side.
+  // Copies on different streams run concurrently.
   static constexpr int kCopyStreams = mem::cuda::Context::kCopyStreams;
   Status start(mem::cuda::Context& context, std::span<const Move> moves, bool (&used)[kCopyStreams]);
 

@@ -33,8 +33,8 @@ constexpr Kernel kFloatInt{"hr_reduce_pair_f32_i32", 8, 4}, kDoubleInt{"hr_reduc
     kShortInt{"hr_reduce_pair_i16_i32", 8, 4}, k2Real{"hr_reduce_pair_f32_f32", 8, 4},
     k2Double{"hr_reduce_pair_f64_f64", 16, 8};
 
-// Kernels for the operations on a representation; a kernel's element may be a part of the type's (the two halves of a
-// complex number are summed one by one).
+// Kernels for the operations on a representation; a kernel's element may be a part of the type's element (the two
+// halves of a complex number are summed separately).
 struct Row {
   Basic type;
   const Kernel* bits = nullptr;     // bitwise operations and copies
@@ -42,7 +42,7 @@ struct Row {
   const Kernel* sum = nullptr;      // sum
   const Kernel* product = nullptr;  // product
   const Kernel* logical = nullptr;  // land, lor, lxor
-  bool bitwise = false;             // bitwise operations have a meaning
+  bool bitwise = false;             // true if bitwise operations are defined
 };
 
 constexpr Row integer(Basic type, const Kernel& bits, const Kernel& order, const Kernel& number,
@@ -58,7 +58,7 @@ constexpr Row complex(Basic type, const Kernel& bits, const Kernel& part, const 
 constexpr Row logical(Basic type, const Kernel& bits, const Kernel& logical) {
   return {type, &bits, nullptr, nullptr, nullptr, &logical, false};
 }
-// A pair with padding is copied by its own kernel, which leaves the padding alone.
+// A pair with padding is copied by its reduction kernel, which leaves the padding alone.
 constexpr Row pair(Basic type, const Kernel& loc, const Kernel* bits) {
   return {type, bits == nullptr ? &loc : bits, &loc, nullptr, nullptr, nullptr, false};
 }
@@ -180,7 +180,7 @@ bool can_reduce(const Op& op, const Datatype& type) noexcept {
 
 ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& reduction) noexcept {
   Reduction sides = reduction;
-  // MPI_REPLACE keeps the leftmost operand, MPI_NO_OP the rightmost; any operation keeps an only operand.
+  // MPI_REPLACE keeps the leftmost operand, MPI_NO_OP the rightmost, and any operation a single operand.
   if (op.kind() == OpKind::kNoOp) sides.inputs[0] = sides.inputs[sides.ninputs - 1];
   if (op.kind() == OpKind::kReplace || op.kind() == OpKind::kNoOp) sides.ninputs = 1;
   const Choice choice = choose(sides.ninputs == 1 ? OpKind::kReplace : op.kind(), type.basic());
@@ -202,7 +202,7 @@ ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& 
   args.true_value = fortran ? fortran_booleans().true_value : 1;
   args.false_value = fortran ? fortran_booleans().false_value : 0;
 
-  // In vectors, fewer than two vectors' elements remain for threads of their own.
+  // By vectors, the elements at both ends, fewer than two vectors of them, get a thread each.
   constexpr std::uint64_t kVector = 16;
   made.units =
       args.access == kernels::kReduceByVectors

@@ -1,5 +1,5 @@
-// Polls a copy submitted to the resident copy kernel, for callers that make it otherwise if that has exited. Threads:
-// library lock.
+// Polls a copy submitted to the resident copy kernel, for callers that make the copy by other means if that has exited.
+// Threads: library lock.
 #pragma once
 
 #include "mem/cuda/context.hpp"
@@ -7,8 +7,8 @@
 
 namespace hr::layout::cuda {
 
-// *done: the copy has been made, or has failed. If the resident copy kernel has exited without it, otherwise(context)
-// starts it in its context, which is current then; `resident_copy` is no longer active.
+// *done: true if the copy has been made, or has failed. If the resident copy kernel has exited without making it,
+// otherwise(context), called with that context current, starts it; `resident_copy` is no longer active then.
 template <class Otherwise>
 Status poll_resident_copy(mem::cuda::ResidentCopy& resident_copy, bool* done, const Otherwise& otherwise) {
   using mem::cuda::ResidentCopier;

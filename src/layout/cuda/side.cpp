@@ -15,7 +15,7 @@ using kernels::Divisor;
 using kernels::Side;
 
 constexpr std::uint64_t kNarrowElements = std::uint64_t{1} << 31;
-constexpr unsigned kMostBlocks = 1U << 20;  // more than any device has at work
+constexpr unsigned kMostBlocks = 1U << 20;  // more than any device runs at once
 
 // n / value == (n * multiplier) >> shift for n < 2^31 (the error of the rounded-up multiplier stays below one part
 // in 2^31 of the value).
@@ -28,7 +28,7 @@ Divisor divisor(std::uint64_t value) noexcept {
   return made;
 }
 
-// The widest access at addresses and distances that are multiples of `bits`' lowest set bit.
+// Returns the widest access for addresses and distances that are multiples of the lowest set bit of `bits`.
 std::uint32_t widest(std::uint64_t bits) noexcept {
   bits |= 16;
   return static_cast<std::uint32_t>(bits & -bits);
@@ -37,7 +37,7 @@ std::uint32_t widest(std::uint64_t bits) noexcept {
 void fill(const SideShape& shape, std::size_t first, unsigned width, Side* side) noexcept {
   side->ndims = shape.ndims;
   if (shape.linear()) {
-    // The address of the element that holds packed byte `first`: always inside of the allocation.
+    // The address of the element that contains packed byte `first`, which is always inside the allocation.
     side->origin = first / width;
     side->address = shape.address + (first - shape.first) - first % width;
     return;

@@ -11,9 +11,8 @@
 
 namespace hr::layout::cuda {
 
-// One side of a copy: tells where the n-th byte of the packed form lies. Numbers only, trivially copyable: it may
-// travel to another process, which moves the three addresses to where it has mapped them. Borrows the memory they point
-// to.
+// One side of a copy: tells where the n-th byte of the packed form is. Numbers only, trivially copyable: it may be sent
+// to another process, which adjusts the three addresses to its mappings. Borrows the memory they point to.
 struct SideShape {
   static constexpr std::int32_t kLinear = -1;
 
@@ -21,7 +20,7 @@ struct SideShape {
   std::uint64_t first = 0;    // linear only
   std::uint32_t unit = 16;    // widest access in bytes, a power of two
   std::int32_t ndims = kLinear;
-  // The rest means nothing for a linear side.
+  // The fields below are not used for a linear side.
   std::uint64_t total = 0;    // packed bytes
   std::uint64_t pattern = 0;  // packed bytes of one pattern
   std::uint64_t uniform = 0;  // bytes of each block if they are equal
@@ -36,28 +35,29 @@ struct SideShape {
   [[nodiscard]] bool linear() const noexcept { return ndims == kLinear; }
 };
 
-// *side: that of a view on the device of `context`, which must be current (a block list is copied to it at first use).
+// *side: describes a view on the device of `context`, which must be current (a block list is copied to it at first
+// use).
 Status side_of(const View& view, mem::cuda::Context& context, SideShape* side);
-// Returns the packed form itself, of which byte `first` lies at `address`. Accesses are wide if the address has the
-// remainder of `first` modulo 16. The address may also be of host memory known to the driver.
+// Returns a side that is the packed form itself, with byte `first` at `address`. Accesses are wide if both are equal
+// modulo 16. The address may also be that of host memory registered with the driver.
 SideShape packed_side(mem::cuda::DeviceAddress address, std::size_t first) noexcept;
 
-// True if one kernel of a context may touch a view that another context (or the same) works on. Only its owner can give
-// access to a peer's pool or VMM memory, so it is not assumed. The first context must be current.
+// True if one kernel of `context` may access a view that belongs to `other_context` (perhaps the same). Only the owner
+// can grant access to pool or VMM memory on a peer device, so it is not assumed. The first context must be current.
 [[nodiscard]] bool reachable(mem::cuda::Context& context, const View& other, mem::cuda::Context& other_context);
 
 // True if launch_copy() works there. The context must be current.
 [[nodiscard]] bool has_copy_kernels(mem::cuda::Context& context);
 
 // Returns the arguments of a kernel that moves packed bytes [first, first + bytes) from one side to the other; `blocks`
-// are as many as would have an element for every thread.
+// is the number with which each thread has one element.
 [[nodiscard]] kernels::CopyArguments copy_arguments(const SideShape& from, const SideShape& to, std::size_t first,
                                                     std::size_t bytes) noexcept;
 // Returns the number of blocks that fill the context's device.
 [[nodiscard]] unsigned copy_blocks(const mem::cuda::Context& context) noexcept;
 
 // Moves packed bytes [first, first + bytes) from one side to the other by one kernel on a stream of the context, which
-// must be current; does not wait. `launched` stays false if the context has no kernels.
+// must be current; does not wait. *launched stays false if the context has no kernels.
 Status launch_copy(mem::cuda::Context& context, mem::cuda::StreamHandle stream, const SideShape& from,
                    const SideShape& to, std::size_t first, std::size_t bytes, bool* launched);
 

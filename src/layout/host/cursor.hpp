@@ -1,6 +1,6 @@
-// Cursor: a position in the packed form of a shape, and the address it stands for.
+// Cursor: a position in the packed form of a shape, and the address that corresponds to it.
 //
-// Works on whole patterns; positions inside a pattern are the caller's (engine.cpp). Lives on the stack.
+// Works on whole patterns; positions inside a pattern are left to the caller (engine.cpp). Lives on the stack.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace hr::layout::host {
 
-// Addresses as integers: a buffer may be MPI_BOTTOM, and arithmetic on a null pointer is undefined.
+// Computes with integers: a buffer may be MPI_BOTTOM, and arithmetic on a null pointer is undefined.
 inline std::byte* at(const std::byte* base, Count offset) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(offset));
 }

@@ -14,10 +14,10 @@ namespace {
 // one length; the chunk stays in the first-level cache.
 constexpr Count kChunk = 128;
 constexpr std::size_t kFewBlocks = 8;
-// A pattern is worth this only when its runs are short; long runs are one memcpy each anyway.
+// This pays only if a pattern's runs are short; long runs are one memcpy each anyway.
 constexpr Count kShortPattern = 512;
 
-// Copies between typed and packed memory in the direction that kPack says.
+// Copies between typed and packed memory in the direction given by kPack.
 template <bool kPack>
 struct Direction {
   using Packed = std::conditional_t<kPack, std::byte*, const std::byte*>;
@@ -69,7 +69,7 @@ class Mover {
  public:
   Mover(const Shape& shape, const std::byte* base) : shape_(shape), base_(base) {}
 
-  // Moves everything if nothing must be found or divided, as for short messages. False: not such a shape.
+  // Moves everything if that needs no search and no division, as for short messages; else returns false.
   bool move_whole(std::size_t offset, std::size_t bytes, Packed packed) {
     if (offset != 0 || bytes != static_cast<std::size_t>(shape_.total) || shape_.ndims > 2) return false;
     const int ndims = shape_.ndims;
@@ -159,7 +159,7 @@ class Mover {
     for (Count i = 0; i < n; ++i) list(origin + i * stride, 0, units, packed + i * shape_.pattern);
   }
 
-  // Moves pieces, or blocks if the layout has no pieces, [first, last) of one pattern, whole.
+  // Moves pieces [first, last) of one pattern as a whole, or blocks if the layout has no pieces.
   void list(Count origin, std::size_t first, std::size_t last, Packed packed) {
     const Layout& layout = *shape_.layout;
     if (layout.piece != 0) {
@@ -169,7 +169,8 @@ class Mover {
     }
   }
 
-  // Start of piece or block `unit` in the pattern, packed and in memory; unit_at(): the one that a packed byte is in.
+  // packed_start(), offset_of(): start of piece or block `unit` in the pattern, packed and in memory. unit_at(): the
+  // piece or block that contains a packed byte.
   [[nodiscard]] std::size_t packed_start(std::size_t unit) const {
     const Layout& layout = *shape_.layout;
     return layout.piece != 0 ? unit * static_cast<std::size_t>(layout.piece)
@@ -195,7 +196,7 @@ class Mover {
     }
     const std::size_t first = unit_at(inside);
     const std::size_t end = inside + length;
-    const std::size_t last = unit_at(end);  // holds the first byte not moved; behind all units at the pattern's end
+    const std::size_t last = unit_at(end);  // contains the first byte not moved; past all units at the pattern's end
     const auto address = [&](std::size_t unit, std::size_t skip) {
       return at(base_, origin + offset_of(unit) + static_cast<Count>(skip));
     };
@@ -216,7 +217,8 @@ class Mover {
   const std::byte* base_;
 };
 
-// Copies the same runs in the same dims on both sides, whole: loops over both with no packed form between.
+// Copies all of a shape if both sides have runs of equal length in dims of equal counts: loops over both without
+// packing in between; else returns false.
 bool copy_alike(const Shape& a, const std::byte* from, const Shape& b, std::byte* to, std::size_t bytes) {
   if (a.form != Form::kStrided || b.form != Form::kStrided || a.run != b.run || a.ndims != b.ndims) return false;
   if (bytes != static_cast<std::size_t>(a.total) || a.total != b.total) return false;
@@ -261,7 +263,8 @@ void copy(const Shape& from_shape, const std::byte* from, const Shape& to_shape,
   if (to_shape.form == Form::kContiguous) return pack(from_shape, from, 0, bytes, at(to, to_shape.offset));
   if (from_shape.form == Form::kContiguous) return unpack(to_shape, to, 0, bytes, at(from, from_shape.offset));
   if (copy_alike(from_shape, from, to_shape, to, bytes)) return;
-  // Through the first-level cache: two specialised loops a piece beat one that follows two shapes run by run.
+  // Through the first-level cache: two specialised loops per piece are faster than one that follows two shapes run by
+  // run.
   alignas(64) std::byte piece[8192];
   for (std::size_t done = 0; done < bytes; done += sizeof piece) {
     const std::size_t length = std::min(sizeof piece, bytes - done);

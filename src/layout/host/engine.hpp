@@ -1,8 +1,8 @@
 // The host engine: moves the data of shapes whose memory the CPU can touch.
 //
-// No allocation, no system call; cost per call is a few divisions to find the first run. `base` is the buffer
-// address (null for absolute addresses). Offsets and lengths are bytes of the packed form and may cut runs.
-// Owner: none. Threads: any.
+// Makes no allocation and no system call; a call costs a few divisions to find the first run. `base` is the buffer
+// address (null for absolute addresses). Offsets and lengths are in bytes of the packed form and may cut runs. Owner:
+// none. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace hr::layout::host {
 
 void pack(const Shape& shape, const std::byte* base, std::size_t offset, std::size_t bytes, std::byte* to);
 void unpack(const Shape& shape, std::byte* base, std::size_t offset, std::size_t bytes, const std::byte* from);
-// Copies the first `bytes` of one shape's packed form into the other's, without a packed copy of the whole.
+// Copies the first `bytes` of one shape's packed form into the other's, without packing all of it in between.
 void copy(const Shape& from_shape, const std::byte* from, const Shape& to_shape, std::byte* to, std::size_t bytes);
 
 }  // namespace hr::layout::host

@@ -1,8 +1,8 @@
-// Short runs with short gaps between them (one component of many, every other element): whole vectors are loaded and
-// the gaps taken out, or put in and only the runs stored. Part of loops.hpp.
+// Short runs with short gaps between them (one component of many, every other element): packing loads whole vectors and
+// removes the gaps; unpacking inserts gaps and stores only the runs. Part of loops.hpp.
 //
-// Gaps are read and not used, which is safe: a gap shorter than a page lies in pages of the runs beside it, and loads
-// never go past the last run. Gaps are never written.
+// Gaps are read but not used. This is safe, as a gap shorter than a page lies in the pages of the adjacent runs, and
+// loads never go past the last run. Gaps are never written.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 namespace hr::layout::host {
 namespace {
 
-// Number of runs from which on it pays, and from which on it pays to look where lines begin and to ask for them (kMany;
-// short calls must not pay for that).
+// Smallest number of runs for which this pays, and for which it also pays to align stores to cache lines and to
+// prefetch them (kMany; short calls must not pay for that).
 template <std::size_t N>
 constexpr Count kLeastGapped = static_cast<Count>(128 / N);
 template <std::size_t N>
@@ -29,16 +29,16 @@ constexpr bool kMayReadGaps = true;
 
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 
-// In words of 4 bytes, up to four vectors on the side with gaps for one on the other.
+// Works on words of 4 bytes: one dense vector corresponds to up to four vectors with gaps.
 constexpr Count kWords = 16;
 
-// Takes gaps out and puts them in, for one length of run (`run` words) and one stride (`stride` words).
+// Permutations that remove and insert gaps, for runs of one length (`run` words) and one stride (`stride` words).
 struct alignas(64) GapMap {
-  std::int32_t gather[kWords] = {};      // dense word: the gapped word it is
-  std::int32_t scatter[4][kWords] = {};  // gapped word: the dense word it is
+  std::int32_t gather[kWords] = {};      // dense word: its gapped word
+  std::int32_t scatter[4][kWords] = {};  // gapped word: its dense word
   std::uint16_t upper = 0;               // dense words from the third and fourth vector
   std::uint16_t runs[4] = {};            // gapped words that belong to runs
-  int vectors = 0;                       // of the gapped side
+  int vectors = 0;                       // number of vectors of the gapped side
 };
 
 constexpr GapMap gap_map(Count run, Count stride) {
@@ -54,7 +54,7 @@ constexpr GapMap gap_map(Count run, Count stride) {
   return map;
 }
 
-// For runs of 4 and 8 bytes strides up to four times the run pay, for 16 up to two times.
+// Largest stride for which this pays: four times the run for runs of 4 and 8 bytes, twice the run for 16.
 template <std::size_t N>
 constexpr Count kMostStride = N == 16 ? 32 : 4 * N;
 
@@ -117,7 +117,7 @@ inline void close_steps(bool far, std::byte* to, const std::byte* from, Count st
   }
 }
 
-// Moves n runs `stride` apart to dense ones; returns how many were moved.
+// Packs up to n runs `stride` apart; returns how many were moved.
 template <std::size_t N, bool kMany>
 inline Count close_gaps(std::byte* to, const std::byte* from, Count stride, Count n) {
   constexpr Count kRuns = 64 / N;
@@ -126,7 +126,7 @@ inline Count close_gaps(std::byte* to, const std::byte* from, Count stride, Coun
   // The last step may not load past the last run.
   if ((steps - 1) * kRuns * stride + map.vectors * 64 > (n - 1) * stride + static_cast<Count>(N)) --steps;
   const Count step = kRuns * stride;
-  // The hardware foresees loads from beyond the second cache as well.
+  // For loads from beyond the second-level cache, the hardware prefetches just as well.
   const bool far = kMany && n * stride >= kBeyondFirst && n * stride < 2 * kFar;
   if (map.vectors == 2) {
     close_steps<2>(far, to, from, step, steps, map);
@@ -182,7 +182,7 @@ inline Count open_gaps(std::byte* to, Count stride, const std::byte* from, Count
 
 #elif defined(__AVX2__)
 
-// Every other element only, and only to take gaps out: masked stores are slow on many processors without AVX-512.
+// Only for every other element, and only for removing gaps: masked stores are slow on many processors without AVX-512.
 template <std::size_t N>
 inline bool closes_gaps(Count stride) {
   return kMayReadGaps && stride == static_cast<Count>(2 * N);

@@ -1,11 +1,11 @@
 // The loops behind one set of moves. Included by moves_<instruction set>.cpp and nowhere else, each compiled for its
 // set.
 //
-// Everything is in an anonymous namespace and nothing inline of the standard library is called: the linker must not
+// Everything is in an anonymous namespace and no inline function of the standard library is called: the linker must not
 // replace a function of the rest of the library by one that only some machines can run.
 //
-// The length picks a Run once a call, so that the innermost loop has no branch and no call for runs of some hundred
-// bytes: either the length is a constant, or the run is copied by two accesses that overlap in its middle.
+// The length selects a Run once per call, so that for runs of up to some hundred bytes the innermost loop has no branch
+// and no call: either the length is a constant, or the run is copied by two accesses that overlap in the middle.
 #pragma once
 
 #include "layout/host/gaps.hpp"
@@ -16,12 +16,12 @@
 namespace hr::layout::host {
 namespace {
 
-// True if loops over runs of N bytes ask for the lines of runs to come. Longer stores are better left alone: stores of
-// whole lines need no data, and asking would fetch them (half the speed).
+// True if loops over runs of N bytes prefetch the lines of later runs. Not for longer stores: stores of whole lines
+// need no data, and prefetching would fetch it (half the speed).
 template <std::size_t N>
 constexpr bool prefetches = kWholeLines && N < 32;
 
-// Exactly N bytes.
+// A run of exactly N bytes.
 template <std::size_t N>
 struct FixedRun {
   static constexpr bool kPrefetches = prefetches<N>;
@@ -31,7 +31,7 @@ struct FixedRun {
   }
 };
 
-// The same if every run begins kHead bytes before a line: stores that do not cross lines.
+// The same for runs that begin kHead bytes before a line: no store crosses a line.
 template <std::size_t N, std::size_t kHead>
 struct LineRun {
   [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
@@ -40,7 +40,7 @@ struct LineRun {
   }
 };
 
-// N to 2N bytes: the first N and the last N.
+// A run of N to 2N bytes: copies the first N and the last N.
 template <std::size_t N>
 struct OverlapRun {
   static constexpr bool kPrefetches = prefetches<N>;
@@ -52,7 +52,8 @@ struct OverlapRun {
   }
 };
 
-// A few vectors, the last one at the end of the run; with kLines all but the first and the last within lines.
+// A run of a few vectors, the last of which ends with the run; with kLines, all but the first and the last are aligned
+// to lines.
 template <bool kLines>
 struct MediumRun {
   static constexpr bool kPrefetches = false;
@@ -66,7 +67,7 @@ struct MediumRun {
     }
     for (; i < last; i += kVector) {
       copy_bytes<kVector>(to + i, from + i);
-      asm volatile("" : "+r"(i));  // or the compiler makes it a call of memcpy
+      asm volatile("" : "+r"(i));  // else the compiler turns the loop into a call of memcpy
     }
     copy_bytes<kVector>(to + last, from + last);
   }
@@ -100,7 +101,7 @@ template <class Run>
   }
 }
 
-// Rows of a few runs: N is the row's length, so that a row is straight code.
+// Rows of a few runs: the length N of a row is a constant, so that a row is straight-line code.
 template <int N, class Run>
 inline void copy_short_rows(const Run& run, std::byte* __restrict to, const std::byte* __restrict from,
                             const Plane& plane) {
@@ -132,7 +133,8 @@ inline void copy_rows(const Run& run, std::byte* to, const std::byte* from, cons
   }
 }
 
-// Short gaps on one side, none on the other: whole vectors, as far as they go; with kMany stored at lines.
+// Moves rows with short gaps on one side and none on the other: by whole vectors as far as possible; with kMany, stores
+// are aligned to lines.
 template <std::size_t N, bool kMany>
 [[gnu::noinline]] void copy_gapped_rows(std::byte* to, const std::byte* from, const Plane& plane) {
   const FixedRun<N> run(N);
@@ -154,8 +156,8 @@ template <std::size_t N, bool kMany>
   }
 }
 
-// Transposed access: neighbours in memory are rows apart in the loop. kTile rows go at once, so that a cache line is
-// used up while it is there. (No run may be written twice, so the order is free.)
+// Transposed access: neighbours in memory are rows apart in the loop. kTile rows are moved at once, so that a cache
+// line is fully used while it is in the cache. (No run may be written twice, so the order is free.)
 constexpr Count kTile = 64;
 
 template <class Run>
@@ -175,7 +177,7 @@ inline bool is_transposed(const Plane& plane) {
   return crosses(plane.to_stride1, plane.to_stride0) || crosses(plane.from_stride1, plane.from_stride0);
 }
 
-// Scattered stores beyond the caches: lines are asked for ahead. (The hardware foresees loads.)
+// Scattered stores beyond the caches: lines are prefetched. (The hardware does that for loads.)
 template <class Run>
 [[gnu::noinline]] void scatter_rows(const Run& run, std::byte* to, const std::byte* from, const Plane& plane) {
   const Count ahead = 16 * plane.to_stride0;
@@ -190,7 +192,7 @@ template <class Run>
     }
   }
 }
-// True if every run is in a line of its own, and there are so many of them.
+// True if every run is in a separate line, and the lines exceed the cache.
 inline bool scatters_far(const Plane& plane) {
   constexpr Count kLeastRow = 32;
   return plane.n0 >= kLeastRow && plane.n1 * plane.n0 * 64 >= kFar &&
@@ -207,7 +209,7 @@ void move_plane(std::size_t length, std::byte* to, const std::byte* from, const 
   copy_rows(run, to, from, plane);
 }
 
-// Runs of two lines, most often 16 bytes off where they come from malloc().
+// Moves runs of two lines, which in memory from malloc() mostly begin 16 bytes after a line.
 inline void move_plane_of_128(std::size_t length, std::byte* to, const std::byte* from, const Plane& plane) {
   if (kWholeLines && plane.n1 * plane.n0 >= 32 && plane.to_stride0 % 64 == 0 && plane.to_stride1 % 64 == 0 &&
       !is_transposed(plane)) {
@@ -251,7 +253,7 @@ void pack_list(std::size_t length, std::byte* to, const std::byte* origin, const
     offsets += 4;
   };
   if constexpr (Run::kPrefetches) {
-    if (static_cast<Count>(n * length) >= kFar) {  // within the second cache loads need no help
+    if (static_cast<Count>(n * length) >= kFar) {  // within the second-level cache loads need no prefetching
       while (end - offsets >= kRunsAhead + 4) {
         for (int i = 0; i < 4; ++i) prefetch(origin + offsets[kRunsAhead + i]);
         four();
@@ -265,7 +267,7 @@ void pack_list(std::size_t length, std::byte* to, const std::byte* origin, const
   }
 }
 
-// Eight bytes: two loads, one store.
+// Packs runs of eight bytes, with two loads per store.
 inline void pack_list_of_8(std::size_t, std::byte* to, const std::byte* origin, const std::int32_t* offsets,
                            std::size_t n) {
   std::size_t i = 0;
@@ -323,7 +325,8 @@ inline void unpack_blocks(std::byte* origin, const std::byte* from, const Block*
 template <class Run>
 constexpr RunMoves kMoves{move_plane<Run>, pack_list<Run>, unpack_list<Run>};
 
-// True for medium runs whose stores go by lines: not whole vectors (those only get one store more), and enough of them.
+// True if stores of medium runs are aligned to lines: the runs are not whole vectors (those would only need one more
+// store), and there are enough of them.
 inline bool by_lines(std::size_t length, std::size_t n) {
   return kWholeLines && length % kVector != 0 && n * length >= 4096;
 }

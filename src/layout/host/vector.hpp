@@ -18,7 +18,7 @@ constexpr std::size_t kVector = 32;
 constexpr std::size_t kVector = 16;
 #endif
 
-// Type of one access; at any address, over data of any type.
+// Type of one access, at any address, to data of any type.
 template <std::size_t N>
 struct Access;
 template <>
@@ -56,7 +56,7 @@ constexpr std::size_t widest(std::size_t bytes) {
   return width;
 }
 
-// Exactly N bytes, by the fewest accesses that do not overlap.
+// Copies exactly N bytes, by the fewest accesses that do not overlap.
 template <std::size_t N>
 [[gnu::always_inline]] inline void copy_bytes(std::byte* __restrict to, const std::byte* __restrict from) {
   constexpr std::size_t kWidth = widest(N);
@@ -65,7 +65,7 @@ template <std::size_t N>
   if constexpr (N > kWidth) copy_bytes<N - kWidth>(to + kWidth, from + kWidth);
 }
 
-// Eight bytes from each of two places, one behind the other, by one store.
+// Copies eight bytes each from two addresses next to each other, by one store.
 [[gnu::always_inline]] inline void store_pair(std::byte* __restrict to, const std::byte* __restrict first,
                                               const std::byte* __restrict second) {
   using Eight = Access<8>::Type;
@@ -73,22 +73,24 @@ template <std::size_t N>
   *reinterpret_cast<Pair*>(to) = Pair{*reinterpret_cast<const Eight*>(first), *reinterpret_cast<const Eight*>(second)};
 }
 
-// The hardware does not foresee stores that leave bytes out: a loop that writes this much asks for the lines ahead.
-// Processors with vectors of a whole line gain by it from the first cache on, and by stores that do not cross lines;
-// older ones do not.
+// The hardware does not prefetch for stores that leave bytes out, so a loop that writes at least kFar bytes prefetches
+// the lines itself. Processors with vectors of a whole line gain by this from the first-level cache on, and by stores
+// that do not cross lines; older ones do not.
 constexpr bool kWholeLines = kVector == 64;
 constexpr std::int64_t kFar = std::int64_t{1} << 20;
 constexpr std::int64_t kAhead = 1024;
-// Bytes that the first cache cannot keep.
+// Number of bytes from which on prefetching pays: more than the first-level cache holds, on processors that gain by it
+// there.
 constexpr std::int64_t kBeyondFirst = kWholeLines ? std::int64_t{32} << 10 : kFar;
 constexpr std::int64_t kRunsAhead = 32;  // of a list
 
-// A read: the line comes into this core's cache alone, so that the store need not ask again. (PREFETCHW was as good in
-// lists, and a quarter slower than nothing for runs of two lines within the second cache.)
+// Prefetches for a read: the line is then exclusive in this core's cache, so that the store needs no second request.
+// (PREFETCHW was as good in lists, and a quarter slower than no prefetch for runs of two lines within the second-level
+// cache.)
 [[gnu::always_inline]] inline void prefetch(const std::byte* line) { __builtin_prefetch(line); }
 
-// Returns the number of runs before the first one that begins a line; 0 if none soon does. Vectors stored from there on
-// do not cross lines.
+// Returns the number of runs before the first one that begins at a line; 0 if none of the next ones does. Vectors
+// stored from there on do not cross lines.
 inline std::int64_t runs_to_line(const std::byte* to, std::int64_t stride) {
   for (std::int64_t i = 0; i < 16; ++i) {
     if (reinterpret_cast<std::uintptr_t>(to + i * stride) % 64 == 0) return i;
@@ -104,7 +106,7 @@ template <std::size_t N>
   copy_bytes<N>(to + length - N, from + length - N);
 }
 
-// Copies any length that is not 0, for lengths that change from run to run.
+// Copies any length but 0, for lengths that change from run to run.
 [[gnu::always_inline]] inline void copy_any(std::byte* __restrict to, const std::byte* __restrict from,
                                             std::size_t length) {
   if (length > 128) {
@@ -112,7 +114,7 @@ template <std::size_t N>
     return;
   }
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-  // Lengths that change from run to run: masks cost no branch that must be guessed.
+  // Masks avoid branches, which would be mispredicted if lengths change from run to run.
   if (length > 64) return copy_overlapping<64>(to, from, length);
   const __mmask64 mask = ~std::uint64_t{0} >> (64 - length);
   _mm512_mask_storeu_epi8(to, mask, _mm512_maskz_loadu_epi8(mask, from));

@@ -1,6 +1,6 @@
-// Window: a pattern of a few blocks that lies within one vector of 64 bytes, as masks and a permutation of bytes: a
-// structure goes by one load, one permutation, one store, however many members it has; short structures several at
-// once.
+// Window: a pattern of a few blocks that lies within one vector of 64 bytes, as masks and a permutation of bytes. A
+// structure is moved by one load, one permutation and one store, however many members it has; several short structures
+// are moved at once.
 //
 // Made at commit, if the machine's set of moves has loops for it. Owner: the Layout. Threads: immutable.
 #pragma once
@@ -14,13 +14,13 @@
 namespace hr::layout::host {
 
 struct alignas(64) Window {
-  std::uint8_t gather[64] = {};   // packed byte: the byte of the window that it is
-  std::uint8_t scatter[64] = {};  // byte of the window: the packed byte that it is
-  std::uint64_t bytes = 0;        // of the window: those that are data, for one pattern
+  std::uint8_t gather[64] = {};   // packed byte: its byte of the window
+  std::uint8_t scatter[64] = {};  // byte of the window: its packed byte
+  std::uint64_t bytes = 0;        // mask of the window's bytes that are data, for one pattern
   Count lowest = 0;               // offset of the window's first byte from the pattern's origin
   Count pattern = 0;              // packed bytes of one pattern
-  Count stride = 0;               // between patterns
-  Count patterns = 0;             // in one window, at least 1
+  Count stride = 0;               // distance between patterns
+  Count patterns = 0;             // number of patterns in one window, at least 1
 };
 
 // False if the blocks do not fit a window, or a byte occurs twice.

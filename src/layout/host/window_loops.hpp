@@ -1,4 +1,4 @@
-// The loops for patterns that fit a window (window.hpp), where the processor permutes bytes. Part of loops.hpp.
+// The loops for patterns that fit a window (window.hpp), for processors that can permute bytes. Part of loops.hpp.
 #pragma once
 
 #include "layout/host/vector.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr bool kHasWindows = true;
 
-// Returns the bytes of a window that belong to `patterns` patterns.
+// Returns the mask of a window's bytes that are data of `patterns` patterns.
 inline std::uint64_t window_bytes(const Window& window, Count patterns) {
   std::uint64_t bytes = window.bytes;
   for (Count i = 1; i < patterns; ++i) bytes |= window.bytes << (i * window.stride);
@@ -32,7 +32,7 @@ inline void unpack_step(std::byte* to, const std::byte* from, __m512i scatter, _
 
 // Steps of a loop over windows.
 struct WindowSteps {
-  Count some, step, packed_step;  // patterns a step, and its advance on each side
+  Count some, step, packed_step;  // patterns per step, and the bytes by which it advances on each side
   __mmask64 bytes, packed;        // of a step
   explicit WindowSteps(const Window& window)
       : some(window.patterns),
@@ -59,7 +59,7 @@ template <bool kPrefetch>
 inline void unpack_windows_loop(std::byte* typed, const std::byte* from, Count n, const Window& window) {
   const WindowSteps steps(window);
   const __m512i scatter = _mm512_load_si512(window.scatter);
-  // A window may touch two lines; steps of most of a line touch every line.
+  // A window may touch two lines. Prefetching one per step is enough, as steps cover most of a line.
   const Count ahead = steps.step > 0 ? kAhead : -kAhead;
   for (; n >= steps.some; n -= steps.some) {
     if constexpr (kPrefetch) __builtin_prefetch(typed + ahead, 1);

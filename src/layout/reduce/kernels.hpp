@@ -1,8 +1,8 @@
 // Kernels of the predefined reductions: result[i] = left[i] op right[i] over arrays of one representation.
 //
-// Each file of this folder instantiates one family of types and gives a list of records; find_kernel() looks them
-// up in a table made of all lists. A new representation is one more file and one line in table.cpp.
-// `result` is `right`, or overlaps neither; `left` overlaps no other. Threads: any; no state.
+// Each file of this folder instantiates one family of types and provides a list of records; find_kernel() looks them up
+// in a table made from all lists. A new representation needs a new file and a line in table.cpp. `result` is `right`,
+// or overlaps neither; `left` overlaps no other. Threads: any; no state.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ struct KernelRecord {
   OpKind op;
   Basic type;
   Kernel kernel;
-  Kernel wide = nullptr;  // the same for processors with wider vectors (wide_vectors()), where it is worth it
+  Kernel wide = nullptr;  // the same for processors with wider vectors (wide_vectors()), if that pays
 };
 
-// Null if the operation has no meaning for the representation.
+// Returns null if the operation is not defined for the representation.
 Kernel find_kernel(OpKind op, Basic type) noexcept;
 
 std::span<const KernelRecord> signed_kernels() noexcept;

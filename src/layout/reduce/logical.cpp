@@ -6,7 +6,7 @@
 namespace hr::layout::reduce {
 namespace {
 
-// Fortran logicals: anything but .FALSE. is true; results are the compiler's own two values.
+// Fortran logicals: any value but .FALSE. is true; results are the compiler's two values.
 template <class T, class Operation>
 void fortran_loop(const void* left_bytes, const void* right_bytes, void* result_bytes, std::size_t count) {
   const T* left = static_cast<const T*>(left_bytes);
@@ -27,7 +27,7 @@ constexpr KernelRecord kFortranRecords[] = {
     {OpKind::kLxor, kType, fortran_loop<T, Lxor>},
 };
 
-// C and C++ bool, read as bytes: a byte that is neither 0 nor 1 must not be undefined behaviour.
+// C and C++ bool, read as bytes, so that a byte that is neither 0 nor 1 is not undefined behaviour.
 constexpr KernelRecord kBoolRecords[] = {
     {OpKind::kLand, Basic::kBool, loop<std::uint8_t, Land>},
     {OpKind::kLor, Basic::kBool, loop<std::uint8_t, Lor>},

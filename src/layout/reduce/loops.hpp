@@ -31,8 +31,8 @@ void loop(const void* left, const void* right, void* result, std::size_t count) 
   each<T, Operation>(left, right, result, count);
 }
 
-// The build is for any processor of the architecture. With wider vectors more cache lines of another core are on their
-// way at once (two cores, sums of floats: 10 to 20 % less time).
+// The build is for any processor of the architecture. With wider vectors, more cache lines are fetched from another
+// core at once (two cores, sums of floats: 10 to 20 % less time).
 #if defined(__x86_64__)
 template <class T, class Operation>
 [[gnu::target("avx2")]] void wide_loop(const void* left, const void* right, void* result, std::size_t count) {
@@ -55,7 +55,7 @@ struct Max {
     return a > b ? a : b;
   }
 };
-// Integers wrap around; small ones are widened by the language and cut again.
+// Integers wrap around; small ones are promoted by the language and truncated again.
 struct Sum {
   template <class T>
   static T apply(T a, T b) {
@@ -133,7 +133,7 @@ inline constexpr KernelRecord kFloatRecords[] = {
     {OpKind::kProd, kType, loop<T, Prod>, wide_loop<T, Prod>},
 };
 
-// Several lists as one array.
+// Several lists joined into one array.
 template <std::size_t kTotal>
 struct Records {
   KernelRecord records[kTotal]{};

@@ -19,7 +19,7 @@ void loc_loop(const void* left_bytes, const void* right_bytes, void* result_byte
   for (std::size_t i = 0; i < count; ++i) {
     const bool better = kMin ? left[i].value < right[i].value : left[i].value > right[i].value;
     const bool earlier = left[i].value == right[i].value && left[i].index < right[i].index;
-    // Member by member: the padding between them is not ours.
+    // Stored member by member, as the padding between them must not be written.
     const auto value = better ? left[i].value : right[i].value;
     const auto index = better || earlier ? left[i].index : right[i].index;
     result[i].value = value;

@@ -25,7 +25,7 @@ class Bfloat16 {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const bool nan = (bits & 0x7fffffff) > 0x7f800000;
     const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    bits_ = static_cast<std::uint16_t>(nan ? bits >> 16 | 0x40 : rounded);  // a NaN stays one, and is quiet
+    bits_ = static_cast<std::uint16_t>(nan ? bits >> 16 | 0x40 : rounded);  // a NaN stays a NaN, made quiet
   }
   explicit operator float() const noexcept { return std::bit_cast<float>(std::uint32_t{bits_} << 16); }
 
@@ -39,13 +39,13 @@ class Bfloat16 {
   std::uint16_t bits_;
 };
 
-// Two numbers, as C, C++ and Fortran all lay a complex number out.
+// Two numbers, in the layout of complex numbers in C, C++ and Fortran.
 template <class T>
 struct Complex {
   T re, im;
   friend Complex operator+(Complex a, Complex b) { return {static_cast<T>(a.re + b.re), static_cast<T>(a.im + b.im)}; }
-  // The textbook formula: Fortran compilers use it too, and it vectorises; infinities follow from it. Each product is
-  // rounded, on the device too.
+  // The textbook formula: Fortran compilers use it, too, and it vectorises; infinities are as it yields them. Each
+  // product is rounded, also on the device.
   friend Complex operator*(Complex a, Complex b) {
     return {static_cast<T>(static_cast<T>(a.re * b.re) - static_cast<T>(a.im * b.im)),
             static_cast<T>(static_cast<T>(a.re * b.im) + static_cast<T>(a.im * b.re))};

@@ -16,7 +16,7 @@ namespace hr::mem::cuda {
 struct ChunkExport::Chunk {
   DeviceAddress base = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t id = 0;  // the driver's
+  std::uint64_t id = 0;  // the driver's buffer id
   int descriptor = -1;
 
   Chunk() = default;
@@ -40,7 +40,7 @@ struct Free {
   void operator()(void* memory) const noexcept { std::free(memory); }
 };
 struct State final : FileState {
-  // Others read these while the library runs, and find those in use by their ids. Untouched pages cost nothing.
+  // Other processes read these at any time; a table in use has an id. Untouched pages cost nothing.
   std::unique_ptr<ChunkTable[], Free> tables{static_cast<ChunkTable*>(std::calloc(kTables, sizeof(ChunkTable)))};
   std::size_t open_descriptors = 0;
   std::uint64_t stamp = 0;
@@ -48,7 +48,7 @@ struct State final : FileState {
 };
 State& state() { return own<State>(); }
 
-// The program needs descriptors, too.
+// Leaves most of the process's descriptors to the program.
 std::size_t most_descriptors() noexcept {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kMostDescriptors;
@@ -79,8 +79,8 @@ Status not_exported(const char* why, DeviceAddress at) {
   return fail(Errc::kUnsupportedOperation, "memory in chunks at %#llx is not exported: %s", at, why);
 }
 
-// Finds the mapping that an address lies in. Drivers differ in which of their answers is about the chunk and which
-// about the whole reservation: the smaller one is the chunk.
+// Finds the chunk that contains an address. Drivers differ in which pair of attributes describes the chunk and which
+// the whole reservation; the smaller range is the chunk.
 bool chunk_at(DeviceAddress address, DeviceAddress* base, std::uint64_t* bytes) noexcept {
   constexpr int kAnswers[][2] = {{kAttributeMappingBase, kAttributeMappingSize},
                                  {kAttributeRangeStart, kAttributeRangeSize}};
@@ -138,7 +138,7 @@ Status ChunkExport::make(DeviceAddress begin, DeviceAddress end, std::uint64_t i
   if (!driver().has_chunks) return not_exported("the driver cannot", begin);
   DeviceAddress first = 0;
   std::uint64_t bytes = 0;
-  // Checked before any work is done: programs use chunks of one size.
+  // Fails early if there are too many chunks, on the assumption that all have the same size.
   if (chunk_at(begin, &first, &bytes) && (end - first - 1) / bytes >= kMostChunks)
     return not_exported("too many chunks", begin);
   ChunkTable* const table = free_table();
@@ -161,7 +161,7 @@ Status ChunkExport::make(DeviceAddress begin, DeviceAddress end, std::uint64_t i
 }
 
 ChunkExport::~ChunkExport() {
-  // Before a descriptor is closed.
+  // Withdraws the table before any of its descriptors is closed.
   if (table_ != nullptr) set_id(*table_, 0);
 }
 

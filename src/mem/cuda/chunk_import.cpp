@@ -11,7 +11,7 @@
 namespace hr::mem::cuda {
 namespace {
 
-// Numbers of Linux 5.3 and 5.6, the same on every architecture.
+// System calls of Linux 5.3 and 5.6; the numbers are the same on every architecture.
 constexpr long kPidfdOpen = 434;
 constexpr long kPidfdGetfd = 438;
 
@@ -29,7 +29,7 @@ class Descriptor {
   int number_;
 };
 
-// True if this process has run out of something for the moment.
+// True if a resource of this process is exhausted for the moment.
 bool exhausted(int error) noexcept { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
 Status refused(const char* call, const char* why) { return fail(Errc::kUnsupportedOperation, "%s: %s", call, why); }
@@ -40,7 +40,7 @@ bool read(const ChunkTableName& name, std::size_t offset, void* to, std::size_t 
   return ::process_vm_readv(static_cast<pid_t>(name.process), &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-// Takes copies of the descriptors that the table names, and the lengths of the chunks behind them.
+// Duplicates the descriptors that the table lists, and notes the lengths of their chunks.
 Status take_descriptors(const ChunkTableName& name, std::uint64_t id, std::vector<Descriptor>* taken,
                         MappedChunks* mapped, bool* never) {
   ChunkTable table;
@@ -61,7 +61,7 @@ Status take_descriptors(const ChunkTableName& name, std::uint64_t id, std::vecto
   for (std::size_t i = 0; i < table.count; ++i) {
     Descriptor copy(::syscall(kPidfdGetfd, process.number(), static_cast<int>(table.chunks[i].descriptor), 0));
     if (copy.number() < 0) {
-      // A number that is not open there: the memory is not exported any more.
+      // EBADF: the descriptor has been closed there, as the memory is no longer exported.
       *never = !exhausted(errno) && errno != EBADF && errno != ESRCH;
       return refused("pidfd_getfd", std::strerror(errno));
     }
@@ -77,7 +77,7 @@ Status take_descriptors(const ChunkTableName& name, std::uint64_t id, std::vecto
 
 Result map(DeviceAddress address, std::uint64_t bytes, const Descriptor& descriptor) {
   ChunkHandle handle = 0;
-  // The driver takes the number in the place of a pointer.
+  // The driver expects the descriptor itself in the pointer argument.
   void* const number = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor.number()));
   if (const Result result = driver().chunk_import(&handle, number, kHandleFileDescriptor); result != kSuccess)
     return result;
@@ -100,7 +100,7 @@ Result map_all(const Context& context, const std::vector<Descriptor>& descriptor
   return driver().set_access(mapped.base, mapped.bytes, &access, 1);
 }
 
-// Unmaps the first `count` chunks, and gives the addresses back.
+// Unmaps the first `count` chunks, and frees the range of addresses.
 void unmap(const MappedChunks& mapped, std::size_t count) noexcept {
   DeviceAddress at = mapped.base;
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// Maps other processes' memory in chunks (chunk_export.hpp) side by side in one range of addresses.
+// Maps chunks of other processes' memory (chunk_export.hpp) side by side into one range of addresses.
 //
 // Owner: the caller, which unmaps it. Threads: library lock.
 #pragma once
@@ -15,11 +15,11 @@ namespace hr::mem::cuda {
 struct MappedChunks {
   DeviceAddress base = 0;
   std::uint64_t bytes = 0;
-  std::vector<std::uint64_t> chunks;  // their bytes
+  std::vector<std::uint64_t> chunks;  // size of each in bytes
 };
 
 // Maps the chunks that the table names, for the device of `context`; `id` as in the Export.
-// MPI_ERR_UNSUPPORTED_OPERATION: they cannot be mapped. *never: this will not change for memory of that process.
+// MPI_ERR_UNSUPPORTED_OPERATION: they cannot be mapped. *never: true if no memory of that process can ever be mapped.
 Status map_chunks(const Context& context, const ChunkTableName& table, std::uint64_t id, MappedChunks* mapped,
                   bool* never);
 // Unmaps chunks that nothing uses any more.

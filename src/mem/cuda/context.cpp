@@ -18,11 +18,12 @@ namespace hr::mem::cuda {
 namespace {
 
 struct Contexts final : FileState {
-  std::vector<std::unique_ptr<Context>> all;  // a handful at most: searched in order. Owner of every Context
+  std::vector<std::unique_ptr<Context>> all;  // owns every Context; a handful at most, so searched linearly
   bool kernels_noted = false;                 // their absence is logged once
 };
 
-// Differs if a context was destroyed and another made at the same address; 0 if the driver cannot say.
+// *id: the context's id, which differs from that of a destroyed context at the same address; 0 if the driver has no
+// ids.
 bool current_id(ContextHandle handle, std::uint64_t* id) {
   unsigned long long value = 0;
   if (driver().context_id != nullptr && driver().context_id(handle, &value) != kSuccess) return false;
@@ -30,7 +31,8 @@ bool current_id(ContextHandle handle, std::uint64_t* id) {
   return true;
 }
 
-// Returns the primary context of a device if the program has made it active, with a reference that we keep once.
+// Returns the primary context of a device, with a reference for the caller, if the program has made it active; else
+// null.
 ContextHandle active_primary(int device) {
   unsigned flags = 0;
   int active = 0;
@@ -48,8 +50,7 @@ ContextHandle current_of_device(int device) {
   return handle;
 }
 
-// Returns the time of the cheapest driver call that changes what a stream will have to do, in ticks
-// (base/driver_epoch.hpp).
+// Returns the duration in ticks of the fastest driver call that enqueues work on a stream (base/driver_epoch.hpp).
 std::uint64_t cheapest_call(StreamHandle stream, EventHandle event) {
   constexpr int kTries = 16;
   auto least = ~std::uint64_t{0};
@@ -89,7 +90,7 @@ Status Context::of(const Location& location, Context** context) {
   }
   if (ContextHandle primary = active_primary(location.device); primary != nullptr) {
     const Status opened = open(primary, location.device, context);
-    // One reference is ours until release(); the one just taken is surplus when we had it already.
+    // We keep one reference until release(); the new one is surplus if we have it already.
     if (!opened.ok() || (*context)->primary_retained_) {
       (void)driver().primary_release(location.device);
     } else {
@@ -106,7 +107,7 @@ Status Context::of(const Location& location, Context** context) {
               static_cast<std::size_t>(location.base), static_cast<int>(location.device));
 }
 
-// Our reference keeps it; only a reset ends it, as its id tells.
+// Our reference keeps the primary context alive. Only a reset of the device destroys it, which alive() detects.
 Context* Context::retained_primary(int device) noexcept {
   if (driver().context_id == nullptr) return nullptr;
   for (const auto& known : own<Contexts>().all) {
@@ -142,7 +143,7 @@ Status Context::open(ContextHandle handle, int device, Context** context) {
       *context = known->get();
       return kOk;
     }
-    contexts.erase(known);  // our resources in it died with it
+    contexts.erase(known);  // our resources in it were destroyed with it
   }
   std::unique_ptr<Context> made(new Context(handle, id, device));
   {
@@ -212,7 +213,7 @@ bool Context::can_access(const Context& other) {
     const Result result = driver().context_enable_peer(other.handle_, 0);
     accessible = result == kSuccess || result == kPeerAccessAlreadyEnabled;
   }
-  // Without ids an answer could outlive its context; then the driver is asked every time.
+  // Without ids an answer could outlive its context, so the driver is then queried every time.
   if (other.id_ != 0) peers_.emplace_back(other.id_, accessible);
   return accessible;
 }
@@ -249,7 +250,7 @@ Result Context::query_default_stream() {
 
 Status Context::finish_default_stream() {
   if (default_stream_barred()) {
-    // Any work of a blocking stream comes after it.
+    // Work on a blocking stream runs after that of the default stream.
     HR_CUDA(device_, event_record, (event_, stream_), "after the default stream");
     return synchronize("the default stream");
   }
@@ -284,7 +285,7 @@ Status Context::set_fence(bool* set, std::uint32_t* number) {
 bool Context::fence_passed(std::uint32_t number) {
   const auto reached = std::atomic_ref<std::uint32_t>(*fence_word_).load(std::memory_order_acquire);
   if (static_cast<std::int32_t>(reached - number) >= 0) return true;
-  // A device in an error state writes nothing any more.
+  // A device in an error state no longer writes fences, so the stream is queried now and then.
   constexpr std::uint32_t kLooks = 1024;
   if (++looks_at_fence_ % kLooks != 0) return false;
   const Current current(*this);
@@ -304,7 +305,7 @@ std::uint64_t Context::locality_of(const Location& location) {
   Context* context = nullptr;
   if (location.is_host()) return 0;
   if (of(location, &context).ok()) return context->locality();
-  static_cast<void>(take_detail());  // the work itself will say so
+  static_cast<void>(take_detail());  // the work itself will report it
   return 0;
 }
 
@@ -313,7 +314,7 @@ bool Context::note_peer_device(const Location& location, std::uint64_t locality)
   Context* context = nullptr;
   if (!of(location, &context).ok() || context->time_sliced_) return true;
   context->time_sliced_ = true;
-  context->resident_copier().disable();  // while its kernel waits, no other process's runs
+  context->resident_copier().disable();  // while its kernel waits, no other process's kernel runs
   log::write(log::Level::kNote,
              "CUDA device %d is shared with another process, and MPS is not running: all but long data goes through "
              "pinned memory",
@@ -348,7 +349,7 @@ Status Context::synchronize(const char* what) {
 void Context::release() noexcept {
   const bool entered = alive(handle_, id_) && driver().context_push(handle_) == kSuccess;
   if (entered) {
-    // Failures here mean that the program is tearing CUDA down: nothing is left to give back.
+    // Failures here mean that the program is shutting CUDA down, and nothing is left to release.
     if (resident_copier_ != nullptr) resident_copier_->release();
     for (const Buffer& buffer : free_buffers_) (void)driver().memory_free(buffer.address);
     for (const std::span<std::byte> memory : free_pinned_) (void)driver().host_free(memory.data());
@@ -357,7 +358,7 @@ void Context::release() noexcept {
     for (const StreamHandle lane : copy_streams_) {
       if (lane != nullptr) (void)driver().stream_destroy(lane);
     }
-    // Else a number that a fence still waits for would be written into memory that is gone.
+    // Otherwise a pending fence could be written into freed memory.
     if (fence_stream_ != nullptr) (void)driver().stream_synchronize(fence_stream_);
     if (fence_stream_ != nullptr) (void)driver().stream_destroy(fence_stream_);
     if (fence_word_ != nullptr) (void)driver().host_free(fence_word_);

@@ -1,11 +1,11 @@
 // Context: our state in a CUDA context that owns buffers: streams, events, our kernels, staging memory.
 //
-// We never create a context: a Context is made for one that the program has, when its memory is first used. The streams
-// are blocking ones (flags 0), so that work on the legacy default stream before a call is ordered before ours, and ours
-// before later work.
+// We never create a CUDA context: a Context is made for one of the program's, when memory in it is first used. The
+// streams are blocking ones (flags 0), so that our work is ordered after earlier work on the legacy default stream and
+// before later work there.
 //
 // Owner: the state of mem/, until release_contexts() (MPI_Finalize) or until the program is found to have
-// destroyed the context (its id changed). A Context* is for one call of the layer above; do not keep it.
+// destroyed the context (its id changed). A Context* is valid during one call of the layer above; do not keep it.
 // Threads: under the library lock; any thread may use any Context through Current.
 #pragma once
 
@@ -27,8 +27,8 @@ class ResidentCopier;
 
 class Context {
  public:
-  // *context: the one in which work on this (device or managed) memory runs: the one that it was allocated in; for pool
-  // and VMM memory, which have none, the device's primary context, or else the caller's current one.
+  // *context: the context in which work on this (device or managed) memory runs, which is the one that it was allocated
+  // in. Pool and VMM memory has none; for it, the device's primary context or else the caller's current one.
   static Status of(const Location& location, Context** context);
 
   // True if the context with this handle and id has not been destroyed.
@@ -37,10 +37,10 @@ class Context {
   [[nodiscard]] ContextHandle handle() const noexcept { return handle_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] int device() const noexcept { return device_; }
-  // PCI bus id of the device: the same number in every process, whatever devices each sees.
+  // PCI bus id of the device: the same number in every process, whichever devices are visible to it.
   [[nodiscard]] std::uint64_t pci_bus_id() const noexcept { return pci_bus_id_; }
-  // Locality of the device, by which other processes know it: its PCI bus id, and whether processes that share it are
-  // time-sliced (they are, unless MPS is at work). Never 0.
+  // Locality of the device, which identifies it to other processes: its PCI bus id, and whether processes that share it
+  // are time-sliced (they are, unless MPS is running). Never 0.
   [[nodiscard]] std::uint64_t locality() const noexcept {
     return pci_bus_id_ | (device_time_sliced_ ? kTimeSlicedBit : 0);
   }
@@ -51,43 +51,44 @@ class Context {
   // Returns the locality of the device that holds this memory; 0 for host memory, and if no context can work on it.
   [[nodiscard]] static std::uint64_t locality_of(const Location& location);
   // Notes that another process has memory on the device of that locality; true if the two are time-sliced on the device
-  // that holds `location`. From the first such process on time_sliced() holds for the context there: work for the
-  // multiprocessors waits until the device has switched to this process, copy engines do not.
+  // that holds `location`. From the first such process on, time_sliced() is true for the context there: work for the
+  // multiprocessors waits until the device has switched to this process; copy engines do not wait.
   static bool note_peer_device(const Location& location, std::uint64_t locality);
   [[nodiscard]] bool time_sliced() const noexcept { return time_sliced_; }
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
 
   // Returns a blocking stream for copies that need not wait for one another; `key` chooses between kCopyStreams. The
-  // context must be current. Few: streams share the device's queues with the program's.
+  // context must be current. There are few, as they share the device's queues with the program's streams.
   static constexpr int kCopyStreams = 2;
   Status copy_stream(int key, StreamHandle* stream);
 
-  // True if the default stream was found idle, and nothing can have been put on it since (base/driver_epoch.hpp).
+  // True if the default stream was idle when last queried and no work can have been enqueued since
+  // (base/driver_epoch.hpp).
   [[nodiscard]] bool idle() const noexcept { return idle_epoch_ == DriverEpoch::current(); }
-  // Asks the default stream, if that is not known; kNotReady if it may not be asked (default_stream_barred()). The
-  // context must be current.
+  // Queries the default stream unless it is known to be idle; kNotReady if it must not be queried
+  // (default_stream_barred()). The context must be current.
   [[nodiscard]] Result query_default_stream();
-  // Waits until all work put on it is done. The context must be current.
+  // Waits until all work on the default stream is done. The context must be current.
   Status finish_default_stream();
-  // For Fence. *number: fence_passed() is true for it once all work that the program has put on the default stream
-  // until now is done. *set stays false if there can be no fences: then that work has been waited for. The context must
-  // be current.
+  // For Fence. *number: identifies the fence to fence_passed(), which becomes true once all work that the program has
+  // put on the default stream so far is done. *set: false if fences are not available; then that work is done on
+  // return. The context must be current.
   Status set_fence(bool* set, std::uint32_t* number);
   [[nodiscard]] bool fence_passed(std::uint32_t number);
-  // Returns the context if it is still there.
+  // Returns the Context with this handle and id; null if there is none any more.
   static Context* find(ContextHandle handle, std::uint64_t id) noexcept;
 
   // Copier of this context, made at first use.
   [[nodiscard]] ResidentCopier& resident_copier();
 
-  // Both for WorkEvent: take an event from the context's free list, and return it (if the context is still there).
+  // For WorkEvent: take an event from the context's free list, and put it back (if the context still exists).
   Status take_event(EventHandle* event);
   static void return_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept;
 
   // Returns a kernel of the embedded image, loaded at first use. Null if the library was built without kernels, the
-  // image does not run on this device, or the knob cuda_kernels is off: the caller takes its copy-engine path. The
-  // context must be current.
+  // image does not run on this device, or the knob cuda_kernels is off: the caller then uses copy engines. The context
+  // must be current.
   Status kernel(const char* name, FunctionHandle* function);
 
   // True if kernels of this context may touch memory of `other`; enables the access at first use. The answer holds for
@@ -95,12 +96,12 @@ class Context {
   // current.
   bool can_access(const Context& other);
 
-  // Makes later work on stream(), or on `stream` of this context, wait for all work that `other` has been given on its
-  // stream() (and its legacy default stream) until now.
+  // Makes later work on stream(), or on `stream` of this context, wait for all work enqueued so far on stream() of
+  // `other` (and on the legacy default stream there).
   Status order_after(Context& other) { return order_after(other, stream_); }
   Status order_after(Context& other, StreamHandle stream);
 
-  // Waits until all work given to stream() is done.
+  // Waits until all work enqueued on stream() is done.
   Status synchronize(const char* what);
 
   ~Context();
@@ -141,13 +142,13 @@ class Context {
   std::vector<std::pair<const char*, FunctionHandle>> kernels_;
   std::vector<std::pair<std::uint64_t, bool>> peers_;  // by context id
   std::vector<StreamHandle> copy_streams_;
-  // Fences are numbers that a stream of their own writes into a word of pinned memory, one after the other.
+  // Fences are consecutive numbers that a dedicated stream writes into a word of pinned memory.
   StreamHandle fence_stream_ = nullptr;
   std::uint32_t* fence_word_ = nullptr;
   std::uint32_t last_fence_ = 0;
   std::uint32_t looks_at_fence_ = 0;
   std::uint64_t idle_epoch_ = 0;
-  std::uint64_t alive_epoch_ = 0;  // seen alive in this driver epoch
+  std::uint64_t alive_epoch_ = 0;  // driver epoch in which it was last seen alive
   std::unique_ptr<ResidentCopier> resident_copier_;
   std::vector<EventHandle> free_events_;
   std::vector<Buffer> free_buffers_;
@@ -169,7 +170,7 @@ class Current {
   Status status_;
 };
 
-// Gives everything back: streams, modules, buffers, retained primary contexts.
+// Releases everything: streams, modules, buffers, retained primary contexts.
 void release_contexts();
 
 }  // namespace hr::mem::cuda

@@ -29,8 +29,7 @@ const char* kind_name(const Location& where) noexcept {
   return "?";
 }
 
-// Both make short copies between host memory and a device that processes run on in turns: by copy engine, through
-// pinned memory.
+// Both make short copies between host memory and a time-sliced device: by copy engine, through pinned memory.
 Status copy_in_short(Context& context, void* to, const void* from, std::size_t bytes) {
   const cuda::TwoRows rows{bytes};
   cuda::PinnedStaging staging;
@@ -50,7 +49,7 @@ Status copy_out_short(Context& context, void* to, const void* from, std::size_t 
   return kOk;
 }
 
-// Copies with one side (or both sides, in the same context) on a device: one copy by that context's engine.
+// Copies if one side is on a device, or both are in the same context: one copy by that context's engine.
 Status copy_within(Context& context, void* to, const Location& to_where, const void* from, const Location& from_where,
                    std::size_t bytes) {
   Current current(context);
@@ -70,9 +69,9 @@ Status copy_within(Context& context, void* to, const Location& to_where, const v
   return context.synchronize("a copy");
 }
 
-// Copies between memory of two contexts. The driver's peer copy needs both sides to belong to a context; pool and VMM
-// memory does not, and its owner decides if the peer may touch it: such a side goes through our own memory on its
-// device, piece by piece.
+// Copies between memory of two contexts. The driver's peer copy needs memory that belongs to a context on both sides.
+// Pool and VMM memory does not, and its owner decides whether the peer may access it; so such a side is staged in the
+// library's memory on its device, piece by piece.
 Status copy_between(Context& to_context, Context& from_context, DeviceAddress to, bool stage_to, DeviceAddress from,
                     bool stage_from, std::size_t bytes) {
   HR_TRY(to_context.order_after(from_context));

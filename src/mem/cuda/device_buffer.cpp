@@ -58,7 +58,7 @@ DeviceBuffer::~DeviceBuffer() {
 }
 
 std::size_t staging_piece() noexcept {
-  // The largest power of two within the bound: a piece then fits a cached buffer exactly.
+  // The largest power of two within the bound, so that a piece fits a cached buffer exactly.
   std::size_t piece = 65536;
   while (piece * 2 <= knobs().cuda_staging_bytes) piece *= 2;
   return piece;

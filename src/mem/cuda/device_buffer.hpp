@@ -1,4 +1,4 @@
-// Device memory of ours: for the length of a transfer (Staging), or for as long as its owner wants (DeviceBuffer).
+// Device memory of the library: for the duration of a transfer (Staging), or until its owner frees it (DeviceBuffer).
 // Threads: library lock.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace hr::mem::cuda {
 
-// Device memory for staging, from the context's cache and back to it: knob cuda_staging_bytes bounds the cached memory.
-// The work that used it must be done or ordered before the next use on stream().
+// Device memory for staging, taken from the context's cache and returned to it; knob cuda_staging_bytes bounds the
+// cache. The work that used it must be done or ordered before the next use on stream().
 class Staging {
  public:
   Staging() = default;
@@ -29,8 +29,8 @@ class Staging {
   Context::Buffer buffer_;
 };
 
-// Device memory that lives as long as its owner wants, also beyond the context: freed in its context if that is still
-// the same one, else gone with it. Movable.
+// Device memory whose owner may outlive the context: freed in its context if that still exists, else already freed with
+// it. Movable.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -54,7 +54,7 @@ class DeviceBuffer {
   DeviceAddress address_ = 0;
 };
 
-// The largest piece that a transfer stages at a time.
+// Returns the size of the largest piece that a transfer stages at a time.
 std::size_t staging_piece() noexcept;
 
 }  // namespace hr::mem::cuda

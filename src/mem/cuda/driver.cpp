@@ -14,11 +14,11 @@ namespace hr::mem::cuda {
 namespace {
 
 Driver table;
-Driver bare;  // the same without CaptureScope
+Driver bare;  // the same functions without CaptureScope
 bool searched = false;
 bool found = false;
 
-// Returns the driver's own name of a member of Driver, for error texts.
+// Returns the driver's own name for a member of Driver, for error texts.
 const char* symbol_of(const char* member) noexcept {
 #define HR_CUDA_SYMBOL(name, symbol, parameters) \
   if (std::strcmp(member, #name) == 0) return #symbol;
@@ -28,7 +28,7 @@ const char* symbol_of(const char* member) noexcept {
   return member;
 }
 
-// Makes the driver let this thread do what it forbids to others during a capture.
+// Lets this thread make calls that the driver otherwise rejects during a capture.
 class CaptureScope {
  public:
   CaptureScope() noexcept : changed_(bare.exchange_capture_mode(&mode_) == kSuccess) {}
@@ -54,7 +54,8 @@ struct Scoped<kMember> {
   }
 };
 
-// Leaves out calls that only give work to a stream of ours or order it, and questions about pointers and contexts.
+// Wraps the given members in a CaptureScope. Calls that only enqueue work on our streams or order it, and queries about
+// pointers and contexts, do not need it.
 template <auto... kMembers>
 void scope() noexcept {
   bare = table;

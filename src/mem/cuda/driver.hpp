@@ -1,4 +1,4 @@
-// Driver: the functions of the CUDA driver that we use, opened at run time; our own declarations of its ABI.
+// Driver: the functions of the CUDA driver that we use, loaded at run time; our own declarations of its ABI.
 //
 // No CUDA header and no CUDA library is needed to build. The versioned symbol names fix each function's ABI.
 // Owner: one process-wide table, filled at the first find_driver(), never unloaded (the program uses the same
@@ -21,12 +21,12 @@ using EventHandle = void*;
 using ModuleHandle = void*;
 using FunctionHandle = void*;
 
-// CUipcMemHandle: opens an allocation in another process.
+// CUipcMemHandle: lets another process map an allocation.
 struct IpcHandle {
   unsigned char bytes[64];
 };
 
-// The result codes that we tell apart.
+// The result codes that we distinguish.
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kNotInitialized = 3;
 inline constexpr Result kDeinitialized = 4;
@@ -56,17 +56,17 @@ inline constexpr int kAttributeMappingSize = 18;
 inline constexpr int kAttributeMappingBase = 19;
 
 inline constexpr unsigned kMemoryTypeHost = 1;
-inline constexpr unsigned kMemoryTypeUnified = 4;  // a copy's: the address tells
+inline constexpr unsigned kMemoryTypeUnified = 4;  // of a copy: derived from the address
 
 inline constexpr int kDeviceMultiprocessorCount = 16;
 inline constexpr int kDevicePciBus = 33;
 inline constexpr int kDevicePciDevice = 34;
 inline constexpr int kDevicePciDomain = 50;
-inline constexpr int kDeviceMps = 133;  // since CUDA 12.4; older drivers answer with an error
+inline constexpr int kDeviceMps = 133;  // from CUDA 12.4 on; older drivers return an error
 
 inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy default stream
 inline constexpr unsigned kStreamNonBlocking = 1;
-// Ahead of the waiting parts of the program's kernels; the driver takes the least that the device knows.
+// Runs before the waiting blocks of the program's kernels; the driver clamps it to the device's range.
 inline constexpr int kHighestPriority = -100;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kIpcLazyPeerAccess = 1;
@@ -148,7 +148,7 @@ struct MappingAccess {
     (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, \
      void**))
 
-// Memory in chunks (VMM), which programs map themselves. Used if the driver has all of them.
+// Functions for memory in chunks (VMM), which programs map themselves. Used if the driver has all of them.
 #define HR_CUDA_CHUNK_FUNCTIONS(X)                                                                             \
   X(chunk_retain, cuMemRetainAllocationHandle, (ChunkHandle*, void* address))                                  \
   X(chunk_export, cuMemExportToShareableHandle, (void* descriptor, ChunkHandle, int type, unsigned long long)) \
@@ -166,33 +166,33 @@ struct Driver {
   HR_CUDA_FUNCTIONS(HR_CUDA_MEMBER)
   HR_CUDA_CHUNK_FUNCTIONS(HR_CUDA_MEMBER)
 #undef HR_CUDA_MEMBER
-  bool has_chunks = false;  // the functions for memory in chunks
-  // Since CUDA 12.0; null with older drivers. Differs for every context ever made in the process.
+  bool has_chunks = false;  // true if it has HR_CUDA_CHUNK_FUNCTIONS
+  // From CUDA 12.0 on; null with older drivers. The id differs for every context ever made in the process.
   Result (*context_id)(ContextHandle, unsigned long long*) = nullptr;
-  // Since 10.0 and 10.1.
+  // From CUDA 10.0 and 10.1 on.
   Result (*stream_is_capturing)(StreamHandle, int* status) = nullptr;
   Result (*exchange_capture_mode)(int* mode) = nullptr;
-  // Since 11.7.
+  // From CUDA 11.7 on.
   Result (*stream_write_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
 };
 
 // The program may be capturing a stream (CUDA graphs), in this thread or in another one. Until the capture has ended,
-// the driver refuses to others all calls that could wait, and each refusal spoils the capture. None of our streams
-// takes part in it: the members of the table that could be refused are called in a mode in which the driver leaves that
-// to us (cuThreadExchangeStreamCaptureMode), and with the thread's own mode again on return. Only the legacy default
-// stream is left (default_stream_barred()).
+// the driver rejects all calls that could wait, and each rejected call invalidates the capture. None of our streams is
+// captured, so the members of the table that could be rejected are called in the relaxed capture mode
+// (cuThreadExchangeStreamCaptureMode), and the thread's own mode is restored on return. Only the legacy default stream
+// must still be avoided (default_stream_barred()).
 
-// Null if there is no usable driver, or the knob `cuda` is off. The first call opens the library.
+// Returns null if there is no usable driver, or the knob `cuda` is off. The first call opens the library.
 const Driver* find_driver();
 
-// The driver; find_driver() must have found it.
+// Returns the driver; find_driver() must have succeeded.
 const Driver& driver() noexcept;
 
-// True if the program captures a stream of the current context that synchronises with the legacy default stream, which
-// must be neither used nor asked until the capture has ended.
+// True if the program captures a stream of the current context that synchronises with the legacy default stream. The
+// latter must then be neither used nor queried until the capture has ended.
 [[nodiscard]] bool default_stream_barred() noexcept;
 
-// "CUDA_ERROR_X (text)", for messages; the text lives as long as the driver.
+// Name and text of an error, for messages: "CUDA_ERROR_X (text)". They are the driver's, and never freed.
 struct ErrorText {
   const char* name = "unknown CUDA error";
   const char* text = "";

@@ -1,6 +1,6 @@
-// ExportedBuffer: device memory of ours that other processes map, for data that they cannot reach where it is.
+// ExportedBuffer: device memory of the library that other processes map, for data that they cannot access in place.
 //
-// Owner: its user; freed with it, or with its context if that goes first. Threads: library lock.
+// Owner: its user; freed with it, or with its context if that is destroyed first. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace hr::mem::cuda {
 
 class ExportedBuffer {
  public:
-  // Allocates in the context that works on memory like `like`.
+  // Allocates in the context used for memory at `like`.
   Status allocate(const Location& like, std::size_t bytes);
-  // True if it is still there, in the context that works on memory like `like`.
+  // True if the buffer still exists, in the context used for memory at `like`.
   [[nodiscard]] bool serves(const Location& like) const;
   Status export_to(int process, Export* out) const { return cuda::export_to(process, where_, out); }
   [[nodiscard]] std::uint64_t id() const noexcept { return where_.id; }  // of its Export

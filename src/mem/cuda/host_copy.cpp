@@ -12,7 +12,8 @@ constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 DeviceAddress address_of(const void* host) noexcept { return reinterpret_cast<std::uintptr_t>(host); }
 
-// False if the device's side, too, can be what is wrong with a copy: then the CPU must not follow its length.
+// True if the device's side is mapped to its end. Otherwise that side may be why a copy failed, and the CPU must not
+// copy that many bytes.
 bool ends_in_memory(DeviceAddress device, std::size_t bytes) noexcept {
   int mapped = 0;
   return driver().pointer_get_attribute(&mapped, kAttributeMapped, device + bytes - 1) == kSuccess && mapped != 0;

@@ -1,8 +1,8 @@
 // Copies between device memory and host memory of the program, on the stream of a context.
 //
-// The driver refuses a copy whose host side it knows in part: the program has registered some of it
-// (cuMemHostRegister), or several pieces after one another. Such a copy goes through pinned memory of ours, piece by
-// piece. Threads: library lock; the context must be current.
+// The driver refuses a copy whose host side is only partly registered with it (cuMemHostRegister), or in several
+// adjacent pieces. Such a copy goes through pinned memory of the library, piece by piece. Threads: library lock; the
+// context must be current.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,7 @@
 
 namespace hr::mem::cuda {
 
-// Both start a copy, after the work that the stream has been given; a copy that had to go through memory of ours is
-// done on return.
+// Both enqueue a copy on the context's stream; one that has to go through the library's memory is complete on return.
 Status start_copy_from_host(Context& context, DeviceAddress to, const void* from, std::size_t bytes);
 Status start_copy_to_host(Context& context, void* to, DeviceAddress from, std::size_t bytes);
 

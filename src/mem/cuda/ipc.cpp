@@ -22,8 +22,8 @@ struct Mapping {
   std::uint64_t id = 0;
   DeviceAddress base = 0;
   std::uint64_t bytes = 0;
-  MappedChunks chunks;     // none: by legacy IPC
-  std::uint64_t used = 0;  // order of use, for eviction
+  MappedChunks chunks;     // empty: mapped by legacy IPC
+  std::uint64_t used = 0;  // sequence number of the last use, for eviction
   int pins = 0;
   bool revoked = false;
 };
@@ -32,14 +32,14 @@ namespace {
 
 struct Exported {
   Export data;
-  std::vector<int> processes;           // processes that have it
-  std::unique_ptr<ChunkExport> chunks;  // of memory in chunks
+  std::vector<int> processes;           // processes that have the Export
+  std::unique_ptr<ChunkExport> chunks;  // null unless it is memory in chunks
 
   [[nodiscard]] std::size_t questions() const noexcept { return chunks == nullptr ? 1 : chunks->count(); }
 };
 static_assert(sizeof(ChunkTableName) <= sizeof(IpcHandle));
 
-// Largest number of questions that a sweep asks the driver, 0.1 us each.
+// Largest number of queries that a sweep makes to the driver, 0.1 us each.
 constexpr std::size_t kQuestionsASweep = 64;
 
 struct Refusal {
@@ -50,10 +50,10 @@ struct Refusal {
 };
 
 struct State final : FileState {
-  // A handful of live allocations carry a program's messages: searched in order, the last used first.
+  // A program's messages come from a handful of live allocations, so this is searched linearly.
   std::vector<Exported> exports;
   std::size_t next_swept = 0;
-  std::uint64_t chunk_exports = 0;  // ever
+  std::uint64_t chunk_exports = 0;  // made so far
   std::vector<int> hidden_from;     // processes that cannot map memory in chunks
   ExportHooks export_hooks;
   std::vector<std::unique_ptr<Mapping>> mappings;
@@ -72,8 +72,8 @@ bool gone(const Exported& exported) {
 }
 
 void close(const Mapping& mapping) noexcept {
-  if (!mapping.chunks.chunks.empty()) return unmap_chunks(mapping.chunks);  // these belong to no context
-  // The context may be gone, and its mappings with it; nothing else can be done about a failure.
+  if (!mapping.chunks.chunks.empty()) return unmap_chunks(mapping.chunks);  // they belong to no context
+  // The context may have been destroyed, and its mappings with it; failures are ignored.
   if (driver().context_push(mapping.context) != kSuccess) return;
   unsigned long long id = 0;
   const bool same = driver().context_id == nullptr ||
@@ -102,7 +102,7 @@ void make_room() {
     for (const auto& mapping : mappings) {
       if (mapping->pins == 0 && (oldest == nullptr || mapping->used < oldest->used)) oldest = mapping.get();
     }
-    if (oldest == nullptr) return;  // all in use: the bound gives way for as long as they are
+    if (oldest == nullptr) return;  // all are in use, so the bound is exceeded for now
     close_if([&](const Mapping& mapping) { return &mapping == oldest; });
     add(Statistic::cuda_ipc_evictions);
   }
@@ -142,7 +142,8 @@ Status refuse_chunks(const Context& context, int process) {
 Status open_allocation(const Context& context, const Export& what, Mapping* made) {
   Result result = driver().ipc_open_handle(&made->base, what.handle, kIpcLazyPeerAccess);
   if (result == kAlreadyMapped) {
-    // Small allocations share blocks of memory, and this one's block is mapped for one that has been freed since.
+    // Small allocations share blocks of memory, and the block of this one is still mapped for another that has been
+    // freed.
     close_if([&](const Mapping& each) {
       return each.process == made->process && each.context == context.handle() && each.chunks.chunks.empty();
     });
@@ -166,7 +167,7 @@ Status open_chunks(const Context& context, const Export& what, Mapping* made) {
   return kOk;
 }
 
-// Looks at exports in turn, at each once, until that many questions have been asked.
+// Checks exports in turn, each at most once, until that many queries have been made.
 void sweep(std::size_t questions) {
   auto& exports = state().exports;
   std::size_t& next = state().next_swept;
@@ -206,7 +207,7 @@ Status make_export(const Location& where, const Range& range, Exported* made) {
   made->data = {where.id, where.base, where.bytes, {}};
   Context* context = nullptr;
   HR_TRY(Context::of(where, &context));
-  const Current current(*context);  // a progress thread has none
+  const Current current(*context);  // a progress thread has no current context
   HR_TRY(current.status());
   if (const Result result = driver().ipc_get_handle(&made->data.handle, where.base); result != kSuccess) {
     return fail(Errc::kUnsupportedOperation, "cuIpcGetMemHandle for %#zx: %s", static_cast<std::size_t>(where.base),

@@ -1,8 +1,8 @@
-// PinnedRange: host memory that this process has made known to the driver, so that devices read and write it at full
+// PinnedRange: host memory that this process has registered with the driver, so that devices read and write it at full
 // speed and without the CPU.
 //
-// Owner: the owner of the memory's mapping, which must outlast this. The registration belongs to the context in which
-// it was made, serves all contexts, and ends with that one; pin() then makes another. Threads: library lock.
+// Owner: the owner of the memory's mapping, which must outlast this. The registration is valid in all contexts, but
+// ends with the one in which it was made; pin() then makes another. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ class PinnedRange {
   PinnedRange(const PinnedRange&) = delete;
   PinnedRange& operator=(const PinnedRange&) = delete;
 
-  // Pins whole pages, all of them present; always the same memory. Does nothing if it is pinned already. The context
-  // must be current.
+  // Pins whole pages, all of them present; every call must name the same memory. Does nothing if it is pinned already.
+  // The context must be current.
   Status pin(Context& context, std::span<std::byte> memory);
   // Address of the first byte, for devices.
   [[nodiscard]] DeviceAddress address() const noexcept { return address_; }

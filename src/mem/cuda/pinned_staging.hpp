@@ -1,8 +1,8 @@
-// PinnedStaging: pinned host memory for the length of a transfer, from the context's cache and back to it. The knob
-// cuda_staging_bytes bounds the cached memory.
+// PinnedStaging: pinned host memory for the duration of a transfer, taken from the context's cache and returned to it.
+// The knob cuda_staging_bytes bounds the cache.
 //
-// Owner: the code that moves data through it; the work that used it must be done when it goes. It may outlive the
-// context, in which case the driver has freed the memory. Threads: library lock.
+// Owner: the code that moves data through it; the work that uses it must be done before it is destroyed. It may outlive
+// the context, in which case the driver has freed the memory. Threads: library lock.
 #pragma once
 
 #include <cstddef>

@@ -17,13 +17,13 @@ using kernels::CopyEntry;
 using kernels::CopyMailbox;
 using kernels::kMailboxEntries;
 
-// Longer than the time from one message to the next in programs that send to and fro.
+// Longer than the time between two messages of a ping-pong.
 constexpr std::uint32_t kIdleExitNanoseconds = 25000;
-// It runs some microseconds after the launch. Copies that come in the second half of that wait for it, others do not.
+// The kernel runs some microseconds after its launch. Copies submitted late in that time wait for it, others do not.
 constexpr double kStartWaitSeconds = 3e-6;
 constexpr double kStartSeconds = 10e-6;
-constexpr unsigned kPolls = 1024;         // before the driver is asked for errors
-constexpr unsigned kMaxIdleLaunches = 4;  // after as many in a row up to 2^4 - 1 launches are left out
+constexpr unsigned kPolls = 1024;         // between queries of the driver for errors
+constexpr unsigned kMaxIdleLaunches = 4;  // after this many in a row, up to 2^4 - 1 launches are skipped
 constexpr std::size_t kPageBytes = 4096;
 static_assert(sizeof(CopyMailbox) <= kPageBytes);
 
@@ -34,8 +34,8 @@ void write(std::uint64_t& word, std::uint64_t value) {
   std::atomic_ref<std::uint64_t>(word).store(value, std::memory_order_release);
 }
 
-// Measured on two H200. More than one block costs 0.8 us for passing the entries on, and pays where one block has more
-// to copy than it keeps in flight.
+// Measured on two H200. Using more than one block costs 0.8 us to pass the entries on, and pays if there is more to
+// copy than one block keeps in flight.
 std::uint32_t blocks_for(std::size_t bytes) {
   constexpr std::size_t kOne = std::size_t{64} << 10, kHalf = std::size_t{320} << 10;
   return bytes <= kOne ? 1 : bytes <= kHalf ? kernels::kResidentBlocks / 2 : kernels::kResidentBlocks;
@@ -46,7 +46,7 @@ bool default_stream_idle(Context& context) {
   return knobs().default_stream == DefaultStreamChoice::kIgnore || context.query_default_stream() == kSuccess;
 }
 
-// Numbers go round.
+// True if `number` is at or past `wanted`; numbers wrap around.
 bool reached(std::uint32_t number, std::uint32_t wanted) { return static_cast<std::int32_t>(number - wanted) >= 0; }
 
 }  // namespace
@@ -64,7 +64,7 @@ bool ResidentCopier::prepare() {
       driver().stream_create(&stream_, kStreamNonBlocking, kHighestPriority) != kSuccess ||
       driver().copy_async(relay_, reinterpret_cast<std::uintptr_t>(page), sizeof(kernels::CopyRelay), stream_) !=
           kSuccess) {
-    return false;  // release() gives back what there is
+    return false;  // release() frees the rest
   }
   state_ = State::kReady;
   return true;
@@ -98,7 +98,7 @@ bool ResidentCopier::wants_launch(std::size_t bytes) const {
 void ResidentCopier::launch(std::size_t bytes) {
   if (!wants_launch(bytes)) return;
   stop();
-  // The last launch has not even started: the device is busy.
+  // If the last launch has not even started, the device is busy.
   if (!prepare() || !started()) return;
   if (skipped_launches_ != 0) {
     --skipped_launches_;
@@ -144,7 +144,7 @@ void ResidentCopier::write_entry(DeviceAddress target, DeviceAddress source, std
 }
 
 bool ResidentCopier::submit(DeviceAddress target, DeviceAddress source, std::size_t bytes, std::uint32_t* entry) {
-  // A slot is free when the entry before in it is done; one is kept for stop().
+  // A slot is free once the previous entry in it is done; one slot is kept for stop().
   if (next_ - first_ + 1 >= kMailboxEntries && !done(next_ + 1 - kMailboxEntries)) return false;
   if (((target | source) & ~kernels::kEntryValueMask) != 0) return false;
   *entry = next_;
@@ -157,7 +157,7 @@ Status ResidentCopier::poll(std::uint32_t entry, Progress* answer) {
   Status status = kOk;
   *answer = Progress::kDone;
   if (!done(entry)) *answer = exited() || fails(&status) ? Progress::kExited : Progress::kPending;
-  // It may have done it just before it exited.
+  // It may have made this copy just before it exited.
   if (status.ok() && *answer == Progress::kExited && done(entry)) *answer = Progress::kDone;
   if (*answer != Progress::kPending) --pending_;
   return status;
@@ -179,9 +179,9 @@ void ResidentCopier::stop() {
   launched_ = false;
   const bool idle = next_ == first_;
   idle_launches_ = idle ? std::min(idle_launches_ + 1, kMaxIdleLaunches) : 0;
-  // At random: in a program whose waits alternate it would otherwise always be the same one.
+  // Chosen at random: in a program whose waits alternate, the same ones would otherwise always be skipped.
   skipped_launches_ = idle ? random_() % (1U << idle_launches_) : 0;
-  // Either way a number is used up: a kernel that has exited has waited for this one.
+  // Also written for a kernel that has exited: it was waiting for this number, which must not be used again.
   write_entry(0, 0, 0);
 }
 

@@ -1,7 +1,7 @@
-// WorkEvent: the end of work that was given to a stream of a Context, to be polled.
+// WorkEvent: the completion of work enqueued on a stream of a Context, to be polled.
 //
-// Nothing here waits or synchronises a stream. Events come from the context's free list and go back to it.
-// Owner: the code that started the work; a WorkEvent dropped early leaves the work running. Not movable while recorded.
+// Nothing here waits or synchronises a stream. Events are taken from the context's free list and returned to it. Owner:
+// the code that started the work; a WorkEvent dropped early leaves the work running. Not movable while recorded.
 // Threads: library lock; any thread may poll.
 #pragma once
 
@@ -17,11 +17,11 @@ class WorkEvent {
   WorkEvent(const WorkEvent&) = delete;
   WorkEvent& operator=(const WorkEvent&) = delete;
 
-  // Stands for all work given to `stream` of the context until now. The context must be current.
+  // Records the event after all work enqueued on `stream` of the context so far. The context must be current.
   Status record(Context& context, StreamHandle stream);
   [[nodiscard]] bool recorded() const noexcept { return event_ != nullptr; }
-  // *done: the work is complete and its effects are visible to every stream, the CPU and peers. A failure of the work
-  // is an error, and the work counts as done. `what` names it in the error's text.
+  // *done: true if the work is complete and its effects are visible to every stream, the CPU and peers. A failure of
+  // the work is an error, and the work counts as done. `what` names it in the error's text.
   Status poll(const char* what, bool* done);
 
  private:
