@@ -8,7 +8,7 @@
 
 namespace hr::launcher {
 
-// Blank lines and lines that begin with '#' are left out, a '\' at the end continues a line, quotes as in a shell.
+// Skips blank lines and lines that begin with '#'. A '\' at the end of a line continues it; quotes work as in a shell.
 Status read_config_file(const std::string& path, std::vector<std::vector<std::string>>* parts);
 
 }  // namespace hr::launcher

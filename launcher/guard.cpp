@@ -24,11 +24,11 @@ void close_others() {
 #ifdef SYS_close_range
   if (::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) == 0) return;
 #endif
-  constexpr int kMost = 1024;  // mpiexec has opened few by now
+  constexpr int kMost = 1024;  // mpiexec has opened few so far
   for (int each = STDERR_FILENO + 1; each < kMost; ++each) ::close(each);
 }
 
-// Returns when mpiexec is gone. True: it ended in order.
+// Returns when mpiexec has ended; true if it ended normally.
 bool ended_normally(int pipe) {
   for (;;) {
     char word = 0;
@@ -44,7 +44,7 @@ bool ended_normally(int pipe) {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  // Releases mpiexec's output, so that its reader does not wait for the guard.
+  // Closes mpiexec's output, so that the reader of that does not wait for the guard.
   ::dup2(pipe, STDIN_FILENO);
   const int null = ::open("/dev/null", O_RDWR);
   ::dup2(null, STDOUT_FILENO);

@@ -18,7 +18,7 @@ namespace hr::launcher {
 // Our standard input, read piece by piece.
 class InputSource {
  public:
-  // Receives the piece; empty at the end.
+  // Called with each piece, and with an empty one at the end.
   using Take = std::function<void(std::string_view piece)>;
 
   InputSource(EventLoop& loop, Take take) : loop_(loop), take_(std::move(take)) {}
@@ -46,7 +46,7 @@ class InputSource {
 // A pipe to rank 0.
 class InputPipe {
  public:
-  // taken: called when the last piece is in the pipe.
+  // taken: called when the pipe has accepted all of a piece.
   InputPipe(EventLoop& loop, std::function<void()> taken) : loop_(loop), taken_(std::move(taken)) {}
   ~InputPipe();
   InputPipe(const InputPipe&) = delete;

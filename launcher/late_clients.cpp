@@ -44,7 +44,7 @@ bool descends_from(pid_t process, pid_t ancestor) {
 
 bool LateClients::begin() {
   listening_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // Without a name the system chooses one that is free.
+  // If no name is given, the system chooses an unused one.
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   socklen_t length = sizeof address;

@@ -91,7 +91,7 @@ std::string own_stacks(pid_t pid, Clock::time_point deadline) {
   std::error_code gone;
   for (const auto& entry : std::filesystem::directory_iterator(folder + "task", gone))
     threads.push_back(std::atoi(entry.path().filename().c_str()));
-  std::ranges::sort(threads);  // the first one first
+  std::ranges::sort(threads);  // the main thread first
   if (threads.size() > kMostThreads) threads.resize(kMostThreads);
   std::size_t asked = 0;
   std::map<pid_t, std::string> silent;

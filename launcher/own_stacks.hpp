@@ -1,5 +1,5 @@
 // Stacks of a process as reported by its own threads (base/stack_request.hpp), and the system's data on those that do
-// not answer: for hosts where no debugger may look.
+// not answer: for hosts that permit no debugger.
 #pragma once
 
 #include <sys/types.h>

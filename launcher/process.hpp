@@ -1,4 +1,4 @@
-// Starting a process: fork and exec in one step, with everything decided before.
+// Starts a process: fork and exec in one step, after everything has been decided.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace hr::launcher {
 
-// Borrows everything for the duration of the call.
+// Everything is borrowed for the duration of the call.
 struct ChildPlan {
   const char* path = nullptr;  // the file to execute
   char* const* arguments = nullptr;
@@ -34,7 +34,7 @@ pid_t start_process(const ChildPlan& plan, int* error);
 int find_executable(const std::string& name, const std::string& directory, std::string_view search_path,
                     std::string* path);
 
-// Returns the reason that the system would not execute an existing file, in words: strerror()'s, and its likely cause.
+// Returns why the system did not execute an existing file: the text of strerror(), and the likely cause.
 std::string why_not_executed(const std::string& path, const std::string& directory, int error);
 
 // Returns PATH of this process, or its default.
@@ -43,7 +43,7 @@ std::string own_search_path();
 // Returns the null-terminated array that exec takes; the strings must outlive it.
 std::vector<char*> as_pointers(const std::vector<std::string>& strings);
 
-// Lets this process have as many descriptors as the system allows; children get the old limit back.
+// Lets this process open as many descriptors as the system allows; children start with the old limit.
 void raise_descriptor_limit();
 
 }  // namespace hr::launcher

@@ -24,7 +24,8 @@ bool is_same_host(std::string_view one, std::string_view other) {
   return alike(one, other) || (is_this_host(one) && is_this_host(other));
 }
 
-// Returns the number of a host. Hosts are like the machines in order, and the rest like the last of these.
+// Returns the number of a host. The hosts are like the machines, in order, and the remaining ones like the last
+// machine.
 std::size_t number_of(const HostSlots& listed, RankLayout* layout) {
   std::vector<topo::Host>& hosts = layout->hosts;
   for (std::size_t at = 0; at < hosts.size(); ++at) {

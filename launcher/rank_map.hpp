@@ -1,6 +1,6 @@
 // RankMap: the host of each rank, and numbers derived from it. A plain value, the same on every host of a job.
 //
-// A host here is one as programs see it: with --as-hosts one machine is several.
+// A host here is what programs see as one: with --as-hosts, one machine is several.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ class RankMap {
   // Returns the value of PMI_process_mapping.
   [[nodiscard]] std::string mapping() const;
 
-  // Makes blocks whose sizes differ by one at most; no more hosts than ranks.
+  // Divides the ranks into a block for each host, whose sizes differ by one at most; no more hosts than ranks.
   static RankMap in_blocks(int ranks, int hosts);
 
  private:
