@@ -2,7 +2,7 @@
 # Builds laplace2d with an MPI's mpifort, once for OpenACC and once for OpenMP: GCC offloads only one of them in a
 # program.
 #
-#   apps/laplace2d/build.sh [MPIFORT [DIRECTORY]]       default: mpifort, and the current directory
+#   apps/laplace2d/build.sh [MPIFORT [DIRECTORY]]       laplace2d-openacc and laplace2d-openmp; default: mpifort, here
 #
 # ACC_FLAGS and OMP_FLAGS are the flags of compilers other than GCC:
 #   nvfortran -acc            -mp=gpu
