@@ -95,7 +95,7 @@ class Measurement {
   Measurement& operator=(const Measurement&) = delete;
 
   static int largest_blocks(const Operation& operation, const Place& place) {
-    Place root = place;  // it has the largest buffers
+    Place root = place;  // the root has the largest buffers
     root.rank = bench::kRoot;
     return std::max({operation.send_blocks(root), operation.receive_blocks(root), operation.send_blocks(place),
                      operation.receive_blocks(place)});

@@ -19,7 +19,7 @@ namespace {
 using bench::Options;
 using bench::World;
 
-// Position of a type's bytes, without datatypes, as the check must not depend on the library's idea of the type.
+// Positions of a type's bytes, found without datatypes, as the check must not depend on the library's idea of the type.
 struct Run {
   std::size_t offset, length;
 };

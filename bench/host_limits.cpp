@@ -22,7 +22,7 @@
 
 namespace {
 
-// Copying longer messages only once is faster.
+// Longer messages are faster if they are copied only once.
 constexpr std::size_t kLargestExchange = 262144;
 // Memory that messages cycle through: as much as the nearest caches can hold, and more than that.
 constexpr std::size_t kRoom = 524288, kMuchRoom = 2097152;
@@ -118,7 +118,7 @@ struct Job {
   bench::CoreDistance cores_apart;
   bench::Report report{};
 
-  // Samples `once` at most `samples` times, for about this long. False if a sample failed.
+  // Samples `once` at most `samples` times, for about `microseconds`. False if a sample failed.
   template <class Once>
   bool add(const char* label, std::size_t bytes, int least, double microseconds, Once once) {
     return add(label, bytes,

@@ -17,7 +17,7 @@ namespace {
 constexpr int kTag = 9;
 constexpr std::size_t kShort = 8;
 
-// The partner of a rank in a round of the circle method, or -1.
+// Returns the partner of a rank in a round of the circle method, or -1.
 int partner(int rank, int size, int round) {
   const int places = size + size % 2;
   const int last = places - 1;
@@ -38,7 +38,7 @@ struct Messages {
   int length;  // bytes of a long message
   int window;
 
-  // Returns the microseconds of each message of half a ping-pong.
+  // Returns the microseconds per message of a ping-pong.
   [[nodiscard]] double ping_pong(int other, int times) const {
     const bool first = world.rank < other;
     const double begin = MPI_Wtime();
@@ -50,7 +50,7 @@ struct Messages {
     return (MPI_Wtime() - begin) * 1e6 / times / 2;
   }
 
-  // Returns the microseconds of each message one way, including the answer to the last one.
+  // Returns the microseconds per message of a stream, including the answer to the last one.
   [[nodiscard]] double stream(int other, bool sends) const {
     std::vector<MPI_Request> requests(static_cast<std::size_t>(window));
     const double begin = MPI_Wtime();

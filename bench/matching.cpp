@@ -42,7 +42,7 @@ void marker(const World& world) {
                world.comm, MPI_STATUS_IGNORE);
 }
 
-// Posts or sends the others on both ranks of a pair, as a ping-pong has two ways; the time is then halved.
+// Posts or sends the others on both ranks of a pair: the figure describes the upper rank, but a ping-pong has two ways.
 void begin(const World& world, bool posted, int depth, Others& others) {
   others.data.assign(static_cast<std::size_t>(depth) * kBytes, 0);
   others.requests.assign(static_cast<std::size_t>(depth), MPI_REQUEST_NULL);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kStarted = 4;
 
-// Work of a spawned process.
+// Does the work of a spawned process.
 int serve(MPI_Comm parents) {
   MPI_Barrier(parents);
   MPI_Comm_disconnect(&parents);

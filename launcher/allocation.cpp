@@ -44,7 +44,7 @@ bool take_numbers(std::string_view* from, std::vector<std::string>* numbers) {
   return skip(from, ']');
 }
 
-// Parses one name with its brackets, and combines every text in front with every number.
+// Parses one name with its brackets, and combines each prefix with each number.
 bool take_names(std::string_view* from, std::vector<std::string>* names) {
   std::vector<std::string> begun = {""};
   while (!from->empty() && from->front() != ',') {

@@ -1,4 +1,4 @@
-// Hosts that a resource manager gave to the job that mpiexec runs in.
+// Hosts that a resource manager has allocated to the job that mpiexec runs in.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// -configfile: the command line from a file, one program with its options on each line.
+// -configfile: reads the command line from a file, with one program and its options per line.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@
 namespace hr::launcher {
 namespace {
 
-constexpr std::chrono::seconds kLimit{10};  // processes that sleep in the kernel may take long
+constexpr std::chrono::seconds kLimit{10};  // processes that sleep in the kernel may take long to end
 constexpr useconds_t kPause = 20'000;       // between two checks for remaining processes
 
 void close_others() {
@@ -44,7 +44,7 @@ bool ended_normally(int pipe) {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  // Closes mpiexec's output, so that the reader of that does not wait for the guard.
+  // Closes mpiexec's output, so that its reader does not wait for the guard.
   ::dup2(pipe, STDIN_FILENO);
   const int null = ::open("/dev/null", O_RDWR);
   ::dup2(null, STDOUT_FILENO);

@@ -23,8 +23,7 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
 
   // Call it before the first rank starts, and before this process has threads. A job runs without a guard if none can
-  // be started. job, directories: the name in the shared-memory files that it removes, and the directories that they
-  // are in.
+  // be started. The guard removes the shared-memory files of `job` in `directories`.
   void start(const std::string& job, const std::set<std::string>& directories);
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 

@@ -24,7 +24,7 @@ constexpr const char* kExamples =
     "command\n"
     "line that is not understood.\n";
 
-// Returns "-n,--np N": a single letter has one dash, as usual.
+// Returns a text such as "-n,--np N"; a single letter has one dash, as usual.
 std::string written(const OptionSpec& word) {
   std::string text;
   for (const std::string_view name : names_of(word)) {

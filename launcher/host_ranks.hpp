@@ -101,13 +101,13 @@ class HostRanks {
   int host_;
   Callbacks callbacks_;
   RankMap map_;                     // as programs see it
-  topo::Machine machine_;           // this host; once there are ranks to place
+  topo::Machine machine_;           // this host; read when ranks are placed
   std::vector<topo::CpuSet> cpus_;  // of each of ranks_
-  std::vector<Prepared> prepared_;  // one for each program
+  std::vector<Prepared> prepared_;  // one per program
   std::vector<Rank> ranks_;         // ascending; complete from the beginning
   std::unique_ptr<PmiServer> pmi_;
   LateClients late_;
-  std::list<boot::FailureBoard> boards_;  // one for each shm directory; if the job goes on after failures
+  std::list<boot::FailureBoard> boards_;  // one per shm directory, if the job goes on after failures
   std::list<Forwarder> forwarders_;
   InputPipe input_;
   Background background_;

@@ -147,7 +147,7 @@ void Job::open_output(World& world, int rank, int digits) {
   }
 }
 
-// Starts the ranks, when all hosts can.
+// Starts the ranks; called when all hosts are ready.
 void Job::go(World& world) {
   if (ending_ || world.finishing || std::exchange(world.started, true)) return;
   world.running = static_cast<int>(world.ranks.size());
@@ -374,7 +374,7 @@ void Job::on_output(World& world, const Message& message) {
   give_credit(world, host, stream);
 }
 
-// Reports lost output, so that readers do not think it complete.
+// Reports lost output, so that readers do not mistake the rest for all of it.
 void Job::tell_lost_output() {
   if (output_.lost() == 0 || std::exchange(lost_told_, true)) return;
   say("cannot write standard output: " + reason_of_write(output_.lost()) + "; what ranks print there is lost");

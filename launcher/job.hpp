@@ -37,7 +37,7 @@ namespace hr::launcher {
 
 class Job {
  public:
-  // The plan places ranks and programs, the options control their treatment here.
+  // The plan places ranks and programs; the options control their treatment here.
   Job(const Options& options, JobPlan plan);
   ~Job();
 

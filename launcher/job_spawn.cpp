@@ -81,7 +81,7 @@ void Job::tell_spawned_ended(World& spawned) {
 
 void Job::drop_finished() {
   for (auto each = worlds_.begin(); each != worlds_.end();) {
-    // Standard input and the time limit belong to the first one.
+    // Standard input and the time limit belong to the first world.
     if (each->number == 0 || !each->over || over_) {
       ++each;
       continue;

@@ -17,7 +17,7 @@
 namespace hr::launcher {
 namespace {
 
-constexpr std::size_t kMostCallers = 256;  // that have not identified themselves
+constexpr std::size_t kMostCallers = 256;  // connections that have not been identified yet
 constexpr std::size_t kLongestHandshake = 256;
 constexpr std::chrono::milliseconds kHandshakeLimit{10000};
 constexpr int kMostAncestors = 1000;

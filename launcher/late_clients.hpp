@@ -34,7 +34,7 @@ class LateClients {
   LateClients(const LateClients&) = delete;
   LateClients& operator=(const LateClients&) = delete;
 
-  // Returns false if the socket cannot be made; programs that are late then run without a launcher.
+  // Returns false if the socket cannot be made; programs then cannot request a connection.
   bool begin();
   // Returns the environment variable for a rank whose inherited end of the connection is `socket`; empty before
   // begin().

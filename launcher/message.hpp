@@ -37,11 +37,12 @@ struct Message {
     kAnswer,  // text: pairs that a rank waited for
 
     // Up
-    kReady,    // the subtree could start
+    kReady,    // the subtree is able to start
     kDone,     // nothing is left in the subtree
     kProblem,  // numbers: exit code, 1 + the program that cannot be started (0: something else). text: what cannot be
                // done
-    kHostFailed,  // host, numbers[0]: hosts that are gone; numbers[1]: 1 if the first had been ready. text: why
+    kHostFailed,  // host, numbers[0]: the first of the hosts that are gone, and their number; numbers[1]: 1 if it had
+                  // been ready. text: why
     kBound,       // rank, numbers[0]: pid. text: its CPUs. Without a rank, the picture of the host
     kOutput,      // rank, numbers: 0 standard output, 1 standard error; 1 if the next one continues it. text
     kInputTaken,  // the input was consumed: send more

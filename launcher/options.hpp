@@ -45,7 +45,7 @@ struct Options {
   bool report_bindings = false;
   bool note_oversubscription = false;
   bool do_not_launch = false;         // print the placement of ranks
-  bool json = false;                  // as JSON
+  bool json = false;                  // print it as JSON
   std::vector<std::string> machines;  // place ranks on these (topo::read_machine()); empty: on this one
   int universe = 0;                   // MPI_UNIVERSE_SIZE; 0: the capacity of the hosts
   double timeout_seconds = 0;         // 0: none

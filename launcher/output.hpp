@@ -31,8 +31,8 @@ class Sink {
   [[nodiscard]] bool full() const noexcept;
   // True if the reader has gone.
   [[nodiscard]] bool broken() const noexcept { return broken_; }
-  // Sets a function that is called once, from the loop, when text is lost although the reader is there: a full disk, a
-  // quota.
+  // Sets a function that is called once, from the loop, when text is lost although there is a reader (a full disk, a
+  // quota).
   void when_lost(std::function<void()> tell) { tell_lost_ = std::move(tell); }
   // Returns errno of the first text that was lost; 0: none was.
   [[nodiscard]] int lost() const noexcept { return lost_; }

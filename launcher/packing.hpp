@@ -58,7 +58,8 @@ class Reader {
     for (std::string& each : values) each = text();
     return values;
   }
-  // Reads the number of items that follow, each at least `bytes_each` long; more than can follow are an error.
+  // Reads the number of items that follow, each at least `bytes_each` long; a number for which too few bytes are left
+  // is an error.
   std::size_t count(std::size_t bytes_each) noexcept {
     const std::int64_t value = number();
     if (value < 0 || static_cast<std::uint64_t>(value) > rest_.size() / bytes_each) {

@@ -30,7 +30,7 @@
 namespace hr::launcher {
 namespace {
 
-// Makes an id that is unique among running jobs; by "headrace_" the library knows that it is.
+// Makes an id that is unique among running jobs; "headrace_" shows the library that it is.
 std::string make_id() {
   unsigned long long random = 0;
   [[maybe_unused]] const ssize_t filled = ::getrandom(&random, sizeof random, 0);
@@ -184,7 +184,8 @@ bool is_all_of(const JobPlan& plan, const Allocation& allocation) {
   });
 }
 
-// Returns the number of ranks that the hosts take: their slots, or, for this host, its cores if no number was given.
+// Returns the number of ranks that the hosts have room for: their slots, or, for this host, its cores if no number was
+// given.
 int slots_of(const Options& options) {
   std::map<std::string, int> slots;
   const auto add = [&](const std::vector<HostSlots>& hosts) {

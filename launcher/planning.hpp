@@ -20,7 +20,7 @@ Status make_plan(Options* options, JobPlan* plan);
 // Errors: impossible requests, reported to the rank that made them.
 Status plan_spawn(const Options& options, const SpawnRequest& request, JobPlan* plan);
 
-// Makes only the placement of ranks (--do-not-launch), on all hosts.
+// Decides only the placement of ranks (--do-not-launch), on all hosts.
 Status make_layout(Options* options, RankLayout* layout);
 
 }  // namespace hr::launcher

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kLongestMapping = std::size_t{64} << 10;
 constexpr std::size_t kMostPut = std::size_t{16} << 20;  // by one rank
 constexpr std::string_view kMappingKey = "PMI_process_mapping";
-constexpr char kEndOfRun = '|';  // ends the number that precedes the keys of all but a rank's first program
+constexpr char kEndOfRun = '|';  // ends the number in front of keys of a rank's second and later programs
 
 // Returns the prefix of a key that names its program's number; empty: none.
 std::string_view run_of(std::string_view key) {

@@ -36,7 +36,7 @@ class PmiServer {
     std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by Job, which starts it
     // A request about a service (Message::kPublish and the like), answered with a line.
     std::function<void(int rank, int what, std::string_view service, std::string_view port)> name;
-    std::function<void(std::vector<KeyValue> values)> answer;  // a value awaited elsewhere: see want()
+    std::function<void(std::vector<KeyValue> values)> answer;  // a value that another host waits for: see want()
   };
 
   // appnums: program of each rank of the job. ranks: those of this host, as in `map`. machine_ranks: the number of

@@ -24,13 +24,13 @@ struct ChildPlan {
   const topo::CpuSet* cpus = nullptr;
 };
 
-// Starts a child, which leads a process group of its own and is killed when mpiexec dies. Returns its pid, or -1 with
-// the errno of the step that failed. The caller has all signals of interest blocked; the child starts with none
-// blocked, and ignores only those that stays_ignored() (signals.hpp) names.
+// Starts a child, which leads its own process group and is killed when mpiexec dies. Returns its pid, or -1 with the
+// errno of the step that failed. The caller has all signals of interest blocked; the child starts with none blocked,
+// and ignores only those that stays_ignored() (signals.hpp) names.
 pid_t start_process(const ChildPlan& plan, int* error);
 
 // Finds the file of a program's name: the name itself if it has a slash, else the first executable in the search path
-// (PATH), else one in the directory. Returns 0, or the errno for which it cannot be executed.
+// (PATH), else one in the directory. Returns 0, or the errno that explains why it cannot be executed.
 int find_executable(const std::string& name, const std::string& directory, std::string_view search_path,
                     std::string* path);
 
@@ -40,7 +40,7 @@ std::string why_not_executed(const std::string& path, const std::string& directo
 // Returns PATH of this process, or its default.
 std::string own_search_path();
 
-// Returns the null-terminated array that exec takes; the strings must outlive it.
+// Returns the null-terminated array that exec expects; the strings must outlive it.
 std::vector<char*> as_pointers(const std::vector<std::string>& strings);
 
 // Lets this process open as many descriptors as the system allows; children start with the old limit.

@@ -41,7 +41,7 @@ std::size_t number_of(const HostSlots& listed, RankLayout* layout) {
   return hosts.size() - 1;
 }
 
-// Programs that follow one another on the same hosts, which they fill together.
+// Consecutive programs on the same hosts, which they fill together.
 struct Group {
   const std::vector<HostSlots>* list = nullptr;
   int per_host = 0;
@@ -68,7 +68,7 @@ Status distribute(const Group& group, topo::Mapping mapping, RankLayout* layout)
   return kOk;
 }
 
-// Returns the number of ranks of a program that gives none.
+// Returns the number of ranks of a program for which none is given.
 int ranks_of(const Program& program, const std::vector<HostSlots>& list, topo::Mapping mapping, RankLayout* layout) {
   std::vector<topo::Host> hosts;
   for (const HostSlots& listed : list) {

@@ -17,7 +17,7 @@ class RankMap {
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(host_of_.size()); }
   [[nodiscard]] int hosts() const noexcept { return static_cast<int>(count_.size()); }
   [[nodiscard]] int host_of(int rank) const noexcept { return host_of_[static_cast<std::size_t>(rank)]; }
-  // Returns the rank's index among those of its host, and their number.
+  // Return a rank's index among the ranks of its host, and the number of ranks of a host.
   [[nodiscard]] int place_of(int rank) const noexcept { return place_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] int count_at(int host) const noexcept {
     return host < hosts() ? count_[static_cast<std::size_t>(host)] : 0;

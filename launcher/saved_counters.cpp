@@ -47,7 +47,7 @@ std::string SavedCounters::problem() const {
 }
 
 std::string SavedCounters::begin() {
-  // Other users cannot have put a link there before.
+  // The name is random, so no other user can have made a link of that name.
   const std::string name = path_ + "." + digits_of(make_nonce());
   errno = 0;
   file_.open(name, std::ios::binary | std::ios::trunc);

@@ -35,7 +35,7 @@ void expect_children() noexcept;
 // ignored signal is an accident of the process that started us: Python ignores SIGPIPE, servers SIGCHLD.
 [[nodiscard]] bool stays_ignored(int signal) noexcept;
 
-// Returns "9 (Killed)".
+// Returns a text such as "9 (Killed)".
 std::string signal_text(int signal);
 
 }  // namespace hr::launcher

@@ -36,7 +36,7 @@ std::optional<SpawnRequest> decode_spawn(std::string_view bytes);
 // programs.
 class SpawnLines {
  public:
-  // Called between "mcmd=spawn" and "endcmd".
+  // begin() is called at "mcmd=spawn", and add() for each line up to "endcmd".
   void begin() { lines_.clear(), open_ = true; }
   [[nodiscard]] bool open() const noexcept { return open_; }
   void add(std::string_view line);

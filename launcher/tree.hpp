@@ -1,8 +1,9 @@
 // Tree: this process's part of a job's tree of hosts: the ranks here, and the subtrees below.
 //
-// mpiexec has the root, each agent a node. A message from above is forwarded to its destination. Messages from below
-// are combined if possible (PMI exchanges, kReady, kDone), so that a channel carries one for all, and otherwise
-// forwarded. The root ends an exchange by sending the values of all down to all. Owner: Job or Agent. One thread.
+// mpiexec is the root, and each agent is a node. A message from above is forwarded to its destination. Messages from
+// below are combined if possible (PMI exchanges, kReady, kDone), so that a channel carries one message for all, and
+// otherwise forwarded. The root ends an exchange by sending the values of all down to all. Owner: Job or Agent. One
+// thread.
 #pragma once
 
 #include <array>

@@ -6,7 +6,7 @@
 // program (in an MPI program, set it to a function that calls MPI_Abort).
 //
 // Kernels: hr_fatbin() of cmake/HrKernels.cmake compiles .cu files and embeds them as `const unsigned char
-// <name>_fatbin[]`; gpu::Module loads such an image, launch() runs a kernel of it:
+// <name>_fatbin[]`; gpu::Module loads such an image, and launch() runs a kernel from it:
 //
 //   gpu::select(local_rank);
 //   float* field = static_cast<float*>(gpu::allocate(bytes));
@@ -32,7 +32,7 @@
 namespace gpu {
 
 // Kind of memory that allocate() returns. kVmm may be shared with other processes by file descriptor, which frameworks
-// with growing segments need; kVmmPrivate may not. kHostRegistered is ordinary memory registered with the driver,
+// with growing segments need; kVmmPrivate may not. kHostRegistered is ordinary memory registered with the driver;
 // kHostPinned is allocated by the driver.
 enum class Memory { kDevice, kManaged, kPool, kVmm, kVmmPrivate, kHostRegistered, kHostPinned };
 
@@ -282,7 +282,7 @@ inline void* allocate(std::size_t bytes, Memory kind = Memory::kDevice) {
       break;
     case Memory::kVmm:
     case Memory::kVmmPrivate: {
-      // Several physical chunks behind one range of addresses, as frameworks with growing segments have.
+      // Several physical chunks mapped to one range of addresses, as in frameworks with growing segments.
       AllocationProperties properties{};
       properties.type = 1;                                     // CU_MEM_ALLOCATION_TYPE_PINNED
       properties.handle_types = kind == Memory::kVmm ? 1 : 0;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR

@@ -27,7 +27,7 @@ class Backend {
 
   // Allocates room for one row, zeroed, that the host and MPI access directly. The backend owns it.
   virtual double* allocate_host_row() = 0;
-  // Copies all lines of the strip, including walls and halo, to both fields, and from the current one.
+  // Copy all lines of the strip, including walls and halo, to both fields, and from the current field.
   virtual void upload(const double* from) = 0;
   virtual void download(double* to) = 0;
 };

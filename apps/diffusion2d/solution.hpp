@@ -14,7 +14,7 @@
 
 namespace diffusion2d {
 
-// Result of check(), the same on all ranks of the strip's communicator but for `difference`.
+// Result of check(), the same on all ranks of the strip's communicator except for `difference`.
 struct Verdict {
   bool valid = false;
   double error = 0;            // largest difference from the exact solution, relative to the largest value

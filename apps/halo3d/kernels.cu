@@ -65,7 +65,7 @@ struct Faces {
 // One thread's part of the plane at coordinate 0 along an axis: a column of kDeep elements or less.
 struct Column {
   unsigned count;             // 0: outside
-  std::size_t element, step;  // in a field: the first element, and and the distance to the next
+  std::size_t element, step;  // in a field: the first element, and the distance to the next
   std::size_t packed, width;  // the same in a contiguous plane
   std::size_t size;           // elements in the plane
   std::size_t stride;         // to the next plane along the axis

@@ -22,7 +22,7 @@ acc=${ACC_FLAGS--fopenacc}
 omp=${OMP_FLAGS--fopenmp}
 flags=${FCFLAGS--O3}
 
-offload_compiler() {  # of GCC's for NVIDIA's GPUs
+offload_compiler() {  # true if GCC has a compiler for NVIDIA's GPUs
   compiler=$("$mpifort" -showme:command 2>/dev/null || echo gfortran)
   [ -x "$($compiler -print-prog-name=accel/nvptx-none/mkoffload 2>/dev/null)" ]
 }

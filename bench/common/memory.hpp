@@ -14,7 +14,7 @@ enum class MemoryKind {
   kCuda,          // cuMemAlloc
   kManaged,       // cuMemAllocManaged, touched by the GPU
   kPool,          // cuMemAllocAsync
-  kVmm,           // cuMemCreate, several chunks behind one range of addresses
+  kVmm,           // cuMemCreate, several chunks mapped to one range of addresses
   kPinned,        // cuMemHostAlloc
   kManagedOnHost  // cuMemAllocManaged, touched by the CPU
 };

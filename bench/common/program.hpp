@@ -1,4 +1,4 @@
-// The frame of every benchmark's main: MPI, options, errors, this rank's memory and device, the report's heading.
+// The framework of every benchmark's main: MPI, options, errors, this rank's memory and device, the report's heading.
 #pragma once
 
 #include <functional>

@@ -15,7 +15,7 @@ struct BareGroup;
 // One way of carrying out an operation.
 struct BareAlgorithm {
   const char* operation;
-  const char* label;                                           // the operation's name first
+  const char* label;                                           // begins with the operation's name
   std::size_t least = 0, most = 0;                             // sizes that it supports; a barrier has none
   void (*round)(const BareGroup& group, unsigned long round);  // does one process's part
   bool apart = false;   // timed one by one, with barriers between them; process 0 is the root

@@ -20,8 +20,8 @@ class HaloMessages {
   // Packs both ways of a direction. Complete on return, so that MPI may use the buffers.
   void pack(int axis);
   void unpack(int axis);
-  // Pack and unpack all directions at once. unpack_all() waits only if `wait`. The times are by direction, up to the
-  // start of each.
+  // Pack and unpack all directions at once; unpack_all() waits for the kernels only if `wait`. A direction's time is
+  // that of starting its kernels; the last one's includes the wait.
   void pack_all();
   void unpack_all(bool wait);
 
@@ -33,7 +33,7 @@ class HaloMessages {
   enum class Call { kSendrecv, kIsendRecv };
   void exchange(int axis, Call call);
 
-  // Starts two receives and two sends, both ways of a direction, and waits for them.
+  // Start two receives and two sends, both ways of a direction, and wait for them.
   void post(int axis);
   void complete(int axis);
 
