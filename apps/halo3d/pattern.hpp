@@ -14,7 +14,7 @@
 
 namespace halo3d {
 
-// What a pattern works with; every member outlives it.
+// Objects that a pattern works with; every member outlives it.
 struct Setup {
   const Decomposition& decomposition;
   Backend& backend;
