@@ -1,4 +1,5 @@
-// bibw: megabytes (10^6) a second of windows of messages that both ranks of a pair send at once, both ways together.
+// bibw: megabytes (10^6) per second of windows of messages that both ranks of a pair send at once, summed over both
+// ways.
 #include "common/stream.hpp"
 
 namespace {

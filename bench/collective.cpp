@@ -1,7 +1,7 @@
-// collective: the time of one collective operation, in microseconds: the longest of the ranks' mean times, and over the
-// repetitions the median; with the algorithm and bus bandwidth of it, as NCCL's tests define them.
+// collective: the time of one collective operation, in microseconds: the median over the repetitions of the longest of
+// the ranks' mean times; with its algorithm and bus bandwidth, as NCCL's tests define them.
 //
-// The size is the larger of a rank's two buffers, in bytes (for allgather all blocks together), as there.
+// As there, the size is that of the larger of a rank's two buffers, in bytes (for allgather, of all blocks together).
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -70,7 +70,7 @@ bench::OptionTable option_table(Options& options, Choice& choice) {
   return table;
 }
 
-// One operation of one size: use of its buffers, their expected content, its repetition.
+// One operation of one size: its buffers, their expected content, and its repetition.
 class Measurement {
  public:
   Measurement(const Operation& operation, const Choice& choice, const World& world, const Place& place, int count,
@@ -95,7 +95,7 @@ class Measurement {
   Measurement& operator=(const Measurement&) = delete;
 
   static int largest_blocks(const Operation& operation, const Place& place) {
-    Place root = place;  // it has the largest buffers
+    Place root = place;  // the root has the largest buffers
     root.rank = bench::kRoot;
     return std::max({operation.send_blocks(root), operation.receive_blocks(root), operation.send_blocks(place),
                      operation.receive_blocks(place)});
@@ -205,11 +205,11 @@ Place make_cartesian(const World& world) {
   return place;
 }
 
-// Returns elements a block, at least one, so that the larger buffer has about `bytes`.
+// Returns the number of elements per block, at least one, with which the larger buffer has about `bytes`.
 int block_count(std::size_t bytes, int blocks, int element_bytes) {
   if (bytes == 0 || blocks == 0) return 0;
   const std::size_t count = bytes / static_cast<std::size_t>(blocks) / static_cast<std::size_t>(element_bytes);
-  // Displacements of the w form are bytes in an int.
+  // Displacements of the w form are in bytes, as an int.
   return static_cast<int>(std::clamp<std::size_t>(count, 1, std::numeric_limits<int>::max()));
 }
 
@@ -225,7 +225,7 @@ int run_all(const bench::Program& program, const World& world, const Options& op
   const Place plain{world.rank, world.size, world.comm, {}};
   Place cartesian = make_cartesian(world);
   const std::size_t largest = *std::max_element(options.sizes.begin(), options.sizes.end());
-  const std::size_t least = static_cast<std::size_t>(world.size + 6) * 8;  // an element a block, of the widest type
+  const std::size_t least = static_cast<std::size_t>(world.size + 6) * 8;  // one element per block, of the widest type
   Buffer send, receive;
   bench::allocate(program, world, kind, std::max(largest, least), send);
   bench::allocate(program, world, kind, std::max(largest, least) + bench::kGuard, receive);

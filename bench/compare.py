@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`headrace bench` from a source tree; build/pip is the default build."""
+"""`headrace bench` from a source tree; the default build is build/pip."""
 
 import pathlib
 import sys

@@ -1,6 +1,6 @@
-// datatypes: MPI_Pack and MPI_Unpack of common layouts, in microseconds, beside one memcpy of as many bytes and beside
-// a loop written by hand for the layout, between the same buffers ("bare"). Every rank works by itself; the slowest
-// counts.
+// datatypes: MPI_Pack and MPI_Unpack of common layouts, in microseconds, compared with one memcpy of as many bytes, and
+// with a loop written by hand for the layout, between the same buffers ("bare"). Every rank works independently; the
+// slowest counts.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -19,7 +19,7 @@ namespace {
 using bench::Options;
 using bench::World;
 
-// Position of a type's bytes, without datatypes: the check must not depend on the library's idea of the type.
+// Positions of a type's bytes, found without datatypes, as the check must not depend on the library's idea of the type.
 struct Run {
   std::size_t offset, length;
 };
@@ -31,7 +31,7 @@ struct Layout {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   std::vector<Run> runs;
   Bare pack, unpack;
-  std::size_t span = 0;  // bytes from the buffer's start to behind the last run
+  std::size_t span = 0;  // bytes from the buffer's start to the end of the last run
 };
 
 Layout finished(MPI_Datatype type, std::vector<Run> runs, Bare pack, Bare unpack) {
@@ -72,7 +72,7 @@ Layout indexed_of(std::size_t bytes) {
       [=](auto* typed, auto* packed) { bench::bare::indexed<false>(typed, packed, at); });
 }
 
-// An array of structures with padding inside and behind.
+// An array of structures with padding inside and at the end.
 struct Particle {
   char kind;
   int id;
@@ -165,14 +165,14 @@ class Measurement {
 
   void bare_pack() {
     layout_.pack(source_.data(), packed_.data());
-    asm volatile("" : : "r"(packed_.data()) : "memory");  // it must be done
+    asm volatile("" : : "r"(packed_.data()) : "memory");  // the copy must not be optimized away
   }
   void bare_unpack() {
     layout_.unpack(target_.data(), packed_.data());
     asm volatile("" : : "r"(target_.data()) : "memory");
   }
 
-  // Packs and unpacks: the runs arrive, the gaps stay as they were.
+  // Packs and unpacks; true if the runs arrive and the gaps are unchanged.
   bool verify() {
     std::fill(target_.begin(), target_.end(), kGap);
     pack();

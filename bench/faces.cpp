@@ -1,5 +1,5 @@
 // faces: one-way latency, in microseconds, of one face of a cube of floats, as subarray types on both sides, for each
-// orientation (one run of memory, rows, single elements); and of an indexed type of random single floats.
+// orientation (one contiguous segment, rows, single elements); and of an indexed type of random single floats.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -61,7 +61,7 @@ MPI_Datatype make_type(Shape shape, Side side, const Choice& choice) {
   return type;
 }
 
-// Returns element `i` of the cube that `rank` sends; moved as bits, never computed with.
+// Returns element `i` of the cube that `rank` sends; its bits are moved, never computed with.
 std::uint32_t word(int rank, std::size_t i) {
   return static_cast<std::uint32_t>(i * 2654435761u) + static_cast<std::uint32_t>(rank) * 0x9E3779B9u;
 }
@@ -99,7 +99,7 @@ class Exchange {
     receive_.write(host.data(), host.size() * sizeof host[0]);
   }
 
-  // Checks every element of the cube: those of the shape are the peer's, the others are untouched.
+  // Checks every element of the cube: those of the shape must be the peer's, and the others untouched.
   bool verify() const {
     const auto random = static_cast<std::size_t>(choice_.random);
     const auto from = bench::positions(shape_, Side::kSend, choice_.edge, random);

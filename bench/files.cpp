@@ -1,9 +1,9 @@
-// files: time of all ranks together to write and to read a file of a size, in microseconds, on the slowest rank: a
-// three-dimensional array of doubles, of which each rank has a block (collectively), and one run a rank (each by
-// itself); and as the limit, one process with write() and read() for the same bytes.
+// files: time that all ranks together need to write and to read a file of a given size, in microseconds, on the slowest
+// rank: a three-dimensional array of doubles, of which each rank has a block (collectively), and one contiguous segment
+// per rank (independently); and as the limit, the time of one process with write() and read() for the same bytes.
 //
-// The file is empty before each writing: its pages are made within the time. Nothing waits for the disk; where writing
-// back disturbs, choose a directory in memory.
+// The file is empty before each write, so the time includes making its pages. Nothing waits for the disk; if write-back
+// disturbs the measurement, choose a directory in memory.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -183,7 +183,7 @@ void run_rows(const World& world, const std::string& path, MPI_Info hints, std::
                }));
 }
 
-// Rank 0 moves all, the others wait: a limit without MPI.
+// Measures a limit without MPI: rank 0 transfers everything while the others wait.
 void posix_rows(const World& world, const std::string& path, std::size_t bytes, std::vector<char>& memory, Rows& rows) {
   const int file = world.rank == 0 ? ::open(path.c_str(), O_RDWR | O_CREAT, 0600) : -1;
   if (world.rank == 0 && file < 0) give_up(world, path.c_str());

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The GPU set from a source tree: `bench/gpu.py --build BUILD_DIR`; the same as `headrace bench --gpu`."""
+"""The GPU benchmarks from a source tree: `bench/gpu.py --build BUILD_DIR`, the same as `headrace bench --gpu`."""
 
 import pathlib
 import sys

@@ -1,5 +1,5 @@
-// gpu_limits: speed of two GPUs (or one, both sides on it) without MPI, in one process: the limits beside which the
-// figures of the other benchmarks stand. Microseconds from before the call until polling sees its completion.
+// gpu_limits: speed of two GPUs (or of one, for both sides) without MPI, in one process: the limits with which the
+// figures of the other benchmarks are compared. Microseconds from before the call until polling shows its completion.
 #include <cstdio>
 
 #include "common/options.hpp"
@@ -16,7 +16,7 @@ using bench::Effort;
 using bench::Memory;
 using bench::Statistics;
 
-constexpr int kInFlight = 4;  // copies of one stream when bandwidth is measured
+constexpr int kInFlight = 4;  // copies in one stream when bandwidth is measured
 
 struct Choice {
   std::vector<std::size_t> sizes{8,      32,     128,     512,     2048,     8192,     32768,
@@ -30,7 +30,7 @@ struct Choice {
 
 class Limits {
  public:
-  // `exchanges`: between two processes, measured before this one had a context.
+  // `exchanges`: those between two processes, measured before this process had a context.
   Limits(const Choice& choice, const std::vector<bench::Exchange>& exchanges) : choice_(choice), exchanges_(exchanges) {
     report_.name = "gpu_limits";
     report_.unit = "us";
@@ -61,7 +61,7 @@ class Limits {
   }
 
  private:
-  // `moved`: bytes moved in the time, for the bandwidth.
+  // `moved`: bytes moved in that time, for the bandwidth.
   void add(const char* label, std::size_t bytes, const Statistics& times, std::size_t moved, std::string note = "") {
     bench::Row row{label,          bytes, 1, times, {{"GB/s", static_cast<double>(moved) / times.median * 1e-3}},
                    std::move(note)};
@@ -91,7 +91,7 @@ class Limits {
 
   void pointer_query() {
     const Memory memory(devices_, 0, 4096);
-    // Context, memory type, buffer id, managed, ordinal: the attributes that tell a pointer's kind.
+    // Context, memory type, buffer id, managed, ordinal: the attributes that show a pointer's kind.
     int attributes[] = {1, 2, 7, 8, 9};
     void* context = nullptr;
     unsigned type = 0, managed = 0;
@@ -139,7 +139,7 @@ class Limits {
     });
   }
 
-  // Times one way and both ways at once, as one copy and as several in flight, each from the faster side.
+  // Times copies one way and both ways at once, one at a time and several in flight, each started from the faster side.
   void copies() {
     for (const std::size_t bytes : choice_.sizes) {
       const Memory from0(devices_, 0, bytes), from1(devices_, 1, bytes), to0(devices_, 0, bytes),

@@ -1,9 +1,9 @@
-// host_limits: speed of two cores of this machine without MPI, beside which latency and bandwidth stand: a cache line
-// handed from core to core and a message through shared memory (a copy into it, a flag, a copy out of it; from 256 B on
-// the fastest of several ways, in pieces and with non-temporal stores, limits/ping_pong.hpp), one way in microseconds,
-// and one memcpy between two buffers of each size. With --ping-pong also longer messages both ways, through little and
-// through much memory, an allgather by reading and a broadcast. With --collectives instead operations of several
-// processes (limits/bare_collectives.hpp).
+// host_limits: speed of two cores of this machine without MPI, with which latency and bandwidth are compared: a cache
+// line passed from core to core, and a message through shared memory (a copy into it, a flag, and a copy out of it;
+// from 256 B on, the fastest of several ways, in pieces and with non-temporal stores, limits/ping_pong.hpp), one way in
+// microseconds; and one memcpy between two buffers of each size. With --ping-pong, also longer messages both ways,
+// through little and through much memory, an allgather by reading and a broadcast. With --collectives, operations of
+// several processes instead (limits/bare_collectives.hpp).
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -22,9 +22,9 @@
 
 namespace {
 
-// Longer messages are better copied once.
+// Longer messages are faster if they are copied only once.
 constexpr std::size_t kLargestExchange = 262144;
-// Memory that messages cycle through: as much as the nearest caches hold, and more.
+// Memory that messages cycle through: as much as the nearest caches can hold, and more than that.
 constexpr std::size_t kRoom = 524288, kMuchRoom = 2097152;
 constexpr bench::Through kInPieces[] = {{3072, kRoom},      {2048, kMuchRoom}, {8192, kMuchRoom},
                                         {32768, kMuchRoom}, {3072, 0, true},   {16384, 0, true}};
@@ -33,7 +33,7 @@ constexpr std::size_t kLeastPipelined = 4096;
 constexpr unsigned kRoundsOfDistance = 100;
 constexpr double kPatience = 10e6;  // microseconds
 
-// A flag with the data right behind it, so that little data shares its line.
+// A flag followed directly by the data, so that little data shares its line.
 class Mailbox {
  public:
   explicit Mailbox(std::size_t bytes) : memory_(1 + (kFlag + bytes) / sizeof(Line)) {}
@@ -57,7 +57,7 @@ class Mailbox {
   std::vector<Line> memory_;
 };
 
-// Returns microseconds for one way, of `rounds` round trips.
+// Returns the microseconds one way, the mean over `rounds` round trips.
 double exchange_us(std::size_t bytes, int other_core, unsigned rounds) {
   Mailbox there(bytes), back(bytes);
   std::thread partner([&] {
@@ -94,12 +94,13 @@ double long_exchange_us(std::size_t bytes, int other_core) {
 bench::Statistics copy_us(std::size_t bytes, const bench::Effort& effort) {
   bench::Buffer from, to;
   if (!from.allocate(bench::MemoryKind::kHost, bytes) || !to.allocate(bench::MemoryKind::kHost, bytes)) return {};
-  const int times = static_cast<int>(std::max<std::size_t>(1, 65536 / bytes));  // so that the clock does not count
+  const int times =
+      static_cast<int>(std::max<std::size_t>(1, 65536 / bytes));  // so that reading the clock does not matter
   return bench::sample(effort, [&] {
     const double start = bench::now_us();
     for (int i = 0; i < times; ++i) {
       std::memcpy(to.data(), from.data(), bytes);
-      asm volatile("" : : "r"(to.data()) : "memory");  // every copy must be done
+      asm volatile("" : : "r"(to.data()) : "memory");  // no copy may be optimized away
     }
     return (bench::now_us() - start) / times;
   });
@@ -117,13 +118,14 @@ struct Job {
   bench::CoreDistance cores_apart;
   bench::Report report{};
 
-  // Samples `once` at most `samples` times, for about this long. False if a sample failed.
+  // Samples `once` at most `samples` times, for about `microseconds`. False if a sample failed.
   template <class Once>
   bool add(const char* label, std::size_t bytes, int least, double microseconds, Once once) {
     return add(label, bytes,
                bench::sample({std::min(samples, least), samples, microseconds}, [&] { return at_distance(once); }));
   }
-  // Runs `once` when the two cores are at the wanted distance before and after it. 0: they never were.
+  // Returns the result of `once`, run so that the two cores are at the requested distance before and after it. 0: they
+  // never were.
   template <class Once>
   double at_distance(Once once) const {
     if (!cores_apart) return once();
@@ -185,8 +187,8 @@ void measure_copies(Job& job) {
   }
 }
 
-// Measures each way of the chosen operations at each size it supports, without those that the system refuses. False,
-// with a message, if received data is wrong.
+// Measures each way of the chosen operations at each size that it supports, except those that the system refuses.
+// False, with a message, if received data is wrong.
 bool measure_collectives(Job& job) {
   for (const bench::BareAlgorithm& way : bench::bare_algorithms()) {
     if (std::find(job.collectives.begin(), job.collectives.end(), way.operation) == job.collectives.end()) continue;

@@ -4,7 +4,7 @@
 //   A>B alone, A>B together   one long message of a stream (--sizes: its length)
 //
 // The pairs are those of a round-robin tournament: in each round every rank has one partner, and after size - 1 rounds
-// it has had every other one. For headrace doctor --run: a rank a host, or a rank a GPU.
+// it has had every other one. For headrace doctor --run, with one rank per host, or per GPU.
 #include <cstdio>
 #include <map>
 #include <sstream>
@@ -17,7 +17,7 @@ namespace {
 constexpr int kTag = 9;
 constexpr std::size_t kShort = 8;
 
-// The partner of a rank in a round of the circle method, or -1.
+// Returns the partner of a rank in a round of the circle method, or -1.
 int partner(int rank, int size, int round) {
   const int places = size + size % 2;
   const int last = places - 1;
@@ -35,10 +35,10 @@ int partner(int rank, int size, int round) {
 struct Messages {
   const bench::World& world;
   char* memory;
-  int length;  // of long ones
+  int length;  // bytes of a long message
   int window;
 
-  // Returns the microseconds of each message of half a ping-pong.
+  // Returns the microseconds per message of a ping-pong.
   [[nodiscard]] double ping_pong(int other, int times) const {
     const bool first = world.rank < other;
     const double begin = MPI_Wtime();
@@ -50,7 +50,7 @@ struct Messages {
     return (MPI_Wtime() - begin) * 1e6 / times / 2;
   }
 
-  // Returns the microseconds of each message one way, including the answer to the last one.
+  // Returns the microseconds per message of a stream, including the answer to the last one.
   [[nodiscard]] double stream(int other, bool sends) const {
     std::vector<MPI_Request> requests(static_cast<std::size_t>(window));
     const double begin = MPI_Wtime();
@@ -72,14 +72,14 @@ struct Messages {
   }
 };
 
-// Samples of one rank, by label and length.
+// The samples of one rank, by label and length.
 using Samples = std::map<std::pair<std::string, std::size_t>, std::vector<double>>;
 
 std::string name(int from, char how, int to, const char* when) {
   return std::to_string(from) + how + std::to_string(to) + ' ' + when;
 }
 
-// The lower rank of the pair keeps the times.
+// Measures one pair, whose lower rank keeps the times.
 void measure_pair(const Messages& messages, int other, const char* when, int samples, Samples* found) {
   const int mine = messages.world.rank;
   const int low = std::min(mine, other), high = std::max(mine, other);

@@ -1,4 +1,4 @@
-// message_rate: messages a second, in millions, of all pairs together.
+// message_rate: messages per second, in millions, of all pairs together.
 #include "common/stream.hpp"
 
 namespace {

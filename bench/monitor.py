@@ -1,10 +1,10 @@
 """Cost of headrace monitor: python bench/monitor.py [--ranks 256] [--page FILE.hrc]
 
-- The size of the history of a day: spans are written at the resolution that thinning would have left after a day, so the file is
-  the one that a day leaves, without waiting for it.
-- The collector's share of a core: rounds over pages of counters, one a second. --page is a file of mpiexec --save-counters, whose
-  first page stands for every rank; without it the rounds are over a made-up source, which reads no pages.
-- --hosts N: the monitor's share of a core while N collectors report a made-up job to it, each --ranks / N ranks a second.
+- The size of a day's history: spans are written at the resolution that thinning would have left after a day, so the file is the
+  one that a day would leave, without waiting for it.
+- The collector's share of a core: one round per second over pages of counters. --page is a file of mpiexec --save-counters, whose
+  first page is used for every rank; without it, the rounds are over a made-up source, which reads no pages.
+- --hosts N: the monitor's share of a core while N collectors report a made-up job to it, each --ranks / N ranks per second.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from headrace.monitor.synthetic import Job, Synthetic  # noqa: E402
 from headrace.monitor.thin import Limits  # noqa: E402
 
 _DAY = 86400
-_DETAILS = 10  # seconds between two looks at all counters, before thinning
+_DETAILS = 10  # seconds between two readings of all counters, before thinning
 
 
 def _resolution(age: float, levels: tuple[tuple[float, float], ...], finest: float) -> tuple[int, float]:
-    """(level, seconds of a span) of history that is `age` old."""
+    """Returns the (level, seconds of a span) of history that is `age` old."""
     level, seconds = 0, finest
     for number, (limit, next_seconds) in enumerate(levels):
         if age > limit:
@@ -50,7 +50,7 @@ def _resolution(age: float, levels: tuple[tuple[float, float], ...], finest: flo
 
 
 def day(folder: Path, ranks: int) -> tuple[float, int, int]:
-    """Megabytes of a day's history, and its spans of both kinds."""
+    """Returns the megabytes of a day's history, and its spans of both kinds."""
     job, limits = Job(ranks=ranks), Limits()
     source, history = Synthetic(job), History(folder / "day.sqlite", most_bytes=1 << 40)
     now, details = 0.0, 0.0
@@ -71,7 +71,7 @@ def day(folder: Path, ranks: int) -> tuple[float, int, int]:
 
 
 def clones(file: Path, ranks: int, folder: Path) -> None:
-    """Files of a job in which every rank has the page that `file` holds first."""
+    """Makes the files of a job in which every rank has the first page of `file`."""
     raw = load(file)[0].raw()
     text_at, length = HEAD.unpack_from(raw)[4:6]
     described = json.loads(raw[text_at:text_at + length])
@@ -85,7 +85,7 @@ def clones(file: Path, ranks: int, folder: Path) -> None:
 
 
 def _advance(folder: Path, pages: list[Page]) -> None:
-    """The counters go on, as those of ranks that communicate do: each word that is not 0 grows."""
+    """Advances the counters as in ranks that communicate: each word that is not 0 grows."""
     for page in pages:
         with open(folder / f"headrace.headrace_bench.counters.{page.rank}", "r+b", buffering=0) as file:
             raw = page.raw()
@@ -99,7 +99,7 @@ def _advance(folder: Path, pages: list[Page]) -> None:
 
 
 def collector(folder: Path, ranks: int, page: Path | None, rounds: int) -> tuple[float, float]:
-    """(share of a core, size of all pages in MB) of a collector that looks every second."""
+    """Returns the (share of a core, size of all pages in MB) of a collector that reads them every second."""
     history = History(folder / "live.sqlite")
     if page:
         clones(page, ranks, folder)
@@ -122,7 +122,7 @@ def collector(folder: Path, ranks: int, page: Path | None, rounds: int) -> tuple
 
 
 class _Part:
-    """A host's ranks of a made-up job, in the time of the clock."""
+    """A host's ranks of a made-up job, in real time."""
 
     def __init__(self, ranks: int, job_ranks: int, host: int):
         self.made, self.first, self.count, self.host = Synthetic(Job(ranks=job_ranks, began=time.time())), host * ranks, ranks, f"host{host}"
@@ -152,7 +152,7 @@ class _Nothing:
 
 
 def several_hosts(folder: Path, hosts: int, ranks: int, seconds: int) -> tuple[float, int]:
-    """(share of a core, ranks seen) of a monitor to which that many collectors report."""
+    """Returns the (share of a core, ranks seen) of a monitor to which that many collectors report."""
     listener = listen("127.0.0.1", 0)
     children = [multiprocessing.Process(target=_report, args=(listener.getsockname()[1], ranks // hosts, ranks, host), daemon=True) for host in range(hosts)]
     for child in children:

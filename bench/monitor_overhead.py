@@ -1,8 +1,9 @@
 """Cost to jobs of a monitor that watches them: python bench/monitor_overhead.py --build build/dev [--rounds 20]
 
-The message rate of 8 B, the latency of 8 B and halo3d's time, with `headrace monitor` attached (its collector, its history, one look
-a second) and without, in turn, in changing order. Each figure is the median over the rounds, the ratio the median of the rounds'
-ratios. Where there is no core for the monitor besides those of the ranks, it takes its time from them: that is part of the figure.
+Measures the message rate of 8 B, the latency of 8 B and halo3d's time, alternately with `headrace monitor` attached (its collector
+and its history, one reading per second) and without it, in changing order. Each figure is the median over the rounds, and the ratio
+is the median of the rounds' ratios. If the monitor has no core besides those of the ranks, the figure includes the time that it
+takes from them.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def _run(words: list[str], environment: dict[str, str]) -> str:
 
 
 class Monitor:
-    """`headrace monitor` as a user starts it, for as long as one run takes."""
+    """`headrace monitor`, started as a user starts it, for as long as one run takes."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -57,7 +58,7 @@ class Monitor:
 
 
 def programs(build: Path, seconds: float) -> dict[str, tuple[list[str], Callable[[str], float], str, bool]]:
-    """By name: command, its figure, unit, True if more is better."""
+    """Returns by name: command, its figure, unit, True if more is better."""
     mpiexec, repetitions = [build / "bin/mpiexec", "-n", "2"], str(max(5, round(seconds * 100)))
     median = lambda text: json.loads(text)["rows"][0]["median"]  # noqa: E731
     small = ["--sizes", "8", "--reps", repetitions, "--seconds", str(max(1, round(2 * seconds))), "--json", "-"]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""NCCL's times for the collectives and messages of bench/, through torch.distributed, as a limit to stand beside.
+"""NCCL's times for the collectives and messages of bench/, through torch.distributed, as a limit for comparison.
 
     bench/nccl_limits.py [--ranks N] [--ops LIST] [--sizes LIST] [--json FILE]
 
-One process a GPU. Each call is followed by torch.cuda.synchronize(), as an MPI program waits for each of its calls;
-a sample is the longest time among the ranks, a figure the median over the samples, in microseconds. Sizes are those
-of the larger of a rank's two buffers, in bytes. NVLS (NVLink multicast) is left off.
+One process per GPU. Each call is followed by torch.cuda.synchronize(), as an MPI program waits for each of its calls.
+A sample is the longest time among the ranks, and a figure is the median over the samples, in microseconds. Sizes are
+those of the larger of a rank's two buffers, in bytes. NVLS (NVLink multicast) stays off.
 
-Exit code 5, with a sentence, where PyTorch with CUDA and NCCL, or the GPUs, are not there.
+Exit code 5, with a sentence, if PyTorch with CUDA and NCCL, or the GPUs, are missing.
 """
 
 import argparse
@@ -31,12 +31,12 @@ def parse_size(text):
 
 
 def repetitions(seconds, args):
-    """As many samples as fit into the time of a figure, between the least and the most."""
+    """Returns as many samples as fit into the time of a figure, between the least and the most."""
     return max(args.least, min(args.most, int(args.milliseconds * 1e-3 / max(seconds, 1e-7))))
 
 
 def make_call(torch, dist, op, size, rank, ranks):
-    """The call of one rank, and the bytes of its larger buffer."""
+    """Returns the call of one rank, and the bytes of its larger buffer."""
     blocks = ranks if op in ("allgather", "alltoall", "reduce_scatter_block") else 1
     block = max(1, size // 4 // blocks)
     small = torch.ones(block, device="cuda")
@@ -52,7 +52,7 @@ def make_call(torch, dist, op, size, rank, ranks):
     if op != "sendrecv":
         return calls[op], 4 * block * blocks
 
-    def one_way_and_back():  # ranks above 1 look on
+    def one_way_and_back():  # ranks above 1 take no part
         if rank > 1:
             return
         first, second = (dist.send, dist.recv) if rank == 0 else (dist.recv, dist.send)
@@ -97,7 +97,7 @@ def rank_main(args):
 
 
 def merged(results):
-    """One row for each of the ranks' equal rows: the slowest rank of each sample, then the median."""
+    """Combines the ranks' rows into one each: the slowest rank of each sample, then the median."""
     rows = []
     for parts in zip(*(result["rows"] for result in results)):
         if parts[0]["label"] == "sendrecv":
@@ -110,7 +110,7 @@ def merged(results):
 
 
 def why_not(ranks):
-    """Returns the reason why NCCL cannot be measured here, or None. Asks another process, since that makes a CUDA context."""
+    """Returns the reason why NCCL cannot be measured here, or None. Another process finds out, as that makes a CUDA context."""
     probe = (f"import torch, torch.distributed as d; n = torch.cuda.device_count(); "
              f"print('' if d.is_available() and d.is_nccl_available() and n >= {ranks} else "
              f"f'PyTorch sees {{n}} GPUs, {ranks} are wanted' if n < {ranks} else 'PyTorch has no NCCL')")
@@ -124,7 +124,7 @@ def why_not(ranks):
 
 
 def run_ranks(args):
-    """The results of all ranks; SystemExit where one fails or takes too long."""
+    """Returns the results of all ranks; SystemExit if one fails or takes too long."""
     env = {**os.environ, "NCCL_NVLS_ENABLE": "0"}
     with tempfile.TemporaryDirectory(prefix="nccl-limits-") as work:
         children = [
@@ -159,7 +159,7 @@ def parse_arguments():
     parser.add_argument("--milliseconds", type=int, default=50, help="about, for a figure between the two")
     parser.add_argument("--timeout", type=int, default=120, help="seconds for all")
     parser.add_argument("--json", metavar="FILE", help="'-': to standard output instead of the table")
-    for name in ("--rank", "--meeting", "--out"):  # of a rank that this program started
+    for name in ("--rank", "--meeting", "--out"):  # for a rank that this program has started
         parser.add_argument(name, type=int if name == "--rank" else str, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if unknown := set(args.ops.split(",")) - set(OPERATIONS):

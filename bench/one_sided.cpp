@@ -1,12 +1,12 @@
-// one_sided: cost to an origin of put, get and atomic updates of another rank's memory, with or without the target's
-// part. The lower rank of each pair is the origin; the upper one waits in a barrier.
+// one_sided: cost for an origin of put, get and atomic updates of another rank's memory, with or without the target's
+// participation. The lower rank of each pair is the origin; the upper one waits in a barrier.
 //
 //   put, get, fetch_and_op, compare_and_swap, accumulate   one operation and a flush, in microseconds
-//   put stream, get stream                                 a window of operations and one flush, a operation of it
+//   put stream, get stream                                 a window of operations and one flush, per operation
 //   lock put unlock                                        a whole epoch of one put
-//   fence                                                  a fence of all ranks with nothing to do
+//   fence                                                  a fence of all ranks without operations
 //
-// With --mem the origin's buffer is of that kind, and with --kind create the window, too.
+// With --mem, the origin's buffer is of that kind, and with --kind create, so is the window.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -41,7 +41,7 @@ Window make(const std::string& kind, std::size_t bytes, const bench::Buffer& mem
 
 struct Case {
   const char* name;
-  bool sized;  // measured at every size, else at 8 bytes
+  bool sized;  // measured at every size; else at 8 bytes
   bool epoch;  // makes its epochs itself
   std::function<void(const World&, const Window&, char* buffer, int bytes, int window)> once;
 };
@@ -92,7 +92,7 @@ const Case kCases[] = {
 
 bool is_stream(const Case& each) { return std::strstr(each.name, "stream") != nullptr; }
 
-// The origins work while the others wait.
+// Lets the origins work while the other ranks wait.
 bench::Repeat by_origins(const World& world, const Window& w, const Case& each, char* buffer, int bytes, int window) {
   return [&world, &w, &each, buffer, bytes, window](int iterations) {
     const double start = MPI_Wtime();
@@ -109,7 +109,7 @@ bench::Repeat by_origins(const World& world, const Window& w, const Case& each, 
   };
 }
 
-// Puts data and gets it back; true if the target and the origin have it.
+// Puts data and gets it back; true if it arrives correctly both ways.
 bool verify(const World& world, const Window& w, bench::Buffer& target, bench::Buffer& buffer, std::size_t bytes) {
   std::vector<char> out(bytes);
   std::vector<char> back(bytes, 1);

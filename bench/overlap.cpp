@@ -1,11 +1,11 @@
 // overlap: share of a non-blocking operation's time that computation hides, in percent.
 //
-// The operation alone takes t; then the same with a computation of t between start and completion takes T; the hidden
-// share is the part of t that T does not show: 100 % when T is the computation's time, 0 % when T is the sum. With
-// --computation the computation has the same length for every size and library: this shows which operations a longer
-// one hides, and gives no library a shorter one because its operation alone is fast. Rows "..., tested" call
-// MPI_Testall now and then while they compute. The computation touches no memory. In the rows isend and irecv one side
-// computes, the other one waits for the message at once.
+// The operation alone takes t, and with a computation of length t between start and completion it takes T. The hidden
+// share is the part of t by which T is shorter than the sum of both: 100 % if T is the computation's time, 0 % if T is
+// the sum. With --computation, the computation has the same length for every size and library: this shows which
+// operations a longer one hides, and no library has a shorter one because its operation alone is fast. Rows "...,
+// tested" call MPI_Testall now and then while they compute. The computation touches no memory. In the rows isend and
+// irecv, one side computes, while the other waits for the message at once.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ namespace {
 using bench::Options;
 using bench::World;
 
-// Arithmetic that the compiler cannot leave out; calibrated once.
+// Arithmetic that the compiler cannot optimize away; calibrated once.
 class Computation {
  public:
   Computation() {
@@ -53,7 +53,7 @@ struct Buffers {
 struct Operation {
   const char* name;
   bool lower_computes, upper_computes;
-  void (*start)(const World& world, const Buffers& buffers, MPI_Request* requests);  // kRequests of them
+  void (*start)(const World& world, const Buffers& buffers, MPI_Request* requests);  // starts kRequests requests
 };
 constexpr int kRequests = 2;
 
@@ -89,8 +89,8 @@ const Operation kOperations[] = {
      }},
 };
 
-// Does `iterations` times: start, compute in `pieces` with a test after each but the last, complete. Returns the
-// seconds of a computing rank, 0 on others.
+// Repeats `iterations` times: starts the operation, computes in `pieces` with a test after each but the last, and
+// completes it. Returns the seconds of a computing rank, 0 on others.
 double repeat(const World& world, const Operation& operation, const Buffers& buffers, int iterations, long steps,
               int pieces) {
   MPI_Request requests[kRequests];
@@ -111,7 +111,7 @@ double repeat(const World& world, const Operation& operation, const Buffers& buf
   return computes ? seconds : 0;
 }
 
-// Mean seconds of one iteration, of the slowest rank, a sample each; on every rank.
+// Returns one sample per repetition, on every rank: the mean seconds of one iteration on the slowest rank.
 std::vector<double> samples_of(const World& world, const bench::Plan& plan, const bench::Repeat& work) {
   std::vector<double> samples = bench::measure(world, plan, work);
   for (double& sample : samples) sample /= plan.iterations;

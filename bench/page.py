@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""The tables of docs/performance/ from the runs that are kept in docs/performance/data/.
+"""Makes the tables of docs/performance/ from the runs that are kept in docs/performance/data/.
 
-    bench/page.py write           writes every table anew; tests/bench/test_page.py fails where that changes a page
+    bench/page.py write           rewrites every table; tests/bench/test_page.py fails if that changes a page
     bench/page.py keep RUN DATA   keeps a summary of the output of `headrace bench --json RUN` or `bench/gpu.py --json RUN` as
                                   docs/performance/data/DATA.json
 
-A page says where a table goes, and of what; what lies between the two lines is replaced:
+A page marks the place of a table and names its contents; the text between the two lines is replaced:
 
     <!-- table VIEW DATA [NAME,NAME] -->
     <!-- end -->
 
-VIEW: `run` (when, where, which commit, by which command), `goals` (each benchmark beside its goal in data/goals.json),
-`full` (a benchmark with all peers), `sizes` (several benchmarks, a column a size), `figures` (of bench/gpu.py),
-`plain` (columns and rows as they are kept). NAMEs: of benchmarks, all if none is given.
+VIEW: `run` (when, where, which commit, by which command), `goals` (each benchmark with its goal in data/goals.json),
+`full` (a benchmark with all peers), `sizes` (several benchmarks, one column per size), `figures` (of bench/gpu.py),
+`plain` (columns and rows as kept). NAMEs: of benchmarks, all if none is given.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MARK = re.compile(r"^<!-- table (\S+) (\S+)(?: (\S+))? -->\n(.*?)^<!-- end -->$"
 
 
 class Wrong(Exception):
-    """A page or a kept run that cannot be shown; says which and why."""
+    """A page or a kept run cannot be shown; the text names it and the reason."""
 
 
 def pages() -> list[Path]:
@@ -55,7 +55,7 @@ def load(name: str) -> dict:
 
 
 def chosen(run: dict, names: str | None) -> list[dict]:
-    """The run's tables with these names, in that order."""
+    """Returns the run's tables with these names, in that order."""
     tables = run.get("tables", [])
     if names is None:
         return tables
@@ -83,7 +83,7 @@ def view_sizes(run: dict, names: str | None) -> str:
 
 
 def view_goals(run: dict, names: str | None) -> str:
-    """Each benchmark beside its goal: how many sizes reach it, and how far from the bare limit they are."""
+    """Shows each benchmark with its goal: how many sizes reach it, and how far they are from the bare limit."""
     goals = json.loads((DATA / "goals.json").read_text(encoding="utf-8"))["goals"]
     rows = []
     for one in chosen(run, names):
@@ -109,7 +109,7 @@ def view_goals(run: dict, names: str | None) -> str:
 
 
 def missed(found: list[dict], met: list[dict], less_is_better: bool) -> str:
-    """The three furthest from the goal."""
+    """Returns the three furthest from the goal."""
     left = sorted((row for row in found if row not in met), key=lambda row: row["ratio"], reverse=less_is_better)
     labels = len({row["label"] for row in found}) > 1
     words = [[row["label"] if labels else "", size_text(row["bytes"]) if row["bytes"] else "", f"{row['ratio']:.2f}"]
@@ -135,7 +135,7 @@ VIEWS: dict[str, Callable[[dict, str | None], str]] = {
 
 
 def rendered(page: str) -> str:
-    """The page with its tables made anew. Raises Wrong."""
+    """Returns the page with its tables remade. Raises Wrong."""
     sys.path.append(str(ROOT / "scripts/docs"))
     from wrap import wrap
 
@@ -162,7 +162,7 @@ def used(page: str) -> set[str]:
 
 
 def small(run: dict, commit: str) -> dict:
-    """The part of a run that is kept: all but the reports of single runs."""
+    """Returns the part of a run that is kept: all but the reports of single runs."""
     run = {key: value for key, value in run.items() if key not in ("benchmarks", "reports")} | {"commit": commit}
     for figure in run.get("figures", []):
         figure.pop("values", None)
@@ -170,7 +170,7 @@ def small(run: dict, commit: str) -> dict:
 
 
 def written(run: dict) -> str:
-    """JSON with a line for each row, so that a change shows."""
+    """Returns JSON with one line per row, so that changes show up in diffs."""
     marks: dict[str, str] = {}
 
     def flat(value):
@@ -186,7 +186,7 @@ def written(run: dict) -> str:
 
 
 def rounded(value):
-    """Six digits: more were not measured."""
+    """Rounds to six digits, as no more were measured."""
     if isinstance(value, dict):
         return {key: rounded(one) for key, one in value.items()}
     return float(f"{value:.6g}") if isinstance(value, float) else value

@@ -1,5 +1,6 @@
-// spawn: time of all ranks together to start four more processes of this program, in microseconds, on the slowest rank:
-// MPI_Comm_spawn alone, and up to the end of MPI_Comm_disconnect, which the new ones join after a barrier.
+// spawn: time that all ranks together need to start four more processes of this program, in microseconds, on the
+// slowest rank: of MPI_Comm_spawn alone, and up to the end of MPI_Comm_disconnect, which the new processes call after a
+// barrier.
 #include "common/measure.hpp"
 #include "common/program.hpp"
 
@@ -7,7 +8,7 @@ namespace {
 
 constexpr int kStarted = 4;
 
-// Work of a spawned process.
+// Does the work of a spawned process.
 int serve(MPI_Comm parents) {
   MPI_Barrier(parents);
   MPI_Comm_disconnect(&parents);

@@ -1,5 +1,5 @@
-// threads: several threads of a rank talk at once (MPI_THREAD_MULTIPLE), each with its partner in the peer, on a
-// communicator of its own: one-way latency of blocking ping-pongs, in microseconds, the mean of the threads.
+// threads: several threads of a rank communicate at once (MPI_THREAD_MULTIPLE), each with its partner in the peer, on a
+// separate communicator: one-way latency of blocking ping-pongs, in microseconds, the mean of the threads.
 #include <algorithm>
 #include <cstdio>
 #include <string>

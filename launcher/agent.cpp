@@ -30,13 +30,13 @@ namespace {
 using Kind = Message::Kind;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kGreeting{60000};  // until the first line is here, and until the plan is
+constexpr milliseconds kGreeting{60000};  // until the first line has arrived, and until the plan has
 constexpr milliseconds kGrace{1000};      // between SIGTERM and SIGKILL
-constexpr int kWindow = 256 << 10;        // output that is on its way to mpiexec, of each stream
+constexpr int kWindow = 256 << 10;        // most output of each stream that is on its way to mpiexec
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 constexpr int kParentFailed = 1;
 
-// Reads one line from standard input, byte by byte: no byte behind it may be taken.
+// Reads one line from standard input, byte by byte, as no byte after it may be read.
 std::optional<std::string> read_line() {
   std::string line;
   const auto deadline = EventLoop::Clock::now() + kGreeting;
@@ -52,7 +52,7 @@ std::optional<std::string> read_line() {
   return std::nullopt;
 }
 
-// Moves the descriptor to a number of its own, out of the way of code that prints.
+// Moves a standard descriptor to another number, out of the way of code that prints.
 Descriptor take_over(int standard, const char* instead) {
   Descriptor moved(::fcntl(standard, F_DUPFD_CLOEXEC, 3));
   const Descriptor null(::open(instead, O_RDWR | O_CLOEXEC));
@@ -154,7 +154,7 @@ class Agent {
     for (const auto& resume : std::exchange(own.waiting, {})) resume();
   }
 
-  // Notes that mpiexec is about to be stopped with its ranks, or goes on: while stopped, it sends nothing.
+  // Notes that mpiexec is about to be stopped with its ranks, or goes on. While stopped, it sends nothing.
   void note_stop(int signal) {
     if (signal != SIGTSTP && signal != SIGCONT) return;
     above_.expect_silence(signal == SIGTSTP);
@@ -167,7 +167,7 @@ class Agent {
     } else if (signal == SIGTERM || signal == SIGHUP || signal == SIGINT || signal == SIGQUIT) {
       const std::string why = "its mpiexec was ended by signal " + signal_text(signal);
       std::fprintf(stderr, "%s\n", why.c_str());
-      // Tells the reason before the ranks end: they are not at fault.
+      // Reports the reason before the ranks end, as they are not at fault.
       if (tree_ != nullptr)
         above_.send({.kind = Kind::kHostFailed, .host = host_, .numbers = {hosts_, 1}, .text = why});
       abandon();
@@ -179,7 +179,7 @@ class Agent {
     abandon();
   }
 
-  // Ends the subtree when there is no connection to the parent any more.
+  // Ends the subtree after the connection to the parent is lost.
   void abandon() {
     exit_code_ = kParentFailed;
     if (tree_ == nullptr) return end(kParentFailed);
@@ -194,7 +194,7 @@ class Agent {
     loop_.after(kGrace, [this] {
       tree_->down({.kind = Kind::kSignal, .numbers = {SIGKILL, 1}});
       tree_->down({.kind = Kind::kFinish});
-      // Agents below that do not answer lose their connection to this one, and end by themselves.
+      // Agents below that do not answer lose their connection to this one, and end on their own.
       loop_.after(kGrace, [this] { end(kParentFailed); });
     });
   }

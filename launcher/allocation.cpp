@@ -25,7 +25,7 @@ bool skip(std::string_view* from, char sign) {
   return true;
 }
 
-// Takes "1-3,07]" after the bracket: each number, as wide as it is written.
+// Parses "1-3,07]", which follows a bracket, into its numbers, each as wide as it is written.
 bool take_numbers(std::string_view* from, std::vector<std::string>* numbers) {
   do {
     int first = 0;
@@ -44,7 +44,7 @@ bool take_numbers(std::string_view* from, std::vector<std::string>* numbers) {
   return skip(from, ']');
 }
 
-// Takes one name with its brackets: every text in front with every number.
+// Parses one name with its brackets, and combines each prefix with each number.
 bool take_names(std::string_view* from, std::vector<std::string>* names) {
   std::vector<std::string> begun = {""};
   while (!from->empty() && from->front() != ',') {

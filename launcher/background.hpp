@@ -1,6 +1,7 @@
-// Work that takes seconds (a debugger that looks at a process), beside the event loop: heartbeats go on meanwhile.
+// Background: runs work that takes seconds (a debugger that inspects a process) outside the event loop, so that
+// heartbeats go on.
 //
-// Owner: HostRanks. The work runs on a thread of its own and shares nothing with the loop; `done` runs in the loop.
+// Owner: HostRanks. Each task runs on its own thread and shares nothing with the loop; `done` runs in the loop.
 #pragma once
 
 #include <functional>
@@ -16,7 +17,7 @@ namespace hr::launcher {
 class Background {
  public:
   explicit Background(EventLoop& loop) : loop_(loop) {}
-  // Waits for the threads; their results are dropped.
+  // Waits for the threads, and drops their results.
   ~Background();
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;

@@ -14,10 +14,10 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::size_t kMostQueued = std::size_t{256} << 20;
-constexpr std::size_t kTidy = std::size_t{1} << 20;  // written bytes that are kept at the front of the queue
+constexpr std::size_t kTidy = std::size_t{1} << 20;  // written bytes that may stay at the front of the queue
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
-constexpr milliseconds kMostGrace{8000};  // for data that TCP retransmits when a link has healed
+constexpr milliseconds kMostGrace{8000};  // for data that TCP retransmits after a link was cut for a while
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void Channel::tick() {
   if (closing_) return;
   const auto now = EventLoop::Clock::now();
   const auto late = now - next_tick_;
-  // A process that was itself stopped could not hear anything.
+  // A process that was stopped itself could not receive anything.
   if (late > silence_ / 2 || silence_expected_) heard_ += silence_expected_ ? now - heard_ : late;
   if (now - heard_ > silence_ + std::min(silence_, kMostGrace)) {
     char seconds[32];
@@ -95,7 +95,7 @@ void Channel::take(std::string_view bytes) {
   if (decoder_.broken()) close("what came from it is no message of this version of mpiexec");
 }
 
-// The handler may destroy this channel, so it runs when none of the channel's functions does.
+// The handler may destroy this channel, so it runs later, when none of the channel's functions is active.
 void Channel::close(const std::string& cause) {
   if (!closed_) loop_.forget(reading_.get());
   closed_ = true;

@@ -1,10 +1,10 @@
 // Channel: messages to and from the neighbour above or below, over two pipes, and checks that the neighbour is alive.
 //
 // Each side sends at least four times within the time that a neighbour may be silent. A neighbour that has been silent
-// for longer gets as much time again, up to a bound: TCP retransmits after pauses that double, so that data sent over a
-// link that has healed arrives at the latest after twice the time that it was cut. Sending never blocks: data that the
-// pipe does not take waits here, and large senders wait for credits (see Message), so that it is bounded. Owner: Agent
-// or RemoteHost. One thread.
+// for longer is given the same time again, up to a bound: TCP retransmits after pauses that double, so data sent over a
+// link that was cut for a while arrives after twice that time at the latest. Sending never blocks: data that the pipe
+// does not accept is queued here, and the queue is bounded because large senders wait for credits (see Message). Owner:
+// Agent or RemoteHost. One thread.
 #pragma once
 
 #include <chrono>
@@ -22,11 +22,12 @@ class Channel {
  public:
   struct Handlers {
     std::function<void(const Message&)> message;
-    // Called once, from the loop: nothing more comes. `cause`: the reason; empty: the other side closed the channel.
+    // Called once, from the loop, when nothing more will arrive. `cause`: the reason; empty: the other side closed the
+    // channel.
     std::function<void(const std::string& cause)> closed;
   };
 
-  // silence: the time that a neighbour may be silent. received: data that has come already.
+  // silence: the time that a neighbour may be silent. received: data that has arrived already.
   Channel(EventLoop& loop, Descriptor reading, Descriptor writing, std::chrono::milliseconds silence, Handlers handlers,
           std::string_view received);
   ~Channel();
@@ -35,9 +36,9 @@ class Channel {
 
   void send(const Message& message);
   void set_silence(std::chrono::milliseconds silence);
-  // Notes that the neighbour is stopped by a signal, or goes on: meanwhile its silence means nothing.
+  // Notes that the neighbour has been stopped by a signal, or goes on. While it is stopped, its silence is no failure.
   void expect_silence(bool expected);
-  // Waits until all is written, up to the limit.
+  // Waits until everything is written, or the limit has passed.
   void flush(std::chrono::milliseconds limit);
 
  private:

@@ -7,7 +7,7 @@
 namespace hr::launcher {
 namespace {
 
-// Returns false for a quote without its end.
+// Splits a line into words; false if a quote is not closed.
 bool split_line(const std::string& line, std::vector<std::string>* words) {
   std::string word;
   bool inside = false;
@@ -60,7 +60,7 @@ Status read_config_file(const std::string& path, std::vector<std::vector<std::st
     if (!split_line(line, &words)) {
       return fail(Errc::kOther, "-configfile %s, line %d: a quote has no end", path.c_str(), number);
     }
-    // A file written for "mpiexec -configfile" may separate its programs in either way.
+    // A file written for "mpiexec -configfile" may separate its programs by ':' signs or by lines.
     parts->emplace_back();
     for (std::string& word : words) {
       if (word != ":") {

@@ -1,4 +1,4 @@
-// -configfile: the command line from a file, one program with its options on each line.
+// -configfile: reads the command line from a file, with one program and its options per line.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace hr::launcher {
 
-// Blank lines and lines that begin with '#' are left out, a '\' at the end continues a line, quotes as in a shell.
+// Skips blank lines and lines that begin with '#'. A '\' at the end of a line continues it; quotes work as in a shell.
 Status read_config_file(const std::string& path, std::vector<std::vector<std::string>>* parts);
 
 }  // namespace hr::launcher

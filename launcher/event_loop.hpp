@@ -1,6 +1,7 @@
-// EventLoop: descriptors and timers of mpiexec, on one thread.
+// EventLoop: handles the descriptors and timers of mpiexec on one thread.
 //
-// Owner: Job. A handler may add and remove descriptors and timers, also its own. It does not close descriptors.
+// Owner: Job or Agent. A handler may add and remove descriptors and timers, including its own. The loop does not close
+// descriptors.
 #pragma once
 
 #include <chrono>

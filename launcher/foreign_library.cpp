@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMark = "Headrace";  // src/bind/mark.cpp
 constexpr std::array kLibraries{"libmpi_abi.so.1", "libmpi.so.12"};
 
-// A copy of what stands at an offset of the file's head, as far as it is there.
+// Copies what is at an offset of the file's head; false if that is too short.
 template <typename T>
 bool read_at(std::string_view head, std::size_t offset, T* value) {
   if (offset > head.size() || head.size() - offset < sizeof(T)) return false;
@@ -36,7 +36,7 @@ bool has_mark(std::string_view notes) {
   return false;
 }
 
-// True as well for a file that cannot be read: the loader will say why.
+// Also true for a file that cannot be read: the loader will report why.
 bool is_ours(const fs::path& library) {
   std::ifstream file(library, std::ios::binary);
   std::array<char, 4096> page{};
@@ -53,7 +53,7 @@ bool is_ours(const fs::path& library) {
   return false;
 }
 
-// "mpich 5.0.2" of mpich-5.0.2.dist-info.
+// Returns "mpich 5.0.2" for mpich-5.0.2.dist-info.
 std::string package_name(const fs::path& folder) {
   std::string text = folder.stem().string();
   std::replace(text.begin(), text.end(), '-', ' ');
@@ -68,7 +68,7 @@ bool lists(const fs::path& record, const std::string& library) {
   return false;
 }
 
-// The package of the environment that says the file is its own, by pip's lists; empty where none does.
+// Returns the package of the environment that owns the file according to pip's lists; empty: none does.
 std::string owner_of(const std::string& library, const fs::path& folder) {
   std::error_code ignored;
   for (const auto& python : fs::directory_iterator(folder, ignored)) {
@@ -104,7 +104,7 @@ std::string foreign_libraries_here() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   const fs::path folder = self.parent_path().parent_path() / "lib";
-  // A folder of the system has other libraries by right.
+  // A folder of the system may well have other libraries.
   if (error || !fs::exists(folder / "libheadrace_fortran.so.1", error)) return {};
   return foreign_libraries(folder);
 }

@@ -1,4 +1,4 @@
-// Another MPI's library where ours belongs: pip lets a package overwrite the files of another without a word.
+// Detects another MPI's library in place of ours: pip lets a package overwrite another's files without a warning.
 #pragma once
 
 #include <filesystem>
@@ -6,11 +6,11 @@
 
 namespace hr::launcher {
 
-// One sentence about the libraries in this folder that another package has overwritten; empty where all are ours or
-// absent. Reads the first page of each. Threads: any.
+// Returns one sentence about the libraries in this folder that another package has overwritten; empty if all are ours
+// or absent. Reads the first page of each. Threads: any.
 std::string foreign_libraries(const std::filesystem::path& folder);
 
-// The same for the folder lib beside this mpiexec.
+// Does the same for the folder lib of this mpiexec's installation.
 std::string foreign_libraries_here();
 
 }  // namespace hr::launcher

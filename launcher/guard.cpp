@@ -17,18 +17,18 @@
 namespace hr::launcher {
 namespace {
 
-constexpr std::chrono::seconds kLimit{10};  // processes that sleep in the kernel may take long
+constexpr std::chrono::seconds kLimit{10};  // processes that sleep in the kernel may take long to end
 constexpr useconds_t kPause = 20'000;       // between two checks for remaining processes
 
 void close_others() {
 #ifdef SYS_close_range
   if (::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) == 0) return;
 #endif
-  constexpr int kMost = 1024;  // mpiexec has opened few by now
+  constexpr int kMost = 1024;  // mpiexec has opened few so far
   for (int each = STDERR_FILENO + 1; each < kMost; ++each) ::close(each);
 }
 
-// Returns when mpiexec is gone. True: it ended in order.
+// Returns when mpiexec has ended; true if it ended normally.
 bool ended_normally(int pipe) {
   for (;;) {
     char word = 0;
@@ -44,7 +44,7 @@ bool ended_normally(int pipe) {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  // Releases mpiexec's output, so that its reader does not wait for the guard.
+  // Closes mpiexec's output, so that its reader does not wait for the guard.
   ::dup2(pipe, STDIN_FILENO);
   const int null = ::open("/dev/null", O_RDWR);
   ::dup2(null, STDOUT_FILENO);

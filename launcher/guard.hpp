@@ -1,8 +1,8 @@
 // Guard: a process beside mpiexec that ends the job's processes if mpiexec is killed and cannot do it.
 //
 // The kernel ends the ranks themselves with mpiexec, but not their children: programs under a shell or a wrapper. The
-// guard finds those by the secret in their environment (late_clients.hpp). It has a session of its own and no
-// descriptor of mpiexec's except the pipe by which it learns of the end. Owner: Job.
+// guard finds those by the secret in their environment (late_clients.hpp). It runs in its own session and has none of
+// mpiexec's descriptors except the pipe by which it learns of the end. Owner: Job.
 #pragma once
 
 #include <sys/types.h>
@@ -17,13 +17,13 @@ namespace hr::launcher {
 class Guard {
  public:
   Guard() = default;
-  // The job has ended, and nothing of it is left.
+  // Called when the job has ended and nothing of it is left.
   ~Guard();
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
   // Call it before the first rank starts, and before this process has threads. A job runs without a guard if none can
-  // be started. job, directories: name and places of the shared-memory files that it removes.
+  // be started. The guard removes the shared-memory files of `job` in `directories`.
   void start(const std::string& job, const std::set<std::string>& directories);
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 

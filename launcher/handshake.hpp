@@ -13,11 +13,11 @@
 
 namespace hr::launcher {
 
-// Line that mpiexec sends, with a newline, and the key that the agent reads from it.
+// Return the line that mpiexec sends, with its newline, and the key that the agent reads from it.
 std::string handshake_line(const Nonce& nonce);
 std::optional<Nonce> read_handshake(std::string_view line);
 
-// Lines that the agent answers with. `version` of the program: one word.
+// Returns the lines that the agent answers with. `version`: that of the program, one word.
 std::string proof_line(const Nonce& nonce, std::string_view version);
 
 // Looks for the answer in the output of the command.
@@ -25,10 +25,10 @@ class ProofSearch {
  public:
   explicit ProofSearch(const Nonce& nonce) : nonce_(nonce) {}
 
-  // Returns true once it is there; *rest gets the bytes that follow it.
+  // Returns true once the answer is complete. *rest: the bytes that follow it.
   bool add(std::string_view bytes, std::string* rest);
   [[nodiscard]] const std::string& version() const noexcept { return version_; }
-  // True if more was printed than any greeting contains.
+  // True if the command has printed more than any greeting contains.
   [[nodiscard]] bool gave_up() const noexcept { return skipped_ > kMostNoise; }
   // Returns the last line, for an error message.
   [[nodiscard]] const std::string& last_line() const noexcept { return last_line_; }
@@ -40,7 +40,7 @@ class ProofSearch {
   bool is_proof(std::string_view line);
 
   Nonce nonce_;
-  std::string line_;  // the beginning of one
+  std::string line_;  // an unfinished line
   std::string last_line_;
   std::string version_;
   std::size_t skipped_ = 0;

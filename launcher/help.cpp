@@ -24,7 +24,7 @@ constexpr const char* kExamples =
     "command\n"
     "line that is not understood.\n";
 
-// Returns "-n,--np N": one letter with one dash, as usual.
+// Returns a text such as "-n,--np N"; a single letter has one dash, as usual.
 std::string written(const OptionSpec& word) {
   std::string text;
   for (const std::string_view name : names_of(word)) {
@@ -34,7 +34,7 @@ std::string written(const OptionSpec& word) {
   return text;
 }
 
-// Prints text in lines that begin at a column; `at` is the position of the cursor.
+// Prints text in lines that begin at `column`; `at` is the position of the cursor.
 void print_wrapped(std::string_view text, std::size_t at, std::size_t column) {
   if (at + 1 > column) {
     std::printf("\n");

@@ -20,9 +20,9 @@ constexpr std::string_view kOfHost[] = {
     "SLURM_LOCALID",   "SLURM_TASK_PID", "SLURM_GTIDS",
 };
 
-// Variables in which another launcher has told this process its place in a job, which a program would take for its own.
-// All others are the program's, such as HYDRA_FULL_ERROR or PMIX_MCA_gds. A word that ends with '_' stands for all that
-// begin so.
+// Variables in which another launcher has passed this process its place in a job, which a program would mistake for its
+// own place. Similar ones are left to the program, such as HYDRA_FULL_ERROR and PMIX_MCA_gds. A word that ends with '_'
+// stands for all names that begin with it.
 constexpr std::string_view kOfOuterLauncher[] = {
     "PMI_",
     "PMI2_",

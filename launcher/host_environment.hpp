@@ -1,4 +1,5 @@
-// The environment of ranks: mpiexec's, sent to the other hosts, completed by variables that only a host itself knows.
+// The environment of ranks: mpiexec's, sent to the other hosts and completed there with what only the host itself
+// knows.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@ namespace hr::launcher {
 // "NAME=VALUE" each.
 std::vector<std::string> make_environment(const Inherited& inherited, const std::vector<Variable>& variables);
 
-// Adapts it to the host where the ranks run: the library's folder at the end of LD_LIBRARY_PATH (empty: none), and on
-// hosts other than mpiexec's the local values of variables that describe a host (HOSTNAME, SSH_CONNECTION).
+// Adapts `environment` to the host where the ranks run: appends the library's folder (empty: none) to LD_LIBRARY_PATH,
+// and on hosts other than mpiexec's gives variables that describe a host (HOSTNAME, SSH_CONNECTION) their local values.
 std::vector<std::string> environment_here(const std::vector<std::string>& environment,
                                           const std::string& library_folder, bool is_root);
 

@@ -40,7 +40,7 @@ bool is_letter_or_digit(char letter) {
   return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9');
 }
 
-// `where`: as in "-hosts a,b" or "-f hosts.txt, line 3".
+// Reads a number of slots. `where`: its origin, such as "-hosts a,b" or "-f hosts.txt, line 3".
 Status read_slots(const std::string& where, std::string_view text, HostSlots* host) {
   if (!read_number(text, &host->slots)) {
     return fail(Errc::kOther, "%s: the slots of a host are a whole number from 1 to %d, not \"%.*s\"", where.c_str(),
@@ -50,7 +50,7 @@ Status read_slots(const std::string& where, std::string_view text, HostSlots* ho
   return kOk;
 }
 
-// Reads "name" or "name:slots"; an IPv6 address has colons of its own.
+// Reads "name" or "name:slots"; an IPv6 address also contains colons.
 Status read_host(const std::string& where, std::string_view text, HostSlots* host) {
   const auto colon = text.rfind(':');
   const bool has_slots = colon != std::string_view::npos && text.find(':') == colon;
@@ -79,7 +79,7 @@ bool is_this_host(std::string_view name) {
   if (alike(name, "localhost") || alike(name, "localhost.localdomain") || name == "::1") return true;
   if (name.starts_with("127.")) return true;
   const std::string own = host_name();
-  // The system may know only the short name, and the list the full one, or the other way round.
+  // The system may have only the short name, and the list the full one, or the other way round.
   const bool both_full = name.find('.') != std::string_view::npos && own.find('.') != std::string::npos;
   if (!name.empty() && (both_full ? alike(name, own) : alike(short_of(name), short_of(own)))) return true;
   return is_own_address(std::string(name));
@@ -99,7 +99,7 @@ Status check_host_name(const std::string& where, std::string_view name) {
 }
 
 void add_host(std::vector<HostSlots>* hosts, HostSlots more) {
-  const bool is_here = is_this_host(more.name);  // slow: once for each host, not for each pair of them
+  const bool is_here = is_this_host(more.name);  // slow, so called once per host, not once per pair of hosts
   for (HostSlots& each : *hosts) {
     if (!alike(each.name, more.name) && !(is_here && is_this_host(each.name))) continue;
     each.slots += more.slots;

@@ -11,25 +11,25 @@ namespace hr::launcher {
 
 struct HostSlots {
   std::string name;
-  int slots = 1;             // ranks that it takes before the next host's turn
-  bool slots_given = false;  // by a number, not by naming the host
+  int slots = 1;             // ranks placed on it before the next host's turn
+  bool slots_given = false;  // as a number, rather than by naming the host
 };
 
-// True for localhost, the host's name (short or full), an address of its interfaces.
+// True for localhost, the host's name (short or full), or an address of one of its interfaces.
 bool is_this_host(std::string_view name);
 std::string own_host_name();
 
-// Accepts letters, digits and "._-:@%", beginning with a letter or digit: ssh can only take that for a host, and a
-// shell only for a word. `where`: its origin, for the message.
+// Accepts letters, digits and "._-:@%", beginning with a letter or digit, so that ssh can only read it as a host, and a
+// shell only as a word. `where`: its origin, for the message.
 Status check_host_name(const std::string& where, std::string_view name);
 
-// Adds a host; one that is in the list already gets the slots on top.
+// Adds a host; if it is in the list already, adds its slots there.
 void add_host(std::vector<HostSlots>* hosts, HostSlots more);
 
 // Reads "localhost:4,n1". `word`: the option that the list belongs to, for the message.
 Status read_host_list(const std::string& word, std::string_view list, std::vector<HostSlots>* hosts);
 
-// Reads a file with a host on each line: "n1", "n1:4", "n1 slots=4 max_slots=8"; '#' begins a comment.
+// Reads a file with one host per line: "n1", "n1:4", "n1 slots=4 max_slots=8"; '#' begins a comment.
 Status read_host_file(const std::string& word, const std::string& path, std::vector<HostSlots>* hosts);
 
 }  // namespace hr::launcher

@@ -19,8 +19,8 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::chrono::milliseconds kStackLimit{10000};
-constexpr std::chrono::milliseconds kCrashLimit{10000};    // from the answer to a rank's crash to its death
-constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;  // read of what a rank says, before others have their turn
+constexpr std::chrono::milliseconds kCrashLimit{10000};    // from the answer to a rank that crashes to its death
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;  // bytes read from a rank before others have their turn
 
 }  // namespace
 
@@ -41,7 +41,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
   answers.send = [this](int number, std::string_view line) { send_line(number, line); };
   answers.abort = [this](int number, int code) {
     const Rank& rank = *find(number);
-    catch_up(rank);  // it has said why
+    catch_up(rank);  // the rank has printed the reason
     post(Message::Kind::kAbort, rank, {rank.pid, code});
   };
   answers.keep_file = [this](int number, int pid, int file) { find(number)->counters = open_page(pid, file); };
@@ -77,7 +77,7 @@ HostRanks::~HostRanks() {
   }
 }
 
-// Sends without waiting: a rank asks one thing at a time and reads the answer, so there is room, unless it is gone.
+// Sends without waiting. A rank sends one request at a time and reads the answer, so there is room unless it is gone.
 void HostRanks::send_line(int number, std::string_view line) {
   const std::string text = std::string(line) + "\n";
   const Rank* rank = find(number);
@@ -155,13 +155,13 @@ void HostRanks::catch_up(const Rank& rank) {
 
 void HostRanks::signal_all(int signal) {
   for (const Rank& rank : ranks_) {
-    // The group of a rank that ended may live on; its number stays reserved while we keep the zombie.
+    // The process group of a rank that has ended may live on; its number stays reserved while we keep the zombie.
     if (rank.pid > 0) ::kill(-rank.pid, signal);
   }
 }
 
-// Shows one stack, which explains the failure; those of others that crash for the same reason would only hide it. They
-// wait until the first one's death ends the job.
+// Shows one stack, which explains the failure; those of other ranks that crash for the same reason would only hide it.
+// They wait until the first one's death ends the job.
 void HostRanks::on_crash(Rank& rank, int signal) {
   rank.crash = signal;
   const auto end_by_force = [this, &rank] {
@@ -190,7 +190,7 @@ void HostRanks::receive_pmi(Rank& rank) {
     const ssize_t count = ::recv(rank.pmi.get(), chunk, sizeof chunk, MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
-    if (count <= 0) {  // closed, after finalize or by its end
+    if (count <= 0) {  // closed: the rank has finalized, or ended
       loop_.forget(rank.pmi.get());
       rank.pmi.close();
       if (rank.inherited.is_open()) return return_to_inherited(rank);
@@ -203,7 +203,7 @@ void HostRanks::receive_pmi(Rank& rank) {
   }
 }
 
-// --- programs that request a line of their own ---
+// --- programs that request a new connection ---
 
 void HostRanks::watch_pmi(Rank& rank) {
   loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });
@@ -220,7 +220,7 @@ std::string HostRanks::judge_late(int number, pid_t pid) {
   if (rank == nullptr || rank->pid <= 0 || rank->ended) return "rc=-1 msg=there_is_no_such_rank_any_more";
   const int client = pmi_->client(number);
   if (!pmi_->initialised(number)) return "rc=0";
-  // A program started by an MPI program of the job, in whatever way, runs alone, as always.
+  // A program that an MPI program of the job has started runs alone, as it would anywhere.
   if (client > 0 && descends_from(pid, client)) return "rc=-1 alone=1";
   return pmi_->finalized(number) ? "rc=0" : "rc=-1 busy=" + std::to_string(client);
 }
@@ -229,7 +229,7 @@ void HostRanks::join_late(int number, Descriptor line) {
   Rank& rank = *find(number);
   if (rank.pmi.is_open()) {
     loop_.forget(rank.pmi.get());
-    // An earlier one has left its line open, after a good-bye.
+    // An earlier program has finalized, and left its connection open.
     if (!rank.inherited.is_open()) rank.inherited = std::move(rank.pmi);
   }
   rank.pmi_lines.forget();
@@ -246,7 +246,7 @@ void HostRanks::return_to_inherited(Rank& rank) {
                  std::to_string(pmi_->client(rank.number)) + ") ended without calling MPI_Finalize");
 }
 
-// Reports that others wait in a barrier that a rank which is gone will never enter.
+// Reports that ranks wait in a barrier that another one, which has left, will never enter.
 void HostRanks::check_stuck() {
   if (!someone_left_ || stuck_told_ || !pmi_->anyone_waits()) return;
   stuck_told_ = true;
@@ -270,7 +270,7 @@ void HostRanks::reap() {
         information.si_pid == 0) {
       continue;
     }
-    // Its last messages (finalize, abort) count.
+    // Handles its last messages (finalize, abort).
     if (rank.pmi.is_open()) receive_pmi(rank);
     rank.ended = true;
     catch_up(rank);
@@ -280,7 +280,7 @@ void HostRanks::reap() {
   }
 }
 
-// Ends a rank that is not our child: its end shows only when it closes its socket.
+// Handles the end of a rank that is not our child, which shows only when it closes its socket.
 void HostRanks::end_adopted(Rank& rank) {
   if (std::exchange(rank.ended, true)) return;
   const int flags = Message::kInitialised | (pmi_->finalized(rank.number) ? Message::kFinalized : 0);
@@ -303,7 +303,7 @@ void HostRanks::finish() {
     rank.ended = true;
   }
   if (!callbacks_.has_other_jobs()) kill_orphans(callbacks_.others());
-  // The writers are gone, so the pipes contain all that is left.
+  // The writers are gone, so the pipes contain all remaining output.
   for (Forwarder& each : forwarders_) each.finish();
   for (Rank& rank : ranks_) rank.outputs = {};
   forwarders_.clear();

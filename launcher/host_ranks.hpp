@@ -1,10 +1,10 @@
-// HostRanks: the ranks of one host, from their start to the last one's end: in mpiexec for its own host, in an agent
-// for the agent's.
+// HostRanks: the ranks of one host, from their start to the end of the last one; in mpiexec for its own host, in an
+// agent for the agent's.
 //
-// It starts them, forwards their output, serves PMI-1, reaps, passes signals on, and has the stack of a crash looked
-// at. Instructions come through handle(), its reports go out as messages (message.hpp); Job decides on the
-// consequences. A rank that crashes reports it before it dies, and waits until its stack has been looked at. In the end
-// nothing is left: processes, shared memory. Owner: Tree. One thread.
+// It starts them, forwards their output, serves PMI-1, reaps them, forwards signals, and has the stack of a crash
+// examined. It receives instructions through handle() and reports by messages (message.hpp); Job decides on the
+// consequences. A rank that crashes reports it before it dies, and waits until its stack has been examined. In the end,
+// neither processes nor shared memory are left. Owner: Tree. One thread.
 #pragma once
 
 #include <functional>
@@ -34,15 +34,15 @@ class HostRanks {
     std::function<void(const Message&)> post;
     // Returns the destination of each stream (0 standard output, 1 standard error) of a rank; it outlives the ranks.
     std::function<OutputTarget&(int rank, int stream)> target;
-    // Returns children of this process that are not among the ranks and stay.
+    // Returns the children of this process that are not among these ranks, and are to be left alone.
     std::function<std::set<pid_t>()> others;
-    // True if this process has other jobs' ranks, whose orphans cannot be told from these ranks'.
+    // True if this process has other jobs' ranks, whose orphans cannot be distinguished from these ranks'.
     std::function<bool()> has_other_jobs;
     // Returns the descriptor that rank 0 gets as standard input; -1: a pipe that kInput messages fill.
     std::function<int()> standard_input;
   };
 
-  // host: an index into the plan's; -1: none of the ranks is here. The plan outlives this object.
+  // host: an index into the plan's hosts; -1: none of the ranks is here. The plan outlives this object.
   HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks callbacks);
   ~HostRanks();
 
@@ -52,7 +52,7 @@ class HostRanks {
   void start();
   void handle(const Message& message);
   void reap();
-  // Forwards what ranks have printed so far, as far as there is room.
+  // Forwards what the ranks have printed so far, as long as there is room.
   void catch_up();
   // Ends everything that still runs here, forwards its last output, and removes its remains.
   void finish();
@@ -101,13 +101,13 @@ class HostRanks {
   int host_;
   Callbacks callbacks_;
   RankMap map_;                     // as programs see it
-  topo::Machine machine_;           // this host; once there are ranks to place
+  topo::Machine machine_;           // this host; read when ranks are placed
   std::vector<topo::CpuSet> cpus_;  // of each of ranks_
-  std::vector<Prepared> prepared_;  // one for each program
+  std::vector<Prepared> prepared_;  // one per program
   std::vector<Rank> ranks_;         // ascending; complete from the beginning
   std::unique_ptr<PmiServer> pmi_;
   LateClients late_;
-  std::list<boot::FailureBoard> boards_;  // one for each shm directory; if the job goes on after failures
+  std::list<boot::FailureBoard> boards_;  // one per shm directory, if the job goes on after failures
   std::list<Forwarder> forwarders_;
   InputPipe input_;
   Background background_;

@@ -1,4 +1,4 @@
-// Start of the ranks of one host: programs found, ranks placed and started.
+// Starts the ranks of one host: finds the programs, places the ranks, and starts them.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -41,7 +41,7 @@ bool make_socket_pair(Descriptor* ours, Descriptor* theirs) {
   return true;
 }
 
-// Returns 0, or the errno for which nothing can start there.
+// Returns 0, or the errno that keeps programs from starting in the directory.
 int check_directory(const std::string& directory) {
   struct stat state{};
   if (::stat(directory.c_str(), &state) != 0) return errno;
@@ -64,7 +64,7 @@ bool HostRanks::prepare() {
 
 bool HostRanks::prepare(int number, Prepared* prepared) {
   const PlannedProgram& program = plan_.programs[static_cast<std::size_t>(number)];
-  // If all ranks are beside mpiexec, the host need not be named.
+  // If all ranks are on mpiexec's host, it need not be named.
   const std::string here = plan_.hosts.size() == 1 && plan_.root_host == 0 ? "" : " on host " + host_name();
   prepared->directory = directory_of(program);
   if (const int error = check_directory(prepared->directory); error != 0) {
@@ -119,7 +119,7 @@ bool HostRanks::make_boards() {
   return true;
 }
 
-// Takes over a rank that exists already, and consists only of its socket.
+// Takes over a rank that runs already, of which we have only its socket.
 bool HostRanks::adopt(Rank& rank) {
   rank.pmi = Descriptor(plan_.adopted);
   loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });
@@ -141,7 +141,7 @@ void HostRanks::start() {
   if (plan_.report_bindings) report_bindings();
 }
 
-// Marks ranks that are never started, so that they are not waited for.
+// Marks ranks that will never be started, so that nothing waits for them.
 void HostRanks::give_up_from(std::size_t at) {
   for (; at < ranks_.size(); ++at) {
     ranks_[at].pid = -1;

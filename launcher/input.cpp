@@ -11,10 +11,10 @@
 namespace hr::launcher {
 namespace {
 
-// True in the background, where reading the terminal would stop us.
+// True if we run in the background, where reading the terminal would stop us.
 bool is_background() { return ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) != ::getpgrp(); }
 
-// True for files, which cannot be waited for: they always have something to read.
+// True if standard input is a file, which epoll refuses, and which is always readable.
 bool is_file() {
   struct stat state{};
   return ::fstat(STDIN_FILENO, &state) != 0 || S_ISREG(state.st_mode) || S_ISDIR(state.st_mode) ||
@@ -69,7 +69,7 @@ int InputPipe::for_rank_0() {
 }
 
 void InputPipe::write(std::string_view piece) {
-  if (piece.empty()) return close();  // rank 0 gets the end, too
+  if (piece.empty()) return close();  // so that rank 0 reads the end, too
   if (!our_end_.is_open()) return;
   pending_ += piece;
   write_pending();

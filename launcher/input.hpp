@@ -1,9 +1,9 @@
 // Standard input of rank 0.
 //
-// If rank 0 runs beside mpiexec, it gets a file or pipe as it is, so that nothing is read that the program does not
+// If rank 0 runs beside mpiexec, it gets a file or pipe as it is, so that nothing is consumed that the program does not
 // read itself. A terminal is forwarded through a pipe: the ranks are in separate process groups, and only ours may read
-// the terminal. On another host it is forwarded in any case: InputSource reads it in mpiexec, InputPipe writes it
-// there. One piece is under way at a time. One thread.
+// the terminal. On another host, standard input is always forwarded: InputSource reads it in mpiexec, and InputPipe
+// writes it there. One piece is in flight at a time. One thread.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace hr::launcher {
 // Our standard input, read piece by piece.
 class InputSource {
  public:
-  // Receives the piece; empty at the end.
+  // Called with each piece, and with an empty one at the end.
   using Take = std::function<void(std::string_view piece)>;
 
   InputSource(EventLoop& loop, Take take) : loop_(loop), take_(std::move(take)) {}
@@ -46,7 +46,7 @@ class InputSource {
 // A pipe to rank 0.
 class InputPipe {
  public:
-  // taken: called when the last piece is in the pipe.
+  // taken: called when the pipe has accepted all of a piece.
   InputPipe(EventLoop& loop, std::function<void()> taken) : loop_(loop), taken_(std::move(taken)) {}
   ~InputPipe();
   InputPipe(const InputPipe&) = delete;

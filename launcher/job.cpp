@@ -23,8 +23,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kGrace{1000};  // between SIGTERM and SIGKILL
 constexpr milliseconds kStackLimit{10000};
-constexpr milliseconds kStackGrace{2000};  // for the way of the answers
-constexpr milliseconds kStopLimit{500};    // to tell other hosts that we are about to be stopped
+constexpr milliseconds kStackGrace{2000};  // for the transfer of the answers
+constexpr milliseconds kStopLimit{500};    // for telling other hosts that we are about to be stopped
 constexpr std::size_t kMostStacks = 8;
 constexpr int kMostNames = 8;  // of hosts in a message
 constexpr int kTimeoutExit = 124;
@@ -147,7 +147,7 @@ void Job::open_output(World& world, int rank, int digits) {
   }
 }
 
-// Starts the ranks, when all hosts can.
+// Starts the ranks; called when all hosts are ready.
 void Job::go(World& world) {
   if (ending_ || world.finishing || std::exchange(world.started, true)) return;
   world.running = static_cast<int>(world.ranks.size());
@@ -198,11 +198,11 @@ void Job::fail(int exit_code, const std::string& text) {
   if (ending_) return;
   ending_ = true;
   exit_code_ = exit_code;
-  // Earlier output of the ranks comes first.
+  // Shows earlier output of the ranks first.
   catch_up();
   if (!text.empty()) say(started_ ? text + "; ending the job" : text);
   signal_all(SIGTERM);
-  signal_all(SIGCONT);  // a stopped process takes its SIGTERM then
+  signal_all(SIGCONT);  // so that a stopped process handles its SIGTERM
   loop_.after(kGrace, [this] { signal_all(SIGKILL); });
   for (World& world : worlds_) {
     if (!world.started) check_end(world);
@@ -213,10 +213,10 @@ void Job::catch_up() {
   for (World& world : worlds_) world.tree->catch_up();
 }
 
-// Handles the failure of one rank, which ends the job unless it is to go on without the rank.
+// Handles the failure of one rank, which ends the job unless the job is to go on without the rank.
 void Job::fail_rank(World& world, const Message& ended, int exit_code, const std::string& text) {
   if (!options_.keep_going) return fail(exit_code, text);
-  // First, as others wait for the rank.
+  // Done first, as others wait for the rank.
   if ((ended.numbers[3] & Message::kInitialised) != 0) tell_failed(world, ended.rank, text);
   go_on(exit_code, text);
 }
@@ -255,7 +255,7 @@ void Job::on_signal(int signal) {
     case SIGUSR2:
       return signal_all(signal);
     default:
-      // The first time the ranks decide what it means to them; the second time they are not asked.
+      // The first time, the ranks decide how to handle the signal; the second time, they are ended.
       if (!started_) return fail(128 + signal, "interrupted by signal " + signal_text(signal));
       if (interrupted_by_ != 0) {
         fail(128 + signal, "");
@@ -374,13 +374,13 @@ void Job::on_output(World& world, const Message& message) {
   give_credit(world, host, stream);
 }
 
-// Reports lost output, so that readers do not take it for complete.
+// Reports lost output, so that readers do not mistake the rest for all of it.
 void Job::tell_lost_output() {
   if (output_.lost() == 0 || std::exchange(lost_told_, true)) return;
   say("cannot write standard output: " + reason_of_write(output_.lost()) + "; what ranks print there is lost");
 }
 
-// Sends credit to a host; one that prints faster than our reader reads waits for it.
+// Sends credit to a host; a host that prints faster than our reader reads has to wait.
 void Job::give_credit(World& world, int host, int stream) {
   Taken& taken = world.taken[{host, stream}];
   Sink& sink = stream == 0 ? output_ : error_;
@@ -469,7 +469,7 @@ void Job::on_ended(World& world, const Message& message) {
     judge_death(world, message, status, code == CLD_DUMPED);
     if (!ending_ && (finalized || !initialised)) tell_left(world, rank, finalized);
   } else if (status != 0 && finalized) {
-    // The others are past MPI too, or nearly: they end by themselves.
+    // The others have finalized too, or are about to, and end on their own.
     if (exit_code_ == 0) exit_code_ = status;
     tell_left(world, rank, finalized);
   } else if (status != 0) {
@@ -486,7 +486,7 @@ void Job::on_ended(World& world, const Message& message) {
 }
 
 void Job::judge_death(World& world, const Message& message, int signal, bool dumped) {
-  // A rank that was killed because it did not end after a crash.
+  // The rank was killed because it did not end after a crash.
   const int crash = message.numbers[3] >> Message::kCrashShift;
   if (crash != 0 && signal == SIGKILL) signal = crash;
   if (signal == interrupted_by_) return fail(128 + signal, "interrupted by signal " + signal_text(signal));
@@ -495,7 +495,7 @@ void Job::judge_death(World& world, const Message& message, int signal, bool dum
       name_of(world, message.rank) + " was killed by signal " + signal_text(signal) + (dumped ? ", core dumped" : ""));
 }
 
-// Tells hosts that a rank is gone, so that those whose ranks wait for it report that.
+// Notifies the hosts that a rank has left, so that those whose ranks wait for it report that.
 void Job::tell_left(World& world, int rank, bool finalized) {
   if (ending_ || world.running == 0 || world.left >= 0) return;
   world.left = rank;
@@ -503,7 +503,7 @@ void Job::tell_left(World& world, int rank, bool finalized) {
   world.tree->down({.kind = Kind::kLeft, .rank = rank});
 }
 
-// Lets the hosts tidy up when no rank runs any more, or none was or will be started.
+// Lets the hosts clean up when no rank runs any more, or the job ends before any was started.
 void Job::check_end(World& world) {
   if (world.running > 0 || (!world.started && !ending_) || std::exchange(world.finishing, true)) return;
   if (world.spawner && world.answered) tell_spawned_ended(world);

@@ -1,15 +1,15 @@
 // Job: one run of mpiexec, from the first rank's start to the last one's end.
 //
 // It has a World for the command line's ranks, and one more for each spawn by its ranks (MPI 5.0 section 11.8), each
-// with a tree of hosts of its own. The rules are the same for all of them: the end of the job is the end of all. A
-// world that cannot start is reported to its spawner only. Job also keeps the names that ranks publish.
+// with its own tree of hosts. The same rules apply to all of them, and all end when the job ends. A world that cannot
+// start is reported to its spawner only. Job also keeps the names that ranks publish.
 //
 // Rules. A rank fails when it dies by a signal, exits with a code that is not 0 before MPI_Finalize, exits with 0
 // between MPI_Init and MPI_Finalize, or calls MPI_Abort. The first failure is reported, decides the exit code, and ends
 // the job: SIGTERM to every rank's process group, SIGKILL a second later. With --enable-recovery only MPI_Abort ends
-// it, and the remaining ranks are told of each death, also if a host fails. A host that cannot start its ranks ends
-// it in any case; no rank is started before all hosts can. In the end nothing is left: processes, shared memory. Owner:
-// main(). One thread.
+// it, and the remaining ranks are notified of each death, including those that a host's failure causes. A host that
+// cannot start its ranks ends the job in any case; no rank is started before all hosts are ready. In the end, neither
+// processes nor shared memory are left. Owner: main(). One thread.
 #pragma once
 
 #include <deque>
@@ -37,7 +37,7 @@ namespace hr::launcher {
 
 class Job {
  public:
-  // The plan places ranks and programs, the options control their treatment here.
+  // The plan places ranks and programs; the options control their treatment here.
   Job(const Options& options, JobPlan plan);
   ~Job();
 
@@ -49,13 +49,13 @@ class Job {
     bool ended = false;
     pid_t pid = -1;  // if it is known
   };
-  // Output of one stream of one host that was taken, and for which the host has got no credit yet.
+  // Output of one stream of one host that was received, and for which the host has not been sent credit yet.
   struct Taken {
     int bytes = 0;
-    bool waits = false;  // until there is room
+    bool waits = false;  // the credit is held back until the sink has room
   };
   struct World;
-  // Rank that asked for a world, and waits for the answer.
+  // Rank that has requested a world, and waits for the answer.
   struct Spawner {
     World* world;
     int host;
@@ -66,17 +66,17 @@ class Job {
     int number = 0;                    // 0: those of the command line
     std::deque<RankOutput> outputs{};  // two for each rank
     std::vector<RankState> ranks{};
-    std::map<std::pair<int, int>, Taken> taken{};  // of host and stream
+    std::map<std::pair<int, int>, Taken> taken{};  // by host and stream
     std::unique_ptr<Tree> tree{};
     int running = 0;
-    int left = -1;  // the first rank that ended well while others ran
+    int left = -1;  // the first rank that ended normally while others ran
     bool left_finalized = false;
     bool started = false;
     bool finishing = false;
     bool over = false;
     bool any_finalized = false;
     std::optional<Spawner> spawner{};  // of a spawned one
-    bool answered = false;             // the spawner has been told that it runs, or the reason that it does not
+    bool answered = false;             // the spawner has been told that it runs, or why it does not
     std::vector<int> failed{};         // of a spawned one: ranks that ended without MPI_Finalize
     std::string why_failed{};
   };
@@ -93,10 +93,9 @@ class Job {
   // Spawning and names (job_spawn.cpp)
   void on_spawn(World& world, const Message& message);
   void answer_spawn(World& spawned, const std::string& line);
-  // `failed`: the ranks that could not be started; none: all.
+  // `failed`: the ranks that could not be started; empty: all of them.
   void refuse_spawn(World& spawned, const std::string& why, std::vector<int> failed = {});
-  // Ends a spawned job alone, and returns true, if its failure does not concern others: if the job goes on after
-  // failures.
+  // Ends a spawned world alone and returns true, provided that the job goes on after failures.
   bool end_spawned_alone(World& world, int exit_code, const std::string& why);
   void end_spawned(World& spawned);
   void tell_spawned_ended(World& spawned);
@@ -140,20 +139,20 @@ class Job {
   const Options& options_;
   EventLoop loop_;
   Guard guard_;
-  std::set<pid_t> not_ours_;  // children that this process had before it was mpiexec: a shell's that became it
+  std::set<pid_t> not_ours_;  // children of this process from before it executed mpiexec, such as a shell's
   Sink output_;
   std::unique_ptr<Sink> separate_error_;  // null when standard error is the same file as standard output
   Sink& error_;
   std::string own_name_;
   std::list<World> worlds_;
-  int spawned_ = 0;                                // worlds so far
+  int spawned_ = 0;                                // number of worlds spawned so far
   std::map<std::string, std::string> names_;       // published ports by service
   std::unique_ptr<SavedCounters> saved_counters_;  // null: they are not kept
   std::unique_ptr<InputSource> input_;
   std::unique_ptr<InputPipe> terminal_;  // to rank 0, if it is here
   std::unique_ptr<Signals> signals_;
   int input_host_ = -1;                                        // host of rank 0, if not this one
-  std::map<std::pair<const World*, int>, std::string> where_;  // of ranks, when the time is over
+  std::map<std::pair<const World*, int>, std::string> where_;  // the stacks of ranks at the time limit
   std::size_t where_told_ = 0;
   bool started_ = false;
   bool crash_seen_ = false;

@@ -20,7 +20,7 @@ bool fits_together(const JobPlan& plan) {
   for (const int host : plan.host_of) {
     if (host >= hosts) return false;
   }
-  // Its name becomes part of file names.
+  // The id becomes part of file names.
   for (const char letter : plan.id) {
     if (letter == '/' || letter == '\0') return false;
   }

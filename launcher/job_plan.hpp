@@ -1,4 +1,5 @@
-// JobPlan: all that a host must know to start its ranks of a job. Made by mpiexec, sent to every agent. Plain values.
+// JobPlan: all that a host must know to start its ranks of a job. mpiexec makes it and sends it to every agent. Plain
+// values.
 #pragma once
 
 #include <chrono>
@@ -36,7 +37,7 @@ struct JobPlan {
   std::vector<std::string> hosts;  // those with ranks
   int root_host = -1;              // mpiexec's own among them
   std::vector<int> host_of;        // of each rank, an index into hosts
-  int declared_hosts = 1;          // if all ranks are on one host: how many it is to be (--as-hosts)
+  int declared_hosts = 1;          // if all ranks are on one host: how many programs see (--as-hosts)
 
   int universe = 1;  // MPI_UNIVERSE_SIZE
 
@@ -45,7 +46,7 @@ struct JobPlan {
   int creation_mask = 022;
   topo::Mapping mapping;
   bool report_bindings = false;
-  bool prompts = false;  // show lines before they end
+  bool prompts = false;  // show the beginning of a line before it is complete
   bool keep_going = false;
   bool save_counters = false;
   bool one_host = false;                                   // everything that this mpiexec may start is on one host
@@ -60,7 +61,7 @@ struct JobPlan {
 
   // Not part of the message:
   int adopted = -1;                              // the PMI socket of the one rank, which is not our child (--serve)
-  std::shared_ptr<const topo::Machine> machine;  // the host of mpiexec, which has looked at it
+  std::shared_ptr<const topo::Machine> machine;  // mpiexec's host, as mpiexec has found it
 
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(host_of.size()); }
   // Returns the program of each rank.

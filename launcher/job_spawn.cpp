@@ -1,4 +1,4 @@
-// Services of mpiexec for running ranks: starting others, and keeping names.
+// Services of mpiexec for running ranks: it starts other processes, and keeps published names.
 #include <signal.h>
 
 #include <utility>
@@ -41,7 +41,7 @@ void Job::answer_spawn(World& spawned, const std::string& line) {
 
 namespace {
 
-// Returns " failed=1,3 msg=..."; leaves out parts that are empty.
+// Returns " failed=1,3 msg=..."; omits parts that are empty.
 std::string told_of(const std::vector<int>& failed, const std::string& why) {
   std::string text;
   for (const int rank : failed) text += (text.empty() ? " failed=" : ",") + std::to_string(rank);
@@ -72,7 +72,7 @@ bool Job::end_spawned_alone(World& world, int exit_code, const std::string& why)
   return true;
 }
 
-// Tells the spawner, which may still wait for them.
+// Notifies the spawner, which may still wait for processes of the spawned world.
 void Job::tell_spawned_ended(World& spawned) {
   if (spawned.any_finalized) return;
   reply(*spawned.spawner,
@@ -81,7 +81,7 @@ void Job::tell_spawned_ended(World& spawned) {
 
 void Job::drop_finished() {
   for (auto each = worlds_.begin(); each != worlds_.end();) {
-    // Standard input and the time limit belong to the first one.
+    // Standard input and the time limit belong to the first world.
     if (each->number == 0 || !each->over || over_) {
       ++each;
       continue;

@@ -17,7 +17,7 @@
 namespace hr::launcher {
 namespace {
 
-constexpr std::size_t kMostCallers = 256;  // that have not identified themselves
+constexpr std::size_t kMostCallers = 256;  // connections that have not been identified yet
 constexpr std::size_t kLongestHandshake = 256;
 constexpr std::chrono::milliseconds kHandshakeLimit{10000};
 constexpr int kMostAncestors = 1000;
@@ -44,7 +44,7 @@ bool descends_from(pid_t process, pid_t ancestor) {
 
 bool LateClients::begin() {
   listening_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // Without a name the system chooses one that is free.
+  // If no name is given, the system chooses an unused one.
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   socklen_t length = sizeof address;

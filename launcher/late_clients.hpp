@@ -1,8 +1,8 @@
-// LateClients: programs of ranks that did not inherit the launcher's line, and request one of their own
+// LateClients: gives programs of ranks that did not inherit the connection to the launcher a new one on request
 // (boot/late_line.hpp).
 //
-// It listens at an address outside the file system, reads requests, and asks its owner for an answer. A process proves
-// itself by the secret in the ranks' environment, and by its user. Owner: HostRanks. One thread.
+// It listens at an abstract socket address and reads requests, whose answers its owner decides. A process proves that
+// it belongs to the job by the secret in the ranks' environment, and by its user. Owner: HostRanks. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -23,9 +23,9 @@ const std::string& job_secret();
 class LateClients {
  public:
   struct Callbacks {
-    // Returns the answer to a process that claims to be a program of that rank, as PMI words: "rc=0" takes it.
+    // Returns the answer to a process that claims to be a program of that rank, as PMI words: "rc=0" accepts it.
     std::function<std::string(int rank, pid_t pid)> judge;
-    // Takes the line, after the answer was "rc=0".
+    // Receives the connection, after the answer was "rc=0".
     std::function<void(int rank, Descriptor line)> join;
   };
 
@@ -34,9 +34,10 @@ class LateClients {
   LateClients(const LateClients&) = delete;
   LateClients& operator=(const LateClients&) = delete;
 
-  // Returns false if no such socket can be made: then there is none.
+  // Returns false if the socket cannot be made; programs then cannot request a connection.
   bool begin();
-  // Returns the variable for a rank whose end of the usual line is this socket; empty before begin().
+  // Returns the environment variable for a rank whose inherited end of the connection is `socket`; empty before
+  // begin().
   [[nodiscard]] std::string variable_for(int socket) const;
 
  private:

@@ -6,8 +6,8 @@
 
 namespace hr::launcher {
 
-// Returns the folder of libmpi_abi.so.1 in this installation; empty if there is none, or if the folder is the system's
-// or an environment's with libraries of all kinds, which programs unrelated to MPI must not see.
+// Returns the folder of libmpi_abi.so.1 in this installation; empty if there is none, or if the folder belongs to the
+// system or to an environment, and so has libraries of all kinds, which programs unrelated to MPI must not see.
 std::string library_folder();
 
 // Returns LD_LIBRARY_PATH with the folder at its end, unless it is there already: the user's entries come first.

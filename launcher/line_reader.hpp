@@ -1,6 +1,6 @@
-// LineReader: splits bytes that arrive in pieces into lines, in time that grows with their number alone.
+// LineReader: splits bytes that arrive in pieces into lines, in time proportional to their number.
 //
-// A line longer than the limit is passed on up to the limit, and the rest is dropped as it comes. A plain value. One
+// A line longer than the limit is passed on up to the limit, and the rest is dropped as it arrives. A plain value. One
 // thread.
 #pragma once
 
@@ -30,14 +30,14 @@ class LineReader {
     }
   }
 
-  // Drops the beginning of an unfinished line. Not from within handle().
+  // Drops the beginning of an unfinished line. Not to be called from within handle().
   void forget() { begun_.clear(); }
 
  private:
-  static constexpr std::size_t kKept = std::size_t{64} << 10;  // of the memory for a line
+  static constexpr std::size_t kKept = std::size_t{64} << 10;  // capacity that stays allocated for the next line
 
   std::size_t longest_;
-  std::string begun_;  // a line whose end has not come
+  std::string begun_;  // a line whose end has not arrived
 };
 
 }  // namespace hr::launcher

@@ -1,4 +1,4 @@
-// Prints the table of options as JSON (`mpiexec --list-options`), from which completions of shells are made.
+// Prints the table of options as JSON (`mpiexec --list-options`), from which shell completions are generated.
 #pragma once
 
 namespace hr::launcher {

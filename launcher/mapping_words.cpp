@@ -32,7 +32,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// Fails with "--map-by cor: ranks go by ... or ...; did you mean core?"
+// Fails with a text such as "--map-by cor: ranks go by ... or ...; did you mean core?"
 Status unknown(const ParsedOption& given, std::string_view word, const char* what,
                std::span<const std::string_view> known) {
   std::string all;
@@ -49,7 +49,7 @@ Status wants_number(const ParsedOption& given, const char* form) {
   return fail(Errc::kOther, "%s: %s wants a whole number from 1 to %d for N", given.text().c_str(), form, kMostRanks);
 }
 
-// Reads "3" or "0-7"; adds to the set.
+// Reads "3" or "0-7", and adds these CPUs to the set.
 bool read_range(std::string_view text, topo::CpuSet* cpus) {
   const auto number = [](std::string_view digits, unsigned* value) {
     if (digits.empty() || digits.size() > 5 ||
@@ -95,7 +95,7 @@ Status read_user_list(const ParsedOption& given, std::string_view text, MappingW
               given.text().c_str());
 }
 
-// Reads "0,2,4": all of them for every rank, or ("ordered") one each.
+// Reads "0,2,4": every rank may use all of these CPUs, or (`is_ordered`) one each.
 Status read_pe_list(const ParsedOption& given, std::string_view text, bool is_ordered, MappingWords* words) {
   words->policy = MappingWords::Policy::kList;
   topo::CpuSet cpus;
@@ -121,7 +121,7 @@ Status read_modifier(const ParsedOption& given, const std::string& text, Mapping
     words->mapping.allow_oversubscription = word == "oversubscribe";
     words->oversubscription_given = true;
   } else if (word == "overload-allowed" || word == "no-overload") {
-    // With Open MPI, bound ranks may share cores only if that is said.
+    // In Open MPI, bound ranks may share cores only if the user allows it.
     words->mapping.allow_oversubscription = word == "overload-allowed";
     words->oversubscription_given = true;
   } else if (word == "hwtcpus") {
@@ -227,7 +227,7 @@ void apply_policy(const MappingWords& words, Mapping* mapping) {
     default:
       break;
   }
-  // Uses all threads that there is room for: an equal share each.
+  // Uses all threads that there is room for, divided equally.
   if (is_hybrid && words.threads_per_rank == 0) mapping->policy = Mapping::Policy::kShare;
   mapping->bind = words.bind_level ? words.bind_level : words.policy_level;
 }
@@ -326,7 +326,7 @@ Status make_mapping(const MappingWords& words, Mapping* mapping) {
     return kOk;
   }
   if (words.bind_level && words.bind_count > 1) {
-    // --bind-to core:4: that many of them for each rank.
+    // --bind-to core:4: each rank has that many of them.
     mapping->policy = Mapping::Policy::kParts;
     mapping->level = level;
     mapping->unit = *words.bind_level;
@@ -338,13 +338,13 @@ Status make_mapping(const MappingWords& words, Mapping* mapping) {
   mapping->bind = words.bind_level;
   const bool goes_round = words.map_level && level != Level::kMachine;
   if (goes_round || words.bind_level || words.cpus_per_rank > 0) mapping->policy = Mapping::Policy::kParts;
-  // Ranks that are bound to sockets and the like go round them, unless the user says otherwise.
+  // Ranks bound to sockets and the like are distributed round-robin over them, unless the user specifies otherwise.
   if (words.bind_level && !words.map_level && words.cpus_per_rank == 0 && !is_one_cpu_or_core(*words.bind_level)) {
     mapping->level = *words.bind_level;
   }
-  // Ranks that go round parts are bound to them, unless the user says otherwise.
+  // Ranks distributed round-robin over parts are bound to them, unless the user specifies otherwise.
   if (goes_round && !words.bind_level && words.cpus_per_rank == 0) mapping->bind = level;
-  // Several cores each: one after the other, as one core has no room for them.
+  // Ranks of several cores each are placed one after the other, as no single core has room for one.
   if (mapping->count > 1 && mapping->level == mapping->unit && mapping->per_part == 0) mapping->level = Level::kMachine;
   return kOk;
 }

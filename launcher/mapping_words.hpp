@@ -18,7 +18,7 @@ struct MappingWords {
   topo::Mapping mapping;
   enum class Policy { kNone, kBunch, kScatter, kLinear, kCompact, kSpread, kList };
   Policy policy = Policy::kNone;
-  std::optional<topo::Level> map_level;     // --map-by core; slot and node are the machine
+  std::optional<topo::Level> map_level;     // --map-by core; slot and node mean the machine
   std::optional<topo::Level> bind_level;    // --bind-to core
   std::optional<topo::Level> policy_level;  // bunch:socket
   int bind_count = 1;                       // --bind-to core:4
@@ -26,7 +26,7 @@ struct MappingWords {
   int cpus_per_rank = 0;                    // PE=n; 0: not given
   int threads_per_rank = 0;                 // hybrid:n; 0: not given
   bool hardware_threads = false;            // each counts as a core
-  bool oversubscription_given = false;      // allowed or forbidden: then it needs no note
+  bool oversubscription_given = false;      // it is allowed or forbidden, so no note is needed
 };
 
 Status read_map_by(const ParsedOption& given, MappingWords* words);
@@ -35,7 +35,8 @@ Status read_rank_by(const ParsedOption& given, MappingWords* words);
 // Reads "0-3,8": CPUs that may be used.
 Status read_cpu_set(const ParsedOption& given, topo::CpuSet* cpus);
 
-// Returns the words that an option of places takes first ("bind-to": auto, none, ...); empty for other options.
+// Returns the words that the value of a placement option may begin with ("bind-to": auto, none, ...); empty for other
+// options.
 std::span<const std::string_view> words_of(std::string_view option);
 
 // Combines all words.

@@ -115,7 +115,7 @@ Status output_files(ParseState& parsed, const ParsedOption& given) {
   return read_output_directory(given, given.value(), &parsed.options);
 }
 
-// Handles Open MPI 5's "tag", "dir=NAME", and words about the form of the labels.
+// Handles Open MPI 5's "tag" and "dir=NAME", and its words for the form of the labels.
 Status apply_output(ParseState& parsed, const ParsedOption& given) {
   for (const std::string& word : split(given.value(), ',')) {
     if (word.starts_with("tag") || word.starts_with("rank")) {
@@ -133,7 +133,7 @@ Status bind_to(ParseState& parsed, const ParsedOption& given) { return read_bind
 Status map_by(ParseState& parsed, const ParsedOption& given) { return read_map_by(given, &parsed.mapping); }
 Status rank_by(ParseState& parsed, const ParsedOption& given) { return read_rank_by(given, &parsed.mapping); }
 
-// Handles older options, each as a value of one of these.
+// Handles an older option as a value of a current one.
 template <Status (*kRead)(const ParsedOption&, MappingWords*), const char* kValue>
 Status same_as(ParseState& parsed, const ParsedOption& given) {
   return kRead({given.word, {kValue}}, &parsed.mapping);
@@ -233,7 +233,7 @@ Status settings(ParseState& parsed, const ParsedOption&) {
   return kOk;
 }
 
-// Intel MPI's checking library: ours is in every program.
+// Handles Intel MPI's option for its checking library; ours is in every program.
 Status check_calls(ParseState& parsed, const ParsedOption&) {
   parsed.variables_of_all.emplace_back("HEADRACE_CHECK", "full");
   return kOk;
@@ -244,7 +244,7 @@ Status one_per_host(ParseState& parsed, const ParsedOption&) {
   return kOk;
 }
 
-// Open MPI's --stdin and Hydra's -s: which ranks read standard input.
+// Handles Open MPI's --stdin and Hydra's -s, which name the ranks that read standard input.
 Status standard_input(ParseState&, const ParsedOption& given) {
   if (given.value() == "0") return kOk;
   if (given.value() == "none") return fail(Errc::kOther, "%s: write </dev/null instead", given.text().c_str());
@@ -300,7 +300,7 @@ constexpr OptionSpec kOptions[] = {
     {"genvall genvuser", kNoValue, kApplies, all_inherit_all, "", "All programs get all of them (default)"},
     {"wdir wd", kOne, kApplies, directory, "DIR", "Directory the ranks start in"},
 
-    // Places
+    // Placement
     {"map-by", kOne, kApplies, map_by, "HOW",
      "bunch: near to one another; scatter: far from one another; bunch:LEVEL, scatter:LEVEL bind to that; "
      "hybrid:N[:linear|compact|spread]: N cores for the threads of each rank; core, hwthread, l1cache, l2cache, "
@@ -370,13 +370,13 @@ constexpr OptionSpec kOptions[] = {
     {"h help", kNoValue, kApplies, help, "", "Print this and exit"},
     {"V version info build-info", kNoValue, kApplies, version, "", "Print it and exit"},
 
-    // Scripts for other launchers: true here anyway.
+    // For scripts that use other launchers: always true here.
     {"allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly disable-recovery hetero-nodes ordered-output "
      "no-transfer line-buffer mt_mpi",
      kNoValue, kAlreadyTrue, nullptr, "", ""},
     {"mpi pmi personality forward-signals", kOne, kAlreadyTrue, nullptr, "TYPE", ""},
 
-    // No meaning to this library.
+    // Meaningless to this library.
     {"membind mem-bind cpu-bind", kOne, kIgnored, nullptr, "WHAT", "--bind-to binds"},
     {"mca omca pmca prtemca pmixmca gmca gpmca", kTwo, kIgnored, nullptr, "NAME VALUE", ""},
     {"prte am tune", kOne, kIgnored, nullptr, "WHAT", ""},
@@ -394,7 +394,7 @@ constexpr OptionSpec kOptions[] = {
      "loadbalance order-nodes pmi-port silent-abort nogpu rdma RDMA ofi OFI psm2 PSM2 ib IB shm dapl",
      kNoValue, kIgnored, nullptr, "", ""},
 
-    // Not there, and missed: the message says what to use.
+    // Missing here, which the user must know; the message says what to use instead.
     {"launch-agent preload-files preload-files-dest-dir path", kOne, kRefused, nullptr, "WHAT",
      "mpiexec brings no files to hosts and looks for none; name the program by its path, the same on all hosts"},
     {"preload-binary set-cwd-to-session-dir transfer", kNoValue, kRefused, nullptr, "",

@@ -1,6 +1,6 @@
 // The options of mpiexec's command line, as data: ours, and those that scripts written for other launchers use.
 //
-// An option of the table is taken with one dash or two. Nothing else is an option: no abbreviations, no bundled
+// An option of the table is accepted with one dash or two. Nothing else is an option: no abbreviations, no bundled
 // letters.
 #pragma once
 
@@ -17,9 +17,9 @@ namespace hr::launcher {
 
 enum class OptionEffect {
   kApplies,      // does what the help says
-  kAlreadyTrue,  // asks for something that is so anyway: taken silently
-  kIgnored,      // means nothing to this library: taken with a note
-  kRefused,      // asks for something that is not there and that the user would miss: an error
+  kAlreadyTrue,  // requests something that is always so: accepted silently
+  kIgnored,      // means nothing to this library: accepted with a note
+  kRefused,      // requests something that does not exist and that the user would miss: an error
 };
 
 enum class Arity {
@@ -68,7 +68,7 @@ std::span<const OptionSpec> option_table() noexcept;
 // Returns the names of an option, without dashes.
 std::vector<std::string_view> names_of(const OptionSpec& option);
 
-// Returns the option that this word is, with one dash or two; null if it is none. `attached` gets the text after '='.
+// Returns the option that `text` names, with one dash or two; null if there is none. *attached: the text after '='.
 const OptionSpec* find_option(std::string_view text, std::string* attached, bool* has_attached);
 
 }  // namespace hr::launcher

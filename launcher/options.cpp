@@ -18,7 +18,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Parts that are still to be read, and settings for all of them.
+// Parts of the command line that are still to be read, and settings for all of them.
 struct CommandLine {
   explicit CommandLine(Options& all) : options(all) {}
   Options& options;
@@ -28,7 +28,7 @@ struct CommandLine {
   Inherited inherited_by_all;
   std::vector<std::string> without_effect;
   bool from_file = false;
-  bool answered = false;  // --help or the like: nothing is to be run
+  bool answered = false;  // --help or the like: nothing is to run
 };
 
 bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
@@ -44,7 +44,7 @@ bool split_variable(Words& values) {
   return true;
 }
 
-// Takes the values of the option at words[*at]; *at moves past them.
+// Reads the values of the option at words[*at], and moves *at past them.
 Status take_values(const OptionSpec& word, const Words& words, std::size_t* at, const std::string* attached,
                    ParsedOption* given) {
   const std::string& text = words[(*at)++];
@@ -65,7 +65,7 @@ Status take_values(const OptionSpec& word, const Words& words, std::size_t* at, 
               static_cast<int>(word.values.size()), word.values.data());
 }
 
-// "unknown option --rankfil; did you mean --rankfile?"
+// Fails with a text such as "unknown option --rankfil; did you mean --rankfile?"
 Status unknown_option(const std::string& text) {
   const std::size_t dashes = text.starts_with("--") ? 2 : 1;
   const std::string name = text.substr(dashes, text.find('=') - dashes);
@@ -107,7 +107,7 @@ Status read_options(const Words& words, ParseState& parsed, std::size_t* at) {
   return kOk;
 }
 
-// Answers --help and the like.
+// Handles --help and the like; true if there was such an option.
 bool answer(const ParseState& parsed) {
   if (parsed.help) {
     print_help();
@@ -123,7 +123,7 @@ bool answer(const ParseState& parsed) {
   return true;
 }
 
-// Replaces the part that names the file by the file's programs.
+// Replaces the part of the command line that names the file by the file's programs.
 Status insert_file(CommandLine& line, const ParseState& parsed, const Words& words, std::size_t at, std::size_t part) {
   const std::string option = "-configfile " + parsed.config_file;
   if (line.from_file) return fail(Errc::kOther, "%s: a file cannot name another one", option.c_str());
@@ -161,7 +161,7 @@ Status read_part(CommandLine& line, std::size_t part) {
   return kOk;
 }
 
-// Reads Hydra's variable; the option has precedence. 0 and -1 mean no limit there.
+// Reads Hydra's variable; the option has precedence. In the variable, 0 and -1 mean no limit.
 Status read_timeout_variable(Options& options) {
   const char* text = hr::environment("MPIEXEC_TIMEOUT");
   if (text == nullptr || options.timeout_seconds > 0) return kOk;
@@ -171,7 +171,8 @@ Status read_timeout_variable(Options& options) {
   return read_seconds("MPIEXEC_TIMEOUT=" + value, value, &options.timeout_seconds);
 }
 
-// Applies the settings for all programs; a program's own have precedence. A list of hosts holds from its program on.
+// Applies the settings for all programs; a program's own have precedence. A list of hosts applies to its program and
+// those after it.
 void share(const CommandLine& line) {
   for (Program& program : line.options.programs) {
     if (line.options.hosts.empty()) line.options.hosts = program.hosts;

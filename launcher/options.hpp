@@ -11,11 +11,11 @@
 
 namespace hr::launcher {
 
-inline constexpr int kUsageExit = 2;  // a command line that is not understood, or not possible
+inline constexpr int kUsageExit = 2;  // for a command line that is wrong or impossible
 
 using Variable = std::pair<std::string, std::string>;
 
-// Variables of mpiexec's own environment that a program gets.
+// Variables of mpiexec's own environment that a program inherits.
 struct Inherited {
   bool all = true;
   std::vector<std::string> names;  // if not all
@@ -25,8 +25,8 @@ struct Inherited {
 // One part of the command line between ':' signs.
 struct Program {
   int ranks = 0;                       // 0: not given
-  int per_host = 0;                    // the same
-  std::vector<HostSlots> hosts;        // empty: those of the job
+  int per_host = 0;                    // 0: not given
+  std::vector<HostSlots> hosts;        // empty: the job's
   std::vector<std::string> arguments;  // the first is the program as written
   std::vector<Variable> environment;   // in addition to inherited variables
   Inherited inherited;
@@ -37,16 +37,16 @@ struct Options {
   std::vector<Program> programs;
   bool label = false;
   topo::Mapping mapping;
-  int as_hosts = 0;              // as if the ranks were on this number of hosts; 0: the value of the knob as_hosts
+  int as_hosts = 0;              // the number of hosts that programs see; 0: the value of the knob as_hosts
   std::vector<HostSlots> hosts;  // of programs that name none; empty: those of an allocation, or this one
-  int most_hosts = 0;            // of those; 0: all
-  bool not_here = false;         // none on this host
+  int most_hosts = 0;            // how many of those to use; 0: all
+  bool not_here = false;         // place no rank on this host
   std::string launcher;          // empty: the value of the knob launcher
   bool report_bindings = false;
   bool note_oversubscription = false;
   bool do_not_launch = false;         // print the placement of ranks
-  bool json = false;                  // as JSON
-  std::vector<std::string> machines;  // place them on these (topo::read_machine()); empty: on this one
+  bool json = false;                  // print it as JSON
+  std::vector<std::string> machines;  // place ranks on these (topo::read_machine()); empty: on this one
   int universe = 0;                   // MPI_UNIVERSE_SIZE; 0: the capacity of the hosts
   double timeout_seconds = 0;         // 0: none
   std::string timeout_origin;         // "--timeout" or the variable that sets it

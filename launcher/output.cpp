@@ -13,14 +13,14 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::size_t kFullSink = std::size_t{1} << 20;
-// Lines are held back until they are complete. A line that is longer than this uses shared memory, and goes out in
-// pieces, between which others may print, if none of that is left.
+// Lines are held back until they are complete. A line longer than kUsualLine uses memory that all forwarders share. If
+// none of that is left, it is written in pieces, between which others may print.
 constexpr std::size_t kUsualLine = std::size_t{1} << 20;
 constexpr std::size_t kHeldByAll = std::size_t{256} << 20;
 constexpr std::chrono::milliseconds kPromptDelay{100};
 constexpr std::size_t kChunk = std::size_t{16} << 10;  // on the stack, which may be small
 
-constexpr int kMostChunks = 8;  // at once: more than a pipe holds, so that it ends
+constexpr int kMostChunks = 8;  // read at once: a limit, but more than a pipe holds
 
 std::size_t held_by_all = 0;
 
@@ -45,7 +45,7 @@ void Sink::write(const void* source, std::string_view text) {
 void Sink::drain() {
   while (!broken_ && written_ < queue_.size()) {
     // A descriptor that we share with other processes must not be made non-blocking: poll first, and write no more than
-    // a pipe with room takes at once.
+    // a pipe with room accepts at once.
     pollfd state{descriptor_, POLLOUT, 0};
     if (!regular_ && ::poll(&state, 1, 0) == 0) return wait_for_room();
     const std::size_t left = queue_.size() - written_;
@@ -66,7 +66,7 @@ void Sink::drain() {
   wake();
 }
 
-// Drops the queue: there may be room again for later text.
+// Drops the queue; there may be room again for later text.
 void Sink::lose(int error) {
   written_ = queue_.size();
   if (std::exchange(lost_, error) != 0 || tell_lost_ == nullptr) return;
@@ -179,7 +179,7 @@ void Forwarder::take(std::string_view text) {
     rest_ += text;
   }
   if (!hold_rest()) return emit_rest();
-  // A prompt has no newline: it appears on a terminal after a moment.
+  // A prompt has no newline, so it is shown on a terminal after a moment.
   if (!rest_.empty() && target_.wants_prompts() && !timer_set_) {
     timer_set_ = true;
     timer_ = loop_.after(kPromptDelay, [this] {
@@ -189,7 +189,7 @@ void Forwarder::take(std::string_view text) {
   }
 }
 
-// Reserves shared memory for the beginning of a long line.
+// Reserves memory that all forwarders share for the beginning of a long line.
 bool Forwarder::hold_rest() {
   const std::size_t needed = rest_.size() > kUsualLine ? rest_.size() : 0;
   if (held_by_all - held_ + needed > kHeldByAll) return false;

@@ -24,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostThreads = 64;
-// A running thread answers as soon as it is on a core; one that has not by then will not.
+// A running thread answers as soon as it is on a core; one that has not answered by then will not.
 constexpr std::chrono::milliseconds kAnswerTime{1500};
 
 std::string field_of(const std::string& folder, const std::string& name) {
@@ -91,7 +91,7 @@ std::string own_stacks(pid_t pid, Clock::time_point deadline) {
   std::error_code gone;
   for (const auto& entry : std::filesystem::directory_iterator(folder + "task", gone))
     threads.push_back(std::atoi(entry.path().filename().c_str()));
-  std::ranges::sort(threads);  // the first one first
+  std::ranges::sort(threads);  // the main thread first
   if (threads.size() > kMostThreads) threads.resize(kMostThreads);
   std::size_t asked = 0;
   std::map<pid_t, std::string> silent;

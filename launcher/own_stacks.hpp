@@ -1,5 +1,5 @@
 // Stacks of a process as reported by its own threads (base/stack_request.hpp), and the system's data on those that do
-// not answer: for hosts where no debugger may look.
+// not answer: for hosts that permit no debugger.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +9,8 @@
 
 namespace hr::launcher {
 
-// Returns lines of text; empty if the process does not listen: it has not begun MPI, or handles the signal itself.
+// Returns lines of text; empty if the process does not listen: it has not called MPI_Init, or handles the signal
+// itself.
 std::string own_stacks(pid_t pid, std::chrono::steady_clock::time_point deadline);
 
 // Describes the state of one thread, or of the process by its first thread: kind, state, what it waits for.

@@ -1,5 +1,5 @@
-// Numbers and texts as bytes, and back. Input is checked: Reader::ok() tells if all of it was there. Plain values; a
-// Reader borrows the bytes.
+// Numbers and texts as bytes, and back. Input is checked: Reader::ok() is true if everything was there and in range.
+// Plain values; a Reader borrows the bytes.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class Reader {
     rest_.remove_prefix(8);
     return static_cast<std::int64_t>(value);
   }
-  // Reads a number that must lie between these.
+  // Reads a number that must lie between `least` and `most`.
   std::int64_t number(std::int64_t least, std::int64_t most) noexcept {
     const std::int64_t value = number();
     return value < least || value > most ? fail() : value;
@@ -58,7 +58,8 @@ class Reader {
     for (std::string& each : values) each = text();
     return values;
   }
-  // Reads the number of items that follow, each at least `bytes_each` long: never more than there is room for.
+  // Reads the number of items that follow, each at least `bytes_each` long; a number for which too few bytes are left
+  // is an error.
   std::size_t count(std::size_t bytes_each) noexcept {
     const std::int64_t value = number();
     if (value < 0 || static_cast<std::uint64_t>(value) > rest_.size() / bytes_each) {

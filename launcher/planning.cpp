@@ -30,7 +30,7 @@
 namespace hr::launcher {
 namespace {
 
-// Makes an id that is unique among running jobs; "headrace_" tells the library that it is.
+// Makes an id that is unique among running jobs; "headrace_" shows the library that it is.
 std::string make_id() {
   unsigned long long random = 0;
   [[maybe_unused]] const ssize_t filled = ::getrandom(&random, sizeof random, 0);
@@ -39,7 +39,7 @@ std::string make_id() {
   return text;
 }
 
-// Returns the name by which the user knows it, if that leads there: it is more likely to exist on other hosts.
+// Returns the user's name for the directory (PWD) if that leads there, as it is more likely to exist on other hosts.
 std::string working_directory() {
   std::error_code error;
   const std::string physical = std::filesystem::current_path(error);
@@ -74,7 +74,7 @@ Status restrict_hosts(const Options& options, std::vector<HostSlots>* hosts) {
 
 // Finds the hosts of programs that name none.
 Status find_hosts(Options* options, Allocation* allocation) {
-  // If a job names its hosts, a resource manager's list only tells how to reach them.
+  // If a job names its hosts, a resource manager's list only shows how to reach them.
   const bool named = !options->hosts.empty();
   if (const Status read = read_allocation(allocation); !read.ok()) {
     if (!named) return read;
@@ -82,7 +82,7 @@ Status find_hosts(Options* options, Allocation* allocation) {
     *allocation = {};
   }
   if (!named && options->machines.empty()) options->hosts = allocation->hosts;
-  // Each described machine is a host, if none are named.
+  // If no hosts are named, each described machine is one.
   for (std::size_t at = 0; !named && at < options->machines.size(); ++at) {
     options->hosts.push_back({"host" + std::to_string(at), 1, false});
   }
@@ -94,7 +94,7 @@ Status find_hosts(Options* options, Allocation* allocation) {
   return kOk;
 }
 
-// True if all ranks, also those that it may start later, are on this host.
+// True if all ranks, including those that may be spawned later, are on this host.
 bool is_all_here(const Options& options) {
   const auto here = [](const HostSlots& host) { return is_this_host(host.name); };
   return std::all_of(options.hosts.begin(), options.hosts.end(), here) &&
@@ -103,7 +103,7 @@ bool is_all_here(const Options& options) {
          });
 }
 
-// Returns the number of a host in the plan, which it gets with its first rank.
+// Returns the number of a host in the plan, to which it is added with its first rank.
 int number_of(const std::string& name, JobPlan* plan) {
   const bool here = is_this_host(name);
   if (here && plan->root_host >= 0) return plan->root_host;
@@ -175,7 +175,7 @@ Status declare_hosts(const Options& options, JobPlan* plan) {
   return kOk;
 }
 
-// True if srun can start all: it reaches only the hosts of its allocation.
+// True if srun can start all agents, as it reaches only the hosts of its allocation.
 bool is_all_of(const JobPlan& plan, const Allocation& allocation) {
   if (!allocation.is_slurm) return false;
   return std::all_of(plan.hosts.begin(), plan.hosts.end(), [&allocation](const std::string& name) {
@@ -184,7 +184,8 @@ bool is_all_of(const JobPlan& plan, const Allocation& allocation) {
   });
 }
 
-// Returns the number of ranks that the hosts take: their slots, and the cores of this host if no number was given.
+// Returns the number of ranks that the hosts have room for: their slots, or, for this host, its cores if no number was
+// given.
 int slots_of(const Options& options) {
   std::map<std::string, int> slots;
   const auto add = [&](const std::vector<HostSlots>& hosts) {
@@ -261,11 +262,11 @@ Status make_plan(Options* options, JobPlan* plan) {
   return kOk;
 }
 
-// --- spawned ones ---
+// --- plans of spawned processes ---
 
 namespace {
 
-// Handles keys of section 11.8.4, and those of other implementations; other keys are for other libraries.
+// Handles info keys of MPI 5.0 section 11.8.4 and of other implementations; ignores all others.
 Status take_info(const std::string& key, const std::string& value, Program* program, std::string* search_path) {
   if (key == "host" || key == "hosts" || key == "add-host") return read_host_list(key, value, &program->hosts);
   if (key == "hostfile" || key == "add-hostfile") return read_host_file(key, value, &program->hosts);
@@ -289,7 +290,7 @@ Status take_info(const std::string& key, const std::string& value, Program* prog
   return kOk;
 }
 
-// Reads a file of lines "key = value", which the info key "file" names.
+// Reads the file that the info key "file" names, with lines "key = value".
 Status take_info_file(const std::string& path, Program* program, std::string* search_path) {
   std::string text;
   if (!read_file(path, kLargestTextFile, &text).ok())
@@ -308,8 +309,8 @@ Status take_info_file(const std::string& path, Program* program, std::string* se
   return kOk;
 }
 
-// Looks for a name without a slash in the info key's path first. Names that are not found stay as they are: other hosts
-// may have them.
+// Looks for a name without a slash in the info key's path first. A name that is not found stays as it is: other hosts
+// may have the program.
 void find_in(const std::string& search_path, Program* program) {
   std::string found;
   std::string& name = program->arguments[0];

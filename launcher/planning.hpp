@@ -1,4 +1,4 @@
-// Turns the command line into the plan that each host must know.
+// Turns the command line into the plan that each host needs.
 #pragma once
 
 #include <vector>
@@ -16,11 +16,11 @@ namespace hr::launcher {
 // the user on standard error.
 Status make_plan(Options* options, JobPlan* plan);
 
-// Makes the plan of a spawn by a rank, on the hosts of the job or those that its info names; the options are those of
-// the job. Errors: impossible requests, for the rank that asked.
+// Makes the plan of a spawn by a rank, on the hosts of the job or those that its info names. `options`: the job's.
+// Errors: impossible requests, reported to the rank that made them.
 Status plan_spawn(const Options& options, const SpawnRequest& request, JobPlan* plan);
 
-// Makes only the placement of ranks (--do-not-launch), on all hosts.
+// Decides only the placement of ranks (--do-not-launch), on all hosts.
 Status make_layout(Options* options, RankLayout* layout);
 
 }  // namespace hr::launcher

@@ -11,9 +11,9 @@ namespace {
 constexpr std::size_t kLongestMapping = std::size_t{64} << 10;
 constexpr std::size_t kMostPut = std::size_t{16} << 20;  // by one rank
 constexpr std::string_view kMappingKey = "PMI_process_mapping";
-constexpr char kEndOfRun = '|';  // behind the number in front of the keys of programs after a rank's first
+constexpr char kEndOfRun = '|';  // ends the number in front of keys of a rank's second and later programs
 
-// Returns the prefix of a key, or nothing.
+// Returns the prefix of a key that names its program's number; empty: none.
 std::string_view run_of(std::string_view key) {
   const auto end = key.find(kEndOfRun);
   return key.substr(0, end == std::string_view::npos ? 0 : end + 1);
@@ -32,7 +32,8 @@ PmiServer::PmiServer(std::string space, std::vector<int> appnums, const RankMap&
       callbacks_(std::move(callbacks)),
       left_(ranks.size()) {
   for (const int rank : ranks) ranks_[rank] = {};
-  // A line that a socket does not take at once cannot be sent; without it the ranks determine their hosts themselves.
+  // A line that a socket does not accept at once cannot be sent; without the mapping, the ranks determine their hosts
+  // themselves.
   if (std::string mapping = map.mapping(); mapping.size() <= kLongestMapping) {
     values_[std::string(kMappingKey)] = {std::move(mapping), -1};
   }
@@ -42,7 +43,7 @@ void PmiServer::give(const std::vector<KeyValue>& pairs) {
   for (const auto& [key, value] : pairs) values_.insert_or_assign(key, Value{value, -1});
 }
 
-// Handles a block of lines.
+// Handles one line of a spawn request; false if it is no part of one.
 bool PmiServer::handle_spawn(int rank, std::string_view line) {
   SpawnLines& lines = ranks_.at(rank).spawn;
   if (line == "mcmd=spawn") {
@@ -89,8 +90,8 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     own.initialised = true;
     own.client = message.number("pid", 0);
     const bool spoken = message.number("pmi_version", 0) == 1;
-    // Headrace's own (boot/pmi1.cpp): files are kept; the number of ranks that share the cores, if the mapping does not
-    // give it; else that views are compared here; that all is on one host.
+    // Headrace's own words (boot/pmi1.cpp): files can be kept here; the number of ranks that share the cores, if the
+    // mapping does not show it, else that views are compared here; everything is on one host.
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
                               (spoken ? "0" : "-1") + " keeps_files=1" +
                               (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1") +
@@ -120,10 +121,10 @@ void PmiServer::handle_line(int rank, std::string_view line) {
   } else if (command == "abort") {
     callbacks_.abort(rank, message.number("exitcode", 1));
   } else if (command == "keep_file") {
-    // Headrace's own (boot/pmi1.cpp): not answered.
+    // Headrace's own request (boot/pmi1.cpp), which is not answered.
     callbacks_.keep_file(rank, message.number("pid", 0), message.number("file", -1));
   } else if (command == "crashed") {
-    // Headrace's own (boot/pmi1.cpp): the rank waits for the answer before it ends.
+    // Headrace's own request (boot/pmi1.cpp): the rank waits for the answer before it ends.
     callbacks_.crashed(rank, message.number("signal", 0));
   } else if (!command.empty() && !handle_name(rank, message)) {
     callbacks_.send(rank, "cmd=" + std::string(command) + "_result rc=-1 msg=not_supported");
@@ -131,7 +132,7 @@ void PmiServer::handle_line(int rank, std::string_view line) {
 }
 
 // Begins the next program of a rank. Programs that follow one another (a shell's script) are separate jobs: none sees
-// the values of an earlier one. All ranks of a run have left the exchanges of the run before, so that barriers need no
+// the values of an earlier one. All ranks of a run have left the exchanges of the previous one, so barriers need no
 // such number.
 void PmiServer::begin_next_run(RankState& state) {
   const int run = state.run + 1;
@@ -179,7 +180,7 @@ std::vector<KeyValue> PmiServer::put_with(std::string_view key) const {
   const auto found = values_.find(key);
   if (found == values_.end()) return {};
   std::vector<KeyValue> pairs;
-  // The key comes last: a rank that waits for it may then ask for the others at once.
+  // The key is last, as a rank that waits for it may request the others as soon as it has it.
   for (const auto& [other, value] : values_) {
     const bool belongs = value.rank == found->second.rank && run_of(other) == run_of(key);
     if (found->second.rank >= 0 && belongs && other != key) pairs.emplace_back(other, value.text);
@@ -203,7 +204,7 @@ void PmiServer::publish(const std::vector<KeyValue>& values) {
 void PmiServer::get(int rank, std::string_view key, bool wait) {
   const auto found = values_.find(key);
   if (found == values_.end() && wait) {
-    // Headrace's own (boot/pmi1.cpp): the rank waits until the key is put.
+    // Headrace's own request (boot/pmi1.cpp): the rank waits until the key is put.
     std::vector<int>& waiting = asked_for_[std::string(key)];
     waiting.push_back(rank);
     if (waiting.size() == 1) callbacks_.ask(std::string(key));
@@ -213,7 +214,8 @@ void PmiServer::get(int rank, std::string_view key, bool wait) {
                                                : "cmd=get_result rc=0 msg=success value=" + found->second.text);
 }
 
-// Headrace's own (boot/pmi1.cpp): all get the answer when all of the job have reported.
+// Handles Headrace's own request for the hosts (boot/pmi1.cpp): all ranks are answered when all of the job have
+// reported.
 void PmiServer::look(int rank, std::string_view view) {
   views_[rank] = view;
   check_views();
@@ -241,7 +243,7 @@ void PmiServer::enter_barrier(int rank) {
   check_barrier();
 }
 
-// Passes the barrier on once all remaining ranks are in it; without remaining ranks that is always so.
+// Reports the barrier once all remaining ranks are in it, which is always true if no ranks remain.
 void PmiServer::check_barrier() {
   if (waiting_ != left_ || std::exchange(fencing_, true)) return;
   callbacks_.fence(std::exchange(unfenced_, {}));
@@ -257,7 +259,7 @@ void PmiServer::leave_fence() {
 }
 
 void PmiServer::mark_failed(int rank) {
-  // Requested keys will not be put any more, as far as they were to come from that rank.
+  // Requested keys that the rank was to put will not be put any more.
   for (const auto& [key, waiting] : std::exchange(asked_for_, {})) {
     for (const int each : waiting) get(each, key, false);
   }

@@ -1,4 +1,4 @@
-// Output of --do-not-launch.
+// Prints the output of --do-not-launch.
 #include <array>
 #include <cstdio>
 

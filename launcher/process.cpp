@@ -24,7 +24,7 @@ namespace {
 
 rlimit inherited_limit{};
 
-// Turns the new process into the program. It shares our memory until then (vfork): system calls only.
+// Turns the new process into the program. Makes system calls only, as the process shares our memory until then (vfork).
 [[noreturn]] void become(const ChildPlan& plan, const unsigned long* cpu_mask, std::size_t mask_bytes, pid_t parent,
                          volatile int* error) {
   const auto give_up = [error] {
@@ -33,9 +33,9 @@ rlimit inherited_limit{};
   };
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // it died before we had asked to be notified
+  if (::getppid() != parent) ::_exit(127);  // the parent died before we asked to be notified
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) give_up();
-  // Binding only affects speed: a program also runs if it is refused.
+  // Binding only affects speed, so a program runs even if it is refused.
   if (mask_bytes != 0) ::syscall(SYS_sched_setaffinity, 0, mask_bytes, cpu_mask);
   if (::dup2(plan.standard_input, STDIN_FILENO) < 0 || ::dup2(plan.standard_output, STDOUT_FILENO) < 0 ||
       ::dup2(plan.standard_error, STDERR_FILENO) < 0) {
@@ -77,11 +77,11 @@ int check_executable(const std::string& path) {
   const unsigned long* mask_words = mask.data();
   const std::size_t mask_bytes = mask.size() * sizeof(unsigned long);
   volatile int child_error = 0;
-  // vfork: no copy of our page tables for each rank, and the errno of a failed exec comes back through memory.
+  // vfork copies no page tables, and the errno of a failed exec is returned through memory.
   const pid_t pid = ::vfork();
   if (pid == 0) become(plan, mask_words, mask_bytes, parent, &child_error);
   *error = pid < 0 ? errno : child_error;
-  if (pid > 0 && child_error != 0) return -1;  // a zombie that leaves with us
+  if (pid > 0 && child_error != 0) return -1;  // the zombie goes when we end
   return pid;
 }
 

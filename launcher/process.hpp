@@ -1,4 +1,4 @@
-// Starting a process: fork and exec in one step, with everything decided before.
+// Starts a process: fork and exec in one step, after everything has been decided.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace hr::launcher {
 
-// Borrows everything for the duration of the call.
+// Everything is borrowed for the duration of the call.
 struct ChildPlan {
   const char* path = nullptr;  // the file to execute
   char* const* arguments = nullptr;
@@ -24,26 +24,26 @@ struct ChildPlan {
   const topo::CpuSet* cpus = nullptr;
 };
 
-// Starts a child, which leads a process group of its own and is killed when mpiexec dies. Returns its pid, or -1 with
-// the errno of the step that failed. The caller has all signals of interest blocked; the child starts with none
-// blocked, and ignores only those that stays_ignored() (signals.hpp) names.
+// Starts a child, which leads its own process group and is killed when mpiexec dies. Returns its pid, or -1 with the
+// errno of the step that failed. The caller has all signals of interest blocked; the child starts with none blocked,
+// and ignores only those that stays_ignored() (signals.hpp) names.
 pid_t start_process(const ChildPlan& plan, int* error);
 
 // Finds the file of a program's name: the name itself if it has a slash, else the first executable in the search path
-// (PATH), else one in the directory. Returns 0, or the errno for which it cannot be executed.
+// (PATH), else one in the directory. Returns 0, or the errno that explains why it cannot be executed.
 int find_executable(const std::string& name, const std::string& directory, std::string_view search_path,
                     std::string* path);
 
-// Returns the reason that the system would not execute an existing file, in words: strerror()'s, and its likely cause.
+// Returns why the system did not execute an existing file: the text of strerror(), and the likely cause.
 std::string why_not_executed(const std::string& path, const std::string& directory, int error);
 
 // Returns PATH of this process, or its default.
 std::string own_search_path();
 
-// Returns the null-terminated array that exec takes; the strings must outlive it.
+// Returns the null-terminated array that exec expects; the strings must outlive it.
 std::vector<char*> as_pointers(const std::vector<std::string>& strings);
 
-// Lets this process have as many descriptors as the system allows; children get the old limit back.
+// Lets this process open as many descriptors as the system allows; children start with the old limit.
 void raise_descriptor_limit();
 
 }  // namespace hr::launcher

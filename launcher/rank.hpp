@@ -20,9 +20,9 @@ struct Rank {
   bool ended = false;
   int crash = 0;         // signal of the crash that it reports, while it waits for its stack to be shown
   Descriptor pmi;        // our end of the PMI socket of its program
-  Descriptor inherited;  // of the socket that the rank was started with, while a program of it has another
-  LineReader pmi_lines{kLongestSpawn + 1};  // its lines there; no command is longer
-  Descriptor counters;                      // its page (docs/counters.md), once it has one: as long as the job
+  Descriptor inherited;  // that of the socket that the rank was started with, while its program uses another
+  LineReader pmi_lines{kLongestSpawn + 1};  // lines read from it; no command is longer
+  Descriptor counters;                      // its page (docs/counters.md), once it has one; open until the job ends
   std::array<Forwarder*, 2> outputs{};      // of its standard output and error, once it runs
 };
 

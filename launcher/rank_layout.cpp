@@ -24,7 +24,8 @@ bool is_same_host(std::string_view one, std::string_view other) {
   return alike(one, other) || (is_this_host(one) && is_this_host(other));
 }
 
-// Returns the number of a host. Hosts are like the machines in order, and the rest like the last of these.
+// Returns the number of a host. The hosts are like the machines, in order, and the remaining ones like the last
+// machine.
 std::size_t number_of(const HostSlots& listed, RankLayout* layout) {
   std::vector<topo::Host>& hosts = layout->hosts;
   for (std::size_t at = 0; at < hosts.size(); ++at) {
@@ -40,7 +41,7 @@ std::size_t number_of(const HostSlots& listed, RankLayout* layout) {
   return hosts.size() - 1;
 }
 
-// Programs that follow one another on the same hosts, which they fill together.
+// Consecutive programs on the same hosts, which they fill together.
 struct Group {
   const std::vector<HostSlots>* list = nullptr;
   int per_host = 0;
@@ -67,7 +68,7 @@ Status distribute(const Group& group, topo::Mapping mapping, RankLayout* layout)
   return kOk;
 }
 
-// Returns the number of ranks of a program that gives none.
+// Returns the number of ranks of a program for which none is given.
 int ranks_of(const Program& program, const std::vector<HostSlots>& list, topo::Mapping mapping, RankLayout* layout) {
   std::vector<topo::Host> hosts;
   for (const HostSlots& listed : list) {

@@ -1,8 +1,8 @@
 // RankLayout: placement of the ranks of a job, before any of them is started: hosts, ranks on each, and the CPUs of
 // each rank.
 //
-// Made from the command line and from machines, which are this one or described ones (--machine). A host that has not
-// been looked at is assumed to be like this one; the agent there places its ranks on the actual machine. Owner: main().
+// Made from the command line and from machines: this one, or described ones (--machine). A host that has not been
+// examined is assumed to be like this one; the agent there places its ranks on the actual machine. Owner: main().
 #pragma once
 
 #include <list>
@@ -28,8 +28,8 @@ struct RankLayout {
   [[nodiscard]] std::vector<int> ranks_on(int host) const;
 };
 
-// Decides the numbers of ranks of programs that give none, and the host of each rank. Hosts of programs that name none
-// are options->hosts.
+// Decides the number of ranks of each program for which none is given, and the host of each rank. Programs that name no
+// hosts use options->hosts.
 Status lay_out(Options* options, RankLayout* layout);
 
 // Also sets the CPUs of the ranks of one host. Fails if that is not possible there.

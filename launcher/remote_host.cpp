@@ -24,7 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kLogin{20000};     // for the shell there, in addition to the time for a connection
+constexpr milliseconds kLogin{20000};     // for the remote shell, in addition to the time for a connection
 constexpr milliseconds kLastWords{2000};  // from the end of the channel to that of the command
 constexpr std::size_t kMostErrors = 4096;
 
@@ -183,7 +183,7 @@ void RemoteHost::on_message(const Message& message) {
   if (message.kind == Message::Kind::kReady) ready_ = true;
   if (message.kind != Message::Kind::kDone) return up_(message);
   if (std::exchange(done_, true)) return;
-  // The agent ends now; this waits for it, so that nothing of it is left when mpiexec returns.
+  // The agent ends now. Waits for it, so that nothing of it is left when mpiexec returns.
   timer_set_ = true;
   timer_ = loop_.after(kLastWords, [this] {
     timer_set_ = false;
@@ -199,11 +199,11 @@ void RemoteHost::on_closed(const std::string& cause) {
     loop_.forget(reading_.get());
     reading_.close();
   }
-  // Tells a process there that it is no longer wanted.
+  // Shows a process there that it is no longer needed.
   writing_.close();
   if (timer_set_) loop_.cancel(timer_);
   timer_set_ = true;
-  // The command's last output says more than the end of a pipe.
+  // The command's last output explains more than the end of a pipe.
   timer_ = loop_.after(cause_.empty() && pid_ > 0 ? kLastWords : milliseconds(0), [this] {
     timer_set_ = false;
     check_gone();
@@ -221,7 +221,7 @@ void RemoteHost::reap() {
     read_errors();
     if (errors_.is_open() && last_errors_.size() == before) break;
   }
-  // Messages left in the pipe still count; its end is seen there.
+  // Messages left in the pipe are still handled; reading the pipe then shows its end.
   if (closed_ && timer_set_) {
     loop_.cancel(timer_);
     timer_ = loop_.after(milliseconds(0), [this] {

@@ -1,7 +1,7 @@
-// RemoteHost: the subtree of hosts beyond one channel, as mpiexec or an agent above it sees them.
+// RemoteHost: the subtree of hosts beyond one channel, as the mpiexec or agent above sees it.
 //
 // It starts the agent of the first of them by ssh (or srun, see remote_command.hpp), verifies that the agent answers,
-// sends it the plan, and then passes messages. When the subtree fails for whatever reason, it reports that once, with
+// sends it the plan, and then forwards messages. When the subtree fails for whatever reason, it reports that once, with
 // a kHostFailed. Owner: Tree. One thread.
 #pragma once
 
@@ -21,7 +21,8 @@
 
 namespace hr::launcher {
 
-// Hosts of a plan other than mpiexec's own, in order, so that a subtree is a range of places.
+// A place is the position of a host among the plan's hosts other than mpiexec's own, so that a subtree is a range of
+// places.
 [[nodiscard]] int host_at(const JobPlan& plan, int place) noexcept;
 [[nodiscard]] int place_of(const JobPlan& plan, int host) noexcept;
 [[nodiscard]] int count_places(const JobPlan& plan) noexcept;
@@ -38,7 +39,7 @@ class RemoteHost {
   void start();
   // Has no effect if the subtree has failed.
   void send(const Message& message);
-  // Sends kFinish: the subtree ends, or, if it has not answered yet, is given up. kDone comes when it is gone.
+  // Sends kFinish: the subtree ends, or is given up if it has not answered yet. kDone goes up when it is gone.
   void finish();
   // Called when the agent's command may have ended.
   void reap();
@@ -78,11 +79,11 @@ class RemoteHost {
   std::unique_ptr<Channel> channel_;
   EventLoop::TimerId timer_;
   bool timer_set_ = false;
-  bool ready_ = false;      // the subtree was
+  bool ready_ = false;      // the subtree has reported that it can start
   bool finishing_ = false;  // its end is expected
   bool done_ = false;       // it has reported its end
-  bool closed_ = false;     // nothing more comes from it
-  bool gone_ = false;       // and its failure has been reported
+  bool closed_ = false;     // nothing more will arrive from it
+  bool gone_ = false;       // nothing of it is left, and its end or failure has been reported
   std::string cause_;
 };
 

@@ -25,7 +25,7 @@ Descriptor open_page(int pid, int file) {
   char target[64] = {};
   const ssize_t length = ::readlink(path.c_str(), target, sizeof target - 1);
   const bool is_page = length > 0 && std::string_view(target).starts_with("/memfd:headrace.");
-  // Opened for writing, as in the process: readers of pages are recognised by not doing so.
+  // Opened for writing, as by the process itself; a page's readers are recognised by not doing so.
   return Descriptor(is_page ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1);
 }
 
@@ -47,7 +47,7 @@ std::string SavedCounters::problem() const {
 }
 
 std::string SavedCounters::begin() {
-  // Other users cannot have put a link there before.
+  // The name is random, so no other user can have made a link of that name.
   const std::string name = path_ + "." + digits_of(make_nonce());
   errno = 0;
   file_.open(name, std::ios::binary | std::ios::trunc);

@@ -1,6 +1,6 @@
 // Saved counters: the pages of a job's ranks (docs/counters.md), kept in one file when the job is over (mpiexec
-// --save-counters). Each host sends its ranks' when they have ended; python/headrace/counters/saved.py reads the
-// file.
+// --save-counters). Each host sends those of its ranks when they have ended; python/headrace/counters/saved.py reads
+// the file.
 #pragma once
 
 #include <fstream>
@@ -11,13 +11,13 @@
 
 namespace hr::launcher {
 
-// Opens a page that a rank keeps, which lasts as long as it is open here; no file if it cannot be reached, or is not a
-// page.
+// Opens a rank's page, which exists as long as it is open here. Returns a closed descriptor if it cannot be reached, or
+// is not a page.
 [[nodiscard]] Descriptor open_page(int pid, int file);
-// Returns an empty text if there is none.
+// Returns the contents of a page; empty if there is none.
 [[nodiscard]] std::string read_page(const Descriptor& page);
 
-// File of mpiexec's. It exists complete, or not at all.
+// The file that mpiexec writes. It exists complete, or not at all.
 class SavedCounters {
  public:
   explicit SavedCounters(std::string path) : path_(std::move(path)) {}
@@ -25,7 +25,7 @@ class SavedCounters {
   SavedCounters(const SavedCounters&) = delete;
   SavedCounters& operator=(const SavedCounters&) = delete;
 
-  // Called before the job starts. Returns, like end(), the error, or nothing.
+  // Called before the job starts. Returns the error, like end(); empty: none.
   [[nodiscard]] std::string begin();
   void add(std::string_view page);
   [[nodiscard]] std::string end();
@@ -34,7 +34,7 @@ class SavedCounters {
   [[nodiscard]] std::string problem() const;
 
   std::string path_;
-  std::string unfinished_;  // the file's name so far; empty: there is none
+  std::string unfinished_;  // the file's name until it is complete; empty: there is none
   std::ofstream file_;
 };
 

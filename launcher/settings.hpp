@@ -1,4 +1,4 @@
-// `mpiexec --config`, which is also `headrace config`.
+// `mpiexec --config`, also available as `headrace config`.
 #pragma once
 
 namespace hr::launcher {

@@ -12,7 +12,8 @@ namespace hr::launcher {
 
 class Signals {
  public:
-  // Blocks them and no others, ignores SIGPIPE, SIGTTOU and SIGXFSZ, and calls the handler for each from the loop.
+  // Blocks these signals and no others, ignores SIGPIPE, SIGTTOU and SIGXFSZ, and calls the handler for each from the
+  // loop.
   Signals(EventLoop& loop, std::function<void(int signal)> handler);
   ~Signals();
   Signals(const Signals&) = delete;
@@ -24,17 +25,17 @@ class Signals {
   Descriptor descriptor_;
 };
 
-// Makes the ends of children arrive: the process that started us may ignore SIGCHLD, in which case children leave
-// nothing to wait for; and threads that a library starts must not take the signal, so it is blocked before the first
-// one.
+// Makes sure that ends of children are reported. The process that started us may have ignored SIGCHLD, in which case
+// children leave nothing to wait for; and threads that a library starts must not receive the signal, so it is blocked
+// before the first one starts.
 void expect_children() noexcept;
 
-// True if a rank, too, ignores a signal that we were started to ignore: those that a person or a batch system sends to
-// a whole job (nohup, a shell's background job, `trap '' USR1` in a job script). Any other ignored signal is an
-// accident of the process that started us: Python ignores SIGPIPE, servers SIGCHLD.
+// True if a rank, too, ignores this signal when we were started with it ignored. These are the signals that a person or
+// a batch system sends to a whole job (nohup, a shell's background job, `trap '' USR1` in a job script). Any other
+// ignored signal is an accident of the process that started us: Python ignores SIGPIPE, servers SIGCHLD.
 [[nodiscard]] bool stays_ignored(int signal) noexcept;
 
-// Returns "9 (Killed)".
+// Returns a text such as "9 (Killed)".
 std::string signal_text(int signal);
 
 }  // namespace hr::launcher

@@ -52,7 +52,7 @@ std::string text_of(const Fields& fields, const std::string& name) {
   return found != fields.end() ? found->second : std::string();
 }
 
-// Returns a number from 0 on; -1 for other text.
+// Returns a number, at least 0; -1 for other text.
 int number_of(const Fields& fields, const std::string& name) {
   const std::string text = text_of(fields, name);
   int value = 0;
@@ -60,7 +60,7 @@ int number_of(const Fields& fields, const std::string& name) {
   return read_number(text, &value) ? value : -1;
 }
 
-// Returns the number of items that the lines announce; -1 if it is impossible.
+// Returns the number of items that the lines announce; -1 if the number is impossible.
 int count_of(const Fields& fields, const std::string& name) {
   const int count = fields.contains(name) ? number_of(fields, name) : 0;
   return count <= static_cast<int>(fields.size()) ? count : -1;
@@ -104,7 +104,7 @@ std::optional<SpawnRequest> decode_spawn(std::string_view bytes) {
 }
 
 void SpawnLines::add(std::string_view line) {
-  // These mark the end of the request, in any length.
+  // These lines show the end of the request, and are kept however long it is.
   for (const auto& [name, value] : {std::pair(kNumber, &number_), std::pair(kPrograms, &programs_)}) {
     if (!line.starts_with(name)) continue;
     if (!read_number(line.substr(name.size()), value)) *value = 0;

@@ -1,6 +1,6 @@
 // SpawnRequest: a rank's request to start processes (PMI-1's "mcmd=spawn"). Plain values.
 //
-// It comes as lines, a block for each program. Our library escapes the text after the '=' (boot/key_values.hpp), so
+// It arrives as lines, in one block per program. Our library escapes the text after the '=' (boot/key_values.hpp), so
 // that any text fits in a line.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace hr::launcher {
 
-// Limit of a request, with kSpawnLine more for each of its lines: as a message it still fits a frame.
+// Limit of the size of a request, in which each line counts kSpawnLine more, so that the request fits into a frame.
 inline constexpr std::size_t kLongestSpawn = std::size_t{4} << 20;
 inline constexpr std::size_t kSpawnLine = 16;
 
@@ -32,16 +32,17 @@ std::string encode(const SpawnRequest& request);
 // Returns nullopt if the bytes are not a request.
 std::optional<SpawnRequest> decode_spawn(std::string_view bytes);
 
-// Lines of one rank. A line that is not understood, or longer than kLongestSpawn, leaves the request without programs.
+// The lines of one rank. A request that is not understood, or is longer than kLongestSpawn, is returned without
+// programs.
 class SpawnLines {
  public:
-  // Called between "mcmd=spawn" and "endcmd".
+  // begin() is called at "mcmd=spawn", and add() for each line up to "endcmd".
   void begin() { lines_.clear(), open_ = true; }
   [[nodiscard]] bool open() const noexcept { return open_; }
   void add(std::string_view line);
   // Called at "endcmd". Returns the request, if that was the last of its programs.
   std::optional<SpawnRequest> end();
-  // Returns the reason that the last request has no programs.
+  // Returns the reason why the last request has no programs.
   [[nodiscard]] const char* problem() const noexcept { return problem_; }
 
  private:

@@ -1,4 +1,4 @@
-// The current position of a process, for a person who looks at a hanging rank.
+// The current position of a process, for a person who examines a hanging rank.
 #pragma once
 
 #include <sys/types.h>
@@ -8,11 +8,12 @@
 
 namespace hr::launcher {
 
-// Returns lines of text: the stacks of its threads by gdb if gdb is there and may look, else as reported by the program
-// (own_stacks.hpp), with its state from /proc; of all processes of its group. Takes no longer than the limit.
+// Returns lines of text about all processes of its group: the stacks of their threads by gdb if it is installed and
+// permitted, else as the program reports them (own_stacks.hpp), with the states from /proc. Takes no longer than the
+// limit.
 std::string where_is(pid_t pid, std::chrono::milliseconds limit);
 
-// Returns the stack of the thread that is in a signal handler, below that handler; empty if gdb cannot tell.
+// Returns the stack of the thread that is in a signal handler, below that handler; empty if gdb cannot find it.
 std::string crash_of(pid_t pid, std::chrono::milliseconds limit);
 
 }  // namespace hr::launcher

@@ -37,7 +37,7 @@ std::string nearest_word(std::string_view word, std::span<const std::string_view
   if (word.size() > kLongestWord) return nearest;
   for (const std::string_view each : known) {
     const std::size_t distance = edits(word, each);
-    // A word of which hardly a letter remains was not meant.
+    // A known word that keeps hardly a letter of the given one was not meant.
     if (distance >= least || distance * 2 > each.size()) continue;
     least = distance;
     nearest = each;

@@ -20,7 +20,7 @@ namespace hr::launcher {
 
 struct Supervisor::Notes {
   char job[256];
-  char directories[8192];  // each ends with '\0', an empty one is the last
+  char directories[8192];  // each ends with '\0', and an empty one follows the last
 };
 
 namespace {
@@ -33,7 +33,7 @@ std::set<std::string> texts_of(const char* from) {
   return texts;
 }
 
-// Returns when the agent has ended. An agent that has lost its connection gets a while to end, and is then killed.
+// Returns when the agent has ended. An agent that has lost its connection has a few seconds to end, and is then killed.
 void wait_or_kill(pid_t agent) {
   const Descriptor ended(static_cast<int>(::syscall(SYS_pidfd_open, agent, 0)));
   if (!ended.is_open()) return;
@@ -66,7 +66,7 @@ bool Supervisor::start() {
   const pid_t supervisor = ::getpid();
   const pid_t agent = ::fork();
   if (agent > 0) {
-    ::setpgid(agent, agent);  // signals to the supervisor's group end the supervisor, and so the agent in order
+    ::setpgid(agent, agent);  // signals to the supervisor's group end only it, and the agent then ends normally
     keep(agent, notes_->job, notes_->directories);
   }
   if (agent < 0) return false;

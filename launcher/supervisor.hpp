@@ -1,4 +1,4 @@
-// Process around an agent that tidies up after it, in whatever way it ends.
+// Supervisor: a process that cleans up after an agent, however the agent ends.
 #pragma once
 
 #include <set>
@@ -6,11 +6,12 @@
 
 namespace hr::launcher {
 
-// Forks. Returns in the new process, the agent; the old one stays until that has ended, kills its remaining processes,
-// removes the job's shared-memory files, and exits as the agent did. It kills an agent that outlives its connection.
+// start() forks, and returns in the new process, which becomes the agent. The old one waits until the agent has ended,
+// kills the agent's remaining processes, removes the job's shared-memory files, and exits as the agent did. It kills an
+// agent that outlives its connection.
 class Supervisor {
  public:
-  // Does not return in the supervisor. Returns false in the agent if there could be no supervisor.
+  // Does not return in the supervisor. Returns false if none could be started; this process is then the agent.
   bool start();
   // Called in the agent: notes the files to be removed. One job, once.
   void note(const std::string& job, const std::set<std::string>& directories);

@@ -19,7 +19,7 @@
 namespace hr::launcher {
 namespace {
 
-// A file's bytes, for the lifetime of the object. Offsets from tables are looked up only within them.
+// A file's bytes, for the lifetime of the object. Offsets from tables are only followed within them.
 class Bytes {
  public:
   explicit Bytes(const std::string& path) {
@@ -125,7 +125,8 @@ const Symbols::File& Symbols::file(const std::string& path) {
 }
 
 std::string Symbols::name(std::uint64_t address, bool returns) {
-  const std::uint64_t inside = address - (returns ? 1 : 0);  // a call that does not return may end its function
+  const std::uint64_t inside =
+      address - (returns ? 1 : 0);  // a call that does not return may be the end of its function
   const auto region =
       std::ranges::find_if(regions_, [&](const Region& each) { return inside >= each.begin && inside < each.end; });
   if (region == regions_.end() || region->path.empty()) return as_hex(address);

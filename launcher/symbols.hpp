@@ -39,7 +39,7 @@ class Symbols {
   };
   const File& file(const std::string& path);
 
-  std::string root_;  // of the process's files
+  std::string root_;  // the process's root directory
   std::vector<Region> regions_;
   std::map<std::string, File> files_;
 };

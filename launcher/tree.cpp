@@ -122,7 +122,7 @@ void Tree::exclude(RemoteHost& child) {
   }
 }
 
-// Passes a request up once. The root sends it to all: the host whose rank puts the value answers.
+// Passes a request up once. The root sends it to all hosts, and the one whose rank puts the value answers.
 void Tree::on_ask(const std::string& key, RemoteHost* child) {
   if (child != nullptr && own_.pmi().knows(key)) {
     for (std::string& part : pack(own_.pmi().put_with(key))) {

@@ -1,8 +1,9 @@
 // Tree: this process's part of a job's tree of hosts: the ranks here, and the subtrees below.
 //
-// mpiexec has the root, each agent a node. A message that comes down goes to its destination; messages that come up are
-// combined if possible (PMI exchanges, kReady, kDone), so that a channel carries one for all, and else passed on. The
-// root turns an exchange round: the values of all go down to all. Owner: Job or Agent. One thread.
+// mpiexec is the root, and each agent is a node. A message from above is forwarded to its destination. Messages from
+// below are combined if possible (PMI exchanges, kReady, kDone), so that a channel carries one message for all, and
+// otherwise forwarded. The root ends an exchange by sending the values of all down to all. Owner: Job or Agent. One
+// thread.
 #pragma once
 
 #include <array>
@@ -25,22 +26,23 @@ class Tree {
   struct Callbacks {
     std::function<void(const Message&)> up;
     std::function<OutputTarget&(int rank, int stream)> target;  // see HostRanks
-    std::function<int()> standard_input;                        // the same
+    std::function<int()> standard_input;                        // see HostRanks
     // Children of other trees of this process, and whether there are other trees.
     std::function<std::set<pid_t>()> others = [] { return std::set<pid_t>(); };
     std::function<bool()> has_other_jobs = [] { return false; };
   };
 
-  // own: the host of this process, an index into the plan's, or -1. first to last: places (remote_host.hpp) below.
+  // own: the host of this process, an index into the plan's hosts, or -1. first to last: places (remote_host.hpp)
+  // below.
   Tree(EventLoop& loop, JobPlan plan, int own, int first, int last, bool is_root, Callbacks callbacks);
 
-  // Starts the agents below, and checks that the ranks here can be started. kReady goes up when all can.
+  // Starts the agents below, and checks that the ranks here are ready to start. Sends kReady up when all of them are.
   void start();
   void down(const Message& message);
   // Called when children of this process have ended.
   void reap();
   void catch_up() { own_.catch_up(); }
-  // Declares silence of the agents below meaningless, or meaningful again.
+  // Sets whether silence of the agents below is expected, and so no failure.
   void expect_silence(bool expected);
   void flush(std::chrono::milliseconds limit);
 
@@ -70,13 +72,13 @@ class Tree {
   Callbacks callbacks_;
   HostRanks own_;
   std::list<RemoteHost> children_;
-  std::size_t members_;  // parts that take part in an exchange
+  std::size_t members_;  // subtrees, and the ranks here as one, that take part in an exchange
   std::size_t ready_ = 0;
   std::size_t done_ = 0;
   // Indexed by exchange.
   std::array<std::size_t, 2> in_fence_{};
   std::array<std::vector<KeyValue>, 2> collected_;
-  std::set<std::string> asked_;  // keys that were asked for
+  std::set<std::string> asked_;  // keys that have been requested
   bool finished_here_ = false;
 };
 

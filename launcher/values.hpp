@@ -12,7 +12,7 @@ namespace hr::launcher {
 
 inline constexpr int kMostRanks = 65536;
 
-// True if they are the same, case aside.
+// True if they are equal, ignoring case.
 bool alike(std::string_view one, std::string_view two);
 
 // Returns false if the text is not a whole number from 1 to kMostRanks.
@@ -21,7 +21,7 @@ bool read_number(std::string_view text, int* value);
 // Splits "a,b" into a and b; empty parts are left out.
 std::vector<std::string> split(std::string_view text, char sign);
 
-// Reads such a number. `what`: the counted thing, for the message.
+// Reads a whole number from 1 to kMostRanks. `what`: the counted thing, for the message.
 Status read_count(const ParsedOption& given, const char* what, int* value);
 
 // Reads seconds, more than 0. `where`: the text's origin, for the message.

@@ -1,12 +1,12 @@
 // gpu.hpp: GPU memory and kernels for programs that must neither link to CUDA nor need its headers.
 //
-// The CUDA driver (libcuda.so.1) is opened at run time; where there is none, available() is false and the program
-// runs on the host. One context is used: the primary context of the device that select() took, the one that the CUDA
-// runtime and frameworks use too. A failing driver call names itself on standard error and ends the program with
-// fatal_exit (set it to a function that calls MPI_Abort in an MPI program).
+// The CUDA driver (libcuda.so.1) is opened at run time; where there is none, available() is false and the program runs
+// on the host. One context is used: the primary context of the device that select() has chosen, which the CUDA runtime
+// and frameworks also use. If a driver call fails, its name is printed on standard error, and fatal_exit ends the
+// program (in an MPI program, set it to a function that calls MPI_Abort).
 //
 // Kernels: hr_fatbin() of cmake/HrKernels.cmake compiles .cu files and embeds them as `const unsigned char
-// <name>_fatbin[]`; gpu::Module loads such an image, launch() runs a kernel of it:
+// <name>_fatbin[]`; gpu::Module loads such an image, and launch() runs a kernel from it:
 //
 //   gpu::select(local_rank);
 //   float* field = static_cast<float*>(gpu::allocate(bytes));
@@ -15,8 +15,8 @@
 //   gpu::launch(update, {blocks}, {256}, stream, field, n);       // arguments by value, types as in the kernel
 //   gpu::synchronize();
 //
-// Header only, C++17, stands alone (it is no part of the library). Threads: select() makes the context current in
-// the calling thread only; another thread calls bind_thread().
+// Header only, C++17, needs no other header of this project (it is no part of the library). Threads: select() makes the
+// context current in the calling thread only; another thread calls bind_thread().
 #pragma once
 
 #include <dlfcn.h>
@@ -31,15 +31,15 @@
 
 namespace gpu {
 
-// Kind of memory that allocate() gives. kVmm may be given to other processes by file descriptor, which frameworks with
-// growing segments need; kVmmPrivate may not. kHostRegistered is ordinary memory registered with the driver,
+// Kind of memory that allocate() returns. kVmm may be shared with other processes by file descriptor, which frameworks
+// with growing segments need; kVmmPrivate may not. kHostRegistered is ordinary memory registered with the driver;
 // kHostPinned is allocated by the driver.
 enum class Memory { kDevice, kManaged, kPool, kVmm, kVmmPrivate, kHostRegistered, kHostPinned };
 
 using Stream = void*;
 using Event = void*;
 using Function = void*;
-// Names an allocation for other processes.
+// Handle by which other processes map an allocation.
 struct IpcHandle {
   unsigned char bytes[64];
 };
@@ -67,7 +67,7 @@ struct AllocationProperties {
 };
 struct PitchedCopy {  // CUDA_MEMCPY2D
   std::size_t source_x = 0, source_y = 0;
-  int source_type = 4;  // taken from the address
+  int source_type = 4;  // deduced from the address
   const void* source_host = nullptr;
   DevicePointer source = 0;
   void* source_array = nullptr;
@@ -147,8 +147,8 @@ struct Driver {
 #undef GPU_MEMBER
   bool usable = false;
   int devices = 0;
-  int device = -1;              // taken by select()
-  std::vector<void*> contexts;  // primary contexts retained, by device; for the life of the process
+  int device = -1;              // chosen by select()
+  std::vector<void*> contexts;  // retained primary contexts, by device; for the lifetime of the process
 
   Driver() {
     void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -218,10 +218,10 @@ inline void check(int result, const char* call) {
 // True if there is a driver and at least one device.
 inline bool available() { return detail::driver().usable; }
 inline int device_count() { return detail::driver().devices; }
-// Device taken by select(); -1 before.
+// Returns the device that select() has chosen; -1 before.
 inline int device() { return detail::driver().device; }
 
-// Takes device `local_rank` modulo the number of devices and makes its primary context current in this thread.
+// Chooses device `local_rank` modulo the number of devices and makes its primary context current in this thread.
 inline void select(int local_rank) {
   detail::Driver& driver = detail::driver();
   if (driver.devices <= 0) fail("gpu::select", "no device", "see gpu::available()");
@@ -230,13 +230,13 @@ inline void select(int local_rank) {
   if (context == nullptr) GPU_CALL(cuDevicePrimaryCtxRetain, &context, driver.device);
   GPU_CALL(cuCtxSetCurrent, context);
 }
-// Makes a context current in another thread: that of the selected device, or of a device selected before.
+// Makes a context current in another thread: that of the selected device, or of `device`, selected before.
 inline void bind_thread(int device = -1) {
   detail::Driver& driver = detail::driver();
   GPU_CALL(cuCtxSetCurrent, driver.contexts[static_cast<std::size_t>(device < 0 ? driver.device : device)]);
 }
 
-// Lets the selected device's kernels and copies reach memory of `peer` directly. False where the hardware cannot.
+// Lets the selected device's kernels and copies reach memory of `peer` directly. False if the hardware cannot do that.
 inline bool enable_peer_access(int peer) {
   constexpr int kAlreadyEnabled = 704;
   detail::Driver& driver = detail::driver();
@@ -245,14 +245,14 @@ inline bool enable_peer_access(int peer) {
   GPU_CALL(cuDeviceCanAccessPeer, &possible, driver.device, peer);
   if (possible == 0) return false;
   const int selected = driver.device;
-  select(peer);  // its context must be there
+  select(peer);  // its context must exist
   select(selected);
   const int result = GPU_DRIVER(cuCtxEnablePeerAccess)(driver.contexts[static_cast<std::size_t>(peer)], 0u);
   if (result != kAlreadyEnabled) check(result, "cuCtxEnablePeerAccess");
   return true;
 }
 
-// Like "13.0".
+// Returns a text such as "13.0".
 inline std::string driver_version() {
   int version = 0;
   GPU_CALL(cuDriverGetVersion, &version);
@@ -282,7 +282,7 @@ inline void* allocate(std::size_t bytes, Memory kind = Memory::kDevice) {
       break;
     case Memory::kVmm:
     case Memory::kVmmPrivate: {
-      // Several physical chunks behind one range of addresses, as frameworks with growing segments do.
+      // Several physical chunks mapped to one range of addresses, as in frameworks with growing segments.
       AllocationProperties properties{};
       properties.type = 1;                                     // CU_MEM_ALLOCATION_TYPE_PINNED
       properties.handle_types = kind == Memory::kVmm ? 1 : 0;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
@@ -357,11 +357,11 @@ inline void free(void* pointer) {
   if (record.device != selected) select(selected);
 }
 
-// Copies between any two kinds of memory; done on return.
+// Copies between any two kinds of memory; complete on return.
 inline void copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   GPU_CALL(cuMemcpy, detail::address_of(to), detail::address_of(from), bytes);
-  // A copy within the device may return before it is done.
+  // A copy within the device may return before it is complete.
   GPU_CALL(cuStreamSynchronize, kDefaultStream);
 }
 // Pins whole pages of host memory until the process ends.
@@ -385,7 +385,7 @@ inline void* open_ipc(const IpcHandle& handle) {
 inline void copy_async(void* to, const void* from, std::size_t bytes, Stream stream) {
   if (bytes != 0) GPU_CALL(cuMemcpyAsync, detail::address_of(to), detail::address_of(from), bytes, stream);
 }
-// Copies `rows` rows of `bytes` bytes, each a pitch after the one before, by copy engine.
+// Copies `rows` rows of `bytes` bytes, each one pitch after the previous one, with a copy engine.
 inline void copy_pitched_async(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                                std::size_t bytes, std::size_t rows, Stream stream) {
   detail::PitchedCopy copy;
@@ -406,7 +406,7 @@ inline void fill(void* to, unsigned char value, std::size_t bytes) {
 inline void synchronize() { GPU_CALL(cuCtxSynchronize); }
 
 // Makes a stream; an `independent` one does not wait for the legacy default stream. Work in an `urgent` one runs before
-// blocks of other kernels that have not started.
+// those blocks of other kernels that have not started.
 inline Stream create_stream(bool independent = false, bool urgent = false) {
   Stream stream = nullptr;
   GPU_CALL(cuStreamCreate, &stream, independent ? 1u : 0u, urgent ? -100 : 0);  // clamped by the driver
@@ -432,7 +432,7 @@ inline bool complete(Event event) {
 }
 inline void synchronize_event(Event event) { GPU_CALL(cuEventSynchronize, event); }
 
-// An image that hr_fatbin() embedded, loaded into the current context.
+// An image that hr_fatbin() has embedded, loaded into the current context.
 class Module {
  public:
   explicit Module(const unsigned char* image) { GPU_CALL(cuModuleLoadData, &module_, image); }

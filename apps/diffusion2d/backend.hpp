@@ -1,6 +1,6 @@
-// Storage of a strip's two fields and the device that updates them, host or GPU. The variants know only this.
+// Storage of a strip's two fields and the device that updates them, host or GPU. The variants use only this interface.
 //
-// A step goes from one field to the other. Work is queued in order; wait() waits for it. One thread.
+// A step reads one field and writes the other. Work is queued in order; wait() waits for it. One thread.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // First own point of a line of the current field; device memory on a GPU.
+  // Returns the address of the first own point of a line of the current field; device memory on a GPU.
   virtual double* row(int row) = 0;
-  // Queues the step of rows `first` to `last`, halo lines included in neither.
+  // Queues the step of rows `first` to `last`, inclusive; neither may be a halo line.
   virtual void update(int first, int last) = 0;
   // Queues a copy of one row between the field and host memory.
   virtual void copy_row(double* to, const double* from) = 0;
@@ -27,15 +27,15 @@ class Backend {
 
   // Allocates room for one row, zeroed, that the host and MPI access directly. The backend owns it.
   virtual double* allocate_host_row() = 0;
-  // Copies all lines of the strip, walls and halo included; both fields get the same.
+  // Copy all lines of the strip, including walls and halo, to both fields, and from the current field.
   virtual void upload(const double* from) = 0;
   virtual void download(double* to) = 0;
 };
 
 std::unique_ptr<Backend> make_host_backend(const Strip& strip);
-// Takes a GPU for this process. False, with a reason and a remedy, where there is none.
+// Chooses a GPU for this process. False, with a reason and a remedy, if there is none.
 [[nodiscard]] bool take_gpu(const Options& options, int local_rank, std::string& reason);
-// Makes a backend on the GPU taken by take_gpu().
+// Makes a backend on the GPU that take_gpu() has chosen.
 std::unique_ptr<Backend> make_cuda_backend(const Strip& strip);
 std::string gpu_name();
 

@@ -13,7 +13,7 @@ extern "C" const unsigned char diffusion2d_fatbin[];
 namespace diffusion2d {
 namespace {
 
-constexpr unsigned kDeep = 8;                  // rows a thread goes down, as in kernels.cu
+constexpr unsigned kDeep = 8;                  // rows that a thread computes, as in kernels.cu
 constexpr unsigned kWidth = 64, kThreads = 4;  // threads of a block along x and y
 
 class CudaBackend final : public Backend {
@@ -67,7 +67,7 @@ class CudaBackend final : public Backend {
   std::vector<double*> rows_;
 };
 
-// True if the driver loads the embedded kernel; false where the build left it out.
+// True if the driver loads the embedded kernel; false if it was built without it.
 bool kernel_loads() {
   void* module = nullptr;
   auto& driver = gpu::detail::driver();

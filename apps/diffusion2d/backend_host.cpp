@@ -9,7 +9,7 @@
 namespace diffusion2d {
 namespace {
 
-// A function of its own, so that the compiler knows that the fields do not overlap and vectorises the loop.
+// A separate function, so that the compiler knows that the fields do not overlap and vectorises the loop.
 void step_row(const double* __restrict from, double* __restrict to, std::ptrdiff_t line, std::ptrdiff_t nx) {
   for (std::ptrdiff_t x = 0; x < nx; ++x)
     to[x] = stepped(from[x], from[x - 1], from[x + 1], from[x - line], from[x + line]);

@@ -1,6 +1,6 @@
-// diffusion2d's kernel: one time step of some rows. A thread goes down kDeep rows of one column and keeps the points
-// that the next row needs, so that a point is fetched from memory once and from the neighbour threads' cache lines
-// twice.
+// diffusion2d's kernel: one time step of some rows. A thread computes kDeep rows of one column, from top to bottom, and
+// keeps the points that the next row needs, so that it fetches a point from memory once, and its neighbours to the left
+// and right from the caches.
 #include "stencil.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// diffusion2d: heat on a grid split into strips, with two ways to exchange edge rows and a better one; every point
+// diffusion2d: heat on a grid split into strips, with two ways to exchange edge rows, and a better one. Every point is
 // checked.
 //
 // Exit codes: 0 all valid; 1 a result is wrong; 2 bad arguments; 3 a resource is missing.
@@ -25,7 +25,7 @@ int node_local_rank() {
   return rank;
 }
 
-// True if every rank has taken a GPU; otherwise `reason` is this rank's.
+// True if every rank has a GPU; otherwise `reason` is this rank's.
 bool take_gpus(const Options& options, std::string& reason) {
   if (options.device == DeviceChoice::kHost) return false;
   int taken = take_gpu(options, node_local_rank(), reason) ? 1 : 0;
@@ -71,7 +71,7 @@ bool possible(const std::vector<Case>& cases, int steps, std::string& message) {
   return true;
 }
 
-// True if the same grid gives the same bits for all variants and numbers of ranks.
+// True if equal grids have results with the same bits for all variants and numbers of ranks.
 bool alike(const std::vector<Result>& results) {
   for (const Result& a : results) {
     for (const Result& b : results) {
@@ -85,7 +85,7 @@ bool alike(const std::vector<Result>& results) {
   return true;
 }
 
-// Runs all variants on the case's ranks while the others wait. Empty on the others.
+// Runs all variants on the case's ranks while the others wait. Returns nothing on the others.
 std::vector<Result> run_variants(const Case& what, const std::vector<const VariantRecord*>& variants, int steps,
                                  const MakeBackend& make) {
   int rank = 0;

@@ -60,7 +60,7 @@ bool parse_scaling(const std::string& text, Scaling& scaling) {
   return true;
 }
 
-// Result of parsing an option; `wants` says what a value must look like, empty if the option is unknown.
+// Result of parsing an option; `wants`: the form that a value must have; empty if the option is unknown.
 struct Outcome {
   bool taken;
   std::string wants;

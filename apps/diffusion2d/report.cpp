@@ -35,7 +35,7 @@ double points_a_second(const Result& result, int steps) {
   return static_cast<double>(result.what.nx) * result.what.ny * steps / result.seconds;
 }
 
-// Returns the messages a step of the rank with most neighbours, at most two.
+// Returns the messages per step of the rank with the most neighbours, at most two.
 int messages(const Result& result) { return result.what.ranks > 2 ? 2 : result.what.ranks - 1; }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace diffusion2d {
 
 // A grid on the job's first `ranks` ranks.
 struct Case {
-  const char* scaling;  // "strong", "weak", or "" where only one number of ranks is asked for
+  const char* scaling;  // "strong", "weak", or "" if only one number of ranks is requested
   int ranks, nx, ny;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-// Returns the share of wave k that it loses in a step.
+// Returns the share that wave k loses in a step.
 double loss_of(int k, int nx, int ny) {
   const double x = std::sin(k * kPi / (2.0 * (nx + 1))), y = std::sin(k * kPi / (2.0 * (ny + 1)));
   return 4 * kRatio * (x * x + y * y);

@@ -3,7 +3,7 @@
 // Initially two waves: sin(pi x) sin(pi y) and half of sin(2 pi x) sin(2 pi y), x and y from wall to wall in 0 to 1.
 // Each is an eigenvector of the stencil: a step multiplies it by 1 - 4 kRatio (sin^2(k pi / 2(nx + 1)) + the same in
 // y), so that the field is known after any number of steps, up to rounding. The second wave makes the two ends of the
-// grid differ, so that rows from the wrong side are seen.
+// grid differ, so that rows from the wrong side are noticed.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace diffusion2d {
 
-// Result of check(), the same on all ranks of the strip's communicator but for `difference`.
+// Result of check(), the same on all ranks of the strip's communicator except for `difference`.
 struct Verdict {
   bool valid = false;
-  double error = 0;            // largest difference to the exact solution, against the largest value
-  double tolerance = 0;        // four roundings a step
-  double equation = 0;         // the same against the differential equation's solution: the error of the mesh
+  double error = 0;            // largest difference from the exact solution, relative to the largest value
+  double tolerance = 0;        // four roundings per step
+  double equation = 0;         // largest difference from the differential equation's solution: the error of the mesh
   std::uint64_t checksum = 0;  // of every bit of every point, however the grid is split
   std::string difference;      // first wrong point of this rank
 };
@@ -37,7 +37,7 @@ class Solution {
 
  private:
   struct Wave {
-    double amplitude, loss, rate;  // lost in a step by the stencil (the share) and by the equation (the exponent)
+    double amplitude, loss, rate;  // loss: share lost in a step by the stencil; rate: exponent of the equation's loss
     std::vector<double> along_x, along_y;
   };
   double value(std::size_t x, std::size_t y, const std::vector<double>& amplitudes) const;

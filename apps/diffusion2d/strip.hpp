@@ -1,8 +1,8 @@
-// A rank's part of the grid: all points along x of some rows, which follow those of the rank before it.
+// A rank's part of the grid: all points along x of some rows, which follow those of the previous rank.
 //
 // A strip is stored as rows + 2 lines of nx + 2 points. Lines 0 and rows + 1 are the halo, or a wall at the ends of the
-// grid; the first and the last point of a line are walls. Walls stay zero. Trivially copyable; the maker owns the
-// communicator.
+// grid; the first and the last point of a line are walls. Walls stay zero. Trivially copyable; the caller of
+// make_strip() owns the communicator.
 #pragma once
 
 #include <mpi.h>
@@ -17,18 +17,18 @@ struct Strip {
   int ranks = 1, rank = 0;
   int nx = 0, ny = 0;                                  // of the whole grid
   int rows = 0, first = 0;                             // own rows, and the first row's number in the grid
-  int previous = MPI_PROC_NULL, next = MPI_PROC_NULL;  // ranks of the rows before and after; none beyond walls
+  int previous = MPI_PROC_NULL, next = MPI_PROC_NULL;  // ranks that have the rows before and after; none beyond walls
 
   std::size_t line() const { return static_cast<std::size_t>(nx) + 2; }
   std::size_t points() const { return line() * (static_cast<std::size_t>(rows) + 2); }
-  // Index of the first point of line `row` that is not a wall: 0 and rows + 1 are the halo.
+  // Returns the index of the first point of line `row` that is not a wall. Lines 0 and rows + 1 are the halo.
   std::size_t at(int row) const { return static_cast<std::size_t>(row) * line() + 1; }
   std::size_t row_bytes() const { return static_cast<std::size_t>(nx) * sizeof(double); }
 };
 
-// True if ny rows split into equal strips; if not, `message` names numbers that do.
+// True if ny rows can be split into equal strips; if not, `message` names numbers that can.
 [[nodiscard]] bool divides(int ny, int ranks, std::string& message);
-// Makes the calling rank's strip; ny must divide.
+// Makes the calling rank's strip; ny must be divisible.
 Strip make_strip(MPI_Comm comm, int nx, int ny);
 
 }  // namespace diffusion2d

@@ -1,5 +1,5 @@
-// A variant: how a strip gets its neighbours' edge rows, and when it computes. Each is one file in variants/ and a line
-// in its list.cpp.
+// A variant: how a strip receives its neighbours' edge rows, and when it computes. Each consists of a file in variants/
+// and a line in its list.cpp.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +13,7 @@
 
 namespace diffusion2d {
 
-// Seconds of one rank. Computing beside an exchange counts where the host waits for it.
+// Seconds of one rank. Computation during an exchange counts where the host waits for it.
 struct Times {
   double exchange = 0, update = 0;
 };

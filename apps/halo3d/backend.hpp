@@ -1,6 +1,6 @@
-// Storage of the fields and the device that moves them inside one rank: the host's loops or a GPU's kernels.
+// Storage of one rank's fields, and the device that moves them: the host's loops or a GPU's kernels.
 //
-// A backend owns its fields' memory. Work is started in the order of the calls; fields and buffers may be handed to MPI
+// A backend owns its fields' memory. Work is started in the order of the calls; fields and buffers may be passed to MPI
 // only after wait(). Used by one thread.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace halo3d {
 
-// Contiguous buffers for one plane of every field each, by direction and way of the message.
+// Contiguous buffers, each for one plane of every field, by direction and way of the message.
 using Faces = std::array<std::array<void*, kWays>, kAxes>;
 
 class Backend {
@@ -22,7 +22,8 @@ class Backend {
   virtual const char* name() const = 0;
   virtual bool on_device() const = 0;
 
-  // Address of the first of kFields consecutive fields of shape.volume() elements each. Changes with finish_step().
+  // Returns the address of the first of kFields consecutive fields of shape.volume() elements each. Changes with
+  // finish_step().
   virtual void* fields() = 0;
   // Copy all fields with their halos from and to host memory. Complete on return.
   virtual void upload(const void* from) = 0;
@@ -40,8 +41,8 @@ class Backend {
   // Packs everything that a step sends: the send_box of each direction and way.
   virtual void pack_faces(const Faces& to) = 0;
 
-  // Gives every point of a part its neighbour's value: field f moves along axis f. kInner may run beside work started
-  // after it, until finish_update(); kBoundary and kAll read halos that have arrived.
+  // Sets every point of a part to its neighbour's value: field f moves along axis f. kInner may run at the same time as
+  // later work, until finish_update(); kBoundary and kAll read halos that have arrived.
   virtual void update(int way, Part part) = 0;
   virtual void finish_update() = 0;  // of kInner
   // Does what update() does with kBoundary, but reads the received buffers instead of the halo. The faces must stay
@@ -51,7 +52,7 @@ class Backend {
   virtual void wait() = 0;
   // Makes the step's complete updates the current fields.
   virtual void finish_step() = 0;
-  // Makes the step's updates the current fields once they are complete: work started after this waits for them, the
+  // Makes the step's updates the current fields once they are complete: work started after this waits for them, but the
   // caller does not. wait_for_step() and wait() do.
   virtual void hand_over_step() = 0;
   virtual void wait_for_step() = 0;
@@ -59,7 +60,7 @@ class Backend {
 
 std::unique_ptr<Backend> make_host_backend(const Shape& shape);
 
-// Takes GPU `local_rank` modulo the number of GPUs. Null, with the reason, where none is usable.
+// Makes a backend on GPU `local_rank` modulo the number of GPUs. Null, with the reason, if that is not usable.
 std::unique_ptr<Backend> make_cuda_backend(const Shape& shape, int local_rank, std::string& reason);
 
 }  // namespace halo3d

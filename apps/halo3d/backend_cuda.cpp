@@ -1,5 +1,5 @@
-// The GPU's backend: two copies of the fields in device memory, an update going from one to the other, and kernels that
-// pack, unpack and update boxes (kernels.cu). The CUDA driver is opened at run time.
+// The GPU's backend: two copies of the fields in device memory, updated from one to the other, and kernels that pack,
+// unpack and update boxes (kernels.cu). The CUDA driver is opened at run time.
 #include <mpi.h>
 
 #include <algorithm>
@@ -96,7 +96,8 @@ class CudaBackend final : public Backend {
   void wait() override { gpu::synchronize(main_); }
   void finish_step() override { std::swap(current_, spare_); }
   void hand_over_step() override {
-    // Each stream waits only for the other's part, so that inner updates of two steps follow each other at once.
+    // Each stream waits only for the other's part of the step, so that the inner updates of two steps follow each other
+    // without a pause.
     gpu::record(inner_done_, inner_);
     gpu::record(boundary_done_, main_);
     gpu::wait(inner_, boundary_done_);
@@ -131,7 +132,7 @@ class CudaBackend final : public Backend {
     for (int axis = 0; axis < kAxes; ++axis) block.points[axis] = static_cast<unsigned>(shape_.points[axis]);
     return block;
   }
-  // Returns tiles that cover the largest of the planes, `planes` times.
+  // Returns a grid of tiles that covers the largest plane, `planes` times.
   gpu::Dim3 faces_grid(unsigned planes) const {
     const auto& points = shape_.points;
     const auto width = static_cast<unsigned>(std::max(points[0], points[1]));
@@ -140,7 +141,7 @@ class CudaBackend final : public Backend {
     return {(width + kTileWidth - 1) / kTileWidth, (rows + kTileHeight - 1) / kTileHeight, planes};
   }
 
-  // Grid of 256 threads a block, shaped after the box: a plane normal to x is one element wide.
+  // Grid with blocks of 256 threads in the shape of the box: a plane normal to x is one element wide.
   struct Launch {
     gpu::Dim3 grid, block;
   };
@@ -179,7 +180,7 @@ class CudaBackend final : public Backend {
   char *current_, *spare_;
 };
 
-// True if the driver loads the embedded kernels; false where the build left them out.
+// True if the driver loads the embedded kernels; false if it was built without them.
 bool kernels_load() {
   void* module = nullptr;
   auto& driver = gpu::detail::driver();

@@ -93,7 +93,7 @@ class HostBackend final : public Backend {
     }
   }
 
-  // Gives field `axis` in `box` the values one point back along `axis`.
+  // Sets field `axis` in `box` to the values one point back along `axis`.
   void shift(int axis, int way, const Box& box) {
     const std::size_t bytes = static_cast<std::size_t>(box.extent(0)) * sizeof(Word);
     const auto back = static_cast<std::ptrdiff_t>(shape_.stride(axis)) * way_step(way);

@@ -20,8 +20,8 @@ class Decomposition {
   Decomposition(const Decomposition&) = delete;
   Decomposition& operator=(const Decomposition&) = delete;
 
-  // Returns false, with the reason, if the ranks or points cannot be divided as asked. Collective over MPI_COMM_WORLD;
-  // the answer is the same on every rank.
+  // Returns false, with the reason, if the ranks or points cannot be divided as the options say. Collective over
+  // MPI_COMM_WORLD; the result is the same on every rank.
   [[nodiscard]] bool create(const Options& options, std::string& message);
 
   MPI_Comm comm() const { return comm_; }
@@ -30,9 +30,9 @@ class Decomposition {
   const Shape& shape() const { return shape_; }
   const std::array<int, kAxes>& procs() const { return procs_; }
   const std::array<int, kAxes>& size() const { return size_; }
-  // Global coordinate of this rank's first own point along an axis, counted from 0.
+  // Returns the global coordinate of this rank's first own point along an axis, counted from 0.
   int first_point(int axis) const { return coordinates_[axis] * shape_.points[axis]; }
-  // Destination of a message going `way` along `axis`; its source is neighbour(axis, 1 - way).
+  // Returns the destination of a message going `way` along `axis`; its source is neighbour(axis, 1 - way).
   int neighbour(int axis, int way) const { return neighbours_[axis][way]; }
 
  private:

@@ -1,11 +1,11 @@
 // halo3d's kernels: updates, packing and unpacking of boxes. Elements are moved as words of their size, never computed
-// with. A launch covers a box with a 3D grid of threads; its z extent counts the planes of all fields one behind the
-// other; or it covers all planes that face neighbours.
+// with. A launch covers either a box with a 3D grid of threads, whose z extent counts the planes of all fields one
+// after the other, or all planes that face neighbours.
 #include "portability.hpp"
 
 namespace {
 
-// Plain 32-bit members, so that the fake driver takes none of them for an address.
+// Plain 32-bit members, so that the fake driver mistakes none of them for an address.
 struct Region {
   unsigned row, plane;        // strides of a field, in elements
   unsigned volume;            // elements of a field
@@ -44,13 +44,13 @@ template <class Word>
 HR_DEVICE void unpack(Word* fields, const Word* packed, const Place& place) {
   if (place.inside) fields[place.element] = packed[place.packed];
 }
-// `back`: elements to the neighbour whose value is taken.
+// `back`: distance in elements of the neighbour whose value moves here.
 template <class Word>
 HR_DEVICE void shift(const Word* from, Word* to, int back, const Place& place) {
   if (place.inside) to[place.element] = from[static_cast<std::ptrdiff_t>(place.element) - back];
 }
 
-// Faces. The update keeps every thread slot occupied, and its progress depends on how long a thread lives: so kernels
+// Faces. The update occupies every thread slot, so the progress of others depends on how long its threads live: kernels
 // that run beside it use few threads, each with many loads in flight.
 constexpr unsigned kDeep = 8;  // rows of a plane that a thread moves
 
@@ -65,9 +65,9 @@ struct Faces {
 // One thread's part of the plane at coordinate 0 along an axis: a column of kDeep elements or less.
 struct Column {
   unsigned count;             // 0: outside
-  std::size_t element, step;  // in a field: the first element, and from one to the next
+  std::size_t element, step;  // in a field: the first element, and the distance to the next
   std::size_t packed, width;  // the same in a contiguous plane
-  std::size_t size;           // elements of the plane
+  std::size_t size;           // elements in the plane
   std::size_t stride;         // to the next plane along the axis
 };
 
@@ -90,7 +90,7 @@ HR_DEVICE Column column_of(const Block& block, unsigned axis) {
 }
 
 // The z extent of a launch counts directions and fields. One thread packs for both ways: along x, a row's last element
-// and the next row's first mostly share a sector of memory.
+// and the next row's first are mostly in the same sector of memory.
 template <class Word>
 HR_DEVICE void pack_faces(const Word* fields, const Faces& to, const Block& block) {
   const unsigned axis = blockIdx.z / 3, field = blockIdx.z % 3;
@@ -117,7 +117,7 @@ HR_DEVICE void pack_faces(const Word* fields, const Faces& to, const Block& bloc
   }
 }
 
-// Gives each field's boundary plane along its own axis the values received for it. The z extent of a launch counts
+// Sets each field's boundary plane along its own axis to the values received for it. The z extent of a launch counts
 // fields.
 template <class Word>
 HR_DEVICE void take_faces(Word* fields, const Faces& arrived, unsigned way, const Block& block) {

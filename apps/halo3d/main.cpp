@@ -1,4 +1,4 @@
-// halo3d: halo exchange of three fields in a periodic box, by every common pattern, validated to the last bit.
+// halo3d: exchanges the halos of three fields in a periodic box by every common pattern, and validates every bit.
 //
 // Exit codes: 0 all valid; 1 a validation failed; 2 bad arguments; 3 a resource is missing.
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// MD5 (RFC 1321) of a text, as 32 hexadecimal digits: a name for a result, not a protection.
+// MD5 (RFC 1321) of a text, as 32 hexadecimal digits: it names a result, and protects nothing.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // A communication pattern: one way to fill the halos, and the record that describes it.
 //
-// A pattern is one file in patterns/ that holds its record, and one line in patterns/list.cpp. It lives for one run and
-// uses the memory of the run's backend.
+// A pattern consists of a file in patterns/ that contains its record, and a line in patterns/list.cpp. It exists for
+// one run and uses the memory of the run's backend.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,12 @@
 
 namespace halo3d {
 
-// Context of a pattern; every member outlives it.
+// Objects that a pattern works with; every member outlives it.
 struct Setup {
   const Decomposition& decomposition;
   Backend& backend;
   Times& times;
-  int way;  // in which the fields move
+  int way;  // the way in which the fields move
 };
 
 class Pattern {
@@ -42,7 +42,7 @@ inline constexpr int kNone = -1;
 
 struct PatternRecord {
   const char* name;
-  int host_step, device_step;  // its number in the published series, or kNone where it is not meant to run
+  int host_step, device_step;  // its number in the published series, or kNone if it does not run there
   const char* sentence;
   std::unique_ptr<Pattern> (*make)(const Setup& setup);
 

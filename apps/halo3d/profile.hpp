@@ -1,5 +1,5 @@
-// Profiles of the fields through the middle of a block, as text: to be plotted, and to be hashed, because two runs
-// agree when their profiles do.
+// Profiles of the fields through the middle of a block, as text: to be plotted, and to be hashed for the comparison of
+// runs.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace halo3d {
 
-// One text an axis; each line holds a point's coordinate and the values of the three fields.
+// One text per axis; each line contains a point's coordinate and the values of the three fields.
 using Profiles = std::array<std::string, kAxes>;
 
 Profiles make_profiles(const Shape& shape, const void* fields);

@@ -22,7 +22,7 @@ Reference::Reference(const Decomposition& decomposition, Initial initial, int wa
   }
 }
 
-// Returns the original global coordinate, counted from 0, of the value at a local one after `moved` points.
+// Returns the global coordinate, counted from 0, where the value at a local coordinate was `moved` points earlier.
 int Reference::origin(int axis, int coordinate, int moved) const {
   const long size = decomposition_.size()[axis];
   const long global = decomposition_.first_point(axis) + coordinate - 1L - static_cast<long>(moved) * way_step(way_);

@@ -2,8 +2,8 @@
 //
 // Nothing is computed on the fields, so the truth is known exactly: field f is its initial field, moved along axis f.
 // There are two initial fields: kSine, one sine period along each axis of each block, equal on all ranks, is for
-// measurements; kIdentity gives every element of the domain another value (up to 2^24 of them), so that a plane from
-// the wrong rank, field or way cannot go unnoticed.
+// measurements; kIdentity gives every element of the domain a different value (up to 2^24 of them), so that a plane
+// from the wrong rank, field or way is noticed.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ enum class Initial { kSine, kIdentity };
 
 class Reference {
  public:
-  // `way`: in which the fields move.
+  // `way`: the one in which the fields move.
   Reference(const Decomposition& decomposition, Initial initial, int way);
 
-  // Fills the own points with the initial fields; the halos get a value that no element has.
+  // Fills the own points with the initial fields, and the halos with a value that no element has.
   void fill(void* fields) const;
-  // Compares every own point and every face of the halo, bit for bit. Empty if all are right, else the first
-  // difference.
+  // Compares every own point and every face of the halo, bit for bit. Returns the first difference; empty if all are
+  // right.
   std::string compare(const void* fields, int steps) const;
 
  private:

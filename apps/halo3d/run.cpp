@@ -60,7 +60,7 @@ class Run {
     result_.seconds = slowest(seconds);
   }
 
-  // Times steps with free communication: every point updated at once, nothing packed, no message.
+  // Times steps as if communication were free: updates every point at once, packs nothing, sends no message.
   void measure_alone() {
     MPI_Barrier(decomposition_.comm());
     const double begin = MPI_Wtime();
@@ -82,7 +82,7 @@ class Run {
     backend_.upload(host_.data());
   }
 
-  // Checks own points and, after one more exchange that is not timed, the halos.
+  // Checks the own points and, after one more exchange that is not timed, the halos.
   void check(const Reference& reference, int steps) {
     const Times kept = times_;
     pattern_->exchange();

@@ -9,16 +9,16 @@
 
 namespace halo3d {
 
-// Equal on all ranks, but for `difference`.
+// Result of a run; equal on all ranks except for `difference`.
 struct Result {
   std::string name;
   int step = 0;            // in the published series
-  double seconds = 0;      // of all steps, the slowest rank, validation left out
+  double seconds = 0;      // of all steps, on the slowest rank, without validation
   double alone = 0;        // the same updates without exchange; 0: not measured
-  Times times;             // the mean over the ranks, of all steps; messages and bytes a step
+  Times times;             // mean over the ranks, of all steps; messages and bytes per step
   bool valid = false;      // on every rank
   std::string difference;  // first one found on this rank
-  std::string md5;         // of the profiles; "differ" when the ranks' are not the same
+  std::string md5;         // of the profiles; "differ" if the ranks' are not the same
 };
 
 // Collective over the decomposition's communicator. `backend` is for this run alone.

@@ -13,7 +13,7 @@ inline constexpr int kFields = 3;  // field f moves along axis f
 inline constexpr int kAxes = 3;
 inline constexpr const char* kAxisNames[kAxes] = {"x", "y", "z"};
 
-// The two ways along an axis, as the index of an array and as a step.
+// The two ways along an axis, as an array index and as a step.
 inline constexpr int kWays = 2;
 inline constexpr int way_step(int way) { return way == 0 ? +1 : -1; }  // way 0: towards higher coordinates
 
@@ -52,7 +52,7 @@ inline Box one_plane(const Shape& shape, int axis, int coordinate) {
   return box;
 }
 
-// Boxes sent to the neighbour `way` along `axis`, and received by a message going that way.
+// Return the boxes sent to the neighbour `way` along `axis`, and received by a message going that way.
 inline Box send_box(const Shape& shape, int axis, int way) {
   return one_plane(shape, axis, way == 0 ? shape.points[axis] : 1);
 }

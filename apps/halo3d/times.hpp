@@ -10,7 +10,7 @@
 namespace halo3d {
 
 struct Times {
-  std::array<double, kAxes> pack{}, mpi{}, unpack{};  // seconds, by direction; kept apart, as they are tuned apart
+  std::array<double, kAxes> pack{}, mpi{}, unpack{};  // seconds, by direction, as each is tuned separately
   double update = 0;
   double messages = 0, bytes = 0;  // sent by this rank
 

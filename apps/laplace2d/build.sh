@@ -1,17 +1,18 @@
 #!/bin/sh
-# Builds laplace2d with an MPI's mpifort, once for OpenACC and once for OpenMP: GCC offloads one of them in a program.
+# Builds laplace2d with an MPI's mpifort, once for OpenACC and once for OpenMP: GCC offloads only one of them in a
+# program.
 #
-#   apps/laplace2d/build.sh [MPIFORT [DIRECTORY]]       laplace2d-openacc and laplace2d-openmp; mpifort, and here
+#   apps/laplace2d/build.sh [MPIFORT [DIRECTORY]]       laplace2d-openacc and laplace2d-openmp; default: mpifort, here
 #
-# ACC_FLAGS and OMP_FLAGS name the flags of other compilers than GCC:
+# ACC_FLAGS and OMP_FLAGS are the flags of compilers other than GCC:
 #   nvfortran -acc            -mp=gpu
 #   Cray      -hacc           -homp
 #   ifx                       -fiopenmp -fopenmp-targets=spir64
 #   flang                     -fopenmp --offload-arch=...
-# Without such flags the directives are comments, and the program runs on the host. FCFLAGS: all others (-O3).
+# Without such flags the directives are comments, and the program runs on the host. FCFLAGS: all other flags (-O3).
 #
-# GCC's compiler for NVIDIA's GPUs is used where it is installed (Debian: gcc-12-offload-nvptx); OFFLOAD names its flags,
-# and is empty for none.
+# GCC's compiler for NVIDIA's GPUs is used if it is installed (Debian: gcc-12-offload-nvptx). OFFLOAD: its flags; empty:
+# none.
 set -eu
 here=$(cd -- "$(dirname -- "$0")" && pwd)
 mpifort=${1:-mpifort}
@@ -21,7 +22,7 @@ acc=${ACC_FLAGS--fopenacc}
 omp=${OMP_FLAGS--fopenmp}
 flags=${FCFLAGS--O3}
 
-offload_compiler() {  # of GCC's for NVIDIA's GPUs
+offload_compiler() {  # true if GCC has a compiler for NVIDIA's GPUs
   compiler=$("$mpifort" -showme:command 2>/dev/null || echo gfortran)
   [ -x "$($compiler -print-prog-name=accel/nvptx-none/mkoffload 2>/dev/null)" ]
 }
@@ -39,7 +40,7 @@ work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 cd -- "$work"
-# Words of flags are split on purpose. In this order: each uses modules of those before it.
+# Flags are split into words on purpose. In this order, as each part uses modules of earlier ones.
 compile() { part=$1; shift; "$mpifort" $flags "$@" -c "$here/$part.F90" -o "$part.o"; }
 for part in strips progress options variant_mpi; do compile $part; done
 compile variant_openacc $acc $OFFLOAD

@@ -1,4 +1,4 @@
-! laplace2d: Jacobi iterations by five variants, which must end with the same bits.
+! laplace2d: Jacobi iterations by five variants, whose results must have the same bits.
 !
 ! Exit codes: 0 all variants agree; 1 they do not; 2 bad arguments; 3 a resource is missing.
 program laplace2d
@@ -70,8 +70,8 @@ contains
     if (rank == 0) write (error_unit, '(2a)') 'laplace2d: ', message
   end function complain
 
-  ! The GPU of this rank by its place on its node; -1 for the host. False with a message if there is
-  ! no such device.
+  ! Chooses the GPU of this rank by its number on its node; -1: the host. False, with a message, if there is no such
+  ! device.
   logical function choose_device(set, device, message)
     type(settings), intent(in) :: set
     integer, intent(out) :: device
@@ -108,7 +108,7 @@ contains
     character(len=:), allocatable :: message
     type(result_of_run), allocatable :: results(:)
     type(strip) :: s
-    real(real64), allocatable :: u(:, :), v(:, :)  ! of all variants, one after the other
+    real(real64), allocatable :: u(:, :), v(:, :)  ! used by all variants, one after the other
     integer :: ranks, rank, device, place
     call MPI_Comm_size(MPI_COMM_WORLD, ranks)
     call MPI_Comm_rank(MPI_COMM_WORLD, rank)
@@ -182,7 +182,7 @@ contains
     what%total = sum_of(s, u)
   end function run
 
-  ! Two iterations on two rows a rank, as long as the others: messages connect, devices start.
+  ! Makes two iterations on two rows per rank of the actual length, so that ranks connect and devices start.
   subroutine warm_up(variant, set)
     integer, intent(in) :: variant
     type(settings), intent(in) :: set

@@ -17,7 +17,7 @@ module options
   type :: settings
     integer :: nx = 512, ny = 512, iterations = 100
     real(real64) :: tolerance = 0
-    logical :: every = .true., chosen(5) = .false.          ! all variants that are built; those that are named
+    logical :: every = .true., chosen(5) = .false.          ! run all variants that are built; those that are named
     character(len=:), allocatable :: device                 ! auto, host, gpu
     integer :: device_number = -1                           ! of gpu:N
     character(len=:), allocatable :: json
@@ -145,7 +145,7 @@ contains
     type(settings), intent(inout) :: set
     good = word == 'auto' .or. word == 'host' .or. word == 'gpu' .or. word == 'cuda'
     set%device = word
-    if (word == 'cuda') set%device = 'gpu'  ! as the other programs say
+    if (word == 'cuda') set%device = 'gpu'  ! the other programs' word
     set%device_number = -1
     if (len(word) > 4) then
       if (word(:4) == 'gpu:') then
@@ -155,7 +155,7 @@ contains
     end if
   end function parse_device
 
-  ! Names separated by commas, or all. `message` stays unallocated when all are known.
+  ! Parses names separated by commas, or all. `message` stays unallocated when all are known.
   subroutine parse_variants(word, set, message)
     character(len=*), intent(in) :: word
     type(settings), intent(inout) :: set

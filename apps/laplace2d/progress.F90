@@ -10,7 +10,7 @@ module progress
   type :: outcome
     integer :: iterations = 0
     real(real64) :: change = huge(1.0_real64)
-    real(real64) :: seconds = 0, exchange_seconds = 0  ! of all iterations, without the fields' way to the device and back
+    real(real64) :: seconds = 0, exchange_seconds = 0  ! of all iterations, without copying the fields to the device
     real(real64) :: started = 0, first = 0             ! this exchange, the first one
   contains
     procedure :: begin, exchanged, reduce
@@ -18,7 +18,7 @@ module progress
 
 contains
 
-  ! Begins an iteration and its exchange of rows; the first one once all ranks' fields are in place.
+  ! Begins an iteration and its exchange of rows; the first one begins when all ranks' fields are in place.
   subroutine begin(self, s)
     class(outcome), intent(inout) :: self
     type(strip), intent(in) :: s

@@ -1,7 +1,7 @@
 ! A rank's part of the grid, its initial values, numbers that identify a result, and the rows that neighbours exchange.
 !
-! The grid has nx * ny points inside walls, columns 0 and nx + 1 and rows 0 and ny + 1, whose values stay. It is split
-! along y: a rank has `rows` rows and one more on either side, the neighbours' or a wall.
+! The grid has nx * ny points inside walls, columns 0 and nx + 1 and rows 0 and ny + 1, whose values never change. It is
+! split along y: a rank has `rows` rows and one more on either side, a neighbour's or a wall.
 module strips
   use, intrinsic :: iso_fortran_env, only: int64, real64
   use mpi_f08
@@ -13,13 +13,13 @@ module strips
     type(MPI_Comm) :: comm
     integer :: ranks = 1, rank = 0
     integer :: nx = 0, ny = 0                                     ! of the whole grid, without walls
-    integer :: rows = 0, first = 0                                ! own rows; the number of the one before the first
-    integer :: below = MPI_PROC_NULL, above = MPI_PROC_NULL       ! who has the rows before and after
+    integer :: rows = 0, first = 0                                ! own rows, and the number of the row before them
+    integer :: below = MPI_PROC_NULL, above = MPI_PROC_NULL       ! ranks that have the rows before and after
   end type strip
 
 contains
 
-  ! True if ny rows split into equal strips; if not, `message` names numbers that do.
+  ! True if ny rows can be split into equal strips; if not, `message` names numbers that can.
   logical function divides(ny, ranks, message)
     integer, intent(in) :: ny, ranks
     character(len=:), allocatable, intent(inout) :: message
@@ -59,7 +59,7 @@ contains
     if (s%rank < s%ranks - 1) s%above = s%rank + 1
   end function make_strip
 
-  ! Random values from 0 to 1 by the place in the grid, so that they do not depend on the number of ranks.
+  ! Returns a pseudo-random value from 0 to 1 that depends on the position in the grid, not on the number of ranks.
   pure real(real64) function initial(x, y)
     integer, intent(in) :: x, y
     integer(int64), parameter :: modulus = 2147483647_int64
@@ -83,7 +83,7 @@ contains
     end do
   end subroutine fill
 
-  ! A checksum of every bit of every point, the same for every split of the grid.
+  ! Returns a checksum of every bit of every point, the same however the grid is split.
   integer(int64) function checksum(s, u)
     type(strip), intent(in) :: s
     real(real64), intent(in) :: u(0:, 0:)
@@ -99,7 +99,7 @@ contains
     call MPI_Allreduce(MPI_IN_PLACE, checksum, 1, MPI_INTEGER8, MPI_BXOR, s%comm)
   end function checksum
 
-  ! The sum of all points in whole billionths, which does not depend on the order.
+  ! Returns the sum of all points in whole billionths, which does not depend on the order.
   real(real64) function sum_of(s, u)
     type(strip), intent(in) :: s
     real(real64), intent(in) :: u(0:, 0:)
@@ -115,8 +115,8 @@ contains
     sum_of = real(total, real64) * 1e-9_real64
   end function sum_of
 
-  ! Exchanges edge rows with the neighbours. `u` may be device memory: the explicit shape makes it
-  ! an address that only MPI uses.
+  ! Exchanges edge rows with the neighbours. `u` may be device memory: as its shape is explicit, only its address is
+  ! passed, which only MPI uses.
   subroutine exchange_rows(s, nx, rows, u)
     type(strip), intent(in) :: s
     integer, intent(in) :: nx, rows

@@ -1,7 +1,7 @@
-! MPI and OpenACC: the fields live on the device for the whole solution. `aware`: MPI gets the device's addresses;
-! otherwise the edge rows are updated on the host, exchanged there, and the rows outside updated on the device.
+! MPI and OpenACC: the fields stay on the device for the whole solution. `aware`: MPI is passed the device's addresses;
+! otherwise the edge rows are copied to the host and exchanged there, and the received rows are copied to the device.
 !
-! Compile with -fopenacc (GCC), -acc (nvfortran), -hacc (Cray). Without, it runs on the host.
+! Compile with -fopenacc (GCC), -acc (nvfortran), -hacc (Cray). Without such a flag, it runs on the host.
 module variant_openacc
   use, intrinsic :: iso_fortran_env, only: real64
 #ifdef _OPENACC
@@ -22,7 +22,7 @@ module variant_openacc
 
 contains
 
-  ! Number of GPUs; 0 without OpenACC.
+  ! Returns the number of GPUs; 0 without OpenACC.
   integer function openacc_devices()
     openacc_devices = 0
 #ifdef _OPENACC
@@ -30,7 +30,7 @@ contains
 #endif
   end function openacc_devices
 
-  ! A negative number is the host. Before any other directive.
+  ! Chooses the device; a negative number is the host. Called before any other directive.
   subroutine openacc_choose(device)
     integer, intent(in) :: device
 #ifdef _OPENACC

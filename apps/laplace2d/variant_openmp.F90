@@ -1,7 +1,7 @@
-! MPI and OpenMP offload: the same as with OpenACC, in the other language.
+! MPI and OpenMP offload: the same as with OpenACC, with OpenMP's directives.
 !
 ! Compile with -fopenmp (GCC; flang with --offload-arch), -mp=gpu (nvfortran), -fiopenmp -fopenmp-targets=spir64 (ifx).
-! Without, it runs on the host.
+! Without such a flag, it runs on the host.
 module variant_openmp
   use, intrinsic :: iso_fortran_env, only: real64
 #ifdef _OPENMP
@@ -22,7 +22,7 @@ module variant_openmp
 
 contains
 
-  ! Number of GPUs; 0 without OpenMP.
+  ! Returns the number of GPUs; 0 without OpenMP.
   integer function openmp_devices()
     openmp_devices = 0
 #ifdef _OPENMP
@@ -30,7 +30,7 @@ contains
 #endif
   end function openmp_devices
 
-  ! A negative number is the host.
+  ! Chooses the device; a negative number is the host.
   subroutine openmp_choose(device)
     integer, intent(in) :: device
 #ifdef _OPENMP
@@ -44,7 +44,7 @@ contains
 #endif
   end subroutine openmp_choose
 
-  ! Threads of a loop on the host.
+  ! Returns the number of threads of a loop on the host.
   integer function openmp_threads()
     openmp_threads = 1
 #ifdef _OPENMP

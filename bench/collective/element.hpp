@@ -22,7 +22,7 @@ void store_as(unsigned char* to, long value) {
   std::memcpy(to, &element, sizeof element);
 }
 
-// Finds float, double or int. False if the name is another. MPI must be initialized, as the handles may be made there.
+// Finds float, double or int; false for other names. MPI must be initialized, as MPI_Init may make the handles.
 inline bool find_element(const std::string& name, Element& element) {
   const Element known[] = {{"float", MPI_FLOAT, 4, store_as<float>},
                            {"double", MPI_DOUBLE, 8, store_as<double>},

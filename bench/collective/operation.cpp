@@ -37,7 +37,8 @@ long my_block_of_rank(const Place& p, int block, std::size_t i, std::size_t coun
 long block_of_neighbour(const Place& p, int block, std::size_t i, std::size_t) {
   return sent_value(p.neighbours[static_cast<std::size_t>(block)], i);
 }
-// The lower neighbour sent this block to its upper one, and vice versa (section 8.6 of the standard).
+// The lower neighbour sent this block to its upper neighbour, and the upper one to its lower neighbour (MPI 5.0 section
+// 8.6).
 long opposite_block_of_neighbour(const Place& p, int block, std::size_t i, std::size_t count) {
   return sent_value(p.neighbours[static_cast<std::size_t>(block)], static_cast<std::size_t>(block ^ 1) * count + i);
 }
@@ -51,7 +52,7 @@ constexpr bool kCartesian = true;
 constexpr bool kApart = true;
 constexpr bool kInReceive = true;
 
-// The three forms of a collective; the arguments before the communicator are the same in each, `c` is the Call.
+// The three forms of a collective; the arguments before the communicator are the same in each; `c` is the Call.
 #define FORMS(Name, name, ...)                                                                \
   [](const Call& c) { MPI_##Name(__VA_ARGS__, c.comm); },                                     \
       [](const Call& c, MPI_Request* request) { MPI_I##name(__VA_ARGS__, c.comm, request); }, \

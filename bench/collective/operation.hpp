@@ -1,6 +1,6 @@
 // The collective operations as data: how to call each form, the size of its buffers, and their content afterwards.
 //
-// A buffer is a number of blocks of `count` elements. An operation moves or adds whole blocks, so one formula gives
+// A buffer is a number of blocks of `count` elements. An operation moves or adds whole blocks, so one formula yields
 // every element that a rank must receive, and the check is exact: values are small integers, whose sums fit every type.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace bench {
 
-// One rank's place in the operation. Lives as long as the calls made with it.
+// One rank's place in the operation. Must outlive the calls made with it.
 struct Place {
   int rank = 0, ranks = 1;
   MPI_Comm comm = MPI_COMM_NULL;
@@ -26,7 +26,7 @@ struct Call {
 
   void* send;
   void* receive;
-  int count;  // of a block
+  int count;  // elements of a block
   MPI_Datatype type;
   MPI_Comm comm;
   std::vector<int> counts, displacements, byte_displacements;  // of equal blocks, for the v and w forms
@@ -38,13 +38,13 @@ inline constexpr int kRoot = 0;
 struct Operation {
   const char* name;
   bool neighbourhood;  // on a periodic Cartesian communicator
-  bool apart;          // a rank may leave before others enter: barrier between calls
+  bool apart;          // a rank may leave before others enter, so a barrier separates calls
   int (*send_blocks)(const Place& place);
   int (*receive_blocks)(const Place& place);
-  // Returns element `i` of block `block` of the receive buffer; `count` elements a block.
+  // Returns element `i` of block `block` of the receive buffer; each block has `count` elements.
   long (*expected)(const Place& place, int block, std::size_t i, std::size_t count);
   bool starts_in_receive;                    // the root's data is in the receive buffer (MPI_Bcast)
-  double (*bus_factor)(const Place& place);  // bus bandwidth over algorithm bandwidth, as NCCL's tests define them
+  double (*bus_factor)(const Place& place);  // ratio of bus to algorithm bandwidth, as NCCL's tests define them
 
   void (*blocking)(const Call& call);
   void (*start)(const Call& call, MPI_Request* request);
@@ -52,7 +52,7 @@ struct Operation {
 };
 
 std::span<const Operation> operations();
-const Operation* find_operation(const std::string& name);  // null when there is none
+const Operation* find_operation(const std::string& name);  // null if there is none
 
 // Returns element `i` of the data that `rank` sends.
 inline long sent_value(int rank, std::size_t i) {

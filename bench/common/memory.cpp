@@ -12,7 +12,7 @@ namespace {
 struct Kind {
   MemoryKind kind;
   const char* name;
-  gpu::Memory memory;  // asked of the driver; unused for host
+  gpu::Memory memory;  // kind allocated by the driver; unused for host
 };
 constexpr Kind kKinds[] = {{MemoryKind::kHost, "host", {}},
                            {MemoryKind::kCuda, "cuda", gpu::Memory::kDevice},

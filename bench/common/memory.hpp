@@ -1,7 +1,7 @@
 // Buffers of every memory kind a benchmark can send from and receive into.
 //
-// A Buffer owns its allocation and releases it when it dies. All kinds but host come from the CUDA driver, opened at
-// run time (apps/common/gpu.hpp): where there is none the programs still run on the host. Not thread-safe.
+// A Buffer owns its allocation and releases it when it dies. All kinds but host are allocated by the CUDA driver,
+// opened at run time (apps/common/gpu.hpp); where there is none, the programs still run on the host. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ enum class MemoryKind {
   kCuda,          // cuMemAlloc
   kManaged,       // cuMemAllocManaged, touched by the GPU
   kPool,          // cuMemAllocAsync
-  kVmm,           // cuMemCreate, several chunks behind one range of addresses
+  kVmm,           // cuMemCreate, several chunks mapped to one range of addresses
   kPinned,        // cuMemHostAlloc
   kManagedOnHost  // cuMemAllocManaged, touched by the CPU
 };
@@ -24,7 +24,7 @@ inline constexpr char kMemoryKinds[] = "host, cuda, managed, pool, vmm, pinned o
 const char* memory_name(MemoryKind kind);
 
 // Makes this rank's GPU (local rank modulo the number of devices) current. False, with the reason, if there is none.
-// Call it before allocating a Buffer of a kind other than host.
+// Must be called before a Buffer of a kind other than host is allocated.
 [[nodiscard]] bool prepare_device(int local_rank, std::string& reason);
 
 class Buffer {
@@ -34,7 +34,7 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  // Allocates zeroed, page-aligned memory and releases the buffer's old memory. False if the memory cannot be had.
+  // Allocates zeroed, page-aligned memory and releases the buffer's old memory. False if that is impossible.
   [[nodiscard]] bool allocate(MemoryKind kind, std::size_t bytes);
   void* data() const { return data_; }
   std::size_t size() const { return size_; }

@@ -6,7 +6,7 @@
 
 namespace bench {
 
-// Bytes behind a receive buffer that must stay unwritten.
+// Bytes after a receive buffer, which must stay unwritten.
 inline constexpr std::size_t kGuard = 64;
 inline constexpr unsigned char kGuardByte = 0xA5;
 

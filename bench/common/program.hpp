@@ -1,4 +1,4 @@
-// The frame of every benchmark's main: MPI, options, errors, this rank's memory and device, the report's heading.
+// The framework of every benchmark's main: MPI, options, errors, this rank's memory and device, the report's heading.
 #pragma once
 
 #include <functional>
@@ -18,22 +18,22 @@ struct Program {
   const char* ranks = "N";                            // as in "mpiexec -n 2"
   bool even_ranks = false;                            // runs in pairs
   std::function<bool(std::string&)> check = nullptr;  // further tests of the options; false, with a message
-  bool threads = false;                               // asks for MPI_THREAD_MULTIPLE
+  bool threads = false;                               // requests MPI_THREAD_MULTIPLE
 };
 
-// Initializes MPI, unless main has done so, parses, prints usage or error, or calls `body`; finalizes. Returns main's
-// exit status: 2 for wrong usage.
+// Initializes MPI, unless main has done so, parses the options, prints usage or an error or calls `body`, and
+// finalizes. Returns main's exit status: 2 for wrong usage.
 int run_program(int argc, char** argv, const Program& program, const OptionTable& table, Options& options,
                 const std::function<int(const World&)>& body);
 
-// Returns the kind of this rank's memory and prepares its device. Ends the job (code 3) if the memory cannot be had.
+// Returns the kind of this rank's memory and prepares its device. Ends the job (code 3) if there is no such memory.
 MemoryKind memory_of(const Program& program, const World& world, const Options& options);
 void allocate(const Program& program, const World& world, MemoryKind kind, std::size_t bytes, Buffer& buffer);
 
 // Fills in everything but the rows, unit and settings. Collective.
 Report make_report(const Program& program, const World& world, const Options& options);
-// On rank 0: print (unless the JSON goes to standard output) and write the file at the end. finish() returns main's
-// exit status.
+// On rank 0, print rows (unless the JSON goes to standard output), and write the file at the end. finish() returns
+// main's exit status.
 bool prints_table(const World& world, const Options& options);
 void add_row(Report& report, Row row, bool print);
 int finish(const Program& program, const World& world, const Options& options, const Report& report);

@@ -11,12 +11,12 @@
 namespace bench {
 
 struct Row {
-  std::string label;  // of the measurement, where the size does not tell; else ""
+  std::string label;  // names the measurement, if the size does not; else ""
   std::size_t bytes;
   int iterations;
   Statistics value;
   std::vector<std::pair<std::string, double>> more;  // other figures of the same run, e.g. {"bus GB/s", 310.5}
-  std::string note = {};                             // how it was done, where there was a choice
+  std::string note = {};                             // how it was done, if there was a choice
 };
 
 struct Report {
@@ -25,13 +25,13 @@ struct Report {
   bool less_is_better = true;
   std::string memory[2];
   bool validated = false;
-  std::vector<std::pair<std::string, std::string>> settings;  // of this program: {"op", "allreduce"}
+  std::vector<std::pair<std::string, std::string>> settings;  // specific to this program: {"op", "allreduce"}
   std::vector<std::string> cpus;                              // per rank: the cores it may run on, "0" or "0-1,4"
   std::vector<Row> rows;
 };
 
-// Rows are printed as they are measured. Either all rows of a report have a label or none; `more` has the same names in
-// each.
+// Rows are printed as they are measured. Either all rows of a report have a label or none has; `more` has the same
+// names in all.
 void print_heading(const Report& report);
 void print_row(const Row& row, bool first);
 // Returns false if the file cannot be written.

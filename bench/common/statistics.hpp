@@ -7,11 +7,11 @@
 namespace bench {
 
 struct Statistics {
-  double best, median, p90, p99, worst;  // p90: nine samples of ten are at least as good
+  double best, median, p90, p99, worst;  // p90: nine of ten samples are at least as good
   std::size_t samples;
 };
 
-// `samples` is not empty. `less_is_better`: latencies; otherwise rates.
+// `samples` is not empty. `less_is_better`: true for latencies, false for rates.
 Statistics summarise(std::vector<double> samples, bool less_is_better);
 
 }  // namespace bench

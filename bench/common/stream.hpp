@@ -1,5 +1,5 @@
 // A window of non-blocking messages and one small answer, repeated: the common loop of bandwidth, bidirectional
-// bandwidth and message rate. The answer is inside the time, as in other suites.
+// bandwidth and message rate. The time includes the answer, as in other suites.
 #pragma once
 
 #include "common/runner.hpp"

@@ -1,6 +1,6 @@
-// Buffer accesses of real programs that the usual loops leave out: a program writes the data it sends, so that its
-// cache lines are the sender's alone, and reads the data it receives. A library that reads other processes' memory is
-// faster without both.
+// Buffer accesses of real programs that the usual loops omit: a program writes the data it sends, so that the cache
+// lines belong to the sender alone, and reads the data it receives. A library that reads other processes' memory is
+// faster without either.
 #pragma once
 
 #include <cstddef>

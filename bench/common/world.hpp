@@ -1,7 +1,7 @@
-// The ranks of a run, and the messages that the frame itself needs.
+// The ranks of a run, and the messages that the framework itself needs.
 //
-// Everything here goes over point-to-point messages of host memory, so that a library can be measured before its
-// collectives exist; none of it is inside a measured time.
+// Everything here uses point-to-point messages of host memory, so that a library can be measured before its collectives
+// exist; none of it is within a measured time.
 #pragma once
 
 #include <mpi.h>
@@ -27,7 +27,7 @@ struct World {
 void barrier(const World& world);
 // Returns rank 0's value.
 int from_root(const World& world, int value);
-// Returns every rank's text on rank 0, elsewhere nothing.
+// Returns every rank's text on rank 0, and nothing elsewhere.
 std::vector<std::string> gather_text(const World& world, const std::string& mine);
 int node_local_rank(const World& world);
 
@@ -36,8 +36,8 @@ std::string allowed_cpus();
 // Returns the first line of MPI_Get_library_version.
 std::string library_version();
 
-// Combines samples of ranks 0 to `ranks` - 1, one list each of equal length, into one on rank 0; elsewhere returns its
-// argument.
+// Combines the samples of ranks 0 to `ranks` - 1, lists of equal length, into one list on rank 0; returns its argument
+// elsewhere.
 enum class Combine { kMean, kSum, kMax };
 std::vector<double> combine(const World& world, std::vector<double> samples, int ranks, Combine how);
 

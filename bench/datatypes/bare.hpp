@@ -1,4 +1,4 @@
-// Cost of the benchmark's layouts without MPI: for each a hand-written loop, its shape known to the compiler.
+// Cost of the benchmark's layouts without MPI: a hand-written loop for each, whose shape the compiler knows.
 //
 // kPack copies from the typed to the packed side, otherwise back. The caller keeps the compiler from eliding the loops.
 #pragma once
@@ -32,8 +32,8 @@ void vector(unsigned char* typed, unsigned char* packed, std::size_t blocks) {
   for (std::size_t i = 0; i < blocks; ++i) move<kPack>(typed + 2 * i * kWidth, packed + i * kWidth, kWidth);
 }
 
-// Doubles at the given places. Scattered stores beyond the first cache wait for their lines one after the other, so on
-// Intel's processors the lines are prefetched (AMD's gain nothing by it).
+// Doubles at the given places. Scattered stores that miss the first-level cache wait for their lines one after the
+// other, so on Intel's processors the lines are prefetched (AMD's gain nothing from that).
 template <bool kPack>
 void indexed(unsigned char* typed, unsigned char* packed, const std::vector<int>& places) {
   constexpr std::size_t kAhead = 32;
@@ -52,7 +52,7 @@ void indexed(unsigned char* typed, unsigned char* packed, const std::vector<int>
   for (; i < n; ++i) one(i);
 }
 
-// Structures `extent` apart, their members one behind the other.
+// Structures, whose members are packed one after the other.
 template <bool kPack, class Struct>
 void structs(unsigned char* typed, unsigned char* packed, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -68,7 +68,7 @@ void structs(unsigned char* typed, unsigned char* packed, std::size_t count) {
   }
 }
 
-// The inside of a cube of doubles with one layer around it.
+// The inner block of a cube of doubles with one layer around it.
 template <bool kPack>
 void cube(unsigned char* typed, unsigned char* packed, std::size_t edge) {
   const std::size_t row = edge * sizeof(double);

@@ -1,7 +1,7 @@
 // The sets of floats that bench/faces.cpp sends and receives: the faces of a cube, and random single ones.
 //
-// Positions are indices into the cube of n * n * n floats, x fastest. They exist beside the datatypes because the check
-// must not depend on the library's idea of a type, and because gpu_limits moves the same sets without MPI.
+// Positions are indices into the cube of n * n * n floats, x fastest. They exist in addition to the datatypes because
+// the check must not depend on the library's idea of a type, and because gpu_limits moves the same sets without MPI.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ inline constexpr Shape kAllShapes[] = {Shape::kContiguous, Shape::kRows, Shape::
 
 inline const char* shape_name(Shape shape) { return kShapes[static_cast<std::size_t>(shape)]; }
 
-// Side of a message: the sender's plane is the one beside the halo, the receiver's is the halo at the other end.
+// Side of a message. The sender's plane is the one next to the halo; the receiver's is the halo at the other end.
 enum class Side { kSend, kReceive };
 inline int plane_of(Side side, int n) { return side == Side::kSend ? 1 : n - 1; }
 

@@ -1,5 +1,6 @@
-! Overhead of the Fortran bindings for a call: 8 bytes through mpi_f08 and in C, and an array section beside a derived
-! datatype. To oneself, so that only calls are timed, not cores; ways take turns, the fastest round of each counts.
+! Overhead of the Fortran bindings per call: 8 bytes through mpi_f08 and in C, and an array section compared with a
+! derived datatype. The messages go to the process itself, so that only the calls are timed. The variants take turns,
+! and the fastest round of each counts.
 !
 !   mpicc -O2 -c overhead.c && mpifort -O2 overhead.f90 overhead.o -o overhead && mpiexec -n 1 ./overhead
 program overhead

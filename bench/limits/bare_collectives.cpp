@@ -20,8 +20,8 @@ struct BareGroup {
     Flag met[kMostSteps], wrote, done;
   };
   struct Shared {
-    std::atomic<bool> failed{false};  // the system refused a read
-    std::atomic<bool> wrong{false};   // received data
+    std::atomic<bool> failed{false};  // the system has refused a read
+    std::atomic<bool> wrong{false};   // received data is not as expected
   };
 
   int me, count;
@@ -29,7 +29,7 @@ struct BareGroup {
   std::size_t bytes;
   Shared& shared;
   Member* members;
-  std::byte* room;  // shared; a ring of `rounds_apart` rounds, `stride` for each member
+  std::byte* room;  // shared; a ring of `rounds_apart` rounds, each with `stride` bytes per member
   std::size_t stride, rounds_apart;
   std::byte* send;
   std::byte* receive;
@@ -38,7 +38,8 @@ struct BareGroup {
   [[nodiscard]] Member& own() const { return members[me]; }
   [[nodiscard]] Member& member(std::size_t of) const { return members[of % size()]; }
   [[nodiscard]] std::size_t block() const { return bytes / size(); }
-  // The next round that uses this memory begins only after all processes have left this one.
+  // Returns a member's memory in a round. The next round that uses it begins only after all processes have left this
+  // one.
   [[nodiscard]] std::byte* place(unsigned long round, std::size_t of) const {
     return room + ((round % rounds_apart) * size() + of % size()) * stride;
   }
@@ -53,7 +54,7 @@ struct BareGroup {
     (own().*flag).tell(round);
     for (int i = 1; i < count; ++i) wait(member(static_cast<std::size_t>(me + i)).*flag, round);
   }
-  // The benchmark's barrier, by dissemination; processes leave it one after the other, as in the benchmark.
+  // The benchmark's barrier, by dissemination: processes leave it one after the other, as there.
   void line_up(std::uint64_t round) const {
     for (std::size_t step = 0, distance = 1; distance < size(); ++step, distance *= 2) {
       own().met[step].tell(round);
@@ -71,8 +72,8 @@ namespace {
 using Round = unsigned long;
 
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kShort = 16384;  // up to which every process combines all vectors
-constexpr std::size_t kLong = 4096;    // from which reading another process's memory may pay
+constexpr std::size_t kShort = 16384;  // bytes up to which every process combines all vectors
+constexpr std::size_t kLong = 4096;    // bytes from which reading another process's memory may pay off
 constexpr std::size_t kPieces = 4;     // of a long broadcast
 
 std::size_t index(int me) { return static_cast<std::size_t>(me); }
@@ -130,7 +131,7 @@ void broadcast_by_reading(const BareGroup& group, Round round) {
   }
 }
 
-// Every process writes its vector and adds up all of them.
+// Allreduce in which every process writes its vector and adds up all of them.
 void allreduce_everybody(const BareGroup& group, Round round) {
   std::memcpy(group.place(round, index(group.me)), group.send, group.bytes);
   group.meet(&BareGroup::Member::wrote, round);
@@ -138,8 +139,8 @@ void allreduce_everybody(const BareGroup& group, Round round) {
   for (std::size_t i = 1; i < group.size(); ++i) add(group.receive, group.place(round, i), group.bytes);
 }
 
-// The parts of one vector go round: process c writes its part c, process c + 1 adds its own, and so on; every process
-// copies the result.
+// Allreduce of one vector whose parts go around a ring: process c writes its part c, process c + 1 adds its own, and so
+// on; every process copies the result.
 void allreduce_ring(const BareGroup& group, Round round) {
   std::byte* const sum = group.place(round, 0);
   const std::size_t part = group.block() / sizeof(float) * sizeof(float);
@@ -160,7 +161,7 @@ void allreduce_ring(const BareGroup& group, Round round) {
     group.own().wrote.tell(told(step));
   }
   for (std::size_t i = 0; i < steps; ++i) {
-    const std::size_t last = me + i;  // process that added to part last + 1 last
+    const std::size_t last = me + i;  // the last process that added to part last + 1
     group.wait(group.member(last).wrote, told(steps - 1));
     std::memcpy(group.receive + begin(last + 1), sum + begin(last + 1), length(last + 1));
   }
@@ -257,7 +258,7 @@ constexpr BareAlgorithm kWays[] = {
      .blocks = true},
 };
 
-// Checks the received data; every process sends ones.
+// True if the received data is right; every process sends ones.
 bool received_well(const BareAlgorithm& way, const BareGroup& group) {
   if (way.apart && group.me == 0) return true;
   const auto* const first = reinterpret_cast<const float*>(group.receive);

@@ -1,4 +1,4 @@
-// Samples of short pieces of work on the host's clock, without MPI.
+// Times short pieces of work by the host's clock, without MPI.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@ inline double now_us() {
 
 struct Effort {
   int least = 20, most = 1000;  // samples
-  double microseconds = 60e3;   // about what a figure may cost between the two
+  double microseconds = 60e3;   // about the time that a figure may take, between those limits
 };
 
-// Calls `once`, which does the work and returns its microseconds, three times to warm up and then for samples.
+// Calls `once`, which does the work and returns its microseconds, three times to warm up, and then for the samples.
 template <class Once>
 Statistics sample(const Effort& effort, Once once) {
   for (int i = 0; i < 3; ++i) once();

@@ -1,8 +1,8 @@
-// The two devices of a bare measurement, a stream and an event on each, and work on one or both of them timed until
-// polling sees its event complete: the best that a message-passing library could do.
+// The two devices of a bare measurement, with a stream and an event on each. Work on one or both of them is timed until
+// polling shows its event complete, which is the best that a message-passing library could do.
 //
-// With one device in the machine both sides are that one. The calling thread drives side 0 and also side 1, unless both
-// must work at once: then a second thread drives side 1. One object a program.
+// With one device in the machine, both sides use it. The calling thread drives side 0 and also side 1, unless both must
+// work at once: then a second thread drives side 1. One object per program.
 #pragma once
 
 #include <array>

@@ -4,10 +4,10 @@
 namespace bench {
 
 // `outer` runs of `inner` words. All counts, strides and places are in words. Plain 32-bit members, so that the fake
-// driver takes none of them for an address.
+// driver mistakes none of them for an address.
 struct Face {
   unsigned outer, inner, outer_stride, inner_stride;
-  unsigned from, to;  // of the first word, in the two cubes
+  unsigned from, to;  // position of the first word in the two cubes
 };
 
 }  // namespace bench

@@ -39,7 +39,7 @@ bool face_of(Shape shape, int edge, unsigned width, Face& face) {
   return true;
 }
 
-// Loaded on both devices, as either may run them.
+// The kernels, loaded on both devices, as either may run them.
 class Kernels {
  public:
   explicit Kernels(const Devices& devices) {

@@ -1,5 +1,5 @@
-// The bare limit for the sets of floats of bench/faces.cpp: every kernel of limits/kernels.cu that fits, with several
-// block sizes, launched from the source's device and from the destination's; the best of all.
+// The bare limit for the sets of floats of bench/faces.cpp: the best of all kernels of limits/kernels.cu that fit, with
+// several block sizes, launched on the source's device and on the destination's.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct FaceLimit {
   std::size_t bytes = 0;
   Statistics best{};
   std::string how;       // "pull, 16-byte words, 2 a thread, blocks of 256"
-  Statistics pitched{};  // rows only: one copy by the copy engine
+  Statistics pitched{};  // rows only: one copy by a copy engine
   std::string pitched_how;
   std::string difference;  // first wrong word; empty if all are right
 };

@@ -23,7 +23,7 @@ namespace bench {
 namespace {
 
 constexpr std::size_t kLongPiece = 8192;
-constexpr std::size_t kAsked = 4096;  // bytes that a writer prefetches ahead of its turn
+constexpr std::size_t kAsked = 4096;  // bytes that a writer prefetches before its turn
 constexpr std::size_t kLine = 64;
 
 // Way to write data into shared memory.
@@ -132,7 +132,7 @@ struct Side {
     read(receive + others() * bytes);
     meet(flags.through, round);
   }
-  // Process 0 has the data.
+  // Broadcasts process 0's data.
   void broadcast_by_reading(std::uint64_t round) const {
     if (me == 0) {
       flags.here[0].tell(round);
@@ -147,7 +147,7 @@ struct Side {
     const std::size_t stride = kFlagBytes + (bytes + 127) / 128 * 128;
     std::byte* const place = room + round % std::max<std::size_t>(1, kRoom / stride) * stride;
     Flag& flag = *reinterpret_cast<Flag*>(place);
-    // Little data shares its flag's line.
+    // A short message shares its flag's line.
     std::byte* const data = place + (bytes <= 48 ? sizeof flag.value : kFlagBytes);
     if (me == 0) {
       std::memcpy(data, send, bytes);
@@ -199,7 +199,7 @@ double ping_pong_us(In in, std::size_t bytes, Through through, int other_core, u
     there.send(i, send.data());
     back.receive(i, receive.data());
     there.prefetch_for_write(i + 1);
-    if (i == 1) start = now_us();  // the thread has started
+    if (i == 1) start = now_us();  // the other process is running
   }
   const double passed = now_us() - start;
   partner.join();

@@ -1,4 +1,4 @@
-// Work done by several processes at once, forked for it, and memory for it.
+// Runs work in several processes at once, which are forked for it, and provides their memory.
 #pragma once
 
 #include <sys/mman.h>
@@ -17,7 +17,7 @@
 
 namespace bench {
 
-// Zeroed memory at the same address in processes forked later: as a copy of their own, or shared.
+// Zeroed memory at the same address in processes forked later, either shared or private to each.
 class Mapped {
  public:
   enum class Kind { kOwn, kShared };
@@ -38,7 +38,7 @@ class Mapped {
   void* const memory_;
 };
 
-// A word in its own line, for others to wait on.
+// A word in its own line, on which others wait.
 struct alignas(128) Flag {
   std::atomic<std::uint64_t> value{0};
   [[nodiscard]] bool reached(std::uint64_t wanted) const { return value.load(std::memory_order_acquire) >= wanted; }
@@ -51,7 +51,7 @@ struct alignas(128) Flag {
 
 // Runs `work(me)` in `count` processes, this one being number 0, and returns the largest result. Each is bound to one
 // of `cores` if there are enough, and to none otherwise, as `headrace bench` starts ranks. Each may read the others'
-// memory. 0 if a process could not be made or returned less than 0. (One that is killed meanwhile leaves the others
+// memory. Returns 0 if a process could not be made or returned less than 0. (One that is killed leaves the others
 // waiting.)
 template <class Work>
 double on_processes(int count, const std::vector<int>& cores, Work work) {

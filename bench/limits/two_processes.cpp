@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned kSeconds = 30;  // after which a hanging process is killed
 constexpr int kMostLaps = 1000;
 
-// Memory shared by the two processes; zero at first.
+// Memory that the two processes share; initially zero.
 struct Shared {
   struct alignas(64) Side {
     std::atomic<int> reached;  // common steps completed
@@ -32,8 +32,8 @@ void await(const std::atomic<int>& word, int value) {
   }
 }
 
-// Distance of the two rows of a message in pinned memory: copy engines move two rows whatever their length (short runs
-// from host memory wait for the multiprocessors).
+// Returns the distance of the two rows of a message in pinned memory: copy engines move two rows whatever their length
+// (short contiguous copies from host memory wait for the multiprocessors).
 std::size_t pitch_of(std::size_t bytes) { return bytes / 2 + 64; }
 
 class Process {
@@ -79,7 +79,7 @@ class Process {
     if (way == Way::kGet) copy(own_, bytes, other_, bytes, bytes);
     if (way == Way::kPinned) copy(own_, bytes / 2, pinned_, pitch_of(bytes), bytes / 2);
   }
-  // One row, or two where a row is half of it.
+  // Copies one row, or two, if a row is half of the message.
   void copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t row) {
     if (to_pitch == from_pitch) {
       gpu::copy_async(to, from, row, stream_);
@@ -147,7 +147,7 @@ std::vector<Exchange> measure_exchanges(const std::vector<std::size_t>& sizes, i
   const pid_t second = start([&] { work(1); });
   const pid_t first = start([&] { work(0); });
   const bool well = ended_well(first);
-  // The second process would wait for the first one.
+  // The second process would wait for the first one for ever.
   if (!well && second > 0) ::kill(second, SIGKILL);
   const bool both = ended_well(second) && well;
   ::close(results[1]);

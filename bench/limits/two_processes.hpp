@@ -1,8 +1,9 @@
-// Message between two processes with a GPU each (or sharing one) without MPI: one copies it out of the other's memory
-// or into it, or both copy it through pinned memory that they share; polls until the copy has ended, and says so in
-// shared memory. The limit of a message between processes, which is higher than for a copy within one.
+// A message between two processes with a GPU each (or sharing one) without MPI: one process copies it from or to the
+// other's memory, or both copy it through pinned memory that they share; a process polls until its copy has ended, and
+// sets a flag in shared memory. This is the least time of a message between processes, which is longer than that of a
+// copy within one.
 //
-// Forks the processes: call it before this one has touched CUDA. Waits for them.
+// Forks the processes, so it must be called before this one uses CUDA. Waits for them.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +22,8 @@ struct Exchange {
   Statistics times;  // us, one way
 };
 
-// Returns half the time of a ping-pong for each size. Empty if two processes cannot reach each other's memory; *why
-// says so.
+// Returns half the time of a ping-pong for each size. Empty if the two processes cannot reach each other's memory;
+// *why: the reason.
 std::vector<Exchange> measure_exchanges(const std::vector<std::size_t>& sizes, int laps, std::string* why);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// MPI gets the addresses of the rows themselves, in device memory on a GPU: no buffer, no copy.
+// Passes MPI the addresses of the rows themselves, in device memory on a GPU, so that there is no buffer and no copy.
 #include "variant.hpp"
 
 namespace diffusion2d {

@@ -1,4 +1,4 @@
-// Exchanges messages through host memory, as a program does whose MPI is not GPU-aware: copies the edge rows to the
+// Exchanges messages through host memory, as a program does if its MPI is not GPU-aware: copies the edge rows to the
 // host, exchanges them there, and copies the received rows into the halo.
 #include "variant.hpp"
 

@@ -9,21 +9,22 @@ module boxes
   integer, parameter, public :: fields = 3            ! field f moves along axis f
   character, parameter, public :: axis_names(3) = ['x', 'y', 'z']
 
-  ! Own points along an axis are numbered from 1, 0 and points + 1 are the halo. Way 1 is towards higher coordinates,
+  ! Own points along an axis are numbered from 1, 0 and points + 1 are its halo. Way 1 is towards higher coordinates,
   ! way 2 towards lower ones.
   type :: box
     type(MPI_Comm) :: comm
     integer :: ranks = 1, rank = 0
-    integer :: procs(3) = 0, points(3) = 0, size(3) = 0   ! ranks, points of a rank, points in all, along each axis
-    integer :: first(3) = 0                               ! the box's points before this rank's
-    integer :: neighbour(2, 3) = MPI_PROC_NULL            ! (way, axis): to whom messages that way go
-    integer :: elements(3) = 0, most = 0                  ! of a message along each axis, and of the longest
-    integer :: way = 1                                    ! the one the fields move
+    integer :: procs(3) = 0, points(3) = 0, size(3) = 0   ! along each axis: ranks, points of a rank, points of the box
+    integer :: first(3) = 0                               ! points of the box before this rank's
+    integer :: neighbour(2, 3) = MPI_PROC_NULL            ! (way, axis): destination of messages that way
+    integer :: elements(3) = 0, most = 0                  ! in a message along each axis, and in the longest
+    integer :: way = 1                                    ! the one in which the fields move
   end type box
 
 contains
 
-  ! False, with numbers that would do, if ranks or points do not divide as asked. `procs` and `size` are 0 if not given.
+  ! False, with numbers that would work, if ranks or points cannot be divided like this. `procs` and `size` are 0 if not
+  ! given.
   logical function make_box(procs, size, local, way, b, message) result(good)
     integer, intent(in) :: procs(3), size(3), local(3), way
     type(box), intent(out) :: b

@@ -9,15 +9,15 @@ module device
   public :: choose_device
 
 #ifdef _OPENACC
-  integer, parameter, public :: at_once = acc_async_sync    ! the queue that is waited for where it is filled
+  integer, parameter, public :: at_once = acc_async_sync    ! the "queue" of loops that end before the host goes on
 #else
   integer, parameter, public :: at_once = -2
 #endif
 
 contains
 
-  ! Chooses this rank's GPU on its node, before any directive. `kind` is host, gpu or auto; `number` names a GPU,
-  ! or is negative. False with a message if there is no such device.
+  ! Chooses this rank's GPU on its node; called before any directive. `kind` is host, gpu or auto; `number` is that of a
+  ! GPU, or negative. False, with a message, if there is no such device.
   logical function choose_device(kind, number, on_gpu, message) result(good)
     character(len=*), intent(in) :: kind
     integer, intent(in) :: number

@@ -1,4 +1,4 @@
-! MD5 (RFC 1321): a name for a result, not a protection.
+! MD5 (RFC 1321): it names a result, and protects nothing.
 module hashes
   use, intrinsic :: iso_fortran_env, only: int64, real64
   implicit none
@@ -6,7 +6,7 @@ module hashes
   public :: md5
 
   integer, parameter :: turns(4, 4) = reshape([7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21], [4, 4])
-  integer(int64), parameter :: mask = 4294967295_int64  ! Fortran has no unsigned numbers: the low half of longer ones
+  integer(int64), parameter :: mask = 4294967295_int64  ! for the low half: Fortran has no unsigned numbers
 
 contains
 

@@ -1,4 +1,4 @@
-! halo3d with directives: the steps 3 to 9 of the series in OpenACC, beside the C++ program's patterns.
+! halo3d with directives: steps 3 to 9 of the series in OpenACC, which correspond to the C++ program's patterns.
 !
 ! Exit codes: 0 all valid; 1 a validation failed; 2 bad arguments; 3 a resource is missing.
 program halo3d_openacc

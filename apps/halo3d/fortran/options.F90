@@ -21,10 +21,10 @@ module options
     logical :: chosen(first_step:last_step) = .true.
     character(len=:), allocatable :: device                 ! auto, host, gpu
     integer :: device_number = -1                           ! of gpu:N
-    integer :: size(3) = 0, local(3) = 48, procs(3) = 0     ! size, procs: 0 where not given
+    integer :: size(3) = 0, local(3) = 48, procs(3) = 0     ! size, procs: 0 if not given
     integer :: steps = 100
     logical :: reverse = .false.
-    character(len=:), allocatable :: profiles, json         ! a directory and a file, or empty
+    character(len=:), allocatable :: profiles, json         ! a directory and a file; may be empty
   end type settings
 
 contains
@@ -73,7 +73,7 @@ contains
     end do
   end function parse
 
-  ! Parses one option; a message if it is unknown, or does not take the value.
+  ! Parses one option; sets a message if it is unknown, or does not accept the value.
   subroutine take(name, value, set, message)
     character(len=*), intent(in) :: name, value
     type(settings), intent(inout) :: set
@@ -158,7 +158,7 @@ contains
     character(len=*), intent(in) :: word
     type(settings), intent(inout) :: set
     set%device = word
-    if (word == 'cuda') set%device = 'gpu'  ! as the other programs say
+    if (word == 'cuda') set%device = 'gpu'  ! the other programs' word
     good = word == 'auto' .or. word == 'host' .or. set%device == 'gpu'
     set%device_number = -1
     if (index(word, 'gpu:') == 1) then
@@ -167,7 +167,7 @@ contains
     end if
   end function take_device
 
-  ! Names, numbers or "stepN", separated by commas, or all. `message` stays unallocated when all are known.
+  ! Parses names, numbers or "stepN", separated by commas, or all. `message` stays unallocated when all are known.
   subroutine take_steps(word, set, message)
     character(len=*), intent(in) :: word
     type(settings), intent(inout) :: set

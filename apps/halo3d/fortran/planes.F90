@@ -1,6 +1,6 @@
-! Planes of the three fields to and from messages, on the device.
+! Copies planes of the three fields to and from messages, on the device.
 !
-! `queue` is the device's asynchronous queue, or `at_once`: then the loops have ended on return.
+! `queue` is the device's asynchronous queue, or `at_once`, with which the loops are complete on return.
 module planes
   use device, only: at_once
   implicit none

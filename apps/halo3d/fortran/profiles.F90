@@ -1,5 +1,4 @@
-! Profiles of the fields through the middle of a block, the same text as the C++ program's, to be plotted and to be
-! hashed.
+! Profiles of the fields through the middle of a block, the same text as the C++ program's, to be plotted and hashed.
 module profiles
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_null_char, c_size_t
   use boxes, only: axis_names
@@ -20,7 +19,7 @@ module profiles
 
 contains
 
-  ! A line a point along `axis`, with its coordinate and the values of the three fields.
+  ! Returns one line per point along `axis`, with its coordinate and the values of the three fields.
   function profile(f, axis) result(text)
     real, intent(in) :: f(0:, 0:, 0:, :)
     integer, intent(in) :: axis
@@ -50,7 +49,7 @@ contains
     digits = text(:length)
   end function nine_digits
 
-  ! profile_<axis>.<name>.<rank>.txt; returns an empty name if it was written, else that of the file.
+  ! Writes profile_<axis>.<name>.<rank>.txt; returns an empty name if it was written, else that of the file.
   function write_profile(text, directory, axis, name, rank) result(failed)
     character(len=*), intent(in) :: text, directory, name
     integer, intent(in) :: axis, rank

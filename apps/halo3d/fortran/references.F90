@@ -1,8 +1,8 @@
 ! Expected value of every element after any number of steps: nothing is computed, so field f is its initial field, moved
 ! along axis f.
 !
-! Two initial fields, as in the C++ program: a sine period along each axis of each block, and, to find planes of the wrong
-! rank, field or way, another value for every element of the box.
+! Two initial fields, as in the C++ program: a sine period along each axis of each block, and, to find planes of the
+! wrong rank, field or way, a different value for every element of the box.
 module references
   use, intrinsic :: iso_c_binding, only: c_double
   use, intrinsic :: iso_fortran_env, only: int64, real64
@@ -12,7 +12,7 @@ module references
   public :: reference, make_reference, fill, difference_inside, difference_in_halo
 
   real, parameter, public :: halo_mark = -1e30            ! no element has this value
-  integer(int64), parameter :: identities = 2_int64**24 - 1  ! every one of them is a real
+  integer(int64), parameter :: identities = 2_int64**24 - 1  ! each of them is exact as a real
 
   type :: reference
     type(box) :: b
@@ -21,7 +21,7 @@ module references
   end type reference
 
   interface
-    ! C's sine, since compilers have their own, with other last bits.
+    ! C's sine, as those of Fortran compilers may differ in the last bit.
     pure function c_sin(x) bind(c, name='sin')
       import :: c_double
       real(c_double), value :: x
@@ -46,14 +46,15 @@ contains
     end do
   end function make_reference
 
-  ! The original 0-based coordinate in the whole box of the value at a rank's own one after `moved` steps.
+  ! Returns the 0-based coordinate in the whole box where the value at a rank's own coordinate was `moved` steps
+  ! earlier.
   pure integer function origin(b, axis, coordinate, moved)
     type(box), intent(in) :: b
     integer, intent(in) :: axis, coordinate, moved
     origin = modulo(b%first(axis) + coordinate - 1 - merge(1, -1, b%way == 1) * mod(moved, b%size(axis)), b%size(axis))
   end function origin
 
-  ! Initial value of a field at (x, y, z) of the whole box, 0-based.
+  ! Returns the initial value of a field at (x, y, z) of the whole box, 0-based.
   pure real function initial(r, field, x, y, z)
     type(reference), intent(in) :: r
     integer, intent(in) :: field, x, y, z
@@ -67,7 +68,7 @@ contains
     end if
   end function initial
 
-  ! Fills own points; halos are marked.
+  ! Fills the own points, and the halos with halo_mark.
   subroutine fill(r, f)
     type(reference), intent(in) :: r
     real, intent(out) :: f(0:, 0:, 0:, :)
@@ -84,7 +85,7 @@ contains
     end do
   end subroutine fill
 
-  ! The first wrong own element after `steps`, in a sentence; empty if all are right.
+  ! Returns a sentence about the first wrong own element after `steps`; empty if all are right.
   function difference_inside(r, f, steps) result(sentence)
     type(reference), intent(in) :: r
     real, intent(in) :: f(0:, 0:, 0:, :)
@@ -93,7 +94,7 @@ contains
     sentence = difference(r, f, steps, [1, 1, 1], r%b%points)
   end function difference_inside
 
-  ! The same for the six planes of the halo.
+  ! Does the same for the six planes of the halo.
   function difference_in_halo(r, f, steps) result(sentence)
     type(reference), intent(in) :: r
     real, intent(in) :: f(0:, 0:, 0:, :)

@@ -1,4 +1,4 @@
-! One step of the series, from the initial fields to the validated result.
+! Runs one step of the series, from the initial fields to the validated result.
 module runs
   use, intrinsic :: iso_fortran_env, only: error_unit, real64
   use mpi_f08
@@ -21,17 +21,17 @@ module runs
 
   type :: outcome                                   ! equal on all ranks
     integer :: step = 0
-    real(real64) :: seconds = 0                     ! of all steps, the slowest rank
-    type(stopwatch) :: watch                        ! the mean over the ranks, of all steps; messages and bytes a step
+    real(real64) :: seconds = 0                     ! of all steps, on the slowest rank
+    type(stopwatch) :: watch                        ! mean over the ranks, of all steps; messages and bytes per step
     logical :: valid = .true.
-    character(len=32) :: md5 = ''                   ! of the profiles; `differ` when the ranks' are not the same
+    character(len=32) :: md5 = ''                   ! of the profiles; `differ` if the ranks' are not the same
   end type outcome
 
   integer, parameter :: identity_steps = 3
 
 contains
 
-  ! `missing` names a missing resource or an unwritten file; then there is no result.
+  ! `missing`: a missing resource or an unwritten file; if not empty, there is no result.
   type(outcome) function run_step(set, b, step, missing) result(what)
     type(settings), intent(in) :: set
     type(box), intent(in) :: b
@@ -67,7 +67,7 @@ contains
     g = halo_mark
     call move(b, b%points(1), b%points(2), b%points(3), b%most, step, steps, f, g, out, in, watch, what%seconds)
     what%watch = watch
-    if (mod(steps, 2) == 0) then  ! the halos are those that the last step has filled
+    if (mod(steps, 2) == 0) then  ! the last step has filled these halos
       difference = difference_inside(wanted, f, steps)
       if (len(difference) == 0) difference = difference_in_halo(wanted, g, steps - 1)
     else
@@ -79,7 +79,7 @@ contains
     what%valid = .false.
   end subroutine measure
 
-  ! The fields and messages live on the device for all steps.
+  ! Keeps the fields and messages on the device for all steps.
   subroutine move(b, l, m, n, most, step, steps, f, g, out, in, watch, seconds)
     type(box), intent(in) :: b
     integer, intent(in) :: l, m, n, most, step, steps
@@ -121,7 +121,7 @@ contains
     end select
   end subroutine one
 
-  ! The profiles' hash, and the results of all ranks together.
+  ! Hashes the profiles, and combines the results of all ranks.
   subroutine hash(set, b, f, what, missing)
     type(settings), intent(in) :: set
     type(box), intent(in) :: b

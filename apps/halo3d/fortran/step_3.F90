@@ -1,4 +1,4 @@
-! Step 3: loops and packing by directives on the device, messages through the host.
+! Step 3: directives move the loops and the packing to the device; messages go through the host.
 module step_3
   use mpi_f08
   use boxes, only: box
@@ -11,7 +11,7 @@ module step_3
 
 contains
 
-  ! f, exchanged, moves to g. All arrays are on the device; f and g swap places from step to step.
+  ! Exchanges f's halos, and moves f to g. All arrays are on the device; f and g swap roles from step to step.
   subroutine staged(b, l, m, n, most, f, g, out, in, watch)
     type(box), intent(in) :: b
     integer, intent(in) :: l, m, n, most
@@ -39,7 +39,8 @@ contains
     call watch%lap(updating)
   end subroutine staged
 
-  ! A part of an array of more dimensions as one of one: GCC 12 copies too much of sections like out(1:length, 2:2, 1:1).
+  ! Treats a part of a larger array as one of one dimension: GCC 12 copies too much of sections like out(1:length, 2:2,
+  ! 1:1).
   subroutine to_host(part, length)
     integer, intent(in) :: length
     real, intent(inout) :: part(length)

@@ -1,4 +1,4 @@
-! Step 4: as 3, MPI gets the device's addresses.
+! Step 4: as 3, but MPI is passed the device's addresses.
 module step_4
   use mpi_f08
   use boxes, only: box
@@ -11,7 +11,7 @@ module step_4
 
 contains
 
-  ! f, exchanged, moves to g. All arrays are on the device; f and g swap places from step to step.
+  ! Exchanges f's halos, and moves f to g. All arrays are on the device; f and g swap roles from step to step.
   subroutine packed(b, l, m, n, most, f, g, out, in, watch)
     type(box), intent(in) :: b
     integer, intent(in) :: l, m, n, most

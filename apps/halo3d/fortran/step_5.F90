@@ -1,4 +1,4 @@
-! Step 5: as 4, MPI_Isend and MPI_Recv in x.
+! Step 5: as 4, but with MPI_Isend and MPI_Recv in x.
 module step_5
   use mpi_f08
   use boxes, only: box
@@ -11,7 +11,7 @@ module step_5
 
 contains
 
-  ! f, exchanged, moves to g. All arrays are on the device; f and g swap places from step to step.
+  ! Exchanges f's halos, and moves f to g. All arrays are on the device; f and g swap roles from step to step.
   subroutine isend_recv_x(b, l, m, n, most, f, g, out, in, watch)
     type(box), intent(in) :: b
     integer, intent(in) :: l, m, n, most

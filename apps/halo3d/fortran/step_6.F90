@@ -1,4 +1,4 @@
-! Step 6: as 5, in all directions.
+! Step 6: as 5, but in all directions.
 module step_6
   use mpi_f08
   use boxes, only: box
@@ -11,7 +11,7 @@ module step_6
 
 contains
 
-  ! f, exchanged, moves to g. All arrays are on the device; f and g swap places from step to step.
+  ! Exchanges f's halos, and moves f to g. All arrays are on the device; f and g swap roles from step to step.
   subroutine isend_recv(b, l, m, n, most, f, g, out, in, watch)
     type(box), intent(in) :: b
     integer, intent(in) :: l, m, n, most

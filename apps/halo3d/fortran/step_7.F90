@@ -1,4 +1,4 @@
-! Step 7: all directions at once, MPI_Irecv and MPI_Isend, then the waits: the order in which overlap is possible.
+! Step 7: all directions at once, first MPI_Irecv and MPI_Isend, then the waits, which makes overlap possible.
 module step_7
   use mpi_f08
   use boxes, only: box
@@ -11,7 +11,7 @@ module step_7
 
 contains
 
-  ! f, exchanged, moves to g. All arrays are on the device; f and g swap places from step to step.
+  ! Exchanges f's halos, and moves f to g. All arrays are on the device; f and g swap roles from step to step.
   subroutine isend_irecv(b, l, m, n, most, f, g, out, in, watch)
     type(box), intent(in) :: b
     integer, intent(in) :: l, m, n, most

@@ -1,4 +1,4 @@
-! Step 8: as 7, the points that need no halo are updated between posting and waiting.
+! Step 8: as 7, but the points that need no halo are updated between posting and waiting.
 module step_8
   use mpi_f08
   use boxes, only: box
@@ -11,7 +11,7 @@ module step_8
 
 contains
 
-  ! f, exchanged, moves to g. All arrays are on the device; f and g swap places from step to step.
+  ! Exchanges f's halos, and moves f to g. All arrays are on the device; f and g swap roles from step to step.
   subroutine overlap(b, l, m, n, most, f, g, out, in, watch)
     type(box), intent(in) :: b
     integer, intent(in) :: l, m, n, most

@@ -1,4 +1,5 @@
-! Step 9: as 8, the device's loops asynchronous: the inner points, on a queue of their own, from the start of the step.
+! Step 9: as 8, but the device's loops are asynchronous; the inner points have their own queue, from the start of the
+! step.
 module step_9
   use mpi_f08
   use boxes, only: box
@@ -13,7 +14,7 @@ module step_9
 
 contains
 
-  ! f, exchanged, moves to g. All arrays are on the device; f and g swap places from step to step.
+  ! Exchanges f's halos, and moves f to g. All arrays are on the device; f and g swap roles from step to step.
   subroutine overlap_async(b, l, m, n, most, f, g, out, in, watch)
     type(box), intent(in) :: b
     integer, intent(in) :: l, m, n, most

@@ -9,7 +9,7 @@ module stopwatches
   integer, parameter, public :: packing = 1, exchanging = 2, updating = 3
 
   type :: stopwatch
-    real(real64) :: part(3) = 0, axis(3) = 0      ! seconds: by what was done; packing and exchanging, by direction
+    real(real64) :: part(3) = 0, axis(3) = 0      ! seconds: by phase; of packing and exchanging, by direction
     real(real64) :: messages = 0, bytes = 0
     real(real64) :: last = 0
   contains

@@ -1,4 +1,4 @@
-! The update: every field takes its neighbour's value along its own axis, from f to g.
+! The update: sets every point of a field in g to its neighbour's value in f along the field's own axis.
 module updates
   implicit none
   private

@@ -1,8 +1,8 @@
-// The six packed messages of a step, one a direction and way, each with the planes of the three fields: their buffers,
-// packing, and MPI calls, timed by direction.
+// The six packed messages of a step, one per direction and way, each with the planes of the three fields: their
+// buffers, packing, and MPI calls, timed by direction.
 //
-// `staged`: MPI sees host memory, and the planes are copied between it and the device. One message of a kind is in
-// flight at a time; the backend owns the buffers.
+// `staged`: MPI is passed host memory, and the planes are copied between it and the device. One message per direction
+// and way is in flight at a time; the backend owns the buffers.
 #pragma once
 
 #include <mpi.h>
@@ -20,11 +20,12 @@ class HaloMessages {
   // Packs both ways of a direction. Complete on return, so that MPI may use the buffers.
   void pack(int axis);
   void unpack(int axis);
-  // Packs all directions at once, and waits only if `wait`; timed by direction up to their start.
+  // Pack and unpack all directions at once; unpack_all() waits for the kernels only if `wait`. A direction's time is
+  // that of starting its kernels; the last one's includes the wait.
   void pack_all();
   void unpack_all(bool wait);
 
-  // The same buffers, for patterns with packing of their own.
+  // Return the buffers, for patterns that pack or unpack them themselves.
   Faces to_send() const;
   Faces arrived() const;
 
@@ -32,13 +33,13 @@ class HaloMessages {
   enum class Call { kSendrecv, kIsendRecv };
   void exchange(int axis, Call call);
 
-  // Starts two receives and two sends, both ways of a direction, and waits for them.
+  // Start two receives and two sends, both ways of a direction, and wait for them.
   void post(int axis);
   void complete(int axis);
 
  private:
   struct Message {
-    void *packed_send, *packed_receive;  // of the fields' kind
+    void *packed_send, *packed_receive;  // memory of the fields' kind
     void *send, *receive;                // passed to MPI
   };
   std::size_t bytes(int axis) const;

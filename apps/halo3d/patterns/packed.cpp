@@ -1,5 +1,5 @@
-// Steps 2 and 4: all directions packed by hand, one message carries the three fields; on a device MPI gets its
-// pointers.
+// Steps 2 and 4: all directions are packed by hand, and one message carries the three fields; on a device, MPI is
+// passed its pointers.
 #include "patterns/sequence.hpp"
 
 namespace halo3d {

@@ -1,4 +1,4 @@
-// Step 1: like step 0, but the x planes, single elements far apart, are packed by hand.
+// Step 1: like step 0, but the x planes, which are single elements far apart, are packed by hand.
 #include "pattern.hpp"
 #include "patterns/typed_planes.hpp"
 

@@ -1,4 +1,4 @@
-// Step 3: packed on the device, messages through the host, as in a program whose MPI is not GPU-aware.
+// Step 3: packs on the device, and sends through the host, as a program does if its MPI is not GPU-aware.
 #include "patterns/sequence.hpp"
 
 namespace halo3d {
