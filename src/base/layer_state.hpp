@@ -24,7 +24,7 @@ class LayerState {
     return *this;
   }
   void reset() noexcept { take(); }
-  // Leaves no state from here on; the caller destroys the one returned.
+  // Removes the state and returns it; the caller destroys it.
   std::unique_ptr<T> take() noexcept { return std::unique_ptr<T>(std::exchange(state_, nullptr)); }
 
   [[nodiscard]] T* get() const noexcept { return state_; }

@@ -17,11 +17,11 @@
 
 namespace hr::boot {
 
-// A setting that process 0 adds: random digits (base/secret.hpp) that the processes of this job alone know.
+// Name of a setting that process 0 adds: random digits (base/secret.hpp) that only the processes of this job know.
 inline constexpr std::string_view kJobSecret = "job secret";
 
-// Collective over the job. `view`: this process's view of its host. *hosts: filled in if empty on entry. *settings:
-// process 0's on entry there, on return everywhere.
+// Exchanges the facts; collective over the job. `view`: this process's view of its host. *hosts: filled in if empty on
+// entry. *settings: process 0's values, on entry only in process 0, and on return everywhere.
 Status exchange_job(Provider& provider, std::string_view view, Identity* identity, Hosts* hosts, KeyValues* settings);
 
 }  // namespace hr::boot
