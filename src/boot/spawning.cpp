@@ -13,7 +13,7 @@ Status none(Errc error, const char* what) {
               what);
 }
 
-// Launchers' protocols have no empty words.
+// The launchers' protocols do not allow empty words.
 Status check_service(std::string_view service, Errc error) {
   return !service.empty() ? kOk : fail(error, "the service name is empty: pass the name that the service is to have");
 }

@@ -13,9 +13,8 @@ namespace hr::topo {
 
 struct Host {
   std::string name;
-  int slots = 0;  // number of ranks meant for the host; 0: not given
-  const Machine* machine =
-      nullptr;  // borrowed, never null; a host that has not been examined is assumed to be like this one
+  int slots = 0;                     // number of ranks meant for the host; 0: not given
+  const Machine* machine = nullptr;  // borrowed, never null; this host's if the host has not been examined
 };
 
 // Sets (*host_of)[rank] to an index into `hosts`. Ranks of a host are its local ranks 0, 1, ... in ascending order;
