@@ -6,9 +6,10 @@
 // elsewhere claims nothing and delays nothing.
 //
 // The word: generation (32 bits) | granules claimed (32). A process that tries to claim a part of a finished copy,
-// whose word is in use for the next one, finds another generation and claims nothing. Owner: the receiver lends a word
-// that it owns to one copy at a time. Memory order: relaxed; claims only divide the copy, while messages announce that
-// a part is complete. Threads: library lock in each process, the word by compare-exchange.
+// whose word is in use for the next one, finds another generation and claims nothing.
+// Owner: the receiver lends a word that it owns to one copy at a time. Memory order: relaxed; claims only divide the
+// copy, while messages announce that a part is complete. Threads: library lock in each process, the word by
+// compare-exchange.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // FailureWatch: learns from the launcher which processes have died, in a job that continues without them.
 //
 // It reads one word in memory (boot/failure_board.hpp) in every round of progress. So that rounds cost other jobs
-// nothing, it is a transport that reaches no process, in the list of those that need progress. Owner: the engine.
-// Threads: library lock.
+// nothing, it is a transport that reaches no process, in the list of those that need progress.
+// Owner: the engine. Threads: library lock.
 #pragma once
 
 #include <memory>

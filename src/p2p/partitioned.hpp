@@ -8,8 +8,8 @@
 // element of the receiver's type is received into separate memory and unpacked.
 //
 // The numbers of parts, counts and types of the two sides are independent; the bytes of all parts together must be
-// equal, or both sides get MPI_ERR_TRUNCATE. Owner: the request owns the operation. Memory: as for other persistent
-// requests. Threads: library lock.
+// equal, or both sides get MPI_ERR_TRUNCATE.
+// Owner: the request owns the operation. Memory: as for other persistent requests. Threads: library lock.
 #pragma once
 
 #include "p2p/p2p.hpp"

@@ -22,8 +22,8 @@
 // A send that its receiver may have matched is recalled: the receiver answers whether it has matched it
 // (wire::Kind::kCancel), and only an unmatched send ends.
 //
-// Cost without failures: none in sends and receives, one load per round in waits for anything but requests. Threads:
-// library lock.
+// Cost without failures: none in sends and receives, one load per round in waits for anything but requests.
+// Threads: library lock.
 #pragma once
 
 #include <cstdint>

@@ -5,9 +5,9 @@
 //
 // Owner: reference counted. The program's handle is one reference; while an operation is active the engine holds
 // another, so MPI_Request_free on an active request merely releases the first. A Request holds a reference to its
-// datatype until it completes. Threads: library lock. complete() may be called without it (its flag is written last;
-// reading anything else needs the lock), and so may active() and persistent(), which change only in calls of the
-// program with this request.
+// datatype until it completes.
+// Threads: library lock. complete() may be called without it (its flag is written last; reading anything else needs the
+// lock), and so may active() and persistent(), which change only in calls of the program with this request.
 #pragma once
 
 #include <atomic>

@@ -21,8 +21,8 @@
 //
 // Owner: a Task owns its frame, unless a driver has taken it over. Frames are allocated from free lists by size, so
 // that starting the same task again allocates nothing. Destroying an unfinished task withdraws its requests
-// (abandon()). Threads: library lock. Standard: section 6.12 requires that non-blocking collectives progress in any
-// call.
+// (abandon()).
+// Threads: library lock. Standard: section 6.12 requires that non-blocking collectives progress in any call.
 #pragma once
 
 #include <coroutine>

@@ -7,8 +7,8 @@
 // progress are the clock.
 //
 // The others' memory is memory of this process, so a RemoteKey holds an address. Gets, puts and updates take effect at
-// their completion, as many rounds after their start as the test has set. Owner: the transport owns the Network, from
-// create() to its end. Threads: library lock.
+// their completion, as many rounds after their start as the test has set.
+// Owner: the transport owns the Network, from create() to its end. Threads: library lock.
 #pragma once
 
 #include <cstddef>

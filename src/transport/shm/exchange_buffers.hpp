@@ -12,8 +12,8 @@
 // first messages, bear no cost for them.
 //
 // Memory order: the cell of the message is released after the payload is written and acquired before it is read; a
-// process that has received an exchange buffer reads all of its payload before it writes there. Owner: the shm
-// transport, one per peer; used by the producer and the consumer of that peer. Threads: library lock.
+// process that has received an exchange buffer reads all of its payload before it writes there.
+// Owner: the shm transport, one per peer; used by the producer and the consumer of that peer. Threads: library lock.
 #pragma once
 
 #include <array>

@@ -16,8 +16,8 @@
 //
 // Memory order: the producer writes payload and cell, then stores `sequence` (release); the consumer loads it
 // (acquire). The consumer stores its progress (release) into its own line, which the producer reads only when the ring
-// seems full. Owner: the segment owns the shared part; Producer and Consumer are private to their process (library
-// lock).
+// seems full.
+// Owner: the segment owns the shared part; Producer and Consumer are private to their process (library lock).
 #pragma once
 
 #include <algorithm>

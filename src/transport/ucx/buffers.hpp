@@ -2,7 +2,8 @@
 // done with it.
 //
 // There are three sizes, as short messages are many and long ones few. A limited number of returned buffers of each
-// size is kept for the next messages. Owner: the transport. Threads: library lock.
+// size is kept for the next messages.
+// Owner: the transport. Threads: library lock.
 #pragma once
 
 #include <array>
