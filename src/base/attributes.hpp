@@ -43,7 +43,7 @@ class Keyval {
 
 // Makes a keyval and returns its number, which is greater than any predefined one.
 int create_keyval(KeyvalKind kind, Keyval::Copy copy, Keyval::Delete remove);
-// Finds the live keyval with a number. Errors: MPI_ERR_KEYVAL (unknown, freed, or for another kind of object).
+// Finds the live keyval with that number. Errors: MPI_ERR_KEYVAL (unknown, freed, or for another kind of object).
 Status find_keyval(KeyvalKind kind, int number, std::shared_ptr<const Keyval>* keyval);
 // Implements MPI_Comm_free_keyval and its variants: the number becomes invalid, attributes in use stay. Errors:
 // MPI_ERR_KEYVAL.

@@ -1,11 +1,11 @@
 // Hints to a core's caches for lines that two processes write and read in turn. They order nothing and change no value;
 // a processor without these instructions ignores them.
 //
-// A line that another core has read must be taken back before it can be written (a round trip), and one that a core has
-// just written is fetched from its cache by the reader (another one). Both can be done earlier:
-//   prefetch_for_write()   asks for lines that this core writes soon, so that their round trips are over by then
-//   demote()   sends lines that this core has written to the cache that all share, where the reader finds them half
-//                 way (Intel's CLDEMOTE, from Sapphire Rapids on)
+// A line that another core has read must be fetched back before it can be written (a round trip), and one that a core
+// has just written must be fetched from its cache by the reader (another round trip). Both can be done earlier:
+//   prefetch_for_write()   fetches lines that this core will write soon, so that their round trips are over by then
+//   demote()   moves lines that this core has written to the cache that all cores share, closer to the reader
+//                 (Intel's CLDEMOTE, from Sapphire Rapids on)
 // Worth it only if the two take turns: a reader that lags behind finds demoted lines farther away, and a writer on the
 // same core has to fetch them back. Not worth it for short flags that both write at the same time (ADR 13).
 //

@@ -25,7 +25,7 @@ inline constexpr char kMagic[] = "HRCOUNTS";
 
 inline constexpr std::size_t kFunctions = 640;
 inline constexpr std::size_t kPeers = 256;
-inline constexpr std::size_t kClasses = 3;  // of peers
+inline constexpr std::size_t kClasses = 3;  // number of classes of peers
 inline constexpr std::size_t kProtocols = 16;
 inline constexpr std::size_t kSizes = 64;
 inline constexpr std::size_t kStatisticPlaces = 64;
@@ -42,7 +42,7 @@ struct Head {
   char magic[8];
   std::uint32_t version;  // 0: not complete yet
   std::uint32_t state;    // State
-  Value bytes;            // of the page
+  Value bytes;            // size of the page
   Value text_at;
   Value text_bytes;
   Value begun;  // nanoseconds since 1970

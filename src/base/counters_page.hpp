@@ -19,7 +19,7 @@ struct About {
   std::string job;
   int rank = 0;
   int size = 1;
-  int host_number = 0;                     // in the job
+  int host_number = 0;                     // number of the host in the job
   std::string library;                     // its version
   std::span<const char* const> functions;  // number 0: none
   std::vector<std::string_view> protocols;

@@ -20,7 +20,7 @@ struct Rule {
   KnobRecord record;
   const char* low;  // "" if the table gives no range
   const char* high;
-  const char* values;  // of an enum, comma-separated, in the order of its enumerators
+  const char* values;  // values of an enum, comma-separated, in the order of its enumerators
 };
 
 constexpr Rule kRules[] = {

@@ -173,7 +173,7 @@ class Arena {
   }
 
   std::byte* base_ = nullptr;
-  std::size_t usable_bytes_ = 0;             // from base_ on
+  std::size_t usable_bytes_ = 0;             // bytes usable from base_ on
   std::atomic<std::size_t> used_bytes_ = 0;  // only grows
   FreeSlot* free_ = nullptr;
   T* recycled_ = nullptr;

@@ -1,5 +1,5 @@
-// Tuned knobs: values measured by `headrace tune --messages`, in a file beside the tuning file: tuning.json,
-// tuning.messages.
+// Tuned knobs: values measured by `headrace tune --messages`, in a file next to the tuning file: tuning.messages beside
+// tuning.json.
 //
 //   # comments, as everywhere
 //   machine = AMD EPYC, 2 CPUs        as describe(this_machine()) says it
@@ -32,7 +32,7 @@ struct TunedKnobs {
   std::string problem;   // reason why the file cannot be read, as a clause; "" otherwise
 };
 
-// `tuning_file`: the value of that knob.
+// Reads the file of tuned knobs. `tuning_file`: value of the knob tuning_file.
 TunedKnobs read_tuned_knobs(const std::string& tuning_file);
 
 }  // namespace hr

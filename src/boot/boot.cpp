@@ -22,7 +22,7 @@ namespace hr::boot {
 namespace {
 
 LayerState<State> state;
-LayerState<State> retired;  // of a process that may call resume()
+LayerState<State> retired;  // state of a process that may call resume()
 
 // Returns an id that is common to processes of one host and seldom equal on two hosts.
 std::string host_id() {

@@ -58,7 +58,7 @@ Status init(std::span<const Setting> settings = {});
 // put is visible to all once both sides have returned from fence(). `owner`: the rank that put it.
 Status put(std::string_view key, std::string_view value);
 Status get(int owner, std::string_view key, std::string* value);
-// Collective over the job; blocks.
+// Completes the exchange of the values put so far; collective over the job, and blocks.
 Status fence();
 // Do the same in two steps, for callers that must make progress meanwhile. No other exchange may be called until it is
 // done.
@@ -73,13 +73,13 @@ Status node_get(std::string_view key, std::string* value);
 
 // Disconnects from the launcher. From then on the death of this process is no longer an error.
 Status finalize();
-// Called after finalize(): the process takes part again, with the same identity. Collective over the job. Errors:
-// MPI_ERR_OTHER if the launcher does not take processes back.
+// Called after finalize(): rejoins the job, with the same identity. Collective over the job. Errors: MPI_ERR_OTHER if
+// the launcher does not support that.
 Status resume();
 // Lets the launcher hold this file open until the job ends, if it supports that (Identity::keeps_files).
 void keep_file(int file) noexcept;
-// Requests that the launcher print the call stack of this process, which is crashing by this signal, and waits for
-// that. False: it is not printed. For signal handlers: system calls only.
+// Has the launcher print the call stack of this process, which is crashing by this signal, and waits until it has.
+// False: it is not printed. For signal handlers: system calls only.
 bool show_stack(int signal) noexcept;
 // Makes the launcher end the job with this exit code (0, which an aborted job must not have, becomes 1), then exits the
 // process. Never returns.

@@ -21,7 +21,7 @@ class FailureBoard {
   // Returns the file's path. number: that of the launcher's part that writes it; several may share a machine.
   [[nodiscard]] static std::string path(const std::string& directory, std::string_view job, int number);
 
-  // Creates a board for a job of `ranks`, each of which fails at most once. Errors: those of SharedFile.
+  // Creates a board for a job of `ranks` processes, each of which fails at most once. Errors: those of SharedFile.
   Status create(const std::string& path, int ranks);
   Status attach(const std::string& path, int ranks);
 

@@ -18,7 +18,7 @@
 namespace hr::boot {
 namespace {
 
-constexpr const char* kBegin = "headrace.";  // of a link's name
+constexpr const char* kBegin = "headrace.";  // beginning of a link's name
 constexpr const char* kEnd = ".host";
 constexpr std::size_t kTokenDigits = 32;
 constexpr int kAttempts = 100;     // the link may disappear between two system calls, if another job has the same name
@@ -118,7 +118,7 @@ void HostView::forget() noexcept {
 Hosts compare_views(const std::vector<std::string>& view_of_rank) {
   struct Seen {
     int number;
-    std::string_view view;  // of its first process
+    std::string_view view;  // view of its first process
   };
   std::map<std::string_view, Seen> hosts;
   Hosts found;

@@ -16,7 +16,7 @@ namespace hr::boot {
 struct LateLine {
   static constexpr const char* kVariable = "PMI_HEADRACE";
 
-  std::uint64_t inode = 0;  // of the socket whose descriptor is PMI_FD
+  std::uint64_t inode = 0;  // inode of the socket whose descriptor is PMI_FD
   int launcher = 0;         // process id of the launcher
   std::string name;         // abstract address that the launcher listens at
   std::string secret;

@@ -17,7 +17,7 @@ struct PeerAddress {
   std::string job;
   int rank = 0;
   std::string host;     // signature; empty: this is only the name of a process that the receiver knows
-  std::string network;  // of the transport between hosts; empty: none
+  std::string network;  // address of the transport between hosts; empty: none
 };
 
 // Returns this process's address, without the transports' additions.

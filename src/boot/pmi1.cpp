@@ -1,5 +1,5 @@
 // PMI-1: lines over a socket that this process inherits from the launcher (PMI_FD) or connects to (PMI_PORT).
-// Headrace's and MPICH's mpiexec speak it, and Slurm's pmi2 plugin.
+// Headrace's and MPICH's mpiexec and Slurm's pmi2 plugin support it.
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>

@@ -25,7 +25,7 @@ constexpr std::string_view kKind = "headrace";
 constexpr char kBetween = '_';  // between the parts of a name; no part contains it
 constexpr std::size_t kSecretDigits = 32;
 constexpr std::size_t kMostShown = 100;  // characters of a text that is not a port's name
-constexpr int kBacklog = 4096;           // as far as the system allows it
+constexpr int kBacklog = 4096;           // the system may limit it
 
 Status system_failed(const char* what) {
   return fail(Errc::kOther, "a port could not be opened: %s: %s", what, std::strerror(errno));

@@ -92,8 +92,8 @@ class Autotune {
   bool has_chosen_ = false;      // there has been a choice
   int under_way_ = 0;            // timed messages that began and have not ended
   int samples_ = 0;              // number of samples of this way
-  std::size_t bytes_ = 0;        // in settling or sampling
-  std::size_t messages_ = 0;     // in settling
+  std::size_t bytes_ = 0;        // bytes settled or sampled so far
+  std::size_t messages_ = 0;     // messages settled so far
   std::uint64_t tried_ = 0;      // messages by the other way in this measurement
   std::uint64_t since_choice_ = 0;
   std::uint64_t between_ = kLeastBetween;

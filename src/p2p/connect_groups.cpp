@@ -48,7 +48,7 @@ void disconnect(std::span<const int> procs) {
     peer.locality = 0;
   }
   state.sleeper.end_listener();
-  state.sleeper.wake();  // threads that sleep in a transport that may go
+  state.sleeper.wake();  // threads that sleep in a transport that may be closed
   transport::disconnect(procs, state.sleeper.in_use());
   list_transports();
 }

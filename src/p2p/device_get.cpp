@@ -42,7 +42,7 @@ struct Pending final : Transfer {
 };
 // A send whose receiver waits for the data to become final.
 struct Unready {
-  int proc;  // of the receiver
+  int proc;  // the receiver
   Request* send;
 };
 

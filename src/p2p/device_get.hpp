@@ -3,8 +3,8 @@
 //
 // Order: work of the sender's program on its default stream must be done before the data is read. If it is not, the
 // ready-to-send message is sent all the same, as messages match in the order sent, and the receiver asks for a message
-// when it is done. Progress: a hook polls the pending copies and the sends that receivers have asked about. Nothing
-// here waits.
+// when it is done. Progress: a hook polls the pending copies and the sends whose receivers wait for that message.
+// Nothing here waits.
 // Owner: the tables in device_get.cpp, until everything in them is complete. Threads: library lock.
 #pragma once
 

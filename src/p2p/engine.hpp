@@ -38,17 +38,17 @@ struct Peer {
   transport::Transport* memory = nullptr;     // reaches unexposed memory (Caps::remote_read); null: none does
   transport::Caps caps;
   std::size_t eager_bytes = 0;
-  std::size_t plain_below = 0;  // plain host data of fewer bytes goes eagerly; 0 if not connected
+  std::size_t plain_below = 0;  // plain host data of fewer bytes is sent eagerly; 0 if not connected
   counters::Peer* counted = &counters::page.peers[counters::kPeers - 1];  // its counters, once it is connected
   int proc = -1;
   bool connected = false;         // messages may be sent to it
   bool failed = false;            // permanently (process_failure.hpp)
   bool busy = false;              // listed in Engine::busy
   bool has_our_locality = false;  // a wire::Rts::locality has been sent to it
-  std::uint64_t locality = 0;     // of the device of the last message that it sent a CTS for; 0: none
+  std::uint64_t locality = 0;     // its device, from the last CTS that it sent; 0: none
 
   IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order
-  IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is on its way
+  IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is being streamed
   std::list<ControlMessage> control_messages;
   std::string why_failed;
 

@@ -24,8 +24,8 @@ struct Unexpected {
   int from_proc = -1;
   bool rendezvous = false;          // the data is still at the sender
   bool wants_ack = false;           // synchronous eager
-  std::uint64_t sender_cookie = 0;  // of a ready-to-send message, or one that needs an answer
-  std::size_t bytes = 0;            // of the whole message
+  std::uint64_t sender_cookie = 0;  // set for a ready-to-send message, or one that needs an answer
+  std::size_t bytes = 0;            // length of the whole message
   std::byte* payload = nullptr;     // eager data or the ready-to-send message, in the same allocation as this record
   std::size_t payload_bytes = 0;
   Link order_link;

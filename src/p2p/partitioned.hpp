@@ -19,12 +19,12 @@ namespace hr::p2p {
 class PartitionMarks;
 
 struct PartitionedArguments {
-  layout::View data;   // of all partitions
+  layout::View data;   // data of all partitions
   int partitions = 0;  // data.count / partitions elements each
   std::uint32_t context = 0;
   int tag = 0;
-  int own_rank = 0;    // of this process in the communicator
-  int peer_rank = 0;   // of the other side
+  int own_rank = 0;    // rank of this process in the communicator
+  int peer_rank = 0;   // rank of the other side
   int peer_proc = -1;  // -1: MPI_PROC_NULL
 };
 

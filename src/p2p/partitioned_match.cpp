@@ -17,7 +17,7 @@ struct RtsTail {
 
 // Payload of the answer, whose header contains the id of the send.
 struct AnswerTail {
-  std::uint64_t bytes;     // of the receive
+  std::uint64_t bytes;     // length of the receive
   std::int32_t first_tag;  // kUnfit: the send has another length
 };
 constexpr std::int32_t kUnfit = -1;

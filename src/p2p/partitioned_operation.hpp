@@ -20,7 +20,7 @@ namespace hr::p2p {
 
 // A part of the sender, sent as one message.
 struct Part {
-  layout::View view;                   // of its data in the buffer, or of `aside`
+  layout::View view;                   // its data in the buffer, or `aside`
   std::unique_ptr<std::byte[]> aside;  // receive: of a part that begins or ends within an element of the buffer
   std::size_t offset = 0;              // in the packed form
   Request* message = nullptr;          // pending

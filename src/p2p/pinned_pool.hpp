@@ -1,4 +1,4 @@
-// PinnedPool: chunks of pinned host memory of this process, for data on its way between a device and the network.
+// PinnedPool: chunks of pinned host memory of this process, for data in transit between a device and the network.
 //
 // Owner: network_staged.cpp; the memory is allocated at the first use. Threads: library lock.
 #pragma once

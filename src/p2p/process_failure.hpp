@@ -60,7 +60,7 @@ void resume_interrupted(std::uint32_t context);
 // Returns kOk while such a message may still arrive, else why it cannot; MPIX_ERR_PROC_FAILED_PENDING if the wait can
 // continue once the failure is acknowledged.
 Status can_complete(const Envelope& wanted);
-// Does the same for calls that do not stay posted: MPIX_ERR_PROC_FAILED instead.
+// Does the same for calls that do not stay posted, with MPIX_ERR_PROC_FAILED in place of the pending error.
 Status can_complete_unposted(const Envelope& wanted);
 // Returns kOk, or why nothing may be sent on this context any more.
 Status may_send(std::uint32_t context);

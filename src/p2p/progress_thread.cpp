@@ -43,7 +43,7 @@ struct State {
   bool watches = false;
   std::atomic<bool> watching{false};  // runs and watches
   std::atomic<bool> stopping{false};
-  std::atomic<bool> asleep{false};  // of a thread that watches; set under the lock
+  std::atomic<bool> asleep{false};  // true while a watching thread sleeps; set under the lock
   std::atomic<bool> woken{false};   // wake() was called since it fell asleep
   // The thread writes `rounds`, the threads that call take_round() the others.
   alignas(64) std::atomic<unsigned> rounds{0};

@@ -1,4 +1,4 @@
-// Progress thread: makes progress while the program computes outside MPI. Off unless asked for (knob progress_thread).
+// Progress thread: makes progress while the program computes outside MPI. Off unless enabled (knob progress_thread).
 //
 // The thread makes the same rounds of progress as a waiting call, under the library lock, which it takes only if the
 // lock is free and no thread waits for it: a thread of the program that is within MPI makes progress itself and is

@@ -29,9 +29,9 @@ struct ReadyToSend {
   int from_proc = -1;
   std::uint64_t sender_cookie = 0;
   std::uint64_t remote_address = 0;  // 0: not readable
-  std::size_t bytes = 0;             // of the whole packed form
+  std::size_t bytes = 0;             // length of the whole packed form
   std::uint64_t flags = 0;           // wire::RtsFlag
-  std::uint64_t locality = 0;        // of the device that the data is on (mem/cuda/context.hpp); 0: none
+  std::uint64_t locality = 0;        // locality of the device that the data is on (mem/cuda/context.hpp); 0: none
   bool time_sliced = false;          // both ends are on one device, which the two processes share by time slicing
   // Additional data described by the flags; valid during begin().
   const std::byte* tail = nullptr;
@@ -41,7 +41,7 @@ struct ReadyToSend {
 // Everything that the choice of a protocol depends on, besides the peer and the knobs: messages of one class go the
 // same way.
 struct MessageClass {
-  std::size_t bytes = 0;        // to be moved, rounded down to the least of the size class; 0: none
+  std::size_t bytes = 0;        // bytes to move, rounded down to the least of the size class; 0: none
   std::uint64_t flags = 0;      // wire::RtsFlag, except kPending
   bool readable = false;        // the data is contiguous host memory, and its address was sent
   bool from_contiguous = true;  // as far as the receiver knows

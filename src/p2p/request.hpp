@@ -138,7 +138,7 @@ class alignas(64) Request final : public Object {
   std::uint64_t peer_cookie_ = 0;
   std::size_t offset_ = 0;              // bytes of the packed form already moved
   std::size_t total_ = 0;               // bytes to move
-  std::unique_ptr<Transfer> transfer_;  // of a rendezvous, if its protocol needs one
+  std::unique_ptr<Transfer> transfer_;  // state of a rendezvous, if its protocol needs one
   std::string detail_;
 };
 

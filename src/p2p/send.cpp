@@ -26,10 +26,10 @@ std::uint64_t cookie_of(Request& request) { return reinterpret_cast<std::uint64_
 // True if the data travels with its envelope. This function alone decides; send_plain() makes the same decision for
 // host data, by Peer::plain_below.
 //
-// Host data does so up to the peer's limit. Device data that does so goes through the host, which pays off if it is
-// short, or if the receiver has nothing faster: it cannot fetch the data itself, and no resident copy kernels will
-// stage it. The first device data sent to a peer goes by rendezvous, as only a ready-to-send message names its device.
-// So does device data for this process itself, as the device serves both ends.
+// Host data is sent eagerly up to the peer's limit. Eager device data goes through the host, which pays off if it is
+// short, or if the receiver has no faster way: it cannot fetch the data itself, and no resident copy kernels will stage
+// it. The first device data sent to a peer goes by rendezvous, as only a ready-to-send message names its device. So
+// does device data for this process itself, as the device serves both ends.
 bool eagerly(const Peer& peer, const layout::View& data) {
   if (data.packed > peer.eager_bytes) return false;
   if (data.where.is_host()) return true;

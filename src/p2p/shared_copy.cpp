@@ -31,8 +31,8 @@ struct Copy final : Transfer {
   ~Copy() override;
 
   Request& request;
-  Link link;                  // in State::to_read or to_write
-  std::uint64_t address = 0;  // of the other side's data
+  Link link;                  // membership in State::to_read or to_write
+  std::uint64_t address = 0;  // address of the other side's data
   std::uint32_t generation = 0;
   std::uint8_t word = 0;
   bool unreadable = false;  // receive: reading has failed
@@ -297,7 +297,7 @@ void write_backs() {
   }
 }
 
-// Makes a round.
+// Advances the pending copies.
 bool advance(void*) {
   State& all = state();
   if (!all.to_read.empty()) read_fronts(true);

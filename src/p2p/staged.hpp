@@ -1,5 +1,5 @@
-// Staged: messages from or to device memory that cannot go straight from memory to memory. The sender puts pieces into
-// chunks of staging memory, the receiver copies them out, several at a time, so that the copies of both and the
+// Staged: messages from or to device memory that cannot go straight from memory to memory. The sender copies pieces
+// into chunks of staging memory, the receiver copies them out, several at a time, so that the copies of both and the
 // messages between them overlap. Chunks are pinned memory that the processes share, or, from device to device if the
 // peer can map it, device memory of the sender (pool, VMM and managed memory cannot be mapped themselves).
 //

@@ -47,8 +47,8 @@ enum class Kind : std::uint8_t {
   kNotCancelled,       // answer to a kCancel with way 1: a receive had matched
   kPartitions,         // a partitioned send has been made (partitioned_match.cpp)
   kPartitionsMatched,  // answer of the receive that has matched it
-  kActiveMessage,      // of a layer above; way: its ActiveMessageId
-  kWindow,             // of rma/: active_message.hpp
+  kActiveMessage,      // an active message of a layer above; way: its ActiveMessageId
+  kWindow,             // an active message of rma/ (active_message.hpp)
 };
 
 struct EagerSyncHead {
@@ -57,9 +57,9 @@ struct EagerSyncHead {
 
 struct Rts {
   std::uint64_t sender_cookie;
-  std::uint64_t address;   // of the packed form in the sender's memory; 0 if it may not be read remotely
+  std::uint64_t address;   // address of the packed form at the sender; 0 if it may not be read remotely
   std::uint64_t flags;     // RtsFlag
-  std::uint64_t locality;  // of the device that the data is on (mem/cuda/context.hpp); 0: none
+  std::uint64_t locality;  // locality of the device that the data is on (mem/cuda/context.hpp); 0: none
 };
 enum RtsFlag : std::uint64_t {
   kPending = 1,   // work that the data depends on is pending on the sender's device; kAsk requests kReady
@@ -75,15 +75,15 @@ enum RtsFlag : std::uint64_t {
 
 struct Cts {
   std::uint64_t receiver_cookie;
-  std::uint64_t bytes;     // bytes of the packed form to send
+  std::uint64_t bytes;     // bytes of the packed form that the sender must send
   std::uint64_t way;       // Way
-  std::uint64_t locality;  // of the destination device; 0: none
+  std::uint64_t locality;  // locality of the destination device; 0: none
 };
 
 struct Share {
   std::uint64_t receiver_cookie;
-  std::uint64_t address;  // of the receiver's buffer
-  std::uint64_t bytes;    // to be moved
+  std::uint64_t address;  // address of the receiver's buffer
+  std::uint64_t bytes;    // bytes to move
   std::uint32_t word;     // the receiver's shared word and its generation (claims.hpp)
   std::uint32_t generation;
 };

@@ -292,7 +292,7 @@ struct PeerGroups {
   std::string name;                    // unique on a host, safe in a file name, and begins with a job's name
   std::vector<int> ours;               // this process's set
   std::vector<int> theirs;             // the other set; disjoint from `ours`
-  std::vector<std::string> addresses;  // of theirs
+  std::vector<std::string> addresses;  // addresses of `theirs`
   bool first = false;                  // `ours` comes first wherever both sets are numbered
 };
 
@@ -322,7 +322,7 @@ Status init(const Job& job, Handlers& handlers);
 struct Paths {
   Transport* messages = nullptr;
   Transport* memory = nullptr;  // host memory that was not exposed; null: no transport reaches it
-  Caps caps;                    // of messages; remote_read and host_memory are those of `memory`
+  Caps caps;                    // those of `messages`, but remote_read and host_memory of `memory`
 };
 // Finds the transports of the least stated cost among those that reach the process (of equal costs, the first in the
 // list), and connects them. Errors: MPI_ERR_OTHER if none reaches it, naming the process and the transports tried.

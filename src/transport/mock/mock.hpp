@@ -37,7 +37,7 @@ class Network {
   // --- the others, as the test plays them ---
   // Sends a message from that process to this one.
   void send_from(int proc, const Header& header, const void* payload = nullptr, std::size_t bytes = 0);
-  // Takes the oldest message to it that has not been taken yet.
+  // Removes and returns the oldest message to that process; none if there is none.
   [[nodiscard]] std::optional<Message> take(int proc);
   [[nodiscard]] std::size_t waiting(int proc) const;  // number of messages to it that have not been taken
   // Returns a key to that memory for gets, puts and updates.

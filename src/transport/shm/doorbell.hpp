@@ -36,7 +36,7 @@ inline constexpr double kBlindSleepSeconds = 200e-6;
 struct Doorbell {
   alignas(128) std::atomic<std::uint64_t> state;  // low half: threads armed; high half, the futex: rings
   std::atomic<std::uint32_t> connections;         // number of bits set in `connected`; grows only
-  std::atomic<std::int32_t> pid;                  // of the owner; set when it attaches, after the two members below
+  std::atomic<std::int32_t> pid;                  // pid of the owner; set when it attaches, after the two members below
   // Address at which the owner keeps a random number, and that number. If a process reads another number there, `pid`
   // names another process in its pid namespace, as the owner is in a different one.
   std::atomic<std::uint64_t> pid_probe_address;

@@ -36,7 +36,7 @@ namespace hr::transport::shm {
 
 inline constexpr std::size_t kCells = 256;
 inline constexpr std::size_t kInlineBytes = 96;
-inline constexpr std::size_t kShortBytes = 32;  // in the cell's first line
+inline constexpr std::size_t kShortBytes = 32;  // payload bytes in the cell's first line
 // Smallest payload written with non-temporal stores to a reader that is far away; shorter ones gain nothing.
 inline constexpr std::size_t kMinNontemporalBytes = 512;
 
@@ -186,7 +186,7 @@ class Producer {
   std::size_t wanted_ = 0;
   bool settles_ = false;
   bool replied_ = false;          // a message has arrived from the reader since the last one to it
-  std::uint32_t last_bytes_ = 0;  // of the last message
+  std::uint32_t last_bytes_ = 0;  // length of the last message
   std::uint64_t next_cell_ = 0;
   std::uint64_t next_byte_ = 0;
   std::uint64_t lap_start_ = 0;       // total bytes used before this lap of the byte ring

@@ -22,10 +22,10 @@ namespace hr::transport::shm {
 class Segment {
  public:
   struct Sizes {
-    int processes = 0;              // on the node
-    std::size_t payload_bytes = 0;  // of each ring
-    std::size_t staging_bytes = 0;  // of each process's staging area
-    int exchange_buffers = 0;       // of each pair
+    int processes = 0;              // number of processes on the node
+    std::size_t payload_bytes = 0;  // payload bytes of each ring
+    std::size_t staging_bytes = 0;  // bytes of each process's staging area
+    int exchange_buffers = 0;       // number of exchange buffers per pair
   };
   // Errors: those of SharedFile.
   Status create(const std::string& path, const Sizes& sizes);
@@ -38,7 +38,7 @@ class Segment {
     if (file_.data() != nullptr && !all_attached()) file_.unlink();
   }
   [[nodiscard]] int descriptor() const noexcept { return file_.descriptor(); }
-  // Name that the others attach to.
+  // Returns the name that the others attach to.
   [[nodiscard]] std::string name() const { return file_.name(); }
   // Called before the creator leaves: waits a moment for processes that have not attached yet, and otherwise leaves
   // them the file under the name it was created for.

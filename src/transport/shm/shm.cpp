@@ -217,7 +217,7 @@ class Shm : public Transport {
   const Handlers& handlers_;
   Segment segment_;
   Segment::Sizes sizes_{};
-  std::string path_;      // of the segment's file, if it has a name
+  std::string path_;      // path of the segment's file, if it has a name
   Status created_ = kOk;  // result, in the process that makes the segment
   std::string why_not_created_;
   Doorbell* bell_ = nullptr;       // this process's doorbell
@@ -231,11 +231,11 @@ class Shm : public Transport {
   int node_ = 0;
   std::vector<int> ranks_;                         // rank by index on the node
   std::vector<int> local_of_;                      // index on the node by rank, -1 elsewhere
-  std::vector<Outgoing> outgoing_;                 // by index on the node
+  std::vector<Outgoing> outgoing_;                 // indexed by index on the node
   std::vector<ExchangeBuffers> exchange_buffers_;  // likewise
   std::vector<Incoming> incoming_;
   enum class Memory : std::uint8_t { kUnknown, kPeers, kNotReached };
-  std::unique_ptr<std::atomic<Memory>[]> memory_;  // by index on the node; copies may lack the library lock
+  std::unique_ptr<std::atomic<Memory>[]> memory_;  // indexed by index on the node; copies may lack the library lock
   std::vector<int> incoming_of_;                   // index into incoming_ by index on the node; -1: not connected
 };
 

@@ -19,7 +19,7 @@ namespace hr::transport::ucx {
 struct Head {
   std::uint32_t sequence;  // low bits of the message's number from this sender to this receiver, from 0 on
   std::uint32_t from;      // name of the sender (names.hpp)
-  std::uint64_t secret;    // of the receiver (names.hpp)
+  std::uint64_t secret;    // secret of the receiver (names.hpp)
   Header header;
 };
 static_assert(sizeof(Head) == 40);

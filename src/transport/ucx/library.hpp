@@ -58,7 +58,7 @@ struct Library {
   HR_UCP_OPTIONAL(HR_DECLARE)
 #undef HR_DECLARE
   const char* (*status_string)(ucs_status_t) = nullptr;
-  std::string path;  // of libucp.so.0, where it was found
+  std::string path;  // path of libucp.so.0 where it was found
 
   [[nodiscard]] std::string text(ucs_status_t status) const { return status_string(status); }
 };

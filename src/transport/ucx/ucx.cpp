@@ -178,7 +178,7 @@ class Ucx final : public Transport {
     int in_flight = 0;
     Buffer* reserved = nullptr;
     InOrder<Early> order;
-    Operation fence;  // of fence(), while `fencing`
+    Operation fence;  // the pending fence(), while `fencing`
     bool fencing = false;
     ucs_status_t failure = UCS_OK;
     double failed_at = 0;
@@ -255,7 +255,7 @@ class Ucx final : public Transport {
   Disconnects disconnects_{library_, worker_, names_};
   Buffers buffers_;
   Sleepers sleepers_;
-  std::vector<std::unique_ptr<Peer>> peers_;  // by process
+  std::vector<std::unique_ptr<Peer>> peers_;  // indexed by process
   std::size_t job_size_;
   std::vector<std::vector<std::byte>> addresses_;  // indexed by process; only for those of other jobs
   Unpacking unpacking_{library_};

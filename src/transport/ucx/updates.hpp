@@ -86,7 +86,7 @@ class Updates {
   const Memory& memory_;
   const Names& names_;
   std::uint64_t next_ = 1;
-  std::map<std::pair<int, std::uint64_t>, Pending> pending_;  // by process and number
+  std::map<std::pair<int, std::uint64_t>, Pending> pending_;  // indexed by process and number
   std::vector<Request> asked_;
   std::vector<Answer> answered_;
 };
