@@ -29,7 +29,7 @@ int MPIX_GPU_query_support(int gpu_type, int* is_supported);
 #define MPIX_BFLOAT16 ((MPI_Datatype)0x000002f9)  /* the upper half of a float */
 #define MPIX_C_BF16 MPIX_BFLOAT16
 
-/* User-level failure mitigation: a job that goes on when a process of it has failed (mpiexec --enable-recovery; see
+/* User-level failure mitigation: a job continues when one of its processes has failed (mpiexec --enable-recovery; see
  * docs/failures.md). Operations that depend on a failed process end with MPIX_ERR_PROC_FAILED. A receive from any
  * source that may be waiting for one is reported with MPIX_ERR_PROC_FAILED_PENDING and stays posted. Calls with a
  * revoked communicator end with MPIX_ERR_REVOKED, except the functions below and local ones. */
@@ -38,31 +38,31 @@ int MPIX_GPU_query_support(int gpu_type, int* is_supported);
 #define MPIX_ERR_PROC_FAILED_PENDING 102
 #define MPIX_ERR_REVOKED 103
 
-/* Local: ends all communication on it, here and at all its members. */
+/* Local: ends all communication on the communicator, here and at all its members. */
 int MPIX_Comm_revoke(MPI_Comm comm);
 int MPIX_Comm_is_revoked(MPI_Comm comm, int* flag);
 /* Collective over the survivors. *newcomm: their communicator. */
 int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm* newcomm);
 int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request);
-/* Collective over the survivors. *flag becomes the bitwise AND of all. MPIX_ERR_PROC_FAILED, at all of them alike, if a
- * survivor has not acknowledged a failure; *flag is valid then, too. */
+/* Collective over the survivors. *flag becomes the bitwise AND of all flags. If a survivor has not acknowledged a
+ * failure, all of them get MPIX_ERR_PROC_FAILED, and *flag is still valid. */
 int MPIX_Comm_agree(MPI_Comm comm, int* flag);
 int MPIX_Comm_iagree(MPI_Comm comm, int* flag, MPI_Request* request);
-/* Local: the members that this process knows to have failed, in the order in which it learned of them. */
+/* Local. *failed: the members that this process knows to have failed, in the order in which it learned of them. */
 int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group* failed);
-/* Local: acknowledges the first num_to_ack of them; *num_acked: how many are acknowledged now. */
+/* Local: acknowledges the first num_to_ack of them. *num_acked: the number acknowledged now. */
 int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int* num_acked);
-/* The same under their former names: all of them, and the group of those that are acknowledged. */
+/* The same under former names: acknowledges all of them, and returns the group of the acknowledged ones. */
 int MPIX_Comm_failure_ack(MPI_Comm comm);
 int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group* failed);
 
-/* Partitions that kernels mark as ready, or test (mpix-device.h; MPI 5.0 chapter 4): makes an object that kernels get
- * by value. request: of MPI_Psend_init or MPI_Precv_init, not started; it owns the memory, so *prequest is valid as
- * long as the request. A kernel works with it between MPI_Start and the request's completion, for which the host waits
- * as usual. With CUDA, make the context current first. MPI_ERR_REQUEST for any other request. */
+/* Makes an object that is passed to kernels by value, so that they can mark partitions as ready, or test them
+ * (mpix-device.h; MPI 5.0 chapter 4). request: from MPI_Psend_init or MPI_Precv_init, not started; it owns the memory,
+ * so *prequest is valid as long as the request. A kernel uses it between MPI_Start and the request's completion, for
+ * which the host waits as usual. With CUDA, make the context current first. MPI_ERR_REQUEST for any other request. */
 #define MPIX_HAVE_PREQUEST 1
 int MPIX_Prequest_create(MPI_Request request, MPIX_Prequest* prequest);
-/* *prequest is invalid afterwards; the request stays. */
+/* Makes *prequest invalid; the request stays. */
 int MPIX_Prequest_free(MPIX_Prequest* prequest);
 
 #ifdef __cplusplus

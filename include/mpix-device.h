@@ -1,7 +1,7 @@
-/* mpix-device.h: partitions of partitioned communication that are marked as ready, and asked for, within kernels.
+/* mpix-device.h: functions by which kernels mark partitions of partitioned communication as ready, or test them.
  *
  * Included by mpi-ext.h; needs no other header, so that a source for devices alone (NVRTC) may include it by itself.
- * For CUDA, HIP and the host; MPIX_Prequest_create() (mpi-ext.h) makes the objects that kernels get, by value.
+ * For CUDA, HIP and the host; MPIX_Prequest_create() (mpi-ext.h) makes the objects that are passed to kernels by value.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPIX_DEVICE_H_HEADRACE
@@ -9,8 +9,8 @@
 
 /* The partitions of one persistent partitioned operation. Its members are for the functions below only. */
 typedef struct {
-  unsigned* device_marks; /* a word for each partition, as devices reach it */
-  unsigned* host_marks;   /* the same words, as the host does */
+  unsigned* device_marks; /* a word per partition, at its device address */
+  unsigned* host_marks;   /* the same words at their host address */
   int partitions;
 } MPIX_Prequest;
 
@@ -22,9 +22,9 @@ typedef struct {
 #define MPIX_DEVICE_FUNCTION static __inline__
 #endif
 
-/* For a send that is started: marks the partition's data as complete, as far as this thread knows. One thread calls it,
- * after a barrier of those that wrote (__syncthreads()). Once for each start; nothing happens for a partition that does
- * not exist. */
+/* For a started send: marks the partition's data, as this thread sees it, as complete. One thread calls it once per
+ * start, after a barrier of the threads that wrote the data (__syncthreads()). Does nothing if the partition does not
+ * exist. */
 MPIX_DEVICE_FUNCTION void MPIX_Pready(int partition, MPIX_Prequest request) {
   if (partition < 0 || partition >= request.partitions) return;
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
@@ -35,9 +35,9 @@ MPIX_DEVICE_FUNCTION void MPIX_Pready(int partition, MPIX_Prequest request) {
 #endif
 }
 
-/* For a receive that is started: nonzero once the partition's data has come, which this thread may then read. It only
- * tests: a kernel must not wait for it, since the host cannot always bring a message while a kernel runs (to unmap a
- * peer's memory, say, the driver waits for all kernels). Threads of the host may wait. */
+/* For a started receive: nonzero once the partition's data has arrived, which this thread may then read. It only tests:
+ * a kernel must not wait for it, since the host cannot always receive a message while a kernel runs (to unmap a peer's
+ * memory, for example, the driver waits for all kernels). Threads of the host may wait. */
 MPIX_DEVICE_FUNCTION int MPIX_Parrived(MPIX_Prequest request, int partition) {
   int arrived = 0;
   if (partition < 0 || partition >= request.partitions) return 0;

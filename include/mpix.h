@@ -1,4 +1,4 @@
-/* mpix.h: the extensions of Headrace; the same as mpi-ext.h, under another name that programs include.
+/* mpix.h: the extensions of Headrace; the same as mpi-ext.h, under another name that some programs include.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPIX_H_HEADRACE

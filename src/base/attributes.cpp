@@ -10,7 +10,7 @@ namespace hr {
 
 namespace {
 
-// Greater than the numbers of the predefined attributes (MPI_TAG_UB, MPI_WIN_BASE: 501 to 605).
+// First number, greater than those of the predefined attributes (MPI_TAG_UB, MPI_WIN_BASE: 501 to 605).
 constexpr int kFirstKeyval = 0x1000;
 
 struct Table {
@@ -112,8 +112,8 @@ Status AttributeSet::copy_to(void* object, AttributeSet* to, void* new_object) c
     bool keep = false;
     const Status status = entry.keyval->copy(object, entry.value, &value, &keep);
     if (!status.ok()) {
-      // The new object is given up, and its attributes with it, whatever their callbacks return. The cause stays the
-      // copy's.
+      // The new object is abandoned, and its attributes are deleted regardless of what their callbacks return. The
+      // error remains that of the copy.
       for (; !to->entries_.empty(); to->entries_.pop_back()) {
         static_cast<void>(to->entries_.back().keyval->remove(new_object, to->entries_.back().value));
       }

@@ -2,10 +2,10 @@
 //
 // A keyval is the program's number for a kind of attribute, with a copy and a delete callback. It stays alive until the
 // program has freed it and no attribute uses it (section 7.7.2); its number is never used again. Callbacks are closures
-// made by bind/ that hold the program's function and extra state; they release the library lock meanwhile, and may call
-// MPI, also on the same object: no reference into a set is held across one. Owner: an AttributeSet belongs to its
-// object; the objects' destructors run no callbacks, so code that frees an object calls clear() first. Threads: library
-// lock.
+// made by bind/ that hold the program's function and extra state. They release the library lock while they run, and may
+// call MPI, even on the same object: no reference into a set is held across a callback. Owner: an AttributeSet belongs
+// to its object; the objects' destructors run no callbacks, so code that frees an object calls clear() first. Threads:
+// library lock.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class KeyvalKind : std::uint8_t { kCommunicator, kDatatype, kWindow };
 
 class Keyval {
  public:
-  // `object`: the handle of the object that is copied. *keep = false: the new object gets no such attribute.
+  // `object`: handle of the object that is copied. *keep = false: the new object does not get the attribute.
   using Copy = std::function<Status(void* object, int keyval, void* value, void** new_value, bool* keep)>;
   using Delete = std::function<Status(void* object, int keyval, void* value)>;
 
@@ -29,9 +29,9 @@ class Keyval {
   [[nodiscard]] KeyvalKind kind() const noexcept { return kind_; }
   [[nodiscard]] int number() const noexcept { return number_; }
 
-  // An empty function copies nothing (MPI_COMM_NULL_COPY_FN).
+  // Calls the copy function; an empty one copies nothing (MPI_COMM_NULL_COPY_FN).
   Status copy(void* object, void* value, void** new_value, bool* keep) const;
-  // An empty function does nothing (MPI_COMM_NULL_DELETE_FN).
+  // Calls the delete function; an empty one does nothing (MPI_COMM_NULL_DELETE_FN).
   Status remove(void* object, void* value) const;
 
  private:
@@ -41,11 +41,12 @@ class Keyval {
   Delete remove_;
 };
 
-// Makes a keyval; its number, greater than any predefined one, goes to the program.
+// Makes a keyval and returns its number, which is greater than any predefined one.
 int create_keyval(KeyvalKind kind, Keyval::Copy copy, Keyval::Delete remove);
-// Finds the live keyval behind a number. Errors: MPI_ERR_KEYVAL (unknown, freed, of another kind of object).
+// Finds the live keyval with that number. Errors: MPI_ERR_KEYVAL (unknown, freed, or for another kind of object).
 Status find_keyval(KeyvalKind kind, int number, std::shared_ptr<const Keyval>* keyval);
-// MPI_Comm_free_keyval and its siblings: the number is dead, attributes in use stay. Errors: MPI_ERR_KEYVAL.
+// Implements MPI_Comm_free_keyval and its variants: the number becomes invalid, attributes in use stay. Errors:
+// MPI_ERR_KEYVAL.
 Status free_keyval(KeyvalKind kind, int number);
 
 class AttributeSet {
@@ -53,18 +54,18 @@ class AttributeSet {
   // Returns false if no value is cached under `number`.
   [[nodiscard]] bool get(int number, void** value) const noexcept;
 
-  // `object` is the handle that callbacks get. A failing callback's code is returned as the program gave it.
+  // `object`: the handle that is passed to callbacks. The error code of a failing callback is returned unchanged.
 
-  // Replaces an old value after its delete callback; if that fails the old value stays.
+  // Sets a value, and replaces an old one after its delete callback; if that fails, the old value stays.
   Status set(void* object, std::shared_ptr<const Keyval> keyval, void* value);
   // Runs the delete callback, then removes the value; if it fails the value stays. Errors: MPI_ERR_KEYVAL if no value
   // is cached under `number`.
   Status erase(void* object, int number);
   // Calls the copy callbacks in the order in which the attributes were set. If one fails, the copies made so far are
-  // deleted again and `to` is empty.
+  // deleted again, and `to` is left empty.
   Status copy_to(void* object, AttributeSet* to, void* new_object) const;
-  // Deletes all, the newest first (the order that section 11.2.4 requires for MPI_COMM_SELF). Stops at the first
-  // failure; the remaining ones stay.
+  // Deletes all attributes, the newest first (the order that section 11.2.4 requires for MPI_COMM_SELF). Stops at the
+  // first failure; the remaining ones stay.
   Status clear(void* object);
 
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }

@@ -1,11 +1,11 @@
-// Hints to a core's caches for lines that two processes write and read in turns. They order nothing and change no
-// value; a processor that does not know them does nothing.
+// Hints to a core's caches for lines that two processes write and read in turn. They order nothing and change no value;
+// a processor without these instructions ignores them.
 //
-// A line that another core has read must be taken back before it can be written (a round trip), and one that a core has
-// just written is fetched from its cache by the reader (another one). Both can be done earlier:
-//   prefetch_for_write()   asks for lines that this core writes soon, so that their round trips are over by then
-//   demote()   sends lines that this core has written to the cache that all share, where the reader finds them half
-//                 way (Intel's CLDEMOTE, from Sapphire Rapids on)
+// A line that another core has read must be fetched back before it can be written (a round trip), and one that a core
+// has just written must be fetched from its cache by the reader (another round trip). Both can be done earlier:
+//   prefetch_for_write()   fetches lines that this core will write soon, so that their round trips are over by then
+//   demote()   moves lines that this core has written to the cache that all cores share, closer to the reader
+//                 (Intel's CLDEMOTE, from Sapphire Rapids on)
 // Worth it only if the two take turns: a reader that lags behind finds demoted lines farther away, and a writer on the
 // same core has to fetch them back. Not worth it for short flags that both write at the same time (ADR 13).
 //
@@ -19,9 +19,9 @@ namespace hr {
 
 inline constexpr std::size_t kCacheLine = 64;
 
-// Upper limit; beyond this handing over takes the writer longer than it saves the reader.
+// Limit; beyond it, demoting takes the writer longer than it saves the reader.
 inline constexpr std::size_t kMaxDemoteBytes = 1024;
-// Upper limit; more requests than a core can have under way delay those that follow.
+// Limit; more requests than a core can have pending would delay later ones.
 inline constexpr std::size_t kMaxPrefetchBytes = 4096;
 
 // Demotes [start, start + bytes), or only its beginning if it is long.
@@ -33,8 +33,8 @@ inline void demote([[maybe_unused]] const void* start, [[maybe_unused]] std::siz
 #endif
 }
 
-// False on AMD's processors, which take whole lines without their data when they copy by `rep movsb`; asking first
-// would spoil that.
+// False on AMD's processors, which acquire whole lines without their data when they copy by `rep movsb`; prefetching
+// them first would defeat that.
 inline bool prefetches_for_write() noexcept {
 #if defined(__x86_64__)
   return __builtin_cpu_is("intel") != 0;
@@ -43,7 +43,7 @@ inline bool prefetches_for_write() noexcept {
 #endif
 }
 
-// Prefetches the same range if prefetches_for_write(); elsewhere does nothing.
+// Prefetches [start, start + bytes), or only its beginning if it is long; does nothing unless prefetches_for_write().
 inline void prefetch_for_write([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(__x86_64__)
   if (!prefetches_for_write()) return;

@@ -1,4 +1,4 @@
-// Checks that cost time, or refuse calls that other libraries accept, as selected by the user with the knob `check`.
+// Checks that cost time, or reject calls that other libraries accept; the user selects them with the knob `check`.
 //
 // Threads: any; the knob does not change while the library is in use.
 #pragma once
@@ -8,10 +8,10 @@
 
 namespace hr {
 
-// True if the knob, words between commas, has this word, or `full`, which stands for all.
+// True if the knob, a list of words between commas, contains this word, or `full`, which means all of them.
 [[nodiscard]] bool wants_check(std::string_view word) noexcept;
 
-// True if it has `full`: every call is looked at (check/).
+// True if the knob contains `full`, so that every call is checked (check/).
 [[nodiscard]] bool wants_full_check() noexcept;
 
 // Returns the first unknown word of the knob; empty if there is none.

@@ -6,8 +6,8 @@
 namespace hr::counters {
 namespace {
 
-// A call this long costs so much more than the clock that the next one is timed as well; of shorter ones, one in
-// kOneOf.
+// After a call of more than kLong ns, which takes much longer than reading the clock, the next one is timed as well; of
+// shorter ones, one in kOneOf is timed.
 constexpr Value kLong = 5000;
 constexpr Value kOneOf = 1024;
 
@@ -78,7 +78,7 @@ void begin_timing(std::size_t function) noexcept {
   page.timed_since = nanoseconds(CLOCK_MONOTONIC);
 }
 
-// Leaves out waits, which have been counted in full already.
+// Excludes waits, which have been counted in full already.
 void end_timing() noexcept {
   const Value length = nanoseconds(CLOCK_MONOTONIC) - page.timed_since;
   const Value waited = std::min(length, page.waited - page.waited_before);

@@ -1,12 +1,13 @@
 // Counters of this process's activity, in a page that other processes can read (docs/counters.md, ADR 35).
 //
 // The page is static memory of the library, so that counting is an addition at a fixed address. publish() replaces it
-// by shared memory, with the counts so far; if there is none, counting goes on unseen. It describes itself: a reader
-// needs only its head and its text, which gives the layout (counters_text.cpp).
+// with shared memory that contains the counts so far; without shared memory, counting continues but is not visible. The
+// page describes itself: a reader needs only its head and its text, which gives the layout (counters_text.cpp).
 //
 // Every value is 64 bits wide at its natural alignment, so that a reader never sees half of one; values that belong
-// together may be of different moments. One thread writes at a time. Memory order: none between values; the head's
-// version is written last (release). Owner: process-wide, from the program's start to its end. Threads: library lock.
+// together may have been written at different times. One thread writes at a time. Memory order: none between values;
+// the head's version is written last (release). Owner: process-wide, from the program's start to its end. Threads:
+// library lock.
 #pragma once
 
 #include <bit>
@@ -24,35 +25,35 @@ inline constexpr char kMagic[] = "HRCOUNTS";
 
 inline constexpr std::size_t kFunctions = 640;
 inline constexpr std::size_t kPeers = 256;
-inline constexpr std::size_t kClasses = 3;  // of peers
+inline constexpr std::size_t kClasses = 3;  // number of classes of peers
 inline constexpr std::size_t kProtocols = 16;
 inline constexpr std::size_t kSizes = 64;
 inline constexpr std::size_t kStatisticPlaces = 64;
 inline constexpr std::size_t kAlgorithms = 128;
 inline constexpr std::size_t kOperations = 32;      // collective ones
-inline constexpr std::size_t kOperationSizes = 40;  // place 0: no bytes; n: of less than 2^n
+inline constexpr std::size_t kOperationSizes = 40;  // element 0: no bytes; n: less than 2^n bytes
 inline constexpr std::size_t kMarks = 64;
 inline constexpr std::size_t kTextBytes = std::size_t{48} * 1024;
 
 enum class State : std::uint32_t { kNone, kRunning, kFinalized };
 
-// The same in all versions up to `version`.
+// Has the same layout in all versions up to `version`.
 struct Head {
   char magic[8];
-  std::uint32_t version;  // 0: not whole yet
+  std::uint32_t version;  // 0: not complete yet
   std::uint32_t state;    // State
-  Value bytes;            // of the page
+  Value bytes;            // size of the page
   Value text_at;
   Value text_bytes;
   Value begun;  // nanoseconds since 1970
-  Value ended;  // likewise; 0: not yet
+  Value ended;  // nanoseconds since 1970; 0: not yet
 };
 
-// Present activity.
+// Current activity.
 struct Now {
   Value function;       // number of the function that the program is in; 0: in none
-  Value waiting_since;  // CLOCK_MONOTONIC, nanoseconds; 0: it does not wait, or not long
-  Value waiting_for;    // its process + 1; 0: not a single one
+  Value waiting_since;  // CLOCK_MONOTONIC, nanoseconds; 0: it is not waiting, or has not waited long
+  Value waiting_for;    // the process waited for, + 1; 0: not a single one
 };
 
 struct Amount {
@@ -60,22 +61,22 @@ struct Amount {
   Value bytes;
   void add(Value of_bytes) noexcept {
     ++count;
-    asm("" : "+m"(count));  // else both are added as a vector, which takes longer
+    asm("" : "+m"(count));  // otherwise both are added as a vector, which is slower
     bytes += of_bytes;
   }
 };
 
 struct Function {
   Value calls;
-  Value timed_next;   // number of the call that is timed next: not for readers
-  Value nanoseconds;  // within it, estimated from calls that were timed
-  Value bytes;        // of messages sent in it
+  Value timed_next;   // number of the call that is timed next; not for readers
+  Value nanoseconds;  // time in the function, estimated from the timed calls
+  Value bytes;        // bytes of messages sent by the function
 };
 
 enum class PeerClass : std::uint8_t { kSelf, kHost, kOtherHost };
 
-// Another process that has been sent a message. The last rows, one of each class, stand for all processes without a
-// row. A row's process does not change.
+// Another process to which a message has been sent. The last rows, one per class, stand for all processes without a
+// row. The process of a row does not change.
 struct Peer {
   Value process;     // + 1: its index in the table of processes, the rank for those of this job; 0: no row yet
   Value peer_class;  // PeerClass
@@ -114,19 +115,19 @@ struct alignas(kPageAlignment) Page {
   Head head;
   alignas(64) Now now;
   Level posted;                     // receives without a message
-  alignas(64) Value sizes[kSizes];  // messages sent, place n: of less than 2^(n + 1) bytes
+  alignas(64) Value sizes[kSizes];  // messages sent; element n: less than 2^(n + 1) bytes
   alignas(64) Amount received[kProtocols];
-  Amount rendezvous;              // messages whose data the receiver asks for
-  Amount memories[kMemories];     // messages sent; that of host memory is the remainder
-  Amount to_memories[kMemories];  // the same for messages received
+  Amount rendezvous;              // messages sent by rendezvous
+  Amount memories[kMemories];     // messages sent from such memory; host memory is the remainder
+  Amount to_memories[kMemories];  // messages received into such memory
   Level unexpected;               // messages without a receive
-  Level unexpected_bytes;         // held here by those
+  Level unexpected_bytes;         // bytes kept for unexpected messages
   Value unexpected_messages;
   Value waits;
   Value waited;  // nanoseconds
   Value longest_wait;
   Value marks;                         // MPI_Pcontrol
-  Mark mark[kMarks];                   // the last of them, in a ring
+  Mark mark[kMarks];                   // the last marks, as a ring
   Value statistics[kStatisticPlaces];  // base/statistics.hpp
   Amount accesses[kAccesses];
   Amount algorithms[kAlgorithms];
@@ -145,13 +146,13 @@ struct alignas(kPageAlignment) Page {
 inline constinit Page page{};
 
 // --- counting ---
-// Returns the row of a process: a new one at the first message to it.
+// Returns the row of a process, which is new at the first message to it.
 Peer& row_of(int process, PeerClass peer_class) noexcept;
 inline Peer& row_of_others(PeerClass peer_class) noexcept {
   return page.peers[kPeers - kClasses + static_cast<std::size_t>(peer_class)];
 }
 
-// Counts a message that begins its way to that process.
+// Counts a message to that process as it is sent.
 inline void count_sent(Peer& row, bool internal, std::size_t bytes) noexcept {
   if (internal) {
     row.sent[1].add(bytes);
@@ -172,14 +173,14 @@ inline void count_rendezvous(std::size_t bytes) noexcept { page.rendezvous.add(b
 void count_mark(int level) noexcept;
 
 // Begin and end the count of a wait that has become long. A wait within another one is not counted.
-[[nodiscard]] bool begin_wait(int process) noexcept;  // -1: for no single one; false: within another one
+[[nodiscard]] bool begin_wait(int process) noexcept;  // process -1: no single one; false: within another wait
 void end_wait(int process) noexcept;
 
-// Time calls of a function, of which some are timed.
+// Time a call of a function; only some calls are timed.
 void begin_timing(std::size_t function) noexcept;
 void end_timing() noexcept;
 
-// Counts one call of the program, of the function of that number, from 1 on. Owner: the entry point, with the library
+// Counts one call by the program of the function with that number, from 1 on. Owner: the entry point, with the library
 // lock held.
 template <std::size_t kFunction>
 class Call {
@@ -198,7 +199,7 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 };
-// Does the same for a call that may not have the lock: then it is not counted.
+// Does the same for a call that may lack the lock, in which case it is not counted.
 template <std::size_t kFunction>
 class CallIf {
  public:

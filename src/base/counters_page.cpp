@@ -26,7 +26,7 @@ Status refused(const char* what, const std::string& name, int code) {
               name.c_str(), std::strerror(code));
 }
 
-// Gets memory for all of it now: a lack of it is an error here and not a bus error later.
+// Reserves all of the memory now, so that a lack of it is an error here and not a bus error later.
 Status fill(int file, const std::string& name, void** memory) {
   if (sizeof(Page) > largest_file()) return refused("size", name, EFBIG);
   if (::ftruncate(file, sizeof(Page)) != 0) return refused("size", name, errno);

@@ -1,8 +1,8 @@
-// Makes the page of counters readable for other processes: shared memory replaces the library's own.
+// Makes the page of counters readable for other processes: shared memory replaces the static memory.
 //
-// It is a memory file by the name of headrace.<job>.counters.<rank>, which others find at /proc/<process>/fd and which
-// ends with the last process that has it open: nothing is ever left behind. Only the same user may read it. Owner:
-// process-wide, made once. Threads: library lock.
+// It is a memory file named headrace.<job>.counters.<rank>, which others find in /proc/<process>/fd and which
+// disappears with the last process that has it open: nothing is ever left behind. Only the same user may read it.
+// Owner: process-wide, made once. Threads: library lock.
 #pragma once
 
 #include <span>
@@ -14,12 +14,12 @@
 
 namespace hr::counters {
 
-// Data for readers on this process, and names for the indices of tables.
+// Data on this process for readers, and names for the indices of tables.
 struct About {
   std::string job;
   int rank = 0;
   int size = 1;
-  int host_number = 0;                     // in the job
+  int host_number = 0;                     // number of the host in the job
   std::string library;                     // its version
   std::span<const char* const> functions;  // number 0: none
   std::vector<std::string_view> protocols;
@@ -27,10 +27,10 @@ struct About {
   std::vector<std::string_view> operations;  // collective ones
 };
 
-// *file: stays open, as others find the page through it. Errors: MPI_ERR_OTHER, with the cause: counting goes on
-// unseen.
+// Publishes the page. *file: must stay open, as others find the page through it. Errors: MPI_ERR_OTHER, with the cause;
+// counting continues but is not visible.
 Status publish(const About& about, int* file);
-// Notes that MPI_Finalize has been called; later counts are visible all the same.
+// Records that MPI_Finalize has been called; later counts are still visible.
 void note_finalized() noexcept;
 
 // Returns the text that describes the page (docs/counters.md); JSON.

@@ -1,4 +1,4 @@
-// The page's description of itself: its process, its counters, and their places. JSON.
+// The page's description of itself, in JSON: its process, its counters, and their offsets.
 #include <sched.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ bool is_plain(char letter) {
   return byte >= 0x20 && byte < 0x7f && letter != '"' && letter != '\\';
 }
 
-// Bytes outside ASCII stand for the characters of their number.
+// Returns the text as a JSON string; a byte outside ASCII becomes the character with that number.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   out.reserve(text.size() + 2);
@@ -51,7 +51,8 @@ std::string cores() {
   return {};
 }
 
-// Returns the start in clock ticks since boot, as shown in /proc: tells this process from a later one of its pid.
+// Returns the start time in clock ticks since boot, as shown in /proc, which distinguishes this process from a later
+// one with its pid.
 std::string start_of_this_process() {
   std::string line;
   std::getline(std::ifstream("/proc/self/stat"), line, '\0');
@@ -83,7 +84,7 @@ std::string dimension(const char* name, const Labels& labels) {
   std::string out = std::string("\"") + name + "\":{\"length\":" + std::to_string(labels.size()) + ",\"labels\":[";
   out.reserve(out.size() + 32 * labels.size());
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    // The library's own names are all plain.
+    // All names of the library are plain.
     out.append(i == 0 ? "\"" : ",\"").append(labels[i]).append("\"");
   }
   return out.append("]}");
@@ -98,7 +99,7 @@ std::vector<std::string> size_classes() {
   return labels;
 }
 
-// Place n of operation i is at i * sizes + n.
+// Element n of operation i is at i * sizes + n.
 std::string operation_sizes(const About& about) {
   std::string names;
   for (const std::string_view each : about.operations)
@@ -132,7 +133,7 @@ struct Entry {
   const char* sentence;
   const char* dimension = nullptr;
   std::size_t stride = 0;
-  const char* rest_of = nullptr;  // place 0 is the remainder of that counter
+  const char* rest_of = nullptr;  // element 0 is the remainder of that counter
 };
 
 #define HR_AT(member) offsetof(Page, member)

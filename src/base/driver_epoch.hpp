@@ -1,13 +1,14 @@
-// DriverEpoch: tells if the program may have used its devices since an earlier moment.
+// DriverEpoch: shows whether the program may have used its devices since an earlier moment.
 //
-// An answer of the CUDA driver about a pointer or a stream stays true until the program calls the driver again, and
-// asking costs microseconds. So answers are kept for a driver epoch: calls of this library that follow one another so
-// closely that no driver call fits between them: in less than 3/4 of the time of the cheapest one that matters, which
-// is to make a stream wait for an event (0.2 us on an H200's host; launches, copies, allocations and frees take 1 us
-// and more). This works only if the program has promised that it has one thread (MPI_THREAD_SINGLE); with more, every
-// call is a driver epoch of its own. A callback of the program also begins a new one.
+// A result of the CUDA driver about a pointer or a stream stays valid until the program calls the driver again, and a
+// query costs microseconds. So results are kept for a driver epoch: a series of calls of this library that are so close
+// to one another that no driver call fits between them, that is, within 3/4 of the time of the cheapest driver call
+// that matters, which is to make a stream wait for an event (0.2 us on an H200's host; launches, copies, allocations
+// and frees take 1 us and more). This works only if the program has promised that it has one thread
+// (MPI_THREAD_SINGLE); with more, every call is a separate driver epoch. A callback of the program also begins a new
+// one.
 //
-// Owner: process-wide. Threads: library lock. Cost before track(): one predictable branch a call.
+// Owner: process-wide. Threads: library lock. Cost before track(): one predictable branch per call.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,13 @@ class DriverEpoch {
   // shorter gap.
   static void track(std::uint64_t gap) noexcept;
   [[nodiscard]] static bool tracked() noexcept { return tracking_; }
-  // Called if the program has more than one thread: no driver epoch lasts.
+  // Called if the program has more than one thread: no driver epoch then outlasts a call.
   static void set_multithreaded() noexcept { single_threaded_ = tracking_ = false; }
 
-  // Returns the epoch's number, which is kept with an answer and compared later. Never 0.
+  // Returns the epoch's number, never 0, which is kept with a result and compared later.
   [[nodiscard]] static std::uint64_t current() noexcept { return single_threaded_ ? number_ : ++number_; }
 
-  // Called when a call of the library begins and ends; the program's code has run in between.
+  // Called when a call of the library begins and ends; the program's code runs between calls.
   static void enter() noexcept {
     if (tracking_) [[unlikely]]
       enter_slow();
@@ -36,7 +37,7 @@ class DriverEpoch {
     if (tracking_) [[unlikely]]
       leave_slow();
   }
-  // Passes a callback's result on, and begins a new epoch.
+  // Begins a new epoch after a callback, whose result it returns.
   template <class Result>
   static Result after_callback(Result result) noexcept {
     ++number_;

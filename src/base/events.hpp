@@ -1,9 +1,8 @@
 // Events: moments in the library's work that are reported to tools by callbacks (MPI 5.0 section 15.3.8).
 //
 // Each line of the list below names an event: the code where it happens, MPI_T and docs/events.md use that name. Its
-// elements are 64-bit integers. An event without listeners costs a test of one word, and in short messages nothing, as
-// their handlers are different ones while there are listeners (p2p/receive.cpp). Owner: process-wide. Threads: library
-// lock.
+// elements are 64-bit integers. An event without listeners costs a test of one word, and nothing in short messages,
+// whose handlers are replaced while there are listeners (p2p/receive.cpp). Owner: process-wide. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -49,15 +48,14 @@ inline constexpr Record kRecords[] = {
 };
 inline constexpr int kMostElements = 8;
 
-// Hands events to the tools; may be called within a delivery, and makes no progress.
+// Passes events to the tools; may be called during a delivery, and makes no progress.
 using Sink = void (*)(Event event, std::span<const std::int64_t> elements);
 
 namespace detail {
-inline std::uint32_t wanted = 0;                     // a bit each, and kChecker
-inline constexpr std::uint32_t kChecker = 1U << 31;  // the checker (check/) looks at messages and collectives itself
+inline std::uint32_t wanted = 0;                     // a bit per event, and kChecker
+inline constexpr std::uint32_t kChecker = 1U << 31;  // the checker (check/) examines messages and collectives itself
 inline Sink sink = nullptr;
-// Called when the first event becomes wanted and the last no longer is; for code that differs while there are
-// listeners.
+// Called when the first listener is added and the last removed; for code that differs while there are listeners.
 inline void (*changed)() = nullptr;
 }  // namespace detail
 
@@ -65,7 +63,8 @@ inline void (*changed)() = nullptr;
 [[nodiscard]] inline bool wanted(Event event) noexcept {
   return (detail::wanted >> static_cast<unsigned>(event) & 1) != 0;
 }
-// Called when the checker begins or ends to look: code that tests wanted() first then looks for the checker's handler.
+// Called when the checker begins or ends to examine: while it does, wanted() is true, and code that tests it also
+// checks for the checker's handler.
 inline void let_checker_look(bool looks) {
   const bool before = wanted();
   detail::wanted = looks ? detail::wanted | detail::kChecker : detail::wanted & ~detail::kChecker;

@@ -1,9 +1,9 @@
-// FileStates: state of the files of a layer while the layer is up, for each file a struct of its own that is in no
+// FileStates: the state of a layer's files while the layer is in use; each file defines its own struct, which is in no
 // header.
 //
-// A state is made at its first use and destroyed with the object that holds them all, which the layer makes at init and
-// destroys at finalize. So a second start begins anew, and nothing is left of the first. Owner: the layer's state
-// object. Threads: library lock.
+// A state is made at its first use and destroyed with the object that holds all of them, which the layer makes at init
+// and destroys at finalize. So nothing of an earlier start is left at the next one. Owner: the layer's state object.
+// Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ class FileState {
   virtual ~FileState() = default;
 };
 
-// `Layer`: any type of the layer's; it keeps the indices of two layers' states apart.
+// `Layer`: any type of the layer; it separates the indices of two layers' states.
 template <class Layer>
 class FileStates {
  public:
-  // Not to be called within the destructor of another one.
+  // Returns the state of that type. Must not be called in the destructor of another state.
   template <class State>
   [[nodiscard]] State& of() {
     std::unique_ptr<FileState>& state = states_[kPlace<State>];

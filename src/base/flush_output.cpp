@@ -13,11 +13,12 @@
 namespace hr {
 namespace {
 
-// A step may wait for a lock whose owner waits for us, so it runs in a thread of its own, which is left behind then.
+// A step may wait for a lock whose owner waits for this thread, so it runs in a separate thread, which is then
+// abandoned.
 using Step = void (*)();
 
 constexpr std::size_t kStack = std::size_t{256} << 10;
-constexpr long kTurn = 400'000'000;  // ns for each
+constexpr long kTurn = 400'000'000;  // ns for each step
 constexpr long kPause = 1'000'000;   // ns
 constexpr int kMostPauses = 2500;
 
@@ -28,15 +29,15 @@ Function find(const char* name) noexcept {
 
 void flush_standard() { std::fflush(stdout); }
 
-// For the case that the lock's owner waits for this very process to end: the stream's contents are complete by then, or
-// that thread is in the middle of a line that will not be missed.
+// Used if the lock's owner waits for this very process to end: by then the stream's contents are complete, or that
+// thread is in the middle of a line whose loss does not matter.
 void flush_standard_without_lock() { ::fflush_unlocked(stdout); }
 
 void flush_all() { std::fflush(nullptr); }
 
-// Flushes C++ streams, which keep text themselves if they are not synchronised with C's. Uses the program's library, by
-// its symbols: ours may be another. A program that never mentions the streams has not made them, which the first call
-// does.
+// Flushes C++ streams, which buffer text themselves if they are not synchronised with C's. Uses the program's C++
+// library, by its symbols, as this library may use another one. A program that never uses the streams has not made
+// them, which the first call here does.
 void flush_cpp() {
   static char initializer[16];
   const auto make = find<void (*)(void*)>("_ZNSt8ios_base4InitC1Ev");
@@ -47,8 +48,8 @@ void flush_cpp() {
   flush(out);
 }
 
-// Our own function flushes the standard units, with any compiler (src/fortran/sources/output.f90); gfortran's flushes
-// all.
+// gfortran's function flushes all units; the library's own flushes the standard units, with any compiler
+// (src/fortran/sources/output.f90).
 void flush_fortran() {
   if (const auto flush = find<void (*)(const int*)>("_gfortran_flush_i4"); flush != nullptr) return flush(nullptr);
   if (const auto flush = find<void (*)()>("hr_f_flush"); flush != nullptr) flush();
@@ -59,7 +60,7 @@ struct Flusher {
   sem_t done{};
 };
 
-// Static, since they outlive threads that are left behind.
+// Static, as abandoned threads may still use them.
 Flusher cpp{flush_cpp}, fortran{flush_fortran}, standard{flush_standard}, without_lock{flush_standard_without_lock},
     all_streams{flush_all};
 std::atomic<bool> begun{false};
@@ -101,10 +102,10 @@ bool ended(Flusher& flusher) noexcept {
   return result == 0;
 }
 
-// Returns false if it could not run, or does not end.
+// Runs a step in a thread; false if it could not run, or does not end in time.
 bool flush(Flusher& flusher) noexcept { return begin(flusher) && ended(flusher); }
 
-// Flushes from here if the stream is free: perhaps there is no room for a thread.
+// Flushes from this thread if the stream is not locked, for the case that no thread could be started.
 bool flush_if_free() noexcept {
   if (::ftrylockfile(stdout) != 0) return false;
   ::fflush_unlocked(stdout);
@@ -116,12 +117,12 @@ bool flush_if_free() noexcept {
 
 void flush_output() noexcept {
   if (begun.exchange(true)) {
-    // Another thread is at it, and must be able to finish.
+    // Another thread is flushing, and must be able to finish.
     const timespec pause{0, kPause};
     for (int at = 0; at < kMostPauses && !over.load(); ++at) ::nanosleep(&pause, nullptr);
     return;
   }
-  // C++'s and Fortran's first: their contents may go into C's.
+  // C++'s and Fortran's streams are first, as their contents may go into C's.
   flush(cpp);
   flush(fortran);
   if (!flush(standard) && !flush_if_free()) flush(without_lock);

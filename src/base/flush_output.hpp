@@ -1,5 +1,5 @@
-// Flushes output that the program has printed and C's, C++'s and Fortran's libraries still keep, before a process ends
-// without its exit handlers. Threads: any.
+// Flushes the program's output that the C, C++ and Fortran libraries still buffer, before a process ends without its
+// exit handlers. Threads: any.
 #pragma once
 
 namespace hr {

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t kFirstPiece = std::size_t{256} << 10;
 constexpr std::size_t kLargestPiece = std::size_t{16} << 20;
-// Below this limit reservations for all tables would take a share that the program needs.
+// Below this limit, reservations for all tables would use address space that the program needs.
 constexpr rlim_t kAmple = rlim_t{1} << 40;
-// Far from the addresses that the system chooses for programs, heaps, libraries and stacks.
+// First address, far from those that the system chooses for programs, heaps, libraries and stacks.
 constexpr std::uintptr_t kFirstPlace = 0x200000000000;
 constexpr int kMostTries = 64;
 
@@ -26,7 +26,7 @@ std::byte* map(void* place, std::size_t bytes, int flags) noexcept {
       ::mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   if (place == nullptr || memory == place) return static_cast<std::byte*>(memory);
-  ::munmap(memory, bytes);  // a system that does not know MAP_FIXED_NOREPLACE takes the address as a hint
+  ::munmap(memory, bytes);  // a system without MAP_FIXED_NOREPLACE treats the address as a hint
   errno = EEXIST;
   return nullptr;
 }
@@ -51,7 +51,7 @@ std::size_t begin(std::byte** base, std::size_t most) noexcept {
 }
 
 std::size_t grow(std::byte* base, std::size_t usable, std::size_t most) noexcept {
-  // Grows by half: few pieces, and little more than is needed.
+  // Grows by half, for few pieces and little unused space.
   const std::size_t wanted = std::clamp(usable / 2 / kFirstPiece * kFirstPiece, kFirstPiece, kLargestPiece);
   for (std::size_t piece = std::min(wanted, most - usable); piece != 0; piece = piece > kFirstPiece ? kFirstPiece : 0) {
     if (map(base + usable, piece, MAP_FIXED_NOREPLACE) != nullptr) return usable + piece;

@@ -1,8 +1,8 @@
-// Address space for an Arena (object.hpp): a range that keeps its beginning and grows at its end.
+// Address space for an Arena (object.hpp): a range with a fixed beginning that grows at its end.
 //
-// If address space costs nothing the whole range is reserved at once. If it is limited (`ulimit -v`, a machine that
-// does not overcommit) pieces are mapped one after another, at addresses that are not in use. Owner: the arena; a range
-// is never released. Threads: library lock.
+// If address space costs nothing, the whole range is reserved at once. If it is limited (`ulimit -v`, a machine that
+// does not overcommit), pieces are mapped one after another, at addresses that are not in use. Owner: the arena; a
+// range is never released. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace hr::growing_range {
 // Begins a range of up to `most` bytes at *base. Returns the bytes usable so far; 0: there is no address space.
 [[gnu::cold]] std::size_t begin(std::byte** base, std::size_t most) noexcept;
 
-// Extends it. Returns the bytes usable from now on; `usable`, as before, if it cannot grow.
+// Extends the range. Returns the bytes usable from now on, which is `usable` if it cannot grow.
 [[gnu::cold]] std::size_t grow(std::byte* base, std::size_t usable, std::size_t most) noexcept;
 
 }  // namespace hr::growing_range

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t kReplacement = 0xfffd;
 
-// Takes one character of UTF-8 off the text; U+FFFD for a byte that begins none.
+// Removes and returns one character of UTF-8; U+FFFD for a byte that begins none.
 std::uint32_t take_character(std::string_view* text) {
   const auto byte = [&](std::size_t at) { return static_cast<std::uint32_t>(static_cast<unsigned char>((*text)[at])); };
   const std::uint32_t first = byte(0);
@@ -91,7 +91,7 @@ void JsonWriter::new_line() {
   text_.append(depth_, ' ');
 }
 
-// Separates a value from the one before it in its array or object, unless its key has done so.
+// Separates a value from the previous one in its array or object, unless its key has done so.
 void JsonWriter::before_value() {
   if (!after_key_ && depth_ > 0) {
     if (!is_first_) text_ += ',';

@@ -1,4 +1,4 @@
-// Writes JSON: objects and arrays in the order of the calls, a member a line.
+// Writes JSON: objects and arrays in the order of the calls, with one member per line.
 //
 //   JsonWriter json;
 //   json.begin_object();
@@ -8,7 +8,7 @@
 //   std::puts(json.text().c_str());
 //
 // Owned by its user; one thread. A key is followed by one value, object or array; begin and end calls are balanced.
-// Text comes out as ASCII: a character of valid UTF-8 as its escape, any other byte as U+FFFD.
+// Text is written as ASCII: a character of valid UTF-8 as its escape, any other byte as U+FFFD.
 #pragma once
 
 #include <concepts>

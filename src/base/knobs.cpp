@@ -20,7 +20,7 @@ struct Rule {
   KnobRecord record;
   const char* low;  // "" if the table gives no range
   const char* high;
-  const char* values;  // of an enum, comma-separated, in the order of its enumerators
+  const char* values;  // values of an enum, comma-separated, in the order of its enumerators
 };
 
 constexpr Rule kRules[] = {
@@ -30,7 +30,7 @@ constexpr Rule kRules[] = {
 #undef HR_KNOB_RULE
 };
 
-// Names of earlier versions; nullptr ends the list.
+// Knobs' names in earlier versions; nullptr ends the list.
 struct FormerName {
   const char* former;
   const char* name;
@@ -41,7 +41,7 @@ constexpr FormerName kFormerNames[] = {
 #undef HR_FORMER_NAME
 };
 
-// Returns the present name of a knob that had this one in an earlier version; empty if there is none.
+// Returns the current name of a knob that had this name in an earlier version; empty if there is none.
 std::string_view renamed(std::string_view name) noexcept {
   for (const FormerName* each = kFormerNames; each->former != nullptr; ++each) {
     if (each->former == name) return each->name;
@@ -75,7 +75,7 @@ std::optional<Number> number(std::string_view text) noexcept {
   return value;
 }
 
-// Parses bytes, with K, M, G or T (of 1024; "64K", "64KB" and "64KiB" are the same).
+// Parses a number of bytes, with K, M, G or T (powers of 1024; "64K", "64KB" and "64KiB" are the same).
 std::optional<std::size_t> bytes(std::string_view text) noexcept {
   int shift = 0;
   if (const auto digits = text.find_first_not_of("0123456789"); digits != std::string_view::npos) {
@@ -183,7 +183,7 @@ std::string expected(const Rule& rule) {
 
 class Store {
  public:
-  // Reports go straight to standard error: the log asks the knobs for its level.
+  // Reports go straight to standard error, as the log gets its level from the knobs.
   Store() {
     read_file();
     for (const FormerName* each = kFormerNames; each->former != nullptr; ++each) {
@@ -233,7 +233,7 @@ class Store {
   KnobOrigin origin(std::size_t index) const noexcept { return origins_[index]; }
 
  private:
-  // Called last, since the file's name is a knob; sets only knobs that are still unset.
+  // Called last, as the file's name is a knob; sets only knobs that are still unset.
   void take_tuned() {
     tuned_ = read_tuned_knobs(values_.tuning_file);
     if (!tuned_.problem.empty()) {

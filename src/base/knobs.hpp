@@ -1,11 +1,12 @@
 // Knobs: every setting of the library, read once.
 //
-// struct Knobs is generated from api/knobs.yaml (base/knob_table.hpp: one member for each knob, initialised with its
-// default). Values come, later ones winning, from: the default, the tuned value (tuned_knobs.hpp), the configuration
-// file (HEADRACE_CONFIG_FILE, else $XDG_CONFIG_HOME/headrace.conf or ~/.config/headrace.conf: `name = value` lines),
-// the environment (HEADRACE_<NAME>). A value that does not parse or is out of range is named on standard error and the
-// default stays. Only this file's .cpp and counters_text.cpp call getenv. Threads: filled on first use (thread-safe),
-// read-only after, except through set() at initialisation.
+// struct Knobs is generated from api/knobs.yaml (base/knob_table.hpp: one member per knob, initialised with its
+// default). Values have these sources, of which later ones take precedence: the default, the tuned value
+// (tuned_knobs.hpp), the configuration file (HEADRACE_CONFIG_FILE, else $XDG_CONFIG_HOME/headrace.conf or
+// ~/.config/headrace.conf: `name = value` lines), the environment (HEADRACE_<NAME>). A value that cannot be parsed or
+// is out of range is reported on standard error, and the default stays. Only this file's .cpp and counters_text.cpp
+// call getenv. Threads: filled at the first use (thread-safe), and read-only afterwards, except for set_knob() and
+// take_job_knobs() at initialisation.
 #pragma once
 
 #include <cstddef>
@@ -35,34 +36,33 @@ struct KnobRecord {
 };
 
 std::span<const KnobRecord> knob_records() noexcept;
-// Returns the current value as text, and its origin; by index into knob_records().
+// Return the current value of a knob as text, and its origin, by index into knob_records().
 std::string knob_text(std::size_t index);
-std::string knob_text(std::string_view name);  // "" for no knob
+std::string knob_text(std::string_view name);  // "": no such knob
 KnobOrigin knob_origin(std::size_t index) noexcept;
-// Returns the file of tuned knobs, and whether it is used.
+// Returns the tuned knobs: their file, and whether it is used.
 const TunedKnobs& tuned_knobs() noexcept;
-// Returns the value tuned for a knob of bytes and some peers only, in the words of tuned_knobs.hpp: "same-host", "a,b".
-// None if there is none, or the knob has been set explicitly.
+// Returns the value of a knob of bytes that was tuned for some peers only, given as in tuned_knobs.hpp: "same-host",
+// "a,b". None if there is no such value, or the knob has been set explicitly.
 std::optional<std::size_t> tuned_for_peers(std::string_view name, std::string_view peers);
-// Parses and stores; false if the text is not a value of that knob. For MPI_T before initialisation and tests.
+// Parses and stores a value; false if the text is not a value of that knob. For MPI_T before initialisation, and tests.
 bool set_knob(std::string_view name, std::string_view text);
 
-// A knob of scope job that does not have its default, to be sent by process 0.
+// A knob of scope job that does not have its default, for process 0 to send.
 struct JobKnob {
   std::string name;
   std::string text;
 };
 std::vector<JobKnob> job_knobs();
-// Gives every knob of scope job the value of process 0, or the default if it is not named. Called at initialisation.
-// Returns the knobs that were set to something else here before. A name that is not known here (another version's) is
-// left out.
+// Sets every knob of scope job to the value of process 0, or to the default if `told` does not name it. Called at
+// initialisation. Returns the knobs that had another value here before. Unknown names (of another version) are ignored.
 std::vector<JobKnob> take_job_knobs(std::span<const JobKnob> told);
 
 // Returns the directory of this user's configuration files: $XDG_CONFIG_HOME, else ~/.config; empty if neither is
 // known.
 std::string config_directory();
 
-// Returns an environment variable that is not a knob of ours (PMI_RANK, HOME): nullptr if unset.
+// Returns an environment variable that is not a knob (PMI_RANK, HOME); nullptr if unset.
 const char* environment(const char* name) noexcept;
 
 }  // namespace hr

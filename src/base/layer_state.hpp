@@ -1,7 +1,7 @@
 // LayerState: state of a layer while MPI is in use, from its init() to its finalize(). An owning pointer like
 // std::unique_ptr, except that a program that exits without MPI_Finalize leaves the object as it is. Destructors at
 // exit run in an order that no layer chooses, so one layer's could use what another has already released, and other
-// threads may still be in the library. The system takes the memory; the launcher removes resources outside the process.
+// threads may still be in the library. The system frees the memory; the launcher removes resources outside the process.
 // Threads: library lock.
 #pragma once
 
@@ -24,7 +24,7 @@ class LayerState {
     return *this;
   }
   void reset() noexcept { take(); }
-  // Leaves no state from here on; the caller destroys the one returned.
+  // Removes the state and returns it; the caller destroys it.
   std::unique_ptr<T> take() noexcept { return std::unique_ptr<T>(std::exchange(state_, nullptr)); }
 
   [[nodiscard]] T* get() const noexcept { return state_; }

@@ -1,4 +1,4 @@
-// Threads of the library leave the program's signals to the program's threads.
+// Threads of the library, which leave the program's signals to the program's threads.
 #pragma once
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 namespace hr {
 
-// Starts a thread that runs code of the whole library: it has enough stack even if `ulimit -s` gives threads little.
+// Starts a thread that may run any code of the library: it has enough stack even if `ulimit -s` limits that of threads.
 // Returns pthread_create()'s result.
 inline int start_library_thread(pthread_t* thread, void* (*run)(void*), void* argument) noexcept {
   constexpr std::size_t kLeastStack = std::size_t{1} << 20;

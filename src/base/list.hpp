@@ -1,7 +1,7 @@
-// IntrusiveList: a doubly linked list whose links live in the elements.
+// IntrusiveList: a doubly linked list whose links are members of the elements.
 //
-// Owner: none; the list holds no element and frees none. An element is in at most one list per Link member and must be
-// removed before it is destroyed. Threads: no threads of its own; guarded by its owner.
+// Owner: none; the list neither owns nor frees its elements. An element is in at most one list per Link member and must
+// be removed before it is destroyed. Threads: no threads of its own; guarded by its owner.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,7 @@
 namespace hr {
 namespace {
 std::mutex mutex;
-// Depth of recursion of this thread; non-zero exactly when it holds the mutex.
+// Recursion depth of this thread; nonzero exactly while it holds the mutex.
 thread_local int held_depth = 0;
 constexpr int kTries = 20;
 constexpr int kTriesSoon = 40;
@@ -23,8 +23,7 @@ bool LibraryLock::try_acquire() noexcept {
   return true;
 }
 
-// Counts the thread among the waiting until the end, so that threads that hold the lock in their waiting loops give
-// way.
+// Counts the thread as waiting until the end, so that threads that hold the lock in waiting loops give way.
 bool LibraryLock::take(int tries, bool sleeps) noexcept {
   if (mutex.try_lock()) return true;
   waiters_.fetch_add(1, std::memory_order_relaxed);
@@ -41,7 +40,7 @@ bool LibraryLock::take(int tries, bool sleeps) noexcept {
   return locked;
 }
 
-// A round of progress takes less time than falling asleep.
+// Spins first, as a round of progress takes less time than falling asleep.
 void LibraryLock::take_waiting() noexcept { static_cast<void>(take(kTries, true)); }
 
 void LibraryLock::acquire_slow() noexcept {
@@ -57,7 +56,7 @@ bool LibraryLock::acquire_soon() noexcept {
 }
 
 void LibraryLock::release_slow() noexcept {
-  // A thread that entered before enable() leaves without having locked.
+  // A thread that entered before enable() leaves without holding the lock.
   if (held_depth == 0 || --held_depth != 0) return;
   mutex.unlock();
 }

@@ -1,12 +1,12 @@
 // The library lock: one recursive lock around every entry into the library, taken only if there are several threads:
-// those of a program that asked for MPI_THREAD_MULTIPLE, or the progress thread.
+// those of a program that requested MPI_THREAD_MULTIPLE, or the progress thread.
 //
 // Rules: a function below bind/ runs with the lock held and needs no locks of its own, unless its header says that it
-// runs on a thread of the library. A waiting loop calls LibraryLock::yield() between two rounds of progress, so that
-// other threads get in; a round itself may release the lock, too, for a long copy (p2p/progress.hpp). Operations and
-// error handlers of the program run with the lock held (they may call MPI), callbacks of attributes without it: they
+// runs on a thread of the library. A waiting loop calls LibraryLock::yield() between two rounds of progress to let
+// other threads in; a round itself may also release the lock, for a long copy (p2p/progress.hpp). Operations and error
+// handlers of the program run with the lock held (they may call MPI). Callbacks of attributes run without it, as they
 // may wait for a lock of the program whose owner waits for this one. A waiting thread is counted from its first failed
-// try until it has the lock (contended()), so that others can give way. Cost with a single thread: one predictable
+// attempt until it has the lock (contended()), so that others can give way. Cost with a single thread: one predictable
 // branch.
 #pragma once
 
@@ -40,12 +40,12 @@ class LibraryLock {
   [[nodiscard]] static bool acquire_soon() noexcept;
   // Number of calls of acquire() by threads that did not hold the lock.
   [[nodiscard]] static unsigned acquisitions() noexcept { return acquisitions_.load(std::memory_order_relaxed); }
-  // Lets waiting threads in, if there are any. The caller's depth of recursion is restored afterwards.
+  // Lets waiting threads in, if there are any, and then restores the caller's depth of recursion.
   static void yield() noexcept {
     if (enabled_) [[unlikely]]
       yield_slow();
   }
-  // Releases the lock entirely around a sleep or a long copy; pass the result to resume(), which waits for the lock.
+  // Releases the lock entirely for a sleep or a long copy; pass the result to resume(), which waits for the lock.
   [[nodiscard]] static int suspend() noexcept { return enabled_ ? suspend_slow() : 0; }
   static void resume(int depth) noexcept {
     if (depth != 0) resume_slow(depth);
@@ -67,7 +67,7 @@ class LibraryLock {
   static inline std::atomic<unsigned> acquisitions_{0};
 };
 
-// Holds the lock for the length of one call of the library.
+// Holds the lock for the duration of one call of the library.
 class LibraryGuard {
  public:
   LibraryGuard() noexcept {

@@ -20,7 +20,7 @@ void write_line(const char* format, std::va_list args) noexcept {
   const int body = std::vsnprintf(line + used, sizeof line - static_cast<unsigned>(used) - 1, format, args);
   used = used + body < static_cast<int>(sizeof line) - 2 ? used + body : static_cast<int>(sizeof line) - 2;
   line[used++] = '\n';
-  // One write, so that lines of several ranks do not mix. A failing stderr is ignored.
+  // A single write, so that lines of several ranks do not mix. Errors of stderr are ignored.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, static_cast<unsigned>(used));
 }
 

@@ -12,8 +12,8 @@
 namespace hr {
 namespace {
 
-// Returns the value of the first line "<name>[ \t]*: value" near the beginning of a file; the kernel generates only the
-// part that is read, which matters for hundreds of CPUs.
+// Returns the value of the first line "<name>[ \t]*: value" near the beginning of a file. The kernel generates only the
+// part that is read, which matters with hundreds of CPUs.
 std::string first_value(const std::string& path, std::string_view name) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return {};

@@ -1,4 +1,4 @@
-// Machine: properties that distinguish kinds of machines, as far as measured settings depend on them.
+// Machine: the properties of a machine that measured settings depend on.
 //
 // Owner: plain values. Threads: any. Reads a few lines of /proc; starts no driver.
 #pragma once
@@ -9,14 +9,14 @@
 namespace hr {
 
 struct Machine {
-  std::string cpu;                // model name, "" if the system does not say
-  int cpus = 0;                   // on line
-  std::vector<std::string> gpus;  // model of each, sorted, as far as NVIDIA's kernel module tells
+  std::string cpu;                // model name; "" if the system does not report it
+  int cpus = 0;                   // online
+  std::vector<std::string> gpus;  // model of each, sorted, as reported by NVIDIA's kernel module
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 
 Machine this_machine();
-// Returns the host's name (gethostname); empty if the system does not say.
+// Returns the host's name (gethostname); empty if the system does not report it.
 std::string host_name();
 
 // True on AMD's processors. There, a core that stores to a line in another core's second-level cache gets it slowly,

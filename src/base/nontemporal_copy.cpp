@@ -14,8 +14,7 @@ namespace hr {
 
 void copy_nontemporal(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
 #if defined(__x86_64__)
-  // Whole lines: the processor writes a complete line without reading it. 16 bytes at a time, since wider stores are no
-  // faster.
+  // Writes whole lines, which the processor need not read first; 16 bytes at a time, as wider stores are no faster.
   const std::size_t head = std::min(bytes, (0 - reinterpret_cast<std::uintptr_t>(to)) % kCacheLine);
   std::memcpy(to, from, head);
   const std::byte* const last = from + head + (bytes - head) / kCacheLine * kCacheLine;

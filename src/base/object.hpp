@@ -2,13 +2,13 @@
 //
 // A handle is either a small constant of the ABI (a predefined object, below 0x1000) or the address of an Object in the
 // Arena of its type. An Arena has one range of addresses, which grows (growing_range.hpp) and is never released, so the
-// test that a handle is ours and alive is a range check and a read of the magic word, safe for any value a program
-// passes: freed, foreign or random (design section 2).
+// test whether a handle is valid and its object alive is a range check and a read of the magic word, which is safe for
+// any value that a program passes: freed, foreign or random (design section 2).
 //
-// Owner: the reference count. create() returns one reference; release() of the last one destroys.
+// Owner: the reference count. create() returns one reference; release() of the last one destroys the object.
 // Threads: arenas and counts are guarded by the library lock (lock.hpp), like all state above base; a thread of the
-// library takes it before it drops a reference. (An atomic count takes 12 to 25 ns a change, six times a message.)
-// owns() needs no lock for a handle that the calling thread may use.
+// library takes the lock before it drops a reference. (An atomic count takes 12 to 25 ns per change, six times per
+// message.) owns() needs no lock for a handle that the calling thread may use.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ namespace hr {
 
 enum class ObjectKind : std::uint32_t {
   kCommunicator = 0x4d4d4f43,
-  kRevokedCommunicator = 0x4b565252,  // in the same arena; calls that communicate do not find it
+  kRevokedCommunicator = 0x4b565252,  // in the same arena; calls that communicate do not accept it
   kGroup = 0x50555247,
   kDatatype = 0x45505954,
   kOp = 0x504f5f5f,
@@ -45,7 +45,7 @@ class Object {
   Object& operator=(const Object&) = delete;
 
   [[nodiscard]] bool is(ObjectKind kind) const noexcept { return magic_ == static_cast<std::uint32_t>(kind); }
-  // Changes the kind, and with it the set of calls that find the object by its handle.
+  // Changes the kind, and with it the set of calls that accept the object's handle.
   void become(ObjectKind kind) noexcept { magic_ = static_cast<std::uint32_t>(kind); }
   // Returns the handle that programs hold: this address, or the ABI's constant for a predefined object.
   [[nodiscard]] void* handle() const noexcept { return handle_; }
@@ -66,7 +66,7 @@ class Object {
     references_ = 1;
     handle_ = this;
   }
-  // While the object is poisoned, the arena keeps a link in place of the handle.
+  // While the object is poisoned, the arena stores a link in place of the handle.
   void set_next(Object* next) noexcept { handle_ = next; }
   [[nodiscard]] void* next() const noexcept { return handle_; }
 
@@ -102,8 +102,8 @@ class Arena {
     --live_;
   }
 
-  // Keeps an object that is as good as new without destroying it: reuse() returns it again, as it is, with one
-  // reference; nullptr if there is none.
+  // Keeps an object for reuse without destroying it: reuse() returns it, unchanged and with one reference; nullptr if
+  // there is none.
   void recycle(T* object) noexcept {
     object->poison();
     object->set_next(recycled_);
@@ -122,7 +122,7 @@ class Arena {
 
   // True if the address is a live object of this arena. Never reads outside its range.
   [[nodiscard]] bool owns(const void* address) const noexcept { return owns(address, T::kKind); }
-  // Does the same for objects that have become() something else.
+  // Does the same for objects whose kind become() has changed.
   [[nodiscard]] bool owns(const void* address, ObjectKind kind) const noexcept {
     const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base_);
     return offset < used_bytes_.load(std::memory_order_relaxed) && offset % sizeof(Slot) == 0 &&
@@ -147,7 +147,7 @@ class Arena {
 
   static constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes
 
-  // A slot that is free again. It has no magic word where an Object has one.
+  // A slot that is free again. Its first word is not a magic word.
   struct FreeSlot {
     std::uint32_t magic = 0;
     FreeSlot* next;
@@ -173,7 +173,7 @@ class Arena {
   }
 
   std::byte* base_ = nullptr;
-  std::size_t usable_bytes_ = 0;             // from base_ on
+  std::size_t usable_bytes_ = 0;             // bytes usable from base_ on
   std::atomic<std::size_t> used_bytes_ = 0;  // only grows
   FreeSlot* free_ = nullptr;
   T* recycled_ = nullptr;
@@ -181,7 +181,7 @@ class Arena {
 };
 
 namespace detail {
-// Exists from the start to the end of the process: every handle of every call is looked up in one.
+// An arena, which exists from the start to the end of the process, as every handle of every call is looked up in one.
 template <class T>
 inline constinit Arena<T> the_arena;
 }  // namespace detail

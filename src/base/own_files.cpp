@@ -15,7 +15,7 @@
 namespace hr {
 namespace {
 
-// Closes its descriptor.
+// Owns a descriptor, and closes it.
 struct Open {
   explicit Open(int opened) noexcept : descriptor(opened) {}
   ~Open() {

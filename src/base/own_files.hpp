@@ -1,4 +1,4 @@
-// Files that this process reads, and files that processes of one user share: rules for accepting and refusing them.
+// Rules for accepting and rejecting files that this process reads, and files that processes of one user share.
 //
 // Directories such as /tmp and /dev/shm are open to every user of the machine, so a name in them proves nothing. An
 // opened file is checked through its descriptor, never by its name again. Plain functions; they own nothing and keep no
@@ -12,18 +12,18 @@
 
 namespace hr {
 
-// Accepts an open file as one of ours: a regular file, of this process's effective user, which no other user may open,
-// with at most one name, and at least `least` bytes. Errors: MPI_ERR_OTHER with a sentence that names the file and a
-// remedy.
+// Accepts an open file as one of the library's: a regular file of this process's effective user, which no other user
+// may open, with at most one name and at least `least` bytes. Errors: MPI_ERR_OTHER with a sentence that names the file
+// and a remedy.
 Status check_own_file(int descriptor, const std::string& path, std::size_t least);
 
-// Owner of a name, such as that of a symbolic link: this process's effective user or another.
+// Owner of the file with a name, such as a symbolic link: this process's effective user or another.
 enum class Owner { kNobody, kThisUser, kAnotherUser };  // kNobody: there is no such name
 [[nodiscard]] Owner owner_of(const std::string& path) noexcept;
 
 enum class Pipes {
   kRefused,
-  kGiven,  // a pipe that a command line names by its descriptor, as a shell's <(...) does, is read to its end
+  kGiven,  // a pipe that a command line names by its descriptor, like a shell's <(...), is read to its end
 };
 
 // Reads a whole regular file of up to `most` bytes, or /dev/null. Never waits for a writer, so a FIFO, a device or a
@@ -31,7 +31,7 @@ enum class Pipes {
 // clause whose subject is the file, e.g. "is a directory, not a file".
 Status read_file(const std::string& path, std::size_t most, std::string* text, Pipes pipes = Pipes::kRefused);
 
-// Limit for configuration files and the like.
+// Size limit for configuration files and the like.
 inline constexpr std::size_t kLargestTextFile = std::size_t{1} << 20;
 
 }  // namespace hr

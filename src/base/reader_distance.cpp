@@ -16,7 +16,8 @@
 namespace hr {
 namespace {
 
-// Writes between two timed loads, once the decision is firm: a load from afar takes a quarter of a microsecond.
+// Number of writes between two timed loads, once the decision is firm, as a load from far away takes a quarter of a
+// microsecond.
 constexpr std::uint32_t kBetween = 32;
 constexpr std::uint32_t kForever = std::numeric_limits<std::uint32_t>::max();
 
@@ -32,13 +33,13 @@ std::uint64_t ticks_of(Load load) noexcept {
   return ticks() - start;
 }
 
-// Times of loads by this clock.
+// Times of loads, in ticks.
 struct Loads {
-  std::uint64_t from_cache;   // from the nearest one: mostly the clock itself
-  std::uint64_t from_memory;  // beyond that
+  std::uint64_t from_cache;   // from the nearest cache: mostly the cost of reading the clock
+  std::uint64_t from_memory;  // in addition to from_cache
 };
 
-// Takes medians: some loads wait for the memory to be refreshed, or for an interrupt.
+// Uses medians, as some loads are delayed by a memory refresh or an interrupt.
 Loads measure_loads() noexcept {
   struct alignas(2 * kCacheLine) Line {
     std::atomic<std::uint64_t> word{0};

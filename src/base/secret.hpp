@@ -1,4 +1,4 @@
-// Secrets: unguessable random numbers, a hash under such a key, and texts without them.
+// Secrets: unguessable random numbers, a hash that uses one as its key, and texts with secrets removed.
 //
 // Plain functions over plain values. Threads: any.
 #pragma once
@@ -23,11 +23,11 @@ bool read_digits(std::string_view text, Nonce* nonce);
 // Returns SipHash-2-4 of the text under the key.
 [[nodiscard]] std::uint64_t keyed_hash(const Nonce& key, std::string_view text);
 
-// Compares in a time that does not depend on the position of a difference.
+// Compares two secrets in a time that does not depend on the position of a difference.
 [[nodiscard]] bool equal_secrets(std::string_view one, std::string_view other) noexcept;
 
-// Returns the text with "..." for every run of `digits` or more hexadecimal digits, so that a message may quote a text
-// with a secret in it: the name of a port, whole or in part.
+// Returns the text with "..." in place of every sequence of `digits` or more hexadecimal digits, so that a message may
+// quote a text that contains a secret, such as a port's name or a part of one.
 [[nodiscard]] std::string without_secrets(std::string_view text, std::size_t digits = 8);
 
 }  // namespace hr

@@ -1,4 +1,4 @@
-// Lines "name = value  # comment" of files with settings. Owner: views into the line. Threads: any.
+// Parses lines "name = value  # comment" of files with settings. Owner: views into the line. Threads: any.
 #pragma once
 
 #include <string_view>
@@ -12,9 +12,9 @@ inline std::string_view trimmed(std::string_view text) noexcept {
 }
 
 struct SettingLine {
-  std::string_view name;   // the whole line if it has no '='; empty if it has nothing but a comment
+  std::string_view name;   // the whole line if it has no '='; empty if it has only a comment
   std::string_view value;  // trimmed
-  bool has_value = false;  // true if there is a '='
+  bool has_value = false;  // true if there is an '='
 };
 
 inline SettingLine parse_setting_line(std::string_view line) noexcept {

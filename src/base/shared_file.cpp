@@ -27,8 +27,9 @@ std::string target_of(const std::string& link) {
   return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
 }
 
-// True if this process has the launcher's namespace of that kind ("pid", "user"), or the machine's own if the launcher,
-// another user's, does not show its. The launcher's other processes then most likely have it, too.
+// True if this process is in the launcher's namespace of that kind ("pid", "user"), or in the machine's if the
+// launcher's is not visible as it belongs to another user. The launcher's other processes are then most likely in it,
+// too.
 bool in_launchers(const char* kind, const char* machines) {
   const std::string own = target_of(std::string("/proc/self/ns/") + kind);
   const std::string parents = target_of("/proc/" + std::to_string(::getppid()) + "/ns/" + kind);
@@ -38,19 +39,19 @@ bool in_launchers(const char* kind, const char* machines) {
 bool names_needed = false;
 
 constexpr std::string_view kProcesses = "/proc/";
-// Flags of open(): a name may be another user's link, or a FIFO.
+// Flags of open(), as a name may be another user's link, or a FIFO.
 constexpr int kSafeOpen = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
-// Returns the path of a file that is reached by its descriptor: "/dev/shm/#1234", the system's way to name a file
-// without a name. Returns any other path as it is.
+// Returns the path behind a descriptor's link in /proc, such as "/dev/shm/#1234", the system's form for a file without
+// a name. Returns any other path unchanged.
 std::string place_of(const std::string& path) {
   if (!path.starts_with(kProcesses)) return path;
   const std::string target = target_of(path);
   return target.starts_with('/') ? target.substr(0, target.find(" (deleted)")) : path;
 }
 
-// True if processes that were started with this one may open its open files: they see it under its pid, and have the
-// rights. The numbers are those of the namespaces that a machine starts with, fixed in the kernel's interface.
+// True if processes that were started with this one can open its open files, as they see it under its pid and have
+// permission. The numbers are those of a machine's initial namespaces, fixed in the kernel's interface.
 bool opens_for_siblings() {
   static const bool opens = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 && in_launchers("pid", "pid:[4026531836]") &&
                             in_launchers("user", "user:[4026531837]");
@@ -140,7 +141,7 @@ Status SharedFile::create_or_attach(const std::string& path, std::size_t bytes, 
                                     const std::function<void(std::byte*)>& begin) {
   path_ = path;
   bytes_ = bytes;
-  // The name comes and goes only if another process has failed: a few attempts are plenty.
+  // The name appears and disappears only if another process has failed, so this many attempts are plenty.
   for (int attempt = 0; attempt < 100; ++attempt) {
     file_ = ::open(path.c_str(), O_RDWR | kSafeOpen);
     if (file_ >= 0) return map_all(reserved);
@@ -155,8 +156,8 @@ Status SharedFile::create_or_attach(const std::string& path, std::size_t bytes, 
   return error("open", bytes, ENOENT);
 }
 
-// Makes the file without a name until it is complete: other users who watch the directory could otherwise take the name
-// that it is about to get. If the file system cannot do that, it first gets another name.
+// Makes the file without a name until it is complete, as other users who watch the directory could otherwise take its
+// final name. If the file system cannot do that, the file first gets another name.
 Status SharedFile::create_apart(std::size_t reserved) {
   const std::string path = path_;
   const std::string directory = path.substr(0, path.rfind('/') + 1);
@@ -172,7 +173,7 @@ Status SharedFile::create_apart(std::size_t reserved) {
   return kOk;
 }
 
-// Returns 0, or the reason that it did not get its name.
+// Gives the file its name; returns 0, or the reason of a failure (errno).
 int SharedFile::name_apart() {
   if (std::exchange(hidden_, false)) {
     const std::string link = "/proc/self/fd/" + std::to_string(file_);
@@ -221,7 +222,7 @@ Status SharedFile::give_name() {
   return kOk;
 }
 
-// If another process's descriptor leads to the file, the last part of the path is a link by nature.
+// Follows a link only if the path is that of another process's descriptor, whose last part is always a link.
 Status SharedFile::attach(const std::string& path, std::size_t bytes) {
   HR_TRY(open(path, path.starts_with(kProcesses) ? 0 : kSafeOpen, "open", bytes));
   HR_TRY(check_own_file(file_, path, bytes));

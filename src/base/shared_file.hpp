@@ -1,8 +1,9 @@
 // SharedFile: a file that processes of one node map to share memory.
 //
-// Its users decide when all have it open; unlink() then removes its name, so that no death of a process leaves it
-// behind (before that, the launcher removes files that carry its job's name). The memory lives until the last mapping
-// goes. Fresh memory is zero. Owner: the holder of the object; the destructor unmaps. Threads: library lock.
+// Its users determine when all have opened it; unlink() then removes its name, so that it is never left behind when
+// processes die (before that, the launcher removes files that carry its job's name). The memory lives until the last
+// mapping is removed. Fresh memory is zero. Owner: the holder of the object; the destructor unmaps. Threads: library
+// lock.
 #pragma once
 
 #include <cstddef>
@@ -14,43 +15,45 @@
 
 namespace hr {
 
-// Returns the limit of a file of this process (`ulimit -f`). Beyond it the system ends the process by a signal.
+// Returns the largest size of a file that this process may write (`ulimit -f`). Beyond it the system kills the process
+// by a signal.
 [[nodiscard]] std::size_t largest_file() noexcept;
 
 class SharedFile {
  public:
-  // `remedy`: advice for the error message beside freeing space; a clause, e.g. "make rings smaller with ...".
+  // `remedy`: advice for the error message, besides freeing space; a clause, e.g. "make rings smaller with ...".
   explicit SharedFile(const char* remedy) noexcept : remedy_(remedy) {}
   SharedFile(const SharedFile&) = delete;
   SharedFile& operator=(const SharedFile&) = delete;
   ~SharedFile();
 
-  // Makes a file of `bytes` bytes of which the first `reserved` are backed by memory, and maps it. Errors of all three:
-  // MPI_ERR_OTHER that names the file, the size wanted, the cause and the remedies; nothing is left behind.
+  // Makes a file of `bytes` bytes of which the first `reserved` are backed by memory, and maps it. Errors of all
+  // variants: MPI_ERR_OTHER that names the file, the requested size, the cause and the remedies; nothing is left
+  // behind.
   Status create(const std::string& path, std::size_t bytes, std::size_t reserved);
-  // Does the same without a name in the directory, so that nothing is left in whatever way this process ends: others
-  // attach() to the name that leads to its descriptor, for as long as it holds it. With a name if the directory's file
-  // system requires one, or if others might not get access that way.
+  // Does the same without a name in the directory, so that nothing is left behind in whatever way this process ends:
+  // others attach() by the name of its descriptor while it is open. The file does get a name if the directory's file
+  // system requires one, or if others might not have access through the descriptor.
   Status create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved);
-  // Sets whether hidden files are impossible, as the processes that share do not see each other under their pids.
-  // Applies to files made from now on.
+  // Sets whether files need names because the processes that share them do not see each other under their pids. Applies
+  // to files made from now on.
   static void need_names(bool need) noexcept;
-  // Does the same for processes that share only the name so far, and that all call this: the first makes the file,
-  // which gets its name once it is complete, with the contents that `begin` writes; the others map it, in its actual
-  // length. A file of that name that is not this user's, or that others may open, is refused (own_files.hpp), here and
-  // by attach().
+  // Makes or maps a file in processes that have only agreed on its name, each of which calls this: the first makes the
+  // file, which gets its name once it contains the data that `begin` writes; the others map it, in its actual length. A
+  // file of that name that belongs to another user, or that others may open, is rejected (own_files.hpp), here and by
+  // attach().
   Status create_or_attach(const std::string& path, std::size_t bytes, std::size_t reserved,
                           const std::function<void(std::byte*)>& begin);
   // Maps the file that another process made.
   Status attach(const std::string& path, std::size_t bytes);
-  // Name that others attach() to; for a hidden file also name_of() its maker and its descriptor().
+  // Returns the name that others attach() to; for a hidden file it is the name_of() its maker and its descriptor().
   [[nodiscard]] std::string name() const;
   [[nodiscard]] static std::string name_of(std::int64_t process, int descriptor);
   [[nodiscard]] bool hidden() const noexcept { return hidden_; }
   [[nodiscard]] int descriptor() const noexcept { return file_; }
-  // Gives a hidden file the name that it was made for.
+  // Gives a hidden file the name that create_hidden() was called with.
   Status give_name();
-  // Backs a range with memory: a lack of it is an error now and not a bus error later.
+  // Backs a range with memory, so that a lack of it is an error now and not a bus error later.
   Status reserve(std::size_t offset, std::size_t bytes);
   // Removes the name.
   void unlink() noexcept;

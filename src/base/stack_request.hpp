@@ -1,7 +1,7 @@
 // Agreement between the launcher and a rank on reporting the rank's call stacks.
 //
-// The launcher queues kStackSignal to a thread. Its value names a pipe of the launcher's, by descriptor and inode; the
-// rank opens it (/proc/<launcher>/fd) and writes one StackAnswer for each thread.
+// The launcher queues kStackSignal to a thread. The signal's value identifies a pipe of the launcher by descriptor and
+// inode; the rank opens it (/proc/<launcher>/fd) and writes one StackAnswer per thread.
 #pragma once
 
 #include <climits>
@@ -9,22 +9,22 @@
 
 namespace hr {
 
-// A real-time signal without other known uses. Its default action ends a process: it is queued only to those that catch
-// it.
+// A real-time signal without other known uses. As its default action ends a process, it is queued only to processes
+// that catch it.
 inline constexpr int kStackSignal = 61;
 
-// Short enough to be written at once.
+// An answer, short enough to be written at once.
 struct StackAnswer {
   static constexpr std::uint32_t kMagic = 0x6b617473;
   static constexpr int kMostFrames = 48;
   std::uint32_t magic = kMagic;
   std::int32_t thread = 0;
   std::uint64_t count = 0;
-  std::uint64_t addresses[kMostFrames] = {};  // its position, then its return addresses
+  std::uint64_t addresses[kMostFrames] = {};  // current instruction, then return addresses
 };
 static_assert(sizeof(StackAnswer) <= _POSIX_PIPE_BUF);
 
-// Returns the value of the signal.
+// Returns the signal's value.
 constexpr std::uint64_t stack_request(int descriptor, std::uint64_t inode) noexcept {
   return static_cast<std::uint64_t>(descriptor) << 32 | (inode & 0xffffffffU);
 }

@@ -65,7 +65,7 @@ inline void add(Statistic statistic, std::uint64_t amount = 1) noexcept {
 inline void subtract(Statistic statistic, std::uint64_t amount = 1) noexcept {
   counters::page.statistics[static_cast<std::size_t>(statistic)] -= amount;
 }
-// `index` into kStatistics.
+// Returns the value of kStatistics[index].
 [[nodiscard]] inline std::uint64_t value_of(std::size_t index) noexcept { return counters::page.statistics[index]; }
 
 }  // namespace hr

@@ -6,7 +6,7 @@
 
 namespace hr {
 namespace {
-// Plain bytes: exit handlers (long after a program's last session) run after destructors of thread_local objects.
+// Plain bytes, as exit handlers run after the destructors of thread_local objects, long after a program's last session.
 constinit thread_local char detail[1024] = {};
 }  // namespace
 

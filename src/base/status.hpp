@@ -1,10 +1,10 @@
 // Status: result of every internal function that can fail.
 //
 // A Status is one int: 0 is success, a positive value is an error class of the standard (the ABI's value, see
-// errc.hpp), kAgain means "no room now, make progress and try again" and never reaches a user. The text that explains
-// an error is kept apart, in a thread-local detail buffer that the first to detect the error fills (fail() below) and
-// that the entry layer takes with take_detail(). So a Status travels in a register and the success path touches no
-// memory.
+// errc.hpp), "again" means "no room now, make progress and try again" and is never returned to a user. The text that
+// explains an error is kept separately, in a thread-local detail buffer, which the function that detects the error
+// fills (fail() below) and the entry layer reads with take_detail(). So a Status is passed in a register, and the
+// success path touches no memory.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class [[nodiscard]] Status {
   constexpr explicit(false) Status(Errc error_class) noexcept : code_(static_cast<int>(error_class)) {}
 
   static constexpr Status again() noexcept { return Status(kAgainCode); }
-  // A code returned by a user's callback (attribute, error handler, user-defined class).
+  // Makes a Status from a code returned by a user's callback (attribute, error handler, user-defined class).
   static constexpr Status from_code(int code) noexcept { return Status(code); }
 
   [[nodiscard]] constexpr bool ok() const noexcept { return code_ == 0; }
@@ -43,12 +43,12 @@ inline constexpr Status kOk{};
 
 // Returns the last recorded detail of this thread, and clears it; empty if none was recorded.
 std::string take_detail();
-// Puts a detail back (a request that failed on another thread, or earlier, carries its own text).
+// Sets the detail again (a request that failed on another thread, or earlier, has its own text).
 void set_detail(std::string text);
 
 }  // namespace hr
 
-// Returns from the enclosing function when the expression is not success.
+// Returns from the enclosing function if the expression is not success.
 #define HR_TRY(expression)                            \
   do {                                                \
     const ::hr::Status hr_try_status_ = (expression); \

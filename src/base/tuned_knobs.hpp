@@ -1,5 +1,5 @@
-// Tuned knobs: values measured by `headrace tune --messages`, in a file beside the tuning file: tuning.json,
-// tuning.messages.
+// Tuned knobs: values measured by `headrace tune --messages`, in a file next to the tuning file: tuning.messages beside
+// tuning.json.
 //
 //   # comments, as everywhere
 //   machine = AMD EPYC, 2 CPUs        as describe(this_machine()) says it
@@ -9,7 +9,7 @@
 //   network_eager_bytes @ a,b = 262144
 //
 // Such a value replaces a knob's default; the configuration file and the environment take precedence over it. A file of
-// another machine or version is left out: home directories are shared by machines of several kinds. Peers: same-cache
+// another machine or version is ignored, as machines of several kinds may share a home directory. Peers: same-cache
 // (both processes are bound to cores of one last-level cache), same-host (all others of the host), or the names of two
 // hosts, in either order. Owner: plain values. Threads: any.
 #pragma once
@@ -26,13 +26,13 @@ struct TunedForPeers {
 
 struct TunedKnobs {
   std::string path;                                         // "" if there is none
-  std::vector<std::pair<std::string, std::string>> values;  // names and texts, not looked at
+  std::vector<std::pair<std::string, std::string>> values;  // names and texts, not checked
   std::vector<TunedForPeers> of_peers;
-  std::string left_out;  // the reason; "" if the file is used, or does not exist
-  std::string problem;   // the reason that it cannot be read: a clause; "" else
+  std::string left_out;  // reason why the file is ignored; "" if it is used, or does not exist
+  std::string problem;   // reason why the file cannot be read, as a clause; "" otherwise
 };
 
-// `tuning_file`: the value of that knob.
+// Reads the file of tuned knobs. `tuning_file`: value of the knob tuning_file.
 TunedKnobs read_tuned_knobs(const std::string& tuning_file);
 
 }  // namespace hr

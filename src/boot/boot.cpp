@@ -22,7 +22,7 @@ namespace hr::boot {
 namespace {
 
 LayerState<State> state;
-LayerState<State> retired;  // of a process that may come back
+LayerState<State> retired;  // state of a process that may call resume()
 
 // Returns an id that is common to processes of one host and seldom equal on two hosts.
 std::string host_id() {
@@ -34,7 +34,7 @@ std::string host_id() {
   return file_safe(id);
 }
 
-// Names of settings are words; those of knobs follow this prefix.
+// Prefix of the names of knobs; those of settings are single words.
 constexpr std::string_view kKnob = "knob ";
 
 KeyValues read_settings(std::span<const Setting> settings) {
@@ -90,7 +90,7 @@ Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span
                view.refused().c_str());
   const Status exchanged = exchange_job(*state->provider, view.text(), &self, &hosts, &state->settings);
   if (exchanged.ok()) state->processes = Processes(self.job_id, self.rank, hosts.of_rank);
-  // All have looked, or the link cannot help any process any more.
+  // All processes have read the link, or no process needs it any more.
   if (!exchanged.ok() || view.made() || state->processes.first_on_host()) view.forget();
   HR_TRY(exchanged);
   if (self.rank != 0) take_knobs(state->settings);
@@ -182,9 +182,9 @@ void keep_file(int file) noexcept {
 bool show_stack(int signal) noexcept { return state != nullptr && state->provider->show_stack(signal); }
 
 void abort(int exit_code, std::string_view message) {
-  // If another process aborts the job as well, the launcher ends this one: not before it has said why.
+  // If another process also aborts the job, the launcher ends this one, but not before it has printed the reason.
   ::signal(SIGTERM, SIG_IGN);
-  // Before the launcher is told: it then ends the other processes and shows the output so far.
+  // Done before the launcher is informed, which then ends the other processes and shows the output so far.
   flush_output();
   if (!message.empty()) {
     log::write(log::Level::kError, "%.*s", static_cast<int>(message.size()), message.data());

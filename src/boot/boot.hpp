@@ -1,13 +1,13 @@
 // boot: the identity of this process, the table of all processes, and a key-value exchange with the others before any
 // transport exists.
 //
-// At the start each process describes itself (init(), the transports' creation: put(), node_put()), all meet in one
-// exchange (fence()), and each reads what it needs of the others. Values that the job must agree on (its knobs and
-// settings) are there before anything is described.
+// At the start each process describes itself (init(), the transports' creation: put(), node_put()), all take part in
+// one exchange (fence()), and each reads the data that it needs of the others. Values that the job must agree on (its
+// knobs and settings) are known before anything is described.
 //
 // A provider (pmi1.cpp, pmix.cpp, singleton.cpp) is one file with one registration record; the first whose detect()
-// returns true is used. Owner: one State for the process (state.hpp), from init() to finalize(), and a new one with the
-// next init(). Before and after, identity() and processes() are those of a process alone. Threads: library lock.
+// returns true is used. Owner: one State per process (state.hpp), from init() to finalize(), and a new one at the next
+// init(). Before and after, identity() and processes() are those of a single process. Threads: library lock.
 #pragma once
 
 #include <span>
@@ -30,56 +30,59 @@ struct Identity {
   // several hosts (mpiexec --as-hosts).
   int processes_here = 0;
   bool declared_hosts = false;  // hosts of processes are those that the launcher declares (mpiexec --as-hosts)
-  bool one_host = false;        // everything that the launcher may start is on this host
-  bool keeps_files = false;     // the launcher: keep_file()
-  // Number of the board that reports failed processes here, if the job goes on without them (failure_board.hpp); -1: it
-  // does not.
+  bool one_host = false;        // all processes that the launcher may start are on this host
+  bool keeps_files = false;     // the launcher supports keep_file()
+  // Number of the board that lists failed processes on this host, if the job continues without them
+  // (failure_board.hpp); -1: it does not.
   int failure_board = -1;
-  std::string failure_board_job;  // job whose name it has: that of the ranks' first program if this is a later one
+  std::string failure_board_job;  // job that names it: that of the ranks' first program if this is a later one
 };
 
-// A value that process 0 sets for the whole job, beside the knobs of scope job: read() is called there only, once.
+// A value that process 0 sets for the whole job, in addition to the knobs of scope job: read() is called only there,
+// once.
 struct Setting {
   const char* name;
   std::string (*read)();
 };
 
-// Finds the provider, connects, fills the identity and the table of processes; knobs of scope job become process 0's,
-// and values that differed here are noted. Collective over the job. Errors: MPI_ERR_OTHER with the cause and the
-// provider's name.
+// Finds the provider, connects, and fills the identity and the table of processes. Knobs of scope job get process 0's
+// values, and values that differed here are noted. Collective over the job. Errors: MPI_ERR_OTHER with the cause and
+// the provider's name.
 Status init(std::span<const Setting> settings = {});
 [[nodiscard]] const Identity& identity() noexcept;
 [[nodiscard]] Processes& processes() noexcept;
-// Returns process 0's value; empty if it set none.
+// Returns process 0's value of a setting; empty if it set none.
 [[nodiscard]] const std::string& setting(std::string_view name) noexcept;
 
 // Key-value exchange (keys and values: printable, no '=' ';' or white space; up to 1,000 characters). A value that was
 // put is visible to all once both sides have returned from fence(). `owner`: the rank that put it.
 Status put(std::string_view key, std::string_view value);
 Status get(int owner, std::string_view key, std::string* value);
-// Collective over the job; blocks.
+// Completes the exchange of the values put so far; collective over the job, and blocks.
 Status fence();
-// The same in two steps, for callers that must make progress meanwhile. No other call of these until it is done.
+// Do the same in two steps, for callers that must make progress meanwhile. No other exchange may be called until it is
+// done.
 Status begin_fence();
 Status fence_done(bool* done);
 
-// Key-value store of a host: its first process puts, before the first fence; the others get, after it, with one request
-// to the launcher for all keys. A key that was not put is empty. node_put() has no effect in other processes.
+// Key-value store of a host: its first process puts values before the first fence; the others get them afterwards, with
+// one request to the launcher for all keys. A key that was not put is empty. node_put() has no effect in other
+// processes.
 void node_put(std::string_view key, std::string_view value);
 Status node_get(std::string_view key, std::string* value);
 
 // Disconnects from the launcher. From then on the death of this process is no longer an error.
 Status finalize();
-// Called after finalize(): the process takes part again, with the same identity. Collective over the job. Errors:
-// MPI_ERR_OTHER if the launcher does not take processes back.
+// Called after finalize(): rejoins the job, with the same identity. Collective over the job. Errors: MPI_ERR_OTHER if
+// the launcher does not support that.
 Status resume();
-// Lets the launcher hold this file open until the job ends, if it does that (Identity::keeps_files).
+// Lets the launcher hold this file open until the job ends, if it supports that (Identity::keeps_files).
 void keep_file(int file) noexcept;
-// Asks the launcher to show the call stack of this process, which crashes by this signal, and waits for that. False: it
-// is not shown. For signal handlers: system calls only.
+// Has the launcher print the call stack of this process, which is crashing by this signal, and waits until it has.
+// False: it is not printed. For signal handlers: system calls only.
 bool show_stack(int signal) noexcept;
-// Tells the launcher to end the job with this exit code (0, which an aborted job must not have, becomes 1), then exits
-// the process. Never returns.
+// Makes the launcher end the job with this exit code (0, which an aborted job must not have, becomes 1), then exits the
+// process. Never returns.
 [[noreturn]] void abort(int exit_code, std::string_view message);
 
 }  // namespace hr::boot

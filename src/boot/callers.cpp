@@ -20,7 +20,7 @@ Callers::Heard Callers::hear(Caller& caller) {
   return caller.channel->greeted() ? Heard::kProof : Heard::kNothing;
 }
 
-// Callers that wait here are heard before their time limit is checked: a proof may have arrived in the meantime.
+// Callers' greetings are read before their time limit is checked, as a proof may have arrived in the meantime.
 std::unique_ptr<Channel> Callers::hear_all() {
   for (auto each = callers_.begin(); each != callers_.end();) {
     const Heard heard = hear(*each);
@@ -36,7 +36,7 @@ std::unique_ptr<Channel> Callers::hear_all() {
   return nullptr;
 }
 
-// Returns false if all are too new to be dropped; the next caller waits in the socket.
+// Drops the oldest caller if there are too many; false if all are too new, so that the next caller waits in the socket.
 bool Callers::make_room() {
   if (callers_.size() < kMost) return true;
   if (now_seconds() < callers_.front().since + kLeastSeconds) return false;

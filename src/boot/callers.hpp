@@ -1,9 +1,9 @@
-// Callers: connections to a listening socket that have not yet proven that they know its secret.
+// Callers: connections to a listening socket that have not proven yet that they know its secret.
 //
 // Anything that can reach the socket may connect. A caller is a Channel whose greeting must be right before anything
-// else it sends is looked at. It has a second to send it, a limited number is heard at a time, and one more drops the
-// one that has been silent for longest, so that silent connections cannot keep out one that knows the secret. No call
-// waits. Owner: the socket's. Threads: library lock.
+// else it sends is processed. It has a second to send the greeting. The number of callers is limited, and a further one
+// replaces the one that has been silent for longest, so that silent connections cannot keep out one that knows the
+// secret. No call waits. Owner: the socket's. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,14 @@ namespace hr::boot {
 class Callers {
  public:
   static constexpr std::size_t kMost = 64;
-  static constexpr double kSeconds = 1;            // for the secret to come
-  static constexpr double kLeastSeconds = 0.02;    // before others may take its place
-  static constexpr std::size_t kMostAtOnce = 256;  // taken from the socket in one call
+  static constexpr double kSeconds = 1;            // for the secret to arrive
+  static constexpr double kLeastSeconds = 0.02;    // before another caller may replace it
+  static constexpr std::size_t kMostAtOnce = 256;  // accepted from the socket in one call
 
   explicit Callers(Channel::Greeting greeting) : greeting_(std::move(greeting)) {}
 
-  // Returns a caller that has proven it, and removes it from here; null: none so far. listening: a non-blocking socket.
+  // Removes and returns a caller that has proven that it knows the secret; null: none so far. listening: a non-blocking
+  // socket.
   std::unique_ptr<Channel> next(int listening);
   // Number of callers dropped without a proof.
   [[nodiscard]] std::size_t dropped() const noexcept { return dropped_; }
@@ -41,7 +42,7 @@ class Callers {
   bool make_room();
 
   Channel::Greeting greeting_;
-  std::list<Caller> callers_;  // the oldest first
+  std::list<Caller> callers_;  // oldest first
   std::size_t dropped_ = 0;
 };
 

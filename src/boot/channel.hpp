@@ -1,10 +1,11 @@
-// Channel: whole messages over a stream socket, between two processes that have nothing else in common yet.
+// Channel: whole messages over a stream socket, between two processes that have no other connection yet.
 //
 // Used by the leaders of two groups that connect (comm/connect.hpp), before there is a path between them. No call
-// waits: step() moves what can be moved. If a greeting is asked for, it comes first: the other side's must be the
-// expected one before a byte behind it is looked at. A message has its length in front, and no byte behind it is read:
-// the socket may be the program's (MPI_Comm_join). The length that the other side claims is limited, and memory is
-// allocated as bytes arrive. Owner: the side that connects; an owned socket is closed with it. Threads: library lock.
+// waits: step() sends and receives as much as possible. If there is a greeting, it is sent first, and the other side's
+// must be the expected one before any byte after it is processed. A message is preceded by its length, and no byte
+// after it is read, as the socket may be the program's (MPI_Comm_join). The length that the other side claims is
+// limited, and memory is allocated as bytes arrive. Owner: the side that connects; an owned socket is closed with the
+// channel. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -20,25 +21,25 @@ class Channel {
   static constexpr std::size_t kLongest = std::size_t{64} << 20;
 
   struct Greeting {
-    std::string own;       // this side's greeting; as long as the other side expects
+    std::string own;       // this side's greeting, of the length that the other side expects
     std::string expected;  // empty: no greeting
-    bool first = true;     // this side speaks first; else only after the other side's greeting was right
+    bool first = true;     // this side sends first; else only after the other side's greeting was right
   };
 
-  // `owned`: closed by the destructor; may be set non-blocking.
+  // `owned`: the destructor closes the socket, and it may be set non-blocking.
   Channel(int socket, bool owned, Greeting greeting);
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
   void send(std::string_view message);
-  // Errors: MPI_ERR_PORT if the greeting was wrong; MPI_ERR_OTHER: the other side has left, or sent something that is
-  // not a message.
+  // Sends and receives without waiting. Errors: MPI_ERR_PORT if the greeting was wrong; MPI_ERR_OTHER if the other side
+  // has left, or sent something that is not a message.
   Status step();
   // True if all messages have been written.
   [[nodiscard]] bool flushed() const noexcept { return written_ == out_.size(); }
   [[nodiscard]] bool greeted() const noexcept { return greeting_over_; }
-  // Takes a message that has arrived. False: none so far.
+  // Returns an arrived message; false if there is none so far.
   bool take(std::string* message);
 
  private:

@@ -18,10 +18,10 @@
 namespace hr::boot {
 namespace {
 
-constexpr const char* kBegin = "headrace.";  // of a link's name
+constexpr const char* kBegin = "headrace.";  // beginning of a link's name
 constexpr const char* kEnd = ".host";
 constexpr std::size_t kTokenDigits = 32;
-constexpr int kAttempts = 100;     // the link may go between two system calls, when another job has the same name
+constexpr int kAttempts = 100;     // the link may disappear between two system calls, if another job has the same name
 constexpr char kNamespaces = '.';  // between the token and the namespaces
 constexpr char kMixed = '/';       // between the mapping and the mixed hosts
 
@@ -50,10 +50,10 @@ std::string pid_namespace() { return number_in(target_of("/proc/self/ns/pid")); 
 
 std::string namespaces() { return pid_namespace() + "-" + number_in(target_of("/proc/self/ns/user")); }
 
-// Returns the part of a link behind the token, which names its creator: "TOKEN.PID_NAMESPACE.PID".
+// Returns the part of a link after the token, which names its creator: "TOKEN.PID_NAMESPACE.PID".
 std::string signature(std::int64_t pid) { return "." + pid_namespace() + "." + std::to_string(pid); }
 
-// True if the process that made a link is gone, as far as this process can see.
+// True if the process that made a link no longer exists, as far as this process can see.
 bool is_orphan(const std::string& target) {
   const auto last = target.rfind('.');
   if (target.size() <= kTokenDigits || last == std::string::npos) return false;
@@ -83,7 +83,7 @@ std::string_view token_of(std::string_view view) { return view.substr(0, view.rf
 }  // namespace
 
 HostView::HostView(const std::string& directory, std::string_view job, std::string_view otherwise) {
-  // mpiexec removes files that carry its job's name, if no process comes to do it.
+  // mpiexec removes files that carry its job's name, in case no process does.
   const std::string link = directory + "/" + kBegin + std::string(job) + kEnd;
   const std::string own = digits_of(make_nonce());
   const std::string signed_own = own + signature(::getpid());
@@ -118,7 +118,7 @@ void HostView::forget() noexcept {
 Hosts compare_views(const std::vector<std::string>& view_of_rank) {
   struct Seen {
     int number;
-    std::string_view view;  // of its first process
+    std::string_view view;  // view of its first process
   };
   std::map<std::string_view, Seen> hosts;
   Hosts found;

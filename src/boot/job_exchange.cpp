@@ -9,7 +9,7 @@ namespace hr::boot {
 namespace {
 
 constexpr const char* kJob = "headrace-job";
-// Keys of the exchange itself, beside the settings; those have no blank in them.
+// Keys of the exchange itself. Unlike these, names of settings contain no blanks.
 constexpr const char* kName = "job name";
 constexpr const char* kHosts = "job hosts";
 
@@ -47,8 +47,8 @@ Status exchange_job(Provider& provider, std::string_view view, Identity* identit
       settings->insert_or_assign(kHosts, format_hosts(*hosts));
     }
   }
-  // Other launchers name the job as they like ("kvs_0", "12.0"): this makes it unique on the host, and no other user
-  // can take the names of its files before.
+  // Other launchers choose any job name ("kvs_0", "12.0"): this makes it unique on the host, and no other user can
+  // predict the names of its files.
   if (first && !provider.names_jobs()) settings->insert_or_assign(kName, digits_of(make_nonce()));
   if (first) settings->insert_or_assign(std::string(kJobSecret), digits_of(make_nonce()));
   if (!alone) {

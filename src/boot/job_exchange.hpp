@@ -4,8 +4,8 @@
 // Process 0 publishes them as one value. With a launcher that lets a process wait for a value (ours), that takes no
 // fence; with any other, one. The placement follows from each process's view of its host (host_view.hpp). Our launcher
 // compares the views itself. With any other, it takes one more fence: process 0 then reads every process's view and
-// publishes the result, and the other processes read that one value alone. What such launchers say about hosts is not
-// asked for, as it would have to be checked anyway. Internal to boot/. Threads: library lock.
+// publishes the result, and the other processes read that one value alone. Such launchers' own data on hosts is not
+// used, as it would have to be checked anyway. Internal to boot/. Threads: library lock.
 #pragma once
 
 #include <string_view>
@@ -17,11 +17,11 @@
 
 namespace hr::boot {
 
-// A setting that process 0 adds: random digits (base/secret.hpp) that the processes of this job alone know.
+// Name of a setting that process 0 adds: random digits (base/secret.hpp) that only the processes of this job know.
 inline constexpr std::string_view kJobSecret = "job secret";
 
-// Collective over the job. `view`: this process's view of its host. *hosts: filled in if empty on entry. *settings:
-// process 0's on entry there, on return everywhere.
+// Exchanges the facts; collective over the job. `view`: this process's view of its host. *hosts: filled in if empty on
+// entry. *settings: process 0's values, on entry only in process 0, and on return everywhere.
 Status exchange_job(Provider& provider, std::string_view view, Identity* identity, Hosts* hosts, KeyValues* settings);
 
 }  // namespace hr::boot

@@ -1,6 +1,6 @@
-// KeyValues: pairs of texts, as one text that every launcher's key-value space takes.
+// KeyValues: pairs of texts, and their form as one text that every launcher's key-value space accepts.
 //
-// Internal to boot/, and for mpiexec. Threads: no threads of its own.
+// Internal to boot/ and mpiexec. Threads: no threads of its own.
 #pragma once
 
 #include <map>
@@ -15,12 +15,12 @@ class Provider;
 
 using KeyValues = std::map<std::string, std::string, std::less<>>;
 
-// Convert to "3/shm9/some/path", each text after its length, of characters that a launcher takes (others as %20), and
-// back. Errors of split(): MPI_ERR_OTHER for text that join() did not write.
+// Convert pairs to "3/shm9/some/path", in which its length precedes each text, with only characters that a launcher
+// accepts (others as %20), and back. Errors of split(): MPI_ERR_OTHER for text that join() did not write.
 [[nodiscard]] std::string join(const KeyValues& pairs);
 Status split(std::string_view text, KeyValues* pairs);
 
-// Write all but plain characters as %20, and back; false for text that escape() did not write.
+// Convert all but plain characters to the form %20, and back; false for text that escape() did not write.
 [[nodiscard]] std::string escape(std::string_view text);
 [[nodiscard]] bool unescape(std::string_view text, std::string* plain);
 

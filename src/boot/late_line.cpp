@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kAnswerLimit = 20000;  // ms
 
-// Takes the part of a text up to the next ':'.
+// Removes and returns the part of a text up to the next ':'.
 std::string_view next_part(std::string_view* rest) {
   const auto end = rest->find(':');
   const std::string_view part = rest->substr(0, end);
@@ -59,7 +59,7 @@ bool connect_to(int socket, const std::string& name) {
   return ::connect(socket, reinterpret_cast<const sockaddr*>(&address), length) == 0;
 }
 
-// Reads one line, and nothing behind it.
+// Reads one line, and nothing after it.
 bool receive_line(int socket, std::string* line) {
   line->clear();
   for (char letter = 0; line->size() < 1024; *line += letter) {

@@ -22,7 +22,7 @@ struct Name {
 };
 
 Name name_of(std::string_view flag) {
-  // Every user of the host may bind any such name: only the processes of the job can predict this one.
+  // Any user of the host may bind any such name, but only the processes of the job can predict this one.
   Nonce key{};
   read_digits(setting(kJobSecret), &key);
   const std::string of_job = identity().job_id + "-" + std::string(flag);

@@ -9,7 +9,7 @@ void NodeStore::put(std::string_view key, std::string_view value) {
 Status NodeStore::publish(Provider& provider) {
   if (!first_ || known_ || alone_) return kOk;
   known_ = true;
-  if (values_.empty()) values_.emplace("", "");  // a launcher may not take a value without characters
+  if (values_.empty()) values_.emplace("", "");  // a launcher may not accept an empty value
   return put_long(provider, key_, join(values_));
 }
 

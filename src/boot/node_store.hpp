@@ -1,5 +1,5 @@
-// NodeStore: the key-value store of one host, which its first process fills at the start and the others read, as one
-// value of the launcher's key-value space: each process asks once, however many keys there are.
+// NodeStore: the key-value store of one host, which its first process fills at the start and the others read. It is one
+// value of the launcher's key-value space, so that each process makes one request, however many keys there are.
 //
 // Internal to boot/. Owner: boot.cpp, one from init() on. Threads: library lock.
 #pragma once
@@ -19,9 +19,9 @@ class NodeStore {
   NodeStore(int host, int rank, int first, bool alone = false)
       : key_("headrace-node-" + std::to_string(host)), owner_(first), first_(rank == first), alone_(alone) {}
 
-  // Puts a value; has an effect on the first process of the host only, until it has published.
+  // Puts a value; has an effect only in the first process of the host, before publish().
   void put(std::string_view key, std::string_view value);
-  // Called before a fence. Publishes something even if no value was put: the others will ask.
+  // Publishes the values, even if there are none, as the others will request them. Called before a fence.
   Status publish(Provider& provider);
   // Returns an empty value if none was put. Errors: the provider's.
   Status get(Provider& provider, std::string_view key, std::string* value);
@@ -30,7 +30,7 @@ class NodeStore {
   std::string key_;
   int owner_ = 0;
   bool first_ = false;
-  bool alone_ = true;   // on its host: no process will ask
+  bool alone_ = true;   // the only process on its host: no other will request values
   bool known_ = false;  // values_ is what was published
   KeyValues values_;
 };

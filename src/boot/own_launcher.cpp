@@ -29,7 +29,7 @@ std::string own_folder() {
   return path.substr(0, path.rfind('/'));
 }
 
-// lib/, lib64/ and lib/<architecture>/ are beside bin/.
+// Finds mpiexec in bin/, which is beside lib/, lib64/ or lib/<architecture>/.
 Status find_mpiexec(std::string* path) {
   const std::string folder = own_folder();
   for (const char* relative : {"/../bin/mpiexec", "/../../bin/mpiexec"}) {
@@ -68,7 +68,7 @@ Status OwnLauncher::start() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return fail(Errc::kSpawn, "no socket for an mpiexec of this process: %s", std::strerror(errno));
   }
-  // The program gets the other end under a number that it is told.
+  // mpiexec gets the descriptor of the other end as an argument.
   const int theirs = ::fcntl(ends[1], F_DUPFD, 3);
   ::close(ends[1]);
   const std::string number = std::to_string(theirs);
@@ -86,7 +86,7 @@ Status OwnLauncher::start() {
   }
   helper_ = pmi1_over(ends[0]);
   const Status status = helper_->connect_to_helper();
-  // The child exits after it has forked a daemon, which is not waited for.
+  // Waits only for the child, which exits after it has forked a daemon.
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   if (!status.ok()) helper_.reset();

@@ -1,9 +1,9 @@
-// A private mpiexec for a process that was started without one: it starts processes that this one spawns, and keeps
-// names.
+// A private mpiexec for a process that was started without one: it starts the processes that this one spawns, and
+// stores published names.
 //
-// It is the installation's (bin/mpiexec beside the library's folder), started on the first need with one end of a
+// It is the installation's mpiexec (in bin/, beside the library's folder), started at the first need with one end of a
 // socket pair, in a separate process group. It ends when this process and all that it started have ended; if this
-// process dies without a good-bye, it ends the rest. Owner: the singleton provider. Threads: library lock.
+// process dies without finalize(), it kills the rest. Owner: the singleton provider. Threads: library lock.
 #pragma once
 
 #include <sys/types.h>
@@ -16,11 +16,11 @@ namespace hr::boot {
 
 class OwnLauncher {
  public:
-  // Errors: MPI_ERR_SPAWN with the places searched for mpiexec, or the reason that it did not start.
+  // Starts it. Errors: MPI_ERR_SPAWN with the places searched for mpiexec, or the reason why it did not start.
   Status start();
   [[nodiscard]] bool started() const noexcept { return helper_ != nullptr; }
   [[nodiscard]] Helper& helper() noexcept { return *helper_; }
-  // Says good-bye.
+  // Disconnects from it.
   Status finalize();
 
  private:

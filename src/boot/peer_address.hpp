@@ -1,9 +1,9 @@
 // PeerAddress: the data by which processes of another job reach this one.
 //
-// A text of pairs (key_values.hpp): the job, the rank in it, the signature of the host, and the transports' additions.
-// Two processes with equal signatures can map the same file: the signature is made of the machine's boot, the file
-// system of the shared-memory directory and that directory's inode, and of the host that mpiexec declares (--as-hosts).
-// Threads: library lock.
+// It is sent as a text of pairs (key_values.hpp): the job, the rank in it, the signature of the host, and the
+// transports' additions. Two processes with equal signatures can map the same file: the signature is made of the
+// machine's boot, the file system of the shared-memory directory and that directory's inode, and of the host that
+// mpiexec declares (--as-hosts). Threads: library lock.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ namespace hr::boot {
 struct PeerAddress {
   std::string job;
   int rank = 0;
-  std::string host;     // signature; empty: only a name, of a process that is known there
-  std::string network;  // of the transport between hosts; empty: none
+  std::string host;     // signature; empty: this is only the name of a process that the receiver knows
+  std::string network;  // address of the transport between hosts; empty: none
 };
 
 // Returns this process's address, without the transports' additions.
 [[nodiscard]] PeerAddress own_address();
-// Returns the name of a process that is known here.
+// Returns the name of a process that this one knows.
 [[nodiscard]] PeerAddress name_of(int proc);
 
 [[nodiscard]] std::string format(const PeerAddress& address);

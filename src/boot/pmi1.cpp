@@ -1,5 +1,5 @@
-// PMI-1: lines over a socket that the launcher left us (PMI_FD) or that we connect to (PMI_PORT). Spoken by Headrace's
-// and MPICH's mpiexec, and by Slurm's pmi2 plugin.
+// PMI-1: lines over a socket that this process inherits from the launcher (PMI_FD) or connects to (PMI_PORT).
+// Headrace's and MPICH's mpiexec and Slurm's pmi2 plugin support it.
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
@@ -23,14 +23,14 @@
 namespace hr::boot {
 namespace {
 
-// First words of a key-value space that our own mpiexec named: it is unique already, and mpiexec removes the
+// Prefix of a key-value space that our own mpiexec has named: the name is unique already, and mpiexec removes the
 // shared-memory files that carry it.
 constexpr std::string_view kOwnSpace = "headrace_";
 constexpr std::string_view kMapping = "PMI_process_mapping";
 constexpr std::string_view kEnterBarrier = "cmd=barrier_in\n";
 constexpr std::string_view kLeaveBarrier = "barrier_out";
-constexpr int kHandshakeLimit = 30000;  // ms; a launcher that is there answers at once
-constexpr int kStackLimit = 20000;      // ms; it takes no longer than 10 s if all is well
+constexpr int kHandshakeLimit = 30000;  // ms; a live launcher answers at once
+constexpr int kStackLimit = 20000;      // ms; normally it takes no longer than 10 s
 
 int number_of(const char* text) noexcept {
   int value = -1;
@@ -57,11 +57,11 @@ bool is_socket(int descriptor) noexcept {
   return descriptor >= 0 && ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0;
 }
 
-// Returns our own mpiexec's description of the line, beside its number.
+// Returns our own mpiexec's description of the connection, in addition to its descriptor (PMI_FD).
 const char* own_variable() noexcept { return environment(LateLine::kVariable); }
 
-// Returns the descriptor in PMI_FD if it is the launcher's socket; -1 for one that our parent left in the environment
-// but not open, or that is something else by now, as far as this can be detected.
+// Returns the descriptor in PMI_FD if it is the launcher's socket; -1 if the parent process has closed it, or it is
+// something else by now, as far as this can be detected.
 int inherited_socket() noexcept {
   const int descriptor = number_of(environment("PMI_FD"));
   LateLine line;
@@ -71,7 +71,8 @@ int inherited_socket() noexcept {
   return is_socket(descriptor) ? descriptor : -1;
 }
 
-// A separate line for this process, if there is none to inherit. Requested once, as detect() comes before connect().
+// A separate connection for this process, if there is none to inherit. Requested once, as both detect() and connect()
+// need it.
 struct LateSocket {
   Late outcome = Late::kNone;
   int socket = -1;
@@ -122,12 +123,12 @@ Status connect_to(const std::string& address, int* descriptor) {
   return fail(Errc::kOther, "boot: PMI_PORT=\"%s\": cannot connect: %s", address.c_str(), std::strerror(reason));
 }
 
-// Key of the text that a spawned job gets from its parent.
+// Key of the text that the parent passes to a spawned job.
 constexpr const char* kParent = "headrace-parent";
-// Begins the message that a spawned job has ended without a good-bye.
+// Prefix of the message that a spawned job has ended without finalize().
 constexpr std::string_view kEnded = "cmd=spawn_ended job=";
 
-// Adds a line of mcmd=spawn, which launchers other than ours take unescaped.
+// Adds a line of mcmd=spawn, which launchers other than ours expect unescaped.
 Status add_line(bool escaped, const std::string& name, std::string_view value, std::string* lines) {
   if (!escaped && value.find('\n') != std::string_view::npos) {
     return fail(Errc::kSpawn, "this launcher takes no line breaks in \"%.*s\"", static_cast<int>(value.size()),
@@ -173,7 +174,7 @@ class Pmi1 final : public Helper {
 
   [[nodiscard]] bool names_jobs() const noexcept override { return own_launcher_; }
 
-  // Our own launcher holds the answer back until all have asked.
+  // Our own launcher delays the answer until all processes have sent their views.
   [[nodiscard]] bool compares_views() const noexcept override { return compares_views_; }
   Status compare_views(std::string_view view, std::string* hosts) override {
     return ask(kMapping, " seen=" + std::string(view), hosts);
@@ -193,7 +194,7 @@ class Pmi1 final : public Helper {
     return ask(std::string(key) + generation_, "", value);
   }
 
-  // Our own launcher holds the answer back until a process has put the key.
+  // Our own launcher delays the answer until a process has put the key.
   [[nodiscard]] bool can_wait() const noexcept override { return own_launcher_; }
   Status get_waiting(std::string_view key, std::string* value) override {
     return ask(std::string(key) + generation_, " wait=1", value);
@@ -206,7 +207,7 @@ class Pmi1 final : public Helper {
     return *done ? receive_answer(kEnterBarrier, kLeaveBarrier) : kOk;
   }
 
-  // The launcher answers when the processes run.
+  // The launcher answers once the processes are running.
   Status begin_spawn(std::span<const SpawnedProgram> programs, std::string_view parent) override {
     std::string lines;
     spawned_.clear();
@@ -277,7 +278,7 @@ class Pmi1 final : public Helper {
     const std::string_view found = reply().field("port");
     if (!unescape(found, port)) *port = found;  // published by another library
     if (!port->empty()) return kOk;
-    // Slurm answers this if it does not know the name.
+    // Slurm returns an empty port if it does not know the name.
     return fail(Errc::kName, "the service name \"%.*s\" %s", static_cast<int>(service.size()), service.data(),
                 kUnknown);
   }
@@ -305,13 +306,14 @@ class Pmi1 final : public Helper {
 
   void abort(int exit_code) noexcept override {
     if (socket_ < 0) return;
-    // Ours reports the exit code that the program asked for, and exits with 1; others would end the job with success.
+    // For 0, our launcher reports the exit code that the program passed, and exits with 1; others would end the job
+    // with success.
     if (exit_code == 0 && !own_launcher_) exit_code = 1;
     const Status ignored = send("cmd=abort exitcode=" + std::to_string(exit_code) + "\n");
-    static_cast<void>(ignored);  // the launcher is gone: our own exit says the rest
+    static_cast<void>(ignored);  // if the launcher is gone, this process still exits
   }
 
-  // Not answered.
+  // The launcher does not answer this.
   void keep_file(int file) noexcept override {
     const std::string line = "cmd=keep_file pid=" + std::to_string(::getpid()) + " file=" + std::to_string(file) + "\n";
     static_cast<void>(::send(socket_, line.data(), line.size(), MSG_NOSIGNAL));
@@ -324,7 +326,7 @@ class Pmi1 final : public Helper {
     length = static_cast<std::size_t>(std::to_chars(text + length, text + sizeof text - 1, signal).ptr - text);
     text[length++] = '\n';
     if (::send(socket_, text, length, MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(length)) return false;
-    // The answer to an earlier request of this process may come first.
+    // The answer to an earlier request of this process may arrive first.
     constexpr std::string_view kAnswer = "cmd=crashed_result rc=";
     char received[1024];
     std::size_t filled = 0;
@@ -344,7 +346,7 @@ class Pmi1 final : public Helper {
   }
 
  private:
-  // True if a line is there, or the end of the connection.
+  // True if a line, or the end of the connection, can be read.
   [[nodiscard]] bool is_answered() {
     pollfd state{socket_, POLLIN, 0};
     if (take_unsolicited(); received_.find('\n') != std::string::npos) return true;
@@ -352,7 +354,7 @@ class Pmi1 final : public Helper {
     return ::poll(&state, 1, 0) == 1 && ::recv(socket_, &next, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
   }
 
-  // Takes unsolicited messages of our own launcher out of the received text.
+  // Removes unsolicited messages of our own launcher from the received text, and handles them.
   void take_unsolicited() {
     char chunk[4096];
     ssize_t count = 0;
@@ -370,7 +372,7 @@ class Pmi1 final : public Helper {
   void take_ended(std::string_view line) {
     const WireMessage ended(line);
     const std::string_view job = ended.field("job");
-    // It may come before the answer that names the job.
+    // The message may arrive before the answer that names the job.
     if (!spawned_.empty() && job != spawned_) return;
     spawned_ended_ = job;
     failed_ = numbers_in(ended.field("failed"));
@@ -420,7 +422,7 @@ class Pmi1 final : public Helper {
     return kOk;
   }
 
-  // Checks that a launcher answers: the descriptor in PMI_FD may be any socket.
+  // Checks that a launcher answers, as the descriptor in PMI_FD may be any socket.
   Status begin_handshake() {
     const bool own = own_variable() != nullptr;
     HR_TRY(send("cmd=init pmi_version=1 pmi_subversion=1" + (own ? " pid=" + std::to_string(::getpid()) : "") + "\n"));
@@ -450,7 +452,7 @@ class Pmi1 final : public Helper {
       socket_ = late.socket;
     }
     if (socket_ >= 0) {
-      // Programs that this process starts must not hold the launcher's line open.
+      // Programs that this process starts must not keep the connection to the launcher open.
       ::fcntl(socket_, F_SETFD, FD_CLOEXEC);
       identity->rank = number_of(environment("PMI_RANK"));
       identity->size = number_of(environment("PMI_SIZE"));
@@ -482,7 +484,7 @@ class Pmi1 final : public Helper {
 
   WireMessage reply() const noexcept { return WireMessage(line_); }
 
-  // Sends a line and waits for the answer of that name.
+  // Sends a line and waits for the answer with that name.
   Status call(std::string_view line, std::string_view answer) {
     HR_TRY(send(line));
     return receive_answer(line, answer);
@@ -532,11 +534,11 @@ class Pmi1 final : public Helper {
   std::string generation_;  // suffix of the keys
   int resumed_ = 0;
   std::string spawned_;        // the job that was spawned last, if our own launcher names it
-  std::string spawned_ended_;  // one that has ended
-  std::vector<int> failed_;    // ranks of the last one
+  std::string spawned_ended_;  // a spawned job that has ended
+  std::vector<int> failed_;    // failed ranks of the job spawned last
   std::string why_failed_;
-  std::string line_;      // the last answer
-  std::string received_;  // received after it
+  std::string line_;      // last line received
+  std::string received_;  // text received after that line
 };
 
 bool detect() noexcept {

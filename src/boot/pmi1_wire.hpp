@@ -1,7 +1,7 @@
-// The PMI-1 wire format: one line for each message, "cmd=NAME key=value key=value\n".
+// The PMI-1 wire format: one line per message, "cmd=NAME key=value key=value\n".
 //
-// Shared by the client (pmi1.cpp) and the server in mpiexec. A view into the caller's line: it owns nothing and must
-// not outlive the line. Threads: no threads of its own.
+// Shared by the client (pmi1.cpp) and the server in mpiexec. A WireMessage is a view into the caller's line: it owns
+// nothing and must not outlive the line. Threads: no threads of its own.
 #pragma once
 
 #include <charconv>
@@ -11,7 +11,7 @@ namespace hr::boot {
 
 class WireMessage {
  public:
-  // The line without its newline.
+  // `line`: without its newline.
   explicit WireMessage(std::string_view line) noexcept : line_(line) {}
 
   [[nodiscard]] std::string_view command() const noexcept { return field("cmd"); }

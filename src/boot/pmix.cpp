@@ -1,5 +1,5 @@
-// PMIx: a library of the launcher's kind, opened at run time, which talks to a daemon on the host. Spoken by PRRTE
-// (prterun, Open MPI's mpirun) and by Slurm's pmix plugin.
+// PMIx: a library that fits the launcher is opened at run time, and communicates with a daemon on the host. PRRTE
+// (prterun, Open MPI's mpirun) and Slurm's pmix plugin support it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using pmix::Info;
 using pmix::Proc;
 using pmix::Value;
 
-// Converts a number: launchers use more types than the standard names.
+// Converts a number, as launchers use more types than the standard specifies.
 int number_in(const Value& value, int otherwise) noexcept {
   switch (value.type) {
     case pmix::kUint32:
@@ -58,11 +58,11 @@ Info seconds(const char* key, int count) {
   return info;
 }
 
-// PRRTE 3.0 distributes at a fence the values of all, and still asks the process that put a value. A process that has
-// left would never answer.
+// Time limit of a request. PRRTE 3.0 distributes all values at a fence, but still queries the process that put a value;
+// one that has left would never answer.
 constexpr int kAnswerSeconds = 60;
 
-// Value returned by PMIx_Get, freed at the end.
+// A value returned by PMIx_Get, freed by the destructor.
 class Got {
  public:
   Got() = default;
@@ -86,7 +86,7 @@ class Got {
   Value* value_ = nullptr;
 };
 
-// Not a status of PMIx: those are 0 and below.
+// Not a status of PMIx, which are 0 and below.
 constexpr int kUnderWay = 1;
 // State of the last fence; a thread of the library may write it after the wait has ended.
 std::atomic<int> fence_state{pmix::kSuccess};
@@ -96,7 +96,8 @@ void fenced(pmix::Code status, void* /*data*/) noexcept {
   fence_state.notify_all();
 }
 
-// Exits when the launcher is gone, as under our own: nothing else would end this process when the job is over.
+// Exits when the launcher has ended, as under our own launcher; nothing else would end this process when the job is
+// over.
 void launcher_gone(std::size_t, pmix::Code, const Proc*, Info*, std::size_t, Info*, std::size_t, void*, void*) {
   constexpr std::string_view kText = "[headrace] the launcher (PMIx) is gone, and so ends this process\n";
   flush_output();
@@ -111,7 +112,7 @@ class Pmix final : public Provider {
     HR_TRY(check("PMIx_Init", library_->init(&self_, nullptr, 0)));
     connected_ = true;
     pmix::Code gone = pmix::kLostConnection;
-    // If this is refused, the process outlives its launcher.
+    // If this fails, the process outlives its launcher.
     static_cast<void>(library_->register_event(&gone, 1, nullptr, 0, launcher_gone, nullptr, nullptr));
     identity->rank = static_cast<int>(self_.rank);
     identity->size = of_job(pmix::kJobSize, -1);
@@ -157,7 +158,7 @@ class Pmix final : public Provider {
     HR_TRY(check("PMIx_Commit", library_->commit()));
     fence_state.store(kUnderWay, std::memory_order_relaxed);
     const pmix::Code begun = library_->begin_fence(nullptr, 0, &collect_, 1, fenced, nullptr);
-    // It may be over already, and then the callback is not called.
+    // If the fence is complete already, the callback is not called.
     if (begun == pmix::kDoneAtOnce) fenced(pmix::kSuccess, nullptr);
     return begun == pmix::kDoneAtOnce ? kOk : check("PMIx_Fence_nb", begun);
   }
@@ -167,8 +168,8 @@ class Pmix final : public Provider {
     return *done ? check("PMIx_Fence_nb", state) : kOk;
   }
 
-  // Publishes under a prefix of our own, as other programs publish other things. PRRTE accepts a name twice, and
-  // unpublishes names that were not published, so that the name is looked up first.
+  // Publishes under a prefix, as other programs also publish data. The name is looked up first, as PRRTE accepts a name
+  // twice, and unpublishes names that were not published.
   Status publish(std::string_view service, std::string_view port) override {
     std::string other;
     if (look_up(service, &other).ok()) {
@@ -214,7 +215,7 @@ class Pmix final : public Provider {
 
   void abort(int exit_code) noexcept override {
     if (!connected_) return;
-    // No processes given: the whole job.
+    // No list of processes means the whole job.
     static_cast<void>(library_->abort(exit_code == 0 ? 1 : exit_code, "MPI_Abort", nullptr, 0));
   }
 
@@ -255,7 +256,7 @@ class Pmix final : public Provider {
   Proc self_{};
   bool connected_ = false;
   const Info patience_ = seconds(pmix::kTimeout, kAnswerSeconds);
-  const Info collect_ = flag(pmix::kCollect);  // of a fence, which reads it until it is done
+  const Info collect_ = flag(pmix::kCollect);  // argument of a fence, which reads it until it is complete
 };
 
 bool detect() noexcept { return environment("PMIX_NAMESPACE") != nullptr && environment("PMIX_RANK") != nullptr; }

@@ -1,5 +1,5 @@
-// The part of PMIx that a client needs, as the PMIx standard (versions 4 and 5, "PMIx Standard") defines it and the
-// libraries of these versions have it: libpmix.so.2 is opened at run time, so no header of it is needed to build.
+// The part of PMIx that a client needs, as the PMIx Standard (versions 4 and 5) defines it and the libraries of these
+// versions implement it: libpmix.so.2 is opened at run time, so its headers are not needed for the build.
 // tests/unit/boot/pmix_abi_test.cpp compares with a library's own header if there is one.
 //
 // Internal to boot/. Threads: no threads of its own.
@@ -12,11 +12,11 @@ namespace hr::boot::pmix {
 
 using Code = int;
 inline constexpr Code kSuccess = 0;
-inline constexpr Code kLostConnection = -61;  // the daemon that the process talks to is gone
-inline constexpr Code kDoneAtOnce = -157;     // returned by a call that begins something: it is done, with success
+inline constexpr Code kLostConnection = -61;  // the process has lost the connection to its daemon
+inline constexpr Code kDoneAtOnce = -157;     // returned by a call that begins an operation: already done, with success
 
 using Rank = std::uint32_t;
-inline constexpr Rank kJob = UINT32_MAX - 1;  // stands for all ranks of a job, and for the job itself
+inline constexpr Rank kJob = UINT32_MAX - 1;  // represents all ranks of a job, and the job itself
 
 // A process of a job.
 struct Proc {
@@ -69,11 +69,11 @@ struct Published {
 };
 static_assert(sizeof(Published) == 808 && offsetof(Published, key) == 260 && offsetof(Published, value) == 776);
 
-// Processes that see a value: all.
+// Scope of a value that all processes can read.
 using Scope = std::uint8_t;
 inline constexpr Scope kGlobal = 3;
 
-// Keys: of calls, and of the launcher's data on a job.
+// Keys of attributes of calls, and of the launcher's data on a job.
 inline constexpr const char* kCollect = "pmix.collect";  // bool: a fence distributes the values of all
 inline constexpr const char* kTimeout = "pmix.timeout";  // int: seconds, after which a call fails
 inline constexpr const char* kJobSize = "pmix.job.size";
@@ -83,8 +83,8 @@ inline constexpr const char* kUniverseSize = "pmix.univ.size";
 // Called by a thread of the library.
 using Done = void (*)(Code status, void* data);
 
-// Called by a thread of the library when a registered event has happened. `handled` and `data` are to be called and
-// passed on when it is dealt with.
+// Called by a thread of the library when a registered event has happened. Once the event has been handled, the function
+// must call `handled` with `data`.
 using Event = void (*)(std::size_t registration, Code status, const Proc* source, Info* info, std::size_t count,
                        Info* results, std::size_t result_count, void* handled, void* data);
 
@@ -96,14 +96,14 @@ using CommitFunction = Code (*)();
 // Without `procs`: all processes of this job.
 using FenceFunction = Code (*)(const Proc* procs, std::size_t count, const Info* info, std::size_t infos, Done done,
                                void* data);
-// The value is the caller's, from malloc(), and so is the memory that it points to.
+// The caller owns the value and the memory that it points to; both are from malloc().
 using GetFunction = Code (*)(const Proc* proc, const char* key, const Info* info, std::size_t count, Value** value);
 // Blocks if there is no callback.
 using RegisterFunction = Code (*)(Code* codes, std::size_t code_count, Info* info, std::size_t count, Event event,
                                   void* registered, void* data);
 using PublishFunction = Code (*)(const Info* info, std::size_t count);
 using UnpublishFunction = Code (*)(char** keys, const Info* info, std::size_t count);  // keys: null after the last
-// The memory that the values point to is the caller's, from malloc().
+// The caller owns the memory that the values point to, which is from malloc().
 using LookupFunction = Code (*)(Published* data, std::size_t count, const Info* info, std::size_t infos);
 using ErrorStringFunction = const char* (*)(Code status);
 

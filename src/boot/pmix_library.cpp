@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* kName = "libpmix.so.2";
 
-// Returns the file of that name that our parent has mapped: the launcher's daemon, if it started this process itself
-// and lets us look. Empty otherwise.
+// Returns the library that the parent process has mapped: the launcher's daemon, if it started this process itself and
+// permits that. Empty otherwise.
 std::string of_launcher() {
   std::ifstream maps("/proc/" + std::to_string(::getppid()) + "/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -39,7 +39,7 @@ void* open_any(std::string* tried) {
   if (const std::string& directory = knobs().pmix_dir; !directory.empty()) {
     return attempt(directory + "/" + kName, tried);
   }
-  // The launcher's own has the launcher's version; looking at another process's memory map may be forbidden.
+  // The launcher's library has the right version, but reading another process's memory map may be forbidden.
   if (const std::string path = of_launcher(); !path.empty()) {
     if (void* library = attempt(path, tried); library != nullptr) return library;
   }

@@ -1,5 +1,5 @@
-// The PMIx library, opened at run time: the one that is in the process already, a site's own if the system's loader
-// finds it, else the one that the launcher itself has in use.
+// The PMIx library, opened at run time: the one already loaded in the process, else that of the knob pmix_dir if it is
+// set, else the launcher's, else the one that the system's loader finds.
 //
 // Never closed: its threads may run until the process ends. Owner: process-wide. Threads: library lock.
 #pragma once
@@ -24,7 +24,7 @@ struct Library {
   ErrorStringFunction error_string = nullptr;
 };
 
-// Errors: MPI_ERR_OTHER with the places tried.
+// Opens the library at the first call. Errors: MPI_ERR_OTHER with the places searched.
 Status open_library(const Library** library);
 
 }  // namespace hr::boot::pmix

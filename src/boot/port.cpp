@@ -22,10 +22,10 @@ namespace hr::boot {
 namespace {
 
 constexpr std::string_view kKind = "headrace";
-constexpr char kBetween = '_';  // between the parts of a name; no part has it
+constexpr char kBetween = '_';  // between the parts of a name; no part contains it
 constexpr std::size_t kSecretDigits = 32;
 constexpr std::size_t kMostShown = 100;  // characters of a text that is not a port's name
-constexpr int kBacklog = 4096;           // as far as the system allows it
+constexpr int kBacklog = 4096;           // the system may limit it
 
 Status system_failed(const char* what) {
   return fail(Errc::kOther, "a port could not be opened: %s: %s", what, std::strerror(errno));
@@ -120,8 +120,8 @@ Status dial(const std::string& port_name, std::unique_ptr<Channel>* channel) {
       socket, true, Channel::Greeting{.own = std::string(parts[3]), .expected = std::string(parts[4]), .first = true});
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  // The channel cannot write until it is connected, and its steps do nothing. On this host connect() already tells if
-  // the port has no listener.
+  // The channel cannot write until it is connected, so its steps do nothing. For a port on this host, connect() already
+  // fails if nothing listens.
   int reason = ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
   if (reason == EINPROGRESS) {
     socklen_t size = sizeof reason;

@@ -1,11 +1,11 @@
-// Port: an address at which processes of other jobs find this one (MPI 5.0 section 11.9.1), and the way to another
-// process's port.
+// Port: an address at which processes of other jobs reach this one (MPI 5.0 section 11.9.1), and the connection to
+// another process's port.
 //
 // A port is a listening TCP socket, from open() to its end. Its name contains its address and two secrets: the
-// connecting side sends the first and is answered with the second, so each knows that the other has the name. It
-// listens on the loopback interface if all that the launcher may start is on this host, else on an address of this
-// host. A caller that does not send the secret is dropped (callers.hpp). The secrets appear in no message. Owner: comm
-// (MPI_Open_port), or the spawn that waits. Threads: library lock.
+// connecting side sends the first and receives the second as an answer, so each knows that the other has the name. The
+// port listens on the loopback interface if all processes that the launcher may start are on this host, else on an
+// address of this host. A caller that does not send the secret is dropped (callers.hpp). No message to the user
+// contains the secrets. Owner: comm (MPI_Open_port), or the spawn that waits. Threads: library lock.
 #pragma once
 
 #include <memory>
@@ -26,25 +26,24 @@ class Port {
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  // `beyond_host`: processes of other hosts may come. Errors: MPI_ERR_OTHER with the system's reason.
+  // `beyond_host`: processes of other hosts may connect. Errors: MPI_ERR_OTHER with the system's reason.
   Status open(bool beyond_host);
-  // Printable, no blanks; far shorter than MPI_MAX_PORT_NAME.
+  // Returns the port's name: printable, without blanks, and far shorter than MPI_MAX_PORT_NAME.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  // Returns a caller that has sent the secret, and removes it from those waiting here; null: none so far. Does not
-  // wait.
+  // Removes and returns a caller that has sent the secret, without waiting; null: none so far.
   std::unique_ptr<Channel> accept();
 
  private:
   int socket_ = -1;
   std::string name_;
-  std::optional<Callers> callers_;  // once it is open
+  std::optional<Callers> callers_;  // set once the port is open
 };
 
-// Returns the name as a message may show it: without the secrets.
+// Returns the name without the secrets, for messages to the user.
 [[nodiscard]] std::string shown_port(std::string_view port_name);
 
 // Begins to connect to the port of that name; the channel's steps do the rest. Errors: MPI_ERR_PORT if it is not a
-// port's name, or it is known at once that the port has no listener.
+// port's name, or the system reports at once that nothing listens there.
 Status dial(const std::string& port_name, std::unique_ptr<Channel>* channel);
 
 }  // namespace hr::boot

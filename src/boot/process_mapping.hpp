@@ -9,9 +9,9 @@
 namespace hr::boot {
 
 // "(vector,(start,nodes,ranks_per_node),...)": from node `start` on, `nodes` nodes get `ranks_per_node` consecutive
-// ranks each; the blocks repeat until every rank has its node. nullopt when the text is not of that form.
+// ranks each; the blocks repeat until every rank has its node. nullopt if the text does not have that form.
 std::optional<std::vector<int>> parse_process_mapping(std::string_view text, int ranks);
-// Writes such a text: ranks in blocks and ranks in turns over hosts, the usual placements, are one block.
+// Writes such a text. The usual placements, ranks in blocks or round robin over hosts, need one block only.
 std::string format_process_mapping(const std::vector<int>& node_of_rank);
 
 }  // namespace hr::boot

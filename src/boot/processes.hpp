@@ -1,13 +1,15 @@
-// Processes: the processes that this one knows of, its own job's and later those that it spawns or connects to.
+// Processes: the table of the processes that this one knows: those of its own job, and later those that it spawns or
+// connects to.
 //
 // A process is an index into this table, the same for as long as MPI is in use: groups and communicators hold that
 // index (`proc`), not a rank in one job. Processes of this process's own job come first, in the order of their ranks,
-// so that the index is the rank there. Indices are local to this process: others are told the job and the rank in it.
+// so that the index is the rank there. Indices are local to this process: messages to others name a process by its job
+// and the rank in it.
 //
-// An entry holds the facts about a process that are known without contacting it. The way to reach it is not stored: the
-// transports look up its published data under key() when they connect, or were told it when jobs connected
-// (transport/transport.hpp). Processes of other jobs stay in the table when they are disconnected, and have the same
-// index if they come back. Owner: boot, from init() to finalize(). Threads: library lock.
+// An entry holds the facts about a process that are known without contacting it. The address of the process is not
+// stored: the transports look up its published data under key() when they connect, or received it when jobs connected
+// (transport/transport.hpp). Processes of other jobs stay in the table when they are disconnected, and get the same
+// index if they connect again. Owner: boot, from init() to finalize(). Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +22,12 @@
 
 namespace hr::boot {
 
-// Host of a process whose host is not known: it shares it with no other.
+// Host of a process whose host is not known; it counts as sharing it with no other process.
 inline constexpr int kUnknownHost = -1;
 
 struct Process {
-  int rank = 0;             // in its job
-  int host = kUnknownHost;  // a number; processes with equal ones share memory
+  int rank = 0;             // rank in its job
+  int host = kUnknownHost;  // a host number; processes with equal numbers share memory
   std::uint16_t job = 0;    // index into the jobs of the table; 0: this process's own
   bool failed = false;      // it cannot be reached any more
 };
@@ -33,9 +35,9 @@ static_assert(sizeof(Process) <= 64);
 
 class Processes {
  public:
-  // A job of one process.
+  // Makes the table of a job of one process.
   Processes() : Processes("", 0, {0}) {}
-  // A job with a host for each rank.
+  // Makes the table of a job with a host for each rank.
   Processes(std::string job, int own_rank, const std::vector<int>& host_of_rank);
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(entries_.size()); }
@@ -51,47 +53,47 @@ class Processes {
   [[nodiscard]] bool on_this_host(int proc) const noexcept { return same_host(proc, self_); }
   // Returns the processes of this job on this host, by rank.
   [[nodiscard]] std::span<const int> of_this_host() const noexcept { return of_this_host_; }
-  // True if this process is the first of them.
+  // True if this process is the first of its job on this host.
   [[nodiscard]] bool first_on_host() const noexcept { return of_this_host_.front() == self_; }
   // True if all processes of this job are on this host.
   [[nodiscard]] bool job_on_one_host() const noexcept { return of_this_host_.size() == job_size_; }
 
   // --- other jobs (MPI 5.0 chapter 11) ---
-  // Returns the index of a process; makes a new entry if it is not known yet, with its host. Marks a process of another
-  // job reachable.
+  // Returns the index of a process, with a new entry if it is not known yet. A process of another job no longer counts
+  // as failed.
   int add(std::string_view job, int rank, int host);
-  // Returns -1 if it is not known.
+  // Returns the index of a process; -1 if it is not known.
   [[nodiscard]] int find(std::string_view job, int rank) const noexcept;
   // True if there are processes of other jobs.
   [[nodiscard]] bool has_others() const noexcept { return entries_.size() > job_size_; }
   [[nodiscard]] bool is_other(int proc) const noexcept { return (*this)[proc].job != 0; }
-  // Returns a number from 0 that stands for the process everywhere: indices differ from process to process.
+  // Returns a non-negative number of the process that is the same everywhere; indices differ from process to process.
   [[nodiscard]] int number_of(int proc) const noexcept {
     const Process& entry = (*this)[proc];
     return static_cast<int>((numbers_[entry.job] + static_cast<std::uint32_t>(entry.rank)) & 0x7fffffff);
   }
-  // Returns -1 if no process here has that number.
+  // Returns the process with that number; -1 if this process knows none.
   [[nodiscard]] int with_number(int number) const noexcept;
-  // Orders processes in the same way everywhere.
+  // True if `one` comes before `other` in an order that is the same everywhere.
   [[nodiscard]] bool before(int one, int other) const noexcept;
   // Returns the number of a host by its signature (peer_address.hpp), which is the same in all jobs; a new number if it
   // is not known.
   int host_with(std::string_view signature);
-  // Sets the signature of a host of this job: processes of other jobs with that signature are there, too.
+  // Sets the signature of a host of this job; processes of other jobs with that signature are on the same host.
   void name_host(int host, std::string_view signature);
 
   void mark_failed(int proc) noexcept { entries_[static_cast<std::size_t>(proc)].failed = true; }
   [[nodiscard]] bool failed(int proc) const noexcept { return (*this)[proc].failed; }
 
-  // Returns the key under which a process publishes something about itself to its job, such as its address.
+  // Returns the key under which a process publishes data on itself to its job, such as its address.
   [[nodiscard]] std::string key(std::string_view what, int proc) const;
 
  private:
   std::vector<Process> entries_;
   std::vector<std::string> jobs_;                  // [0]: this process's own
-  std::vector<std::uint32_t> numbers_;             // of the first process of each job
-  std::unordered_map<std::uint64_t, int> others_;  // by job and rank
-  std::unordered_map<std::string, int> hosts_;     // by signature
+  std::vector<std::uint32_t> numbers_;             // number of the first process of each job
+  std::unordered_map<std::uint64_t, int> others_;  // indexed by job and rank
+  std::unordered_map<std::string, int> hosts_;     // indexed by signature
   int next_host_ = 0;
   std::vector<int> of_this_host_;
   std::size_t job_size_ = 1;

@@ -7,7 +7,7 @@ extern const ProviderRecord kPmixProvider;
 extern const ProviderRecord kSingletonProvider;
 
 std::span<const ProviderRecord* const> provider_list() noexcept {
-  // The singleton is always possible and comes last.
+  // The singleton always applies, so it is last.
   static constexpr const ProviderRecord* kList[] = {&kPmi1Provider, &kPmixProvider, &kSingletonProvider};
   return kList;
 }

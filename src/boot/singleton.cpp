@@ -1,4 +1,4 @@
-// Start without a launcher: rank 0 of 1, and the key-value exchange is a map.
+// Starts without a launcher: the process is rank 0 of 1, and the key-value exchange is a map.
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,7 +15,8 @@
 namespace hr::boot {
 namespace {
 
-// Warns, on one of them, that srun without --mpi started several jobs of one process, which is seldom intended.
+// Warns, in one of the processes, that srun without --mpi has started several jobs of one process, which is seldom
+// intended.
 void note_srun() {
   const char* const tasks = environment("SLURM_STEP_NUM_TASKS");
   const char* const task = environment("SLURM_PROCID");
@@ -85,7 +86,7 @@ class Singleton final : public Provider {
 
  private:
   std::map<std::string, std::string, std::less<>> values_;
-  OwnLauncher launcher_;  // once there is need
+  OwnLauncher launcher_;  // started at the first need
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ Status none(Errc error, const char* what) {
       error, "this launcher cannot %s for the library: start the program with Headrace's mpiexec, or on its own", what);
 }
 
-// Launchers' protocols have no empty words.
+// The launchers' protocols do not allow empty words.
 Status check_service(std::string_view service, Errc error) {
   return !service.empty() ? kOk : fail(error, "the service name is empty: pass the name that the service is to have");
 }

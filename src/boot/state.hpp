@@ -1,4 +1,4 @@
-// State of boot from init() to finalize(). Internal to boot/.
+// State of boot/ from init() to finalize(). Internal to boot/.
 #pragma once
 
 #include <memory>
@@ -24,13 +24,13 @@ struct State {
   KeyValues settings;
   NodeStore node_store;
   std::unique_ptr<Provider> provider;
-  std::vector<int> node_flags;  // their sockets
+  std::vector<int> node_flags;  // sockets of the flags that are set
 };
 
 // Runs init() with this provider, for tests.
 Status init_with(std::unique_ptr<Provider> provider, const char* name, std::span<const Setting> settings);
 
-// Valid between init() and finalize().
+// Returns the chosen provider; valid between init() and finalize().
 [[nodiscard]] Provider& provider() noexcept;
 
 // Closes the socket at finalize().

@@ -7,19 +7,19 @@
 namespace hr::p2p {
 namespace {
 
-// Number of samples of each way, fewer if they are long. A sample is one message after another in a ping-pong, and a
-// whole window if many are pending at once: messages that are read end together.
+// Number of samples of each way, fewer if they are long. A sample is a single message in a ping-pong, and a whole
+// window if many messages are pending at once, as messages that are read end together.
 constexpr int kSamples = 8;
 constexpr std::size_t kEnoughBytes = std::size_t{32} << 20;
-// Before that, so many bytes or messages are not sampled: the caches still hold what the other way left, and the lines
-// of the longest ring are where they were last used.
+// The first bytes and messages of a way are not sampled: the caches still contain data that the other way left there,
+// and the lines of the longest ring are where they were last used.
 constexpr std::size_t kSettlingBytes = std::size_t{2} << 20;
 constexpr std::size_t kSettlingMessages = 32;
-// The second way must save this part of what the first one takes to be preferred.
+// Fraction of the first way's time that the second one must save to be preferred.
 constexpr double kEnough = 0.15;
-// Intervals count where they are at most this many times as long as the transfers in them.
+// Intervals count if they are at most this many times as long as the transfers in them.
 constexpr double kLongestInterval = 8;
-// Share of the cost of all messages that measurements may take.
+// Fraction of the cost of all messages that measurements may take.
 constexpr double kWorth = 0.01;
 
 bool intervals_count(const Autotune::Cost& first, const Autotune::Cost& second) noexcept {
@@ -41,11 +41,11 @@ void Autotune::start(unsigned way, Phase phase) noexcept {
   if (phase != Phase::kDecided) costs_[way] = {};
 }
 
-// The current way has settled long ago.
+// Begins a measurement with samples of the current way, which has settled long ago.
 void Autotune::try_again() noexcept {
   second_half_ = false;
   tried_ = 0;
-  last_end_ = 0;  // long before the message that begins: its interval does not count
+  last_end_ = 0;  // the end of the previous message is long past, so this message's interval does not count
   start(way_, Phase::kSample);
 }
 
@@ -77,7 +77,7 @@ void Autotune::settle(const Sample& sample) noexcept {
   bytes_ = 0;
 }
 
-// The least sample counts: a process may lose its core.
+// Adds a sample; the fastest one counts, as a process may lose its core. True: a choice was made.
 bool Autotune::add(const Sample& sample) noexcept {
   if (second_half_) tried_ += sample.messages;
   Cost& cost = costs_[way_];

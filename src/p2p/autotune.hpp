@@ -1,19 +1,20 @@
 // Autotune: measures in the program itself which of two ways is faster for messages of one class, where no model can
-// tell. (Reading another process's memory costs much in virtual machines, and gains on other machines; and it depends
-// on whether the program writes what it sends and reads what it receives.)
+// predict it. (Reading another process's memory is slow in virtual machines and fast elsewhere; and it depends on
+// whether the program writes what it sends and reads what it receives.)
 //
-// Both ways are tried, one after the other: some forty messages each, fewer if they are long, or that many windows if
-// many are pending at once. The least sample of each counts, since a process may lose its core in one. The way changes
-// when no timed message is pending.
+// Both ways are tried, one after the other: for some forty messages each, fewer if they are long, or for that many
+// windows of messages if many are pending at once. The fastest sample of each counts, as the process may lose its core
+// during a sample. The way changes only while no timed message is pending.
 //
-// Two times count. Transfer: from the match of a ready-to-send message, or from the end of the one before it, to the
-// end of its message. And the interval from the end of one message to the end of the next: a message that was read
-// leaves its lines with the wrong core, and the program's own loads and stores fetch them back, which is not seen while
-// the message is pending. If the program computes for long between messages, the intervals tell nothing of them.
+// Two times count: the transfer time, from the match of a ready-to-send message, or from the end of the previous
+// message, to the end of the message; and the interval from the end of one message to the end of the next. A message
+// that was read remotely leaves its cache lines with the wrong core, and the program's own loads and stores fetch them
+// back, which the transfer time does not include. If the program computes for long between messages, the intervals say
+// nothing about the ways.
 //
-// A program changes, so a choice is measured again: after so many messages (a power of two) that the cost of trying the
-// losing way is less than 1 % of theirs, and after twice as many each time it is confirmed, up to kMostBetween.
-// Between measurements a message costs a count.
+// A program changes, so a choice is measured again: after enough messages (a power of two) that trying the losing way
+// costs less than 1 % of their time, and after twice as many each time the choice is confirmed, up to kMostBetween.
+// Between measurements, the cost per message is that of a counter.
 // Owner: a Choice (choice.hpp). Threads: library lock.
 #pragma once
 
@@ -31,7 +32,7 @@ class Autotune {
   static constexpr std::uint64_t kLeastBetween = std::uint64_t{1} << 10;
   static constexpr std::uint64_t kMostBetween = std::uint64_t{1} << 16;
 
-  // Both ways by name, in the order of preference if they are about equal.
+  // Takes the names of both ways, the preferred one first in case they are about equal.
   Autotune(const char* first, const char* second) noexcept : names_{first, second} {}
 
   // Returns the way of a message that begins now: 0 or 1.
@@ -40,7 +41,7 @@ class Autotune {
   [[nodiscard]] bool decided() const noexcept { return phase_ == Phase::kDecided; }
   [[nodiscard]] bool under_way() const noexcept { return under_way_ != 0; }
 
-  // Begins a message, by way(). True: it is timed, and end() or drop() is to be called for it.
+  // Begins a message that goes by way(). True: it is timed, and end() or drop() must be called for it.
   [[nodiscard]] bool begin(std::uint64_t now) {
     if (decided()) [[likely]] {
       if (++since_choice_ < between_) return false;
@@ -56,12 +57,13 @@ class Autotune {
     if (--under_way_ == 0) sample_ = {};
   }
 
-  // Cost of a way for each byte; kUnknown: not known.
+  // Cost of a way per byte.
   struct Cost {
     double transfer = kUnknown;
     double interval = kUnknown;
   };
-  // Returns what the second way saves, as a part of the first one's transfer time; negative if the first one is faster.
+  // Returns the time that the second way saves, as a fraction of the first one's transfer time; negative if the first
+  // is faster.
   [[nodiscard]] static double saved(const Cost& first, const Cost& second) noexcept;
   [[nodiscard]] double saved() const noexcept { return saved(costs_[0], costs_[1]); }
   // Messages from the last choice to the next measurement.
@@ -85,14 +87,14 @@ class Autotune {
   std::array<const char*, 2> names_;
   Phase phase_ = Phase::kSettle;
   std::uint8_t way_ = 0;
-  std::uint8_t settled_on_ = 0;  // by the last choice; 0 before the first
-  bool second_half_ = false;     // the way that was tried first is known
+  std::uint8_t settled_on_ = 0;  // the way last chosen; 0 before the first choice
+  bool second_half_ = false;     // the way tried first has been measured
   bool has_chosen_ = false;      // there has been a choice
   int under_way_ = 0;            // timed messages that began and have not ended
-  int samples_ = 0;              // of this way
-  std::size_t bytes_ = 0;        // settled, or sampled
-  std::size_t messages_ = 0;     // settled
-  std::uint64_t tried_ = 0;      // messages by the way that is not settled on, in this measurement
+  int samples_ = 0;              // number of samples of this way
+  std::size_t bytes_ = 0;        // bytes settled or sampled so far
+  std::size_t messages_ = 0;     // messages settled so far
+  std::uint64_t tried_ = 0;      // messages by the other way in this measurement
   std::uint64_t since_choice_ = 0;
   std::uint64_t between_ = kLeastBetween;
   std::uint64_t since_ = 0;     // end of the last timed message, or start of the first

@@ -8,8 +8,8 @@
 namespace hr::p2p {
 namespace {
 
-// Space that a message takes beside its data, so that each has a place of its own. MPI_BSEND_OVERHEAD promises no more
-// than 512; the programs of MPICH's ABI count on 88 to 96 (api/mpich.yaml).
+// Space that a message takes besides its data, so that each has a distinct address. MPI_BSEND_OVERHEAD allows up to
+// 512; programs built for MPICH's ABI expect 88 to 96 (api/mpich.yaml).
 constexpr std::size_t kOverhead = 64;
 static_assert(kOverhead <= static_cast<std::size_t>(abi::kBsendOverhead));
 
@@ -88,7 +88,7 @@ Status BufferPool::room_for(std::size_t wanted, std::size_t* at) {
                   "(%zu messages are in it)",
                   size_, wanted - kOverhead, kOverhead, pending_.size());
     }
-    // Progress may free the space of messages on their way, and let in threads that do anything with the buffer.
+    // Progress may free the space of pending messages, and let in threads that change the buffer.
     poll();
   }
 }

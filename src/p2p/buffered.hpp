@@ -1,10 +1,10 @@
-// BufferPool: the attached buffer of buffered sends (MPI 5.0 section 3.6), of the process, a communicator or a session.
+// BufferPool: the attached buffer for buffered sends (MPI 5.0 section 3.6) of the process, a communicator or a session.
 //
 // A buffered send copies its packed data here and completes; the copy is freed when the message has left. The user's
-// buffer must have room for the data and 64 bytes a message, or the send fails with MPI_ERR_BUFFER; an
-// automatic buffer grows as needed.
-// Owner: the object that the buffer is attached to; it outlives its pending sends (detach and flush wait). Threads:
-// library lock.
+// buffer must have room for the data and 64 bytes per message, or the send fails with MPI_ERR_BUFFER; an automatic
+// buffer grows as needed.
+// Owner: the object that the buffer is attached to; it outlives its pending sends, as detach and flush wait for them.
+// Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class BufferPool {
   // Waits for all pending sends, then hands back the attached buffer.
   Status detach(void** address, Count* size);
   Status flush();
-  // Number of the next message. gone(): true if all messages with smaller numbers have left. For flushes that do not
-  // block.
+  // For flushes that do not block. mark(): number of the next message. gone(): true if all messages with smaller
+  // numbers have left.
   [[nodiscard]] std::uint64_t mark() const noexcept { return next_; }
   [[nodiscard]] bool gone(std::uint64_t mark) const noexcept;
   // Frees the space of messages that have left, without waiting.
@@ -44,9 +44,9 @@ class BufferPool {
     std::byte* own_memory;  // automatic buffers
     std::uint64_t number;
   };
-  // Finds room for a message with its overhead (automatic buffers: anywhere). MPI_ERR_BUFFER: there is none.
+  // Finds room for a message and its overhead, or MPI_ERR_BUFFER; an automatic buffer always has room.
   Status room_for(std::size_t wanted, std::size_t* at);
-  // *at: offset of a free range. False: no room.
+  // Finds a free range; false if there is none. *at: its offset.
   bool find_room(std::size_t bytes, std::size_t* at);
 
   bool attached_ = false;

@@ -22,7 +22,7 @@ struct PeerChoices {
 
 struct State final : FileState {
   std::unordered_map<int, PeerChoices> peers;
-  // Measurements of choices that were made anew while messages were timed for them.
+  // Autotuning of choices that were made again while messages were being timed for them.
   std::vector<std::unique_ptr<Autotune>> former_autotunes;
   // Last lookup.
   int last_proc = -1;
@@ -31,7 +31,7 @@ struct State final : FileState {
 };
 State& state() { return own<State>(); }
 
-// Size classes begin at powers of two, and at the length where probes look at a knob.
+// Size classes begin at powers of two, and at the length that a knob sets for the probes.
 std::size_t least_of_size_class(std::size_t bytes) {
   const std::size_t least = std::bit_floor(bytes);
   const std::size_t limit = knobs().single_copy_bytes;
@@ -55,7 +55,7 @@ MessageClass message_class(const ReadyToSend& rts, const Request& receive) {
   return message;
 }
 
-// Size classes begin at powers of two, and at one other length at most.
+// Size classes begin at powers of two, and at no more than one other length.
 std::uint64_t MessageClass::key() const noexcept {
   const std::uint64_t size =
       2 * static_cast<std::uint64_t>(std::bit_width(bytes)) + (std::has_single_bit(bytes) ? 0 : 1);

@@ -1,8 +1,8 @@
-// Choice: the rendezvous protocol for messages of one class from one peer. Made from the probes' estimates at the first
-// such message and kept; made anew once something that the probes did not see has changed (disable()). A change that
-// they do see, such as time slicing once it is detected, makes another class. If the estimate of one of the two best is
-// uncertain, autotuning decides between them.
-// Owner: choice.cpp, until the engine ends; a Choice stays where it is. Threads: library lock.
+// Choice: the rendezvous protocol for messages of one class from one peer. It is made from the probes' estimates at the
+// first such message and kept; it is made again once something that the probes cannot see has changed (disable()). A
+// change that they can see, such as time slicing once it is detected, leads to another class. If the estimate of one of
+// the two best is uncertain, autotuning decides between them.
+// Owner: choice.cpp, until the engine ends; a Choice never moves in memory. Threads: library lock.
 #pragma once
 
 #include <array>
@@ -17,15 +17,15 @@ namespace hr::p2p {
 
 class Choice {
  public:
-  static constexpr std::size_t kMost = 9;  // protocols
+  static constexpr std::size_t kMost = 9;  // number of protocols
 
-  // Applicable protocols, best first: at(0) is tried first, the next if it declines.
+  // Applicable protocols, best first: at(0) is tried first, and if it declines, the next one.
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
   [[nodiscard]] const Rendezvous& at(std::size_t place) const noexcept {
     if (place < 2 && autotune_ != nullptr) place ^= autotune_->way();
     return *order_[place];
   }
-  // Null if the estimates decide.
+  // Autotuning of this choice; null if the estimates decide.
   [[nodiscard]] Autotune* autotune() const noexcept { return autotune_.get(); }
 
  private:
@@ -41,7 +41,7 @@ class Choice {
 
 Choice& choice_of(int proc, const MessageClass& message, const transport::Caps& caps);
 
-// Rules the protocol out for that process, whatever its probe says.
+// Excludes the protocol for that process, whatever its probe returns.
 void disable(const Rendezvous& protocol, int proc);
 
 }  // namespace hr::p2p

@@ -1,14 +1,15 @@
-// Claims: how two processes share one long copy without waiting for each other.
+// Claims: lets two processes share one long copy without waiting for each other.
 //
-// The copy is cut into granules. A word in memory that both reach counts the claimed ones; the receiver claims from the
-// front, the sender from the back, each up to half of what is left at a time, so that their speeds decide where they
-// meet; a remainder too small to be worth two system calls goes to one of them. A process that is busy elsewhere
-// claims nothing and costs nothing.
+// The copy is cut into granules. A word in memory that both can access counts the claimed ones; the receiver claims
+// from the front, the sender from the back, each up to half of the remainder at a time, so that their speeds decide
+// where they meet; a remainder too small to be worth two system calls goes to one of them. A process that is busy
+// elsewhere claims nothing and delays nothing.
 //
-// The word: generation (32 bits) | granules claimed (32). A process that comes for a copy that is over, its word in use
-// for the next one, finds another generation and claims nothing.
-// Owner: the receiver lends a word of its own to one copy at a time. Memory order: relaxed; the claims only divide the
-// copy, messages tell that a part is there. Threads: library lock in each process, the word by compare-exchange.
+// The word: generation (32 bits) | granules claimed (32). A process that tries to claim a part of a finished copy,
+// whose word is in use for the next one, finds another generation and claims nothing.
+// Owner: the receiver lends a word that it owns to one copy at a time. Memory order: relaxed; claims only divide the
+// copy, while messages announce that a part is complete. Threads: library lock in each process, the word by
+// compare-exchange.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +22,8 @@ namespace hr::p2p {
 class Claims {
  public:
   static constexpr std::size_t kGranule = 8192;
-  static constexpr std::uint32_t kMost = 64;  // granules of one claim; bounds the wait for a part that is being copied
-  static constexpr std::uint32_t kWorthHalving = 16;  // granules left; fewer are claimed whole, after the first claim
+  static constexpr std::uint32_t kMost = 64;          // granules per claim; bounds the wait for a part in progress
+  static constexpr std::uint32_t kWorthHalving = 16;  // granules left; after the first claim, fewer are claimed whole
 
   Claims() noexcept = default;  // empty
   Claims(std::atomic<std::uint64_t>& word, std::uint32_t generation, std::size_t bytes) noexcept
@@ -31,7 +32,7 @@ class Claims {
   static std::uint32_t granules_of(std::size_t bytes) noexcept {
     return static_cast<std::uint32_t>((bytes + kGranule - 1) / kGranule);
   }
-  // Called by the owner, before any other process learns of the copy.
+  // Resets the word. Called by the owner, before any other process learns of the copy.
   void open() noexcept { word_->store(std::uint64_t{generation_} << 32, std::memory_order_relaxed); }
 
   struct Part {
@@ -53,7 +54,7 @@ class Claims {
 
   // True if this side has claimed a part.
   [[nodiscard]] bool claimed() const noexcept { return own_ != 0; }
-  // Bytes that this side has claimed. Once it has found nothing left, the rest is the other side's.
+  // Bytes that this side has claimed. Once a claim has found nothing left, the rest belongs to the other side.
   [[nodiscard]] std::size_t front_bytes() const noexcept { return std::min(own_ * kGranule, bytes_); }
   [[nodiscard]] std::size_t back_bytes() const noexcept {
     return bytes_ - std::min((granules_ - own_) * kGranule, bytes_);

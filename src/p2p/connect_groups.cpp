@@ -25,7 +25,7 @@ Status connect_groups(const transport::PeerGroups& groups) {
   Engine& state = *engine();
   state.peers.resize(static_cast<std::size_t>(boot::processes().size()), &state.unconnected);
   for (const int proc : groups.theirs) {
-    // A process that had failed has come back.
+    // A process that had failed has connected again.
     Peer& peer = peer_of(proc);
     if (&peer != &state.unconnected && peer.failed) peer.failed = false;
   }
@@ -39,7 +39,7 @@ void disconnect(std::span<const int> procs) {
   for (const int proc : procs) {
     Peer& peer = peer_of(proc);
     if (&peer == &state.unconnected) continue;
-    // The record may be listed as busy, and stays where it is.
+    // The record may be listed as busy, so it is kept.
     peer.connected = false;
     peer.plain_below = 0;
     peer.transport = nullptr;
@@ -48,7 +48,7 @@ void disconnect(std::span<const int> procs) {
     peer.locality = 0;
   }
   state.sleeper.end_listener();
-  state.sleeper.wake();  // threads that sleep in a transport that may go
+  state.sleeper.wake();  // threads that sleep in a transport that may be closed
   transport::disconnect(procs, state.sleeper.in_use());
   list_transports();
 }

@@ -1,7 +1,7 @@
-// Processes of other jobs in p2p: they come and go while messages are pending (MPI 5.0 chapter 11).
+// Processes of other jobs in p2p: they are connected and disconnected while messages are pending (MPI 5.0 chapter 11).
 //
-// Tables by process grow with boot::processes(). A process that has been disconnected is like one never talked to; it
-// may connect again. Threads: library lock.
+// Tables indexed by process grow with boot::processes(). A disconnected process is treated like one never connected; it
+// may be connected again. Threads: library lock.
 #pragma once
 
 #include <span>
@@ -12,10 +12,9 @@
 
 namespace hr::p2p {
 
-// *address: tells processes on other hosts how to reach this one, beside boot::own_address(); see
-// transport::describe().
+// *address: how processes on other hosts reach this one, in addition to boot::own_address(); see transport::describe().
 Status describe(bool make, std::string* address);
-// See transport::connect_groups(). boot::processes() has the processes of both groups.
+// See transport::connect_groups(). boot::processes() already lists the processes of both groups.
 Status connect_groups(const transport::PeerGroups& groups);
 // Disconnects processes with which nothing is pending and for which no call waits.
 void disconnect(std::span<const int> procs);

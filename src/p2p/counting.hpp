@@ -15,8 +15,8 @@ class Request;
 struct Peer;
 struct Rendezvous;
 
-// Contexts of a communicator: the first is for messages of the program, kPartsContext for parts of its partitioned
-// ones, the others are the library's own.
+// Contexts per communicator. The first is for the program's messages, kPartsContext for parts of its partitioned ones;
+// the library uses the others internally.
 inline constexpr std::uint32_t kContextsOfOne = 16;
 inline constexpr std::uint32_t kPartsContext = 7;
 [[nodiscard]] inline bool is_programs(std::uint32_t context) noexcept {
@@ -24,21 +24,22 @@ inline constexpr std::uint32_t kPartsContext = 7;
   return use == 0 || use == kPartsContext;
 }
 
-// Returns the row of a peer that this process has connected to.
+// Returns the counters of a peer that this process has connected to.
 [[nodiscard]] counters::Peer& row_of(const Peer& peer) noexcept;
-// Counts a send that has a request, as it begins.
+// Counts the start of a send that has a request.
 void count_send(const Peer& peer, const Request& send) noexcept;
 
-// Counts a message that has come with its data.
+// Counts a message that has arrived with its data.
 inline void count_eager(std::size_t bytes) noexcept { counters::page.received[0].add(bytes); }
-// Counts a message whose data is to be moved by this protocol.
+// Counts a message whose data this protocol will move.
 void count_rendezvous(const Rendezvous& protocol, const mem::Location& to, std::size_t bytes) noexcept;
-// Counts a message to other than plain host memory.
+// Counts a message to memory other than plain host memory.
 void count_to(const mem::Location& to, std::size_t bytes) noexcept;
-// Returns the names in the order of counters::page.received.
+// Returns the names of the protocols in the order of counters::page.received.
 [[nodiscard]] std::vector<std::string_view> names_of_protocols();
 
-// Returns the process on which the end of this request depends, or did; -1: no single process, or not known yet.
+// Returns the process on which the completion of this request depends, or depended; -1: no single process, or not known
+// yet.
 [[nodiscard]] int waits_for(const Request* request) noexcept;
 
 }  // namespace hr::p2p

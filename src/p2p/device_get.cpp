@@ -20,14 +20,14 @@ namespace {
 using layout::cuda::PeerCopy;
 using layout::cuda::PeerView;
 
-// A message of some process, named as in its ready-to-send message.
+// Identifies a message by its sender and the cookie in its ready-to-send message.
 struct MessageName {
   int proc;
   std::uint64_t cookie;
   bool operator==(const MessageName&) const = default;
 };
 
-// Receive whose data this process fetches.
+// A receive whose data this process fetches.
 struct Get {
   Request* receive;
   MessageName message;
@@ -35,14 +35,14 @@ struct Get {
   bool waits;  // not started: the sender's data is not final
 };
 
-// Send of this process whose ready-to-send message went before its data was final.
+// A send whose ready-to-send message was sent before its data was final.
 struct Pending final : Transfer {
   Pending() noexcept : Transfer(kDeviceGet) {}
   mem::cuda::Fence fence;
 };
-// Send whose receiver waits for the data to become final.
+// A send whose receiver waits for the data to become final.
 struct Unready {
-  int proc;  // of the receiver
+  int proc;  // the receiver
   Request* send;
 };
 
@@ -55,7 +55,7 @@ struct State final : FileState {
 State& state() { return own<State>(); }
 bool advance(void*);
 
-// Null if the data is final.
+// Returns the fence of the data; null if the data is final.
 Pending* pending(const Request& send) noexcept {
   Transfer* const transfer = send.transfer_.get();
   return transfer != nullptr && transfer->is_of(kDeviceGet) ? static_cast<Pending*>(transfer) : nullptr;
@@ -93,7 +93,7 @@ bool poll_gets() {
 bool poll_unready() {
   return std::erase_if(state().unready, [](const Unready& each) {
            const auto cookie = reinterpret_cast<std::uint64_t>(each.send);
-           if (waiting_send(each.proc, cookie) == nullptr) return true;  // it goes another way, or has ended
+           if (waiting_send(each.proc, cookie) == nullptr) return true;  // another protocol sends it, or it has ended
            if (Pending* const waits = pending(*each.send); waits != nullptr && !waits->fence.passed()) return false;
            if (pending(*each.send) != nullptr) each.send->transfer_.reset();
            send_control(each.proc, wire::answer(wire::Kind::kReady, cookie));
@@ -111,7 +111,7 @@ bool advance(void*) {
   return moved;
 }
 
-// No message has to be exchanged before the data moves.
+// No latency: the data moves without a further message.
 Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
   if ((message.flags & wire::kView) == 0 || message.bytes == 0) return kNotApplicable;
   if (knobs().cuda_ipc == CudaIpcChoice::kOff) return kNotApplicable;
@@ -120,7 +120,7 @@ Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
     const bool direct = message.to_pinned && message.to_contiguous && message.from_contiguous;
     return direct ? Estimate{kDeviceCopySeconds + bytes / kPinnedBytesPerSecond} : kNotApplicable;
   }
-  // Within a device, the queue of the multiprocessors copies.
+  // Within a device, the multiprocessors copy, so that a time-sliced device must switch.
   return message.time_sliced ? Estimate{kSwitchSeconds + bytes / kDeviceBytesPerSecond}
                              : Estimate{kDeviceCopySeconds + bytes / kPeerBytesPerSecond};
 }

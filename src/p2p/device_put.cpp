@@ -63,7 +63,7 @@ bool advance(void*) {
   return moved;
 }
 
-// Two messages: the clear-to-send, and word that the data is there.
+// Counts two messages: the clear-to-send, and the notice that the data has been stored.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (knobs().cuda_ipc == CudaIpcChoice::kOff || !caps.same_node || message.bytes == 0) return kNotApplicable;
   if ((message.flags & wire::kPinned) == 0 || !message.to_contiguous || !message.to_exportable) return kNotApplicable;

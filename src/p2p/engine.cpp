@@ -39,7 +39,7 @@ Status connect(int proc, Peer** out) {
   if (peer_of(proc).failed) return failure_error(proc);
   transport::Paths paths;
   if (const Status status = transport::connect(proc, &paths); !status.ok()) {
-    // In a job that goes on without dead processes, this one has died: the launcher's word is only slower.
+    // In a job that continues without dead processes, this one has died; the launcher's report is only slower.
     if (the_engine->failure_watch == nullptr) return status;
     mark_failed(proc, status);
     return failure_error(proc);
@@ -95,7 +95,7 @@ Status init() {
   HR_TRY(transport::init(job, the_engine->handlers));
   freed_exports::init();
   HR_TRY(make_failure_watch(&the_engine->failure_watch));
-  // A process that dies as soon as its program begins must not take with it anything that others have still to open.
+  // A process that dies as soon as its program begins must not remove anything that others have yet to open.
   if (the_engine->failure_watch != nullptr) HR_TRY(boot::fence());
   list_transports();
   the_engine->done = completed_request(Completion{});
@@ -106,8 +106,8 @@ Status init() {
 
 namespace {
 
-// In a job that goes on without processes that die, survivors may still ask whether a message they have sent was
-// matched (process_failure.hpp): no process leaves before all are here.
+// Waits until all survivors have called finalize(): in a job that continues without failed processes, they may still
+// ask whether a message that they have sent was matched (process_failure.hpp).
 Status wait_for_survivors() {
   if (the_engine->failure_watch == nullptr) return kOk;
   HR_TRY(boot::begin_fence());

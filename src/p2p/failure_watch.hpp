@@ -1,7 +1,7 @@
-// FailureWatch: hears from the launcher which processes have died, in a job that goes on without them.
+// FailureWatch: learns from the launcher which processes have died, in a job that continues without them.
 //
-// It looks at one word in memory (boot/failure_board.hpp) in every round of progress. To cost rounds of other jobs
-// nothing, it takes its turn among the transports that make progress, as one that reaches no process.
+// It reads one word in memory (boot/failure_board.hpp) in every round of progress. So that rounds cost other jobs
+// nothing, it is a transport that reaches no process, in the list of those that need progress.
 // Owner: the engine. Threads: library lock.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace hr::p2p {
 
-// *out stays null if the death of a process ends the job.
+// Makes the watch. *out stays null if the death of a process ends the job.
 Status make_failure_watch(std::unique_ptr<transport::Transport>* out);
 
 }  // namespace hr::p2p

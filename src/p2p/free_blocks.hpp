@@ -1,5 +1,5 @@
-// FreeBlocks: memory of destroyed records and coroutine frames, kept for the next of their size, so that a burst of
-// small messages calls malloc for each only once.
+// FreeBlocks: memory of destroyed records and coroutine frames, kept for the next ones of the same size, so that bursts
+// of small messages do not call malloc again and again.
 //
 // Owner: the engine, which frees it. Threads: library lock.
 #pragma once
@@ -34,7 +34,7 @@ class FreeBlocks {
     --from.count;
     return block;
   }
-  // `bytes`: as when it was taken or allocated.
+  // `bytes`: the number it was taken or allocated with.
   void give_back(void* memory, std::size_t bytes) noexcept {
     const std::size_t index = index_of(bytes);
     if (index >= kClasses || classes_[index].count == kMostKept) return ::operator delete(memory);

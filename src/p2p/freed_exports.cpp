@@ -10,7 +10,7 @@ namespace hr::p2p::freed_exports {
 namespace {
 
 constexpr double kSweepSeconds = 200e-6;
-// Even the clock is only looked at now and then.
+// Rounds between two looks at the clock.
 constexpr unsigned kRoundsBetweenLooks = 64;
 
 struct State final : FileState {

@@ -1,6 +1,6 @@
-// Freed exports: device memory that this process, its owner, has freed while other processes have it mapped. It stays
-// in use until they unmap it, so they are told: now and then while messages are made, and before any other memory is
-// exported (which may lie where the freed memory was).
+// Freed exports: device memory of this process that it has freed while other processes still have it mapped. It stays
+// in use until they unmap it, so a message tells them to: now and then while messages are sent, and before any other
+// memory is exported, which may lie where the freed memory was.
 // Owner: process-wide, from p2p::init() to the beginning of p2p::finalize(). Threads: library lock.
 #pragma once
 

@@ -9,7 +9,8 @@
 #include "p2p/progress.hpp"
 #include "p2p/rendezvous.hpp"
 
-// Local copy: a message to oneself, one typed copy; between device buffers by a device, which a hook polls.
+// Local copy: a message to this process itself, as one typed copy; a device copies between device buffers, and a hook
+// polls it.
 // Owner: the table here, until everything in it is complete. Threads: library lock.
 namespace hr::p2p {
 namespace local_copy {

@@ -42,7 +42,8 @@ void Matcher::post_in_bins(Request& receive) {
 }
 
 void Matcher::bin_posted() {
-  // Collect in order of posting, then distribute again; the list keeps those with a wildcard.
+  // Collects the exact receives in order of posting, then distributes them again; those with a wildcard stay in the
+  // list.
   std::vector<Request*> exact;
   if (posted_bins_.active()) {
     posted_bins_.for_each([&](Request& receive) { exact.push_back(&receive); });

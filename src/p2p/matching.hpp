@@ -1,10 +1,10 @@
 // Matching: pairs messages with receives (MPI 5.0 section 3.5).
 //
-// Every context has two queues: receives posted and not matched, and messages that came unexpected. Both keep the order
-// of arrival. They start as plain lists. Once a lookup has had to pass kListLimit entries, exact ones are found through
-// bins by (source, tag), so that a lookup stays short with 100,000 entries. Receives with a wildcard stay in the list;
-// the older of the two candidates wins by sequence number. Owner: the Matcher owns Unexpected records until they are
-// taken; posted Requests belong to their starters. Threads: library lock.
+// Every context has two queues: posted receives that are not matched, and unexpected messages. Both keep the order of
+// arrival. They start as plain lists. Once a lookup has had to pass kListLimit entries, entries are also put into bins
+// by (source, tag), so that an exact lookup stays short with 100,000 entries. Receives with a wildcard stay in the
+// list; the older of the two candidates wins by sequence number. Owner: the Matcher owns Unexpected records until they
+// are taken; posted Requests belong to the code that started them. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@
 
 namespace hr::p2p {
 
-// Message that arrived before its receive, with all that is needed to complete it.
+// A message that arrived before its receive, with everything needed to complete it.
 struct Unexpected {
   Envelope envelope;
   int from_proc = -1;
-  bool rendezvous = false;          // data still at the sender
+  bool rendezvous = false;          // the data is still at the sender
   bool wants_ack = false;           // synchronous eager
-  std::uint64_t sender_cookie = 0;  // if it is a ready-to-send message or wants an answer
-  std::size_t bytes = 0;            // of the whole message
+  std::uint64_t sender_cookie = 0;  // set for a ready-to-send message, or one that needs an answer
+  std::size_t bytes = 0;            // length of the whole message
   std::byte* payload = nullptr;     // eager data or the ready-to-send message, in the same allocation as this record
   std::size_t payload_bytes = 0;
   Link order_link;
   Link bin_link;
 
-  // One allocation for record and payload, out of the engine's free blocks.
+  // Makes record and payload in one allocation from the engine's free blocks.
   static Unexpected* create(std::size_t payload_bytes);
   static void destroy(Unexpected* message) noexcept;
   std::size_t allocated = 0;
@@ -48,7 +48,7 @@ class Bins {
         static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32 | static_cast<std::uint32_t>(tag);
     return *buckets_[(key * 0x9e3779b97f4a7c15ULL) >> shift_];
   }
-  // Drops all buckets and makes 2^bits empty ones; the caller inserts again.
+  // Drops all buckets and makes 2^bits empty ones; the caller inserts the elements again.
   void reset(unsigned bits) {
     buckets_.clear();
     buckets_.reserve(std::size_t{1} << bits);
@@ -90,7 +90,7 @@ class Matcher {
     --posted_count_;
     counters::page.posted.down();
   }
-  // Returns the posted receive that takes this message, removed from the queue; null if there is none.
+  // Removes the posted receive that matches this message from the queue, and returns it; null if there is none.
   Request* match_posted(const Envelope& message) noexcept {
     Request* const first = posted_.front();
     if (first == nullptr || posted_bins_.active() || !takes(*first, message)) return search_posted(message);
@@ -100,17 +100,17 @@ class Matcher {
 
   // --- messages ---
   void keep(Unexpected* message);
-  // Returns the first message that a receive with this envelope takes; null if there is none. It stays in the queue.
+  // Returns the first message that a receive with this envelope matches, without removing it; null if there is none.
   Unexpected* find(const Envelope& wanted) noexcept;
   void take(Unexpected& message) noexcept;
-  // Returns the message of this send if it still waits for its receive; else null.
+  // Returns the message of this send if it still waits for a receive; else null.
   [[nodiscard]] Unexpected* find_sent(int from_proc, std::uint64_t sender_cookie) noexcept;
 
   [[nodiscard]] std::size_t posted_count() const noexcept { return posted_count_; }
   [[nodiscard]] std::size_t unexpected_count() const noexcept { return look_ & ~kFailures; }
 
   // --- failures (process_failure.hpp) ---
-  // True if a receive that starts has to look first: there are unexpected messages, or failures.
+  // True if a starting receive must check first, as there are unexpected messages or failures.
   [[nodiscard]] bool look_first() const noexcept { return look_ != 0; }
   void look_for_failures() noexcept { look_ |= kFailures; }
   // Ends the context; `text` says why.
@@ -123,7 +123,7 @@ class Matcher {
     if (!end_.ok()) set_detail(why_ended_);
     return end_;
   }
-  // visit(Request&) must leave the receives where they are.
+  // Visits each posted receive. visit(Request&) must not remove any.
   template <class Visit>
   void for_each_posted(Visit&& visit) {
     for (Request* each = posted_.front(); each != nullptr; each = posted_.next(*each)) visit(*each);
@@ -148,7 +148,7 @@ class Matcher {
   void bin_posted();
   void bin_unexpected();
 
-  IntrusiveList<Request, &Request::link_> posted_;  // all receives while there are no bins; then those with a wildcard
+  IntrusiveList<Request, &Request::link_> posted_;  // all receives, or with bins, those with a wildcard
   Bins<Request, &Request::link_> posted_bins_;
   std::size_t posted_count_ = 0;
   std::size_t most_posted_ = 0;

@@ -1,11 +1,11 @@
-// Network direct: moves a message from or to contiguous device memory as a whole: the transport takes it from where it
-// is and puts it where it belongs (Transport::send_rts() of device memory). The network reads and writes it
-// (GPUDirect), or UCX copies it by means of its own.
+// Network direct: moves a message from or to contiguous device memory as a whole: the transport moves it from memory to
+// memory (Transport::send_rts() of device memory). The network reads and writes device memory (GPUDirect), or UCX
+// copies it by its own methods.
 //
-// Once the receiver has cleared the message the sender sends the transport's ready-to-send message, and the receiver
-// fetches the data into its buffer. On both
-// sides the program's work on the default stream comes first. No model says whether this is faster than pieces through
-// pinned memory (network_staged.cpp): it is tried in the program (autotune.hpp).
+// Once the receiver has cleared the message, the sender sends the transport's ready-to-send message, and the receiver
+// fetches the data into its buffer. Both sides first wait for the program's work on the default stream. No model
+// predicts whether this is faster than pieces through pinned memory (network_staged.cpp), so it is measured in the
+// program (autotune.hpp).
 // Owner: the tables here, until everything in them is complete. Threads: library lock.
 #include "p2p/network_direct.hpp"
 
@@ -25,13 +25,14 @@ namespace hr::p2p {
 namespace network_direct {
 namespace {
 
-// Managed memory moves, and networks reach pools and VMM allocations only if those were made for it.
+// True if the network can access the data. Managed memory migrates, and networks can access pools and VMM allocations
+// only if those were made for it.
 bool is_reached(const layout::View& data) noexcept {
   const bool forced = knobs().cuda_network_direct == CudaNetworkDirectChoice::kOn;
   return data.contiguous && data.where.is_device() && !data.where.managed && (forced || data.where.context != nullptr);
 }
 
-// Send of device memory that has been cleared.
+// A send of device memory that the receiver has cleared.
 struct Outgoing : transport::Operation {
   Request* send = nullptr;
   int proc = -1;
@@ -39,7 +40,7 @@ struct Outgoing : transport::Operation {
   bool rts_sent = false;
 };
 
-// Receive that is not cleared before the work on its buffer is done.
+// A receive whose clear-to-send waits until the work on its buffer is done.
 struct Waiting {
   Request* receive;
   int from;
@@ -47,7 +48,7 @@ struct Waiting {
   mem::cuda::Fence fence;
 };
 
-// Receive whose data is ready to be sent.
+// A receive whose data is ready to be fetched.
 struct Incoming : transport::Operation {
   Request* receive = nullptr;
   int from = -1;
@@ -85,7 +86,7 @@ void end(Request& send, Status status) {
   finish_send(send, completion);
 }
 
-// After an error the path has failed, or soon will, which ends the request.
+// Ends the send, except after an error of the path that is not reported yet, whose report will end it.
 void sent(transport::Operation& self) {
   const std::unique_ptr<Outgoing> message = take_out(state().outgoing, self);
   if (message->status.ok()) {
@@ -95,7 +96,7 @@ void sent(transport::Operation& self) {
   }
 }
 
-// False: the work on the data is not done, or the transport has no room.
+// Sends the RTS; false if the work on the data is not done, or the transport has no room.
 bool send_rts(Outgoing& message) {
   if (!message.fence.passed()) return false;
   const Request& send = *message.send;
@@ -224,7 +225,7 @@ bool advance(void*) {
   return moved;
 }
 
-// A clear-to-send goes back between the ready-to-send message and the data.
+// Counts two messages: the clear-to-send, and the transport's ready-to-send message.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (caps.same_node || !caps.device_rendezvous || message.bytes == 0) return kNotApplicable;
   if ((message.flags & wire::kDirect) == 0 || !message.to_contiguous || message.to == mem::Kind::kManaged)

@@ -1,13 +1,12 @@
-// Staged over a network: messages from or to device memory of a process that shares no memory with this one. The sender
-// has pieces copied into pinned memory and sends a ready-to-send message for each (Transport::send_rts()); the receiver
-// fetches it into pinned
-// memory of its own, from which its device copies it on. Several pieces are pending at a time, so that the copies of
-// both and the network overlap. If one of the buffers is on the host, its data goes straight from or to it, or is
-// packed and unpacked there.
+// Staged over a network: messages from or to device memory of a process that shares no memory with this one. The
+// sender's device copies pieces into pinned memory, and the sender sends a ready-to-send message for each
+// (Transport::send_rts()); the receiver fetches each piece into its own pinned memory, from which its device copies it
+// on. Several pieces are pending at a time, so that the copies of both and the network overlap. If one of the buffers
+// is on the host, the transport reads or writes it directly, or the data is packed and unpacked there.
 //
-// Each process has as many chunks for sending, and as many for receiving, as knobs say: sends never wait for receives.
-// A message that finds no chunk for a while, as the receivers of others make no progress, goes on through the transport
-// (as a stream does). Nothing waits: a progress hook polls what is pending.
+// Each process has a number of chunks, set by a knob, for sending, and as many for receiving, so that sends never wait
+// for receives. A message that finds no chunk for a while, because the receivers of others make no progress, continues
+// through the transport (as a stream does). Nothing waits: a progress hook polls the pending pieces.
 // Owner: the tables here, until everything in them is complete. Threads: library lock.
 #include <algorithm>
 #include <bit>
@@ -39,15 +38,15 @@ struct PieceHead {
   std::uint64_t bytes;
 };
 
-// A message is cut into at least so many pieces, for their copies to overlap, but into none smaller than this.
+// A message is cut into at least kPieces pieces, so that their copies overlap, but into none smaller than kLeastPiece.
 constexpr std::size_t kPieces = 4;
 constexpr std::size_t kLeastPiece = std::size_t{128} << 10;
-// Time without a chunk becoming free after which the receivers that have them are taken to make no progress.
+// If no chunk becomes free for this time, the receivers that have them are assumed to make no progress.
 constexpr double kStarvedSeconds = 20e-3;
 
 struct Outgoing;
 
-// Part of a message, in a chunk; from its copy until the receiver has taken it.
+// A part of a message, in a chunk; exists from its copy until the receiver has fetched it.
 struct Part : transport::Operation {
   Outgoing* message = nullptr;
   bool chunked = false;
@@ -60,20 +59,20 @@ struct Part : transport::Operation {
   ChunkCopy copy;
 };
 
-// Request::offset_ is where the next part starts.
+// A pending send; its next part starts at Request::offset_.
 struct Outgoing {
   Request* send;
   int proc;
   bool by_device;
   std::size_t piece;
   std::list<Part> parts;
-  std::size_t told = 0;  // bytes ready to be sent, or sent
-  bool stopped = false;  // its path fails: fail_pending() ends it
+  std::size_t told = 0;  // bytes whose RTS, or whose data, has been sent
+  bool stopped = false;  // its path has failed; fail_pending() ends it
   Status failure{};      // the first; nothing starts after it
   std::string failure_text;
 };
 
-// Piece that is ready to be sent.
+// A piece that this process fetches, or will fetch.
 struct Incoming : transport::Operation {
   Request* receive = nullptr;
   int from = -1;
@@ -92,7 +91,7 @@ struct Incoming : transport::Operation {
 
 struct State final : FileState {
   std::vector<std::unique_ptr<Outgoing>> outgoing;
-  std::size_t turn = 0;  // message that gets the first chunk, in turn
+  std::size_t turn = 0;  // index of the message that gets the first chunk; advances in turn
   std::list<Incoming> incoming;
   std::unique_ptr<PinnedPool> out;
   std::unique_ptr<PinnedPool> in;
@@ -216,7 +215,7 @@ bool poll_parts(Outgoing& message) {
   return moved;
 }
 
-// All chunks are with receivers that do not take them: a piece goes through the transport, where there is room.
+// Sends a piece through the transport if it has room, as receivers have all chunks and do not return them.
 bool bypass(Outgoing& message) {
   Request& send = *message.send;
   if (send.offset_ == send.total_ || message.stopped || !message.failure.ok() || !message.parts.empty()) return false;
@@ -279,7 +278,7 @@ bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* 
       return false;
     }
   } else if (send.view_.where.is_device()) {
-    return false;  // derived types without kernels: through the host
+    return false;  // derived types without kernels go through the host
   }
   auto message = std::make_unique<Outgoing>();
   message->send = &send;
@@ -306,7 +305,7 @@ void unpack(transport::Sink& self, std::size_t offset, const std::byte* data, st
   if (piece.unpacked.ok()) piece.unpacked = status;
 }
 
-// False: there is no chunk for it yet.
+// Starts to fetch a piece; false if there is no chunk for it yet.
 bool start_receiving(Incoming& piece) {
   Request& receive = *piece.receive;
   piece.sink.piece = &piece;
@@ -336,7 +335,7 @@ bool start_receiving(Incoming& piece) {
   return true;
 }
 
-// A receive of a failed process ends when nothing writes to its buffer any more.
+// Ends a receive from a failed process once nothing writes to its buffer any more.
 void end_if_failed(Request& receive, int from) {
   const auto& incoming = state().incoming;
   if (!has_failed(from)) return;
@@ -344,7 +343,7 @@ void end_if_failed(Request& receive, int from) {
   finish_rendezvous(receive, failure_error(from));
 }
 
-// True if the piece is done with.
+// Advances a piece; true if it is finished.
 bool advance_piece(Incoming& piece, bool* moved) {
   using Phase = Incoming::Phase;
   if (piece.phase == Phase::kWaiting) *moved |= start_receiving(piece);
@@ -388,7 +387,7 @@ bool advance_receives() {
   return moved;
 }
 
-// Bytes of the pieces that are ready to be sent.
+// Returns the bytes of the pieces of this receive that are pending.
 std::size_t bytes_under_way(const Request& receive) noexcept {
   std::size_t bytes = 0;
   for (const Incoming& each : state().incoming) bytes += each.receive == &receive ? each.bytes : 0;
@@ -429,8 +428,8 @@ bool advance(void*) {
   return moved;
 }
 
-// Short messages go as a stream: a copy that is waited for takes less than all this. The copies overlap with the
-// network, except for the first and the last.
+// Short messages are left to the stream protocol, whose blocking copy takes less time than all this. The copies overlap
+// with the network, except for the first and the last.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (caps.same_node || caps.same_address_space || !caps.rendezvous) return kNotApplicable;
   const bool from_device = message.from_device() || (message.flags & wire::kManaged) != 0;

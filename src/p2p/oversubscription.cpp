@@ -13,16 +13,16 @@
 namespace hr::p2p::oversubscription {
 namespace {
 
-// A waiter gives a core back within microseconds; a computation keeps it for the rest of a turn, which takes
+// A waiter gives a core back within microseconds; a computation keeps it for the rest of its time slice, which takes
 // milliseconds with every scheduler.
 constexpr double kLongYieldSeconds = 500e-6;
-// A result holds this long. Finding a load anew may cost one turn of the load's.
+// Time for which a result is valid. Detecting a load again may cost one of its time slices.
 constexpr double kHolds = 100e-3;
-// Interruptions this close to one another come from a load; a single one is the system's own work.
+// Interruptions this close to one another indicate a load; a single one is due to the system's own work.
 constexpr double kOften = 50e-3;
 constexpr long kShortSleepNanoseconds = 20'000;
 
-// State of this thread when last looked at.
+// State of this thread at the last look.
 struct Look {
   long given_way = -1;  // -1: not yet
   long slept = 0;
@@ -60,8 +60,8 @@ void count_from(double now) noexcept {
   last.core = core_seconds();
 }
 
-// A thread that a woken waiter interrupted has the core back at once. If there is a lock, its owners yield, which
-// counts alike.
+// True if the thread has been interrupted repeatedly by a load; after an interruption by a woken waiter it has the core
+// back at once. Not used with a lock: threads that wait for it yield, which the system counts as interruptions, too.
 bool interrupted_often(const Since& since, double now) noexcept {
   if (since.given_way == 0 || since.slept || LibraryLock::enabled()) return false;
   if (seconds_away(now) < static_cast<double>(since.given_way) * kLongYieldSeconds) return false;
@@ -77,7 +77,7 @@ bool yield_to_another() noexcept {
 
 void find(Kind found, double now) noexcept {
   if (progress.found.kind == found && found == Kind::kWaitingPeers)
-    return;  // looked for anew in a while: places change
+    return;  // found again in a while, as CPU assignments change
   progress.found.kind = found;
   progress.found.until = now + kHolds;
 }
@@ -97,7 +97,7 @@ void yield_core() noexcept {
   bool waiters = yield_to_another();
   if (waiters) {
     load |= now_seconds() - before > kLongYieldSeconds;
-    // The system's own work is done by now.
+    // The system's own work is done by now, so a second yield shows whether there are waiters.
     if (!load && unknown) waiters = yield_to_another();
   }
   const double after = now_seconds();

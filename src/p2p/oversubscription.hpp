@@ -1,14 +1,14 @@
-// Oversubscription: competition for the core of this thread, as far as the thread can tell from how it was scheduled.
+// Oversubscription: detects competition for this thread's core from how the thread was scheduled.
 //
-// A thread that lost its core without having slept gave way to another: it was preempted, or another thread accepted
-// its sched_yield(). The system counts both (getrusage: involuntary switches). The length of a yield
-// tells what the core went to. Waiting processes and threads of MPI give the core back at once: yielding to such
-// waiters is the quickest way to the messages they have for us. A program that computes keeps the core until the system
-// takes it, milliseconds later (some kernels also take the rest of its turn from a thread that yields): beside such a
-// load, a waiting thread does better to sleep. A sleeper keeps its claim, and has the core as soon as a message comes.
-// A result holds for a while; loads and places change.
+// A thread that lost its core without having slept gave way to another: it was preempted, or its sched_yield() let
+// another thread run. The system counts both (getrusage: involuntary switches). The length of a yield shows which kind
+// of thread got the core. Waiting processes and threads of MPI give the core back at once: yielding to such waiters is
+// the quickest way to get the messages they have for us. A program that computes keeps the core until the system
+// preempts it, milliseconds later (some kernels also end the time slice of a thread that yields). Beside such a load, a
+// waiting thread should sleep. A sleeping thread keeps its scheduling credit, and gets the core as soon as a message
+// arrives. A result is valid for a while, as loads and CPU assignments change.
 //
-// Owner: progress.hpp holds the result, for the process, since most wait in one thread. Threads: library lock;
+// Owner: progress.hpp holds the result, one per process, as most processes wait in one thread. Threads: library lock;
 // yield_core() and short_sleep() let other threads in meanwhile.
 #pragma once
 
@@ -22,11 +22,11 @@ struct Found {
   double last_interruption = -1;
 };
 
-// Returns the last result, if it still holds, without asking the system.
+// Returns the last result if it is still valid; measures nothing.
 [[nodiscard]] Kind known() noexcept;
-// Yields the core once, and learns from it. Comes back by itself after a time, without help from another thread.
+// Yields the core once, and updates the result. Returns after a time by itself, without help from another thread.
 void yield_core() noexcept;
-// Sleeps for some tens of microseconds: for waits that no message ends, beside a load.
+// Sleeps for some tens of microseconds; for waits that no message ends, while a load competes for the core.
 void short_sleep() noexcept;
 
 }  // namespace hr::p2p::oversubscription

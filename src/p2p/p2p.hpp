@@ -1,5 +1,5 @@
-// p2p: point-to-point messages between processes of the job (MPI 5.0 chapter 3). Knows processes and contexts,
-// not communicators: a rank means what the caller's communicator says it means.
+// p2p: point-to-point messages between processes of the job (MPI 5.0 chapter 3). This layer knows processes and
+// contexts, not communicators: only the caller's communicator gives ranks a meaning.
 //
 // Order: two messages from one process with the same context match in the order they were sent (section 3.5).
 // Progress: every function here makes progress on everything; blocking ones wait with progress.hpp's wait_until.
@@ -14,7 +14,7 @@
 
 namespace hr::p2p {
 
-// All contexts are less; messages of others are dropped.
+// Context numbers are less than this; messages of other contexts are dropped.
 inline constexpr std::uint32_t kMostContexts = std::uint32_t{1} << 22;
 
 enum class Mode : std::uint8_t { kStandard, kSynchronous, kReady };
@@ -27,30 +27,30 @@ struct Envelope {
   int tag = 0;
 };
 
-// Answers of the layer that makes contexts; asked for only once a process has failed (process_failure.hpp).
+// Queries that the layer that makes contexts answers; used only once a process has failed (process_failure.hpp).
 struct ContextMembers {
-  // Returns the process that a receive from this source waits for; -1: cannot be told. Null: the source itself.
+  // Returns the process that a receive from this source waits for; -1: unknown. Null: the source itself.
   int (*process_of)(std::uint32_t context, int source) = nullptr;
-  // Returns the processes that send on it, by any index from 0; -1: there are no more. Null: not known.
+  // Returns the processes that send on it, by an index from 0 on; -1: there are no more. Null: not known.
   int (*sender)(std::uint32_t context, int index) = nullptr;
-  // Returns a failed process without which nothing on this context can be completed, whatever the source: of a
-  // collective operation any of its members. -1: there is none. Null: never any.
+  // Returns a failed process without which nothing on this context can complete, whatever the source: for a collective
+  // operation, any of its members. -1: there is none. Null: there never is one.
   int (*missing)(std::uint32_t context) = nullptr;
   // Returns how many of failed_processes() (process_failure.hpp), from the first on, the program has acknowledged for
-  // this context: receives from any source go on without these. Null: all.
+  // this context: receives from any source continue without these. Null: all.
   int (*acknowledged)(std::uint32_t context) = nullptr;
 };
 void set_context_members(const ContextMembers& members);
 
 struct Unexpected;  // p2p/matching.hpp
 
-// A matched but not yet received message (section 3.8.2).
+// A message that is matched but not yet received (section 3.8.2).
 class Message final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kMessage;
   Message() noexcept : Object(kKind) {}
   Unexpected* unexpected_ = nullptr;  // owned until received
-  // Communicator it came on; kept alive until it is received.
+  // Communicator of the message; kept alive until the message is received.
   Object* communicator_ = nullptr;
   void (*destroy_communicator_)(Object*) = nullptr;
   ~Message() {
@@ -58,24 +58,24 @@ class Message final : public Object {
   }
 };
 
-// Called for each message that matches its receive, before its data goes there; may be null. While it is set,
-// events::let_checker_look() must be on. It may be called within a delivery. Owner: check/.
+// Called for each message that matches its receive, before its data is stored; may be null. While it is set,
+// events::let_checker_look() must be on. It may be called during a delivery. Owner: check/.
 inline void (*match_checker)(const Request& receive, const Envelope& message) = nullptr;
 
 // --- blocking ---
 Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode);
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion);
 
-// Sends contiguous host memory the short way, in standard or ready mode; the program may then have its buffer again.
-// Status::again(): not like this, use send() or isend().
+// Sends contiguous host memory the short way, in standard or ready mode; the program may then reuse its buffer.
+// Status::again(): not possible this way; use send() or isend().
 Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const Envelope& envelope);
-// Returns the request that MPI_Isend hands out then: complete, with a reference for the caller.
+// Returns the request that MPI_Isend returns after send_plain(): complete, with a reference for the caller.
 [[nodiscard]] Request* completed_send_request() noexcept;
 
 // --- non-blocking: *request gets one reference, the caller's ---
 Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);
 Status ireceive(const layout::View& data, const Envelope& wanted, Request** request);
-// Does the same for contiguous host memory (layout::as_contiguous_host()), `bytes` long, without a View.
+// Does the same for contiguous host memory (layout::as_contiguous_host()) of `bytes` bytes, without a View.
 Status ireceive_contiguous(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes,
                            const Envelope& wanted, Request** request);
 
@@ -88,18 +88,18 @@ Status iprobe(const Envelope& wanted, bool* found, Completion* completion);
 Status probe(const Envelope& wanted, Completion* completion);
 Status improbe(const Envelope& wanted, bool* found, Message** message, Completion* completion);
 Status mprobe(const Envelope& wanted, Message** message, Completion* completion);
-// Both take the message over (its handle is dead afterwards).
+// Both take ownership of the message, whose handle is invalid afterwards.
 Status mreceive(const layout::View& data, Message* message, Completion* completion);
 Status imreceive(const layout::View& data, Message* message, Request** request);
 
 // --- completion ---
 // Waits until `request` is complete (or inactive). The completion stays in the request.
 Status wait(Request& request);
-// Cancels a send or receive (section 3.8.4): it ends either way, cancelled or not; a send once its receiver has made
-// progress. Eager sends, unless synchronous, are complete already. Partitioned and collective operations:
-// MPI_ERR_REQUEST.
+// Cancels a send or receive (section 3.8.4), which then completes, cancelled or not; a send, once its receiver has made
+// progress. Eager sends, unless synchronous, are complete already. MPI_ERR_REQUEST for partitioned and collective
+// operations.
 Status cancel(Request& request);
-// Returns kOk if MPI_Request_free may have it. MPI_ERR_REQUEST: a pending partitioned operation (section 4.2).
+// Returns kOk if MPI_Request_free may free it; MPI_ERR_REQUEST for a pending partitioned operation (section 4.2).
 Status may_free(const Request& request);
 
 // Makes an already complete request, for operations with MPI_PROC_NULL and the like.
@@ -108,7 +108,7 @@ Request* completed_request(const Completion& completion);
 // Buffered sends: buffered.hpp.
 
 Status init();
-// Sends what is pending, then closes. Unreceived messages are dropped.
+// Sends all pending messages, then closes. Unreceived messages are dropped.
 Status finalize();
 
 }  // namespace hr::p2p

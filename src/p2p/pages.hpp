@@ -1,6 +1,6 @@
 // Pages: whole pages of host memory, zeroed and present, that may be pinned.
 //
-// Owner: the code that took them; a PinnedRange of them ends before they do. Threads: any.
+// Owner: the code that took them; a PinnedRange of them is destroyed first. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ constexpr std::size_t whole_pages(std::size_t bytes) noexcept {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
-// `bytes`: a multiple of kPageBytes. Null: no memory.
+// Allocates pages; null: no memory. `bytes`: a multiple of kPageBytes.
 inline Pages take_pages(std::size_t bytes) {
   Pages taken(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, bytes)));
   if (taken != nullptr) std::memset(taken.get(), 0, bytes);

@@ -1,8 +1,8 @@
-// PartitionMarks: a word for each partition of a partitioned operation, in host memory that devices reach, so that a
+// PartitionMarks: a word per partition of a partitioned operation, in host memory that devices can access, so that a
 // kernel can mark partitions as ready, or see which have arrived (include/mpix-device.h).
 //
-// Owner: the operation; the words stay in place for its life. Memory order: a marker writes the data before the word,
-// with a release at system scope; is_set() acquires. A receive's words are set by this process alone, a send's by
+// Owner: the operation; the words stay in place during its lifetime. Memory order: a marker writes the data before the
+// word, with a release at system scope; is_set() acquires. A receive's words are set by this process alone, a send's by
 // kernels and threads of the program. Threads: library lock.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace hr::p2p {
 
 class PartitionMarks {
  public:
-  // Makes so many words, all clear; for threads of the host alone if this process uses no device. `data`: the
-  // partitions' buffer, whose device sets the marks. Errors: MPI_ERR_NO_MEM; the driver's.
+  // Makes a word per partition, all clear; only threads of the host can use them if this process uses no device.
+  // `data`: the partitions' buffer, whose device sets the marks. Errors: MPI_ERR_NO_MEM; the driver's.
   Status create(int partitions, const layout::View& data);
 
   void clear() noexcept;
@@ -32,7 +32,7 @@ class PartitionMarks {
  private:
   Pages words_;
   std::size_t bytes_ = 0;
-  mem::cuda::PinnedRange pinned_;  // ends before the words
+  mem::cuda::PinnedRange pinned_;  // destroyed before the words
 };
 
 }  // namespace hr::p2p

@@ -99,7 +99,7 @@ Status Partitioned::make_part(std::size_t offset, std::size_t bytes, Part* part)
   const auto element = static_cast<std::size_t>(type_->size());
   part->offset = offset;
   if (bytes == 0 || (offset % element == 0 && bytes % element == 0)) {
-    // By integers: the address may be MPI_BOTTOM.
+    // Computed as integers, as the address may be MPI_BOTTOM.
     const Count first = element == 0 ? 0 : static_cast<Count>(offset / element);
     const auto address = reinterpret_cast<std::uintptr_t>(arguments_.data.address) +
                          static_cast<std::uintptr_t>(first * type_->extent());
@@ -184,7 +184,7 @@ void Partitioned::note(Status error) {
   why_ = std::move(text);
 }
 
-// True once the part's message has ended; the first such call moves its data into place.
+// True once the part's message has ended; the first call after that moves its data into place.
 bool Partitioned::settle(Part& part) {
   if (part.settled) return true;
   if (!part.begun || (part.message != nullptr && !part.message->complete())) return false;
@@ -222,7 +222,7 @@ bool Partitioned::advance() {
   return marked || settled_ != before;
 }
 
-// Makes ready the partitions that kernels have marked; shows them those that have come.
+// Makes the partitions ready that kernels have marked, and sets the marks of those that have arrived.
 bool Partitioned::look_at_marks() {
   bool moved = false;
   for (int i = 0; i < arguments_.partitions; ++i) {
@@ -260,7 +260,7 @@ void Partitioned::report() {
 
 bool PartitionedOperations::advance_all(void* self) {
   auto& all = *static_cast<PartitionedOperations*>(self);
-  if (all.advancing) return false;  // another thread does, and was made to wait by a long copy
+  if (all.advancing) return false;  // another thread does, and waits within a long copy
   all.advancing = true;
   bool moved = false;
   for (std::size_t i = 0; i < all.started.size();) {
@@ -309,7 +309,8 @@ Status Partitioned::has_arrived(int partition, bool* arrived) {
   return kOk;
 }
 
-// Looks at the sender's parts that this partition overlaps, by their shares of the whole: also if there are no bytes.
+// True if the sender's parts that this partition overlaps have arrived. They are found by their fractions of the whole,
+// which also works if there are no bytes.
 bool Partitioned::has_come(int partition) {
   const auto own = static_cast<std::size_t>(arguments_.partitions);
   const std::size_t at = static_cast<std::size_t>(partition) * parts_.size();
@@ -373,7 +374,7 @@ Status partition_arrived(Request& request, int partition, bool* arrived) {
                 "partitions that arrive");
   HR_TRY(receive->has_arrived(partition, arrived));
   if (*arrived) return kOk;
-  // Rounds let other threads in, which may complete and free the request only if the program does so while it asks.
+  // Rounds let other threads in. The request stays valid unless the program completes and frees it during this call.
   Status status = kOk;
   const auto ask = [&] {
     status = receive->has_arrived(partition, arrived);

@@ -1,15 +1,15 @@
 // Partitioned communication (MPI 5.0 chapter 4): one persistent message, whose parts the sender marks as ready one by
-// one, and whose receiver may ask for each of its own parts.
+// one, and whose receiver can test for the arrival of each of its own parts.
 //
 // The two sides match once, in the order of their init calls, by context, source and tag, apart from all other messages
-// (section 4.2.1). The sender sends an RTS at init; the receive that it matches answers and names the tags of the
-// parts. From then on a part that is ready is an ordinary message of the context for partitioned communication, so that
-// it goes whatever way suits its memory, and the receiver has a receive posted for each part of the sender. A part of
-// the sender that ends within an element of the receiver's type is received aside and unpacked.
+// (section 4.2.1). The sender sends an RTS at init; the matching receive answers with the tags of the parts. From then
+// on a ready part is an ordinary message of the context for partitioned communication, so that its protocol suits its
+// memory, and the receiver has a receive posted for each part of the sender. A part of the sender that ends within an
+// element of the receiver's type is received into separate memory and unpacked.
 //
 // The numbers of parts, counts and types of the two sides are independent; the bytes of all parts together must be
-// equal: MPI_ERR_TRUNCATE at both sides otherwise.
-// Owner: the request owns the operation. Memory: as of other persistent requests. Threads: library lock.
+// equal, or both sides get MPI_ERR_TRUNCATE.
+// Owner: the request owns the operation. Memory: as for other persistent requests. Threads: library lock.
 #pragma once
 
 #include "p2p/p2p.hpp"
@@ -19,30 +19,31 @@ namespace hr::p2p {
 class PartitionMarks;
 
 struct PartitionedArguments {
-  layout::View data;   // of all partitions
-  int partitions = 0;  // of data.count / partitions elements each
+  layout::View data;   // data of all partitions
+  int partitions = 0;  // data.count / partitions elements each
   std::uint32_t context = 0;
   int tag = 0;
-  int own_rank = 0;    // of this process in the communicator
-  int peer_rank = 0;   // of the other side
+  int own_rank = 0;    // rank of this process in the communicator
+  int peer_rank = 0;   // rank of the other side
   int peer_proc = -1;  // -1: MPI_PROC_NULL
 };
 
-// Created inactive, with one reference, the caller's.
+// Both make an inactive request, with one reference, the caller's.
 Status partitioned_send_init(const PartitionedArguments& arguments, Request** request);
 Status partitioned_receive_init(const PartitionedArguments& arguments, Request** request);
 
-// Marks partitions as ready (MPI_Pready and its kin): all of them or, with an error, none. Errors: MPI_ERR_REQUEST (no
-// partitioned send, or not started), MPI_ERR_ARG (no such partition, or ready already).
+// Marks partitions as ready (MPI_Pready and its variants): all of them or, with an error, none. Errors: MPI_ERR_REQUEST
+// (not a partitioned send, or not started), MPI_ERR_ARG (no such partition, or already ready).
 Status partitions_ready(Request& request, int low, int high);
 Status partitions_ready(Request& request, int count, const int* partitions);
 
-// Returns the words by which kernels mark partitions of a send, or ask for those of a receive (include/mpix-device.h);
-// they live as long as the request, and are looked at in every round of progress while it is started. Errors:
+// Returns the words by which kernels mark partitions of a send, or test those of a receive (include/mpix-device.h).
+// They live as long as the request; while it is started, every round of progress checks or sets them. Errors:
 // MPI_ERR_REQUEST (not partitioned, or started before there were words), MPI_ERR_NO_MEM.
 Status partition_marks(Request& request, PartitionMarks** marks, int* partitions);
 
-// MPI_Parrived; true for a request that is not active. Makes progress. Errors: as above, of a receive.
+// Implements MPI_Parrived; makes progress. *arrived: true for a request that is not active. Errors: as above, for a
+// receive.
 Status partition_arrived(Request& request, int partition, bool* arrived);
 
 }  // namespace hr::p2p

@@ -1,4 +1,4 @@
-// Connects the two sides of a partitioned operation: the send sends an RTS, which the receive answers.
+// Matches the two sides of a partitioned operation: the send sends an RTS, which the receive answers.
 #include <climits>
 #include <cstring>
 
@@ -9,25 +9,25 @@ namespace {
 
 using wire::Kind;
 
-// Follows the envelope, whose length is that of all partitions.
+// Payload of the RTS; the envelope contains the length of all partitions.
 struct RtsTail {
   std::uint64_t sender;
   std::int32_t partitions;
 };
 
-// Follows the sender's cookie.
+// Payload of the answer, whose header contains the id of the send.
 struct AnswerTail {
-  std::uint64_t bytes;     // of the receive
+  std::uint64_t bytes;     // length of the receive
   std::int32_t first_tag;  // kUnfit: the send has another length
 };
 constexpr std::int32_t kUnfit = -1;
 
-// Far more than any program has: memory for each is made when the two sides match.
+// Limit, far above any program's needs, as memory for each partition is allocated when the two sides match.
 constexpr std::int32_t kMostPartitions = 1 << 24;
 
 PartitionedOperations& operations() { return own<PartitionedOperations>(); }
 
-// Takes the first of a key's queue; the queue goes with its last.
+// Removes the first element of a key's queue, and the queue with its last element.
 template <class Queues>
 bool take_first(Queues& queues, const PartitionedOperations::Key& key, typename Queues::mapped_type::value_type* out) {
   const auto found = queues.find(key);
@@ -38,7 +38,7 @@ bool take_first(Queues& queues, const PartitionedOperations::Key& key, typename 
   return true;
 }
 
-// Returns the first of `count` tags that no other receive from there has, on this context.
+// Returns the first of `count` tags that no other receive from that process uses on this context.
 int reserve_tags(const PartitionedArguments& receive, int count) {
   PartitionedOperations& all = operations();
   for (;;) {
@@ -82,7 +82,7 @@ void deliver_partitioned_rts(int from, const transport::Header& header, const st
     all.unmatched[key].push_back(rts);
     return;
   }
-  // A receive that was freed without a start has been matched all the same.
+  // A receive that was freed without a start still counts as matched.
   if (const auto receive = all.alive.find(id); receive != all.alive.end()) match(*receive->second, rts);
 }
 

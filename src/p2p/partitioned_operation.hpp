@@ -1,6 +1,6 @@
 // Partitioned operations of this process, and the matching of their two sides. Internal to p2p/.
 //
-// Threads: library lock. Every round of progress looks at an operation while it is started.
+// Threads: library lock. Every round of progress advances the started operations.
 #pragma once
 
 #include <deque>
@@ -18,10 +18,10 @@
 
 namespace hr::p2p {
 
-// Part of the sender, sent as one message.
+// A part of the sender, sent as one message.
 struct Part {
-  layout::View view;                   // of its data in the buffer, or of `aside`
-  std::unique_ptr<std::byte[]> aside;  // receive: if it begins or ends within an element of the buffer
+  layout::View view;                   // its data in the buffer, or `aside`
+  std::unique_ptr<std::byte[]> aside;  // receive: of a part that begins or ends within an element of the buffer
   std::size_t offset = 0;              // in the packed form
   Request* message = nullptr;          // pending
   bool begun = false;
@@ -34,7 +34,7 @@ class Partitioned final : public RequestState {
   ~Partitioned() override;
 
   Status start(Request& request) override;
-  // Both fail while it is pending (section 4.2): it goes on, and has still to be completed.
+  // Both fail while the operation is pending (section 4.2): it continues, and must still be completed.
   Status cancel(Request& request) override;
   [[nodiscard]] Status may_free() const override;
   [[nodiscard]] const char* what() const noexcept override {
@@ -45,14 +45,13 @@ class Partitioned final : public RequestState {
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] const PartitionedArguments& arguments() const noexcept { return arguments_; }
   [[nodiscard]] bool matched() const noexcept { return matched_; }
-  // True for a send to that process whose receive has not answered yet.
+  // True if this is a send to that process whose receive has not answered yet.
   [[nodiscard]] bool waits_for(int proc) const noexcept {
     return !is_receive_ && !matched_ && unfit_.ok() && arguments_.peer_proc == proc;
   }
-  // Notes that so many parts have tags from `first_tag` on: of a send, or of a receive from a sender with that many
-  // partitions.
+  // Records that the two sides have matched: the sender has `parts` parts, with tags from `first_tag` on.
   void match(int parts, int first_tag);
-  // Notes that the two sides do not fit together.
+  // Records that the other side has another size, of `bytes` bytes.
   void match_other_size(std::size_t bytes);
   [[nodiscard]] bool uses_tags(const PartitionedArguments& of, int first, int count) const noexcept;
 
@@ -63,7 +62,7 @@ class Partitioned final : public RequestState {
   Status check_ready(int partition) const;
   void make_ready(int partition);
   Status has_arrived(int partition, bool* arrived);
-  // Begins and settles what it can; true if something moved.
+  // Begins and settles as many parts as possible; true if something moved.
   bool advance();
   [[nodiscard]] bool is_over() noexcept;
   // Completes the request, and may destroy this.
@@ -93,10 +92,10 @@ class Partitioned final : public RequestState {
   std::string why_unfit_;
 
   std::vector<bool> ready_;                // partitions of a send
-  int not_ready_ = 0;                      // number of partitions that are not
-  std::unique_ptr<PartitionMarks> marks_;  // null: kernels neither mark nor ask
+  int not_ready_ = 0;                      // number of partitions not ready
+  std::unique_ptr<PartitionMarks> marks_;  // null: kernels neither mark nor test partitions
   bool look_for_ready_ = false;            // parts may have become ready before the two sides matched
-  std::size_t settled_ = 0;                // parts from the first on that are settled
+  std::size_t settled_ = 0;                // leading parts that are settled
   bool given_up_ = false;                  // no further part is begun
   Status error_ = kOk;                     // the first
   std::string why_;
@@ -114,7 +113,7 @@ struct PartitionedOperations final : FileState {
 
   std::uint64_t next_id = 1;
   std::unordered_map<std::uint64_t, Partitioned*> alive;
-  std::map<Key, std::deque<std::uint64_t>> posted;  // receives that wait for an RTS; they may be gone
+  std::map<Key, std::deque<std::uint64_t>> posted;  // receives that wait for an RTS; they may no longer exist
   std::map<Key, std::deque<PartitionedRts>> unmatched;
   std::vector<Partitioned*> started;
   bool advancing = false;
@@ -124,9 +123,9 @@ struct PartitionedOperations final : FileState {
   static bool advance_all(void* self);
 };
 
-// Tells the receiver of a new partitioned send.
+// Sends the RTS of a new partitioned send.
 void send_partitioned_rts(Partitioned& send);
-// Gives a new partitioned receive the first RTS that matches, or lets it wait for one.
+// Matches a new partitioned receive with the first RTS that fits, or lets it wait for one.
 void post_partitioned(Partitioned& receive);
 std::span<const Arrival> partitioned_arrivals() noexcept;
 

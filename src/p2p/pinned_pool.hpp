@@ -1,6 +1,6 @@
-// PinnedPool: chunks of pinned host memory of this process, for data on its way between a device and the network.
+// PinnedPool: chunks of pinned host memory of this process, for data in transit between a device and the network.
 //
-// Owner: network_staged.cpp; the memory is taken at the first use. Threads: library lock.
+// Owner: network_staged.cpp; the memory is allocated at the first use. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class PinnedPool {
   [[nodiscard]] bool usable() const noexcept { return memory_ != nullptr; }
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   [[nodiscard]] std::byte* host(std::uint32_t chunk) const noexcept { return memory_.get() + chunk * chunk_bytes_; }
-  // Pins it for copies of views like this one, once.
+  // Pins the memory for copies of views like this one, once.
   Status pin(const layout::View& view);
   [[nodiscard]] mem::cuda::DeviceAddress address(std::uint32_t chunk) const noexcept {
     return pinned_.address() + chunk * chunk_bytes_;
@@ -34,7 +34,7 @@ class PinnedPool {
   std::size_t chunk_bytes_;
   std::size_t count_;
   Pages memory_;                   // null: could not be allocated
-  mem::cuda::PinnedRange pinned_;  // ends before the memory
+  mem::cuda::PinnedRange pinned_;  // destroyed before the memory
   std::vector<std::uint32_t> free_;
 };
 

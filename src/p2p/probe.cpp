@@ -1,4 +1,4 @@
-// Probing (MPI 5.0 section 3.8): looks at, or takes out, the first message that a receive would get.
+// Probing (MPI 5.0 section 3.8): finds, or extracts, the first message that a receive would match.
 #include "p2p/engine.hpp"
 #include "p2p/process_failure.hpp"
 
@@ -14,7 +14,7 @@ void describe(const Unexpected& message, Completion* completion) {
 
 Unexpected* look(const Envelope& wanted) { return matcher(wanted.context).find(wanted); }
 
-// Looks at what is here, and once more after a round of progress, in which other threads may have taken messages.
+// Searches the queue, and once more after a round of progress, in which other threads may have removed messages.
 Unexpected* look_with_progress(const Envelope& wanted) {
   if (Unexpected* message = look(wanted)) return message;
   poll_for_probe();

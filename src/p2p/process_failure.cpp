@@ -54,7 +54,7 @@ void end_receives() {
   }
 }
 
-// Asks the receiver, once, whether it has matched the send.
+// Asks the receiver, once, to cancel the send if it has not matched it.
 void call_back(Request& send, Status why) {
   if (!send.completion_.error.ok()) return;
   send.completion_.error = why;
@@ -63,7 +63,7 @@ void call_back(Request& send, Status why) {
   send_control(send.proc_, wire::cancel(send.context_, reinterpret_cast<std::uint64_t>(&send)));
 }
 
-// Ends sends to processes that are there, if nothing may be sent on their context any more.
+// Ends sends to live processes if nothing may be sent on their context any more.
 void end_sends() {
   std::vector<Request*> sends;
   Arena<Request>::instance().for_each([&](Request& each) {
@@ -83,7 +83,7 @@ void end_sends() {
   }
 }
 
-// This process itself does not count, as it waits.
+// Ignores this process itself, as it waits.
 Status can_complete_from_any_source(std::uint32_t context) {
   const auto ask = engine()->context_members.acknowledged;
   const auto& all = engine()->failed_processes;
@@ -109,7 +109,7 @@ Status can_complete_from_any_source(std::uint32_t context) {
               peer_of(news).why_failed.c_str());
 }
 
-// True if the request is pending with that process, and no protocol here is copying its data.
+// True if the request waits for that process, and no protocol is copying its data here.
 bool depends_on(const Request& request, int proc) {
   using Phase = Request::Phase;
   if (request.proc_ != proc || request.complete()) return false;
@@ -120,7 +120,7 @@ bool depends_on(const Request& request, int proc) {
 }  // namespace
 
 bool may_be_interrupted(const Request& receive, Status why) noexcept {
-  // A blocking receive has no reference of the engine's.
+  // The engine holds no reference to a blocking receive.
   return why == Errc::kProcFailedPending && receive.engine_reference_;
 }
 

@@ -1,28 +1,28 @@
 // Process failure: processes that cannot be reached any more, contexts that have ended, and everything that would wait
-// for them for ever.
+// for them forever.
 //
-// A process fails once, for good: its transport says so (Handlers::failed), or an answer to it cannot be sent. From
-// then on nothing is sent to it, and its late messages find nothing (receive.cpp). The next round of progress ends with
-// MPIX_ERR_PROC_FAILED, and a text that names it: sends to it, receives that had matched a message of it, receives and
-// probes that name it, receives and probes from any source when no other process is left that could send, and waits for
-// words in memory that depend on it (task.hpp, When). Copies that a device or the system is making end first.
+// A process fails once and for all: its transport reports it (Handlers::failed), or an answer to it cannot be sent.
+// From then on nothing is sent to it, and its late messages are ignored (receive.cpp). In the next round of progress,
+// the following end with MPIX_ERR_PROC_FAILED and a text that names the process: sends to it, receives that had matched
+// one of its messages, receives and probes that name it, receives and probes from any source if no other process is
+// left that could send, and waits for words in memory that depend on it (task.hpp, When). Copies that a device or the
+// system is making are completed first.
 //
-// From any source, while others are left: blocking receives and probes end with the error as long as the program has
-// not acknowledged the failure (ContextMembers::acknowledged); a receive with a request is interrupted: it stays
-// posted, and is reported with MPIX_ERR_PROC_FAILED_PENDING as often as it is waited for, until the failure is
-// acknowledged.
+// While other possible senders are left, blocking receives and probes from any source end with the error until the
+// program has acknowledged the failure (ContextMembers::acknowledged). A receive with a request is interrupted: it
+// stays posted, and each wait for it reports MPIX_ERR_PROC_FAILED_PENDING, until the failure is acknowledged.
 //
 // The messages of a collective operation (ContextMembers::missing) end for all members when one fails, whatever their
-// source or target: members that wait for each other would otherwise wait for ever once one of them has given up.
+// source or target: otherwise members that wait for each other would wait forever once one of them has given up.
 //
 // The layers above end a context (a communicator that is revoked): its posted receives, sends that have not left and
 // waits end with the error given, and so does every later receive and send that makes a request. The layers above also
-// see to it that no short send starts.
+// ensure that no short send starts.
 //
-// A send that its receiver may have matched is called back: the receiver says whether it has (wire::Kind::kCancel), and
-// only a send that has not been matched ends.
+// A send that its receiver may have matched is recalled: the receiver answers whether it has matched it
+// (wire::Kind::kCancel), and only an unmatched send ends.
 //
-// Cost while nothing ends: none in sends and receives, one load a round in waits that are not for requests.
+// Cost without failures: none in sends and receives, one load per round in waits for anything but requests.
 // Threads: library lock.
 #pragma once
 
@@ -36,15 +36,15 @@ namespace hr::p2p {
 
 struct Peer;
 
-// Marks a process as failed; also within a delivery or a call of a transport: nothing ends before the next round.
-// `why`: its text is the recorded detail.
+// Marks a process as failed. May be called during a delivery or a transport's call, as nothing ends before the next
+// round. `why`: its text is the recorded detail.
 void mark_failed(int proc, Status why);
 [[nodiscard]] bool has_failed(int proc) noexcept;
 // Returns MPIX_ERR_PROC_FAILED, with its text.
 Status failure_error(int proc);
-// Returns all failed processes, in the order in which this process learned of them; only grows.
+// Returns all failed processes, in the order in which this process learned of them. The list only grows.
 [[nodiscard]] std::span<const int> failed_processes() noexcept;
-// Ends what depends on a failed process and is not held by a pending copy.
+// Ends everything that depends on a failed process and is not held by a pending copy.
 void fail_pending(Peer& peer);
 
 // Ends a context. `why`: its text is the recorded detail.
@@ -52,15 +52,15 @@ void end_context(std::uint32_t context, Status why);
 
 // Resumes interrupted receives of this context after the program has acknowledged failures.
 void resume_interrupted(std::uint32_t context);
-// True if the receive is still posted, though it is reported (with Request::completion_'s error).
+// True if the receive is still posted although it is reported as complete, with Request::completion_'s error.
 [[nodiscard]] inline bool is_interrupted(const Request& request) noexcept {
   return request.phase_ == Request::Phase::kPosted && request.complete();
 }
 
-// Returns kOk while such a message may still come, else why it cannot; MPIX_ERR_PROC_FAILED_PENDING if an
-// acknowledgement lets the wait go on.
+// Returns kOk while such a message may still arrive, else why it cannot; MPIX_ERR_PROC_FAILED_PENDING if the wait can
+// continue once the failure is acknowledged.
 Status can_complete(const Envelope& wanted);
-// Does the same for calls that do not stay posted: MPIX_ERR_PROC_FAILED instead.
+// Does the same for calls that do not stay posted, with MPIX_ERR_PROC_FAILED in place of the pending error.
 Status can_complete_unposted(const Envelope& wanted);
 // Returns kOk, or why nothing may be sent on this context any more.
 Status may_send(std::uint32_t context);

@@ -38,20 +38,20 @@ bool run_hooks() {
   for (std::size_t i = 0; i < progress.hooks.size();) {
     const unsigned before = progress.hooks_changed;
     moved |= progress.hooks[i].function(progress.hooks[i].argument);
-    // After a change the rest waits for the next round rather than being skipped or run twice.
+    // After a change, the remaining hooks wait for the next round, so that none is skipped or run twice.
     if (progress.hooks_changed != before) return true;
     ++i;
   }
   return moved;
 }
 
-// Pacing of a waiting rank. With a core of its own it polls for milliseconds, and looks now and then whether the core
-// still is its own; if others wait for the core it yields almost at once, since the message it waits for needs the core
-// to be made.
+// Pacing of a waiting rank. If it has a core to itself, it polls for milliseconds, and checks now and then whether it
+// still has; if others wait for the core, it yields almost at once, as the sender of the awaited message may need the
+// core.
 constexpr unsigned kSpinShared = 20;
 constexpr unsigned kSpinSharedPolled = 1;  // the writer of the awaited word may be waiting for this core
-// Longer than it takes to wake a sleeper: else two processes that exchange would put each other to sleep again and
-// again.
+// Longer than it takes to wake a sleeper; otherwise two processes that exchange messages would put each other to sleep
+// again and again.
 constexpr unsigned kSpinBesideLoad = 1500;
 constexpr unsigned kLookEvery = 512;
 constexpr unsigned kSpinAlone = 20000;
@@ -62,23 +62,23 @@ constexpr unsigned kLooksShared = 2;
 constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepBesideThreads = 200e-6;  // another thread may complete what this one waits for
 constexpr double kSleepWithHooks = 1e-3;
-// Calls that ask. At most this long apart on average, they are in close succession.
+// Pacing of test calls. They are in close succession if they are at most kClosely apart on average.
 constexpr double kClosely = 2e-6;
 constexpr unsigned kAsksShared = 20;
 constexpr unsigned kAsksOnceShared = 2;  // after the first pause in a row
 constexpr unsigned kAsksBesideLoad = 1024;
 constexpr unsigned kAsksAlone = 1024;
-// The program may be waiting for something else as well.
+// Short, as the program may be waiting for something else as well.
 constexpr double kSleepAsking = 100e-6;
 
-// True if others that wait want this core: by their number, or because a yield went to one.
+// True if other waiters need this core, which their number shows, or a yield that let one run.
 bool is_shared() noexcept {
   return node_oversubscribed() || progress.waiting_threads > progress.own_cores ||
          oversubscription::known() == oversubscription::Kind::kWaitingPeers;
 }
 bool is_loaded() noexcept { return oversubscription::known() == oversubscription::Kind::kLoad; }
 
-// False while something waits for room at a peer, or for a condition: no doorbell tells when it is there.
+// False while a message waits for room at a peer, or a wait for a condition, as no doorbell rings for these.
 bool may_sleep() noexcept {
   const Engine* state = engine();
   return state != nullptr && state->sleeper.can_sleep() && state->busy.empty() && progress.polled_waits == 0;
@@ -107,7 +107,7 @@ bool poll() {
     moved |= flush_busy(*state);
   if (!progress.hooks.empty()) [[unlikely]]
     moved |= run_hooks();
-  // The arrivals may be for a thread that sleeps.
+  // The arrivals may be for a sleeping thread.
   if (moved && progress.sleeping_waits != 0) [[unlikely]]
     wake_waiting();
   return moved;
@@ -232,8 +232,8 @@ void Backoff::pause_longer() {
     oversubscription::short_sleep();
   } else {
     oversubscription::yield_core();
-    // Another process of ours is on this core, though other cores may be idle: a sleeper that is woken is given one of
-    // those.
+    // Another process of the job is on this core, although other cores may be idle: the system runs a woken sleeper on
+    // one of those.
     const bool shares_core = !shared && oversubscription::known() == oversubscription::Kind::kWaitingPeers;
     if (shares_core && may_sleep()) sleep_for(kSleepWithHooks);
   }

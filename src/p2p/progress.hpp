@@ -1,16 +1,16 @@
 // Progress and waiting.
 //
-// Every wait ends: with what it waits for, or with an error if that cannot come any more (process_failure.hpp).
+// Every wait ends: successfully, or with an error if it can no longer complete (process_failure.hpp).
 //
 // poll() runs one round: transports, pending sends, long copies, then the registered hooks (collective schedules,
 // device events). wait_until() spins, then yields, then sleeps on the doorbell. How long it does each depends on the
-// competition for the core: other ranks or threads that wait (it yields soon), a load of other programs (it sleeps
-// soon), or none (docs/adr/0018-yielding.md). Calls of a program that polls by itself (MPI_Test, MPI_Iprobe) are paced
-// alike, once many of them in close succession have found nothing.
+// competition for the core: it yields soon if other ranks or threads wait, and sleeps soon beside a load of other
+// programs (docs/adr/0018-yielding.md). Calls of a program that polls (MPI_Test, MPI_Iprobe) are paced in the same way,
+// once many of them in close succession have found nothing.
 //
 // Both let other threads of the process in: wait_until() between rounds, poll() while it makes a long copy
-// (shared_copy.hpp). So a caller of poll() has nothing half done, and looks again at everything that it knew before. No
-// round is begun within a delivery (transport.hpp).
+// (shared_copy.hpp). So a caller of poll() must leave nothing half done, and must check again everything that it knew
+// before. No round is begun during a delivery (transport.hpp).
 #pragma once
 
 #include <type_traits>
@@ -25,36 +25,36 @@ namespace hr::p2p {
 
 class Request;
 
-// True if something moved.
+// Runs a round; true if something moved.
 bool poll();
 
-// Polls for a probe, which only asks whether something is there: deliver_beside_thread() if a progress thread watches,
-// whether or not it has made a round for it; else poll_for_test().
+// Polls for a probe, which only tests whether a message is there: calls deliver_beside_thread() if a progress thread
+// watches, whether or not it has made a round since; else poll_for_test().
 void poll_for_probe();
-// For calls made while a progress thread watches, which have called progress_thread::take_round(): delivers what has
-// arrived, and wakes the thread for the rest, as long copies and hooks would take the program's time. Calls poll()
-// instead if many such calls in a row have found no round of the thread.
+// Delivers arrived messages, and wakes the progress thread for the rest, as long copies and hooks would cost the
+// program time. Calls poll() instead if many such calls in a row have found no round of the thread. For calls made
+// while the thread watches, after they have called progress_thread::take_round().
 void deliver_beside_thread();
 
 // Adds a hook, which runs in every poll() until removed and returns true if it moved something. The same function and
-// argument run once a round, however often they are added; each time a watching progress thread is woken for the new
+// argument run once per round, however often they are added; each addition wakes a watching progress thread for the new
 // work. For layers above.
 using ProgressHook = bool (*)(void* argument);
 void add_hook(ProgressHook hook, void* argument);
 void remove_hook(ProgressHook hook, void* argument);
 
-// While at least one is pending, waiting loops poll and do not sleep: the event that ends such a wait (a device, a word
-// in shared memory) rings no doorbell.
+// Begin and end a polled wait. While one is pending, waiting loops poll and do not sleep: the event that ends such a
+// wait (on a device, in shared memory) rings no doorbell.
 void begin_polled_wait() noexcept;
 void end_polled_wait() noexcept;
 
-// Wakes threads of this process that wait for something that this thread has done and that no message announces.
+// Wakes threads of this process that wait for an action of this thread that no message announces.
 void wake_waiting() noexcept;
 
 // True if pending work can complete without an incoming message.
 [[nodiscard]] bool needs_polling() noexcept;
 
-// One polled wait, held for as long as its owner has anything pending.
+// A polled wait, held while its owner has anything pending.
 class PolledWait {
  public:
   void hold(bool any) noexcept {
@@ -66,16 +66,16 @@ class PolledWait {
   bool held_ = false;
 };
 
-// True if the node was oversubscribed when the library came up.
+// True if the node was oversubscribed when the library was initialised.
 [[nodiscard]] bool node_oversubscribed() noexcept;
 
-// How often a waiting loop may look at a word in shared memory before it must make progress on everything else: for a
-// microsecond or so if this process has a core to itself, hardly at all if processes outnumber cores.
+// Returns how often a waiting loop may read a word in shared memory before it must make progress on everything else:
+// for a microsecond or so if this process has a core to itself, hardly at all if processes outnumber cores.
 [[nodiscard]] unsigned spins_before_progress() noexcept;
 
-// State of progress and waiting: made anew with each engine, by begin_progress(). Process-wide, and not in the engine,
-// since a waiting loop looks at it in every round. Threads: library lock. Once there are channels, hooks and their
-// counts are a channel's, and the rest a thread's.
+// State of progress and waiting, reset for each engine by begin_progress(). Process-wide, and not in the engine, as a
+// waiting loop reads it in every round. Threads: library lock. Once there are channels, hooks and their counts will
+// belong to a channel, and the rest to a thread.
 struct Progress {
   struct Hook {
     ProgressHook function;
@@ -87,13 +87,13 @@ struct Progress {
   int polled_waits = 0;
   int sleeping_waits = 0;
   int waiting_threads = 0;
-  int own_cores = 1;  // this process's share of the node's, as far as it may use them
+  int own_cores = 1;  // this process's share of the node's cores that it may use
 
-  // Pacing, kept by set_spin_limits(): rounds that a waiting loop spins before pause_longer() decides, and calls that
-  // ask in vain between two pauses.
+  // Pacing, set by set_spin_limits(): rounds that a waiting loop spins before pause_longer() decides, and fruitless
+  // test calls between two pauses.
   unsigned spin_rounds = 0;
   unsigned calls_before_pause = ~0U;
-  // Calls that ask (TestPacing).
+  // Fruitless test calls (TestPacing).
   unsigned in_vain = 0;
   unsigned pauses = 0;  // in a row
   double since = 0;
@@ -105,13 +105,14 @@ inline constinit Progress progress;
 void begin_progress();
 
 void set_spin_limits() noexcept;
-// Called once the engine is there, before set_spin_limits().
+// Called once the engine exists, before set_spin_limits().
 void count_cores() noexcept;
 
-// Paces one waiting loop: call after each fruitless round. A wait that becomes long is counted (base/counters.hpp).
+// Paces one waiting loop, which calls pause() after each round. A wait that becomes long is counted
+// (base/counters.hpp).
 class Backoff {
  public:
-  // `request`: the one waited for; null: anything else.
+  // `request`: the request waited for; null: the wait is for something else.
   explicit Backoff(const Request* request = nullptr) noexcept : request_(request) {
     if (LibraryLock::enabled()) [[unlikely]]
       begin_thread();
@@ -123,7 +124,7 @@ class Backoff {
   Backoff(const Backoff&) = delete;
   Backoff& operator=(const Backoff&) = delete;
 
-  // After a round of progress; `moved` restarts the spinning.
+  // Called after a round of progress; `moved` restarts the spinning.
   void pause(bool moved) {
     if (moved) {
       rounds_ = 0;
@@ -137,11 +138,12 @@ class Backoff {
   }
 
  private:
-  // Number of rounds without pauses, so that a message that comes at once is seen at once.
+  // Number of rounds without pauses, so that a message that arrives soon is seen at once.
   static constexpr unsigned kClose = 64;
-  // Lets other threads in itself, but not before it is armed: they may take the message that the caller waits for.
+  // Pauses, and lets other threads in, but only once the sleeper is armed, as they may handle the message that the
+  // caller waits for.
   void pause_longer();
-  // Counts the waiting threads: more of them than this process has cores take turns.
+  // Counts this thread as waiting: if more threads wait than this process has cores, they take turns.
   void begin_thread() noexcept;
   void begin_long() noexcept;
   void end() noexcept;
@@ -149,13 +151,13 @@ class Backoff {
   const Request* request_;
   unsigned rounds_ = 0;
   int whom_ = -1;
-  bool counted_ = false;  // among the threads that wait
+  bool counted_ = false;  // as one of the waiting threads
   bool timed_ = false;
   bool ends_ = false;  // counted or timed
 };
 
-// Waits for something that ends by itself when a process fails, as all requests do (process_failure.hpp), or that needs
-// no other process: the status is always kOk.
+// Waits for a condition that also becomes true when a process fails, as for all requests (process_failure.hpp), or that
+// depends on no other process; always returns kOk.
 template <class Condition>
 Status wait_until(Condition&& condition, const Request* request = nullptr) {
   if (condition()) return kOk;
@@ -165,11 +167,11 @@ Status wait_until(Condition&& condition, const Request* request = nullptr) {
   return kOk;
 }
 
-// True if processes have failed or contexts ended: waits have to ask whether theirs has come to nothing.
+// True if processes have failed or contexts have ended, so that waits must check whether they can still complete.
 [[nodiscard]] bool any_failures() noexcept;
 
-// Waits for anything else: can_complete(), called once there have been failures, returns an error if the wait can no
-// longer complete.
+// Waits for any other condition: can_complete(), called once there have been failures, returns an error if the wait can
+// no longer complete.
 template <class Condition, class CanComplete>
   requires std::is_invocable_v<CanComplete>
 Status wait_until(Condition&& condition, CanComplete&& can_complete) {
@@ -183,18 +185,18 @@ Status wait_until(Condition&& condition, CanComplete&& can_complete) {
   }
 }
 
-// Paces the calls of a program that asks in a loop. Only calls in close succession count as waiting: a program that
-// computes in between is never held up. Owner: process-wide. Threads: library lock.
+// Paces the calls of a program that tests in a loop. Only calls in close succession count as waiting: a program that
+// computes between them is never delayed. Owner: process-wide. Threads: library lock.
 class TestPacing {
  public:
   static void found() noexcept { progress.in_vain = progress.pauses = 0; }
   // True if it is time to pause.
   [[nodiscard]] static bool should_pause() noexcept { return ++progress.in_vain >= progress.calls_before_pause; }
-  // True if it has paused: other threads were let in, and messages may have come.
+  // Pauses if the program waits; true if it has: other threads were let in, and messages may have arrived.
   static bool pause();
 };
 
-// Makes the round of a call that asks for something; true if something moved. known(): true if there is an answer.
+// Makes the round of a test call; true if something moved. known(): true if the call has its answer.
 template <class Known>
 bool poll_for_test(Known&& known) {
   if (poll()) {

@@ -20,32 +20,32 @@
 namespace hr::p2p::progress_thread {
 namespace {
 
-// With a core to spare: pauses between two looks, and time to look on after the last thing that moved.
+// With a core to spare: pauses between two rounds, and time for which the thread polls after the last progress.
 constexpr int kPausesBetweenLooks = 8;
 constexpr double kWatchSeconds = 1e-3;
-// Without one: time that the program must have kept out of MPI, at first and at most.
+// Without one: time that the program must have stayed outside MPI, at first and at most.
 constexpr double kShortestNap = 100e-6;
 constexpr double kLongestNap = 1e-3;
-// Asleep. The event that ends a wait for a device or for a word in shared memory rings no doorbell.
+// Limits of a sleep. The event that ends a wait for a device or for a word in shared memory rings no doorbell.
 constexpr double kSleepSeconds = 10e-3;
 constexpr double kSleepPolling = 100e-6;
-// Rounds in which something moves before the thread looks up.
+// Largest number of rounds with progress before the thread checks whether it must stop.
 constexpr int kMostRounds = 16;
-// Calls in a row that find no round of the thread before one does without.
+// Number of calls in a row that find no round of the thread before a call makes a round itself.
 constexpr unsigned kMostMissed = 1000;
 
-// Process-wide, and not in the engine: every message asks whether the thread sleeps, an exit handler ends it, and a
-// forked child finds out by it that it has none. start() begins anew.
+// Process-wide, and not in the engine: every message checks whether the thread sleeps, an exit handler ends it, and a
+// forked child sees from it that it has no such thread. start() resets it.
 struct State {
   pthread_t thread{};
   bool running = false;
-  pid_t owner = 0;  // a forked child has no such thread
+  pid_t owner = 0;  // process that started the thread: a forked child has none
   bool watches = false;
   std::atomic<bool> watching{false};  // runs and watches
   std::atomic<bool> stopping{false};
-  std::atomic<bool> asleep{false};  // of a thread that watches; set under the lock
-  std::atomic<bool> woken{false};   // by wake(), since it fell asleep
-  // The thread writes the first, its askers the others.
+  std::atomic<bool> asleep{false};  // true while a watching thread sleeps; set under the lock
+  std::atomic<bool> woken{false};   // wake() was called since it fell asleep
+  // The thread writes `rounds`, the threads that call take_round() the others.
   alignas(64) std::atomic<unsigned> rounds{0};
   alignas(64) std::atomic<unsigned> rounds_taken{0};
   std::atomic<unsigned> missed{0};
@@ -70,8 +70,8 @@ bool poll_on() {
   return moved;
 }
 
-// Called with the lock, returns without: after a sleep, or at once if something has come. True if wake() ended the
-// sleep.
+// Sleeps, or returns at once if something has arrived. Called with the lock, which it releases. True if wake() ended
+// the sleep.
 bool sleep() {
   Sleeper& sleeper = engine()->sleeper;
   const double seconds = needs_polling() ? kSleepPolling : kSleepSeconds;
@@ -79,7 +79,7 @@ bool sleep() {
   state.woken.store(false, std::memory_order_relaxed);
   state.asleep.store(armed && state.watches, std::memory_order_relaxed);
   LibraryLock::release();
-  // If it was asked to stop before it was armed, it was not rung for that.
+  // A stop() before arm() did not wake this sleep.
   if (armed) sleeper.sleep(*armed, stopped() ? 0 : seconds);
   state.asleep.store(false, std::memory_order_relaxed);
   return state.woken.load(std::memory_order_relaxed);
@@ -89,7 +89,8 @@ void watch() {
   double last = now_seconds();
   while (!stopped()) {
     for (int i = 0; i < kPausesBetweenLooks; ++i) spin_pause();
-    // A thread that waits for the lock goes first: it may be asleep, and would never get the lock between two rounds.
+    // A thread that waits for the lock takes precedence: it may be asleep, and would never get the lock between two
+    // rounds.
     const bool free = !LibraryLock::contended() && LibraryLock::try_acquire();
     if (!free || poll_on()) last = now_seconds();
     if (!free) continue;
@@ -114,8 +115,8 @@ void stand_in() {
       continue;
     }
     rest = kShortestNap;
-    // Something moved: maybe there is more, which rings no doorbell. A thread that waits for the lock gets it next
-    // round.
+    // If something moved, there may be more, for which no doorbell rings. A thread that waits for the lock gets it
+    // before the next round.
     if (poll_on()) {
       LibraryLock::release();
     } else {
@@ -131,7 +132,7 @@ void* run(void*) {
   return nullptr;
 }
 
-// An unknown number counts as one.
+// True if this process may use one core only; an unknown number counts as one.
 bool has_one_core() { return topo::allowed_cpus().size() <= 1; }
 
 bool may_watch() {
@@ -144,7 +145,7 @@ bool may_watch() {
 
 Status start() {
   if (state.running || !engine()->sleeper.can_sleep()) return kOk;
-  // For programs that end without MPI_Finalize: the objects that the thread uses are about to be destroyed.
+  // For programs that end without MPI_Finalize: the thread ends before the objects that it uses are destroyed.
   static const int registered = std::atexit(stop);
   static_cast<void>(registered);
   for (auto* flag : {&state.asleep, &state.woken}) flag->store(false, std::memory_order_relaxed);
@@ -200,7 +201,7 @@ void stop() noexcept {
   state.watching.store(false, std::memory_order_relaxed);
   state.stopping.store(true, std::memory_order_release);
   if (engine() != nullptr) engine()->sleeper.wake();
-  // It may be waiting for the lock, to tell the end of a copy.
+  // The thread may be waiting for the lock, to report the end of a copy.
   const int depth = LibraryLock::suspend();
   ::pthread_join(state.thread, nullptr);
   LibraryLock::resume(depth);

@@ -1,14 +1,14 @@
-// Progress thread: makes progress while the program computes outside MPI. Off unless asked for (knob progress_thread).
+// Progress thread: makes progress while the program computes outside MPI. Off unless enabled (knob progress_thread).
 //
 // The thread makes the same rounds of progress as a waiting call, under the library lock, which it takes only if the
 // lock is free and no thread waits for it: a thread of the program that is within MPI makes progress itself and is
-// never waited for, except to tell the end of a long copy, which is made without the lock (shared_copy.hpp). If this
-// process has a core to spare, the thread looks all the time, and a message that arrives during a computation is
-// handled at once. If it has none, the thread would take the core from the computation by looking: it sleeps instead
-// until the doorbell rings, and does not even try while the program goes in and out of MPI. User-defined reduction
-// functions of non-blocking collectives may run on it, like everything else that progress does. Calls that only ask
-// (MPI_Test and its like) leave long work to a thread that watches: they count its rounds as theirs (take_round()),
-// deliver what has arrived if it has made none (progress.hpp, deliver_beside_thread()), and make a whole round if many
+// never waited for, except to report the end of a long copy, which is made without the lock (shared_copy.hpp). If this
+// process has a core to spare, the thread watches: it polls all the time, and a message that arrives during a
+// computation is handled at once. If it has none, polling would take the core from the computation: the thread sleeps
+// until the doorbell rings instead, and makes no attempt while the program calls MPI frequently. User-defined reduction
+// functions of non-blocking collectives may run on it, like everything else that progress does. Calls that only test
+// (MPI_Test and the like) leave long work to a thread that watches: they count its rounds as theirs (take_round()),
+// deliver arrived messages if it has made none (progress.hpp, deliver_beside_thread()), and make a whole round if many
 // calls in a row have found none (starved()). Owner: process-wide, from start() to stop(). Threads: start(), stop() and
 // wake() under the library lock, the rest any.
 #pragma once
@@ -17,21 +17,23 @@
 
 namespace hr::p2p::progress_thread {
 
-// Starts the thread; needs an enabled library lock. Does nothing if no other process of the job can be heard of.
-// Errors: MPI_ERR_OTHER if the system gives no thread.
+// Starts the thread; needs an enabled library lock. Does nothing if no other process can send messages to this one.
+// Errors: MPI_ERR_OTHER if the system cannot create a thread.
 Status start();
-// True if it runs and looks all the time: work left undone in a call is begun at once, and not in the program's time.
+// True if it runs and polls all the time, so that work which a call leaves undone is begun at once, outside the
+// program's time.
 [[nodiscard]] bool is_watching() noexcept;
-// True if it is awake and has made a round since the last such call of any thread: the caller need not make one.
+// True if the thread is awake and has made a round since the last such call of any thread: the caller need not make
+// one.
 [[nodiscard]] bool take_round() noexcept;
-// True if so many calls in a row found no round to take that it may have no core, or be held up by the caller (from a
-// callback).
+// True if so many calls in a row found no round to take that the thread may have no core, or may be blocked by the
+// caller (from a callback).
 [[nodiscard]] bool starved() noexcept;
 // Counts a round, or a part of a long copy, which counts as one. Does nothing on other threads.
 void count_round() noexcept;
-// Announces work that no message tells of: ends the sleep of a thread that watches, which then watches on.
+// Wakes a sleeping thread that watches, for work that no message announces; it then goes on watching.
 void wake() noexcept;
-// Ends the thread and waits for that, with the lock given up meanwhile; may be called again.
+// Ends the thread, and waits for its end with the lock released; may be called repeatedly.
 void stop() noexcept;
 
 }  // namespace hr::p2p::progress_thread

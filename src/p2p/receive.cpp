@@ -1,5 +1,4 @@
-// Receiving: takes arriving messages and starts receives. Both end in the same match of a message with a posted
-// receive.
+// Receiving: handles arriving messages and starts receives, both of which match messages with receives.
 #include <cstring>
 
 #include "base/dropped.hpp"
@@ -20,7 +19,7 @@ namespace {
 
 using wire::Kind;
 
-// Completes a receive from eager data: first the usual case, then any.
+// Both complete a receive from eager data: finish_plain() handles only the usual case.
 inline bool finish_plain(Request& receive, const Envelope& envelope, const std::byte* payload, std::size_t bytes) {
   if (bytes > receive.view_.packed || !receive.view_.plain_host()) [[unlikely]]
     return false;
@@ -86,7 +85,7 @@ inline void tell_matched(const Request& receive, const Envelope& envelope, std::
     report_match(receive, envelope, bytes, came_before);
 }
 
-// Does the same while tools are to be told (watch_messages()).
+// Does the same while tools listen for messages (watch_messages()).
 void arrive_eager_with_events(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
   count_eager(bytes);
   Request* receive = matcher(envelope.context).match_posted(envelope);
@@ -141,7 +140,8 @@ void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, const std
   queues.keep(message);
 }
 
-// Sender and receiver see the same end: a message that has matched its receive is not here any more.
+// Drops the message if it is still unmatched, and answers; a message that has matched its receive is no longer in the
+// queue.
 void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie, bool answer) {
   Matcher& queues = matcher(context);
   Unexpected* message = queues.find_sent(from, sender_cookie);
@@ -158,7 +158,7 @@ void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender_cookie,
 bool arrive_cancelled(Request& send) {
   if (shared_copy::holds(send)) return false;
   Completion completion;
-  // It was called back (process_failure.hpp), or the program has cancelled it.
+  // The send was recalled (process_failure.hpp), or the program has cancelled it.
   completion.error = send.completion_.error;
   completion.cancelled = completion.error.ok();
   if (!completion.error.ok()) set_detail(send.detail_);
@@ -216,7 +216,7 @@ bool deliver_cancelled(int, Request& send, const transport::Header&, const std::
   return arrive_cancelled(send);
 }
 
-// Kinds of no protocol, or of all.
+// Handlers of the kinds that belong to no protocol, or to all.
 constexpr Arrival kArrivals[] = {
     {Kind::kEager, deliver_eager},
     {Kind::kEagerSync, deliver_eager_sync},
@@ -266,7 +266,7 @@ namespace {
   return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
 }
 
-// Ends the receive with a message that is here already, or because none will come.
+// Ends the receive with a message that has arrived already, or because none will arrive; false if it must wait.
 bool end_at_once(Matcher& queues, Request& receive) {
   const Envelope wanted{receive.context_, receive.source_, receive.tag_};
   if (Unexpected* message = queues.find(wanted)) {
@@ -288,7 +288,7 @@ bool end_at_once(Matcher& queues, Request& receive) {
   return true;
 }
 
-// Posts it, or completes it from an unexpected message.
+// Posts the receive, or completes it from an unexpected message.
 inline void begin_receive(Request& receive) {
   Matcher& queues = matcher(receive.context_);
   if (queues.look_first()) [[unlikely]] {
@@ -318,7 +318,7 @@ Status receive_with(Request& request, const layout::View& data, const Envelope& 
 
 void start_receive(Request& receive) { begin_receive(receive); }
 
-// Uses the engine's request, or one like it: the program does not see it, and it is complete when this returns.
+// Uses the engine's request, or a similar one: the program never sees it, and it is complete when this returns.
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion) {
   Engine& state = *engine();
   if (state.blocking_receive_taken) [[unlikely]] {
@@ -338,7 +338,7 @@ Status receive(const layout::View& data, const Envelope& wanted, Completion* com
 
 namespace {
 
-// Sets what all of them have in common.
+// Returns a request with the fields set that all receives into contiguous host memory share.
 inline Request* reuse_contiguous_receive() {
   Arena<Request>& arena = Arena<Request>::instance();
   Request* request = arena.reuse();

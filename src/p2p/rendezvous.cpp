@@ -17,15 +17,15 @@
 
 namespace hr::p2p {
 
-extern const Rendezvous kLocalCopy;      // sender is this process: one typed copy
+extern const Rendezvous kLocalCopy;      // the sender is this process: one typed copy
 extern const Rendezvous kDeviceGet;      // one copy or kernel from the sender's device memory
 extern const Rendezvous kDevicePut;      // one copy from pinned memory into the receiver's device memory
 extern const Rendezvous kStaged;         // pieces through pinned or device memory, pipelined
-extern const Rendezvous kSingleCopy;     // read the sender's memory
+extern const Rendezvous kSingleCopy;     // reads the sender's memory
 extern const Rendezvous kStream;         // pieces through the transport
 extern const Rendezvous kNetworkStaged;  // pieces through pinned memory and the network, pipelined
-extern const Rendezvous kNetworkDirect;  // the network takes and stores it by itself
-extern const Rendezvous kTransportData;  // the transport moves it from where it is to where it belongs
+extern const Rendezvous kNetworkDirect;  // the network reads and writes device memory by itself
+extern const Rendezvous kTransportData;  // the transport moves the data from memory to memory
 
 namespace {
 
@@ -33,7 +33,7 @@ constexpr std::array kProtocols = {&kTransportData, &kLocalCopy,     &kDeviceGet
                                    &kNetworkStaged, &kNetworkDirect, &kSingleCopy, &kStream};
 static_assert(kProtocols.size() <= Choice::kMost);
 
-// Times the message for autotuning, if that is under way, from here to finish_rendezvous().
+// Times the message for autotuning, if a measurement is in progress, from here to finish_rendezvous().
 void time(Request& receive, Autotune* autotune) {
   if (autotune != nullptr && autotune->begin(ticks())) receive.autotune_ = autotune;
 }
@@ -89,7 +89,7 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
   receive.proc_ = rts.from_proc;
   receive.offset_ = 0;
   receive.total_ = rts.bytes < receive.view_.packed ? rts.bytes : receive.view_.packed;
-  // Later report of the receive; a truncation keeps its text with the request until then.
+  // Completion to report later; the text of a truncation is kept with the request until then.
   receive.completion_ = received(rts.envelope, rts.bytes, receive.view_.packed);
   if (!receive.completion_.error.ok()) receive.detail_ = take_detail();
 
@@ -107,16 +107,16 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
       log::write(log::Level::kTrace, "%zu of %zu bytes from rank %d: %s", receive.total_, rts.bytes, rts.from_proc,
                  protocol.name);
     }
-    const mem::Location to = receive.view_.where;  // the request may be gone afterwards
+    const mem::Location to = receive.view_.where;  // the request may have been destroyed afterwards
     const Status status = protocol.begin(rts, receive);
     if (status.ok()) return count_rendezvous(protocol, to, rts.bytes);
     if (status.errc() != Errc::kUnsupportedOperation || index + 1 == choice.count()) {
-      // The sender need not wait for a receiver that cannot take its data.
+      // The sender need not wait for a receiver that cannot receive its data.
       send_control(rts.from_proc, wire::answer(wire::Kind::kDone, rts.sender_cookie));
       return finish_rendezvous(receive, status);
     }
     receive.transfer_.reset();
-    // Not the way that is timed.
+    // The next protocol is not the way that is being timed.
     if (Autotune* const autotune = std::exchange(receive.autotune_, nullptr)) autotune->drop();
   }
 }
@@ -126,8 +126,8 @@ bool clear_to_send(int from, Request& send, const std::byte* payload, std::size_
   std::memcpy(&cts, payload, sizeof cts);
   const bool has_view = bytes >= sizeof cts + layout::cuda::PeerView::kContiguousBytes;
   if (cts.bytes == 0 || cts.bytes > send.view_.packed || ((cts.way & wire::kPut) != 0 && !has_view)) return false;
-  if (is_held(send)) return false;  // it goes another way
-  send.transfer_.reset();           // the protocol that was to move it does not any more
+  if (is_held(send)) return false;  // another protocol is moving the data
+  send.transfer_.reset();           // the protocol that would have moved the data no longer does
   static_cast<void>(mem::cuda::Context::note_peer_device(send.view_.where, cts.locality));
   peer_of(from).locality = cts.locality;
   send.peer_cookie_ = cts.receiver_cookie;
@@ -159,7 +159,7 @@ void account(Request& receive, std::size_t bytes, Status status) {
     }
   }
   receive.offset_ += bytes;
-  // A sender that says too much does not end what is still being copied: the last copy does.
+  // A sender that reports too many bytes does not end the receive while data is being copied: the last copy does.
   if (receive.offset_ < receive.total_ || is_held(receive)) return;
   finish_rendezvous(receive, kOk);
 }

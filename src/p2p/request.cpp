@@ -48,7 +48,7 @@ Status may_free(const Request& request) {
   return request.state_ == nullptr || !request.active() || request.complete() ? kOk : request.state_->may_free();
 }
 
-// A message that has matched its receive runs to completion (section 3.8.4).
+// Does nothing to a message that has matched its receive, which runs to completion (section 3.8.4).
 Status cancel_message(Request& request) {
   using Phase = Request::Phase;
   // An interrupted receive (process_failure.hpp) looks complete, but is cancelled like any posted one.
@@ -57,15 +57,16 @@ Status cancel_message(Request& request) {
     matcher(request.context_).withdraw(request);
     complete_as_cancelled(request);
   } else if (!request.is_receive_ && request.phase_ == Phase::kQueued) {
-    request.link_.unlink();  // no other process has heard of it
+    request.link_.unlink();  // no other process knows of it
     request.transfer_.reset();
     complete_as_cancelled(request);
   } else if (!request.is_receive_ && request.phase_ == Phase::kWaiting) {
     if (transport_data::cancel(request)) return kOk;
-    // The receiver knows whether a receive has matched it: kCancelled ends it, or messages of the receive's side do.
+    // Only the receiver knows whether a receive has matched the send, which ends by kCancelled, or by the receiver's
+    // other messages.
     send_control(request.proc_, wire::cancel(request.context_, reinterpret_cast<std::uint64_t>(&request)));
-    // Both sides are in this process: programs that send to themselves ask right after the call whether it was
-    // cancelled.
+    // If both sides are in this process, the answer is handled here: programs that send to themselves test right after
+    // the call whether the send was cancelled.
     const Peer& peer = peer_of(request.proc_);
     while (peer.caps.same_address_space && !request.complete() && peer.transport->progress()) {
     }

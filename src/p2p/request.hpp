@@ -1,13 +1,13 @@
 // Request: a pending operation, whatever started it (MPI 5.0 sections 3.7, 3.9, 6.12, 13.2).
 //
-// Point-to-point requests keep their state inline, so that starting one is one arena allocation. Everything else
-// (persistent, generalized, collective, partitioned) hangs a RequestState on it.
+// Point-to-point requests keep their state inline, so that starting one is one arena allocation. All other requests
+// (persistent, generalized, collective, partitioned) carry a RequestState.
 //
 // Owner: reference counted. The program's handle is one reference; while an operation is active the engine holds
-// another, so MPI_Request_free on an active request is just a release of the first. A Request holds a reference
-// to its datatype until it completes.
-// Threads: library lock. complete() may be called without it (it is written last; to read on, take the lock), and so
-// may active() and persistent(), which only calls of the program with this request change.
+// another, so MPI_Request_free on an active request merely releases the first. A Request holds a reference to its
+// datatype until it completes.
+// Threads: library lock. complete() may be called without it (its flag is written last; reading anything else needs the
+// lock), and so may active() and persistent(), which change only in calls of the program with this request.
 #pragma once
 
 #include <atomic>
@@ -25,8 +25,8 @@ namespace hr::p2p {
 struct Rendezvous;  // rendezvous.hpp
 class Autotune;     // autotune.hpp
 
-// State that a protocol keeps for a message that it moves. Owner: the request, until it ends or the message goes
-// another way.
+// State that a protocol keeps for a message that it moves. Owner: the request, until it ends or another protocol takes
+// over.
 class Transfer {
  public:
   explicit Transfer(const Rendezvous& protocol) noexcept : protocol_(&protocol) {}
@@ -50,20 +50,21 @@ struct Completion {
 
 class Request;
 
-// State of requests other than plain point-to-point ones.
+// State of a request that is not plain point-to-point.
 class RequestState {
  public:
   virtual ~RequestState() = default;
-  // Persistent requests: MPI_Start. Others: MPI_ERR_REQUEST.
+  // Starts a persistent request (MPI_Start); MPI_ERR_REQUEST for others.
   virtual Status start(Request& request);
   virtual Status cancel(Request& request);
-  // Returns kOk if the program may free the request while the operation is pending: it then goes on without its handle.
+  // Returns kOk if the program may free the request while the operation is pending: it then continues without its
+  // handle.
   [[nodiscard]] virtual Status may_free() const;
   // Called when a wait or test is about to report the completion (generalized requests fill it in).
   virtual Status query(Request& request, Completion* completion);
   // Called once a complete request is about to be freed (generalized requests call the program's function).
   virtual Status retire(Request& request);
-  // For error texts: "persistent send", "allreduce".
+  // Name for error texts: "persistent send", "allreduce".
   [[nodiscard]] virtual const char* what() const noexcept = 0;
 };
 
@@ -97,14 +98,14 @@ class alignas(64) Request final : public Object {
     phase_ = Phase::kDone;
     complete_.store(true, std::memory_order_release);
   }
-  // Makes it pending, again.
+  // Marks the operation as pending again.
   void begin() noexcept { complete_.store(false, std::memory_order_relaxed); }
-  // True for a point-to-point request that is complete without an error and is freed once it is reported: no function
-  // of a RequestState is to be called, and no error to be raised.
+  // True for a point-to-point request that is complete without an error and is freed once it is reported: there is no
+  // function of a RequestState to call, and no error to raise.
   [[nodiscard]] bool completed_locally() const noexcept {
     return complete() && active_ && !persistent_ && state_ == nullptr && completion_.error.ok();
   }
-  // Errors that come later than the call that started it carry their text here.
+  // Text of an error that occurred after the call that started the operation.
   [[nodiscard]] const std::string& detail() const noexcept { return detail_; }
 
   // --- fields that every message touches: three cache lines, in the order of their use ---
@@ -116,8 +117,8 @@ class alignas(64) Request final : public Object {
   Phase phase_ = Phase::kIdle;
   bool engine_reference_ = false;  // the engine holds a reference until completion
   bool synchronous_ = false;
-  bool recyclable_ = false;  // receive into contiguous host memory: sets nothing that the next one does not set again
-  Autotune* autotune_ = nullptr;  // receive of a rendezvous: the measurement that times it
+  bool recyclable_ = false;       // receive into contiguous host memory: the next one sets again all that it sets
+  Autotune* autotune_ = nullptr;  // receive of a rendezvous: the autotuning that times it
   Link link_;                     // posted queue, or the peer's queue of sends
   std::uint32_t context_ = 0;
   int source_ = 0;  // receive: wanted source; send: own rank in the communicator
@@ -126,8 +127,8 @@ class alignas(64) Request final : public Object {
   std::uint64_t sequence_ = 0;  // receives: order of posting
   Completion completion_;
   Ref<layout::Datatype> type_;
-  // Object on which an error of this operation is raised. With the function, a reference to it is held until the
-  // request is destroyed (p2p does not know its type); without, the request's state keeps it alive.
+  // Object on which an error of this operation is raised. If the function is set, the request holds a reference until
+  // it is destroyed (p2p does not know the object's type); otherwise the request's state keeps it alive.
   Object* communicator_ = nullptr;
   void (*destroy_communicator_)(Object*) = nullptr;
   std::unique_ptr<RequestState> state_;
@@ -135,13 +136,14 @@ class alignas(64) Request final : public Object {
 
   // --- the rest of the point-to-point state, owned by p2p/ ---
   std::uint64_t peer_cookie_ = 0;
-  std::size_t offset_ = 0;              // bytes of the packed form that are done
+  std::size_t offset_ = 0;              // bytes of the packed form already moved
   std::size_t total_ = 0;               // bytes to move
-  std::unique_ptr<Transfer> transfer_;  // of a rendezvous, if its protocol needs one
+  std::unique_ptr<Transfer> transfer_;  // state of a rendezvous, if its protocol needs one
   std::string detail_;
 };
 
-// Gives up the program's reference to a reported request. A receive into contiguous host memory is kept for the next.
+// Releases the program's reference to a reported request. A receive into contiguous host memory is kept for the next
+// one.
 inline void release_request(Request* request) {
   if (!request->drop()) return;
   if (!request->recyclable_ || !request->completion_.error.ok()) [[unlikely]]

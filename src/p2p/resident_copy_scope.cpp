@@ -12,14 +12,14 @@ namespace {
 
 using mem::cuda::Context;
 
-// A process that sends at the same time has sent its ready-to-send message by then.
+// Time before a launch. A process that sends at the same time has sent its ready-to-send message by then.
 constexpr double kLookSeconds = 1e-6;
 
 struct State final : FileState {
   bool scope_active = false;
 };
 
-// Failures are reported when the message is moved.
+// Launches the kernel if it is worth it; failures are reported when the message is moved.
 void launch_resident_copier(const layout::View& data) {
   Context* context = nullptr;
   if (!Context::of(data.where, &context).ok() || !context->resident_copier().wants_launch(data.packed)) return;
@@ -34,7 +34,7 @@ void ResidentCopyScope::begin(const Request& waited_for) {
   if (own<State>().scope_active || waited_for.complete() || !data.contiguous ||
       data.packed > knobs().cuda_resident_copy_bytes)
     return;
-  // It has its message: only the copy remains.
+  // The receive has matched its message, so only the copy remains.
   if (waited_for.is_receive_ && waited_for.phase_ != Request::Phase::kPosted) return;
   waited_for_ = &waited_for;
   own<State>().scope_active = true;

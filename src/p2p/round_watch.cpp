@@ -34,7 +34,7 @@ void watch_rounds(void (*function)()) {
   list_round_watch();
 }
 
-// It stays in its place, as this may be called within a round.
+// The watch stays in the list, as this may be called within a round.
 void unwatch_rounds() { own<RoundWatch>().function = nullptr; }
 
 void list_round_watch() {

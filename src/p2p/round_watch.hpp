@@ -1,8 +1,8 @@
 // RoundWatch: a function of a layer above that is called in each round of progress, and moves nothing.
 //
-// It is no hook (progress.hpp): waits sleep as long as they would, and a progress thread is not woken for it, so that
-// it costs only itself. Like FailureWatch it takes its turn among the transports, as one that reaches no process.
-// Between init() and finalize(); one at a time. It may send. Threads: library lock.
+// It is not a hook (progress.hpp): waits sleep as usual, and a progress thread is not woken for it, so that it costs no
+// more than the call. Like FailureWatch, it is a transport that reaches no process. It may send. Valid between init()
+// and finalize(); one function at a time. Threads: library lock.
 #pragma once
 
 namespace hr::p2p {

@@ -1,5 +1,5 @@
-// Sending: eager while it is small and the receiver need not be waited for, otherwise a ready-to-send message (RTS)
-// whose data follows by one of the rendezvous protocols.
+// Sending: short messages are sent eagerly; for others, a ready-to-send message (RTS) is sent, and one of the
+// rendezvous protocols moves the data.
 #include <cstring>
 
 #include "base/knobs.hpp"
@@ -23,13 +23,13 @@ Envelope envelope_of(const Request& send) { return {send.context_, send.source_,
 
 std::uint64_t cookie_of(Request& request) { return reinterpret_cast<std::uint64_t>(&request); }
 
-// True if the data travels with its envelope. Nothing else decides it; send_plain() asks the same of host data, by
-// Peer::plain_below.
+// True if the data travels with its envelope. This function alone decides; send_plain() makes the same decision for
+// host data, by Peer::plain_below.
 //
-// Host data does up to the peer's limit. Device data then goes through the host, which pays while it is short, or if
-// the receiver can do no better: it cannot fetch the data itself, and no kernels that wait on the devices will stage
-// it. The first device data that a peer gets goes by rendezvous, as only a ready-to-send message says on which device
-// it is. So does device data for this process itself: the device does both ends.
+// Host data is sent eagerly up to the peer's limit. Eager device data goes through the host, which pays off if it is
+// short, or if the receiver has no faster way: it cannot fetch the data itself, and no resident copy kernels will stage
+// it. The first device data sent to a peer goes by rendezvous, as only a ready-to-send message names its device. So
+// does device data for this process itself, as the device serves both ends.
 bool eagerly(const Peer& peer, const layout::View& data) {
   if (data.packed > peer.eager_bytes) return false;
   if (data.where.is_host()) return true;
@@ -60,7 +60,7 @@ Status try_send_eager_sync(Peer& peer, Request& send) {
   return kOk;
 }
 
-// Ready-to-send message of device data, which lets the receiver choose a way.
+// Ready-to-send message of device data, which lets the receiver choose a protocol.
 struct DeviceRts {
   wire::Rts rts;
   union {
@@ -75,7 +75,7 @@ Status try_send_device_rts(Peer& peer, Request& send) {
   peer.has_our_locality = true;
   std::size_t bytes = sizeof message.rts;
   if (network_direct::serves(peer, send.view_)) message.rts.flags |= wire::kDirect;
-  // Data that is staged anyway need not be described.
+  // Data that will be staged anyway need not be described.
   const bool fetched = !mem::cuda::Context::share_time_sliced(peer.locality, message.rts.locality) ||
                        !send.view_.contiguous || send.view_.packed > kStagedTimeSlicedBytes;
   if (fetched && device_get::serves(peer, send.view_)) {
@@ -99,7 +99,7 @@ Status try_send_rts(Peer& peer, Request& send, bool* done) {
     return transport_data::send_rts(peer, send, wire::envelope(Kind::kRts, envelope_of(send), send.view_.packed), rts,
                                     done);
   }
-  // Pinned memory is a driver's mapping, which other processes may not be able to read.
+  // Pinned memory may be a driver's mapping, which other processes may not be able to read.
   if (send.view_.contiguous && host && !send.view_.where.pinned)
     rts.address = reinterpret_cast<std::uint64_t>(send.view_.data());
   if (send.view_.where.pinned && device_put::serves(send.view_)) rts.flags |= wire::kPinned;
@@ -111,7 +111,7 @@ Status send_at_once(const layout::View& data, int to_proc, const Envelope& envel
   return data.plain_host() ? send_plain(data.data(), data.packed, to_proc, envelope) : Status::again();
 }
 
-// Status::again(): still to be sent. Completes the request if nothing more is to come, or on an error.
+// Sends the message; Status::again(): no room. Completes the request if nothing more is to follow, or on an error.
 Status try_send(Peer& peer, Request& send) {
   const bool small = eagerly(peer, send.view_);
   bool done = small && !send.synchronous_;
@@ -138,7 +138,7 @@ Status try_send(Peer& peer, Request& send) {
 
 void start_send(Peer& peer, Request& send) {
   count_send(peer, send);
-  // Goes after answers that wait for room, one of which may cancel an earlier message with this very request.
+  // Must follow control messages that wait for room, as one of them may cancel an earlier message of this same request.
   if (peer.queued.empty() && peer.control_messages.empty() && try_send(peer, send).ok()) return;
   send.phase_ = Request::Phase::kQueued;
   peer.queued.push_back(send);
@@ -147,8 +147,8 @@ void start_send(Peer& peer, Request& send) {
 
 namespace {
 
-// Drops what waits for room at a process that has left MPI. Answers and active messages are of no use to it; a message
-// is a mistake of the program.
+// Drops everything that waits for room at a process that has left MPI, which needs no answers or active messages any
+// more; a message to it is a mistake of the program.
 void drop_unread(Peer& peer) {
   peer.control_messages.clear();
   while (Request* send = peer.queued.pop_front()) {
@@ -195,9 +195,9 @@ bool flush(Peer& peer) {
 
 void send_control(int proc, const transport::Header& header, const void* payload, std::size_t bytes) {
   Peer* peer = nullptr;
-  // The other side reached us, so the transport that reaches it exists; only memory for the ring can be lacking.
+  // The other side has reached this process, so a transport exists; only memory for the ring can be lacking.
   if (const Status status = connected_peer(proc, &peer); !status.ok()) {
-    // A request here may have been waiting for a failed process until now.
+    // A request may have been waiting for a failed process until now.
     has_failed(proc) ? mark_busy(peer_of(proc)) : mark_failed(proc, status);
     static_cast<void>(take_detail());
     return;
@@ -207,7 +207,7 @@ void send_control(int proc, const transport::Header& header, const void* payload
     if (status.ok()) return;
     if (!status.is_again()) return mark_failed(proc, status);
   }
-  peer->plain_below = 0;  // short messages stay behind it, until flush() has sent it
+  peer->plain_below = 0;  // short messages must not overtake it until flush() has sent it
   ControlMessage& answer = peer->control_messages.emplace_back();
   answer.header = header;
   answer.bytes = bytes;

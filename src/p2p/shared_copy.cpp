@@ -24,43 +24,43 @@ namespace {
 
 class Batch;
 
-// State of a message that both sides copy: on the receive, and on the send once its receiver has said where its buffer
-// is.
+// State of a message that both sides copy; belongs to the receive, and to the send once the receiver has sent the
+// address of its buffer.
 struct Copy final : Transfer {
   explicit Copy(Request& copied) noexcept : Transfer(kSingleCopy), request(copied) {}
   ~Copy() override;
 
   Request& request;
-  Link link;                  // in State::to_read or to_write
-  std::uint64_t address = 0;  // of the other side's data
+  Link link;                  // membership in State::to_read or to_write
+  std::uint64_t address = 0;  // address of the other side's data
   std::uint32_t generation = 0;
   std::uint8_t word = 0;
   bool unreadable = false;  // receive: reading has failed
-  bool read_again = false;  // send: its data is read again, after the first kDone
+  bool read_again = false;  // send: the receiver reads again after its first kDone
   enum class Writing : std::uint8_t { kNot, kUnderWay, kReleased } writing = Writing::kNot;  // send
 };
 using List = IntrusiveList<Copy, &Copy::link>;
 
-// Null if it has none, as when its receiver copies all by itself.
+// Returns the request's state; null if it has none, for example if its receiver copies everything by itself.
 Copy* copy_of(const Request& request) noexcept {
   Transfer* const transfer = request.transfer_.get();
   return transfer != nullptr && transfer->is_of(kSingleCopy) ? static_cast<Copy*>(transfer) : nullptr;
 }
 
-// Access to the memory of a process, as found so far.
+// Access to the memory of a process, as far as known.
 struct Known {
   bool readable = false;
-  bool writable = true;  // as far as known
+  bool writable = true;  // until a write fails
 };
 
 struct State final : FileState {
   // Copies that have not begun.
   List to_read;
   List to_write;
-  std::vector<const Batch*> rounds;  // under way
-  std::vector<Known> known;          // by process
+  std::vector<const Batch*> rounds;  // in progress
+  std::vector<Known> known;          // indexed by process
   std::uint32_t last_generation = 0;
-  std::uint64_t words_in_use = 0;  // by index, of this process's words
+  std::uint64_t words_in_use = 0;  // bit mask of this process's words
   bool refusal_noted = false;
 };
 State& state() { return own<State>(); }
@@ -82,10 +82,10 @@ std::size_t free_word(std::span<transport::SharedWord> words) {
   const auto first = static_cast<std::size_t>(std::countr_one(state().words_in_use));
   return first < words.size() ? first : kWords;
 }
-// All is claimed: a process that comes for the word now finds nothing left, or another generation.
+// Called once everything is claimed: a process that reads the word now finds nothing left, or another generation.
 void give_back_word(const Copy& receive) { state().words_in_use &= ~(std::uint64_t{1} << receive.word); }
 
-// Still in a list only if the other side has failed.
+// The copy is still in a list only if the other side has failed.
 Copy::~Copy() {
   if (!link.linked()) return;
   link.unlink();
@@ -100,11 +100,11 @@ void watch(List& list, Copy& copy) {
   add_hook(&advance, nullptr);
 }
 
-// Less is copied with the lock held: a thread that waits for it waits no longer than for a round.
+// Shorter copies are made with the lock held, as a waiting thread then waits no longer than for a usual round.
 constexpr std::size_t kWorthLettingIn = std::size_t{32} << 10;
 
-// One side of some copies that are made together: with one peer, and not so much that waiters for the first of them
-// wait long. Owner: the round that makes them. Threads: move() needs no lock.
+// One side of several copies that are made together: with one peer, and limited in size so that waits for the first of
+// them are not prolonged much. Owner: the round that makes them. Threads: move() needs no lock.
 class Batch {
  public:
   using Next = Claims::Part (Claims::*)() noexcept;  // from the front or from the back
@@ -115,7 +115,7 @@ class Batch {
     Claims claims;
   };
 
-  // Takes the first copies out of a list, at least one, and claims a part of each.
+  // Removes the first copies from a list, at least one, and claims a part of each.
   Batch(List& list, int owner_of_words, Next next)
       : next_(next), proc_(list.front()->request.proc_), transport_(memory_of(proc_)) {
     const auto words = transport_.shared_words(owner_of_words);
@@ -135,7 +135,8 @@ class Batch {
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  // Removes copies of which the other side has claimed everything. They end without this batch, once others get in.
+  // Removes copies of which the other side has claimed everything; they end independently of this batch once other
+  // threads are let in.
   template <class Forget>
   void remove_unclaimed(Forget&& forget) {
     std::size_t kept = 0;
@@ -149,8 +150,8 @@ class Batch {
     count_ = kept;
   }
 
-  // Copies what is claimed, and goes on to claim and copy until nothing is left, letting others in meanwhile if
-  // allowed. Returns the first failure; what is left is then claimed all the same if `claims_all`.
+  // Copies the claimed parts, and goes on to claim and copy until nothing is left, letting other threads in meanwhile
+  // if allowed. Returns the first failure; the rest is then still claimed if `claims_all`.
   template <class CopyParts>
   Status move(bool yields_lock, bool claims_all, CopyParts&& copy_parts) {
     std::size_t bytes = 0;
@@ -195,7 +196,7 @@ class Batch {
   std::size_t claimed_count_ = 0;
 };
 
-// Tells the sender, once this process reads no more, that its data is no longer needed.
+// Informs the sender that this process has finished reading its data.
 void release_sender(const Request& receive) {
   send_control(receive.proc_, wire::answer(wire::Kind::kDone, receive.peer_cookie_));
 }
@@ -238,7 +239,7 @@ void fall_back(Request& receive) {
   static_cast<void>(begin_fallback(rts, receive));  // only sends a message
 }
 
-// Accounts for so many bytes, whichever side claimed them. The copy may be gone then.
+// Accounts for `bytes` bytes, whichever side claimed them. May destroy the copy.
 void account_for(Copy& copy, std::size_t bytes) {
   Request& receive = copy.request;
   receive.offset_ += bytes;
@@ -250,7 +251,7 @@ void account_for(Copy& copy, std::size_t bytes) {
 void read_fronts(bool yields_lock) {
   Batch batch(state().to_read, engine()->rank, &Claims::from_front);
   batch.remove_unclaimed(give_back_word);
-  // After a failure the rest is claimed all the same, so that the sender stops.
+  // After a failure the rest is still claimed, so that the sender stops.
   const bool failed =
       !batch
            .move(yields_lock, true,
@@ -296,7 +297,7 @@ void write_backs() {
   }
 }
 
-// Makes a round.
+// Advances the pending copies.
 bool advance(void*) {
   State& all = state();
   if (!all.to_read.empty()) read_fronts(true);
@@ -311,10 +312,10 @@ Status begin(const ReadyToSend& rts, Request& receive) {
   receive.peer_cookie_ = rts.sender_cookie;
   const std::uint64_t address = rts.remote_address;
   Known& sender = known(receive.proc_);
-  // If processes share cores, a sender that helped would need the core that reads.
+  // If processes share cores, a helping sender would need the core that reads.
   if (!receive.view_.where.pinned && !node_oversubscribed()) {
-    // Tests whether we may read, before the sender is told: for a message that has just matched its receive, maybe in
-    // the program's time, no more than that is copied at once.
+    // Tests whether reading is permitted before a message is sent to the sender. No more than that is copied at once,
+    // as the message may have matched its receive within a call that should return soon.
     if (!sender.readable) HR_TRY(read(receive, address, 0, std::min(kTestReadBytes, receive.total_)));
     sender.readable = true;
     const std::size_t word = free_word(memory_of(receive.proc_).shared_words(engine()->rank));
@@ -352,7 +353,7 @@ bool help(int from, Request& send, const std::byte* payload) {
 
 bool helped(int from, Request& receive, std::size_t bytes, bool failed) {
   if (copy_of(receive) == nullptr || bytes > missing_bytes(receive)) return false;
-  if (bytes == missing_bytes(receive) && holds(receive)) return false;  // a round has claimed some of that
+  if (bytes == missing_bytes(receive) && holds(receive)) return false;  // a round has claimed a part of these bytes
   Copy& copy = *copy_of(receive);
   const bool waits = copy.link.linked();
   if (waits && bytes == receive.total_) {

@@ -17,8 +17,8 @@ struct State final : FileState {
   bool refusal_noted = false;
 };
 
-// The cost of reading another process's memory differs by far from machine to machine, so that the estimate is
-// uncertain. The knob's "on" means: wherever it can be done at all.
+// The cost of reading another process's memory differs widely between machines, so the estimate is uncertain. The
+// knob's "on" selects this protocol wherever it is possible.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (!caps.remote_read || caps.same_address_space || !message.readable) return kNotApplicable;
   if (!message.to_host() || !message.to_contiguous) return kNotApplicable;

@@ -1,13 +1,13 @@
-// Sleeper: lets threads of this process sleep until a message comes, by whichever transport.
+// Sleeper: lets threads of this process sleep until a message arrives through any transport.
 //
-// Threads sleep on the first transport that can (Transport::sleep()). An arrival by another that has a descriptor for
-// arrivals (Transport::arrivals()) ends the sleep through a thread of ours, the listener: it waits for the descriptors,
-// each armed for one event by the thread that goes to sleep, and then wakes the sleepers. While no thread sleeps it
-// wakes only once, at the first arrival after a sleep that ended otherwise. It begins with the first sleep that needs
-// it. If a transport can neither sleep nor be listened to, sleeps are short.
+// Threads sleep on the first transport that can (Transport::sleep()). An arrival through another transport that has a
+// descriptor for arrivals (Transport::arrivals()) ends the sleep by means of a library thread, the listener: it waits
+// for the descriptors, each armed for one event by the thread that is about to sleep, and then wakes the sleepers.
+// While no thread sleeps it wakes only once, at the first arrival after a sleep that ended for another reason. It is
+// started by the first sleep that needs it. If a transport can neither sleep nor be listened to, sleeps are short.
 //
-// Owner: the engine. Lifetime: open() when the transports are, close() before they go. Threads: arm() under the library
-// lock; sleep() and wake() any, without it.
+// Owner: the engine. Lifetime: open() once the transports are open, close() before they are closed. Threads: arm()
+// needs the library lock; sleep() and wake() may be called by any thread without it.
 #pragma once
 
 #include <sys/types.h>
@@ -31,21 +31,22 @@ class Sleeper {
   Sleeper(const Sleeper&) = delete;
   Sleeper& operator=(const Sleeper&) = delete;
 
-  // Called again when there are more transports than before, or fewer; end_listener() comes before one of them goes.
+  // Called again when transports are added or removed; end_listener() is called before one is removed.
   void open(std::span<transport::Transport* const> transports);
   void close() noexcept;
 
   [[nodiscard]] bool can_sleep() const noexcept { return first_ != nullptr; }
-  // Place of a thread that is about to sleep, whatever open() says meanwhile.
+  // State of a thread that is about to sleep, valid even if open() is called meanwhile.
   struct Armed {
     transport::Transport* on;
     std::uint32_t token;
     double limit;  // seconds
   };
-  // Empty if something has arrived already. Else one sleep() with the result follows (see Transport::arm()).
+  // Prepares a sleep; empty if something has arrived already. Otherwise one sleep() with the result must follow (see
+  // Transport::arm()).
   [[nodiscard]] std::optional<Armed> arm();
   void sleep(const Armed& armed, double at_most_seconds);
-  // True if a thread is armed or asleep: no transport may go.
+  // True if a thread is armed or asleep, so that no transport may be closed.
   [[nodiscard]] bool in_use() const noexcept { return armed_.load(std::memory_order_acquire) != 0; }
   void wake() noexcept {
     if (first_ != nullptr) first_->wake();
@@ -56,10 +57,10 @@ class Sleeper {
  private:
   struct Heard {
     transport::Transport* transport;
-    std::atomic<bool> armed{false};  // the listener will be told of the next arrival
+    std::atomic<bool> armed{false};  // the next arrival will wake the listener
   };
 
-  // True if the listener is told of arrivals from now on, and nothing has arrived yet.
+  // Arms the transport's descriptor; true if an arrival will wake the listener, and nothing has arrived yet.
   bool listen(Heard& to);
   bool start() noexcept;
   void run() noexcept;
@@ -70,9 +71,9 @@ class Sleeper {
   std::atomic<int> armed_{0};  // threads
   std::vector<std::unique_ptr<Heard>> heard_;
   std::thread listener_;
-  pid_t owner_ = 0;  // a forked child has no such thread
+  pid_t owner_ = 0;  // process that started the listener: a forked child has no such thread
   int events_ = -1;  // descriptors that the listener waits for
-  int end_ = -1;     // readable: the listener is to end
+  int end_ = -1;     // readable once the listener must end
 };
 
 }  // namespace hr::p2p

@@ -1,4 +1,4 @@
-// Chooses a way, and makes both halves progress.
+// Chooses the way, and advances the sender's and the receiver's half.
 #include "p2p/staged.hpp"
 
 #include <cstring>
@@ -29,7 +29,7 @@ bool advance(void*) {
   return moved;
 }
 
-// Processes whose device does its part: those that have their data on the device.
+// Sides on which a device copies: those whose data is on the device.
 struct Movers {
   bool sender;
   bool receiver;
@@ -39,11 +39,12 @@ Movers movers(const ReadyToSend& rts, const layout::View& target) noexcept {
   return {movable && (rts.flags & wire::kDevice) != 0, target.where.is_device()};
 }
 
-// Two messages: the clear-to-send and word of the first piece; kernels pack and unpack data that is not contiguous.
+// Counts two messages: the clear-to-send and that of the first piece. Kernels pack and unpack data that is not
+// contiguous.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (message.bytes == 0 || !caps.same_node) return kNotApplicable;
   const bool movable = (message.flags & wire::kMovable) != 0;
-  // The sender's CPU cannot read device memory; stream has a way of its own.
+  // The sender's CPU cannot read device memory; such data is left to the stream protocol.
   if (message.from_device() && !movable) return kNotApplicable;
   if (!message.from_device() && !message.to_device()) return kNotApplicable;
   const bool kernels = message.time_sliced && !(message.from_contiguous && message.to_contiguous);
@@ -101,7 +102,7 @@ void finalize() {
 
 bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* /*tail*/) {
   if ((cts.way & wire::kStaged) == 0) return false;
-  // Valid only if the ready-to-send message has said that the data is on a device.
+  // Valid only if the data is on a device, as the ready-to-send message then stated.
   if ((cts.way & (wire::kFromDevice | wire::kDeviceChunks)) != 0 && !send.view_.where.is_device()) return false;
   return begin_send(to_proc, send, static_cast<std::uint8_t>(cts.way));
 }

@@ -1,16 +1,16 @@
-// Staged: messages from or to device memory that cannot go straight from memory to memory. The sender puts pieces into
-// chunks of staging memory, the receiver takes them out, several at a time: the copies of both and the messages between
-// overlap. Chunks are pinned memory that the processes share, or, from device to device if the peer can map it, device
-// memory of the sender (pool, VMM and managed memory cannot be mapped themselves).
+// Staged: messages from or to device memory that cannot go straight from memory to memory. The sender copies pieces
+// into chunks of staging memory, the receiver copies them out, several at a time, so that the copies of both and the
+// messages between them overlap. Chunks are pinned memory that the processes share, or, from device to device if the
+// peer can map it, device memory of the sender (pool, VMM and managed memory cannot be mapped themselves).
 //
-// The receiver chooses (begin() in staged.cpp; wire::Way in the clear-to-send). A piece says where it lies
-// (wire::Piece) and its receiver gives the chunk back (wire::kChunk). The sender takes turns among its messages, a
-// chunk each. A message for which no chunk comes back goes on through the transport (as a stream does), so that
-// a receiver that makes no progress holds up no other; so does a message for which there is no staging memory. A copy
-// that fails ends at both processes: the sender says how much will not come. Nothing waits: a progress hook polls the
-// pending copies. Data on devices is ordered after the default streams because all work is put on blocking streams
-// (mem/cuda/context.hpp). Owner: the tables in staged_send.cpp and staged_receive.cpp, until everything in them is
-// complete. Threads: library lock.
+// The receiver chooses (begin() in staged.cpp; wire::Way in the clear-to-send). The message of a piece names its
+// location (wire::Piece), and the receiver returns the chunk (wire::kChunk). The sender serves its messages in turn, a
+// chunk each. If no chunk is returned for a while, a message continues through the transport (as a stream does), so
+// that a receiver that makes no progress does not hold up others; so does a message for which there is no staging
+// memory. If a copy fails, both processes end the message: the sender reports how many bytes will not arrive. Nothing
+// waits: a progress hook polls the pending copies. Data on devices is ordered after the default streams because all
+// work is put on blocking streams (mem/cuda/context.hpp). Owner: the tables in staged_send.cpp and staged_receive.cpp,
+// until everything in them is complete. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -25,26 +25,26 @@ namespace hr::p2p::staged {
 
 // Returns the flags of a ready-to-send message of this view, which is not host memory (wire::RtsFlag).
 std::uint64_t flags_of(const layout::View& data);
-// Has the hook poll from now on.
+// Adds the hook that polls.
 void watch();
 // --- staged_send.cpp ---
 
-// True if kernels that wait on the devices (p2p/resident_copy_scope.hpp) may stage this short device data, which takes
-// less time than the way through the host.
+// True if resident copy kernels (p2p/resident_copy_scope.hpp) may stage this short device data, which is faster than
+// going through the host.
 [[nodiscard]] bool uses_resident_copier(const Peer& peer, const layout::View& data);
 // Exports device chunks for a message from this device or managed view; false if there are none.
 bool export_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks);
 // Starts to send Request::total_ bytes; false if there is no staging memory.
 bool begin_send(int to_proc, Request& send, std::uint8_t way);
-// Takes a chunk back; false if that process does not have it.
+// Handles the return of a chunk; false if that process does not have it.
 [[nodiscard]] bool arrive_chunk(int from_proc, std::uint64_t memory, std::uint32_t chunk);
 bool advance_sends();
 [[nodiscard]] bool sending() noexcept;
 [[nodiscard]] bool holds_send(const Request& send) noexcept;
-// Handles the failure of a receiver (process_failure.hpp): its chunks are free, and sends to it end once no copy is
+// Handles the failure of a receiver (process_failure.hpp): frees its chunks, and ends sends to it once no copy is
 // pending.
 void fail_pending(int proc);
-// True if a chunk is at another process.
+// True if another process has a chunk.
 [[nodiscard]] bool chunks_away() noexcept;
 void release_chunks();
 
@@ -52,10 +52,10 @@ void release_chunks();
 
 // Prepares to receive through these chunks; false if the receiver cannot reach them.
 bool accept_chunks(const layout::View& data, int from_proc, const mem::cuda::Export& chunks);
-// Takes a piece; false if it is no part of the message, or lies in no memory of that process.
+// Handles a piece; false if it is not part of the message, or does not lie in memory of that process.
 [[nodiscard]] bool arrive_piece(int from_proc, Request& receive, const transport::Header& header,
                                 const std::byte* payload, std::size_t bytes);
-// Forgets memory that is gone.
+// Forgets memory that the process has freed.
 void forget(int from_proc, std::uint64_t memory);
 bool advance_receives();
 [[nodiscard]] bool receiving() noexcept;

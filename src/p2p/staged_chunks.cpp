@@ -10,13 +10,13 @@
 namespace hr::p2p::staged {
 namespace {
 
-// A message is cut into at least so many pieces, for their copies to overlap,
+// A message is cut into at least kPieces pieces, so that their copies overlap,
 constexpr std::size_t kPieces = 4;
-// but into none smaller than this: starting a copy takes as long as moving about so much.
+// but into none smaller than these sizes: starting a copy takes about as long as moving that much.
 constexpr std::size_t kLeastByCpu = std::size_t{64} << 10;
 constexpr std::size_t kLeastByEngines = std::size_t{512} << 10;
 constexpr std::size_t kLeastDevice = std::size_t{4} << 20;
-// A piece that a CPU copies stays in its cache with the others that are pending.
+// Limit for pieces that a CPU copies, so that all pending ones fit its cache.
 constexpr std::size_t kMostByCpu = std::size_t{256} << 10;
 constexpr std::size_t kDeviceChunks = 4;
 

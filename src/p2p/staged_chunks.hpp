@@ -1,7 +1,7 @@
-// Chunks: staging memory of this process, cut into pieces of equal size that go out to receivers and come back.
+// Chunks: staging memory of this process, cut into pieces of equal size that are lent to receivers and returned.
 //
-// There is one Chunks of shared memory, page-locked at its first use by a device, and one of device memory for each
-// context that sends from memory that peers cannot map. Owner: staged_send.cpp. Threads: library lock.
+// There is one Chunks object of shared memory, page-locked at its first use by a device, and one of device memory for
+// each GPU context that sends from memory that peers cannot map. Owner: staged_send.cpp. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class Chunks {
   // Allocates device memory where `like` is. Errors: the driver's.
   Status allocate(const mem::Location& like);
 
-  // Id by which wire::Piece names it.
+  // Id of this memory in wire::Piece.
   [[nodiscard]] std::uint64_t id() const noexcept { return device_.id(); }
   [[nodiscard]] const mem::cuda::ExportedBuffer& device() const noexcept { return device_; }
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
@@ -46,14 +46,14 @@ class Chunks {
   // Takes a chunk; false if none is free.
   bool take(std::uint32_t* chunk);
   void give(std::uint32_t chunk);
-  // Notes that the chunk is with that process, until it comes back or the process has failed.
+  // Records that that process has the chunk, until it is returned or the process has failed.
   void lend(std::uint32_t chunk, int proc) { holders_[chunk] = proc; }
   [[nodiscard]] bool is_with(int proc, std::uint32_t chunk) const noexcept {
     return chunk < holders_.size() && holders_[chunk] == proc;
   }
   void take_from(int proc);
   [[nodiscard]] bool all_free() const noexcept { return free_.size() == count_; }
-  // Returns when the last free chunk was taken, or one came back.
+  // Returns the time at which the last free chunk was taken, or one was returned.
   [[nodiscard]] double moved_at() const noexcept { return moved_at_; }
 
  private:
@@ -65,7 +65,7 @@ class Chunks {
   std::size_t chunk_bytes_ = 0;
   std::size_t count_ = 0;
   std::vector<std::uint32_t> free_;
-  std::vector<int> holders_;  // by chunk; -1: this process
+  std::vector<int> holders_;  // indexed by chunk; -1: this process
   double moved_at_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The receiver's half: takes pieces out of chunks, which then go back.
+// The receiver's half: copies pieces out of chunks, which are then returned.
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -16,7 +16,7 @@ namespace {
 
 using layout::cuda::ChunkCopy;
 
-// Piece on its way out of its chunk.
+// A piece that is being copied out of its chunk.
 struct Arrival {
   Request* receive;
   std::uint32_t chunk;
@@ -27,16 +27,16 @@ struct Arrival {
 
 // This process's state for one sender.
 struct Sender {
-  std::deque<Arrival> arrivals;  // in the order in which their copies end
+  std::deque<Arrival> arrivals;  // in the order of their copies' ends
   mem::cuda::PinnedRange pinned;
   bool pin_refused = false;
-  std::vector<mem::cuda::Export> chunks;  // its device memory
+  std::vector<mem::cuda::Export> chunks;  // device memory of the sender
 };
 
 struct State final : FileState {
-  std::map<int, Sender> senders;  // by process
-  std::size_t under_way = 0;      // arrivals
-  bool noted = false;             // the refusal to pin shared memory is logged once
+  std::map<int, Sender> senders;  // indexed by process
+  std::size_t under_way = 0;      // number of arrivals
+  bool noted = false;             // a failure to pin shared memory has been logged
 };
 State& state() { return own<State>(); }
 
@@ -79,7 +79,7 @@ Status unpack_rows(const layout::View& to, std::size_t offset, mem::cuda::TwoRow
   return rows.odd() ? layout::unpack(to, offset + rows.bytes - 1, 1, chunk + rows.last()) : kOk;
 }
 
-// False if it exceeds memory that this process knows of.
+// False if the piece exceeds memory whose size this process knows.
 bool lies_in_memory(int from_proc, const wire::Piece& piece, bool rows) {
   if (rows && !mem::cuda::TwoRows::serves(piece.bytes)) return false;
   const std::size_t span = rows ? mem::cuda::TwoRows{piece.bytes}.span() : piece.bytes;
@@ -91,7 +91,7 @@ bool lies_in_memory(int from_proc, const wire::Piece& piece, bool rows) {
   return memory == nullptr || (piece.at <= memory->bytes && span <= memory->bytes - piece.at);
 }
 
-// Bytes of the pieces on their way out of chunks.
+// Returns the bytes of this receive's pieces that are being copied out of chunks.
 std::size_t bytes_under_way(const Request& receive) {
   std::size_t bytes = 0;
   for (const auto& [proc, sender] : state().senders) {

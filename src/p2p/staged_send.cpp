@@ -1,4 +1,4 @@
-// The sender's half: puts pieces into chunks, and tells the receiver of each.
+// The sender's half: copies pieces into chunks, and sends the receiver a message for each.
 #include <algorithm>
 #include <deque>
 #include <memory>
@@ -17,7 +17,8 @@
 namespace hr::p2p::staged {
 namespace {
 
-// Time without a chunk coming back after which the receivers are taken to make no progress, and others must not wait.
+// If no chunk is returned for this time, the receivers are assumed to make no progress, and other messages must not
+// wait.
 constexpr double kStarvedSeconds = 20e-3;
 
 struct Part {
@@ -28,26 +29,27 @@ struct Part {
   layout::cuda::ChunkCopy copy;
 };
 
-// The next part starts at Request::offset_; all before is in `parts` or told to the receiver.
+// A pending send. The next part starts at Request::offset_; everything before is in `parts`, or the receiver knows of
+// it.
 struct Outgoing {
   Request* send;
   int proc;
   std::uint8_t way;
   Chunks* chunks;
   std::size_t piece;
-  std::deque<Part> parts;  // on their way into chunks, in order
-  std::size_t told = 0;    // bytes
+  std::deque<Part> parts;  // being copied into chunks, in order
+  std::size_t told = 0;    // bytes that the receiver knows of
   Status failure{};        // the first; nothing starts after it
   std::string failure_text;
 };
 
 struct State final : FileState {
   std::vector<std::unique_ptr<Outgoing>> outgoing;
-  std::size_t first = 0;  // message that gets the first chunk: each in its turn
+  std::size_t first = 0;  // index of the message that gets the first chunk; advances in turn
   std::unique_ptr<Chunks> shared;
-  std::vector<std::unique_ptr<Chunks>> on_devices;  // one for each context
-  bool no_device_chunks = false;                    // noted, and not tried again
-  bool not_pinned = false;                          // noted
+  std::vector<std::unique_ptr<Chunks>> on_devices;  // one per GPU context
+  bool no_device_chunks = false;                    // noted once, and not tried again
+  bool not_pinned = false;                          // noted once
 };
 State& state() { return own<State>(); }
 
@@ -164,7 +166,7 @@ bool poll_parts(Outgoing& message) {
   return moved;
 }
 
-// All chunks are with receivers that do not give them back: a piece goes through the transport, where there is room.
+// Sends a piece through the transport if it has room, as receivers have all chunks and do not return them.
 bool bypass(Outgoing& message) {
   Request& send = *message.send;
   if (send.offset_ == send.total_ || !message.failure.ok() || !message.parts.empty()) return false;

@@ -1,5 +1,5 @@
-// Stream: the sender packs pieces into the transport while the receiver unpacks earlier ones: two copies, both sides
-// at work, any layout and any kind of memory.
+// Stream: the sender packs pieces into the transport while the receiver unpacks earlier ones: two copies, made by both
+// sides at the same time, for any layout and any kind of memory.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -13,16 +13,17 @@ namespace {
 
 constexpr std::size_t kLeastPiece = 4096;
 constexpr std::size_t kPieceUnit = 64;
-// Copy between a device and the transport's memory, waited for.
+// Time of a blocking copy between a device and the transport's memory.
 constexpr double kDevicePieceSeconds = 20e-6;
 
-// Cuts short messages, too: the receiver copies one piece while the sender copies the next.
+// Returns the size of a piece; short messages are cut, too, so that the receiver copies one piece while the sender
+// copies the next.
 std::size_t piece_of(std::size_t bytes, const transport::Caps& caps) {
   return std::clamp(bytes / 4 / kPieceUnit * kPieceUnit, kLeastPiece, std::max(kLeastPiece, caps.chunk_bytes));
 }
 
-// Always applicable. A clear-to-send and the first piece, then both sides at once; each piece that a device has waits
-// for its copy.
+// Always applicable. Counts a clear-to-send, the stream of pieces, which both sides copy at the same time, and a
+// blocking copy for each piece on a device.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   const std::size_t piece = piece_of(message.bytes, caps);
   const auto pieces = static_cast<double>((message.bytes + piece - 1) / piece);

@@ -33,7 +33,7 @@ void abandon(Request** requests, int count) noexcept {
   for (int i = 0; i < count; ++i) {
     Request* request = std::exchange(requests[i], nullptr);
     if (request == nullptr) continue;
-    // Others may count on messages already sent.
+    // Others may depend on messages already sent.
     if (request->is_receive_ && !request->complete()) (void)cancel(*request);
     if (!request->complete()) (void)wait(*request);
     release(request);
@@ -85,7 +85,7 @@ namespace {
 class TaskState;
 bool advance_tasks(void* unused);
 
-// Pending task of this process; each holds one reference to its request.
+// A pending task of this process; holds one reference to its request.
 class TaskState final : public RequestState {
  public:
   TaskState(Request& request, std::unique_ptr<TaskResources> resources, TaskFactory* factory) noexcept
@@ -100,7 +100,7 @@ class TaskState final : public RequestState {
   [[nodiscard]] const char* what() const noexcept override { return resources_ ? resources_->what() : "task"; }
 
   void launch(Task task);
-  // True if it moved. If it finished, the request may be gone with it.
+  // True if the task made progress. If it has finished, this and the request may have been destroyed.
   bool advance();
 
   Link link_;
@@ -110,7 +110,7 @@ class TaskState final : public RequestState {
 
   Request& request_;
   std::unique_ptr<TaskResources> resources_;
-  TaskFactory* factory_;  // resources_, if persistent
+  TaskFactory* factory_;  // same object as resources_; null unless persistent
   Task task_;
 };
 
@@ -164,8 +164,8 @@ Status TaskState::start(Request& request) {
   return kOk;
 }
 
-// A task may itself make progress (isend() does), so that this hook is entered again from below; the tasks then
-// wait for the outer round.
+// A task may itself make progress (isend() does), so that this hook is entered recursively; the tasks then wait for the
+// outer round.
 bool advance_tasks(void*) {
   bool& advancing = own<ActiveTasks>().advancing;
   if (advancing) return false;

@@ -1,11 +1,11 @@
 // Task: an operation of several messages written as one coroutine, so that the blocking, the non-blocking and the
-// persistent form run the same text.
+// persistent form run the same code.
 //
 //   Task barrier_step(Arguments a) {                       // arguments by value, in a plain struct
 //     Requests<2> requests;
 //     HR_CO_TRY(ireceive(..., requests.next()));
 //     HR_CO_TRY(isend(..., requests.next()));
-//     Status status = co_await requests.all();             // does not suspend when all are complete already
+//     Status status = co_await requests.all();             // does not suspend if all are complete already
 //     co_return status;
 //   }
 //   return run_blocking(barrier_step(a));                  // or run_as_request(barrier_step(a), nullptr, request)
@@ -13,15 +13,16 @@
 // A task starts when it is called and runs until it must wait. It may await Requests<N>::all(), RequestList::all(),
 // a When and another Task, which must be a named local: `Task child = f(a); Status s = co_await child;`.
 //
-// For anything else (memory that another process writes, a device) a task waits by a predicate: `When flag{&is_set,
-// &it, context}; HR_CO_TRY(co_await flag);`. The engine then polls and does not sleep.
+// For anything else (memory that another process writes, a device) a task awaits a predicate: `When flag{&is_set, &it,
+// context}; HR_CO_TRY(co_await flag);`. The engine then polls and does not sleep.
 //
 // Rules, because GCC 12 miscompiles more than the simple forms: co_await stands alone in an initialisation or an
 // HR_CO_TRY; no temporaries with destructors beside it; parameters are trivially copyable.
 //
-// Owner: a Task owns its frame, unless a driver took it over. Frames come from free lists by size, so that starting a
-// task that ran before allocates nothing. Destroying an unfinished task withdraws its requests (abandon()).
-// Threads: library lock. Standard: section 6.12 asks that non-blocking collectives progress in any call.
+// Owner: a Task owns its frame, unless a driver has taken it over. Frames are allocated from free lists by size, so
+// that starting the same task again allocates nothing. Destroying an unfinished task withdraws its requests
+// (abandon()).
+// Threads: library lock. Standard: section 6.12 requires that non-blocking collectives progress in any call.
 #pragma once
 
 #include <coroutine>
@@ -37,7 +38,7 @@
 namespace hr::p2p {
 
 namespace detail {
-// Frames by size class; see task.cpp.
+// Allocate and free coroutine frames by size class; see task.cpp.
 [[nodiscard]] void* allocate_frame(std::size_t bytes);
 void free_frame(void* frame, std::size_t bytes) noexcept;
 // Returns the first error among complete requests (its text becomes the current detail); releases and nulls all of
@@ -47,22 +48,22 @@ Status collect(Request** requests, int count);
 void abandon(Request** requests, int count) noexcept;
 }  // namespace detail
 
-// Operand of co_await that waits for requests: all of requests[0, *count) (null ones are skipped). Resuming gives the
-// first error, releases the requests and sets *count to 0.
+// Operand of co_await that waits for all of requests[0, *count), except null ones. The co_await returns the first
+// error, releases the requests and sets *count to 0.
 struct Until {
   Request** requests;
   int* count;
 };
 
 // Operand of co_await that waits for a condition without a request. holds() is called in every round of progress until
-// it is true; it must be cheap and have no other effect. `argument` outlives the wait. Resuming gives kOk, or why the
-// condition will not hold any more: a process of the context has failed, or the context has ended
+// it is true; it must be cheap and have no other effect. `argument` must outlive the wait. The co_await returns kOk, or
+// why the condition can never hold any more: a process of the context has failed, or the context has ended
 // (process_failure.hpp).
 struct When {
   static constexpr std::uint32_t kNoContext = ~std::uint32_t{0};
   bool (*holds)(void* argument);
   void* argument;
-  std::uint32_t context = kNoContext;  // its processes are those that the condition depends on
+  std::uint32_t context = kNoContext;  // the condition depends on its processes
 };
 
 class [[nodiscard]] Task {
@@ -84,10 +85,10 @@ class [[nodiscard]] Task {
 
   // True for an empty task, too.
   [[nodiscard]] bool done() const noexcept { return !handle_ || handle_.done(); }
-  // Resumes it as often as its pending wait is complete; true if it is done. Makes no progress by itself. *resumed (may
-  // be null): set if it was resumed at all.
+  // Resumes the task while its pending wait is complete; true if it is done. Makes no progress by itself. *resumed (may
+  // be null): set to true if the task was resumed at all.
   bool advance(bool* resumed = nullptr);
-  // Valid once done.
+  // Result of the task; valid once done().
   [[nodiscard]] Status result() const noexcept;
 
  private:
@@ -97,11 +98,11 @@ class [[nodiscard]] Task {
 struct Task::Promise {
   Status result;
   Promise* child = nullptr;      // awaited task; only the innermost one waits for requests
-  Request** requests = nullptr;  // awaited requests; complete ones at the end are dropped from `pending`
+  Request** requests = nullptr;  // awaited requests; `pending` no longer counts complete ones at the end
   int pending = 0;
   When when{};                      // awaited condition
-  bool polled = false;              // suspended for `when`: counted by progress.hpp
-  bool can_never_complete = false;  // `when` will not hold any more
+  bool polled = false;              // suspended for `when`, and counted as a polled wait
+  bool can_never_complete = false;  // `when` can never hold any more
 
   ~Promise() { set_polled(false); }
   void set_polled(bool value) noexcept {
@@ -116,7 +117,7 @@ struct Task::Promise {
     return pending == 0;
   }
 
-  // Returns kOk, or why the awaited condition will not hold any more.
+  // Returns kOk, or why the awaited condition can never hold any more.
   [[nodiscard]] Status can_complete() const;
   [[nodiscard]] bool check_never_completes() noexcept;
 
@@ -176,8 +177,8 @@ struct Task::Promise {
 
 inline Status Task::result() const noexcept { return handle_ ? handle_.promise().result : kOk; }
 
-// Pending requests of one frame; a local of the coroutine. Declared after the memory that they read and write: if the
-// frame ends with an error, it is destroyed first, and waits for requests that cannot be cancelled.
+// Pending requests of one frame; a local variable of the coroutine, declared after the memory that they read and write:
+// if the frame ends with an error, the requests are destroyed first, which waits for those that cannot be cancelled.
 template <int kCapacity>
 class Requests {
  public:
@@ -187,7 +188,7 @@ class Requests {
   ~Requests() {
     if (count_ != 0) detail::abandon(items_, count_);
   }
-  // Returns where the next isend() or ireceive() puts its request. At most kCapacity between two waits.
+  // Returns the location for the request of the next isend() or ireceive(). At most kCapacity between two waits.
   [[nodiscard]] Request** next() noexcept {
     items_[count_] = nullptr;
     return &items_[count_++];
@@ -200,7 +201,8 @@ class Requests {
   int count_ = 0;
 };
 
-// Requests whose number is known at run time only. `capacity` is fixed at construction (addresses must not move).
+// Pending requests whose number is known only at run time. `capacity` is fixed at construction (addresses must not
+// move).
 class RequestList {
  public:
   explicit RequestList(std::size_t capacity) : items_(capacity, nullptr) {}
@@ -226,19 +228,19 @@ class RequestList {
 class TaskResources {
  public:
   virtual ~TaskResources() = default;
-  // For error texts: "allreduce".
+  // Name for error texts: "allreduce".
   [[nodiscard]] virtual const char* what() const noexcept = 0;
   // Fills in the completion, except for the error.
   virtual void describe(Completion* /*completion*/) const noexcept {}
 };
 
-// Objects that a persistent request keeps alive, with the way to start the operation again.
+// Objects that a persistent request keeps alive, with a function that makes the task of each start.
 class TaskFactory : public TaskResources {
  public:
   virtual Task make() = 0;
 };
 
-// Runs the task to its end, making progress on everything.
+// Runs the task to its end, and makes progress on everything meanwhile.
 Status run_blocking(Task task);
 
 // Makes a request that completes when the task does; *request gets one reference, the caller's. An error of the task is

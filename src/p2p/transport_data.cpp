@@ -14,14 +14,14 @@ namespace hr::p2p {
 namespace transport_data {
 namespace {
 
-// Send whose data the transport has; destroyed when it has done with it.
+// A send whose data the transport keeps; destroyed when the transport is done with it.
 struct Sending : transport::Operation {
-  Request* send = nullptr;  // null: it has ended another way
-  bool in_doubt = false;    // a cancellation waits for its answer
-  bool moved = false;       // meanwhile the transport has done with it
+  Request* send = nullptr;  // null: the send has ended in another way
+  bool in_doubt = false;    // a cancellation awaits its answer
+  bool moved = false;       // the transport finished meanwhile
 };
 
-// A receive whose buffer the transport has.
+// A receive into whose buffer the transport writes.
 struct Receiving : transport::Operation {
   Request* receive = nullptr;
   struct Unpack : transport::Sink {
@@ -41,7 +41,7 @@ void end_send(Request& send, Status status) {
   complete(send, completion);
 }
 
-// After an error the path has failed, or soon will: then the request ends like all others that depend on it.
+// Ends the send, except after an error of the path that is not reported yet, whose report will end it.
 void sent(transport::Operation& self) {
   std::unique_ptr<Sending> sending(static_cast<Sending*>(&self));
   Request* const send = sending->send;
@@ -71,7 +71,7 @@ void received_all(transport::Operation& self) {
   if (!later) finish_rendezvous(*receive, status);
 }
 
-// Leaves out data beyond the buffer.
+// Unpacks a piece, except for data beyond the buffer.
 void unpack(transport::Sink& self, std::size_t offset, const std::byte* data, std::size_t bytes) {
   Receiving& receiving = *static_cast<Receiving::Unpack&>(self).receiving;
   const Request& receive = *receiving.receive;
@@ -86,7 +86,7 @@ transport::RendezvousData data_of(const std::byte* tail) noexcept {
   return data;
 }
 
-// True if the program has no work on the default stream, which would come first.
+// True if the program has no pending work on the default stream, which would have to be done first.
 bool is_idle(const layout::View& data) {
   mem::cuda::Fence fence;
   if (fence.set(data.where).ok()) return fence.passed();
@@ -94,7 +94,7 @@ bool is_idle(const layout::View& data) {
   return false;
 }
 
-// Takes any receive: only the transport tells the sender of the end.
+// Applies to any receive, as only the transport reports the end to the sender.
 Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
   return (message.flags & wire::kKept) != 0 ? Estimate{-1} : kNotApplicable;
 }
@@ -132,7 +132,7 @@ void deliver_not_cancelled(int from, const transport::Header& header, const std:
 
 constexpr Arrival kArrivals[] = {arrival<deliver_not_cancelled>(wire::Kind::kNotCancelled)};
 
-// The receiver could not take it, and will not ask for the data any more.
+// Called if the receiver could not receive the data, and will not request it any more.
 bool released(Request& send) {
   detach(send);
   return false;

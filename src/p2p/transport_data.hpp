@@ -1,9 +1,9 @@
-// Transport data: messages of host memory whose data the transport moves into place by itself.
+// Transport data: messages in host memory whose data the transport moves into place by itself.
 //
 // The receiver fetches the data (Transport::receive_rendezvous()), straight into its buffer if that is contiguous host
-// memory, else by unpacking piece by piece. The send is complete when the transport is done with it. A send that is
-// being cancelled is not complete before the receiver has said whether a receive had matched it, since the transport
-// ends both in the same way, received and declined. Threads: library lock.
+// memory, else unpacking it piece by piece. The send is complete when the transport is done with it. A send that is
+// being cancelled completes only after the receiver has answered whether a receive had matched it, as the transport
+// ends received and declined data in the same way. Threads: library lock.
 #pragma once
 
 #include "p2p/engine.hpp"
@@ -18,11 +18,11 @@ namespace hr::p2p::transport_data {
 // is to complete the request; otherwise it is completed later.
 Status send_rts(Peer& peer, Request& send, const transport::Header& header, wire::Rts rts, bool* done);
 
-// Sender: asks the receiver to give up the message. False: the transport does not keep data of this send.
+// Sender: asks the receiver to drop the message. False: the transport does not keep data of this send.
 bool cancel(Request& send);
-// Sender: lets go of a request that ends another way.
+// Sender: detaches the transport's data from a request that ends in another way.
 void detach(Request& send);
-// Receiver: declines the data of a ready-to-send message that is gone without a receive.
+// Receiver: declines the data of a ready-to-send message that was dropped without a receive.
 void drop(int from, const std::byte* payload, std::size_t bytes);
 
 }  // namespace hr::p2p::transport_data

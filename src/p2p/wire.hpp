@@ -12,7 +12,7 @@
 //           id of an allocation                    Revoke
 //           offset in the packed form              Data, Piece, NetworkPiece
 //
-// A cookie is the address of the Request in the process that made it up; it comes back unchanged.
+// A cookie is the address of a Request in the process that made the cookie; the other process returns it unchanged.
 #pragma once
 
 #include <cstdint>
@@ -22,33 +22,33 @@
 
 namespace hr::p2p::wire {
 
-// Less than transport::kKinds. Handlers: receive.cpp.
+// Kinds of messages, less than transport::kKinds. Handlers: receive.cpp.
 enum class Kind : std::uint8_t {
   kEager = 1,  // payload: the data
   kEagerSync,  // payload: EagerSyncHead, then the data; answered by kSyncAck when matched
   kSyncAck,
-  kRts,                // "ready to send": payload: Rts, then what its flags say
+  kRts,                // "ready to send": payload: Rts, then the data that its flags announce
   kCts,                // "clear to send": payload: Cts
   kData,               // payload: a piece of the packed form
   kDone,               // the receiver has fetched the data itself
-  kShare,              // the receiver fetches the data and the sender may write some of it: payload: Share
-  kShared,             // the sender has written what it claimed, or with way 1 could not
+  kShare,              // the receiver fetches the data, and the sender may write a part of it: payload: Share
+  kShared,             // the sender has written the bytes that it claimed, or with way 1, could not
   kAsk,                // device data was not final when its kRts was sent: the receiver waits for kReady
-  kReady,              // it is final now
-  kRevoke,             // an allocation that this process may have mapped is gone
+  kReady,              // the device data is final now
+  kRevoke,             // the sender of this has freed an allocation that the receiver may have mapped
   kPiece,              // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
-  kChunk,              // the receiver has taken it out: the chunk is free again
+  kChunk,              // the receiver has copied the piece out: the chunk is free again
   kStored,             // the sender has stored the data in the receiver's buffer
-  kRefuse,             // this process cannot map device memory in chunks (VMM) of the one that gets this
-  kCancel,             // the sender takes a kRts or kEagerSync message back, if no receive has matched it
-  kCancelled,          // none had; the message is gone. Otherwise there is no answer, and the message goes on
+  kRefuse,             // the sender of this cannot map chunks of device memory (VMM) of the receiver
+  kCancel,             // the sender withdraws a kRts or kEagerSync message, if no receive has matched it
+  kCancelled,          // answer to kCancel: no receive had matched, and the message is dropped
   kNetworkPiece,       // a part of a message that the sender's transport keeps: payload: its bytes, RendezvousData
-  kNetworkWhole,       // the same for a whole message: payload: RendezvousData
-  kNotCancelled,       // one had: the answer to a kCancel with way 1
+  kNetworkWhole,       // a whole message that the sender's transport keeps: payload: RendezvousData
+  kNotCancelled,       // answer to a kCancel with way 1: a receive had matched
   kPartitions,         // a partitioned send has been made (partitioned_match.cpp)
-  kPartitionsMatched,  // the receive that has matched it answers
-  kActiveMessage,      // of a layer above; way: which kind
-  kWindow,             // of rma/: active_message.hpp
+  kPartitionsMatched,  // answer of the receive that has matched it
+  kActiveMessage,      // an active message of a layer above; way: its ActiveMessageId
+  kWindow,             // an active message of rma/ (active_message.hpp)
 };
 
 struct EagerSyncHead {
@@ -57,47 +57,47 @@ struct EagerSyncHead {
 
 struct Rts {
   std::uint64_t sender_cookie;
-  std::uint64_t address;   // of the packed form in the sender's memory; 0 when it may not be read remotely
+  std::uint64_t address;   // address of the packed form at the sender; 0 if it may not be read remotely
   std::uint64_t flags;     // RtsFlag
-  std::uint64_t locality;  // of the device that the data is on (mem/cuda/context.hpp); 0: none
+  std::uint64_t locality;  // locality of the device that the data is on (mem/cuda/context.hpp); 0: none
 };
 enum RtsFlag : std::uint64_t {
-  kPending = 1,   // work that the data depends on is under way on the sender's device; kAsk asks for kReady
+  kPending = 1,   // work that the data depends on is pending on the sender's device; kAsk requests kReady
   kDevice = 2,    // the data is on a device
   kManaged = 4,   // the data is in managed memory
-  kMovable = 8,   // the sender's device can move it by itself
+  kMovable = 8,   // the sender's device can move the data by itself
   kView = 16,     // a layout::cuda::PeerView follows: the receiver may fetch the data
-  kPinned = 64,   // the data is in pinned host memory: the sender's device may store it where the receiver says
+  kPinned = 64,   // the data is in pinned host memory: the sender's device can store it in the receiver's memory
   kKept = 128,    // the sender's transport keeps the data: a transport::RendezvousData follows
-  kDirect = 256,  // the sender's transport takes device memory: the receiver may have it do so
-  kChunks = 32,   // a mem::cuda::Export follows: the receiver may take the data out of this memory, chunk by chunk
+  kDirect = 256,  // the sender's transport can send device memory, if the receiver chooses so
+  kChunks = 32,   // a mem::cuda::Export follows: the receiver may copy the data out of this memory, chunk by chunk
 };
 
 struct Cts {
   std::uint64_t receiver_cookie;
-  std::uint64_t bytes;     // bytes of the packed form that are wanted
+  std::uint64_t bytes;     // bytes of the packed form that the sender must send
   std::uint64_t way;       // Way
-  std::uint64_t locality;  // of the device that the data goes to; 0: none
+  std::uint64_t locality;  // locality of the destination device; 0: none
 };
 
 struct Share {
   std::uint64_t receiver_cookie;
-  std::uint64_t address;  // of the receiver's buffer
-  std::uint64_t bytes;    // to be moved
+  std::uint64_t address;  // address of the receiver's buffer
+  std::uint64_t bytes;    // bytes to move
   std::uint32_t word;     // the receiver's shared word and its generation (claims.hpp)
   std::uint32_t generation;
 };
 
-// Ways in which pieces travel; 0: as Data, through the transport.
+// Ways in which data travels (flags); 0: as Data, through the transport.
 enum Way : std::uint8_t {
   kStaged = 1,        // through chunks of the sender's staging memory
-  kFromDevice = 2,    // put there by the sender's device, else by its CPU
-  kToDevice = 4,      // taken out by the receiver's device
-  kWhole = 128,       // all of it by the transport, from where it is to where it belongs
-  kNetwork = 64,      // piece by piece through pinned memory of both processes, and the network between
+  kFromDevice = 2,    // copied in by the sender's device, else by its CPU
+  kToDevice = 4,      // copied out by the receiver's device
+  kWhole = 128,       // as a whole by the transport, from memory to memory
+  kNetwork = 64,      // piece by piece, through pinned memory of both processes and the network
   kDeviceChunks = 8,  // the memory described with kChunks, else memory that the processes share
   kPut = 32,          // a layout::cuda::PeerView follows the clear-to-send: the sender stores the data there
-  kRows = 16,         // clear-to-send: short pieces may, Piece: this one does lie in two rows (mem/cuda/two_rows.hpp)
+  kRows = 16,         // clear-to-send: short pieces may lie in two rows; Piece: this one does (mem/cuda/two_rows.hpp)
 };
 
 struct Piece {
@@ -105,7 +105,8 @@ struct Piece {
   std::uint64_t memory;  // id of the Export; 0: shared memory
   std::uint64_t at;      // offset in that memory
 };
-// Stands for a chunk's number: the sender cannot read its data, so much of it will not come; its error's text follows.
+// In place of a chunk's number: the sender cannot read its data, `bytes` of it will not arrive, and the error's text
+// follows.
 inline constexpr std::uint32_t kNoChunk = 0xffffffff;
 
 inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint64_t bytes) noexcept {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostCpus = 8192;
 
-// Returns the same list as the kernel shows it in a file, for sandboxes that refuse the call.
+// Returns the same list from a file of the kernel, for sandboxes that refuse the system call.
 CpuSet shown_cpus() {
   constexpr std::string_view kName = "Cpus_allowed_list:";
   std::ifstream status("/proc/self/status");
@@ -49,7 +49,7 @@ CpuSet allowed_cpus() {
 
 bool affinity_is_told() noexcept {
   cpu_set_t some;
-  return ::sched_getaffinity(0, sizeof some, &some) == 0 || errno == EINVAL;  // a machine of more CPUs than that
+  return ::sched_getaffinity(0, sizeof some, &some) == 0 || errno == EINVAL;  // EINVAL: more CPUs than fit
 }
 
 }  // namespace hr::topo

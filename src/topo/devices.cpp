@@ -7,7 +7,7 @@
 namespace hr::topo {
 namespace {
 
-// True if one part of this level contains both.
+// True if a part of this level contains both.
 bool in_one(const Machine& machine, Level level, const CpuSet& one, const CpuSet& other) {
   const std::vector<CpuSet>& parts = machine.all(level);
   return std::any_of(parts.begin(), parts.end(),
@@ -21,7 +21,7 @@ Distance distance(const Machine& machine, const CpuSet& one, const CpuSet& other
   return Distance::kMachine;
 }
 
-// Hands out the candidates that are nearest by `key`; equal ones in turn.
+// Selects the devices that are nearest by `key`, equal ones in turn.
 class Turns {
  public:
   explicit Turns(std::vector<const Device*> devices) : devices_(std::move(devices)), used_(devices_.size()) {}
@@ -85,7 +85,7 @@ Distance distance(const Machine& machine, const CpuSet& cpus, const Device& devi
 Distance distance(const Machine& machine, const Device& one, const Device& other) {
   const auto shared = std::mismatch(one.bridges.begin(), one.bridges.end(), other.bridges.begin(), other.bridges.end());
   const auto bridges = shared.first - one.bridges.begin();
-  // The first bridge is the host's.
+  // The first bridge is the host bridge.
   if (bridges > 1) return Distance::kSwitch;
   if (bridges == 1) return Distance::kHostBridge;
   return distance(machine, one.cpus, other.cpus);

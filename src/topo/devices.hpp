@@ -7,7 +7,7 @@
 
 namespace hr::topo {
 
-// The closest thing that two things share; smaller values are nearer.
+// Distance of a device: the closest part of the machine that both ends share. Smaller values are nearer.
 enum class Distance {
   kSwitch,      // a PCI switch
   kHostBridge,  // the root of a PCI tree
@@ -33,8 +33,8 @@ struct Nearest {
 std::string text_of(const Nearest& nearest);
 
 // Finds the nearest devices for each set of CPUs, as place() returns them. Ranks that are equally near to several GPUs
-// get them in turn; of equally near cards the one nearest to the rank's GPU, then in turn. If a host has InfiniBand or
-// RoCE, other cards are left out.
+// get them in turn. Of equally near cards, a rank gets the one nearest to its GPU; if several are, ranks get them in
+// turn. If a host has InfiniBand or RoCE, other cards are left out.
 std::vector<Nearest> nearest_devices(const Machine& machine, const std::vector<CpuSet>& placement);
 
 }  // namespace hr::topo

@@ -17,14 +17,15 @@ int parts_of(const Host& host, const Mapping& mapping) {
 
 bool has_slots(const Host& host) { return host.slots > 0; }
 
-// Returns the ranks that a host takes before the next one is begun, or before its turns end.
+// Returns the number of ranks that a host gets before the next one is filled, or before it is full.
 int room_of(const Host& host, const Mapping& mapping) {
   if (mapping.per_host > 0) return mapping.per_host;
   if (mapping.per_part > 0) return mapping.per_part * parts_of(host, mapping);
   return has_slots(host) ? host.slots : std::max(units_of(host, mapping) / mapping.count, 1);
 }
 
-// Lets hosts without slots share the ranks that the others leave, in blocks whose sizes differ by one at most.
+// Returns the number of ranks of each host: hosts without slots share the ranks left by the others, in blocks whose
+// sizes differ by one at most.
 std::vector<int> blocks(std::span<const Host> hosts, int ranks, const Mapping& mapping) {
   std::vector<int> block;
   int left = ranks, without = 0;
@@ -62,7 +63,7 @@ std::vector<int> deal(std::size_t hosts, int ranks, const std::vector<int>& room
   return order;
 }
 
-// Returns blocks of these sizes; ranks that fit no block go one each, round robin, and lengthen the blocks.
+// Returns the hosts of ranks in blocks of these sizes; further ranks lengthen the blocks, one each, round robin.
 std::vector<int> in_blocks(int ranks, std::vector<int> blocks) {
   long left = ranks;
   for (int& block : blocks) {
@@ -79,7 +80,7 @@ std::vector<int> in_blocks(int ranks, std::vector<int> blocks) {
 
 void number_host_by_host(std::vector<int>& host_of) { std::stable_sort(host_of.begin(), host_of.end()); }
 
-// Numbers `step(host)` of each host's ranks one after another.
+// Renumbers round robin over hosts, with `step(host)` consecutive ranks on each.
 template <class Step>
 void number_round_hosts(std::size_t hosts, std::vector<int>& host_of, Step step) {
   std::vector<int> counts(hosts);

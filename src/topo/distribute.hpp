@@ -13,9 +13,8 @@ namespace hr::topo {
 
 struct Host {
   std::string name;
-  int slots = 0;  // ranks that it is meant to take; 0: not given
-  const Machine* machine =
-      nullptr;  // borrowed, never null; a host that has not been looked at is assumed to be like this one
+  int slots = 0;                     // number of ranks meant for the host; 0: not given
+  const Machine* machine = nullptr;  // borrowed, never null; this host's if the host has not been examined
 };
 
 // Sets (*host_of)[rank] to an index into `hosts`. Ranks of a host are its local ranks 0, 1, ... in ascending order;
@@ -24,11 +23,10 @@ struct Host {
 // fit.
 Status distribute(std::span<const Host> hosts, int ranks, const Mapping& mapping, std::vector<int>* host_of);
 
-// Returns the number of ranks that the hosts take if none is given: slots, or N for each host or part (ppr); 0 if
-// nothing tells.
+// Returns the default number of ranks: the slots of the hosts, or N per host or part (ppr); 0 if neither is given.
 int fitting_ranks(std::span<const Host> hosts, const Mapping& mapping);
 
-// Returns one line on hosts with more ranks than cores (or slots, if given); empty if there are none.
+// Returns a line that lists hosts with more ranks than cores (or slots, if given); empty if there are none.
 std::string oversubscription(std::span<const Host> hosts, std::span<const int> host_of, const Mapping& mapping);
 
 }  // namespace hr::topo

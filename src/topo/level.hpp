@@ -1,4 +1,4 @@
-// The levels of a machine that ranks are placed on, and the words for them.
+// The levels of a machine on which ranks are placed, and the words for them.
 #pragma once
 
 #include <array>
@@ -13,10 +13,10 @@ enum class Level {
   kL1,
   kL2,
   kL3,
-  kCache,  // the outermost cache that this machine has
+  kCache,  // the outermost cache of this machine
   kNuma,   // NUMA domain
   kSocket,
-  kMachine,  // one part: the host
+  kMachine,  // the host, as one part
 };
 inline constexpr int kLevels = 9;
 inline constexpr std::array<Level, kLevels> kAllLevels = {Level::kThread, Level::kCore,   Level::kL1,

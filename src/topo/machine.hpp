@@ -1,7 +1,7 @@
-// Machine: parts of one host, as far as placing ranks needs them: hardware threads, cores, caches, NUMA domains,
-// sockets, and the places of GPUs and network cards. It describes this host, or one saved by hwloc.
+// Machine: the parts of one host that matter for placing ranks: hardware threads, cores, caches, NUMA domains, sockets,
+// and the locations of GPUs and network cards. It describes this host, or one saved by hwloc.
 //
-// A plain value; it does not change once it is read. Threads: any.
+// A plain value, which does not change once it has been read. Threads: any.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct Device {
   Kind kind = Kind::kGpu;
   std::string name;              // "cuda0", "mlx5_0"; the address if the system has no name for it
   std::string address;           // PCI: "0000:18:00.0"
-  CpuSet cpus;                   // CPUs next to which it is attached
+  CpuSet cpus;                   // CPUs that it is attached to
   std::vector<int> bridges;      // numbers of the PCI bridges above it, from the host bridge down
   bool is_fast_network = false;  // InfiniBand or RoCE
 };
@@ -28,23 +28,24 @@ struct Device {
 struct Machine {
   std::string name;
   CpuSet allowed;  // CPUs that ranks may use, within affinity and cgroup
-  // For each level all parts with a CPU that is online, in the machine's order (neighbours share caches); empty if the
-  // level was not asked for, or is not known.
+  // For each level, all parts with an online CPU, in the machine's order (neighbours share caches); empty if the level
+  // was not requested, or is not known.
   std::array<std::vector<CpuSet>, kLevels> levels;
-  std::array<std::uint64_t, kLevels> cache_bytes{};  // of one such cache; 0: not known
+  std::array<std::uint64_t, kLevels> cache_bytes{};  // size of one cache of the level; 0: not known
   std::vector<Device> devices;
 
   [[nodiscard]] const std::vector<CpuSet>& all(Level level) const { return levels[static_cast<std::size_t>(level)]; }
-  // Returns the allowed CPUs of each part of this level; parts without any are left out. If cores are not known a
-  // hardware thread counts as one; if NUMA domains or sockets are not, the machine is one. Empty: no such cache.
+  // Returns the allowed CPUs of each part of this level; parts without any are left out. If the cores are not known,
+  // each hardware thread counts as one; if NUMA domains or sockets are not known, the machine counts as one. Empty: no
+  // such cache.
   [[nodiscard]] std::vector<CpuSet> parts(Level level) const;
 };
 
-// Parts to be read: others would only cost start-up time. Hardware threads and cores always are.
+// Parts to read, as others would only cost start-up time. Hardware threads and cores are always read.
 struct Needs {
   std::vector<Level> levels;
   bool devices = false;
-  CpuSet only;  // these CPUs alone are allowed; empty: all that the system allows
+  CpuSet only;  // only these CPUs are allowed; empty: all that the system allows
 
   void add_everything() {
     levels.assign(kAllLevels.begin(), kAllLevels.end());

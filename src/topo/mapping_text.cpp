@@ -9,8 +9,7 @@ namespace {
 
 constexpr long kMostCount = 65536;  // ranks, cores
 constexpr unsigned kMostCpus = 65536;
-constexpr std::size_t kMostListed =
-    1 << 20;  // CPUs of all entries of a list: a limit for the size that a short text can ask for
+constexpr std::size_t kMostListed = 1 << 20;  // CPUs of all entries of a list; limits the memory that a text can claim
 
 class Writer {
  public:

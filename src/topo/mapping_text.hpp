@@ -11,7 +11,8 @@ namespace hr::topo {
 
 std::string to_text(const Mapping& mapping);
 
-// Reads a text that to_text() made, and nothing else: every number is checked, as the text comes from another process.
+// Reads a text that to_text() made, and rejects any other: every number is checked, as the text comes from another
+// process.
 Status from_text(std::string_view text, Mapping* mapping);
 
 }  // namespace hr::topo

@@ -45,7 +45,8 @@ class Cells {
   [[nodiscard]] bool any_forbidden() const { return any_forbidden_; }
 
  private:
-  // "3": rank 3 has the core; "3/4": one on each hardware thread; "3,5": both on the same ones; ".": no rank.
+  // Returns a core's cell: "3": rank 3 has the core; "3/4": one on each hardware thread; "3,5": both on the same ones;
+  // ".": no rank.
   std::string text(const CpuSet& core) const {
     std::vector<std::string> of_thread;
     for (const unsigned cpu : core) {
@@ -102,7 +103,7 @@ std::string title(const Machine& machine) {
   return text + "\n";
 }
 
-// Returns the caches that several cores share, from the outside in.
+// Returns the caches that several cores share, outermost first.
 std::vector<Level> shared_caches(const Machine& machine) {
   std::vector<Level> shared;
   for (const Level level : {Level::kL3, Level::kL2}) {
@@ -165,7 +166,7 @@ std::string label_of(const Device& device) {
          (device.name == device.address ? "" : " (" + device.address + ")");
 }
 
-// Draws devices that are attached to this domain; with the number of domains, those that are attached to none of them.
+// Draws devices that are attached to this domain; if `domain` is the number of domains, those attached to none of them.
 void draw_devices(const Machine& machine, const std::vector<CpuSet>& domains, std::size_t domain, std::size_t indent,
                   std::string* text) {
   std::string line;

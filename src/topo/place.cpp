@@ -7,7 +7,7 @@ namespace {
 
 using Parts = std::vector<CpuSet>;
 
-// Finds the units in each part. A unit that is in several belongs to the first.
+// Finds the units in each part. A unit that is in several parts belongs to the first.
 std::vector<Parts> units_in(const Parts& parts, const Parts& units) {
   std::vector<Parts> inside(parts.size());
   for (const CpuSet& unit : units) {
@@ -20,7 +20,7 @@ std::vector<Parts> units_in(const Parts& parts, const Parts& units) {
   return inside;
 }
 
-// Joins `group` neighbours into one.
+// Joins every `group` neighbouring parts into one.
 Parts grouped(const Parts& parts, int group) {
   Parts whole;
   for (std::size_t at = 0; at < parts.size(); ++at) {
@@ -53,8 +53,8 @@ Status refuse_sharing(const Machine& machine, int ranks, const Mapping& mapping,
               plural(ranks), mapping.count, name_of(mapping.unit), plural(mapping.count), machine.name.c_str(), room);
 }
 
-// Places ranks round the parts, `per_part` (or one) after another in each, each with the next `count` units. A part
-// whose units are all taken is left out; when all are, it begins again.
+// Places ranks round robin over the parts, `per_part` (or one) at a time in each, each with the next `count` units. A
+// part whose units are all taken is skipped; when all are full, it begins again.
 Status go_round(const Machine& machine, const Parts& parts, const Parts& units, int ranks, const Mapping& mapping,
                 std::vector<Taken>* taken) {
   const std::vector<Parts> inside = units_in(parts, units);
@@ -65,7 +65,7 @@ Status go_round(const Machine& machine, const Parts& parts, const Parts& units, 
   for (std::size_t part = 0; part < parts.size(); ++part) {
     room[part] = inside[part].size() / count;
     most = std::max(most, inside[part].size());
-    if (mapping.per_part > 0 && room[part] > 0) room[part] = block;  // as the user asked: they share if they must
+    if (mapping.per_part > 0 && room[part] > 0) room[part] = block;  // as requested: ranks share units if they must
     all_room += room[part];
   }
   if (all_room == 0) {
@@ -90,7 +90,7 @@ Status go_round(const Machine& machine, const Parts& parts, const Parts& units, 
   return kOk;
 }
 
-// Returns equal shares of neighbouring units; of each at most `count` units, evenly spaced, if `count` is above 0.
+// Returns equal shares of neighbouring units; if `count` is above 0, at most `count` evenly spaced units of each share.
 std::vector<Taken> shares(const Parts& units, int ranks, int count) {
   std::vector<Taken> taken;
   const auto all = static_cast<std::size_t>(ranks);
@@ -105,7 +105,7 @@ std::vector<Taken> shares(const Parts& units, int ranks, int count) {
   return taken;
 }
 
-// Renumbers by part, keeping the order within each.
+// Renumbers by part, and keeps the order within each part.
 void number_by_part(std::vector<Taken>& taken) {
   std::stable_sort(taken.begin(), taken.end(),
                    [](const Taken& one, const Taken& other) { return one.part < other.part; });
@@ -162,7 +162,7 @@ Status from_list(const Machine& machine, int ranks, const Mapping& mapping, std:
   return kOk;
 }
 
-// Orders units round robin over the parts of the first level, within each over those of the next, and so on.
+// Orders units round robin over the parts of the first level, within each part over those of the next level, and so on.
 Parts nested(const Machine& machine, const Parts& units, std::size_t at) {
   constexpr Level kOrder[] = {Level::kSocket, Level::kNuma, Level::kL3, Level::kL2, Level::kCore};
   if (at == std::size(kOrder) || units.size() < 2) return units;
@@ -184,8 +184,8 @@ Parts nested(const Machine& machine, const Parts& units, std::size_t at) {
   return order;
 }
 
-// Joins `count` neighbours into one unit: within NUMA domains if that makes enough for all ranks, else within sockets,
-// else anywhere.
+// Joins every `count` neighbouring units into one: within NUMA domains if that makes enough for all ranks, else within
+// sockets, else anywhere.
 Parts neighbours(const Machine& machine, const Parts& units, int count, int ranks) {
   Parts together;
   const auto size = static_cast<std::size_t>(count);
@@ -199,7 +199,7 @@ Parts neighbours(const Machine& machine, const Parts& units, int count, int rank
   return together;
 }
 
-// Places ranks on units one after the other, near to one another or (scatter) far.
+// Places ranks on units one after the other, near to one another or (scatter) far apart.
 Status in_order(const Machine& machine, const Parts& whole, const Parts& units, int ranks, const Mapping& mapping,
                 std::vector<Taken>* taken) {
   Parts together = mapping.count == 1 ? units : neighbours(machine, units, mapping.count, ranks);

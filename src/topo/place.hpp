@@ -1,4 +1,4 @@
-// CPUs to which each rank of one host is bound. Pure.
+// Binds the ranks of one host to CPUs. Pure.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace hr::topo {
 
-// Sets (*cpus)[local rank]; an empty set: not bound. Fails if this machine has no such parts, or its parts are too
-// small, or ranks would share cores and the mapping forbids that.
+// Sets (*cpus)[local rank], the CPUs that the rank is bound to; empty: not bound. Fails if this machine has no such
+// parts, or its parts are too small, or ranks would share cores and the mapping forbids that.
 Status place(const Machine& machine, int ranks, const Mapping& mapping, std::vector<CpuSet>* cpus);
 
 }  // namespace hr::topo

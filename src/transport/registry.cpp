@@ -35,7 +35,7 @@ std::string known_names() {
   return names;
 }
 
-// Collects the records that the knob allows, in the order of the list above.
+// Collects the records that the knob allows, in the order of the list.
 Status allowed(std::vector<const Record*>* out) {
   const std::string& wanted = knobs().transports;
   if (wanted == "auto") {
@@ -59,10 +59,11 @@ Status allowed(std::vector<const Record*>* out) {
   return kOk;
 }
 
-// Paths are compared by the time they take for this size: short enough for latency to count, long enough for bandwidth.
+// Size for which the times of paths are compared: short enough for latency to matter, and long enough for bandwidth.
 constexpr std::size_t kComparedBytes = 4096;
 
-// Returns the cheapest by cost(caps), which returns nothing if the transport cannot do it; the first of equals.
+// Returns the transport with the least cost(caps), the first of equals; cost() returns nothing if a transport does not
+// qualify.
 template <class CostOf>
 Transport* cheapest(int proc, CostOf&& cost) noexcept {
   if (state == nullptr) return nullptr;
@@ -146,7 +147,7 @@ Status connect(int proc, Paths* out) {
   if (Transport* messages = path_of_messages(proc); messages != nullptr) {
     HR_TRY(messages->connect(proc));
     Transport* memory = path_to_memory(proc, Memory::kUnexposed);
-    // Memory access only adds speed.
+    // A path to memory is optional: it only adds speed.
     if (memory != nullptr && memory != messages && !memory->connect(proc).ok()) {
       static_cast<void>(take_detail());
       memory = nullptr;

@@ -1,21 +1,22 @@
-// Transport: how bytes reach another process. self, shm and ucx implement this; p2p uses nothing else.
+// Transport: sends bytes to other processes. self, shm and ucx implement this interface; p2p uses nothing else.
 //
 // A transport carries messages: a fixed 24-byte header, of which it reads the kind alone, and a payload. Messages from
-// one process to another arrive in the order they were accepted. progress() hands each to the handler that an upper
-// layer handed down for its kind; the payload is only valid during the call. A transport never blocks: "no room" is an
-// answer.
+// one process to another arrive in the order in which they were accepted. progress() passes each to the handler that an
+// upper layer has set for its kind; the payload is valid only during the call. A transport never blocks: it returns
+// "again" if there is no room.
 //
-// It also reads, writes and updates memory of others, as far as its Caps say so: started by one call, complete when its
-// Operation says so. Memory is exposed once by its owner, which sends the key to the processes that need it.
+// If its Caps say so, it also reads, writes and updates memory of other processes: a call starts the operation, and its
+// Operation shows when it is complete. Memory is exposed once by its owner, which sends the key to the processes that
+// need it.
 //
-// A failed path is reported once for each process (Handlers::failed). Operations under way on it end with that error.
+// A failed path is reported once per process (Handlers::failed). Operations pending on it end with that error.
 //
-// Processes of other jobs connect while messages are under way (MPI 5.0 chapter 11): those that share memory get a
-// transport of their own, made for the two groups; to those on other hosts the transport that fills gaps opens a path.
+// Processes of other jobs connect while messages are pending (MPI 5.0 chapter 11): those that share memory get an
+// additional transport, made for the two groups; the transport that fills gaps opens paths to those on other hosts.
 //
-// Owner: the registry owns the transports from init() to finalize(), and a transport of two groups until all of its
-// processes are disconnected. Lifetime of a connection: from the first send to a process until finalize, or until it is
-// disconnected. Threads: library lock, unless a function says otherwise.
+// Owner: the registry owns the transports from init() to finalize(), and a transport made for two groups until all of
+// its processes are disconnected. Lifetime of a connection: from the first send to a process until finalize, or until
+// it is disconnected. Threads: library lock, unless a function says otherwise.
 #pragma once
 
 #include <array>
@@ -34,7 +35,7 @@
 
 namespace hr::transport {
 
-// Opaque to transports but for the low bits of its first word, the kind; p2p/wire.hpp gives the rest meaning.
+// Opaque to transports except for the low bits of its first word, the kind; p2p/wire.hpp defines the rest.
 struct Header {
   std::uint64_t words[3];
 };
@@ -43,12 +44,12 @@ static_assert(sizeof(Header) == 24);
 inline constexpr std::size_t kKinds = 64;
 [[nodiscard]] inline std::size_t kind_of(const Header& header) noexcept { return header.words[0] % kKinds; }
 
-// A shared word on a cache line of its own.
+// A shared word on a separate cache line.
 struct alignas(64) SharedWord {
   std::atomic<std::uint64_t> value;
 };
 
-// Some memory of another process, and as much of this one's.
+// A range of another process's memory, and one of the same size in this process.
 struct RemotePart {
   std::uint64_t address;
   std::byte* local;  // not written by put()
@@ -62,12 +63,12 @@ struct RemoteKey {
   std::byte data[kMost];
 };
 
-// A get, put, update or flush under way. Owner: the caller that started it, until it is complete; it does not move.
-// Written by the transport from within the starting call or progress().
+// A pending get, put, update or flush. Owner: the caller that started it, until it is complete; it must not move. The
+// transport writes it within the starting call or progress().
 struct Operation {
   bool complete = false;
   Status status = kOk;
-  // Called, if not null, when it completes after the starting call has returned; it may destroy the operation.
+  // Called, if not null, when the operation completes after the starting call has returned; may destroy the operation.
   void (*then)(Operation& self) = nullptr;
 
   void end(Status with) {
@@ -77,21 +78,21 @@ struct Operation {
   }
 };
 
-// Names data that another process keeps for this one (Transport::send_rts()): plain bytes, of this process.
+// Names data that another process keeps for this one (Transport::send_rts()); plain bytes, valid in this process.
 struct RendezvousData {
   std::uint64_t token = 0;
 };
 
-// Data of a rendezvous at its sender, which owns it: plain bytes, in device memory if the transport serves that.
+// Data of a rendezvous at its sender, which owns it: plain bytes, in device memory if the transport supports that.
 struct Source {
   const std::byte* address;
   std::size_t bytes;
   bool device = false;
 };
 
-// Destination of the data of a rendezvous: `address`, or, if unpack is set, pieces handed to unpack, each once, in any
-// order. It must take `bytes` bytes, all that there are. Owner: the receiving side; it stays until the operation is
-// complete.
+// Destination of the data of a rendezvous: `address`, or, if unpack is set, calls of unpack with each piece, once and
+// in any order. It must accept all of the data, which is `bytes` long. Owner: the receiving side; must live until the
+// operation is complete.
 struct Sink {
   std::byte* address = nullptr;
   std::size_t bytes = 0;
@@ -99,27 +100,27 @@ struct Sink {
   void (*unpack)(Sink& self, std::size_t offset, const std::byte* data, std::size_t bytes) = nullptr;
 };
 
-// Applied to 4 or 8 bytes at their natural alignment, in the byte order of this machine. `compare` is read by
-// kCompareSwap alone.
+// Atomic updates of 4 or 8 bytes at their natural alignment, in the byte order of this machine. Only kCompareSwap reads
+// `compare`.
 enum class Update : std::uint8_t { kAdd, kAnd, kOr, kXor, kSwap, kCompareSwap };
 
-// Called for every message that arrived, by its kind. Must not call progress() from inside.
+// Called for every message of its kind that has arrived. Must not call progress().
 using Handler = void (*)(int from, const Header& header, const std::byte* payload, std::size_t bytes);
 
 using MessageHandlers = std::array<Handler, kKinds>;
 
-// Functions that upper layers hand down before init(). The object stays where it is until finalize().
+// Functions that upper layers set before init(). The object must not move until finalize().
 struct Handlers {
-  MessageHandlers of_kind{};  // none null once init() has returned
-  // Called when the path to that process failed, for the reason in `why` and the recorded detail: once for each process
-  // and transport, from within any call of it. Later sends to that process only return errors.
+  MessageHandlers of_kind{};  // none is null once init() has returned
+  // Called when the path to that process has failed, for the reason in `why` and the recorded detail: once per process
+  // and transport, within any call of the transport. Later sends to that process only return errors.
   void (*failed)(int proc, Status why) = nullptr;
 };
 
-// A modelled time: a fixed part, and a part by length.
+// A modelled time: a fixed part, and a part proportional to the length.
 struct Cost {
   double latency_seconds = 0;
-  double bytes_per_second = 0;  // 0: not stated, the length does not count
+  double bytes_per_second = 0;  // 0: not stated; the length is ignored
   [[nodiscard]] constexpr double seconds(std::size_t bytes) const noexcept {
     return latency_seconds + (bytes_per_second > 0 ? static_cast<double>(bytes) / bytes_per_second : 0);
   }
@@ -127,17 +128,17 @@ struct Cost {
 
 inline constexpr std::size_t kMostInFront = 64;
 
-// Properties by which a protocol chooses; a pure function of (transport, process).
+// Properties on which the choice of a protocol is based; a pure function of (transport, process).
 struct Caps {
   std::size_t inline_bytes = 0;  // payloads up to this travel with the header, at the least latency
   std::size_t max_payload = 0;   // largest payload of one message
   std::size_t chunk_bytes = 0;   // best size of one piece of a pipelined transfer
-  // Largest message worth sending eagerly on this path, with up to kMostInFront bytes of a protocol's own in front,
-  // also if that is more than max_payload; 0: no opinion.
+  // Largest message worth sending eagerly on this path, with up to kMostInFront bytes of protocol data in front of it,
+  // even if that exceeds max_payload; 0: not stated.
   std::size_t eager_bytes = 0;
   bool rendezvous = false;          // send_rts(), receive_rendezvous() and decline_rendezvous() of host memory
-  bool device_rendezvous = false;   // the same for device memory, not waiting for work that the program began on it
-  bool remote_read = false;         // get() of memory that was not exposed may be called (it may turn out to fail)
+  bool device_rendezvous = false;   // the same for device memory, without waiting for the program's pending work on it
+  bool remote_read = false;         // get() of memory that was not exposed may be tried (it may fail)
   bool exposes_host = false;        // expose() of host memory, and get(), put(), update() of it
   bool exposes_device = false;      // the same for device memory
   bool same_node = false;           // both processes run under one operating system
@@ -145,7 +146,8 @@ struct Caps {
   // Cost of messages from and to host memory: an inline one, and a pipelined stream of chunks.
   double latency_seconds = 0;
   double bytes_per_second = 0;
-  // Cost of get() and put(), by the kind of the memory at the other side; without a bandwidth it is that of messages.
+  // Cost of get() and put(), by the kind of memory at the other side; without a bandwidth, the cost of messages
+  // applies.
   Cost host_memory{};
   Cost device_memory{};
 
@@ -159,61 +161,65 @@ struct Caps {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Called after all processes' create() and an exchange of what it published (boot::put(), boot::node_put()).
+  // Called after all processes' create() and the exchange of the data that it published (boot::put(),
+  // boot::node_put()).
   virtual Status open() { return kOk; }
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] virtual bool reaches(int proc) const noexcept = 0;
   [[nodiscard]] virtual Caps caps(int proc) const noexcept = 0;
 
-  // Makes the process reachable; called once, before the first send to it. Errors name the file or the socket.
+  // Connects to the process; called once, before the first send to it. Errors name the file or the socket.
   virtual Status connect(int proc) = 0;
 
-  // Accepts one message or answers Status::again(). On success header and payload have been copied.
+  // Accepts one message or returns Status::again(). On success header and payload have been copied.
   virtual Status send(int proc, const Header& header, const void* payload, std::size_t bytes) = 0;
-  // Does the same in two steps, to build the payload in place (packing straight into the ring): reserve() returns where
-  // to write `bytes` bytes, or nullptr for "again"; commit() publishes the last reservation for that process.
+  // Does the same in two steps, to build the payload in place (packing straight into the ring): reserve() returns the
+  // address to write `bytes` bytes to, or nullptr for "again"; commit() publishes the last reservation for that
+  // process.
   virtual std::byte* reserve(int proc, std::size_t bytes) = 0;
   virtual void commit(int proc, const Header& header) = 0;
 
-  // Sends a ready-to-send message like send(), and keeps `data` for the other process, whose handler gets a
-  // RendezvousData behind the payload. That process receives or declines it, once; then `done` is complete. An error
-  // that `done` reports is that of the path, which Handlers::failed reports, too.
+  // Sends a ready-to-send message like send(), and keeps `data` for the other process, whose handler receives a
+  // RendezvousData after the payload. That process receives or declines the data, once; then `done` is complete. An
+  // error in `done` is that of the path, which Handlers::failed reports, too.
   virtual Status send_rts(int /*proc*/, const Header& /*header*/, const void* /*payload*/,
                           std::size_t /*payload_bytes*/, const Source& /*data*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // Copies the data to the sink; `done` is complete when all of it is there. Errors as of send_rts().
+  // Copies the data to the sink; `done` is complete when all of it has arrived. Errors: as for send_rts().
   virtual Status receive_rendezvous(int /*proc*/, RendezvousData /*data*/, Sink* /*into*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
   virtual void decline_rendezvous(int /*proc*/, RendezvousData /*data*/) noexcept {}
-  // True if that process keeps it for this one, and it was neither received nor declined. A message may claim anything.
+  // True if that process keeps this data for this one, and it was neither received nor declined. For checks of
+  // messages, which may contain anything.
   [[nodiscard]] virtual bool has_rendezvous(int /*proc*/, RendezvousData /*data*/) const noexcept { return false; }
 
-  // True if that process has left MPI and takes no more messages: one that finds no room will never find any.
+  // True if that process has left MPI and receives no more messages: a message that finds no room now never will.
   [[nodiscard]] virtual bool has_left(int /*proc*/) const noexcept { return false; }
 
-  // Delivers messages that have arrived (a bounded number). Returns true if there were any.
+  // Delivers a bounded number of arrived messages; true if there were any.
   virtual bool progress() = 0;
 
   // --- memory of others ---
-  // Lets others reach this memory of ours until withdraw(). Errors: MPI_ERR_UNSUPPORTED_OPERATION if the transport does
-  // not expose such memory; MPI_ERR_NO_MEM.
+  // Lets other processes access this memory until withdraw(). Errors: MPI_ERR_UNSUPPORTED_OPERATION if the transport
+  // does not expose such memory; MPI_ERR_NO_MEM.
   virtual Status expose(std::byte* /*address*/, std::size_t /*bytes*/, bool /*device*/, RemoteKey* /*key*/) {
     return Errc::kUnsupportedOperation;
   }
   virtual void withdraw(const RemoteKey& /*key*/) noexcept {}
 
-  // Copies from memory of that process into ours, all parts together. `key`: of exposed memory that all parts lie in;
-  // null: host memory that was not exposed (Caps::remote_read). Errors: MPI_ERR_UNSUPPORTED_OPERATION if the system
-  // does not permit it (the caller falls back and does not ask again); some may have been copied then. `done`: complete
-  // when all of it is here; null: it is complete on return, which only memory without a key allows. In that case get(),
-  // like put(), needs no library lock, and several threads may call it at a time.
+  // Copies from memory of that process into this process's, all parts together. `key`: of exposed memory that all parts
+  // lie in; null: host memory that was not exposed (Caps::remote_read). Errors: MPI_ERR_UNSUPPORTED_OPERATION if the
+  // system does not permit it (the caller falls back and does not try again); a part may have been copied then. `done`:
+  // complete when all of the data has arrived; null: it is complete on return, which is possible only for memory
+  // without a key. In that case get(), like put(), needs no library lock, and several threads may call it at a time.
   virtual Status get(int /*proc*/, const RemoteKey* /*key*/, std::span<const RemotePart> /*parts*/,
                      Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // Copies the other way. `done`: complete when `local` may be used again; flush() tells when the data is there.
+  // Copies in the other direction. `done`: complete when `local` may be reused; flush() completes once the data has
+  // arrived.
   virtual Status put(int /*proc*/, const RemoteKey* /*key*/, std::span<const RemotePart> /*parts*/,
                      Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
@@ -225,8 +231,8 @@ class Transport {
                         std::uint64_t* /*before*/, Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // Orders this process's puts and updates of that process's memory: those started before take effect before those
-  // started after it has returned success. Status::again(): not yet; to be called again, with progress in between.
+  // Orders this process's puts and updates of that process's memory: those started before the fence take effect before
+  // those started after it has returned success. Status::again(): not yet; call again after progress.
   virtual Status fence(int /*proc*/) { return kOk; }
   // Completes when all earlier puts and updates of that process's memory have taken effect, visible to all.
   virtual Status flush(int /*proc*/, Operation* done) {
@@ -234,39 +240,41 @@ class Transport {
     return kOk;
   }
 
-  // Words of that process which all processes that reach it can read and write, zero at first; their users define their
-  // meaning. The same number everywhere; empty if there are none.
+  // Returns words of that process, initially zero, which all processes connected to it through shared memory can read
+  // and write; their users define their meaning. Every process has the same number of words; empty if there are none.
   virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
-  // Memory in which that process stages data for others, and which this one can reach, too: the same bytes in all
-  // processes, and of the same size for each. Empty if there is none. A process that asks for its own gets it backed by
-  // pages (empty when there are none left: noted once); the others may touch it once they were told to.
+  // Returns the memory in which that process stages data for others, mapped in this process: the same bytes in all
+  // processes, and of the same size for each of them. Empty if there is none. A process that calls this for itself gets
+  // memory backed by pages (empty if there are none left, which is noted once); the others may access it once a message
+  // refers to it.
   virtual std::span<std::byte> staging(int /*proc*/) { return {}; }
 
-  // Sleeping. arm() returns nothing if a message has arrived already. After it, a message that arrives, or wake(), ends
-  // the sleep() that is called with the value that arm() returned, even if that sleep() has not begun yet, and whatever
-  // other threads do meanwhile; each such value is for one sleep(), which must follow. Several threads may sleep at a
-  // time; sleep() and wake() need no library lock. Only one transport of a process sleeps (the one with the doorbell);
-  // the default does not.
+  // Sleeping. arm() returns nothing if a message has arrived already. From then on an arriving message, or wake(), ends
+  // the sleep() called with the value that arm() returned, even if that sleep() has not begun yet, and whatever other
+  // threads do meanwhile; each such value is for one sleep(), which must follow. Several threads may sleep at a time;
+  // sleep() and wake() need no library lock. Only one transport of a process can sleep (the one with the doorbell); the
+  // default cannot.
   [[nodiscard]] virtual bool can_sleep() const noexcept { return false; }
   [[nodiscard]] virtual std::optional<std::uint32_t> arm() { return std::nullopt; }
   virtual void sleep(std::uint32_t /*armed*/, double /*at_most_seconds*/) {}
   virtual void wake() noexcept {}  // wakes every thread of this process that sleeps, or is armed to
-  // Returns a descriptor that becomes readable when something arrives after arm_arrivals() has returned true, for
-  // threads that sleep elsewhere; -1: there is none. arm_arrivals() returns false if something has arrived already.
+  // Returns a descriptor that becomes readable when a message arrives after arm_arrivals() has returned true, for
+  // threads that sleep on another transport; -1: there is none. arm_arrivals() returns false if a message has arrived
+  // already.
   [[nodiscard]] virtual int arrivals() const noexcept { return -1; }
   [[nodiscard]] virtual bool arm_arrivals() { return false; }
 
   // --- processes of other jobs ---
-  // Returns the address that a process of another job needs; empty: this transport reaches none by an address.
+  // Returns the address by which processes of other jobs reach this one; empty: this transport uses no addresses.
   virtual Status describe(std::string* /*address*/) { return kOk; }
-  // Reaches that process from now on, by the address that it has described.
+  // Makes that process reachable by the address that its describe() returned.
   virtual Status set_peer_address(int /*proc*/, const std::string& /*address*/) { return Errc::kUnsupportedOperation; }
-  // Ends all messages to and from these; each of them disconnects from this process, too, or fails, and is waited for
-  // as long as its path needs it. True: none of the processes that this transport was made for is left.
+  // Ends all communication with these processes, each of which also disconnects from this process, or fails; waits for
+  // them as far as their paths need it. True: none of the processes that this transport was made for is left.
   virtual bool disconnect(std::span<const int> /*procs*/) { return false; }
 
-  // Waits until everything accepted has left this process's hands (the peer need not have read it).
+  // Waits until all accepted messages have left this process (the peer need not have read them).
   virtual Status finalize() = 0;
 };
 
@@ -276,61 +284,63 @@ struct Job {
   int size;
   const boot::Processes& processes;
   std::string_view job_id;
-  bool late = false;  // the job is under way, and the others of it make no transport now
+  bool late = false;  // the job is already running, and its other processes make no transport now
 };
 
-// Two sets of processes, of several jobs, that connect; the same in all of them.
+// Two sets of processes, possibly of several jobs, that connect; the same sets in all of them.
 struct PeerGroups {
-  std::string name;                    // unique among those of a host; safe in a file name, and begins with a job's
+  std::string name;                    // unique on a host, safe in a file name, and begins with a job's name
   std::vector<int> ours;               // this process's set
-  std::vector<int> theirs;             // none of which is in the other set
-  std::vector<std::string> addresses;  // of theirs
-  bool first = false;                  // ours comes first wherever both are numbered
+  std::vector<int> theirs;             // the other set; disjoint from `ours`
+  std::vector<std::string> addresses;  // addresses of `theirs`
+  bool first = false;                  // `ours` comes first wherever both sets are numbered
 };
 
-// One record for each transport, listed in record_list.cpp.
+// Record of a transport, listed in record_list.cpp.
 struct Record {
   const char* name;
-  // Makes the transport; nullptr if it has nothing to do in this job (no peer it could reach). Publishes what others
-  // need to reach this process. A failure of one process must not keep the others from opening: open() reports it.
+  // Makes the transport; nullptr if it has nothing to do in this job (no peer it could reach). Publishes the data that
+  // others need to reach this process. A failure in one process must not keep the others from opening, so open()
+  // reports it.
   Status (*create)(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out);
-  // Made only if there are processes that no earlier transport reaches.
+  // True if the transport is made only for processes that no earlier transport reaches.
   bool fills_gaps = false;
-  // A transport for the processes of two groups that are on this host, made by each of them; null: it has none for
-  // them.
+  // Makes a transport for the processes of two groups that are on this host; each of them calls it. Null: the transport
+  // does not support that.
   Status (*connect_groups)(const Job& job, const Handlers& handlers, const PeerGroups& here,
                            std::unique_ptr<Transport>* out) = nullptr;
 };
 
 // Starts the transports; collective over the job. Unset handlers are set to one that drops the message. Errors:
-// MPI_ERR_OTHER if HEADRACE_TRANSPORTS names an unknown one; the transports'.
+// MPI_ERR_OTHER if HEADRACE_TRANSPORTS names an unknown transport; those of the transports.
 Status init(const Job& job, Handlers& handlers);
-// True if both processes can reach the same memory, through the transport that connect() would take for messages.
+// True if both processes can access the same memory, through the transport that connect() would choose for messages.
 [[nodiscard]] bool shares_memory(int proc) noexcept;
 
-// Ways to another process. All messages take one, so that they stay in order; memory may be reached by another.
+// Transports to another process. All messages use the same one, so that they stay in order; memory may be accessed
+// through another.
 struct Paths {
   Transport* messages = nullptr;
   Transport* memory = nullptr;  // host memory that was not exposed; null: no transport reaches it
-  Caps caps;                    // of messages; remote_read and host_memory are those of `memory`
+  Caps caps;                    // those of `messages`, but remote_read and host_memory of `memory`
 };
-// Finds the transports of the least stated cost among those that reach the process, ties by order in the list;
-// connected on return. Errors: MPI_ERR_OTHER if none reaches it, naming the process and the transports tried.
+// Finds the transports of the least stated cost among those that reach the process (of equal costs, the first in the
+// list), and connects them. Errors: MPI_ERR_OTHER if none reaches it, naming the process and the transports tried.
 Status connect(int proc, Paths* out);
 
 enum class Memory : std::uint8_t { kUnexposed, kHost, kDevice };  // host memory without a key, exposed memory
-// Returns the transport of the least stated cost whose get() and put() reach such memory of that process; null: none.
-// Not connected.
+// Returns the transport of the least stated cost whose get() and put() reach such memory of that process, without
+// connecting it; null: none.
 [[nodiscard]] Transport* path_to_memory(int proc, Memory memory) noexcept;
 
-// Returns the address of this process for processes of other jobs on other hosts. `make`: if no transport has one, the
-// one that fills gaps is made now; otherwise the address stays empty.
+// Returns the address of this process for processes of other jobs on other hosts. `make`: if no transport has an
+// address, makes the one that fills gaps now; otherwise the address stays empty.
 Status describe(const Job& job, bool make, std::string* address);
-// Opens paths to the other group; those that can be reached already keep theirs. The status is of this process
+// Opens paths to the other group; processes that can be reached already keep theirs. The status is that of this process
 // alone. active() may return other transports afterwards.
 Status connect_groups(const Job& job, const PeerGroups& groups);
-// Disconnects these, to or from which no message is under way. active() as above. `asleep`: a thread may sleep in one
-// of the transports, which then is kept for a while.
+// Disconnects these processes, with which no message is pending. active() may return other transports afterwards.
+// `asleep`: a thread may sleep in one of the transports, which is then kept for a while.
 void disconnect(std::span<const int> procs, bool asleep);
 
 std::span<Transport* const> active() noexcept;

@@ -202,7 +202,7 @@ void Network::vanish(int proc, unsigned rounds) {
   peer.gone_at = rounds_ + rounds;
 }
 
-// Fails once the end of that process has been reported.
+// Returns an error once the failure of that process has been reported.
 Status Network::gone(int proc, const Peer& peer) {
   return peer.reported ? fail(Errc::kOther, "mock: process %d has vanished", proc) : kOk;
 }
@@ -264,7 +264,8 @@ void Network::start(Pending operation) {
   operations_.push_back(std::move(operation));
 }
 
-// Completes in the order of starting, so that a flush completes after the operations that it waits for.
+// Completes operations in the order in which they were started, so that a flush completes after those that it waits
+// for.
 bool Network::complete_operations() {
   bool moved = false;
   while (!operations_.empty()) {

@@ -1,13 +1,13 @@
 // mock: a job of several processes in one. This process is one of them; a test plays the others through Network and
 // injects faults.
 //
-// A message to another process lies with it until the test takes it; one from another process arrives in a round of
-// progress, one message a round. Messages from one process stay in order; across processes they come in the order in
-// which they were sent, unless the test says otherwise. Nothing happens by itself or by time: a round of progress is
-// the clock.
+// A message to another process is kept until the test takes it; messages from other processes arrive in rounds of
+// progress, one per round. Messages from one process stay in order; those of several processes arrive in the order in
+// which they were sent, unless the test changes that. Nothing happens by itself or after some time: the rounds of
+// progress are the clock.
 //
-// The others' memory is memory of this process, so a RemoteKey holds an address. Gets, puts and updates happen at their
-// completion, which comes as many rounds after their start as the test says.
+// The others' memory is memory of this process, so a RemoteKey holds an address. Gets, puts and updates take effect at
+// their completion, as many rounds after their start as the test has set.
 // Owner: the transport owns the Network, from create() to its end. Threads: library lock.
 #pragma once
 
@@ -35,39 +35,39 @@ class Network {
   explicit Network(const Handlers& handlers, int rank) : handlers_(handlers), rank_(rank) {}
 
   // --- the others, as the test plays them ---
-  // Puts a message from that process to this one on its way.
+  // Sends a message from that process to this one.
   void send_from(int proc, const Header& header, const void* payload = nullptr, std::size_t bytes = 0);
-  // Takes the oldest message to it that has not been taken yet.
+  // Removes and returns the oldest message to that process; none if there is none.
   [[nodiscard]] std::optional<Message> take(int proc);
-  [[nodiscard]] std::size_t waiting(int proc) const;  // messages to it that have not been taken
-  // Returns the key by which gets, puts and updates reach memory of that process.
+  [[nodiscard]] std::size_t waiting(int proc) const;  // number of messages to it that have not been taken
+  // Returns a key to that memory for gets, puts and updates.
   [[nodiscard]] static RemoteKey key_of(const void* address, std::size_t bytes) noexcept;
 
   // --- injected faults ---
-  // Accepts the next `messages` messages to it and loses them.
+  // Accepts and loses the next `messages` messages to it.
   void drop(int proc, unsigned messages) { peers_[proc].drops = messages; }
-  // Holds back all that it has sent and sends; false: it arrives from now on.
+  // Holds back all messages that it has sent or sends; false: lets them arrive.
   void hold(int proc, bool holds) { peers_[proc].held = holds; }
   // Lets messages from it arrive before those that others have sent earlier.
   void overtake(int proc, bool overtakes = true) { peers_[proc].overtakes = overtakes; }
-  // Answers the next `sends` sends to it with "again".
+  // Returns "again" from the next `sends` sends to it.
   void refuse(int proc, unsigned sends) { peers_[proc].refuses = sends; }
-  // Makes it fail: messages from it that have not arrived never will, and messages to it are lost. After `rounds`
-  // rounds the path is reported as failed, all operations on it end with that error, and sends to it return an error.
+  // Makes it fail: messages from it that have not arrived, and all messages to it, are lost. After `rounds` rounds the
+  // path is reported as failed, all operations on it end with that error, and sends to it return an error.
   void vanish(int proc, unsigned rounds = 0);
-  // Makes the next send to it find the path failed, and report it.
+  // Makes the next send to it fail, which reports the path as failed.
   void fail_at_send(int proc) { peers_[proc].fails = true; }
-  // Completes gets, puts, updates and flushes after this many rounds; kForEver: not before the test says otherwise.
+  // Completes gets, puts, updates and flushes after this many rounds; kForEver: not until the test sets another number.
   void complete_after(unsigned rounds) noexcept { rounds_to_complete_ = rounds; }
-  // Answers gets and puts without a key with an error instead of doing them.
+  // Makes gets and puts without a key return an error.
   void refuse_memory(bool refuses) noexcept { refuses_memory_ = refuses; }
   // Makes gets and puts that complete before they return take this long.
   void delay_copies(double seconds) noexcept { copy_seconds_ = seconds; }
 
   [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
   [[nodiscard]] unsigned connections(int proc) const;  // how often this process has connected to that one
-  [[nodiscard]] unsigned copies() const noexcept { return copies_; }  // gets and puts that were started
-  [[nodiscard]] std::size_t operations() const noexcept { return operations_.size(); }  // under way
+  [[nodiscard]] unsigned copies() const noexcept { return copies_; }  // number of gets and puts that were started
+  [[nodiscard]] std::size_t operations() const noexcept { return operations_.size(); }  // number of pending operations
 
  private:
   friend class Mock;
@@ -83,7 +83,7 @@ class Network {
     bool held = false;
     bool overtakes = false;
     bool fails = false;
-    std::optional<unsigned> gone_at;  // the round in which its end is reported
+    std::optional<unsigned> gone_at;  // round in which its failure is reported
     bool reported = false;
   };
   struct Pending {
@@ -96,7 +96,7 @@ class Network {
     std::uint64_t* before;
     std::size_t bytes;
     Operation* done;
-    std::optional<unsigned> at;  // the round in which it completes; none: not set yet
+    std::optional<unsigned> at;  // round in which it completes; none: not set yet
   };
 
   Status accept(int proc);
@@ -127,7 +127,7 @@ void set_caps(const Caps& caps) noexcept;
 
 extern const Record kRecord;
 
-// A second transport that reaches the same processes. It is made while caps are set for it; none: no longer.
+// A second transport that reaches the same processes. It is made only while caps are set for it.
 [[nodiscard]] Network* second_network() noexcept;
 void set_second_caps(const std::optional<Caps>& caps) noexcept;
 extern const Record kSecondRecord;

@@ -7,7 +7,7 @@
 namespace hr::transport::self {
 namespace {
 
-constexpr std::size_t kMostAtOnce = 64;  // messages a round of progress delivers
+constexpr std::size_t kMostAtOnce = 64;  // messages delivered in a round of progress
 
 class Self final : public Transport {
  public:
@@ -46,7 +46,7 @@ class Self final : public Transport {
     queue_.push_back(std::move(reserved_));
   }
 
-  // Handlers may send: messages that they add wait for the next round.
+  // Handlers may send; the messages that they add wait for the next round.
   bool progress() override {
     if (queue_.empty()) [[likely]]
       return false;

@@ -14,10 +14,10 @@
 
 namespace hr::transport::shm {
 namespace {
-// Written by a thread that meets processes, while others sleep here.
+// Atomic, as a thread that connects to other processes writes it while others sleep.
 std::atomic<bool> barrier_available = false;
 
-// Orders every earlier store of every registered process before all that follows the call.
+// Orders all earlier stores of all registered processes before everything that follows the call.
 void barrier() noexcept {
   if (barrier_available.load(std::memory_order_relaxed)) {
     process_barrier::barrier();

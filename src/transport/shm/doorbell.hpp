@@ -1,11 +1,11 @@
-// Doorbell: tells a process with many peers which of them wrote, and lets its threads sleep.
+// Doorbell: shows a process with many peers which of them have sent messages, and lets its threads sleep.
 //
-// There is one for each process, in shared memory. `connected` and `pending` have one bit for each sender of the node.
-// With few processes on the node (kDirectPollLimit) the receiver polls the rings of all connected senders and `pending`
-// is not used: the sender's fast path is then one read of `state`.
+// Each process has one, in shared memory. `connected` and `pending` have a bit per sender of the node. With few
+// processes on the node (kDirectPollLimit) the receiver polls the rings of all connected senders and `pending` is not
+// used, so that the sender's fast path is one read of `state`.
 //
-// `state` holds two numbers: the number of armed threads of the owner, which is all that senders look at, and the
-// number of rings so far, the word that sleepers wait on.
+// `state` holds two numbers: the number of the owner's armed threads, the only one that senders read, and the number of
+// rings so far, the word that sleepers wait on.
 // - arm() counts its thread among the armed and notes the rings so far, in one step. The thread checks once more for
 //   arrivals, and sleeps only if there has been no ring since.
 // - wake(), called by a sender or by a thread of the owner, does nothing if no thread is armed. Otherwise it adds one
@@ -13,13 +13,12 @@
 //   or about to be, finds another number; further senders find no thread armed and make no system call.
 // - disarm() removes its thread from the count if it is still in it: if there has been no ring since it armed.
 // So no thread hides another one from the senders, and no ring is lost between a check and the sleep after it. A sleep
-// may end without a ring meant for it: one meant for threads that armed earlier may still be on its way.
-// Memory order: a sender publishes its message, then reads `state`; a thread that arms writes `state`, issues a
-// process-wide barrier (membarrier, so that senders need no fence), then checks: one of the two sees the other. wake()
-// releases and disarm() acquires, so that a woken thread sees the message it was woken for. Without membarrier the
-// sleep is bounded by kBlindSleepSeconds instead.
-// The count of rings wraps after 2^32, which would deceive a thread that stayed between its check and its sleep all the
-// while, until its sleep times out.
+// may end spuriously, by a ring meant for threads that armed earlier.
+// Memory order: a sender publishes its message, then reads `state`; a thread that arms writes `state`, issues a barrier
+// in all processes (membarrier, so that senders need no fence), then checks: at least one of the two sees the other's
+// store. wake() releases and disarm() acquires, so that a woken thread sees the message it was woken for. Without
+// membarrier the sleep is limited to kBlindSleepSeconds instead. The count of rings wraps after 2^32: a thread that
+// stayed between its check and its sleep for exactly that many rings would sleep until its timeout.
 // Owner: the process, which never destroys it; the memory is the segment's. Threads: announce(), ring() and wake() may
 // be called by any thread of any process; arm(), sleep() and disarm() by any thread of the owner, without the library
 // lock.
@@ -37,12 +36,12 @@ inline constexpr double kBlindSleepSeconds = 200e-6;
 struct Doorbell {
   alignas(128) std::atomic<std::uint64_t> state;  // low half: threads armed; high half, the futex: rings
   std::atomic<std::uint32_t> connections;         // number of bits set in `connected`; grows only
-  std::atomic<std::int32_t> pid;                  // of the owner; set when it attaches, after the two below
-  // Address at which the owner keeps a random number, and that number: a process that reads another one there has
-  // reached another process by `pid`, since the owner is in another pid namespace.
+  std::atomic<std::int32_t> pid;                  // pid of the owner; set when it attaches, after the two members below
+  // Address at which the owner keeps a random number, and that number. If a process reads another number there, `pid`
+  // names another process in its pid namespace, as the owner is in a different one.
   std::atomic<std::uint64_t> pid_probe_address;
   std::atomic<std::uint64_t> pid_probe;
-  std::atomic<std::uint32_t> left;  // not zero: the owner takes no more messages
+  std::atomic<std::uint32_t> left;  // nonzero: the owner receives no more messages
   // Two bitmaps of words() words each follow: connected, then pending.
 
   static std::size_t words(int processes) noexcept { return (static_cast<std::size_t>(processes) + 63) / 64; }
@@ -58,8 +57,8 @@ struct Doorbell {
   }
   void wake() noexcept;
 
-  // Called by the owner: arm(), a check for arrivals, sleep() if there are none, disarm(); both take what arm()
-  // returned, the number of rings so far.
+  // Called by the owner: arm(), a check for arrivals, sleep() if there are none, disarm(). `rings`: the result of
+  // arm(), the number of rings so far.
   [[nodiscard]] std::uint32_t arm() noexcept;
   void sleep(std::uint32_t rings, double at_most_seconds) noexcept;
   void disarm(std::uint32_t rings) noexcept;
@@ -68,8 +67,8 @@ struct Doorbell {
   static std::uint32_t rings_in(std::uint64_t state) noexcept { return static_cast<std::uint32_t>(state >> 32); }
 };
 
-// Registers this process, for its lifetime, as one whose sends need no fence; remembers whether the system supports
-// it.
+// Registers this process, for its lifetime, for membarrier, so that its sends need no fence; remembers whether the
+// system supports it.
 void register_barrier() noexcept;
 [[nodiscard]] bool has_barrier() noexcept;
 

@@ -10,7 +10,7 @@
 namespace hr::transport::shm {
 namespace {
 
-// Remaining bytes of some parts, in the form that the system calls take.
+// Remaining bytes of some parts, in the form that the system calls require.
 class Vectors {
  public:
   explicit Vectors(std::span<const RemotePart> parts) noexcept : count_(parts.size()) {
@@ -25,7 +25,7 @@ class Vectors {
   [[nodiscard]] const iovec* remote() const noexcept { return &remote_[first_]; }
   [[nodiscard]] std::size_t count() const noexcept { return count_ - first_; }
 
-  // Removes that number of bytes, and empty parts behind them.
+  // Removes that number of bytes, and the empty parts after them.
   void remove(std::size_t bytes) noexcept {
     for (; !empty() && bytes >= local_[first_].iov_len; ++first_) bytes -= local_[first_].iov_len;
     if (empty()) return;

@@ -1,5 +1,5 @@
-// Copies between the memory of this process and of another one of the node, by a system call: one for up to
-// kPartsTogether parts, which costs a microsecond less for each but the first.
+// Copies between the memory of this process and that of another process of the node, by one system call per
+// kPartsTogether parts, which saves a microsecond for each part but the first.
 // Threads: any.
 #pragma once
 
@@ -19,8 +19,8 @@ struct Process {
   pid_t pid;
 };
 
-// Errors: MPI_ERR_UNSUPPORTED_OPERATION if the system does not permit it or there is no such memory; some may have been
-// copied.
+// Errors: MPI_ERR_UNSUPPORTED_OPERATION if the system does not permit it or there is no such memory; a part may have
+// been copied.
 Status read_process(const Process& from, std::span<const RemotePart> parts);
 Status write_process(const Process& to, std::span<const RemotePart> parts);
 

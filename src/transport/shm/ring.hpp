@@ -2,21 +2,21 @@
 //
 // Shared part (RingMemory): a ring of cells and a byte ring for payloads that do not fit a cell. A cell is a pair of
 // cache lines, which processors fetch together; up to 32 bytes of payload touch only the first one. A message takes
-// one cell; a payload above kInlineBytes lies in the byte ring, contiguous, cut at 64 bytes, or in an exchange buffer,
-// if one is available (exchange_buffers.hpp); its cell contains the place (Place). A cell is ready when its sequence
-// equals the lap of its index, so nothing is ever cleared and stale bytes cannot be mistaken for a message.
+// one cell. A payload above kInlineBytes is in the byte ring, contiguous and aligned to 64 bytes, or in an exchange
+// buffer if one is available (exchange_buffers.hpp); the cell contains its location (Place). A cell is ready when its
+// sequence equals the lap of its index, so nothing is ever cleared and stale bytes cannot be mistaken for a message.
 //
-// The byte ring need not be backed by memory from the start: a producer uses as much as it was told is there, and says
-// how much more it would need (wanted()). If there is no more, it makes do with a smaller ring (settle()).
+// The byte ring need not be backed by memory from the start: a producer uses as much as is known to be backed, and
+// reports how much more it needs (wanted()). If there is no more, it continues with a smaller ring (settle()).
 //
 // If the two processes take turns, the next cell's line is prefetched when it is this side's turn, and the payload
-// handed over with the message (base/cache_hints.hpp). If the reader is so far away that a line passes sooner through
-// memory than twice between the two cores, long payloads are written with non-temporal stores
+// is demoted towards the reader (base/cache_hints.hpp). If the reader is so far away that one transfer of a line
+// through memory is faster than two between the cores, long payloads are written with non-temporal stores
 // (base/reader_distance.hpp).
 //
 // Memory order: the producer writes payload and cell, then stores `sequence` (release); the consumer loads it
-// (acquire). The consumer stores what it has consumed (release) into its own line, which the producer reads only
-// when it believes the ring full.
+// (acquire). The consumer stores its progress (release) into its own line, which the producer reads only when the ring
+// seems full.
 // Owner: the segment owns the shared part; Producer and Consumer are private to their process (library lock).
 #pragma once
 
@@ -36,12 +36,12 @@ namespace hr::transport::shm {
 
 inline constexpr std::size_t kCells = 256;
 inline constexpr std::size_t kInlineBytes = 96;
-inline constexpr std::size_t kShortBytes = 32;  // in the cell's first line
-// Least payload written with non-temporal stores to a reader that is far away; shorter ones gain nothing.
+inline constexpr std::size_t kShortBytes = 32;  // payload bytes in the cell's first line
+// Smallest payload written with non-temporal stores to a reader that is far away; shorter ones gain nothing.
 inline constexpr std::size_t kMinNontemporalBytes = 512;
 
 struct alignas(2 * kCacheLine) Cell {
-  std::atomic<std::uint32_t> sequence;  // the lap, once the message is whole
+  std::atomic<std::uint32_t> sequence;  // the lap, once the message is complete
   std::uint32_t bytes;
   Header header;
   std::byte data[kInlineBytes];
@@ -49,7 +49,7 @@ struct alignas(2 * kCacheLine) Cell {
 static_assert(sizeof(Cell) == 2 * kCacheLine);
 static_assert(offsetof(Cell, data) + kShortBytes == kCacheLine);
 
-// Bytes of those lines of a cell that a message of this length touches.
+// Returns the bytes of the lines of a cell that a message of this length touches.
 constexpr std::size_t cell_bytes(std::size_t payload) noexcept {
   return payload > kShortBytes && payload <= kInlineBytes ? sizeof(Cell) : kCacheLine;
 }
@@ -57,8 +57,8 @@ constexpr std::size_t cell_bytes(std::size_t payload) noexcept {
 // Location of a payload outside its cell; stored in the cell's data.
 struct Place {
   static constexpr std::uint64_t kExchangeBuffer = std::uint64_t{1} << 63;
-  std::uint64_t at;     // bytes of the byte ring used up before it, in total; unused for an exchange buffer
-  std::uint64_t where;  // in the byte ring; or the number of an exchange buffer, with that bit
+  std::uint64_t at;     // total bytes of the byte ring used before it; unused for an exchange buffer
+  std::uint64_t where;  // offset in the byte ring; or kExchangeBuffer and the buffer's index
 
   [[nodiscard]] bool in_exchange_buffer() const noexcept { return (where & kExchangeBuffer) != 0; }
   [[nodiscard]] int exchange_buffer() const noexcept { return static_cast<int>(where & ~kExchangeBuffer); }
@@ -68,7 +68,7 @@ struct RingMemory {
   // Written by the consumer alone.
   alignas(kCacheLine) std::atomic<std::uint64_t> cells_consumed;
   std::atomic<std::uint64_t> bytes_consumed;
-  // The first cell starts on a pair of lines of its own: the neighbour line is fetched along with it.
+  // The first cell starts on a new pair of lines, as the neighbouring line is fetched along with it.
   alignas(2 * kCacheLine) Cell cells[kCells];
 
   [[nodiscard]] std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
@@ -77,13 +77,13 @@ struct RingMemory {
 // Returns the bytes of shared memory of one ring with this much payload space, a multiple of the page size.
 std::size_t ring_footprint(std::size_t payload_bytes) noexcept;
 
-// Laps count from 1: zero, the content of fresh memory, is none until they have all been used.
+// Laps count from 1, so zero, the content of fresh memory, is not a lap until the count wraps.
 constexpr std::uint32_t lap_of(std::uint64_t cell) noexcept { return static_cast<std::uint32_t>(cell / kCells + 1); }
 
 class Producer {
  public:
   Producer(RingMemory* memory, std::size_t payload_bytes) noexcept : Producer(memory, payload_bytes, payload_bytes) {}
-  // Memory backs the first `usable` bytes of the byte ring. `exchange_buffers`: may be null.
+  // `usable`: bytes at the start of the byte ring that memory backs. `exchange_buffers`: may be null.
   Producer(RingMemory* memory, std::size_t payload_bytes, std::size_t usable,
            ExchangeBuffers* exchange_buffers = nullptr) noexcept
       : memory_(memory), exchange_buffers_(exchange_buffers), payload_bytes_(payload_bytes), usable_(usable) {}
@@ -96,7 +96,7 @@ class Producer {
     publish(next_cell_, header, bytes);
     return true;
   }
-  // Does the same for a payload that needs one line only, without a call. False: no room there, or a longer payload.
+  // Does the same for a payload that needs one line only, without a call. False: no room seen, or a longer payload.
   [[gnu::always_inline]] bool send_short(const Header& header, const void* payload, std::size_t bytes) noexcept {
     const std::uint64_t at = next_cell_;
     if (bytes > kShortBytes || at - cells_consumed_ >= kCells) [[unlikely]]
@@ -105,8 +105,9 @@ class Producer {
     publish(at, header, bytes);
     return true;
   }
-  // Within a row of messages: prefetches the line of a cell that one of the next will be written to. The consumer has
-  // it, and the stores of these messages, and all others behind them, would wait for one such line after the other.
+  // Prefetches, within a burst of messages, the line of a cell that a later message will use. The line is in the
+  // consumer's cache, and the stores of these messages, and all later ones, would wait for one such line after the
+  // other.
   void prefetch_next_cells() noexcept {
     prefetch_for_write(&memory_->cells[(next_cell_ + kAhead) % kCells], kCacheLine);
   }
@@ -114,20 +115,20 @@ class Producer {
   std::byte* reserve(std::size_t bytes) noexcept;
   void commit(const Header& header) noexcept;
 
-  // Notes that a message came from the reader of this ring, which may now wait here for the next one.
+  // Records that a message arrived from the reader of this ring, which may now be waiting for an answer.
   void note_reply() noexcept {
     if (replied_) return;
     replied_ = true;
     prefetch_for_write(&memory_->cells[next_cell_ % kCells], cell_bytes(last_bytes_));
   }
 
-  // True if another exchange buffer should be made before the next payload of that length goes.
+  // True if another exchange buffer should be created before the next payload of that length is sent.
   [[nodiscard]] bool wants_exchange_buffer(std::size_t bytes) const noexcept {
     return bytes > kInlineBytes && bytes <= kExchangeBufferBytes && exchange_buffers_ != nullptr &&
            exchange_buffers_->should_create() && !reader_.is_far();
   }
-  // Bytes of the byte ring that need memory before the last refused message can go; 0: it was refused for another
-  // reason.
+  // Bytes of the byte ring that must be backed before the last refused message can be sent; 0: it was refused for
+  // another reason.
   [[nodiscard]] std::size_t wanted() const noexcept { return wanted_; }
   [[nodiscard]] std::size_t usable() const noexcept { return usable_; }
   void grow(std::size_t usable) noexcept {
@@ -148,7 +149,7 @@ class Producer {
     see_consumed();
     return next_cell_ - cells_consumed_ < kCells;
   }
-  // Publishes cell `at`, the next one, whose data is already written.
+  // Publishes cell `at`, the next one, whose data has been written.
   void publish(std::uint64_t at, const Header& header, std::size_t bytes) noexcept {
     RingMemory& memory = *memory_;
     Cell& cell = memory.cells[at % kCells];
@@ -159,23 +160,23 @@ class Producer {
     replied_ = false;
     last_bytes_ = static_cast<std::uint32_t>(bytes);
   }
-  // Reads both words that the consumer writes: they share a line, so the next load of the line brings new values.
+  // Reads both words that the consumer writes, as they share a line.
   void see_consumed() noexcept;
   [[nodiscard]] bool reader_is_far() noexcept;
   [[nodiscard]] bool uses_exchange_buffer(std::size_t bytes) const noexcept {
     return exchange_buffers_ != nullptr && exchange_buffers_->has_for(bytes) && !reader_.is_far();
   }
   [[nodiscard]] std::byte* reserved() const noexcept;
-  // Writes the place of the last reservation into its cell.
+  // Writes the location of the last reservation into its cell.
   void write_place(Cell& cell) const noexcept;
   // Sends a payload of any length, starting over.
   bool send_long(const Header& header, const void* payload, std::size_t bytes) noexcept;
-  // Returns the place for a payload that takes `room` bytes, free or not: never across the end of a lap.
+  // Returns the location for a payload that takes `room` bytes, free or not, but never across the end of a lap.
   [[nodiscard]] Place next_place(std::size_t room) const noexcept {
     const std::uint64_t where = next_byte_ - lap_start_;
     return where + room <= payload_bytes_ ? Place{next_byte_, where} : Place{lap_start_ + payload_bytes_, 0};
   }
-  // Finds a free run of whole lines in the byte ring. False: none.
+  // Finds contiguous free lines in the byte ring; false if there are none.
   bool find_room(std::size_t bytes, Place& place) noexcept;
 
   RingMemory* memory_;
@@ -184,15 +185,15 @@ class Producer {
   std::size_t usable_;
   std::size_t wanted_ = 0;
   bool settles_ = false;
-  bool replied_ = false;          // something came from the reader since the last message
-  std::uint32_t last_bytes_ = 0;  // of the last message
+  bool replied_ = false;          // a message has arrived from the reader since the last one to it
+  std::uint32_t last_bytes_ = 0;  // length of the last message
   std::uint64_t next_cell_ = 0;
   std::uint64_t next_byte_ = 0;
-  std::uint64_t lap_start_ = 0;       // bytes used up before this lap of the byte ring, in total
+  std::uint64_t lap_start_ = 0;       // total bytes used before this lap of the byte ring
   std::uint64_t cells_consumed_ = 0;  // last seen
   std::uint64_t bytes_consumed_ = 0;  // last seen
   ReaderDistance reader_;
-  Place reserved_{};  // when longer than a cell
+  Place reserved_{};  // for payloads longer than a cell
   std::uint32_t reserved_bytes_ = 0;
 };
 
@@ -203,7 +204,7 @@ class Consumer {
       : memory_(memory), exchange_buffers_(exchange_buffers), cell_(&memory->cells[0]) {}
 
   [[nodiscard]] bool ready() const noexcept { return cell_->sequence.load(std::memory_order_acquire) == lap_; }
-  // Hands the ready message to the handler of its kind and frees its space.
+  // Passes the ready message to the handler of its kind, and frees its space.
   void take(int from, const MessageHandlers& handlers) {
     Cell& cell = *cell_;
     const std::size_t bytes = cell.bytes;
@@ -220,7 +221,7 @@ class Consumer {
   }
 
  private:
-  // Does take() for payloads that do not lie in the cell.
+  // Does the same for a payload that is not in the cell.
   void take_long(int from, const MessageHandlers& handlers);
 
   [[nodiscard]] const std::byte* payload_at(const Place& place) const noexcept {

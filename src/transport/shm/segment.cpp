@@ -11,17 +11,17 @@ namespace hr::transport::shm {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// Shared words of one process: long receives that wait for a last part of their sender.
+// Shared words per process; each serves one long receive that waits for the last part from its sender.
 constexpr std::size_t kWords = 64;
 
-// Processes that were started together attach within this time, unless something holds them up.
+// Time within which processes that were started together attach, unless something delays them.
 constexpr double kSettleSeconds = 1;
 constexpr unsigned kSettlePauseMicroseconds = 100;
 
 // First bytes of the file.
 struct Head {
   alignas(kCacheLine) std::atomic<std::uint32_t> attached;
-  Segment::Sizes sizes;  // used if the processes have not agreed on them
+  Segment::Sizes sizes;  // valid if the processes have not agreed on them
 };
 static_assert(sizeof(Head) <= 2 * kCacheLine);
 
@@ -127,7 +127,7 @@ std::span<std::byte> Segment::staging(int process) const noexcept {
   return {file_.data() + staging_offset(process), sizes_.staging_bytes};
 }
 
-// The exchange buffers lie behind the rings: those of processes 1 and 0, of 2 and 0, 2 and 1, and so on.
+// The exchange buffers follow the rings: those of processes 1 and 0, of 2 and 0, 2 and 1, and so on.
 std::size_t Segment::exchange_buffer_offset(int one, int other) const noexcept {
   const auto higher = static_cast<std::size_t>(std::max(one, other));
   const std::size_t index = higher * (higher - 1) / 2 + static_cast<std::size_t>(std::min(one, other));
@@ -135,7 +135,7 @@ std::size_t Segment::exchange_buffer_offset(int one, int other) const noexcept {
          index * static_cast<std::size_t>(sizes_.exchange_buffers) * kExchangeBufferBytes;
 }
 
-// The staging areas lie behind the exchange buffers.
+// The staging areas follow the exchange buffers.
 std::size_t Segment::staging_offset(int process) const noexcept {
   return exchange_buffer_offset(sizes_.processes, 0) + static_cast<std::size_t>(process) * area_bytes_;
 }

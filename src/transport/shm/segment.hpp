@@ -1,11 +1,12 @@
-// Segment: the one shared-memory file of a job on a node. It holds a doorbell, shared words and a staging area for each
-// process, a ring for each ordered pair and exchange buffers for each pair.
+// Segment: the shared-memory file of a job on a node. It holds a doorbell, shared words and a staging area per process,
+// a ring per ordered pair and exchange buffers per pair.
 //
-// The file is sparse: a ring gets memory when its sender first connects, more when it first needs it (reserve(), so
-// that a full /dev/shm is an error and not a bus error later), a staging area when its process first stages something.
-// The lowest rank of the node creates it, without a name wherever possible, so that no death of a process leaves it
-// behind; the others open it through the creator's descriptor, which the creator keeps until all have it (settle()). If
-// it needs a name, the last process to attach unlinks it. Owner: the shm transport. Threads: library lock.
+// The file is sparse. A ring gets memory when its sender first connects, and more at the first need (reserve(), so that
+// a full /dev/shm is an error and not a bus error later); a staging area, when its process first stages data. The
+// lowest rank of the node creates the file, without a name wherever possible, so that it is never left behind when
+// processes die; the others open it through the creator's descriptor, which the creator keeps until all have attached
+// (settle()). If it needs a name, the last process to attach unlinks it. Owner: the shm transport. Threads: library
+// lock.
 #pragma once
 
 #include <cstddef>
@@ -21,29 +22,29 @@ namespace hr::transport::shm {
 class Segment {
  public:
   struct Sizes {
-    int processes = 0;              // on the node
-    std::size_t payload_bytes = 0;  // of each ring
-    std::size_t staging_bytes = 0;  // of each process's staging area
-    int exchange_buffers = 0;       // of each pair
+    int processes = 0;              // number of processes on the node
+    std::size_t payload_bytes = 0;  // payload bytes of each ring
+    std::size_t staging_bytes = 0;  // bytes of each process's staging area
+    int exchange_buffers = 0;       // number of exchange buffers per pair
   };
   // Errors: those of SharedFile.
   Status create(const std::string& path, const Sizes& sizes);
   Status attach(const std::string& path, const Sizes& sizes);
-  // Called by each of processes that have agreed on the path only: the first one's sizes hold for all. The last one
-  // removes the name. Errors: also MPI_ERR_OTHER if that file is for another number of processes.
+  // Called by each process of a group that has agreed on the path only: the sizes of the first apply to all, and the
+  // last removes the name. Errors: also MPI_ERR_OTHER if that file is for another number of processes.
   Status create_or_attach(const std::string& path, const Sizes& sizes);
-  // Called before a process leaves such a segment: some may not have come yet.
+  // Called before a process leaves such a segment, as some may not have attached yet.
   void forget_name() noexcept {
     if (file_.data() != nullptr && !all_attached()) file_.unlink();
   }
   [[nodiscard]] int descriptor() const noexcept { return file_.descriptor(); }
-  // Name that the others attach to.
+  // Returns the name that the others attach to.
   [[nodiscard]] std::string name() const { return file_.name(); }
   // Called before the creator leaves: waits a moment for processes that have not attached yet, and otherwise leaves
   // them the file under the name it was created for.
   void settle() noexcept;
 
-  // Makes sure that memory backs the first bytes of the ring's payload, and all that comes before them.
+  // Backs the first `payload_bytes` of the ring's payload, and everything before them, with memory.
   Status reserve(int receiver, int sender, std::size_t payload_bytes);
   // Does the same for an exchange buffer of two processes.
   Status reserve_exchange_buffer(int one, int other, int index);
@@ -52,7 +53,7 @@ class Segment {
   [[nodiscard]] Doorbell* doorbell(int process) const noexcept;
   [[nodiscard]] std::span<SharedWord> words(int process) const noexcept;
   [[nodiscard]] RingMemory* ring(int receiver, int sender) const noexcept;
-  // Returns the exchange buffers of two processes, which lie one behind the other.
+  // Returns the exchange buffers of two processes, which are adjacent in memory.
   [[nodiscard]] std::byte* exchange_buffers(int one, int other) const noexcept {
     return file_.data() + exchange_buffer_offset(one, other);
   }

@@ -27,23 +27,24 @@
 namespace hr::transport::shm {
 namespace {
 
-// Payload space of a ring from the start; the rest gets memory when it is first needed, so that a pair that exchanges
-// little takes little and its first message is soon on its way. Fresh memory costs about a microsecond a page, so with
-// many pairs the space is the rest of the cells' last page.
+// Returns the initial payload space of a ring. The rest gets memory at the first need, so that a pair that exchanges
+// little uses little memory, and its first message is sent soon. Fresh memory costs about a microsecond per page, so
+// with many pairs the space is the rest of the cells' last page.
 constexpr std::size_t first_bytes_for(int processes) {
   constexpr std::size_t kPage = 4096;
   return processes <= 16 ? 16384 : kPage - sizeof(RingMemory) % kPage;
 }
-// With so few processes rings get it in MPI_Init: all of them will talk, and there no message waits for it.
+// With up to this many processes, rings get their memory in MPI_Init, where no message waits for it: all of the
+// processes will exchange messages.
 constexpr int kReserveAtOnce = 4;
 // Messages delivered from one ring before the next ring gets its turn.
 constexpr int kBatch = 8;
-// Milliseconds; far more than the launcher takes.
+// Milliseconds; far more than the launcher needs.
 constexpr int kLaunchersTime = 1000;
 constexpr int kMostWaitsForPid = 100;  // milliseconds
-// A longer piece of a stream has left the first-level cache before its reader has it.
+// A longer piece of a stream would leave the first-level cache before it is read.
 constexpr std::size_t kMostChunk = std::size_t{32} * 1024;
-// A row of more messages than this, without a check for arrivals, is expected to go on.
+// A burst of more messages than this, without a check for arrivals, is expected to continue.
 constexpr unsigned kLone = 2;
 
 std::uint64_t make_pid_probe() noexcept {
@@ -54,20 +55,21 @@ std::uint64_t make_pid_probe() noexcept {
 // Random number by which others recognise this process (Doorbell::pid_probe).
 const std::uint64_t pid_probe = make_pid_probe();
 
-// Key in the host's store: where to open the segment.
+// Key in the host's store whose value is the segment's name.
 constexpr const char* kFile = "shm";
-constexpr std::string_view kFailed = "failed: ";  // in place of its name; the reason follows
+constexpr std::string_view kFailed = "failed: ";  // in place of the name; the reason follows
 
-// With many ranks on a node each pair gets less, so that an all-to-all does not fill the memory.
+// Returns the payload bytes of a ring: fewer with many ranks on the node, so that an all-to-all does not fill the
+// memory.
 std::size_t ring_bytes_for(int processes) {
   if (const std::size_t wanted = knobs().shm_ring_bytes; wanted != 0) return std::bit_floor(wanted);
-  // Twice a second-level cache: lines leave the reader's before they are written again (ADR 15).
+  // Twice a second-level cache, so that lines leave the reader's before they are written again (ADR 15).
   if (processes <= 8 && is_amd()) return 2048 * 1024;
   if (processes <= 16) return 512 * 1024;
   return processes <= 64 ? 128 * 1024 : 64 * 1024;
 }
 
-// Exchange buffers of each pair. With many processes on the node it is one, for messages of a few KiB.
+// Returns the number of exchange buffers per pair; with many processes on the node, one at most.
 int exchange_buffers_for(int processes) {
   const int wanted = static_cast<int>(knobs().shm_exchange_buffers);
   return processes <= 16 ? wanted : std::min(wanted, 1);
@@ -89,7 +91,7 @@ void allow_peer_access() {
 
 class Shm : public Transport {
  public:
-  // `here`: the processes of the segment, in the order that it has them in everywhere.
+  // `here`: the processes of the segment, in the order that all of them use.
   Shm(const Job& job, const Handlers& handlers, std::span<const int> here)
       : message_handlers_(handlers.of_kind), handlers_(handlers), ranks_(here.begin(), here.end()) {
     local_of_.assign(static_cast<std::size_t>(job.processes.size()), -1);
@@ -101,7 +103,7 @@ class Shm : public Transport {
     direct_ = processes() <= kDirectPollLimit;
   }
 
-  // Makes the segment, on the first process of the node, and tells the others where it is.
+  // Makes the segment, in the first process of the node, and publishes its name to the others.
   void create(const Job& job);
   Status open() override;
 
@@ -128,7 +130,7 @@ class Shm : public Transport {
     Outgoing& to = outgoing_[static_cast<std::size_t>(local(proc))];
     if (!to.producer.send_short(header, payload, bytes)) [[unlikely]]
       return send_long(local(proc), header, payload, bytes);
-    // A lone message must not pay for a row that does not follow.
+    // A lone message must not bear the cost for a burst that does not follow.
     if (++sent_in_a_row_ > kLone) to.producer.prefetch_next_cells();
     notify(*to.bell);
     return kOk;
@@ -167,24 +169,24 @@ class Shm : public Transport {
   }
 
  protected:
-  // Tells others that they need not wait for room in the rings that this process reads.
+  // Shows the others that they need not wait for room in the rings that this process reads.
   void leave() noexcept {
     if (bell_ != nullptr) bell_->left.store(1, std::memory_order_release);
   }
   [[nodiscard]] int local(int proc) const noexcept { return local_of_[static_cast<std::size_t>(proc)]; }
   [[nodiscard]] int processes() const noexcept { return static_cast<int>(ranks_.size()); }
 
-  // Sets this process up once the segment is there.
+  // Sets this process up once the segment is mapped.
   void enter();
   // A peer that this process has connected to.
   struct Outgoing {
     Producer producer{nullptr, 0};
     Doorbell* bell = nullptr;  // null: not connected
-    bool reserved = false;     // the ring has its first memory
-    // Tuned for processes at this distance; 0: not tuned.
+    bool reserved = false;     // the ring has its initial memory
+    // Value tuned for processes at this distance; 0: not tuned.
     std::size_t eager_bytes = 0;
   };
-  // Gives the ring to a peer of the node its first memory.
+  // Gives the ring to a peer of the node its initial memory.
   Status reserve(int peer);
   void notify(Doorbell& bell) noexcept {
     if (!direct_) [[unlikely]]
@@ -206,7 +208,8 @@ class Shm : public Transport {
   [[nodiscard]] pid_t pid_of(int proc) const noexcept {
     return segment_.doorbell(local(proc))->pid.load(std::memory_order_acquire);
   }
-  // Checks, once, that the process with a peer's pid here is the peer: its memory must not be touched otherwise.
+  // Checks, once, that the process with a peer's pid in this pid namespace is the peer, as its memory must not be
+  // accessed otherwise.
   Status recognise(int proc);
   [[nodiscard]] bool anything_ready() noexcept;
 
@@ -214,13 +217,13 @@ class Shm : public Transport {
   const Handlers& handlers_;
   Segment segment_;
   Segment::Sizes sizes_{};
-  std::string path_;      // of the segment's file, if it has a name
-  Status created_ = kOk;  // on the process that makes it
+  std::string path_;      // path of the segment's file, if it has a name
+  Status created_ = kOk;  // result, in the process that makes the segment
   std::string why_not_created_;
-  Doorbell* bell_ = nullptr;       // own
-  bool ring_stays_small_ = false;  // noted
+  Doorbell* bell_ = nullptr;       // this process's doorbell
+  bool ring_stays_small_ = false;  // noted once
   unsigned sent_in_a_row_ = 0;
-  std::uint32_t connections_ = 0;  // of bell_->connections, already accepted
+  std::uint32_t connections_ = 0;  // number of bell_->connections already accepted
   int own_ = 0;                    // index on the node
   std::size_t first_bytes_ = 0;    // payload space of a new ring
   bool direct_ = true;             // this process polls the rings of all its senders
@@ -228,12 +231,12 @@ class Shm : public Transport {
   int node_ = 0;
   std::vector<int> ranks_;                         // rank by index on the node
   std::vector<int> local_of_;                      // index on the node by rank, -1 elsewhere
-  std::vector<Outgoing> outgoing_;                 // by index on the node
+  std::vector<Outgoing> outgoing_;                 // indexed by index on the node
   std::vector<ExchangeBuffers> exchange_buffers_;  // likewise
   std::vector<Incoming> incoming_;
   enum class Memory : std::uint8_t { kUnknown, kPeers, kNotReached };
-  std::unique_ptr<std::atomic<Memory>[]> memory_;  // by index on the node; copies need not hold the library lock
-  std::vector<int> incoming_of_;                   // place in incoming_ by index on the node; -1: not connected
+  std::unique_ptr<std::atomic<Memory>[]> memory_;  // indexed by index on the node; copies may lack the library lock
+  std::vector<int> incoming_of_;                   // index into incoming_ by index on the node; -1: not connected
 };
 
 void Shm::create(const Job& job) {
@@ -244,7 +247,7 @@ void Shm::create(const Job& job) {
   if (own_ != 0) return;
   created_ = segment_.create(path_, sizes_);
   if (!created_.ok()) why_not_created_ = take_detail();
-  // On a failure this tells the others, which would wait for ever.
+  // On a failure the others must learn of it, as they would otherwise wait forever.
   boot::node_put(kFile, created_.ok() ? segment_.name() : std::string(kFailed) + why_not_created_);
 }
 
@@ -255,7 +258,7 @@ Status Shm::open() {
   } else {
     std::string answer;
     HR_TRY(boot::node_get(kFile, &answer));
-    // Any process that is heard first says why.
+    // Every process reports the reason, as any of them may be heard first.
     if (answer.starts_with(kFailed)) {
       return fail(Errc::kOther, "rank %d %s", ranks_[0], answer.c_str() + kFailed.size());
     }
@@ -264,8 +267,8 @@ Status Shm::open() {
       std::string why = take_detail();
       const Status named = segment_.attach(path_, sizes_);
       if (!named.ok()) {
-        // Or it died: the launcher knows why, and is about to end this process. Its report must not be overtaken by the
-        // one from here.
+        // Or the creator has died: the launcher knows why, and is about to end this process. Its report must appear
+        // before the one from here.
         if (answer != path_) ::poll(nullptr, 0, kLaunchersTime);
         set_detail(std::move(why));
       }
@@ -275,7 +278,7 @@ Status Shm::open() {
   enter();
   const int count = processes();
   for (int peer = 0; peer < count && count <= kReserveAtOnce; ++peer) {
-    if (peer != own_ && !reserve(peer).ok()) (void)take_detail();  // connect() tries again and says so
+    if (peer != own_ && !reserve(peer).ok()) (void)take_detail();  // connect() tries again and reports the error
   }
   return kOk;
 }
@@ -323,8 +326,8 @@ Status Shm::connect(int proc) {
   return kOk;
 }
 
-// Checks whether a peer shares this process's cache only if that makes a difference, and once the peer has published
-// its pid: waits a moment for a process that has just begun to start.
+// Checks whether a peer shares this process's cache, but only if that makes a difference. This needs the peer's pid, so
+// it waits a moment for a process that is just starting.
 std::size_t Shm::tuned_eager_bytes(int proc) const {
   const auto same_host = tuned_for_peers("eager_bytes", "same-host");
   const auto same_cache = tuned_for_peers("eager_bytes", "same-cache");
@@ -349,7 +352,7 @@ Status Shm::send_long(int peer, const Header& header, const void* payload, std::
   return kOk;
 }
 
-// Called after a message was refused. Ok: it lacked memory, which is there now. Again: the ring is full.
+// Called after a message was refused. Ok: the ring lacked memory, and has it now. Again: the ring is full.
 Status Shm::make_room(int peer, std::size_t bytes) {
   Producer& producer = outgoing_[static_cast<std::size_t>(peer)].producer;
   if (producer.wanted() == 0) return Status::again();
@@ -369,7 +372,7 @@ Status Shm::make_room(int peer, std::size_t bytes) {
 void Shm::make_exchange_buffer(int peer) {
   ExchangeBuffers& exchange_buffers = exchange_buffers_[static_cast<std::size_t>(peer)];
   if (segment_.reserve_exchange_buffer(own_, peer, exchange_buffers.made()).ok()) return exchange_buffers.make();
-  static_cast<void>(take_detail());  // the ring does as well
+  static_cast<void>(take_detail());  // the ring is used instead
   exchange_buffers.stop_creating();
 }
 
@@ -392,7 +395,7 @@ inline bool Shm::drain(Incoming& from) {
   int taken = 0;
   do from.consumer.take(from.rank, message_handlers_);
   while (++taken < kBatch && from.consumer.ready());
-  // A producer has no ring before it is connected.
+  // The producer has no ring before it is connected.
   Outgoing& back = outgoing_[static_cast<std::size_t>(from.index)];
   if (back.bell != nullptr) [[likely]]
     back.producer.note_reply();
@@ -414,11 +417,11 @@ bool Shm::progress() {
     std::uint64_t bits = pending[word].exchange(0, std::memory_order_acq_rel);
     for (; bits != 0; bits &= bits - 1) {
       const auto sender = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      // A thread may see the bit before it sees the connection that came first.
+      // A thread may see the bit before the earlier connection.
       if (incoming_of_[sender] < 0) accept_connections();
       Incoming& from = incoming_[static_cast<std::size_t>(incoming_of_[sender])];
       moved |= drain(from);
-      // Messages left behind by a full batch have no bit of their own any more.
+      // The bit of messages left over by a full batch has been cleared already.
       if (from.consumer.ready()) {
         pending[word].fetch_or(std::uint64_t{1} << (sender % 64), std::memory_order_relaxed);
       }
@@ -502,13 +505,13 @@ Status Shm::put(int proc, const RemoteKey* key, std::span<const RemotePart> part
   return kOk;
 }
 
-// Between processes of several jobs. The launcher does not end this process when one of another job dies, so this
-// process checks now and then: each process has its byte of the file locked as long as it lives.
+// Transport between processes of several jobs. The launcher does not end this process when one of another job dies, so
+// this process checks now and then: each process keeps its byte of the file locked while it lives.
 class Between final : public Shm {
  public:
   Between(const Job& job, const Handlers& handlers, std::span<const int> here, std::span<const int> theirs)
       : Shm(job, handlers, here), left_(theirs.begin(), theirs.end()) {
-    // Processes of its own set are reached by other means.
+    // This transport does not reach processes of the same set.
     for (const int proc : here) {
       if (proc != job.rank && std::ranges::find(theirs, proc) == theirs.end())
         local_of_[static_cast<std::size_t>(proc)] = -1;
@@ -541,11 +544,11 @@ class Between final : public Shm {
  private:
   static constexpr unsigned kLookAfter = 64;  // rounds of progress
   static constexpr double kLookSeconds = 0.1;
-  static constexpr std::int32_t kGone = -1;  // as a number of a process: it has left
+  static constexpr std::int32_t kGone = -1;  // in place of a pid: the process has left
 
   void check_presence();
 
-  std::vector<int> left_;  // processes of the other set that were not disconnected
+  std::vector<int> left_;  // processes of the other set not disconnected yet
   unsigned rounds_ = 0;
   double looked_ = 0;
 };
@@ -569,7 +572,7 @@ void Between::check_presence() {
     const int proc = left_[at];
     const std::int32_t pid = pid_of(proc);
     if (pid <= 0 || is_present(segment_.descriptor(), local(proc))) continue;
-    // It may have left since.
+    // It may have left meanwhile.
     if (pid_of(proc) == kGone) continue;
     handlers_.failed(proc, fail(Errc::kOther, "process %d, which was it, has ended", static_cast<int>(pid)));
   }

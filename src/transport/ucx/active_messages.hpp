@@ -1,4 +1,4 @@
-// Active messages: the kinds that this transport sends, and short texts that travel in the header of one.
+// UCX active messages: the kinds that this transport uses, and short texts sent in the header of one.
 #pragma once
 
 #include "transport/ucx/worker.hpp"
@@ -15,11 +15,12 @@ enum ActiveMessage : unsigned {
 // Reason for dropping a message whose sender is not known (names.hpp).
 inline constexpr const char* kUnknownSender = "its sender is unknown to this process, or it lacks the secret";
 
-// Calls `callback` for each message of that kind. `flags`: of UCP_AM_FLAG_. Errors: MPI_ERR_OTHER with UCX's reason.
+// Calls `callback` for each message of that kind from now on. `flags`: UCP_AM_FLAG_*. Errors: MPI_ERR_OTHER with UCX's
+// reason.
 Status listen(const Library& library, const Worker& worker, ActiveMessage kind, unsigned flags,
               ucp_am_recv_callback_t callback, void* argument);
 
-// Sends a text, which is plain bytes. Needs no wait.
+// Sends a text of plain bytes, copied by UCX, without waiting.
 template <class Text>
 ucs_status_t send_text(const Library& library, ucp_ep_h endpoint, ActiveMessage kind, const Text& text) {
   ucp_request_param_t how{};

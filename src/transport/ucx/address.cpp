@@ -10,7 +10,7 @@
 namespace hr::transport::ucx {
 namespace {
 
-constexpr std::size_t kPiece = 900;  // characters that every launcher takes as a value
+constexpr std::size_t kPiece = 900;  // number of characters that every launcher accepts as a value
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 std::string key_of(int rank, std::size_t piece) {
@@ -61,8 +61,8 @@ bool decode(std::string_view text, std::vector<std::byte>* bytes) {
   return true;
 }
 
-// The first value says how long the text is: "212.ABC...". Behind the address: the host's name, and its length as a
-// byte.
+// The first value begins with the length of the text: "212.ABC...". The host's name, and its length as a byte, follow
+// the address.
 Status publish_address(int rank, std::span<const std::byte> address, const std::string& host) {
   std::vector<std::byte> bytes(address.begin(), address.end());
   const std::size_t length = std::min<std::size_t>(host.size(), 255);
@@ -79,7 +79,7 @@ Status publish_address(int rank, std::span<const std::byte> address, const std::
 
 namespace {
 
-// Takes the host's name off the end.
+// Removes the host's name from the end.
 bool split(std::vector<std::byte>* bytes, std::string* host) {
   if (bytes->empty()) return false;
   const auto length = std::to_integer<std::size_t>(bytes->back());

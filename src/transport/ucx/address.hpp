@@ -1,5 +1,5 @@
-// Addresses of UCX workers in the launcher's key-value space: text of the characters that every launcher takes, over as
-// many keys as their length needs.
+// Addresses of UCX workers in the launcher's key-value space, as text of characters that every launcher accepts, under
+// as many keys as their length needs.
 //
 // Threads: library lock.
 #pragma once
@@ -15,14 +15,15 @@
 
 namespace hr::transport::ucx {
 
-// Publishes, before the exchange. `host`: name of this process's host; cut if longer than 255 bytes.
+// Publishes this process's address, before the exchange. `host`: name of its host; cut if longer than 255 bytes.
 Status publish_address(int rank, std::span<const std::byte> address, const std::string& host);
-// Fetches, after it. Errors: the launcher's; MPI_ERR_OTHER for text that publish_address() did not write.
+// Fetches the address of another process, after the exchange. Errors: the launcher's; MPI_ERR_OTHER for text that
+// publish_address() did not write.
 Status fetch_address(int rank, std::vector<std::byte>* address, std::string* host);
 
 // Appends the secret to the address of a worker (names.hpp).
 void append_secret(std::uint64_t secret, std::vector<std::byte>* address);
-// Removes it from the end. False: there is no secret, or nothing before it.
+// Removes the secret from the end. False: there is none, or nothing before it.
 [[nodiscard]] bool split_secret(std::vector<std::byte>* address, std::uint64_t* secret);
 
 // Writes three bytes as four letters, digits, '-' or '_'.

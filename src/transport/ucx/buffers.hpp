@@ -1,7 +1,8 @@
-// Buffers: memory that messages are built in and sent from. A message stays in its buffer until UCX is done with it.
+// Buffers: memory in which messages are built and from which they are sent. A message stays in its buffer until UCX is
+// done with it.
 //
-// Three sizes, as short messages are many and long ones few. Returned buffers are kept for the next messages, up to so
-// many of each.
+// There are three sizes, as short messages are many and long ones few. A limited number of returned buffers of each
+// size is kept for the next messages.
 // Owner: the transport. Threads: library lock.
 #pragma once
 
@@ -16,21 +17,21 @@ namespace hr::transport::ucx {
 
 // Head in front of a payload. All processes of a job run the same library on machines of one byte order.
 struct Head {
-  std::uint32_t sequence;  // of the messages from this sender to this receiver, from 0 on: its lowest bits
-  std::uint32_t from;      // Names
-  std::uint64_t secret;    // of the receiver (names.hpp)
+  std::uint32_t sequence;  // low bits of the message's number from this sender to this receiver, from 0 on
+  std::uint32_t from;      // name of the sender (names.hpp)
+  std::uint64_t secret;    // secret of the receiver (names.hpp)
   Header header;
 };
 static_assert(sizeof(Head) == 40);
 
-// 64 KiB, and the bytes that protocols put in front.
+// 64 KiB, and the bytes that protocols put in front of the data.
 inline constexpr std::size_t kMaxPayload = 65536 + kMostInFront;
-// Longest message sent eagerly if the user asks for it, for paths with much delay.
+// Longest message that a user may choose to send eagerly, for paths with a long delay.
 inline constexpr std::size_t kMostEager = std::size_t{1} << 20;
 
 struct Buffer {
-  Buffer* next = nullptr;  // while it is not in use
-  void* sender = nullptr;  // while it is: the peer that it goes to
+  Buffer* next = nullptr;  // next unused buffer
+  void* sender = nullptr;  // peer that the message goes to, while the buffer is in use
   std::size_t room = 0;    // bytes of payload
   std::size_t bytes = 0;   // bytes that are used
   Head head;
@@ -49,7 +50,7 @@ class Buffers {
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
 
-  // nullptr: no memory.
+  // Returns a buffer for a payload of this length; nullptr: no memory.
   [[nodiscard]] Buffer* take(std::size_t bytes) {
     Kept& kept = kept_for(bytes);
     if (kept.first != nullptr) return take_first(kept);

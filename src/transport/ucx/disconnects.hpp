@@ -1,8 +1,8 @@
-// Disconnects: a process that disconnects from one of another job tells it when everything sent there has arrived, and
-// stays until it has been told the same.
+// Disconnects: a process that disconnects from one of another job sends it a disconnect once everything sent before has
+// arrived, and keeps the connection until it has received one.
 //
-// Flushing a path needs the other side's progress, at the least until both have set it up; a process that has left
-// MPI's calls makes none. Owner: the transport. Threads: library lock.
+// Flushing a path needs progress of the other side, at least until both have set it up; a process outside MPI calls
+// makes none. Owner: the transport. Threads: library lock.
 #pragma once
 
 #include <set>
@@ -17,13 +17,13 @@ class Disconnects {
   Disconnects(const Library& library, const Worker& worker, const Names& names)
       : library_(library), worker_(worker), names_(names) {}
 
-  // Listens to others from now on.
+  // Handles disconnects of others from now on.
   Status listen();
 
-  // Sends a disconnect; a failed path is reported elsewhere.
+  // Sends a disconnect; a failed path is reported by its error handler.
   void send(int proc, ucp_ep_h endpoint);
   [[nodiscard]] bool has_come(int proc) const noexcept { return come_.contains(proc); }
-  // Forgets it: that process may connect again.
+  // Forgets the disconnect, as that process may connect again.
   void forget(int proc) noexcept { come_.erase(proc); }
 
  private:

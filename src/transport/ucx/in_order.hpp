@@ -1,9 +1,9 @@
-// InOrder: puts numbered things back into the order of their numbers, which start at 0 and have no gaps in the end. UCX
-// takes messages of different lengths different ways, and promises no order among them.
+// InOrder: restores the order of numbered things, whose numbers start at 0 and have no gaps in the end. UCX sends
+// messages of different lengths in different ways, and guarantees no order among them.
 //
-// Numbers travel as their lowest 32 bits. One that is far ahead, or has been here, is refused: a sender that keeps to
-// the order is never so far ahead, and without a limit this process would have to keep everything that another one
-// sends. Owner: the peer that the things come from. Threads: library lock.
+// Numbers are sent as their lowest 32 bits. One that is far ahead, or has arrived before, is refused: a correct sender
+// is never so far ahead, and without a limit another process could make this one keep any number of things. Owner: the
+// peer that sends the things. Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace hr::transport::ucx {
 template <class Thing>
 class InOrder {
  public:
-  // Largest distance of an early one from the one whose turn it is.
+  // Largest distance of an early number from the next one.
   static constexpr std::uint32_t kMostAhead = std::uint32_t{1} << 24;
 
-  // Calls `deliver` for this one and all that waited for it, in order, or keeps it until it is its turn. False: it is
+  // Calls `deliver` for this thing and all that waited for it, in order, or keeps it until its turn. False: it is
   // refused.
   template <class Deliver>
   bool arrive(std::uint32_t number, Thing&& thing, Deliver&& deliver) {
@@ -28,7 +28,8 @@ class InOrder {
     return true;
   }
 
-  // True if it is this one's turn. Then it has passed, and drain() follows once it is delivered.
+  // True if this number is the next one, which then counts as delivered; the caller must call drain() after the
+  // delivery.
   [[nodiscard]] bool pass(std::uint32_t number) noexcept {
     if (number != static_cast<std::uint32_t>(next_)) return false;
     ++next_;
@@ -42,13 +43,13 @@ class InOrder {
       deliver(first.mapped());
     }
   }
-  // Keeps one that came before its turn. False: it is refused.
+  // Keeps a thing that arrived before its turn. False: it is refused.
   [[nodiscard]] bool keep(std::uint32_t number, Thing&& thing) {
     const std::uint32_t ahead = number - static_cast<std::uint32_t>(next_);
     return ahead <= kMostAhead && early_.emplace(next_ + ahead, std::move(thing)).second;
   }
 
-  // Returns those that still wait.
+  // Returns the things that still wait.
   [[nodiscard]] std::map<std::uint64_t, Thing>& early() noexcept { return early_; }
 
  private:

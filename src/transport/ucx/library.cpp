@@ -17,7 +17,8 @@ namespace {
 
 constexpr const char* kName = "libucp.so.0";
 
-// The lib/ of the environment that this library is installed in has its Python packages below it.
+// Returns the UCX libraries among the Python packages of the environment that this library is installed in, which are
+// below its lib/.
 std::vector<std::string> packages_beside_us() {
   Dl_info own{};
   if (::dladdr(reinterpret_cast<const void*>(&packages_beside_us), &own) == 0 || own.dli_fname == nullptr) return {};
@@ -44,8 +45,8 @@ bool is_only_thread() noexcept {
   return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;  // "." and ".." count
 }
 
-// UCX patches mmap and its kin when it is loaded, to see what the program does with memory, unless this variable says
-// no; there is no other way to say it. No thread may read the environment meanwhile.
+// Unless this variable forbids it, UCX patches mmap and similar functions when it is loaded, to see what the program
+// does with memory; there is no other way to prevent that. No thread may read the environment meanwhile.
 class WithoutMemoryHooks {
  public:
   WithoutMemoryHooks() noexcept : set_(!is_set(kVariable) && is_only_thread()) {
@@ -62,7 +63,7 @@ class WithoutMemoryHooks {
   bool set_;
 };
 
-// Tries once; adds the reason of a failure to `tried`.
+// Tries to open the library; adds the reason of a failure to `tried`.
 void* attempt(const std::string& path, std::string* tried) {
   if (void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); library != nullptr) return library;
   const char* reason = ::dlerror();
@@ -72,7 +73,7 @@ void* attempt(const std::string& path, std::string* tried) {
 
 void* open_any(std::string* tried) {
   const WithoutMemoryHooks without;
-  // Two copies of UCX in one process would mix.
+  // Two copies of UCX in one process would interfere.
   if (void* library = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD); library != nullptr) return library;
   if (const std::string& directory = knobs().ucx_dir; !directory.empty()) {
     return attempt(directory + "/" + kName, tried);
@@ -88,7 +89,7 @@ void* open_any(std::string* tried) {
   return nullptr;
 }
 
-// True if UCX's CUDA module is wanted, without which it does not know device memory.
+// True if UCX should load its CUDA module, without which it does not support device memory.
 bool wants_cuda() {
   switch (knobs().cuda_network_direct) {
     case CudaNetworkDirectChoice::kOn:
@@ -102,9 +103,9 @@ bool wants_cuda() {
   return std::filesystem::directory_iterator("/sys/class/infiniband", none) != std::filesystem::directory_iterator();
 }
 
-// Sets up the part of UCX that reads its settings while it is loaded: by default it prints warnings that mean nothing
-// to the user, takes over the signals of crashes, which are the program's or ours (bind/crash.hpp), and initialises
-// CUDA, which only GPUDirect needs.
+// Sets the options of the part of UCX that reads its settings while it is loaded: by default it prints warnings that
+// mean nothing to the user, handles crash signals, which are the program's or this library's (bind/crash.hpp), and
+// initialises CUDA, which only GPUDirect needs.
 void quieten(void* library) {
   using SetValue = ucs_status_t (*)(const char*, const char*);
   using DisableSignals = void (*)();

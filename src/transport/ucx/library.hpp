@@ -1,4 +1,4 @@
-// Library: UCX's functions that we call, found at run time, so that this library neither links to UCX nor needs it.
+// Library: the UCX functions that this library calls, found at run time, so that it neither links to UCX nor needs it.
 //
 // Owner: process-wide; opened once, never closed (UCX's threads and modules cannot be unloaded). Threads: library lock.
 #pragma once
@@ -47,7 +47,7 @@ namespace hr::transport::ucx {
   X(put_nbx)                    \
   X(get_nbx)
 
-// Functions that some supported versions lack: null there.
+// Functions that some supported versions lack, and that are null then.
 #define HR_UCP_OPTIONAL(X) \
   X(ep_evaluate_perf)      \
   X(ep_query)
@@ -58,12 +58,12 @@ struct Library {
   HR_UCP_OPTIONAL(HR_DECLARE)
 #undef HR_DECLARE
   const char* (*status_string)(ucs_status_t) = nullptr;
-  std::string path;  // of libucp.so.0, as it was found
+  std::string path;  // path of libucp.so.0 where it was found
 
   [[nodiscard]] std::string text(ucs_status_t status) const { return status_string(status); }
 };
 
-// Opens it at the first call. Errors: MPI_ERR_OTHER with the places tried and the package to install.
+// Opens the library at the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.
 Status open_library(const Library** out);
 
 }  // namespace hr::transport::ucx

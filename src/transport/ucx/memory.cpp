@@ -9,12 +9,12 @@ constexpr std::size_t kMostKeys = 256;
 
 }  // namespace
 
-// An operation under way: all its parts.
+// A pending operation with all its parts.
 struct Memory::Pending {
   Operation* done;
   Key* key;  // null: a flush
   const Library* library;
-  std::size_t left = 1;  // parts that have not ended, and the starting of them
+  std::size_t left = 1;  // number of parts that have not ended, plus one while parts are being started
   ucs_status_t status = UCS_OK;
 };
 

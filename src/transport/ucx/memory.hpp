@@ -1,8 +1,8 @@
-// Memory: memory of this process that others may reach through UCX, and the keys to memory of others.
+// Memory: memory of this process that others may access through UCX, and the keys to memory of others.
 //
-// A RemoteKey holds a number, unique in the process that exposed the memory, then UCX's own packed key. The key that
-// UCX unpacks belongs to an endpoint and is kept for the next operation, a bounded number of them. Owner: the
-// transport. Threads: library lock.
+// A RemoteKey holds a number, unique in the process that exposed the memory, then UCX's own packed key. A key that UCX
+// has unpacked belongs to an endpoint; a bounded number of them is kept for later operations. Owner: the transport.
+// Threads: library lock.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +25,22 @@ class Memory {
   Status expose(std::byte* address, std::size_t bytes, bool device, RemoteKey* key);
   void withdraw(const RemoteKey& key) noexcept;
 
-  // Do the same as those of transport.hpp; `endpoint` is that of the process.
+  // Do the same as the functions in transport.hpp; `endpoint` is that of the process.
   Status get(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::span<const RemotePart> parts, Operation* done);
   Status put(int proc, ucp_ep_h endpoint, const RemoteKey& key, std::span<const RemotePart> parts, Operation* done);
-  // Completes when all puts through this endpoint that were started before are there.
+  // Completes when all puts started before through this endpoint have arrived.
   void flush(ucp_ep_h endpoint, Operation* done);
 
-  // Leaves everything to the end of the process, as it is.
+  // Releases nothing: everything is left to the end of the process.
   void abandon() noexcept {
     keys_.clear();
     exposed_.clear();
   }
 
-  // Called before the endpoint of that process is closed; no operation with it is under way.
+  // Destroys the keys of that process, before its endpoint is closed; no operation with it is pending.
   void forget(int proc) noexcept;
 
-  // Return the number in a key, and whether such memory of ours, on the host, has these bytes.
+  // Return the number in a key, and whether this process's host memory of that number contains these bytes.
   [[nodiscard]] static std::uint64_t number_of(const RemoteKey& key) noexcept;
   [[nodiscard]] bool exposes(std::uint64_t number, std::uint64_t address, std::size_t bytes) const noexcept;
 
@@ -53,13 +53,13 @@ class Memory {
   };
   struct Key {
     ucp_rkey_h key = nullptr;
-    int uses = 0;  // operations under way with it
+    int uses = 0;  // number of operations pending with it
   };
   struct Pending;
 
   Status key_for(int proc, ucp_ep_h endpoint, const RemoteKey& key, Key** out);
   void drop_unused() noexcept;
-  // Counts UCX's answer to the start of a part.
+  // Handles UCX's result of starting a part.
   void started(Pending* pending, ucs_status_ptr_t answer);
   static void ended(void* request, ucs_status_t status, void* pending);
   static void end(Pending* pending, ucs_status_t status);
@@ -72,7 +72,7 @@ class Memory {
   const Worker& worker_;
   std::uint64_t next_ = 1;
   std::map<std::uint64_t, Exposed> exposed_;
-  std::map<std::pair<int, std::uint64_t>, Key> keys_;  // by process and number
+  std::map<std::pair<int, std::uint64_t>, Key> keys_;  // indexed by process and number
 };
 
 }  // namespace hr::transport::ucx

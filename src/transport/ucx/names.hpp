@@ -1,11 +1,10 @@
-// Names: the numbers by which messages name their senders to the receiver, and the secrets that show that a sender is
-// entitled to send.
+// Names: the numbers by which messages identify their senders, and the secrets that prove that a sender may send.
 //
-// To a process of the same job the name is the rank; to one of another job it is the number that stands for the sender
-// everywhere (boot::Processes::number_of()), with a bit that tells the two apart. A secret is a random number that each
-// process makes for itself and gives out with its address: through the launcher to its job, and to processes of other
-// jobs when they connect. Every message carries the secret of its receiver, as anything that reaches this host can
-// connect to a worker over TCP. It travels unencrypted. Owner: the transport. Threads: library lock.
+// In messages within a job the name is the sender's rank; in those to other jobs, it is the sender's number, which is
+// the same everywhere (boot::Processes::number_of()), with a bit that distinguishes the two. A secret is a random
+// number that each process makes for itself and publishes with its address: through the launcher to its job, and to
+// processes of other jobs when they connect. Every message carries the secret of its receiver, unencrypted, as anything
+// that can reach this host can connect to a worker over TCP. Owner: the transport. Threads: library lock.
 #pragma once
 
 #include <sys/random.h>
@@ -34,13 +33,13 @@ class Names {
   [[nodiscard]] Secret own_secret() const noexcept { return own_secret_; }
   // Sets the secret of another process, taken from its address.
   void set_secret(int proc, Secret secret) { secrets_[proc] = secret; }
-  // 0 before set_secret().
+  // Returns the secret of that process; 0 before set_secret().
   [[nodiscard]] Secret secret_of(int proc) const noexcept {
     const auto found = secrets_.find(proc);
     return found != secrets_.end() ? found->second : 0;
   }
 
-  // Returns the name of this process in messages to that one.
+  // Returns the name of this process in messages to that process.
   [[nodiscard]] std::uint32_t own_for(int proc) const noexcept {
     if (!processes_.is_other(proc)) [[likely]]
       return rank_;
@@ -70,7 +69,7 @@ class Names {
   std::uint32_t rank_;
   std::uint32_t size_;
   Secret own_secret_ = 0;
-  std::map<int, Secret> secrets_;  // by process
+  std::map<int, Secret> secrets_;  // indexed by process
   std::map<std::uint32_t, int> others_;
 };
 

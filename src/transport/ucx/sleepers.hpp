@@ -1,10 +1,10 @@
 // Sleepers: threads of this process that wait for a file descriptor or for one another.
 //
-// Each thread that is armed has a bell of its own, an event descriptor: wake() rings those of all that are armed then.
-// So no sleep misses a wake() that came after its arm(), and a bell that its thread has not heard yet keeps no other
-// thread awake. A sleep may end for no reason.
+// Each armed thread has its own bell, an event descriptor: wake() rings those of all armed threads. So no sleep misses
+// a wake() that was called after its arm(), and a bell that its thread has not read yet keeps no other thread awake. A
+// sleep may end spuriously.
 //
-// Owner: the transport. Threads: any; open() before there are any.
+// Owner: the transport. Threads: any; open() is called before all others.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ class Sleepers {
   Sleepers(const Sleepers&) = delete;
   Sleepers& operator=(const Sleepers&) = delete;
 
-  // `arrivals`: readable when something has come; not owned.
+  // `arrivals`: a descriptor that is readable when something has arrived; not owned.
   Status open(int arrivals);
   [[nodiscard]] bool is_open() const noexcept { return !bells_.empty(); }
 
-  // Returns the bell that this thread has until disarm(); empty if the process has no descriptor left for one.
+  // Returns the bell that this thread owns until disarm(); empty if the process has no descriptor left for one.
   [[nodiscard]] std::optional<std::uint32_t> arm();
   void sleep(std::uint32_t bell, double at_most_seconds) const noexcept;
   void disarm(std::uint32_t bell) noexcept;
@@ -43,7 +43,7 @@ class Sleepers {
   bool add_bell();
 
   mutable std::mutex mutex_;
-  std::deque<Bell> bells_;  // as many as threads have been armed at a time
+  std::deque<Bell> bells_;  // as many as the most threads armed at a time
   int arrivals_ = -1;
 };
 

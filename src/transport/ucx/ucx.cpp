@@ -34,22 +34,22 @@
 namespace hr::transport::ucx {
 namespace {
 
-// Limit of messages to a peer that UCX is not done with; further ones wait above.
+// Limit of messages to a peer that UCX is not done with; further ones wait in the layer above.
 constexpr int kMostInFlight = 32;
-// Seconds before a failed path is reported. A process that ends takes its connections along: if that is a failure the
-// launcher reports it and ends the job; only otherwise did the path itself fail.
+// Seconds before a failed path is reported. The connections of a process end with it: if that is a failure, the
+// launcher reports it and ends the job; otherwise the path itself has failed.
 constexpr double kLaunchersTime = 1;
 constexpr double kFinalizeSleep = 200e-6;
 
-// Most bytes of payload in a ready-to-send message.
+// Largest payload of a ready-to-send message, in bytes.
 constexpr std::size_t kMostRtsPayload = 512;
 
-// A message that has come before its turn: its head, its payload, and the data of a rendezvous that came with it.
+// A message that arrived before its turn: its head, its payload, and the RendezvousData that came with it.
 struct Early {
   std::vector<std::byte> bytes;
 };
 
-// Limit tuned for the two hosts, else the user's, else the one that follows from the path.
+// Returns the limit tuned for the two hosts, else the user's, else the one that follows from the path.
 std::size_t eager_bytes(const Path& path) noexcept {
   const std::size_t wanted = path.tuned_eager_bytes != 0 ? path.tuned_eager_bytes : knobs().network_eager_bytes;
   return wanted != 0 ? std::min(wanted, kMostEager) : path.eager_bytes();
@@ -61,7 +61,7 @@ std::size_t tuned_eager_bytes(const std::string& one, const std::string& other) 
   return (tuned ? tuned : tuned_for_peers(kKnob, other + "," + one)).value_or(0);
 }
 
-// Parameters of a UCX request that calls back with this argument.
+// Returns parameters of a UCX request whose callback gets this argument.
 ucp_request_param_t of_memory(bool device, void* argument) noexcept {
   ucp_request_param_t how{};
   how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
@@ -104,7 +104,7 @@ class Ucx final : public Transport {
             .bytes_per_second = path.bytes_per_second};
   }
 
-  // A byte stream cannot read device memory: UCX would copy it as we do.
+  // False for a byte stream, which cannot read device memory, unless forced: UCX would copy it as this library does.
   [[nodiscard]] bool device_rendezvous(const Path& path) const noexcept {
     const CudaNetworkDirectChoice choice = knobs().cuda_network_direct;
     if (!worker_.knows_device_memory() || choice == CudaNetworkDirectChoice::kOff) return false;
@@ -162,23 +162,23 @@ class Ucx final : public Transport {
   Status finalize() override;
 
  private:
-  // A process that this one has heard of. It exists from the first message from it or the first connect() on.
+  // Another process; made at the first message from it or the first connect() to it.
   struct Peer {
     Peer(Ucx& all, int process) : owner(all), proc(process), own_name(all.names_.own_for(process)) {}
     Ucx& owner;
     int proc;
-    std::uint32_t own_name;       // name of this process there
+    std::uint32_t own_name;       // name of this process in messages to the peer
     Secret secret = 0;            // the peer's, once there is an endpoint
     ucp_ep_h endpoint = nullptr;  // null: not connected
-    // Endpoint for ready-to-send messages: the same, or, from the first on, a separate one (open_rts_endpoint()).
+    // Endpoint for ready-to-send messages, set at the first one: the same or a separate one (open_rts_endpoint()).
     ucp_ep_h rts_endpoint = nullptr;
     Path path;
-    std::string host;        // its name; empty: not known, as for processes of other jobs
-    std::uint32_t sent = 0;  // messages: their lowest bits
+    std::string host;        // name of the peer's host; empty: not known, as for processes of other jobs
+    std::uint32_t sent = 0;  // number of messages sent; its low bits
     int in_flight = 0;
     Buffer* reserved = nullptr;
     InOrder<Early> order;
-    Operation fence;  // of fence(), while `fencing`
+    Operation fence;  // the pending fence(), while `fencing`
     bool fencing = false;
     ucs_status_t failure = UCS_OK;
     double failed_at = 0;
@@ -221,7 +221,7 @@ class Ucx final : public Transport {
   static void sent(void* request, ucs_status_t status, void* argument);
   static void path_failed(void* peer, ucp_ep_h endpoint, ucs_status_t status);
 
-  // Makes progress until `done`, giving the core to others.
+  // Makes progress until done() is true, yielding the core to others.
   template <class Done>
   void wait(Done&& done);
   void flush_all();
@@ -231,7 +231,7 @@ class Ucx final : public Transport {
   void close(ucp_ep_h endpoint);
   void close_all();
 
-  // A flush waits for UCX's own and for the updates before it.
+  // A pending flush, which waits for UCX's own flush and for earlier updates.
   struct Flush {
     int proc;
     std::uint64_t updates;
@@ -255,24 +255,24 @@ class Ucx final : public Transport {
   Disconnects disconnects_{library_, worker_, names_};
   Buffers buffers_;
   Sleepers sleepers_;
-  std::vector<std::unique_ptr<Peer>> peers_;  // by process
+  std::vector<std::unique_ptr<Peer>> peers_;  // indexed by process
   std::size_t job_size_;
-  std::vector<std::vector<std::byte>> addresses_;  // by process; of those of other jobs
+  std::vector<std::vector<std::byte>> addresses_;  // indexed by process; only for those of other jobs
   Unpacking unpacking_{library_};
-  std::unordered_set<std::uint64_t> rendezvous_;  // tokens of those handed up, until they are received or declined
+  std::unordered_set<std::uint64_t> rendezvous_;  // tokens passed up, until received or declined
   std::list<Flush> flushes_;
-  std::vector<Peer*> broken_;  // failed, and not closed yet
-  std::vector<Peer*> failed_;  // closed, and not reported yet
-  int closes_ = 0;             // under way
+  std::vector<Peer*> broken_;  // failed and not closed yet
+  std::vector<Peer*> failed_;  // closed and not reported yet
+  int closes_ = 0;             // number of pending closes
   bool tcp_logged_ = false;
   std::string own_address_;
-  bool closing_ = false;  // nothing more is to be sent or received
+  bool closing_ = false;  // nothing more will be sent or received
   bool closed_ = false;
 };
 
 Ucx::~Ucx() {
   if (!closed_) {
-    // The program ends without MPI_Finalize, and with messages under way.
+    // The program ends without MPI_Finalize, and with messages pending.
     memory_.abandon();
     worker_.abandon();
     return;
@@ -315,7 +315,7 @@ Status Ucx::set_peer_address(int proc, const std::string& address) {
   return kOk;
 }
 
-// All are told before any is waited for: the others choose their own order of disconnecting.
+// Sends all disconnects before it waits for any, as the other processes disconnect in an order that they choose.
 bool Ucx::disconnect(std::span<const int> procs) {
   std::vector<Peer*> disconnected;
   for (const int proc : procs) {
@@ -332,7 +332,7 @@ bool Ucx::disconnect(std::span<const int> procs) {
       return each->failure != UCS_OK || disconnects_.has_come(each->proc);
     });
   });
-  // Flush the disconnects. A byte stream sends on its own what it was given, and its flush would need the other side.
+  // Flush the disconnects. A byte stream sends all accepted data by itself, and its flush would need the other side.
   std::vector<Peer*> unsent = disconnected;
   std::erase_if(unsent, [](const Peer* each) { return each->path.is_stream; });
   flush_some(unsent);
@@ -344,7 +344,7 @@ void Ucx::forget(Peer& peer) {
   const int proc = peer.proc;
   memory_.forget(proc);
   disconnects_.forget(proc);
-  peer.failure = UCS_ERR_CONNECTION_RESET;  // however it ends
+  peer.failure = UCS_ERR_CONNECTION_RESET;  // in whatever way its operations end
   if (peer.endpoint != nullptr) close(peer);
   while (closes_ != 0) library_.worker_progress(worker_.get());
   std::erase(broken_, &peer);
@@ -373,14 +373,14 @@ Status Ucx::open_endpoint(Peer& peer, ucp_ep_h* endpoint) {
   std::vector<std::byte> address;
   HR_TRY(address_of(peer, &address));
   if (make_endpoint(peer, address, true, endpoint).ok()) return kOk;
-  // Not every network detects that the other side is gone.
+  // Not every network can detect that the other side has failed.
   static_cast<void>(take_detail());
   return make_endpoint(peer, address, false, endpoint);
 }
 
-// Over a byte stream the request for data in one direction would wait behind the data of the other, and the two
-// transfers of an exchange would run one after the other. So the process of the higher rank sends its ready-to-send
-// messages through a separate connection. Messages keep their order by their numbers.
+// Over a byte stream, the request for data in one direction would wait behind the data of the other direction, so that
+// the two transfers of an exchange would run one after the other. So the process with the higher rank sends its
+// ready-to-send messages through a separate connection. Their numbers restore the order of messages.
 Status Ucx::open_rts_endpoint(Peer& peer) {
   const bool apart = peer.path.is_stream && static_cast<std::size_t>(peer.proc) < job_size_ && rank_ > peer.proc;
   if (apart) return open_endpoint(peer, &peer.rts_endpoint);
@@ -405,7 +405,7 @@ Status Ucx::connect(int proc) {
   return kOk;
 }
 
-// Makes no promise that cannot be kept: UCX itself does not authenticate its peers.
+// The text promises nothing that UCX cannot keep, as UCX does not authenticate its peers.
 void Ucx::log_tcp(const Peer& peer) {
   if (!peer.path.is_stream || std::exchange(tcp_logged_, true)) return;
   const bool loopback = listens_on_loopback() && knobs().network_devices.empty();
@@ -455,7 +455,7 @@ void Ucx::fail_path(Peer& peer, ucs_status_t status) {
   broken_.push_back(&peer);
 }
 
-// Ends operations under way on broken paths; not called from within UCX.
+// Ends pending operations on broken paths; not called from within UCX.
 void Ucx::close_failed() {
   for (Peer* peer : std::exchange(broken_, {})) {
     updates_.fail_pending(peer->proc);
@@ -470,7 +470,7 @@ void Ucx::close(Peer& peer) {
   close(std::exchange(peer.endpoint, nullptr));
 }
 
-// Closes the endpoint; operations under way through it end with an error.
+// Closes the endpoint; pending operations through it end with an error.
 void Ucx::close(ucp_ep_h endpoint) {
   ucp_request_param_t how{};
   how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -559,7 +559,7 @@ void Ucx::sent(void* request, ucs_status_t status, void* argument) {
 
 // --- rendezvous ---
 
-// Does not limit their number, since the other side may receive the last one first.
+// Does not limit the number of pending rendezvous, as the other side may receive the last one first.
 Status Ucx::send_rts(int proc, const Header& header, const void* payload, std::size_t payload_bytes, const Source& data,
                      Operation* done) {
   Peer& to = peer(proc);
@@ -645,9 +645,10 @@ const char* Ucx::fault_of(bool is_rts, const void* header, std::size_t header_by
 }
 
 // Delivers from within UCX if it is the message's turn, so that nothing is copied twice: handlers send and connect,
-// which UCX allows there, and make no progress. A head is in front of the payload, or apart in a ready-to-send message.
-// Anything may connect and send to this: nothing is believed, or kept, before the head has shown the secret of this
-// process. Data of a rendezvous that is not handed up is released by UCX, which is told that it has been dealt with.
+// which UCX allows there, and make no progress. The head precedes the payload; in a ready-to-send message it is
+// separate. Anything may connect and send to this process: nothing is trusted, or kept, before the head has proven to
+// contain this process's secret. UCX releases data of a rendezvous that is not passed on, as the return value says that
+// it has been handled.
 ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                          const ucp_am_recv_param_t* how) {
   auto& self = *static_cast<Ucx*>(argument);
@@ -727,7 +728,7 @@ bool Ucx::arm_arrivals() {
   return idle && library_.worker_arm(worker_.get()) == UCS_OK;
 }
 
-// Avoids UCX's own fence, which waits on networks that do not keep the order, and for the other side's progress.
+// Avoids UCX's own fence, which, on networks that do not preserve the order, waits for progress of the other side.
 Status Ucx::fence(int proc) {
   HR_TRY(usable(proc));
   Peer& to = peer(proc);
@@ -801,14 +802,14 @@ void Ucx::flush_some(std::span<Peer* const> peers) {
     flush(each->endpoint);
     if (each->rts_endpoint != nullptr && each->rts_endpoint != each->endpoint) flush(each->rts_endpoint);
   }
-  // A flush does not wait for messages that the other side fetches.
+  // A flush does not wait for messages that the other side has yet to fetch.
   wait([&] {
     const auto is_under_way = [](const Peer* each) { return each->in_flight != 0; };
     return left.flushes == 0 && std::ranges::none_of(peers, is_under_way) && closes_ == 0;
   });
 }
 
-// Called when all have flushed: nothing still on its way is waited for.
+// Called when all processes have flushed, so it need not wait for pending messages.
 void Ucx::close_all() {
   for (auto& each : peers_) {
     if (each == nullptr) continue;
@@ -819,8 +820,8 @@ void Ucx::close_all() {
   worker_.stop();  // while everything that its operations call back still exists
 }
 
-// A process that closed its connections while others still send would lose what they have sent. So all flush, then wait
-// for one another, and go on receiving meanwhile, since a flush waits for the other side to receive.
+// If a process closed its connections while others still send, their messages would be lost. So all processes flush,
+// then wait for one another, and continue to receive meanwhile, as a flush waits until the other side has received.
 Status Ucx::finalize() {
   flush_all();
   closing_ = true;  // faster processes close already

@@ -1,4 +1,5 @@
-// A network transport that this process cannot have: open() says why, after the exchange that the others wait in.
+// A network transport that this process cannot provide: open() returns the reason, after the exchange that the other
+// processes wait in.
 #pragma once
 
 #include <memory>

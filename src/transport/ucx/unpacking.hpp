@@ -1,4 +1,4 @@
-// Unpacking: UCX's datatype for data that is taken in pieces (transport::Sink::unpack).
+// Unpacking: the UCX datatype for data that is unpacked in pieces (transport::Sink::unpack).
 //
 // Owner: the transport; made at its first use. Threads: library lock.
 #pragma once

@@ -13,7 +13,7 @@ bool may_update(std::uint64_t address, std::uint64_t bytes) noexcept {
   return (bytes == 4 || bytes == 8) && address % bytes == 0;
 }
 
-// Returns the previous value.
+// Applies an update; returns the previous value.
 template <class Word>
 std::uint64_t apply(std::uint64_t address, Update update, std::uint64_t operand, std::uint64_t compare) noexcept {
   const std::atomic_ref<Word> word(*reinterpret_cast<Word*>(address));
@@ -39,7 +39,7 @@ std::uint64_t apply(std::uint64_t address, Update update, std::uint64_t operand,
 
 }  // namespace
 
-// Takes a text from the header of the message, as it is short; does nothing else from within UCX.
+// Reads a text, which is short, from the header of the message, and queues it; does nothing else from within UCX.
 template <class Text, std::vector<Text> Updates::* kList>
 ucs_status_t Updates::arrive(void* self, const void* header, std::size_t header_bytes, void* /*data*/,
                              std::size_t /*bytes*/, const ucp_am_recv_param_t* /*how*/) {

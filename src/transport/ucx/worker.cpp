@@ -11,22 +11,23 @@
 namespace hr::transport::ucx {
 namespace {
 
-// The oldest interface version with all that we use; newer libraries support it.
+// Oldest interface version with all functions used here; newer libraries support it.
 constexpr unsigned kMajor = 1;
 constexpr unsigned kMinor = 13;
 
-constexpr double kMostGrace = 8;  // seconds, as mpiexec's
-constexpr int kRails = 2;         // networks that a long message goes over at a time
+constexpr double kMostGrace = 8;  // seconds, as in mpiexec
+constexpr int kRails = 2;         // number of networks that a long message uses at a time
 
 using Settings = std::vector<std::pair<const char*, std::string>>;
 
 std::string microseconds(double seconds) { return std::to_string(std::llround(seconds * 1e6)) + "us"; }
 
-// The processes that this transport serves share nothing, even if they are on one machine. Without its cache of
-// registered memory UCX need not watch what the program frees. TCP sends and takes 8 and 64 KiB at a time by default;
-// in larger segments it moves half as much again (docs/adr/0027-messages-over-ucx.md). Each device that TCP uses is an
-// address that it listens on. UCX makes TCP's connections within the creation of an endpoint unless it is told not to:
-// a silent host would hold up all progress, and a process that dies meanwhile leaves an endpoint that aborts this one.
+// The processes that this transport serves share no memory, even if they are on one machine. Without its cache of
+// registered memory, UCX need not watch which memory the program frees. TCP sends 8 KiB and receives 64 KiB at a time
+// by default; with larger segments its bandwidth is half as high again (docs/adr/0027-messages-over-ucx.md). TCP
+// listens on an address of each device that it uses.
+// By default UCX connects within the creation of an endpoint: a silent host would then hold up all progress, and a
+// process that dies meanwhile would leave an endpoint that aborts this one.
 Settings our_settings(bool loopback_alone) {
   Settings all = {
       {"TLS", "^shm,cuda_ipc,rocm_ipc"}, {"RCACHE_ENABLE", "n"}, {"TCP_RX_SEG_SIZE", "260k"},
@@ -38,11 +39,12 @@ Settings our_settings(bool loopback_alone) {
   } else if (loopback_alone) {
     all.emplace_back("NET_DEVICES", "lo");
   }
-  // Over TCP the segments of a rendezvous are messages, for which UCX takes one network by default.
+  // Over TCP the segments of a rendezvous are messages, for which UCX uses one network by default.
   const std::string rails = std::to_string(chosen.network_rails != 0 ? chosen.network_rails : kRails);
   for (const char* kind : {"MAX_RNDV_RAILS", "MAX_EAGER_RAILS"}) all.emplace_back(kind, rails);
-  // A peer that does not answer is asked after half of that time, and again until it is over. TCP retransmits at
-  // growing intervals, so that it finds out late that a network has come back: it gets as long again for that.
+  // A silent peer is probed after half of that time, and repeatedly until its end. TCP retransmits at growing
+  // intervals, so it notices late that a network works again: it gets additional time for that, up to the same time
+  // again.
   const double limit = chosen.network_timeout;
   const double last = limit + std::min(limit, kMostGrace);
   all.emplace_back("KEEPALIVE_INTERVAL", microseconds(limit / 4));
@@ -92,7 +94,7 @@ Status Worker::make_context(std::uint64_t features) {
     return fail(Errc::kOther, "ucx: the settings (UCX_*) cannot be read: %s", library_->status_string(read));
   }
   for (const auto& [name, value] : our_settings(loopback_alone_)) {
-    // Another version of UCX that does not know a setting does not need it.
+    // A version of UCX that does not know a setting does not need it.
     if (environment(("UCX_" + std::string(name)).c_str()) == nullptr) {
       static_cast<void>(library_->config_modify(settings, name, value.c_str()));
     }

@@ -1,7 +1,7 @@
-// Worker: UCX's context and worker of this process, with the settings that this library wants unless the user has set
+// Worker: the UCX context and worker of this process, with the settings that this library needs unless the user has set
 // them (UCX_*).
 //
-// Owner: the transport; made by create(), gone with it. Threads: library lock.
+// Owner: the transport; made by create(), destroyed with it. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // `loopback_alone`: no process on another machine is to be reached, so that TCP listens on the loopback only unless
-  // the user has named devices. Errors: MPI_ERR_OTHER with UCX's reason.
+  // `loopback_alone`: no process on another machine will be connected, so that TCP listens on the loopback interface
+  // only, unless the user has named devices. Errors: MPI_ERR_OTHER with UCX's reason.
   Status create(const Library& library, bool loopback_alone);
   Status address(std::vector<std::byte>* out) const;
-  // Ends the worker, and operations under way on it with an error.
+  // Ends the worker, and its pending operations with an error.
   void stop() noexcept;
-  // Leaves context and worker to the end of the process, as they are.
+  // Releases nothing: context and worker are left to the end of the process.
   void abandon() noexcept {
     worker_ = nullptr;
     context_ = nullptr;
   }
-  // -1: UCX cannot signal arrivals by a descriptor here.
+  // Returns the descriptor that signals arrivals; -1: UCX has none here.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] bool knows_device_memory() const noexcept { return device_memory_; }
 
