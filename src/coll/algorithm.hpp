@@ -24,7 +24,7 @@ struct Query {
   int ranks = 1;          // of the local group
   bool commutative = true;
   bool inter = false;
-  bool in_place = false;  // operations where it is the same everywhere (section 6.2.3): not for rooted ones
+  bool in_place = false;  // operations where it is the same everywhere (section 6.2.1): not for rooted ones
   // Reductions: memory that the vector and one element take, with the holes of its type.
   std::size_t span = 0;
   std::size_t element = 0;

@@ -1,4 +1,4 @@
-// Contexts: numbers that keep the messages of different communicators apart (MPI 5.0 section 7.2.3).
+// Contexts: numbers that keep the messages of different communicators apart (MPI 5.0 section 7.2.2).
 //
 // A process keeps a mask of the numbers that are free here. The members of a new communicator AND their masks and take
 // the lowest number that is free on all of them.

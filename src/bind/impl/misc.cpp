@@ -1,4 +1,4 @@
-// Clocks, versions, memory, addresses (MPI 5.0 sections 9.1, 9.2, 9.6, 5.1.5, 15.2.4).
+// Clocks, versions, memory, addresses (MPI 5.0 sections 9.1, 9.2, 9.6, 5.1.5, 15.2.7).
 #include <unistd.h>
 
 #include <algorithm>
@@ -87,13 +87,13 @@ MPI_Aint aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
   return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(addr1) - static_cast<std::uintptr_t>(addr2));
 }
 
-// For profiling libraries that intercept it (section 15.2.4).
+// For profiling libraries that intercept it (section 15.2.7).
 int pcontrol(int level) {
   counters::count_mark(level);
   return MPI_SUCCESS;
 }
 
-// Lists the hardware resource that processes share here: the memory of their node (section 9.1.3). The same types as in
+// Lists the hardware resource that processes share here: the memory of their node (section 9.1.2). The same types as in
 // MPI_Comm_split_type.
 Status get_hw_resource_info(Ref<comm::Info>& hw_info) {
   hw_info = comm::create_info();

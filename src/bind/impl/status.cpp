@@ -1,5 +1,5 @@
 // Fields that programs read from and write into a status (MPI 5.0 sections 3.2.5, 5.1.11, 13.3) and its forms in
-// Fortran (section 20.3.5), which are the same eight integers.
+// Fortran (section 19.3.5), which are the same eight integers.
 #include "bind/status.hpp"
 
 #include <cstring>
