@@ -204,16 +204,17 @@ def build_without_network(sdist: Path, work: Path) -> bool:
 
 
 def refusals(wheel: Path, work: Path) -> bool:
-    """pip itself says no to another processor or C library, in a sentence; and to an older Python, by what the wheel says of it."""
+    """pip itself says no to another processor, C library or Python, in a sentence."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--dry-run", "--no-index", "--only-binary", ":all:",
            "--target", str(work / "nowhere")]
-    with zipfile.ZipFile(wheel) as archive:
-        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        good = "\nRequires-Python: >=3.9\n" in archive.read(name).decode()
-    for platform in ("manylinux_2_17_x86_64", "manylinux_2_28_aarch64", "musllinux_1_2_x86_64"):
-        done = subprocess.run([*pip, "--platform", platform, str(wheel)], capture_output=True, text=True, check=False)
-        if done.returncode == 0 or "not a supported wheel on this platform" not in done.stderr:
-            print(f"pip install --platform {platform} says: {done.stdout}{done.stderr}")
+    good = True
+    for words, sentence in ((["--platform", "manylinux_2_17_x86_64"], "not a supported wheel on this platform"),
+                            (["--platform", "manylinux_2_28_aarch64"], "not a supported wheel on this platform"),
+                            (["--platform", "musllinux_1_2_x86_64"], "not a supported wheel on this platform"),
+                            (["--python-version", "3.8"], "requires a different Python: 3.8.0 not in '>=3.9'")):
+        done = subprocess.run([*pip, *words, str(wheel)], capture_output=True, text=True, check=False)
+        if done.returncode == 0 or sentence not in done.stderr:
+            print(f"pip install {' '.join(words)} says: {done.stdout}{done.stderr}")
             good = False
     return good
 
