@@ -10,6 +10,7 @@ import subprocess
 import sysconfig
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,10 +70,12 @@ class Examples(unittest.TestCase):
 
     @unittest.skipUnless(nvcc(), "there is no nvcc in this environment")
     def test_cuda_compiles(self):
-        """The exchange on a stream, by the compiler that the page names."""
+        """The exchange on a stream, by the compiler and the wrapper that the page names."""
         (self.folder / "exchange.cu").write_text(blocks("docs/gpus.md", "cuda")[0], encoding="utf-8")
-        self.done(nvcc(), "-c", "exchange.cu", "-o", "exchange.o", "-I", BUILD / "include")
-        self.assertTrue((self.folder / "exchange.o").is_file())
+        with unittest.mock.patch.dict(os.environ, {"HEADRACE_CXX": str(nvcc())}):
+            self.done(BUILD / "bin/mpicxx", "exchange.cu", "-o", "exchange", "-L", nvcc().parents[1] / "lib")
+        result = subprocess.run([self.folder / "exchange"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertNotIn("libmpi_abi", result.stderr, "the loader does not find the library")
 
     @unittest.skipUnless((FAKE / "libcuda.so.1").exists(), "the fake CUDA driver is not built")
     def test_cuda_runs(self):

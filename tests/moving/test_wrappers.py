@@ -77,6 +77,15 @@ class Names(unittest.TestCase):
         self.assertEqual(result.stdout, f"mine -I{BUILD}/include -c a b.c\n")
         self.assertIn("mine -I", run(BIN / "mpicxx", "-CC=mine", "-show", "a.cpp", PATH=self.path).stdout)
 
+    def test_words_for_the_linker_of_nvcc(self):
+        """nvcc takes no -Wl."""
+        (self.folder / "nvcc").write_text("#!/bin/sh\n", encoding="ascii")
+        (self.folder / "nvcc").chmod(0o755)
+        for compiler in ("nvcc", f"{self.folder}/nvcc", "env nvcc"):
+            shown = run(BIN / "mpicxx", "-show", "a.cu", PATH=self.path, HEADRACE_CXX=compiler).stdout
+            self.assertIn(f" -Xlinker=-rpath={BUILD}/lib -Xlinker=--enable-new-dtags -lmpi_abi", shown)
+            self.assertNotIn("-Wl", shown)
+
     def test_flags(self):
         result = run(BIN / "mpicc", "-show", "a.c", OMPI_CFLAGS="-g -O1", OMPI_LDFLAGS="-Wl,-q", I_MPI_CFLAGS="-DX").stdout.split()
         for word in ("-g", "-O1", "-Wl,-q", "-DX"):
