@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <string_view>
@@ -35,6 +36,61 @@ bool has_mark(std::string_view notes) {
   }
   return false;
 }
+
+// Names of the libraries that an ELF file asks for. Empty for other files, and where the file contradicts itself.
+class NeededLibraries {
+ public:
+  explicit NeededLibraries(const fs::path& program) : file_(program, std::ios::binary) {
+    Elf64_Ehdr header{};
+    if (!read(0, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;
+    if (header.e_ident[EI_CLASS] != ELFCLASS64) return;
+    Elf64_Phdr dynamic{};
+    for (std::size_t i = 0; i < header.e_phnum; ++i) {
+      Elf64_Phdr part{};
+      if (!read(header.e_phoff + i * sizeof part, &part)) return;
+      if (part.p_type == PT_LOAD) loaded_.push_back(part);
+      if (part.p_type == PT_DYNAMIC) dynamic = part;
+    }
+    std::vector<Elf64_Xword> offsets;
+    Elf64_Addr strings = 0;
+    Elf64_Dyn entry{};
+    for (std::size_t i = 0; i < kMostEntries && (i + 1) * sizeof entry <= dynamic.p_filesz; ++i) {
+      if (!read(dynamic.p_offset + i * sizeof entry, &entry) || entry.d_tag == DT_NULL) break;
+      if (entry.d_tag == DT_NEEDED) offsets.push_back(entry.d_un.d_val);
+      if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
+    }
+    for (const Elf64_Xword offset : offsets) names_.push_back(text_at(strings + offset));
+  }
+
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  static constexpr std::size_t kMostEntries = 1000;
+
+  template <typename T>
+  bool read(std::uint64_t offset, T* value) {
+    file_.clear();
+    return file_.seekg(static_cast<std::streamoff>(offset)) &&
+           file_.read(reinterpret_cast<char*>(value), sizeof *value);
+  }
+
+  // The text at an address of the loaded program, as far as 64 bytes hold it.
+  std::string text_at(Elf64_Addr address) {
+    for (const Elf64_Phdr& part : loaded_) {
+      if (address < part.p_vaddr || address - part.p_vaddr >= part.p_filesz) continue;
+      std::array<char, 64> bytes{};
+      file_.clear();
+      if (!file_.seekg(static_cast<std::streamoff>(part.p_offset + (address - part.p_vaddr)))) return {};
+      file_.read(bytes.data(), bytes.size() - 1);
+      return bytes.data();
+    }
+    return {};
+  }
+
+  std::ifstream file_;
+  std::vector<Elf64_Phdr> loaded_;
+  std::vector<std::string> names_;
+};
 
 // True as well for a file that cannot be read: the loader will say why.
 bool is_ours(const fs::path& library) {
@@ -107,6 +163,19 @@ std::string foreign_libraries_here() {
   // A folder of the system has other libraries by right.
   if (error || !fs::exists(folder / "libheadrace_fortran.so.1", error)) return {};
   return foreign_libraries(folder);
+}
+
+std::string program_of_open_mpi(const fs::path& program) {
+  std::error_code error;
+  if (!fs::is_regular_file(program, error)) return {};
+  const NeededLibraries needed(program);
+  for (const std::string& name : needed.names()) {
+    if (name != "libmpi.so.40" && name != "libmpi.so.20") continue;
+    return program.string() + " was compiled for Open MPI (it needs " + name +
+           "): each of its ranks would run alone. Compile it with Headrace's mpicc, mpicxx or mpifort, or start it "
+           "with Open MPI's mpirun";
+  }
+  return {};
 }
 
 }  // namespace hr::launcher

@@ -1,4 +1,5 @@
-// Another MPI's library where ours belongs: pip lets a package overwrite the files of another without a word.
+// Another MPI's library where ours belongs: pip lets a package overwrite the files of another without a word. And programs
+// that another MPI's library belongs to.
 #pragma once
 
 #include <filesystem>
@@ -12,5 +13,9 @@ std::string foreign_libraries(const std::filesystem::path& folder);
 
 // The same for the folder lib beside this mpiexec.
 std::string foreign_libraries_here();
+
+// One sentence about a program that is linked with Open MPI's library, whose ranks would run alone; empty for all other
+// files. Reads some hundred bytes of the file. Threads: any.
+std::string program_of_open_mpi(const std::filesystem::path& program);
 
 }  // namespace hr::launcher
