@@ -205,16 +205,16 @@ def build_without_network(sdist: Path, work: Path) -> bool:
 
 def refusals(wheel: Path, work: Path) -> bool:
     """pip itself says no to another processor, C library or Python, in a sentence."""
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--dry-run", "--no-index", "--only-binary", ":all:",
-           "--target", str(work / "nowhere")]
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    common = ["--no-index", "--no-deps", "--only-binary", ":all:", str(wheel)]
     good = True
     for words, sentence in ((["--platform", "manylinux_2_17_x86_64"], "not a supported wheel on this platform"),
                             (["--platform", "manylinux_2_28_aarch64"], "not a supported wheel on this platform"),
                             (["--platform", "musllinux_1_2_x86_64"], "not a supported wheel on this platform"),
                             (["--python-version", "3.8"], "requires a different Python: 3.8.0 not in '>=3.9'")):
-        done = subprocess.run([*pip, *words, str(wheel)], capture_output=True, text=True, check=False)
+        done = subprocess.run([*pip, "download", "-d", str(work / "nowhere"), *words, *common], capture_output=True, text=True, check=False)
         if done.returncode == 0 or sentence not in done.stderr:
-            print(f"pip install {' '.join(words)} says: {done.stdout}{done.stderr}")
+            print(f"pip download {' '.join(words)} says: {done.stdout}{done.stderr}")
             good = False
     return good
 
