@@ -86,7 +86,7 @@ def make(suite: str, work: Path) -> Path:
 def fetch(work: Path) -> Path:
     """A directory with mpi4py's wheel for each Python, and its unpacked sources, which have its tests."""
     to = work / "wheels"
-    if (to / "ready").exists():
+    if (to / "ready").exists() and (work / "others").is_dir():
         return to
     to.mkdir(parents=True, exist_ok=True)
     venv.create(work / "tools", with_pip=True, clear=True)
@@ -96,6 +96,7 @@ def fetch(work: Path) -> Path:
         run(*pip, "download", "--no-deps", "--only-binary", ":all:", "--python-version", python, "--platform", "manylinux_2_5_x86_64",
             "-d", to, f"mpi4py=={MPI4PY}")
     run(*pip, "download", "--no-binary", ":all:", "--no-deps", "--no-build-isolation", "-d", work / "tools", f"mpi4py=={MPI4PY}")
+    run(*pip, "download", "--no-deps", "-d", work / "others", "mpich==5.0.*")
     with tarfile.open(work / f"tools/mpi4py-{MPI4PY}.tar.gz") as archive:
         archive.extractall(work / "tools")
     (to / "ready").touch()
@@ -167,7 +168,7 @@ class Kept:
     def __init__(self, path: Path, again: bool):
         self.path = path
         self.steps = {} if again or not path.exists() else json.loads(path.read_text(encoding="utf-8"))
-        scripts = (HERE / name for name in ("systems.py", "in_system.sh", "test_wrappers.py"))
+        scripts = (HERE / name for name in ("systems.py", "in_system.sh", "test_wrappers.py", "bad_input.py"))
         self.scripts = hashlib.sha256(b"".join(script.read_bytes() for script in scripts)).hexdigest()
 
     def passed(self, name: str, of: str) -> int:
@@ -233,6 +234,16 @@ def wrappers_here(wheel: Path, work: Path) -> bool:
     return done.returncode == 0
 
 
+def bad_input(wheel: Path, work: Path) -> tuple[int, int]:
+    """On this machine: environments that something has gone wrong with (bad_input.py)."""
+    fetch(work)
+    done = subprocess.run([sys.executable, "-B", "-m", "unittest", "-v", "bad_input"], cwd=HERE, stdin=subprocess.DEVNULL, capture_output=True,
+                          env={**os.environ, "HR_WHEEL": str(wheel), "HR_OTHERS": str(work / "others")}, text=True, check=False, timeout=1200)
+    print(done.stderr, end="")
+    passed = done.stderr.count(" ... ok\n")
+    return passed, max(int(done.returncode != 0), len(re.findall(r" \.\.\. (?:FAIL|ERROR)$", done.stderr, re.MULTILINE)))
+
+
 def one(passed: bool) -> tuple[int, int]:
     """Steps that passed and failed, of one."""
     return int(passed), int(not passed)
@@ -260,7 +271,8 @@ def main() -> int:
     wheel = args.wheel.resolve()
     kept = Kept(work / "passed.json", args.again)
     of_wheel = contents(wheel)
-    steps = [("refusals", of_wheel, lambda: one(refusals(wheel, work))), ("wrappers-here", of_wheel, lambda: one(wrappers_here(wheel, work)))]
+    steps = [("refusals", of_wheel, lambda: one(refusals(wheel, work))), ("wrappers-here", of_wheel, lambda: one(wrappers_here(wheel, work))),
+             ("bad-input", of_wheel, lambda: bad_input(wheel, work))]
     if args.sdist:
         sdist = args.sdist.resolve()
         steps.append(("sdist-without-network", contents(sdist), lambda: one(build_without_network(sdist, work))))
