@@ -40,7 +40,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "mpiexec: %s\n", foreign.c_str());
   for (const hr::launcher::PlannedProgram& program : plan.programs) {
     std::string path;
-    if (find_executable(program.arguments.front(), program.directory, plan.search_path, &path) != 0) continue;
+    if (hr::launcher::find_executable(program.arguments.front(), program.directory, plan.search_path, &path) != 0)
+      continue;
     if (const std::string foreign = hr::launcher::program_of_open_mpi(path); !foreign.empty())
       std::fprintf(stderr, "mpiexec: %s\n", foreign.c_str());
   }
