@@ -1,5 +1,5 @@
-// Another MPI's library where ours belongs: pip lets a package overwrite the files of another without a word. And programs
-// that another MPI's library belongs to.
+// Another MPI's library where ours belongs: pip lets a package overwrite the files of another without a word. And
+// programs that another MPI's library belongs to.
 #pragma once
 
 #include <filesystem>
