@@ -216,7 +216,9 @@ class Page:
     def alive(self) -> bool:
         """True if its process exists: the number may be another process's by now. Only on the process's host."""
         pid, started = self.about.get("pid", 0), self.about.get("pid_started")
-        if _started(pid) == started is not None:
+        if started is None:
+            return False
+        if _started(pid) == started:
             return True
         keeper = self.place.split("/")
         if keeper[:2] != ["", "proc"] or _namespace(keeper[2]) == _namespace("self"):
