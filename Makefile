@@ -89,6 +89,13 @@ $(VENV)/.packaging: requirements-packaging.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-packaging.txt
 	@touch $@
 
+# Debian's package conflicts with that of Lmod: unpacked, not installed.
+ENVIRONMENT_MODULES := .cache/environment-modules
+$(ENVIRONMENT_MODULES)/.ready: | packages
+	@mkdir -p $(ENVIRONMENT_MODULES)
+	@cd $(ENVIRONMENT_MODULES) && apt-get download -qq environment-modules 2>/dev/null && dpkg-deb -x environment-modules_*.deb .
+	@touch $@
+
 # Builds with the tests, and the variables that tell their runners of it.
 BUILT := packages test-packages $(VENV)/.ready $(VENV)/.monitor $(VENV)/.docs
 BUILD_TESTS = scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
@@ -99,9 +106,9 @@ test: $(BUILT)
 	@$(BUILD_TESTS)
 	@HR_MONITOR=required HR_DOCS=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) change $(CTEST_OPTIONS)
 
-test-tiers: $(BUILT) peers packaging-packages $(VENV)/.packaging
+test-tiers: $(BUILT) peers packaging-packages $(VENV)/.packaging $(ENVIRONMENT_MODULES)/.ready
 	@$(BUILD_TESTS)
-	@HR_MONITOR=required HR_DOCS=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) all $(CTEST_OPTIONS)
+	@MODULES_CMD=$$(echo $(CURDIR)/$(ENVIRONMENT_MODULES)/usr/lib/*/modulecmd.tcl) HR_MONITOR=required HR_DOCS=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) all $(CTEST_OPTIONS)
 
 test-as-hosts: $(BUILT)
 	@$(BUILD_TESTS)
@@ -175,11 +182,11 @@ sdist: packages $(VENV)/.ready
 	@mkdir -p dist && rm -f dist/headrace-*.tar.gz
 	@$(VENV)/bin/python -c 'from scikit_build_core.build import build_sdist; print("dist/" + build_sdist("dist"))'
 
-# SYSTEMS='bullseye' is one of them.
+# Resumable, as test-all is. SYSTEMS='bullseye' is one of them; AGAIN=1 runs again what has passed for these files.
 test-wheel: wheel sdist
 	@[ "$$(id -u)" != 0 ] || scripts/install-packages.sh debootstrap util-linux
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -B tests/install/systems.py --wheel dist/headrace-*.whl --sdist dist/headrace-*.tar.gz \
-	  --work .cache/systems $(SYSTEMS)
+	  --work .cache/systems $(if $(AGAIN),--again) $(SYSTEMS)
 
 $(PEERS)/.ready: | packages
 	$(PYTHON) -m venv $(PEERS)

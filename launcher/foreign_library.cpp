@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <string_view>
@@ -107,6 +108,19 @@ std::string foreign_libraries_here() {
   // A folder of the system may well have other libraries.
   if (error || !fs::exists(folder / "libheadrace_fortran.so.1", error)) return {};
   return foreign_libraries(folder);
+}
+
+std::string program_of_open_mpi(const fs::path& program) {
+  std::error_code error;
+  if (!fs::is_regular_file(program, error)) return {};
+  const NeededLibraries needed(program);
+  for (const std::string& name : needed.names()) {
+    if (name != "libmpi.so.40" && name != "libmpi.so.20") continue;
+    return program.string() + " was compiled for Open MPI (it needs " + name +
+           "): each of its ranks would run alone. Compile it with Headrace's mpicc, mpicxx or mpifort, or start it "
+           "with Open MPI's mpirun";
+  }
+  return {};
 }
 
 }  // namespace hr::launcher

@@ -13,4 +13,8 @@ std::string foreign_libraries(const std::filesystem::path& folder);
 // Does the same for the folder lib of this mpiexec's installation.
 std::string foreign_libraries_here();
 
+// One sentence about a program that is linked with Open MPI's library, whose ranks would run alone; empty for all other
+// files. Reads some hundred bytes of the file. Threads: any.
+std::string program_of_open_mpi(const std::filesystem::path& program);
+
 }  // namespace hr::launcher

@@ -12,6 +12,7 @@
 #include "job.hpp"
 #include "options.hpp"
 #include "planning.hpp"
+#include "process.hpp"
 #include "serve.hpp"
 #include "signals.hpp"
 
@@ -37,6 +38,13 @@ int main(int argc, char** argv) {
   }
   if (const std::string foreign = hr::launcher::foreign_libraries_here(); !foreign.empty())
     std::fprintf(stderr, "mpiexec: %s\n", foreign.c_str());
+  for (const hr::launcher::PlannedProgram& program : plan.programs) {
+    std::string path;
+    if (hr::launcher::find_executable(program.arguments.front(), program.directory, plan.search_path, &path) != 0)
+      continue;
+    if (const std::string foreign = hr::launcher::program_of_open_mpi(path); !foreign.empty())
+      std::fprintf(stderr, "mpiexec: %s\n", foreign.c_str());
+  }
   if (!only_show) return hr::launcher::Job(*options, std::move(plan)).run();
   if (options->note_oversubscription && !layout.note.empty())
     std::fprintf(stderr, "mpiexec: %s\n", layout.note.c_str());

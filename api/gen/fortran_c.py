@@ -320,7 +320,7 @@ class Writer:
         self.take(f"void** {argument.name}", argument.name)
 
     def visit_detached(self, argument: Argument) -> None:
-        """mpi_f08 gets the address; elsewhere the argument has no meaning (MPI 5.0 section 3.6.1)."""
+        """mpi_f08 gets the address; elsewhere the argument has no meaning (MPI 5.0 section 3.6)."""
         name = argument.name
         self.before.append(f"void* {name}_ = nullptr;")
         self.values.append(f"&{name}_")

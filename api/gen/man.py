@@ -43,6 +43,13 @@ class Manual:
             found = f"function of type {parameter.kind.c.rstrip(' *')}"
         return found or parameter.name.replace("_", " ")
 
+    def direction(self, function: Function, parameter: Parameter) -> str:
+        """What the standard says, which C's type need not show."""
+        for pattern, (names, direction) in self.table["directions"].items():
+            if parameter.name in names.split() and parameter.direction != "out" and matches(function.name, [pattern]):
+                return direction
+        return "in" if parameter.kind.role in ("varargs", "function") else parameter.direction
+
     def errors(self, function: Function) -> dict[str, str]:
         found = {}
         for parameter in function.parameters:
@@ -79,7 +86,7 @@ class Manual:
         if function.chapter in ("point_to_point", "collective", "one_sided", "topology") and "buffer" in kinds:
             said.append("HEADRACE_CHECK=full finds wrong types, buffers that change too early, and deadlocks at run time.")
         if function.chapter == "tool":
-            said.append("headrace config lists the control variables, which are Headrace's settings; docs/settings.md the performance variables, docs/events.md the events.")
+            said.append("The command headrace config lists the control variables, which are Headrace's settings; docs/settings.md the performance variables, docs/events.md the events.")
         return said
 
     # --- parts of a page ---
@@ -107,7 +114,7 @@ class Manual:
             lines += ["", *fold(f"use mpi, mpif.h: {plain.name.upper()}({arguments})")]
         return lines + [".Ed"]
 
-    def parameters(self, parameters: list[Parameter], meaning) -> list[str]:
+    def parameters(self, function: Function, parameters: list[Parameter], meaning) -> list[str]:
         if not parameters:
             return []
         lines = [".Sh PARAMETERS", ".Bl -tag -width Ds"]
@@ -119,15 +126,15 @@ class Manual:
             if "in_place" in p.flags:
                 more.append("or MPI_IN_PLACE")
             if "root_only" in p.flags:
-                more.append("significant at the root only")
+                root = "root" if function.chapter in ("collective", "topology") else "local leader"
+                more.append(f"significant at the {root} only")
             if "optional" in p.flags:
                 more.append("may be null")
             if p.large_only:
                 more.append("in the _c form only")
             name = "..." if p.kind.role == "varargs" else p.name
             text = meaning(p) if name != "..." else "arguments for the profiler"
-            direction = "input" if p.kind.role in ("varargs", "function") else DIRECTION[p.direction]
-            lines += [f".It Fa {escaped(name)} Pq {direction}", *sentence(", ".join([text, *more]))]
+            lines += [f".It Fa {escaped(name)} Pq {DIRECTION[self.direction(function, p)]}", *sentence(", ".join([text, *more]))]
         return lines + [".El"]
 
     def error_list(self, errors: dict[str, str]) -> list[str]:
@@ -150,13 +157,15 @@ class Manual:
         if function.any_time:
             lines += ["The function may be called before MPI is initialised and after it is finalised."]
         large = function.parameters_of(True)
-        lines += self.parameters(large, self.meaning)
+        lines += self.parameters(function, large, self.meaning)
         if said := self.ours(function):
             lines += [".Sh HEADRACE", *(part for one in said for part in (*sentence(one), ".Pp"))][:-1]
         if function.returns:
             lines += [".Sh RETURN VALUES", f"The function returns a value of type {function.returns.c}."] if function.returns.c != "void" else []
         else:
-            lines += [".Sh RETURN VALUES", "In C the function returns an error code; in Fortran it is in", ".Fa ierror ."]
+            lines += [".Sh RETURN VALUES"]
+            lines += (["In C the function returns an error code; in Fortran it is in", ".Fa ierror ."] if function.name in self.in_fortran else
+                      ["The function returns an error code."])
             if function.chapter == "tool":
                 lines += ["The call returns MPI_SUCCESS or a class MPI_T_ERR_; no error handler is called."]
             else:
@@ -189,7 +198,7 @@ class Manual:
         lines += [*sentence(body["text"])] if "text" in body else []
         group = next(g for g in self.extensions.groups if g["title"] == extension.group)
         lines += [".Pp", *sentence(group["text"])]
-        lines += self.parameters(list(function.parameters), lambda p: body.get("parameters", {}).get(p.name) or self.meaning(p))
+        lines += self.parameters(function, list(function.parameters), lambda p: body.get("parameters", {}).get(p.name) or self.meaning(p))
         lines += [".Sh RETURN VALUES"] if function.return_type() != "void" else []
         if "returns" in body:
             lines += sentence("The function returns " + body["returns"])

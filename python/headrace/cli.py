@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from headrace import completion, everything, installation, modulefile
-from headrace import map as where
-from headrace.bench import cli as bench
-from headrace.bench.child import Failed
-from headrace.bench.programs import locate
-from headrace.course import cli as course
-from headrace.doctor import cli as doctor
-from headrace.monitor import cli as monitor
-from headrace.monitor import top
-from headrace.tune import cli as tune
-from headrace.tune import collectives
+from headrace import half_removed
+
+try:
+    from headrace import completion, everything, installation, modulefile
+    from headrace import map as where
+    from headrace.bench import cli as bench
+    from headrace.bench.child import Failed
+    from headrace.bench.programs import locate
+    from headrace.course import cli as course
+    from headrace.doctor import cli as doctor
+    from headrace.monitor import cli as monitor
+    from headrace.monitor import top
+    from headrace.tune import cli as tune
+    from headrace.tune import collectives
+except ImportError as problem:
+    half_removed.stop(problem)
 
 
 def info(args: argparse.Namespace) -> int:
@@ -65,7 +72,17 @@ MAINS: dict[str, Callable[[list[str]], int]] = {"bench": bench.main, "map": wher
 
 
 def main(arguments: list[str] | None = None) -> int:
-    arguments = sys.argv[1:] if arguments is None else arguments
+    """Ends like other programs do when nobody reads what they print any more (headrace info | head -1)."""
+    try:
+        code = run(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more
+        return 128 + signal.SIGPIPE
+
+
+def run(arguments: list[str]) -> int:
     if arguments and arguments[0] in MAINS:
         return MAINS[arguments[0]](arguments[1:])
     parser = argparse.ArgumentParser(prog="headrace", description="Looks at an installation of Headrace, and measures it.")

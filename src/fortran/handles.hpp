@@ -1,4 +1,4 @@
-// Handles: integers in Fortran, pointers in C (MPI 5.0 section 20.2.4). Constants have the same value in both.
+// Handles: integers in Fortran, pointers in C (MPI 5.0 sections 20.3.2, 20.4.5). Constants have the same value in both.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Datatype constructors (MPI 5.0 sections 5.1.2 to 5.1.5 and 5.1.12).
+// Datatype constructors (MPI 5.0 sections 5.1.2 to 5.1.4, 5.1.7, 5.1.10).
 //
 // Each returns one reference to a new, uncommitted type, which records the call for MPI_Type_get_contents.
 // Only displacements, strides and bounds may be negative; the entry points have checked the other arguments. Errors:
@@ -49,7 +49,7 @@ Status f90_real(int precision, int range, Ref<Datatype>* type);
 Status f90_complex(int precision, int range, Ref<Datatype>* type);
 Status f90_integer(int range, Ref<Datatype>* type);
 
-// MPI_Type_match_size (section 19.1.5): the Fortran type of that class and size. Errors: MPI_ERR_ARG.
+// MPI_Type_match_size (section 19.1.9): the Fortran type of that class and size. Errors: MPI_ERR_ARG.
 Status match_size(int type_class, int size, Ref<Datatype>* type);
 // MPI_Type_get_value_index (section 6.9.4): an empty Ref when there is no such pair type.
 Status value_index(const Datatype& value, const Datatype& index, Ref<Datatype>* type);

@@ -1,4 +1,4 @@
-// The predefined datatypes behind their handles, and the unnamed ones of section 19.1.5.
+// The predefined datatypes behind their handles, and the unnamed ones of section 19.1.9.
 #include <array>
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
 """Whole programs in the pages compile as the pages say, and do what these promise.
 
-HR_BUILD: the build directory, whose mpicc, mpifort and mpiexec are used.
+HR_BUILD: the build directory, whose mpicc, mpifort and mpiexec are used. HR_FAKE: the directory of the fake CUDA driver.
 """
 
 import os
@@ -10,10 +10,13 @@ import subprocess
 import sysconfig
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ["HR_BUILD"])
+FAKE = Path(os.environ["HR_FAKE"])
+HERE = Path(__file__).resolve().parent
 MPIEXEC = BUILD / "bin/mpiexec"
 WORDS = ["--timeout", "60"]
 
@@ -67,10 +70,41 @@ class Examples(unittest.TestCase):
 
     @unittest.skipUnless(nvcc(), "there is no nvcc in this environment")
     def test_cuda_compiles(self):
-        """The exchange on a stream; GPUs run it elsewhere."""
+        """The exchange on a stream, by the compiler and the wrapper that the page names."""
         (self.folder / "exchange.cu").write_text(blocks("docs/gpus.md", "cuda")[0], encoding="utf-8")
-        self.done(nvcc(), "-c", "exchange.cu", "-o", "exchange.o", "-I", BUILD / "include")
-        self.assertTrue((self.folder / "exchange.o").is_file())
+        with unittest.mock.patch.dict(os.environ, {"HEADRACE_CXX": str(nvcc())}):
+            self.done(BUILD / "bin/mpicxx", "exchange.cu", "-o", "exchange", "-L", nvcc().parents[1] / "lib")
+        result = subprocess.run([self.folder / "exchange"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertNotIn("libmpi_abi", result.stderr, "the loader does not find the library")
+
+    @unittest.skipUnless((FAKE / "libcuda.so.1").exists(), "the fake CUDA driver is not built")
+    def test_cuda_runs(self):
+        """The exchange on the fake driver, whose streams do nothing until somebody waits; without the page's wait it fails."""
+        source = blocks("docs/gpus.md", "cuda")[0]
+        wait = "    cudaStreamSynchronize(stream);                 // rule 1"
+        self.assertEqual(source.count(wait), 1)
+        for name, text in {"as_it_is": source, "without_the_wait": source.replace(wait, "    //")}.items():
+            with self.subTest(name):
+                result = self.on_the_fake_driver(text)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                said = result.stdout.splitlines()
+                if name == "as_it_is":
+                    self.assertEqual(said, ["done"])
+                else:
+                    self.assertTrue([line for line in said if re.fullmatch(r"rank \d, step \d: got .*", line)], said)
+
+    def on_the_fake_driver(self, source: str):
+        """Compiled for the host, once as the program and once as the kernels that the driver runs."""
+        source = re.sub(r"__global__ void (\w+)\(([^)]*)\)", r"HR_KERNEL(\1, (\2))", source)
+        source = re.sub(r"(\w+)<<<(.*?)>>>\(", r'host_cuda::launch("\1", &\1, \2, ', source)
+        (self.folder / "exchange.cpp").write_text(source, encoding="utf-8")
+        flags = ["-std=c++17", "-O1", "-fPIC", "exchange.cpp", "-I", HERE / "host_cuda", "-I", ROOT / "kernels", "-L", FAKE, "-l:libcuda.so.1"]
+        self.done(BUILD / "bin/mpicxx", *flags, "-o", "exchange")
+        if not (self.folder / "libexample_host_kernels.so").exists():
+            self.done(BUILD / "bin/mpicxx", *flags, "-shared", "-o", "libexample_host_kernels.so")
+        settings = {"LD_LIBRARY_PATH": str(FAKE), "FAKE_CUDA_KERNELS": str(self.folder), "FAKE_CUDA_LAZY": "1", "HEADRACE_OVERSUBSCRIBE": "quiet"}
+        return subprocess.run([MPIEXEC, *WORDS, "-n", "2", self.folder / "exchange"], capture_output=True, text=True, timeout=120,
+                              stdin=subprocess.DEVNULL, env=os.environ | settings, check=False)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import os
+import struct
 import unittest
 
 from machine import GIB, UNLIMITED, Failed, MachineTest, Space
@@ -467,6 +468,25 @@ class InstalledFiles(MachineTest):
         self.package("headrace-1.0", "bin/mpiexec")
         self.write("/headrace/bin/mpiexec", "HEADRACE_ patched")
         self.assert_found("files.changed", "note", "bin/mpiexec")
+
+    def test_a_library_that_is_not_whole(self):
+        self.package("headrace-1.0", "lib/libmpi_abi.so.1", "bin/mpiexec")
+        header = b"\x7fELF\x02" + bytes(35) + struct.pack("<QIHHHHHH", 4000, 0, 64, 56, 9, 64, 30, 29)
+        library = self.root / "headrace/lib/libmpi_abi.so.1"
+        library.write_bytes(header + bytes(1000))
+        self.assertNotIn("mpiexec", self.assert_found("files.cut-off", "error", "not whole: lib/libmpi_abi.so.1").evidence)
+        self.assert_not_found("files.changed")
+        self.assert_not_found("files.complete")
+        library.write_bytes(header + bytes(4000 + 30 * 64 - len(header)))
+        self.assert_found("files.changed", "note", "lib/libmpi_abi.so.1")
+        library.write_bytes(header[:20])
+        self.assert_found("files.cut-off", "error")
+
+    def test_the_list_is_gone(self):
+        self.write("/headrace/lib/python3.11/site-packages/headrace/cli.py", "")
+        self.assert_found("files.no-list", "warning", "headrace-*.dist-info/RECORD")
+        self.write("/headrace/lib/python3.11/site-packages/headrace-1.0.dist-info/RECORD", "")
+        self.assert_found("files.no-list", "warning")
 
     def test_a_list_that_is_none(self):
         self.package("headrace-1.0", "bin/mpiexec")

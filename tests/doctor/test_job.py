@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from dataclasses import dataclass, field
 
 from machine import ROOT
 
+from headrace import counters
 from headrace.doctor import cli
 from headrace.doctor.job.facts import Job, JobFacts, Rank, numbers
 
@@ -138,6 +140,43 @@ class Command(unittest.TestCase):
 
     def test_list(self):
         self.assertIn("balance", self.run_doctor("--job", "--list").stdout)
+
+
+def unshares():
+    return subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "true"], capture_output=True, check=False).returncode == 0
+
+
+class Container(unittest.TestCase):
+    """A job whose processes have other numbers here."""
+
+    @unittest.skipUnless(unshares(), "no namespaces for this user")
+    def test_its_ranks_are_alive(self):
+        with tempfile.TemporaryDirectory() as folder:
+            library = os.environ["HR_BUILD"] + "/lib/libmpi_abi.so.1"
+            program = (f"import ctypes, sys\nctypes.CDLL({library!r}).MPI_Init(None, None)\n"
+                       f"open({folder!r} + '/ready', 'w').close()\nsys.stdin.read()\n")
+            mpiexec = [os.environ["HR_BUILD"] + "/bin/mpiexec", "--timeout", "50", "-n", "1", sys.executable, "-c", program]
+            with subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *mpiexec], stdin=subprocess.PIPE) as job:
+                self.addCleanup(job.kill)
+                deadline = time.monotonic() + 40
+                while not os.path.exists(folder + "/ready") and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                mine = [page for page in counters.look(None).pages if self.below(page.place.split("/")[2], job.pid)]
+                self.assertTrue(mine, "no page of the job was found")
+                self.assertTrue(all(page.alive() for page in mine))
+                for page in mine:
+                    self.assertNotEqual(page.place.split("/")[2], str(page.about["pid"]))
+                job.kill()
+                job.wait()
+
+    @staticmethod
+    def below(pid, ancestor):
+        while pid not in ("0", "1"):
+            if pid == str(ancestor):
+                return True
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                pid = file.read().rpartition(")")[2].split()[1]
+        return False
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ class Transports(LaunchTest):
     def test_no_ucx(self):
         result = self.refused("--as-hosts", "2", HEADRACE_UCX_DIR="/nonexistent")
         self.assertNotIn(result.returncode, (0, 124), result.stderr)
-        self.assertIn("pip install headrace[ucx]", result.stderr)
+        self.assertIn("pip install 'headrace[ucx]'", result.stderr)
         self.assertIn("/nonexistent/libucp.so.0", result.stderr)
 
     def test_one_host_without_shared_memory(self):

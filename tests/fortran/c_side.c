@@ -33,7 +33,7 @@ int c_group_size(int group) {
   MPI_Group_size(MPI_Group_fromint(group), &size);
   return size;
 }
-/* A status has the same layout in both languages (section 20.3.1). */
+/* A status has the same layout in both languages (sections 20.3.1, 20.4.3). */
 int c_count(const int* f_status, int type) {
   MPI_Status status;
   int count = -1;

@@ -264,7 +264,7 @@ class WithoutCompiler(Folder):
         environment = {"PATH": str(tools), "HEADRACE_FORTRAN_CACHE": str(self.folder / "cache")}
         finished = mpifort("f08.f90", check=False, env=environment)
         self.assertEqual(finished.returncode, 1)
-        self.assertIn("there is no Fortran compiler", finished.stdout)
+        self.assertIn("there is no Fortran compiler (it looked for gfortran flang", finished.stdout)
         self.assertIn("apt-get install gfortran", finished.stdout)
 
     def test_a_compiler_that_is_not_there(self):

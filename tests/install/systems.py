@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """The wheel on other systems: root file systems of Debian releases without a compiler, and an ordinary user in them.
 
-  systems.py --wheel W --work DIRECTORY [--sdist S] [SUITE ...]      all of SUITES; one line a step, and the totals at the end
+  systems.py --wheel W --work DIRECTORY [--sdist S] [--again] [SUITE ...]   all of SUITES; one line a step, and the totals at the end
 
 With --sdist the source distribution is built as well, in a namespace without a network, by the environment of this Python.
+
+Resumable: DIRECTORY keeps what has passed with these files in the wheel or the source distribution, which is not run again; it
+counts in the totals. --again forgets that.
 
 `debootstrap` makes each system once, from where this machine has its packages; DIRECTORY keeps it. mpi4py's wheel and its tests are
 fetched here, so that nothing inside needs a network. Each system runs in namespaces of its own, with its own /dev/shm and processes,
@@ -13,12 +16,15 @@ that end with it. Skipped, with the reason, where this is not root or has no deb
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import time
 import venv
 import zipfile
 from pathlib import Path
@@ -80,7 +86,7 @@ def make(suite: str, work: Path) -> Path:
 def fetch(work: Path) -> Path:
     """A directory with mpi4py's wheel for each Python, and its unpacked sources, which have its tests."""
     to = work / "wheels"
-    if (to / "ready").exists():
+    if (to / "ready").exists() and (work / "others").is_dir():
         return to
     to.mkdir(parents=True, exist_ok=True)
     venv.create(work / "tools", with_pip=True, clear=True)
@@ -90,6 +96,7 @@ def fetch(work: Path) -> Path:
         run(*pip, "download", "--no-deps", "--only-binary", ":all:", "--python-version", python, "--platform", "manylinux_2_5_x86_64",
             "-d", to, f"mpi4py=={MPI4PY}")
     run(*pip, "download", "--no-binary", ":all:", "--no-deps", "--no-build-isolation", "-d", work / "tools", f"mpi4py=={MPI4PY}")
+    run(*pip, "download", "--no-deps", "-d", work / "others", "mpich==5.0.*")
     with tarfile.open(work / f"tools/mpi4py-{MPI4PY}.tar.gz") as archive:
         archive.extractall(work / "tools")
     (to / "ready").touch()
@@ -133,15 +140,50 @@ def test(suite: str, wheel: Path, work: Path) -> tuple[int, int]:
         output += f"systems.py: no end within {SECONDS} s\nstep time-limit {SECONDS} failed\n"
     print(f"--- {suite}\n{output}", flush=True)
     verdicts = re.findall(r"^step \S+ \S+ (ok|failed)$", output, re.MULTILINE)
-    lost = [] if child.returncode in (0, 1) and "step uninstall" in output else ["failed"]
+    lost = [] if verdicts and child.returncode in (0, 1) and "step uninstall" in output else ["failed"]
     verdicts += lost
     for place in (given, home):
         shutil.rmtree(place, ignore_errors=True)
     return verdicts.count("ok"), verdicts.count("failed")
 
 
+def contents(archive: Path) -> str:
+    """Says which files an archive has, and what is in them, whenever it was made."""
+    found = hashlib.sha256()
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as opened:  # its RECORD has the names and hashes of all
+            found.update(opened.read(next(name for name in opened.namelist() if name.endswith(".dist-info/RECORD"))))
+    else:
+        with tarfile.open(archive) as opened:
+            for member in sorted(opened.getmembers(), key=lambda member: member.name):
+                if member.isfile():
+                    found.update(member.name.encode())
+                    found.update(opened.extractfile(member).read())
+    return found.hexdigest()
+
+
+class Kept:
+    """Totals of the steps that have passed, by name, each with what it was of."""
+
+    def __init__(self, path: Path, again: bool):
+        self.path = path
+        self.steps = {} if again or not path.exists() else json.loads(path.read_text(encoding="utf-8"))
+        scripts = (HERE / name for name in ("systems.py", "in_system.sh", "test_wrappers.py", "bad_input.py"))
+        self.scripts = hashlib.sha256(b"".join(script.read_bytes() for script in scripts)).hexdigest()
+
+    def passed(self, name: str, of: str) -> int:
+        step = self.steps.get(name)
+        return step["passed"] if step and step["of"] == [of, self.scripts] else 0
+
+    def keep(self, name: str, of: str, passed: int) -> None:
+        self.steps[name] = {"of": [of, self.scripts], "passed": passed}
+        part = self.path.with_suffix(".part")
+        part.write_text(json.dumps(self.steps, indent=1), encoding="utf-8")
+        part.rename(self.path)
+
+
 def build_without_network(sdist: Path, work: Path) -> bool:
-    """A wheel of the source distribution, installed: its mpiexec runs."""
+    """A wheel of the source distribution, installed: its mpiexec runs, and eight ranks of halo3d find their own result right."""
     place = work / "sdist"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -150,27 +192,30 @@ def build_without_network(sdist: Path, work: Path) -> bool:
         for command in (["unshare", "--net", sys.executable, "-m", "pip", "wheel", "--no-index", "--no-build-isolation", "--no-deps",
                          "-C", "cmake.define.HEADRACE_WERROR=ON", "-w", place, sdist],
                         [sys.executable, "-m", "venv", place / "env"],
-                        ["sh", "-c", f"{place}/env/bin/python -m pip install --no-index {place}/*.whl && {place}/env/bin/mpiexec --version"]):
+                        ["sh", "-c", f"{place}/env/bin/python -m pip install --no-index {place}/*.whl"],
+                        [place / "env/bin/mpiexec", "--timeout", "120", "-n", "8", place / "env/lib/headrace/bench/halo3d"]):
             done = subprocess.run([str(word) for word in command], check=False, stdin=subprocess.DEVNULL, stdout=log,
                                   stderr=subprocess.STDOUT, timeout=7200)
             if done.returncode:
                 print((work / "sdist.txt").read_text(encoding="utf-8", errors="replace")[-3000:])
                 return False
+    valid = "valid" in (work / "sdist.txt").read_text(encoding="utf-8", errors="replace").lower()
     shutil.rmtree(place)
-    return True
+    return valid
 
 
 def refusals(wheel: Path, work: Path) -> bool:
-    """pip itself says no to another processor or C library, in a sentence; and to an older Python, by what the wheel says of it."""
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--dry-run", "--no-index", "--only-binary", ":all:",
-           "--target", str(work / "nowhere")]
-    with zipfile.ZipFile(wheel) as archive:
-        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        good = "\nRequires-Python: >=3.9\n" in archive.read(name).decode()
-    for platform in ("manylinux_2_17_x86_64", "manylinux_2_28_aarch64", "musllinux_1_2_x86_64"):
-        done = subprocess.run([*pip, "--platform", platform, str(wheel)], capture_output=True, text=True, check=False)
-        if done.returncode == 0 or "not a supported wheel on this platform" not in done.stderr:
-            print(f"pip install --platform {platform} says: {done.stdout}{done.stderr}")
+    """pip itself says no to another processor, C library or Python, in a sentence."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    common = ["--no-index", "--no-deps", "--only-binary", ":all:", str(wheel)]
+    good = True
+    for words, sentence in ((["--platform", "manylinux_2_17_x86_64"], "not a supported wheel on this platform"),
+                            (["--platform", "manylinux_2_28_aarch64"], "not a supported wheel on this platform"),
+                            (["--platform", "musllinux_1_2_x86_64"], "not a supported wheel on this platform"),
+                            (["--python-version", "3.8"], "requires a different Python: 3.8.0 not in '>=3.9'")):
+        done = subprocess.run([*pip, "download", "-d", str(work / "nowhere"), *words, *common], capture_output=True, text=True, check=False)
+        if done.returncode == 0 or sentence not in done.stderr:
+            print(f"pip download {' '.join(words)} says: {done.stdout}{done.stderr}")
             good = False
     return good
 
@@ -189,11 +234,27 @@ def wrappers_here(wheel: Path, work: Path) -> bool:
     return done.returncode == 0
 
 
+def bad_input(wheel: Path, work: Path) -> tuple[int, int]:
+    """On this machine: environments that something has gone wrong with (bad_input.py)."""
+    fetch(work)
+    done = subprocess.run([sys.executable, "-B", "-m", "unittest", "-v", "bad_input"], cwd=HERE, stdin=subprocess.DEVNULL, capture_output=True,
+                          env={**os.environ, "HR_WHEEL": str(wheel), "HR_OTHERS": str(work / "others")}, text=True, check=False, timeout=1200)
+    print(done.stderr, end="")
+    passed = done.stderr.count(" ... ok\n")
+    return passed, max(int(done.returncode != 0), len(re.findall(r" \.\.\. (?:FAIL|ERROR)$", done.stderr, re.MULTILINE)))
+
+
+def one(passed: bool) -> tuple[int, int]:
+    """Steps that passed and failed, of one."""
+    return int(passed), int(not passed)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="The wheel on other systems.")
     parser.add_argument("--wheel", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--sdist", type=Path)
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}; all without")
     args = parser.parse_args()
     unknown = set(args.suites) - set(SUITES)
@@ -208,16 +269,23 @@ def main() -> int:
     work.mkdir(parents=True, exist_ok=True)
     passed = failed = 0
     wheel = args.wheel.resolve()
-    checks = {"refusals": lambda: refusals(wheel, work), "wrappers-here": lambda: wrappers_here(wheel, work)}
+    kept = Kept(work / "passed.json", args.again)
+    of_wheel = contents(wheel)
+    steps = [("refusals", of_wheel, lambda: one(refusals(wheel, work))), ("wrappers-here", of_wheel, lambda: one(wrappers_here(wheel, work))),
+             ("bad-input", of_wheel, lambda: bad_input(wheel, work))]
     if args.sdist:
-        checks["sdist-without-network"] = lambda: build_without_network(args.sdist.resolve(), work)
-    for name, check in checks.items():
-        good = check()
-        print(f"step {name} {'ok' if good else 'failed'}", flush=True)
-        passed += good
-        failed += not good
-    for suite in suites:
-        good, bad = test(suite, wheel, work)
+        sdist = args.sdist.resolve()
+        steps.append(("sdist-without-network", contents(sdist), lambda: one(build_without_network(sdist, work))))
+    steps += [(suite, of_wheel, lambda suite=suite: test(suite, wheel, work)) for suite in suites]
+    for name, of, step in steps:
+        good, bad, begun = kept.passed(name, of), 0, time.monotonic()
+        if good:
+            print(f"step {name} passed before: {good} passed, 0 failed", flush=True)
+        else:
+            good, bad = step()
+            print(f"step {name} {time.monotonic() - begun:.0f} s: {good} passed, {bad} failed", flush=True)
+            if not bad:
+                kept.keep(name, of, good)
         passed += good
         failed += bad
     print(f"{passed} passed, {failed} failed, 0 skipped")

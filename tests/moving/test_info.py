@@ -1,6 +1,7 @@
 """`headrace info`: what it says of a build tree, as text, as JSON, as a module file."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -10,11 +11,10 @@ import unittest
 from pathlib import Path
 
 from headrace import modulefile
-from programs import BIN, BUILD, run
+from programs import BIN, BUILD, ROOT, run
 
 
 def headrace(*words, **variables):
-    import os
     return run(sys.executable, "-B", "-m", "headrace", *words, PYTHONPATH=os.environ["PYTHONPATH"], **variables)
 
 
@@ -60,6 +60,45 @@ class ModuleFiles(unittest.TestCase):
             said = subprocess.run(["tclsh"], input=commands + text, capture_output=True, text=True, timeout=20, check=True).stdout
             self.assertIn(f"PATH|{folder}/bin\n", said)
             self.assertIn(f"MPI_HOME|{folder}\n", said)
+
+
+class Command(unittest.TestCase):
+    """The command itself, where its output or its files are gone."""
+
+    def test_nobody_reads(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = subprocess.run([sys.executable, "-B", "-m", "headrace", "info"], stdout=writer, stderr=subprocess.PIPE, text=True,
+                                timeout=60, check=False)
+        os.close(writer)
+        self.assertEqual((result.returncode, result.stderr), (141, ""))
+
+    def test_half_removed(self):
+        """Files of its own are gone, of which pip has the list."""
+        with tempfile.TemporaryDirectory(prefix="a ünv ") as folder:
+            site = Path(folder)
+            shutil.copytree(ROOT / "python/headrace", site / "headrace", ignore=shutil.ignore_patterns("__pycache__", "assets"))
+            info = site / "headrace-1.0.dist-info"
+            info.mkdir()
+            (info / "METADATA").write_text("Metadata-Version: 2.1\nName: headrace\nVersion: 1.0\n", encoding="ascii")
+            rows = [f"{path.relative_to(site)},sha256=x,1" for path in sorted(site.rglob("headrace/**/*.py"))]
+            (info / "RECORD").write_text("\n".join(rows) + "\n", encoding="ascii")
+
+            def said():
+                return subprocess.run([sys.executable, "-B", "-m", "headrace", "--version"], capture_output=True, text=True, timeout=60, check=False,
+                                      env={**os.environ, "PYTHONPATH": str(site)})
+
+            self.assertEqual(said().returncode, 0, said().stderr)
+            (site / "headrace/doctor/checks/ucx.py").unlink()
+            self.assertEqual(said().returncode, 2)
+            self.assertIn("headrace: 1 file of this installation is gone: headrace/doctor/checks/ucx.py\n", said().stderr)
+            shutil.rmtree(site / "headrace/bench")
+            self.assertRegex(said().stderr, r"headrace: 1\d files of this installation are gone: headrace/bench/__init__.py, .* and \d+ more\n")
+            self.assertIn("pip install --force-reinstall --no-deps headrace", said().stderr)
+            (info / "RECORD").unlink()
+            self.assertEqual(said().returncode, 2)
+            self.assertIn("and pip's list of them: No module named 'headrace.bench'\n", said().stderr)
+            self.assertIn("pip install --ignore-installed --no-deps headrace", said().stderr)
 
 
 if __name__ == "__main__":

@@ -122,6 +122,29 @@ class Conda(unittest.TestCase):
                     self.assertTrue(MatchSpec(each).name)
 
 
+    @unittest.skipUnless(has("rattler_build"), "no py-rattler-build here")
+    def test_it_is_rendered(self):
+        """As `rattler-build build --render-only` does: every field is known, every expression has a value."""
+        import rattler_build
+        recipe = rattler_build.Stage0Recipe.from_file(str(PACKAGING / "conda/recipe.yaml"))
+        variants = rattler_build.VariantConfig.from_yaml("c_stdlib: [sysroot]\nc_stdlib_version: ['2.28']\ncuda_compiler: [cuda-nvcc]\n"
+                                                         "cuda_compiler_version: ['12.9']\npython: ['3.12', '3.13']\n")
+        rendered = [each.recipe.to_dict() for each in recipe.render(variants)]
+        self.assertEqual(len(rendered), 2)
+        for each in rendered:
+            self.assertEqual((each["package"]["name"], each["package"]["version"]), ("headrace", VERSION))
+            for name in ("gxx_linux-64", "cuda-nvcc_linux-64 12.9.*", "sysroot_linux-64 2.28.*"):
+                self.assertIn(name, each["requirements"]["build"])
+            self.assertIn("libhwloc", each["requirements"]["run"])
+
+    @unittest.skipUnless(has("rattler_build"), "no py-rattler-build here")
+    def test_an_unknown_field_is_refused(self):
+        import rattler_build
+        text = (PACKAGING / "conda/recipe.yaml").read_text(encoding="utf-8")
+        with self.assertRaises(rattler_build.RattlerBuildError):
+            rattler_build.Stage0Recipe.from_yaml(text.replace("  summary:", "  sumary:"))
+
+
 class EasyBuild(unittest.TestCase):
     @unittest.skipUnless(has("easybuild.framework"), "no EasyBuild here")
     def test_it_is_read(self):
@@ -135,11 +158,12 @@ class EasyBuild(unittest.TestCase):
                   "print(ec['name'], ec['version'], ec['moduleclass'], get_easyblock_class(ec['easyblock'], name=ec['name']).__name__,\n"
                   "      sorted(d['name'] for d in ec.builddependencies()), sorted(d['name'] for d in ec.dependencies()))\n")
         with tempfile.TemporaryDirectory() as home:
-            (Path(home) / "modulecmd.tcl").write_text("#!/bin/sh\necho 'Modules Release 5.3.0' >&2\n", encoding="ascii")
-            (Path(home) / "modulecmd.tcl").chmod(0o755)
+            tool = Path(home) / "libexec/modulecmd.tcl"  # a stand-in: EasyBuild asks for its version alone
+            tool.parent.mkdir()
+            tool.write_text("#!/bin/sh\necho 'Modules Release 5.3.0' >&2\n", encoding="ascii")
+            tool.chmod(0o755)
             result = subprocess.run([sys.executable, "-B", "-c", script, str(EASYCONFIG)], capture_output=True, text=True, timeout=100,
-                                    check=False, env={**CLEAN, "HOME": home, "PATH": f"{home}:{os.environ['PATH']}",
-                                                      "module": "x", "TMPDIR": home}, cwd=home)
+                                    check=False, env={**CLEAN, "HOME": home, "MODULESHOME": home, "module": "x", "TMPDIR": home}, cwd=home)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn(f"Headrace {VERSION} mpi CMakeMake", result.stdout)
         for name in ("CMake", "hwloc", "UCX", "CUDA"):

@@ -77,6 +77,27 @@ class Names(unittest.TestCase):
         self.assertEqual(result.stdout, f"mine -I{BUILD}/include -c a b.c\n")
         self.assertIn("mine -I", run(BIN / "mpicxx", "-CC=mine", "-show", "a.cpp", PATH=self.path).stdout)
 
+    def test_program_of_open_mpi(self):
+        """Started, and mpiexec says whose it is."""
+        (self.folder / "stub.c").write_text("int stub;\n", encoding="ascii")
+        (self.folder / "b.c").write_text("extern int stub; int main(void) { return stub; }\n", encoding="ascii")
+        compiler = run(BIN / "mpicc", "-showme:command").stdout.strip()
+        library, program = self.folder / "libmpi.so.40", self.folder / "b"
+        self.assertEqual(run(compiler, "-shared", self.folder / "stub.c", "-o", library, "-Wl,-soname,libmpi.so.40").returncode, 0)
+        self.assertEqual(run(compiler, self.folder / "b.c", library, "-o", program).returncode, 0)
+        result = run(BIN / "mpiexec", "-n", "2", "./b", cwd=self.folder, LD_LIBRARY_PATH=str(self.folder))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr.count("mpiexec: ./b was compiled for Open MPI (it needs libmpi.so.40)"), 1)
+
+    def test_words_for_the_linker_of_nvcc(self):
+        """nvcc takes no -Wl."""
+        (self.folder / "nvcc").write_text("#!/bin/sh\n", encoding="ascii")
+        (self.folder / "nvcc").chmod(0o755)
+        for compiler in ("nvcc", "env nvcc"):
+            shown = run(BIN / "mpicxx", "-show", "a.cu", PATH=self.path, HEADRACE_CXX=compiler).stdout
+            self.assertIn(f" -Xlinker=-rpath={BUILD}/lib -Xlinker=--enable-new-dtags -lmpi_abi", shown)
+            self.assertNotIn("-Wl", shown)
+
     def test_flags(self):
         result = run(BIN / "mpicc", "-show", "a.c", OMPI_CFLAGS="-g -O1", OMPI_LDFLAGS="-Wl,-q", I_MPI_CFLAGS="-DX").stdout.split()
         for word in ("-g", "-O1", "-Wl,-q", "-DX"):

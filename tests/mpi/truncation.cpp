@@ -1,4 +1,4 @@
-// A message longer than its receive buffer (section 3.2.2): MPI_ERR_TRUNCATE, nothing written behind the buffer, and
+// A message longer than its receive buffer (section 3.2.4): MPI_ERR_TRUNCATE, nothing written behind the buffer, and
 // the connection goes on, in every protocol, blocking and not, with derived types and in arrays of requests.
 #include <vector>
 

@@ -105,6 +105,33 @@ class File:
     __del__ = close
 
 
+def _started(pid: int | str) -> int | None:
+    """Returns when a process started, in ticks of the system's clock; None if it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def _namespace(pid: str) -> int | None:
+    """Returns the namespace of process ids that a process is in."""
+    try:
+        return os.stat(f"/proc/{pid}/ns/pid").st_ino
+    except OSError:
+        return None
+
+
+def _innermost(pid: str) -> str:
+    """Returns the number that a process has in its own namespace."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            return next(line.split()[-1] for line in file if line.startswith("NSpid:"))
+    except (OSError, StopIteration):
+        return ""
+
+
 class Page:
     """A page, read from memory or from a file that a process keeps."""
 
@@ -188,12 +215,16 @@ class Page:
 
     def alive(self) -> bool:
         """True if its process exists: the number may be another process's by now. Only on the process's host."""
-        try:
-            with open(f"/proc/{self.about.get('pid', 0)}/stat", encoding="utf-8", errors="replace") as file:
-                fields = file.read().rpartition(")")[2].split()
-        except OSError:
+        pid, started = self.about.get("pid", 0), self.about.get("pid_started")
+        if started is None:
             return False
-        return fields[0] not in "ZX" and int(fields[19]) == self.about.get("pid_started")
+        if _started(pid) == started:
+            return True
+        keeper = self.place.split("/")
+        if keeper[:2] != ["", "proc"] or _namespace(keeper[2]) == _namespace("self"):
+            return False
+        # The page is of a container, whose processes have other numbers here.
+        return any(_started(name) == started and _innermost(name) == str(pid) for name in os.listdir("/proc") if name.isdigit())
 
     def close(self) -> None:
         """Gives the memory back; snapshots remain."""

@@ -1,4 +1,4 @@
-// Queries of the ABI and the properties of the Fortran side (MPI 5.0 sections 20.4, 20.5).
+// Queries of the ABI and the properties of the Fortran side (MPI 5.0 sections 20.2, 20.4.1).
 #include <array>
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Handles as integers: MPI_X_c2f, MPI_X_f2c (MPI 5.0 section 20.3.4), MPI_X_toint, MPI_X_fromint (section 20.2.4).
+// Handles as integers: MPI_X_c2f, MPI_X_f2c (MPI 5.0 section 19.3.4), MPI_X_toint, MPI_X_fromint (section 20.4.5).
 //
 // A predefined handle is its ABI constant. Any other handle, a 64-bit address, gets a number at its first conversion.
 // The pair stays for the lifetime of the process: an address that is reused for another object keeps its number, so

@@ -1,4 +1,4 @@
-// Datatypes: constructors, decoding, bounds, names (MPI 5.0 chapter 5 and sections 7.8, 19.1.5).
+// Datatypes: constructors, decoding, bounds, names (MPI 5.0 chapter 5 and sections 7.8, 19.1.9).
 #include <algorithm>
 #include <cstring>
 #include <memory>

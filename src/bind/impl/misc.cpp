@@ -1,4 +1,4 @@
-// Clocks, versions, memory, addresses (MPI 5.0 sections 9.1, 9.2, 9.6, 5.1.5, 15.2.4).
+// Clocks, versions, memory, addresses (MPI 5.0 sections 9.1, 9.2, 9.6, 5.1.5, 15.2.7).
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Combined send and receive (MPI 5.0 section 3.11).
+// Combined send and receive (MPI 5.0 sections 3.2.7, 3.7.2).
 #include <memory>
 
 #include "bind/impl.hpp"

@@ -137,7 +137,7 @@ Status find_functions(void* library, Library* out) {
   out->status_string = reinterpret_cast<decltype(out->status_string)>(find("ucs_status_string"));
   out->path = path_of(library);
   if (missing == nullptr) return kOk;
-  return fail(Errc::kOther, "%s has no function %s: UCX 1.13 or newer is needed (pip install headrace[ucx])",
+  return fail(Errc::kOther, "%s has no function %s: UCX 1.13 or newer is needed (pip install 'headrace[ucx]')",
               out->path.c_str(), missing);
 }
 
@@ -148,7 +148,7 @@ Status load(Library* out) {
     return fail(
         Errc::kOther,
         "processes of this job share no memory, and UCX, which reaches other hosts, is not found (%s). Install it "
-        "(pip install headrace[ucx], or libucx-cu13), or say where %s is (HEADRACE_UCX_DIR)",
+        "(pip install 'headrace[ucx]', or libucx-cu13), or say where %s is (HEADRACE_UCX_DIR)",
         tried.c_str(), kName);
   }
   quieten(library);

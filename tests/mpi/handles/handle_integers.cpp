@@ -1,4 +1,4 @@
-// Handles as integers (MPI 5.0 sections 20.3.4 and 20.2.4): a predefined handle is its constant in the ABI, another one
+// Handles as integers (MPI 5.0 sections 19.3.4 and 20.4.5): a predefined handle is its constant in the ABI, another one
 // has a unique number that leads back to it.
 #include <cstdint>
 #include <set>

@@ -1,4 +1,4 @@
-// Statuses in their three forms, C's, the array of Fortran and the type of mpi_f08 (MPI 5.0 section 20.3.5): a real one
+// Statuses in their three forms, C's, the array of Fortran and the type of mpi_f08 (MPI 5.0 section 19.3.5): a real one
 // survives every way from one form to another, with source, tag, error, count and the mark of a cancelled operation.
 #include <cstring>
 

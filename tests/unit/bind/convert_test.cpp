@@ -1,4 +1,4 @@
-// Handles as integers, and back (MPI 5.0 sections 20.2.4, 20.3.4).
+// Handles as integers, and back (MPI 5.0 sections 19.3.4, 20.4.5).
 #include "check.hpp"
 
 namespace hr::test {

@@ -1,4 +1,4 @@
-// Reading and writing a status, and its Fortran forms (MPI 5.0 sections 3.2.5, 13.3, 20.3.5).
+// Reading and writing a status, and its Fortran forms (MPI 5.0 sections 3.2.5, 13.3, 19.3.5).
 #include <cstring>
 
 #include "check.hpp"

@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 namespace hr::launcher {
 namespace {
@@ -86,6 +89,55 @@ TEST_F(ForeignLibrary, BrokenFilesAreForeign) {
   std::memcpy(long_note.data() + sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), &most, sizeof most);
   write("lib/libmpi.so.12", long_note);
   EXPECT_NE(found(), "");
+}
+
+// An ELF file of a header, two parts, a dynamic section that needs these libraries, and their names.
+std::string program_that_needs(const std::vector<std::string>& libraries) {
+  const Elf64_Addr kBase = 0x400000;
+  std::string names(1, '\0');
+  std::vector<Elf64_Dyn> dynamic;
+  for (const std::string& library : libraries) {
+    dynamic.push_back({DT_NEEDED, {names.size()}});
+    names += library + '\0';
+  }
+  dynamic.push_back({DT_STRTAB, {0}});
+  dynamic.push_back({DT_NULL, {0}});
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_phoff = sizeof header;
+  header.e_phnum = 2;
+  std::array<Elf64_Phdr, 2> parts{};
+  const std::size_t at = sizeof header + sizeof parts, bytes = dynamic.size() * sizeof dynamic[0];
+  parts[0].p_type = PT_LOAD;
+  parts[0].p_vaddr = kBase;
+  parts[0].p_filesz = at + bytes + names.size();
+  parts[1].p_type = PT_DYNAMIC;
+  parts[1].p_offset = at;
+  parts[1].p_filesz = bytes;
+  dynamic[libraries.size()].d_un.d_ptr = kBase + at + bytes;
+  std::string file(reinterpret_cast<const char*>(&header), sizeof header);
+  file.append(reinterpret_cast<const char*>(parts.data()), sizeof parts);
+  file.append(reinterpret_cast<const char*>(dynamic.data()), bytes);
+  return file + names;
+}
+
+TEST_F(ForeignLibrary, ProgramsOfOpenMpiAreNamed) {
+  const auto said = [&](const std::string& bytes) {
+    write("program", bytes);
+    return program_of_open_mpi(prefix_ / "program");
+  };
+  EXPECT_NE(
+      said(program_that_needs({"libc.so.6", "libmpi.so.40"})).find("compiled for Open MPI (it needs libmpi.so.40)"),
+      std::string::npos);
+  EXPECT_EQ(said(program_that_needs({"libmpi_abi.so.1", "libc.so.6"})), "");
+  EXPECT_EQ(said(program_that_needs({"libmpi.so.12"})), "");
+  EXPECT_EQ(said("#!/bin/sh\n"), "");
+  EXPECT_EQ(said(""), "");
+  EXPECT_EQ(program_of_open_mpi(prefix_), "");
+  // Cut off at each place, nothing is said or the same.
+  const std::string whole = program_that_needs({"libmpi.so.40"});
+  for (std::size_t bytes = 0; bytes < whole.size() - 1; ++bytes) EXPECT_EQ(said(whole.substr(0, bytes)), "") << bytes;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The table of predefined datatypes, the unnamed ones, and the searches of section 19.1.5.
+// The table of predefined datatypes, the unnamed ones, and the searches of section 19.1.9.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -44,7 +44,7 @@ class Headrace(CMakePackage, CudaPackage):
     # The driver is opened at run time; one build serves all GPUs.
     conflicts("platform=darwin", msg="Headrace runs on Linux")
     conflicts("target=aarch64:", msg="Headrace runs on x86-64")
-    conflicts("%gcc@:10", msg="Headrace is C++20: GCC 11 or newer")
+    conflicts("%gcc@:11", msg="Headrace is C++20: GCC 12 or newer")
 
     generator("ninja")
 

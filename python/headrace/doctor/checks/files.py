@@ -6,6 +6,7 @@ import base64
 import csv
 import hashlib
 import os
+import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,9 +66,33 @@ def _installed(prefix: Path) -> list[Package]:
     return [package for folder in sorted(folders) for package in _packages(folder)]
 
 
+def _cut_off(path: str) -> bool:
+    """True for a library or program that ends before its tables: a copy that broke off, a full disk."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(64)
+            size = os.fstat(file.fileno()).st_size
+    except OSError:
+        return False
+    if head[:5] != b"\x7fELF\x02" or len(head) < 64:
+        return head[:4] == b"\x7fELF"
+    at, (entry, entries) = struct.unpack_from("<Q", head, 40)[0], struct.unpack_from("<HH", head, 58)
+    return size < at + entry * entries
+
+
+def _without_list(prefix: Path) -> bool:
+    """True if pip has installed Headrace here, and its list is gone."""
+    return any((folder / "headrace/cli.py").is_file() for folder in prefix.glob("lib*/python3*/*-packages"))
+
+
 def look(facts: Facts) -> Iterator[Finding]:
     packages = _installed(facts.prefix) if facts.prefix else []
     ours = next((package for package in packages if package.name == "headrace"), None)
+    if facts.prefix and (not ours or not ours.files) and _without_list(facts.prefix):
+        yield warning("files.no-list", f"pip's list of this installation's files (headrace-*.dist-info/RECORD below {facts.prefix}) is not there",
+                      "a removal or an installation broke off: files may be missing, and pip cannot remove the others",
+                      "pip install --ignore-installed --no-deps headrace")
+        return
     if not ours or facts.prefix is None:
         yield ok("files.not-by-pip", "this Headrace was not installed by pip, which would keep a list of its files")
         return
@@ -76,6 +101,10 @@ def look(facts: Facts) -> Iterator[Finding]:
     if missing:
         yield error("files.missing", f"{len(missing)} of {len(ours.files)} files of the installation are gone: {_list(missing, facts.prefix)}",
                     "programs that need them do not start, or find another MPI in their place", _AGAIN)
+    cut_off = [path for path in changed if _cut_off(path)]
+    if cut_off:
+        yield error("files.cut-off", f"not whole: {_list(cut_off, facts.prefix)}", "programs that need them crash", _AGAIN)
+        changed = [path for path in changed if path not in cut_off]
     for other in packages:
         shared = set(ours.files) & set(other.files) if other is not ours else set()
         theirs = [path for path in shared if path in changed]
@@ -91,5 +120,5 @@ def look(facts: Facts) -> Iterator[Finding]:
     if changed:
         yield note("files.changed", f"changed since the installation: {_list(changed, facts.prefix)}",
                    "this is not what was released", _AGAIN)
-    elif not missing:
+    elif not missing and not cut_off:
         yield ok("files.complete", f"all {len(ours.files)} files of the installation are there, as pip has put them")

@@ -113,12 +113,12 @@ def look(facts: Facts) -> Iterator[Finding]:
         several = "SLURM_JOB_NUM_NODES" in facts.environment and facts.environment["SLURM_JOB_NUM_NODES"] != "1"
         make = error if several or facts.environment.get("HEADRACE_UCX_DIR") else note
         yield make("ucx.missing", f"UCX is not found: {opened}", "jobs stay on one host",
-                   "pip install headrace[ucx], or HEADRACE_UCX_DIR=<directory of libucp.so.0>")
+                   "pip install 'headrace[ucx]', or HEADRACE_UCX_DIR=<directory of libucp.so.0>")
         return
     version, path = opened
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:
         yield error("ucx.old", f"UCX {version} in {path}", "it lacks what Headrace needs (1.13): jobs stay on one host",
-                    "pip install headrace[ucx], and HEADRACE_UCX_DIR if the old one comes first")
+                    "pip install 'headrace[ucx]', and HEADRACE_UCX_DIR if the old one comes first")
         return
     try:
         transports = _transports(facts, path)
