@@ -33,7 +33,7 @@ class Manual:
         number, purpose = self.by_name.get(name) or next(found for pattern, found in self.by_name.items() if matches(name, [pattern]))
         if function.operation and function.entered_by in self.table["forms"]:
             form = self.table["forms"][function.entered_by]
-            return form[function.chapter], form["words"].format(purpose)
+            return f'{form[function.chapter]}.{self.table["form_parts"][name]}', form["words"].format(purpose)
         return number, purpose
 
     def meaning(self, parameter: Parameter) -> str:
