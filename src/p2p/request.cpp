@@ -48,7 +48,7 @@ Status may_free(const Request& request) {
   return request.state_ == nullptr || !request.active() || request.complete() ? kOk : request.state_->may_free();
 }
 
-// Does nothing to a message that has matched its receive, which runs to completion (section 3.8.4).
+// Cancels a message, unless it has matched its receive, in which case it runs to completion (section 3.8.4).
 Status cancel_message(Request& request) {
   using Phase = Request::Phase;
   // An interrupted receive (process_failure.hpp) looks complete, but is cancelled like any posted one.
