@@ -54,7 +54,8 @@ class AttributeSet {
   // Returns false if no value is cached under `number`.
   [[nodiscard]] bool get(int number, void** value) const noexcept;
 
-  // `object`: the handle that is passed to callbacks. The error code of a failing callback is returned unchanged.
+  // In the functions below, `object` is the handle that is passed to callbacks. The error code of a failing callback is
+  // returned unchanged.
 
   // Sets a value, and replaces an old one after its delete callback; if that fails, the old value stays.
   Status set(void* object, std::shared_ptr<const Keyval> keyval, void* value);

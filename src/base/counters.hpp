@@ -30,7 +30,7 @@ inline constexpr std::size_t kProtocols = 16;
 inline constexpr std::size_t kSizes = 64;
 inline constexpr std::size_t kStatisticPlaces = 64;
 inline constexpr std::size_t kAlgorithms = 128;
-inline constexpr std::size_t kOperations = 32;      // collective ones
+inline constexpr std::size_t kOperations = 32;      // number of collective operations
 inline constexpr std::size_t kOperationSizes = 40;  // element 0: no bytes; n: less than 2^n bytes
 inline constexpr std::size_t kMarks = 64;
 inline constexpr std::size_t kTextBytes = std::size_t{48} * 1024;
@@ -114,13 +114,13 @@ inline constexpr std::size_t kPageAlignment = 4096;
 struct alignas(kPageAlignment) Page {
   Head head;
   alignas(64) Now now;
-  Level posted;                     // receives without a message
+  Level posted;                     // posted receives not matched yet
   alignas(64) Value sizes[kSizes];  // messages sent; element n: less than 2^(n + 1) bytes
   alignas(64) Amount received[kProtocols];
   Amount rendezvous;              // messages sent by rendezvous
   Amount memories[kMemories];     // messages sent from such memory; host memory is the remainder
   Amount to_memories[kMemories];  // messages received into such memory
-  Level unexpected;               // messages without a receive
+  Level unexpected;               // messages not matched yet
   Level unexpected_bytes;         // bytes kept for unexpected messages
   Value unexpected_messages;
   Value waits;

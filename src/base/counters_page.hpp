@@ -20,11 +20,11 @@ struct About {
   int rank = 0;
   int size = 1;
   int host_number = 0;                     // number of the host in the job
-  std::string library;                     // its version
+  std::string library;                     // version of the library
   std::span<const char* const> functions;  // number 0: none
   std::vector<std::string_view> protocols;
   std::vector<std::string_view> algorithms;
-  std::vector<std::string_view> operations;  // collective ones
+  std::vector<std::string_view> operations;  // names of collective operations
 };
 
 // Publishes the page. *file: must stay open, as others find the page through it. Errors: MPI_ERR_OTHER, with the cause;

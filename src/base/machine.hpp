@@ -10,7 +10,7 @@ namespace hr {
 
 struct Machine {
   std::string cpu;                // model name; "" if the system does not report it
-  int cpus = 0;                   // online
+  int cpus = 0;                   // number of online CPUs
   std::vector<std::string> gpus;  // model of each, sorted, as reported by NVIDIA's kernel module
   friend bool operator==(const Machine&, const Machine&) = default;
 };

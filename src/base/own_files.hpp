@@ -17,7 +17,7 @@ namespace hr {
 // and a remedy.
 Status check_own_file(int descriptor, const std::string& path, std::size_t least);
 
-// Owner of the file with a name, such as a symbolic link: this process's effective user or another.
+// Owner of a file or symbolic link: this process's effective user or another.
 enum class Owner { kNobody, kThisUser, kAnotherUser };  // kNobody: there is no such name
 [[nodiscard]] Owner owner_of(const std::string& path) noexcept;
 

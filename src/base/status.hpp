@@ -1,8 +1,8 @@
 // Status: result of every internal function that can fail.
 //
 // A Status is one int: 0 is success, a positive value is an error class of the standard (the ABI's value, see
-// errc.hpp), "again" means "no room now, make progress and try again" and is never returned to a user. The text that
-// explains an error is kept separately, in a thread-local detail buffer, which the function that detects the error
+// errc.hpp), and "again" means "no room now, make progress and try again" and is never returned to a user. The text
+// that explains an error is kept separately, in a thread-local detail buffer, which the function that detects the error
 // fills (fail() below) and the entry layer reads with take_detail(). So a Status is passed in a register, and the
 // success path touches no memory.
 #pragma once

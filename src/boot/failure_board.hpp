@@ -38,7 +38,7 @@ class FailureBoard {
   };
   struct Entry {
     std::int32_t rank;
-    char why[124];  // ends with a 0
+    char why[124];  // null-terminated
   };
   [[nodiscard]] static std::size_t bytes_for(int ranks) noexcept {
     return sizeof(Head) + static_cast<std::size_t>(ranks) * sizeof(Entry);

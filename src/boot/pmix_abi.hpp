@@ -93,12 +93,12 @@ using FinalizeFunction = Code (*)(const Info* info, std::size_t count);
 using AbortFunction = Code (*)(int status, const char* message, Proc* procs, std::size_t count);
 using PutFunction = Code (*)(Scope scope, const char* key, Value* value);
 using CommitFunction = Code (*)();
-// Without `procs`: all processes of this job.
+// Begins a fence of `procs`; null: of all processes of this job.
 using FenceFunction = Code (*)(const Proc* procs, std::size_t count, const Info* info, std::size_t infos, Done done,
                                void* data);
 // The caller owns the value and the memory that it points to; both are from malloc().
 using GetFunction = Code (*)(const Proc* proc, const char* key, const Info* info, std::size_t count, Value** value);
-// Blocks if there is no callback.
+// Registers an event handler; blocks if there is no callback.
 using RegisterFunction = Code (*)(Code* codes, std::size_t code_count, Info* info, std::size_t count, Event event,
                                   void* registered, void* data);
 using PublishFunction = Code (*)(const Info* info, std::size_t count);

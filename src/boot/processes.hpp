@@ -29,7 +29,7 @@ struct Process {
   int rank = 0;             // rank in its job
   int host = kUnknownHost;  // a host number; processes with equal numbers share memory
   std::uint16_t job = 0;    // index into the jobs of the table; 0: this process's own
-  bool failed = false;      // it cannot be reached any more
+  bool failed = false;      // the process cannot be reached any more
 };
 static_assert(sizeof(Process) <= 64);
 

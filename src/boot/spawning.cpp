@@ -19,7 +19,7 @@ Status check_service(std::string_view service, Errc error) {
 
 }  // namespace
 
-// Defaults for launchers that do not implement these.
+// Defaults for launchers that do not support these services.
 
 Status Provider::begin_spawn(std::span<const SpawnedProgram> /*programs*/, std::string_view /*parent*/) {
   return none(Errc::kSpawn, "start processes");

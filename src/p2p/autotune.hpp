@@ -1,6 +1,6 @@
 // Autotune: measures in the program itself which of two ways is faster for messages of one class, where no model can
-// predict it. (Reading another process's memory is slow in virtual machines and fast elsewhere; and it depends on
-// whether the program writes what it sends and reads what it receives.)
+// predict it. (Reading another process's memory is slow in virtual machines, and pays on other machines; and the gain
+// depends on whether the program writes what it sends and reads what it receives.)
 //
 // Both ways are tried, one after the other: for some forty messages each, fewer if they are long, or for that many
 // windows of messages if many are pending at once. The fastest sample of each counts, as the process may lose its core
@@ -89,7 +89,7 @@ class Autotune {
   std::uint8_t way_ = 0;
   std::uint8_t settled_on_ = 0;  // the way last chosen; 0 before the first choice
   bool second_half_ = false;     // the way tried first has been measured
-  bool has_chosen_ = false;      // there has been a choice
+  bool has_chosen_ = false;      // true after the first choice
   int under_way_ = 0;            // timed messages that began and have not ended
   int samples_ = 0;              // number of samples of this way
   std::size_t bytes_ = 0;        // bytes settled or sampled so far

@@ -22,9 +22,9 @@ class BufferPool {
   BufferPool& operator=(const BufferPool&) = delete;
 
   [[nodiscard]] bool attached() const noexcept { return attached_; }
-  // MPI_ERR_BUFFER if a buffer is attached already. `automatic`: the library provides the memory.
+  // Attaches a buffer; MPI_ERR_BUFFER if there is one already. `automatic`: the library provides the memory.
   Status attach(void* address, Count size, bool automatic);
-  // Waits for all pending sends, then hands back the attached buffer.
+  // Waits for all pending sends, then returns the attached buffer.
   Status detach(void** address, Count* size);
   Status flush();
   // For flushes that do not block. mark(): number of the next message. gone(): true if all messages with smaller

@@ -69,8 +69,8 @@ struct Engine {
   std::vector<Peer*> busy;                              // peers that are not idle
   std::vector<std::unique_ptr<Matcher>> matchers;       // indexed by context
   Matcher no_matcher;                                   // for context numbers out of range; always empty
-  std::vector<transport::Transport*> transports;        // those that need progress
-  std::unique_ptr<transport::Transport> failure_watch;  // one of them, if there is one (failure_watch.hpp)
+  std::vector<transport::Transport*> transports;        // transports that need progress
+  std::unique_ptr<transport::Transport> failure_watch;  // one of the transports, if it is in use (failure_watch.hpp)
   Sleeper sleeper;
   Request* done = nullptr;  // complete and empty; shared by all sends that complete at once
   // Request for a blocking receive, so that none has to be allocated; a receive within a receive allocates one.
@@ -138,7 +138,7 @@ std::span<const Arrival> active_message_arrivals() noexcept;  // active_message.
 void interrupt(Request& receive, Status why);
 // Cancels a pending send or receive (MPI_Cancel; request.cpp).
 Status cancel_message(Request& request);
-// Gives the request to the transport or queues it (send.cpp).
+// Passes the send to the transport, or queues it (send.cpp).
 void start_send(Peer& peer, Request& send);
 // Posts the receive, or completes it from an unexpected message (receive.cpp).
 void start_receive(Request& receive);

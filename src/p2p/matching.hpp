@@ -1,10 +1,10 @@
 // Matching: pairs messages with receives (MPI 5.0 section 3.5).
 //
 // Every context has two queues: posted receives that are not matched, and unexpected messages. Both keep the order of
-// arrival. They start as plain lists. Once a lookup has had to pass kListLimit entries, entries are also put into bins
-// by (source, tag), so that an exact lookup stays short with 100,000 entries. Receives with a wildcard stay in the
-// list; the older of the two candidates wins by sequence number. Owner: the Matcher owns Unexpected records until they
-// are taken; posted Requests belong to the code that started them. Threads: library lock.
+// arrival. They start as plain lists. Once a lookup has had to pass kListLimit entries, messages and receives without a
+// wildcard are found through bins by (source, tag), so that a lookup stays short with 100,000 entries. Receives with a
+// wildcard stay in the list; the older of the two candidates wins by sequence number. Owner: the Matcher owns
+// Unexpected records until they are taken; posted Requests belong to the code that started them. Threads: library lock.
 #pragma once
 
 #include <cstdint>

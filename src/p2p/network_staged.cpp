@@ -68,7 +68,7 @@ struct Outgoing {
   std::list<Part> parts;
   std::size_t told = 0;  // bytes whose RTS, or whose data, has been sent
   bool stopped = false;  // its path has failed; fail_pending() ends it
-  Status failure{};      // the first; nothing starts after it
+  Status failure{};      // first failure; nothing starts after it
   std::string failure_text;
 };
 

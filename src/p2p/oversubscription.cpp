@@ -61,7 +61,7 @@ void count_from(double now) noexcept {
 }
 
 // True if the thread has been interrupted repeatedly by a load; after an interruption by a woken waiter it has the core
-// back at once. Not used with a lock: threads that wait for it yield, which the system counts as interruptions, too.
+// back at once. Not used with a lock, whose holders yield, which the system counts as interruptions, too.
 bool interrupted_often(const Since& since, double now) noexcept {
   if (since.given_way == 0 || since.slept || LibraryLock::enabled()) return false;
   if (seconds_away(now) < static_cast<double>(since.given_way) * kLongYieldSeconds) return false;

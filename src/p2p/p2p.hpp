@@ -6,7 +6,7 @@
 // Memory: `view` is borrowed for blocking calls; non-blocking ones keep a copy of the View and a reference to its
 // type; the buffer itself must stay until completion.
 // Errors: MPI_ERR_TRUNCATE from receives (data up to the buffer's size is delivered), MPI_ERR_OTHER from a
-// transport, MPIX_ERR_PROC_FAILED where the other process has failed (process_failure.hpp). Threads: library lock.
+// transport, MPIX_ERR_PROC_FAILED if the other process has failed (process_failure.hpp). Threads: library lock.
 #pragma once
 
 #include "layout/view.hpp"
@@ -31,7 +31,7 @@ struct Envelope {
 struct ContextMembers {
   // Returns the process that a receive from this source waits for; -1: unknown. Null: the source itself.
   int (*process_of)(std::uint32_t context, int source) = nullptr;
-  // Returns the processes that send on it, by an index from 0 on; -1: there are no more. Null: not known.
+  // Returns a process that sends on the context, by an index from 0 on; -1: there are no more. Null: not known.
   int (*sender)(std::uint32_t context, int index) = nullptr;
   // Returns a failed process without which nothing on this context can complete, whatever the source: for a collective
   // operation, any of its members. -1: there is none. Null: there never is one.

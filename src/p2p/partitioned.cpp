@@ -260,7 +260,7 @@ void Partitioned::report() {
 
 bool PartitionedOperations::advance_all(void* self) {
   auto& all = *static_cast<PartitionedOperations*>(self);
-  if (all.advancing) return false;  // another thread does, and waits within a long copy
+  if (all.advancing) return false;  // another thread is advancing them, and waits within a long copy
   all.advancing = true;
   bool moved = false;
   for (std::size_t i = 0; i < all.started.size();) {

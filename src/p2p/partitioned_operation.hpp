@@ -23,7 +23,7 @@ struct Part {
   layout::View view;                   // its data in the buffer, or `aside`
   std::unique_ptr<std::byte[]> aside;  // receive: of a part that begins or ends within an element of the buffer
   std::size_t offset = 0;              // in the packed form
-  Request* message = nullptr;          // pending
+  Request* message = nullptr;          // the pending message
   bool begun = false;
   bool settled = false;  // its message has ended and has been handled
 };
@@ -97,7 +97,7 @@ class Partitioned final : public RequestState {
   bool look_for_ready_ = false;            // parts may have become ready before the two sides matched
   std::size_t settled_ = 0;                // leading parts that are settled
   bool given_up_ = false;                  // no further part is begun
-  Status error_ = kOk;                     // the first
+  Status error_ = kOk;                     // the first error
   std::string why_;
 };
 

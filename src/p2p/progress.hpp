@@ -95,7 +95,7 @@ struct Progress {
   unsigned calls_before_pause = ~0U;
   // Fruitless test calls (TestPacing).
   unsigned in_vain = 0;
-  unsigned pauses = 0;  // in a row
+  unsigned pauses = 0;  // number of pauses in a row
   double since = 0;
   // Competition for the core.
   oversubscription::Found found;

@@ -84,7 +84,7 @@ inline constexpr double kSwitchSeconds = 150e-6;
 inline constexpr auto kStagedTimeSlicedBytes = static_cast<std::size_t>(
     (kSwitchSeconds - kPinnedSeconds) / (1 / kPinnedBytesPerSecond - 1 / kDeviceBytesPerSecond));
 
-// A protocol. A function may be null if the protocol has nothing to do there.
+// A protocol. A function may be null if the protocol needs none.
 struct Rendezvous {
   const char* name;
   Estimate (*probe)(const MessageClass& message, const transport::Caps& caps);

@@ -48,7 +48,7 @@ Status may_free(const Request& request) {
   return request.state_ == nullptr || !request.active() || request.complete() ? kOk : request.state_->may_free();
 }
 
-// Does nothing to a message that has matched its receive, which runs to completion (section 3.8.4).
+// Cancels a message, unless it has matched its receive, in which case it runs to completion (section 3.8.4).
 Status cancel_message(Request& request) {
   using Phase = Request::Phase;
   // An interrupted receive (process_failure.hpp) looks complete, but is cancelled like any posted one.
@@ -65,8 +65,8 @@ Status cancel_message(Request& request) {
     // Only the receiver knows whether a receive has matched the send, which ends by kCancelled, or by the receiver's
     // other messages.
     send_control(request.proc_, wire::cancel(request.context_, reinterpret_cast<std::uint64_t>(&request)));
-    // If both sides are in this process, the answer is handled here: programs that send to themselves test right after
-    // the call whether the send was cancelled.
+    // If both sides are in this process, the answer is awaited here, as programs that send to themselves test right
+    // after the call whether the send was cancelled.
     const Peer& peer = peer_of(request.proc_);
     while (peer.caps.same_address_space && !request.complete() && peer.transport->progress()) {
     }

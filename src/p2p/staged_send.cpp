@@ -39,7 +39,7 @@ struct Outgoing {
   std::size_t piece;
   std::deque<Part> parts;  // being copied into chunks, in order
   std::size_t told = 0;    // bytes that the receiver knows of
-  Status failure{};        // the first; nothing starts after it
+  Status failure{};        // first failure; nothing starts after it
   std::string failure_text;
 };
 

@@ -57,7 +57,7 @@ struct Until {
 
 // Operand of co_await that waits for a condition without a request. holds() is called in every round of progress until
 // it is true; it must be cheap and have no other effect. `argument` must outlive the wait. The co_await returns kOk, or
-// why the condition can never hold any more: a process of the context has failed, or the context has ended
+// why the condition can no longer hold: a process of the context has failed, or the context has ended
 // (process_failure.hpp).
 struct When {
   static constexpr std::uint32_t kNoContext = ~std::uint32_t{0};
@@ -102,7 +102,7 @@ struct Task::Promise {
   int pending = 0;
   When when{};                      // awaited condition
   bool polled = false;              // suspended for `when`, and counted as a polled wait
-  bool can_never_complete = false;  // `when` can never hold any more
+  bool can_never_complete = false;  // `when` can no longer hold
 
   ~Promise() { set_polled(false); }
   void set_polled(bool value) noexcept {
@@ -117,7 +117,7 @@ struct Task::Promise {
     return pending == 0;
   }
 
-  // Returns kOk, or why the awaited condition can never hold any more.
+  // Returns kOk, or why the awaited condition can no longer hold.
   [[nodiscard]] Status can_complete() const;
   [[nodiscard]] bool check_never_completes() noexcept;
 

@@ -15,7 +15,7 @@ namespace hr::p2p::transport_data {
 }
 
 // Sends the ready-to-send message, like Transport::send(). *done: true if the send is complete at once, and the caller
-// is to complete the request; otherwise it is completed later.
+// must complete the request; otherwise it is completed later.
 Status send_rts(Peer& peer, Request& send, const transport::Header& header, wire::Rts rts, bool* done);
 
 // Sender: asks the receiver to drop the message. False: the transport does not keep data of this send.

@@ -105,8 +105,8 @@ struct Piece {
   std::uint64_t memory;  // id of the Export; 0: shared memory
   std::uint64_t at;      // offset in that memory
 };
-// In place of a chunk's number: the sender cannot read its data, `bytes` of it will not arrive, and the error's text
-// follows.
+// In place of a chunk's number: the sender cannot read its data, Piece::bytes of it will not arrive, and the error's
+// text follows.
 inline constexpr std::uint32_t kNoChunk = 0xffffffff;
 
 inline transport::Header envelope(Kind kind, const Envelope& envelope, std::uint64_t bytes) noexcept {

@@ -19,7 +19,7 @@ namespace {
 struct State {
   std::vector<std::unique_ptr<Transport>> owned;
   std::vector<Transport*> active;
-  std::vector<const Record*> records;  // those that the knob allows
+  std::vector<const Record*> records;  // records that the knob allows
   const Handlers* handlers = nullptr;
   std::vector<std::unique_ptr<Transport>> disconnected;  // a thread may still be asleep in these
 };

@@ -250,11 +250,11 @@ class Transport {
   // refers to it.
   virtual std::span<std::byte> staging(int /*proc*/) { return {}; }
 
-  // Sleeping. arm() returns nothing if a message has arrived already. From then on an arriving message, or wake(), ends
-  // the sleep() called with the value that arm() returned, even if that sleep() has not begun yet, and whatever other
-  // threads do meanwhile; each such value is for one sleep(), which must follow. Several threads may sleep at a time;
-  // sleep() and wake() need no library lock. Only one transport of a process can sleep (the one with the doorbell); the
-  // default cannot.
+  // Let threads sleep. arm() returns nothing if a message has arrived already. From then on an arriving message, or
+  // wake(), ends the sleep() called with the value that arm() returned, even if that sleep() has not begun yet, and
+  // whatever other threads do meanwhile; each such value is for one sleep(), which must follow. Several threads may
+  // sleep at a time; sleep() and wake() need no library lock. Only one transport of a process can sleep (the one with
+  // the doorbell); the default cannot.
   [[nodiscard]] virtual bool can_sleep() const noexcept { return false; }
   [[nodiscard]] virtual std::optional<std::uint32_t> arm() { return std::nullopt; }
   virtual void sleep(std::uint32_t /*armed*/, double /*at_most_seconds*/) {}

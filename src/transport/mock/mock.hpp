@@ -61,7 +61,7 @@ class Network {
   void complete_after(unsigned rounds) noexcept { rounds_to_complete_ = rounds; }
   // Makes gets and puts without a key return an error.
   void refuse_memory(bool refuses) noexcept { refuses_memory_ = refuses; }
-  // Makes gets and puts that complete before they return take this long.
+  // Sets the duration of gets and puts that complete before they return.
   void delay_copies(double seconds) noexcept { copy_seconds_ = seconds; }
 
   [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
@@ -109,7 +109,7 @@ class Network {
 
   const Handlers& handlers_;
   int rank_;
-  std::map<int, Peer> peers_;  // those that the test has mentioned
+  std::map<int, Peer> peers_;  // peers that the test has mentioned
   std::map<int, unsigned> connections_;
   std::deque<Pending> operations_;  // in the order in which they were started
   std::uint64_t sent_ = 0;

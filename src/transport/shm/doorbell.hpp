@@ -38,7 +38,7 @@ struct Doorbell {
   std::atomic<std::uint32_t> connections;         // number of bits set in `connected`; grows only
   std::atomic<std::int32_t> pid;                  // pid of the owner; set when it attaches, after the two members below
   // Address at which the owner keeps a random number, and that number. If a process reads another number there, `pid`
-  // names another process in its pid namespace, as the owner is in a different one.
+  // is another process in the reader's pid namespace, as the owner is in a different one.
   std::atomic<std::uint64_t> pid_probe_address;
   std::atomic<std::uint64_t> pid_probe;
   std::atomic<std::uint32_t> left;  // nonzero: the owner receives no more messages

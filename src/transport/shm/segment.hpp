@@ -72,7 +72,7 @@ class Segment {
   SharedFile file_{"make rings smaller with HEADRACE_SHM_RING_BYTES"};
   Sizes sizes_;
   std::size_t bytes_ = 0;
-  std::size_t words_offset_ = 0;   // behind the doorbells
+  std::size_t words_offset_ = 0;   // after the doorbells
   std::size_t control_bytes_ = 0;  // head, doorbells and words
   std::size_t area_bytes_ = 0;     // staging_bytes, in whole pages
 };

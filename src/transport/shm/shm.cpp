@@ -69,7 +69,8 @@ std::size_t ring_bytes_for(int processes) {
   return processes <= 64 ? 128 * 1024 : 64 * 1024;
 }
 
-// Returns the number of exchange buffers per pair; with many processes on the node, one at most.
+// Returns the number of exchange buffers per pair: with many processes on the node one at most, for messages of a few
+// KiB.
 int exchange_buffers_for(int processes) {
   const int wanted = static_cast<int>(knobs().shm_exchange_buffers);
   return processes <= 16 ? wanted : std::min(wanted, 1);

@@ -33,7 +33,7 @@ struct Buffer {
   Buffer* next = nullptr;  // next unused buffer
   void* sender = nullptr;  // peer that the message goes to, while the buffer is in use
   std::size_t room = 0;    // bytes of payload
-  std::size_t bytes = 0;   // bytes that are used
+  std::size_t bytes = 0;   // bytes in use
   Head head;
 
   [[nodiscard]] std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }

@@ -168,7 +168,7 @@ class Ucx final : public Transport {
     Ucx& owner;
     int proc;
     std::uint32_t own_name;       // name of this process in messages to the peer
-    Secret secret = 0;            // the peer's, once there is an endpoint
+    Secret secret = 0;            // secret of the peer, once there is an endpoint
     ucp_ep_h endpoint = nullptr;  // null: not connected
     // Endpoint for ready-to-send messages, set at the first one: the same or a separate one (open_rts_endpoint()).
     ucp_ep_h rts_endpoint = nullptr;
