@@ -37,6 +37,61 @@ bool has_mark(std::string_view notes) {
   return false;
 }
 
+// Names of the libraries that an ELF file needs; empty for other files, and if the file contradicts itself.
+class NeededLibraries {
+ public:
+  explicit NeededLibraries(const fs::path& program) : file_(program, std::ios::binary) {
+    Elf64_Ehdr header{};
+    if (!read(0, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;
+    if (header.e_ident[EI_CLASS] != ELFCLASS64) return;
+    Elf64_Phdr dynamic{};
+    for (std::size_t i = 0; i < header.e_phnum; ++i) {
+      Elf64_Phdr part{};
+      if (!read(header.e_phoff + i * sizeof part, &part)) return;
+      if (part.p_type == PT_LOAD) loaded_.push_back(part);
+      if (part.p_type == PT_DYNAMIC) dynamic = part;
+    }
+    std::vector<Elf64_Xword> offsets;
+    Elf64_Addr strings = 0;
+    Elf64_Dyn entry{};
+    for (std::size_t i = 0; i < kMostEntries && (i + 1) * sizeof entry <= dynamic.p_filesz; ++i) {
+      if (!read(dynamic.p_offset + i * sizeof entry, &entry) || entry.d_tag == DT_NULL) break;
+      if (entry.d_tag == DT_NEEDED) offsets.push_back(entry.d_un.d_val);
+      if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
+    }
+    for (const Elf64_Xword offset : offsets) names_.push_back(text_at(strings + offset));
+  }
+
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  static constexpr std::size_t kMostEntries = 1000;
+
+  template <typename T>
+  bool read(std::uint64_t offset, T* value) {
+    file_.clear();
+    return file_.seekg(static_cast<std::streamoff>(offset)) &&
+           file_.read(reinterpret_cast<char*>(value), sizeof *value);
+  }
+
+  // Returns the text at an address of the loaded program, at most 63 characters.
+  std::string text_at(Elf64_Addr address) {
+    for (const Elf64_Phdr& part : loaded_) {
+      if (address < part.p_vaddr || address - part.p_vaddr >= part.p_filesz) continue;
+      std::array<char, 64> bytes{};
+      file_.clear();
+      if (!file_.seekg(static_cast<std::streamoff>(part.p_offset + (address - part.p_vaddr)))) return {};
+      file_.read(bytes.data(), bytes.size() - 1);
+      return bytes.data();
+    }
+    return {};
+  }
+
+  std::ifstream file_;
+  std::vector<Elf64_Phdr> loaded_;
+  std::vector<std::string> names_;
+};
+
 // Also true for a file that cannot be read: the loader will report why.
 bool is_ours(const fs::path& library) {
   std::ifstream file(library, std::ios::binary);

@@ -1,4 +1,5 @@
-// Detects another MPI's library in place of ours: pip lets a package overwrite another's files without a warning.
+// Detects another MPI's library in place of ours, as pip lets a package overwrite another's files without a warning;
+// and programs that need another MPI's library.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +14,8 @@ std::string foreign_libraries(const std::filesystem::path& folder);
 // Does the same for the folder lib of this mpiexec's installation.
 std::string foreign_libraries_here();
 
-// One sentence about a program that is linked with Open MPI's library, whose ranks would run alone; empty for all other
-// files. Reads some hundred bytes of the file. Threads: any.
+// Returns one sentence about a program that is linked with Open MPI's library, whose ranks would run alone; empty for
+// all other files. Reads some hundred bytes of the file. Threads: any.
 std::string program_of_open_mpi(const std::filesystem::path& program);
 
 }  // namespace hr::launcher

@@ -1,4 +1,4 @@
-// Contexts: numbers that separate the messages of different communicators (MPI 5.0 section 7.2.3).
+// Contexts: numbers that separate the messages of different communicators (MPI 5.0 section 7.2.2).
 //
 // Each process keeps a mask of its free numbers. The members of a new communicator combine their masks by AND, and
 // choose the lowest number that is free on all of them.

@@ -45,7 +45,7 @@ Ref<Info> create_info();
 // Errors: MPI_ERR_INFO_KEY for a key that no info can hold.
 Status check_info_key(std::string_view key);
 
-// Returns MPI_INFO_ENV (section 11.2.5), which describes how this process was started. It exists before and after
+// Returns MPI_INFO_ENV (section 11.2.1), which describes how this process was started. It exists before and after
 // initialisation.
 Info& info_env();
 // MPI_Info_create_env: makes an info with the same keys; the command line is that of argv, if given (argc > 0).

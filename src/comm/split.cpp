@@ -65,7 +65,7 @@ Status split(Communicator& comm, int color, int key, Ref<Communicator>* result) 
     Ref<Group> local = side_of(participants, choices, color, true, *comm.local_);
     Ref<Group> remote;
     if (comm.is_inter()) remote = side_of(participants, choices, color, false, *comm.remote_);
-    // A color that is missing in the other group yields no communicator (section 7.6.2).
+    // A color that is missing in the other group yields no communicator (section 7.4.2).
     if (!comm.is_inter() || remote->size() > 0) {
       made = assemble(std::move(local), std::move(remote), comm.errhandler_);
       HR_TRY(check_no_room(made));

@@ -50,7 +50,7 @@ inline void* address(const void* buffer) noexcept {
 }
 
 // Returns the argument for a status or an array of statuses, which are the same eight integers in C and Fortran
-// (section 20.3.1).
+// (sections 20.3.1, 20.4.3).
 inline MPI_Status* status(const void* status) noexcept {
   if (status == &hr_f_status_ignore || status == hr_f_statuses_ignore || among_sentinels(status)) {
     return MPI_STATUS_IGNORE;

@@ -1,4 +1,4 @@
-// Tells MPI the properties of the program's Fortran (MPI 5.0 section 20.5): the values of .TRUE. and .FALSE., and the
+// Tells MPI the properties of the program's Fortran (MPI 5.0 section 20.4.1): the values of .TRUE. and .FALSE., and the
 // sizes of the types. An MPI library that already has them is left unchanged.
 //
 // Headrace accepts them before it is initialised, so that a main program in C needs to do nothing. Other MPI libraries

@@ -43,7 +43,7 @@ Status make_resized(Datatype& old, Count lb, Count extent, CallForm form, Ref<Da
 // The new type is committed if `old` is. The caller copies the attributes.
 Status make_dup(Datatype& old, Ref<Datatype>* type);
 
-// Make unnamed predefined types (section 19.1.5); equal arguments yield the same type, which programs cannot free.
+// Make unnamed predefined types (section 19.1.9); equal arguments yield the same type, which programs cannot free.
 // `precision` or `range` may be MPI_UNDEFINED, not both. Errors: MPI_ERR_ARG when there is no such type.
 Status f90_real(int precision, int range, Ref<Datatype>* type);
 Status f90_complex(int precision, int range, Ref<Datatype>* type);

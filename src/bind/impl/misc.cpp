@@ -87,13 +87,13 @@ MPI_Aint aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
   return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(addr1) - static_cast<std::uintptr_t>(addr2));
 }
 
-// Only counts a mark; profiling libraries may intercept the call (section 15.2.4).
+// Only counts a mark; profiling libraries may intercept the call (section 15.2.7).
 int pcontrol(int level) {
   counters::count_mark(level);
   return MPI_SUCCESS;
 }
 
-// Reports the hardware resource that processes share: the memory of their node (section 9.1.3). The types are those of
+// Reports the hardware resource that processes share: the memory of their node (section 9.1.2). The types are those of
 // MPI_Comm_split_type.
 Status get_hw_resource_info(Ref<comm::Info>& hw_info) {
   hw_info = comm::create_info();

@@ -1,5 +1,5 @@
 // Accessors of the fields of a status (MPI 5.0 sections 3.2.5, 5.1.11, 13.3), and conversions to its Fortran forms
-// (section 20.3.5), which are the same eight integers.
+// (section 19.3.5), which are the same eight integers.
 #include "bind/status.hpp"
 
 #include <cstring>
