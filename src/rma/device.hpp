@@ -1,6 +1,7 @@
 // Windows in memory of devices: processes of one host whose own part is on a device, too, map the others' (CUDA IPC,
 // mem/cuda/ipc.hpp). Put and get are then one copy or kernel of the origin; updates go under the target's lock
-// (exclusion.hpp). A process that cannot map them asks the target by messages. Internal to rma/.
+// (exclusion.hpp). A process that cannot map them asks the target by messages; so does one with HEADRACE_CUDA_IPC=off,
+// which maps and exports nothing. Internal to rma/.
 #pragma once
 
 #include <vector>
