@@ -39,8 +39,38 @@ bool begins_with_address_exchange(const Call& call) {
   return call.segment->begins_with_address_exchange(call.sequence_number) && !never_on_devices(call);
 }
 
-// Waits for the operation's turn, opens the parts that it needs. Chooses the algorithm once the available parts are
-// certain.
+// Decides, in the operation's turn, what it does next. Asks one after the other: must the flag lines be opened, must
+// device addresses be exchanged, which algorithm serves, must the part be opened that this one needs. Returns at the
+// first step that takes messages, and asks again once that is done.
+struct Decision {
+  enum class Next : std::uint8_t { kExecute, kOpen, kExchange, kFail };
+  Sharing part = Sharing::kFlagLines;  // kOpen: this one
+  AddressExchange exchange;
+  Buffers buffers = Buffers::kInPlace;
+  const Algorithm* algorithm = nullptr;  // kExecute
+  Status status = kOk;                   // kFail
+
+  Next ask(const Call& call) {
+    shared::Segment& segment = *call.segment;
+    if (!segment.is_open(part) && part <= segment.sharing()) [[unlikely]]
+      return Next::kOpen;
+    if (!exchange.done && buffers != Buffers::kPinned && segment.is_open(Sharing::kFlagLines) &&
+        begins_with_address_exchange(call)) {
+      if (!segment.device_buffers().time_sliced() || !device::pinned_pays(call)) return Next::kExchange;
+      if (device::fits_pinned(call)) buffers = Buffers::kPinned;
+    }
+    Status why = kOk;
+    algorithm = choose(call, &why, exchange);
+    if (algorithm == nullptr) [[unlikely]] {
+      status = why;
+      return Next::kFail;
+    }
+    part = algorithm->needs;
+    return segment.is_open(part) ? Next::kExecute : Next::kOpen;
+  }
+};
+
+// Waits for the operation's turn, and does what the decision asks for.
 Task execute_in_turn(const Call& call) {
   shared::Segment& segment = *call.segment;
   shared::NextRound next;
@@ -48,35 +78,26 @@ Task execute_in_turn(const Call& call) {
   HasTurn has_turn{call};
   HR_CO_UNTIL(call, has_turn);
   TurnGuard turn(segment);
-  Status status = kOk;
-  const Algorithm* algorithm = nullptr;
-  AddressExchange exchange;
-  Buffers buffers = Buffers::kInPlace;
-  for (Sharing part = Sharing::kFlagLines;; part = algorithm->needs) {
-    if (part <= segment.sharing() && !segment.is_open(part)) {
-      Task opening = segment.open(part);
+  Decision decision;
+  for (;;) {
+    const Decision::Next what = decision.ask(call);
+    if (what == Decision::Next::kExecute) break;
+    if (what == Decision::Next::kFail) co_return decision.status;
+    if (what == Decision::Next::kOpen) {
+      Task opening = segment.open(decision.part);
       const Status opened = co_await opening;
       call.members->plans().clear();  // the memory that they share has changed
       if (!opened.ok()) co_return opened;
-    }
-    if (exchange.done || buffers == Buffers::kPinned || !segment.is_open(Sharing::kFlagLines) ||
-        !begins_with_address_exchange(call)) {
-      // as it was
-    } else if (segment.device_buffers().time_sliced() && device::pinned_pays(call)) {
-      if (device::fits_pinned(call)) buffers = Buffers::kPinned;
     } else {
-      exchange.done = true;
+      decision.exchange.done = true;
       Task exchanging = segment.device_buffers().exchange(call);
       HR_CO_TRY(co_await exchanging);
-      exchange.agreed = segment.device_buffers().agreed();
+      decision.exchange.agreed = segment.device_buffers().agreed();
     }
-    algorithm = choose(call, &status, exchange);
-    if (algorithm == nullptr) co_return status;
-    if (segment.is_open(algorithm->needs)) break;
   }
-  if (algorithm->needs == Sharing::kNone) turn.end_turn();
-  Task inner = execute(call, algorithm, buffers);
-  status = co_await inner;
+  if (decision.algorithm->needs == Sharing::kNone) turn.end_turn();
+  Task inner = execute(call, decision.algorithm, decision.buffers);
+  const Status status = co_await inner;
   co_return status;
 }
 
@@ -204,14 +225,12 @@ Status run(Call& call) {
   enqueue(call);
   if (call.segment == nullptr) return p2p::run_blocking(execute_by_messages(call));
   // The common case, without a coroutine round the algorithm's.
-  Status status = kOk;
-  const bool ready = call.segment->is_turn_of(call.sequence_number) && call.segment->is_open(Sharing::kFlagLines) &&
-                     !begins_with_address_exchange(call);
-  const Algorithm* algorithm = ready ? choose(call, &status) : nullptr;
-  if (algorithm == nullptr || !call.segment->is_open(algorithm->needs)) return p2p::run_blocking(execute_in_turn(call));
+  Decision decision;
+  if (!call.segment->is_turn_of(call.sequence_number) || decision.ask(call) != Decision::Next::kExecute)
+    return p2p::run_blocking(execute_in_turn(call));
   TurnGuard turn(*call.segment);
-  if (algorithm->needs == Sharing::kNone) turn.end_turn();
-  return p2p::run_blocking(execute(call, algorithm));
+  if (decision.algorithm->needs == Sharing::kNone) turn.end_turn();
+  return p2p::run_blocking(execute(call, decision.algorithm, decision.buffers));
 }
 
 Status start(Call& call, p2p::Request** request) {
