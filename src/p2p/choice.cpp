@@ -22,7 +22,7 @@ struct PeerChoices {
 
 struct State final : FileState {
   std::unordered_map<int, PeerChoices> peers;
-  // Those of choices that were made anew while messages were timed for them.
+  // Measurements of choices that were made anew while messages were timed for them.
   std::vector<std::unique_ptr<Autotune>> former_autotunes;
   // Last lookup.
   int last_proc = -1;

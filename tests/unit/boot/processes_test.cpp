@@ -45,7 +45,7 @@ TEST(Processes, OtherJobsAreAddedOnce) {
   EXPECT_EQ(processes.of_this_host().size(), 2U) << "of the own job";
 }
 
-TEST(Processes, ALostOneStaysInItsPlace) {
+TEST(Processes, AFailedOneStaysInItsPlace) {
   Processes processes("job", 0, kHosts);
   processes.mark_failed(3);
   for (int proc = 0; proc < 5; ++proc) EXPECT_EQ(processes.failed(proc), proc == 3);

@@ -62,7 +62,7 @@ TEST_F(Reading, ANewEngineTriesToReadAgain) {
   expect_read();
 }
 
-TEST_F(Reading, ALostProcessIsNotReadAnyMore) {
+TEST_F(Reading, AFailedProcessIsNotReadAnyMore) {
   send_rts_from(1, 1, 5151, sent, true);
   poll_some();  // unexpected
   network().vanish(1);
