@@ -23,7 +23,6 @@ class RankMap {
     return host < hosts() ? count_[static_cast<std::size_t>(host)] : 0;
   }
   [[nodiscard]] std::vector<int> ranks_of(int host) const;
-  [[nodiscard]] const std::vector<int>& host_of_all() const noexcept { return host_of_; }
 
   // Returns the value of PMI_process_mapping.
   [[nodiscard]] std::string mapping() const;

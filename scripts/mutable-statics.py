@@ -34,7 +34,7 @@ def statics(objects: Path) -> dict[str, set[str]]:
             shared = "u" in symbol["flags"]
             space = re.match(r"hr::(\w+)::", name)
             owner = layer if not shared else space[1] if space and space[1] in layers else "base"
-            found["transport/mock" if "::mock::" in name else owner].add(name)
+            found[owner].add(name)
     return found
 
 

@@ -30,7 +30,6 @@ class TextResult {
     room_[0] = '\xff';  // marks that the call wrote nothing: no text that MPI returns begins like this
   }
   [[nodiscard]] char* data() noexcept { return room_.data(); }
-  [[nodiscard]] int variable_length() const noexcept { return length_; }
   void store() noexcept {
     if (room_[0] == '\xff') return;
     const std::size_t written = strnlen(room_.data(), room_.size());

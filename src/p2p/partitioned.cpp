@@ -69,7 +69,6 @@ Partitioned::~Partitioned() {
 void Partitioned::match(int parts, int first_tag) {
   matched_ = true;
   first_tag_ = first_tag;
-  look_for_ready_ = true;
   if (unfit_ = make_parts(parts); !unfit_.ok()) why_unfit_ = take_detail();
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "comm/agree.hpp"
 #include "mem/cuda/fence.hpp"
@@ -93,7 +94,8 @@ Status share_devices(Window& window, const std::vector<Facts>& facts) {
   const bool any = std::any_of(facts.begin(), facts.end(), [](const Facts& each) { return each.device != 0; });
   if (!any) return kOk;
   const bool shares = window.file_ != nullptr;
-  const WindowExport own = shares ? export_own(window) : WindowExport{};
+  const bool maps = shares && knobs().cuda_ipc != CudaIpcChoice::kOff;
+  const WindowExport own = maps ? export_own(window) : WindowExport{};
   std::vector<WindowExport> exports(facts.size());
   HR_TRY(p2p::run_blocking(comm::allgather(exchange_members(window, kExportsTag), &own, sizeof own,
                                            reinterpret_cast<std::byte*>(exports.data()))));
@@ -101,7 +103,7 @@ Status share_devices(Window& window, const std::vector<Facts>& facts) {
   // Other processes of this host may update this process's memory directly.
   window.updaters_ = window.shared_words_;
   window.own_words_ = window.own().control;
-  static_cast<void>(had(map_others(window, exports)));
+  if (maps) static_cast<void>(had(map_others(window, exports)));
   return kOk;
 }
 

@@ -16,11 +16,11 @@
 #include "driver.hpp"
 #include "layout/constructors.hpp"
 #include "mock_job.hpp"
+#include "mock_transport/mock.hpp"
 #include "p2p/engine.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/wire.hpp"
 #include "rma/rma.hpp"
-#include "transport/mock/mock.hpp"
 
 namespace hr {
 namespace {

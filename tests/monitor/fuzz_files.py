@@ -239,7 +239,7 @@ class Folder(type(Path())):
     run = b""
 
 
-def as_contiguous_host(folder):
+def make_run(folder):
     made = folder / "seed.sqlite"
     record(made, Job(ranks=2, seconds=4), 4)
     db = sqlite3.connect(made)
@@ -271,7 +271,7 @@ def main():
     chosen = [args.only] if args.only else list(kinds)
     with tempfile.TemporaryDirectory(prefix="hr-fuzz-") as name:
         folder = Folder(name)
-        folder.run = as_contiguous_host(folder)
+        folder.run = make_run(folder)
         bounded_memory()
         for kind in chosen:
             chance, end, count, taken = random.Random(f"{args.seed} {kind}"), time.monotonic() + args.seconds / len(chosen), 0, 0

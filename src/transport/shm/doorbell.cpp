@@ -80,6 +80,4 @@ void register_barrier() noexcept {
   barrier_available.store(process_barrier::register_this_process(), std::memory_order_relaxed);
 }
 
-bool has_barrier() noexcept { return barrier_available.load(std::memory_order_relaxed); }
-
 }  // namespace hr::transport::shm

@@ -70,6 +70,5 @@ struct Doorbell {
 // Registers this process, for its lifetime, for membarrier, so that its sends need no fence; remembers whether the
 // system supports it.
 void register_barrier() noexcept;
-[[nodiscard]] bool has_barrier() noexcept;
 
 }  // namespace hr::transport::shm

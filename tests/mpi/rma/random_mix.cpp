@@ -3,8 +3,10 @@
 // every epoch, and every result.
 //
 //   random_mix <create|allocate|shared|dynamic> [--seed N] [--epochs N] [--memory KIND]
+//              [--mappings none|some]
 //
 // --memory: kind for windows of "create" and for origins' buffers (tests/gpu/device_memory.hpp), host by default.
+// --mappings: whether this process maps device memory of others.
 // Within an epoch puts, gets and updates have separate places in the target, so that the result is determined; updates
 // of several origins meet in the same places.
 #include <algorithm>
@@ -19,6 +21,7 @@
 #include <vector>
 
 #include "../../gpu/device_memory.hpp"
+#include "../../gpu/variable.hpp"
 #include "window_memory.hpp"
 
 namespace {
@@ -398,20 +401,24 @@ MemoryKind kind_named(const std::string& name) {
 int main(int argc, char** argv) {
   Settings settings;
   settings.kind = argc > 1 ? argv[1] : "allocate";
+  std::string mappings;
   for (int i = 2; i + 1 < argc; i += 2) {
     const std::string option = argv[i];
     if (option == "--seed") settings.seed = std::strtoull(argv[i + 1], nullptr, 10);
     if (option == "--epochs") settings.epochs = std::atoi(argv[i + 1]);
     if (option == "--memory") settings.memory = kind_named(argv[i + 1]);
+    if (option == "--mappings") mappings = argv[i + 1];
   }
   const check::Environment mpi(&argc, &argv);
   if (settings.memory != MemoryKind::kHost) gpu::select(mpi.rank % gpu::device_count());
   if (mpi.rank == 0) std::printf("seed %llu\n", static_cast<unsigned long long>(settings.seed));
+  hr::test::Variable mapped("HEADRACE_CUDA_IPC_MISSES");
   Mix<int>(mpi, settings, MPI_INT, 12).play();
   Mix<double>(mpi, settings, MPI_DOUBLE, 3000).play();
   settings.epochs = settings.epochs / 2 + 1;
   Mix<std::int64_t>(mpi, settings, MPI_INT64_T, 200).play();
   Mix<short>(mpi, settings, MPI_SHORT, 30).play();
   Mix<std::complex<double>>(mpi, settings, MPI_C_DOUBLE_COMPLEX, 500).play();
+  if (!mappings.empty()) CHECK_EQ(mapped.value() != 0, mappings == "some");
   return 0;
 }

@@ -105,8 +105,10 @@ TEST(RankMap, KnowsPlaces) {
   EXPECT_EQ(map.place_of(4), 2);
   EXPECT_EQ(map.count_at(1), 3);
   EXPECT_EQ(map.ranks_of(0), (std::vector<int>{0, 3}));
-  EXPECT_EQ(RankMap::in_blocks(5, 2).host_of_all(), (std::vector<int>{0, 0, 0, 1, 1}));
-  EXPECT_EQ(RankMap::in_blocks(2, 8).host_of_all(), (std::vector<int>{0, 1}));
+  EXPECT_EQ(RankMap::in_blocks(5, 2).ranks_of(0), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(RankMap::in_blocks(5, 2).ranks_of(1), (std::vector<int>{3, 4}));
+  EXPECT_EQ(RankMap::in_blocks(2, 8).ranks_of(1), (std::vector<int>{1}));
+  EXPECT_EQ(RankMap::in_blocks(2, 8).hosts(), 2);
   EXPECT_EQ(RankMap::in_blocks(4, 2).mapping(), "(vector,(0,2,2))");
 }
 

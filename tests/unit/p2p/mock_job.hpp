@@ -1,7 +1,7 @@
 // A job whose other processes are mocks: this program is rank 0 of `size`, and plays the others.
 #pragma once
 
-#include "transport/mock/mock.hpp"
+#include "mock_transport/mock.hpp"
 
 namespace hr::mock_job {
 

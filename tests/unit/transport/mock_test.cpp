@@ -1,5 +1,5 @@
 // The mock transport does exactly what a test requests.
-#include "transport/mock/mock.hpp"
+#include "mock_transport/mock.hpp"
 
 #include <gtest/gtest.h>
 

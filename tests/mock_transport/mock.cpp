@@ -1,4 +1,4 @@
-#include "transport/mock/mock.hpp"
+#include "mock_transport/mock.hpp"
 
 #include <algorithm>
 #include <cstring>
