@@ -41,7 +41,8 @@ std::string library_folder() {
 std::string with_folder(std::string_view path, std::string_view folder) {
   std::string joined(path);
   if (folder.empty()) return joined;
-  // The loader ignores an empty variable, but an empty part means the working directory, and so keeps its position.
+  // The loader ignores an empty variable. In any other, an empty entry means the working directory, and is kept in its
+  // place.
   if (joined.empty()) return std::string(folder);
   const std::string framed = ":" + joined + ":";
   if (framed.find(":" + std::string(folder) + ":") != std::string::npos) return joined;

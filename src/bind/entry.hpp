@@ -1,4 +1,4 @@
-// Entry: the checks that generated entry points inline (docs/adr/0001-entry-points.md).
+// Entry: the checks that are inlined into the generated entry points (docs/adr/0001-entry-points.md).
 //
 // Order in an entry point: check that the library is initialised, take the lock, check handles on which errors are
 // raised, check everything else, run the body, store the results. A check is a compare and a branch; its error text is

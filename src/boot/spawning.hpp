@@ -31,8 +31,8 @@ Status spawn_done(bool* done);
 // ended without connecting.
 Status spawned_status();
 
-// Called after any of them has failed: returns the failed ranks of the spawned job, as far as the launcher reports
-// them. Empty: it does not report them, and all count as failed. *known: the list is final.
+// Called after any process of the spawned job has failed: returns the failed ranks of that job. Empty: the launcher
+// does not report them, and all ranks count as failed. *known: true if the list is final.
 std::vector<int> spawned_failures(bool* known);
 
 // Gets, from the launcher, the text that the parent of this process's job passed to begin_spawn(); empty: this job was

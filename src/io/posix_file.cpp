@@ -11,7 +11,7 @@
 namespace hr::io {
 namespace {
 
-// Most bytes that one system call moves.
+// Maximum number of bytes that one system call moves.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
 struct ErrorClass {

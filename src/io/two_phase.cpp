@@ -14,7 +14,7 @@ using p2p::Task;
 namespace {
 
 constexpr Count kPage = 4096;
-// Mean segment length from which on one system call per segment is as fast as two-phase rounds.
+// Mean segment length at and above which one system call per segment is as fast as two-phase rounds.
 constexpr Count kLongSegment = Count{256} << 10;
 // Number of aggregators per host. The system serializes writes to one file, but not reads.
 constexpr int kWriters = 4;

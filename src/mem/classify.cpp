@@ -28,8 +28,8 @@ Status finish_default_stream(cuda::ContextHandle handle, int device) {
   return kOk;
 }
 
-// Waits for work on managed memory, which the CPU may access next, that the program has put on the legacy default
-// stream. Such work can be expected in the owning context and the caller's current one.
+// Waits for the work on managed memory that the program has put on the legacy default stream, because the CPU may
+// access the memory next. Such work can be expected in the owning context and in the caller's current one.
 Status finish_default_stream(const Location& location) {
   const cuda::Driver& driver = cuda::driver();
   void* current = nullptr;

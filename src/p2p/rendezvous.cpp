@@ -116,7 +116,7 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
       return finish_rendezvous(receive, status);
     }
     receive.transfer_.reset();
-    // The next protocol is not the way that is being timed.
+    // The protocol that is tried next is not the one being timed, so the measurement is dropped.
     if (Autotune* const autotune = std::exchange(receive.autotune_, nullptr)) autotune->drop();
   }
 }

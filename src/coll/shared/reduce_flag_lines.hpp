@@ -71,8 +71,8 @@ class FlagLineVectors {
   Count count_;
   Count origin_;       // of the first element, from the start of a vector's data
   std::size_t bytes_;  // of a vector's data
-  // Origin of the first element in the program's buffer, because the published copy has left this core's nearest cache;
-  // null if the result overwrites the buffer.
+  // Origin of the first element in the program's buffer, which is read instead of the published copy, because the copy
+  // has left this core's nearest cache; null if the result overwrites the buffer.
   std::byte* own_;
 };
 
