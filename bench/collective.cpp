@@ -1,7 +1,8 @@
 // collective: the time of one collective operation, in microseconds: the median over the repetitions of the longest of
 // the ranks' mean times; with its algorithm and bus bandwidth, as NCCL's tests define them.
 //
-// As there, the size is that of the larger of a rank's two buffers, in bytes (for allgather, of all blocks together).
+// The size is, as in NCCL's tests, that of the larger of a rank's two buffers, in bytes (for allgather, of all blocks
+// together).
 #include <algorithm>
 #include <cstdio>
 #include <limits>

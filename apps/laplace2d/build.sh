@@ -9,7 +9,7 @@
 #   Cray      -hacc           -homp
 #   ifx                       -fiopenmp -fopenmp-targets=spir64
 #   flang                     -fopenmp --offload-arch=...
-# Without such flags the directives are comments, and the program runs on the host. FCFLAGS: all other flags (-O3).
+# The directives are comments without such flags, and the program runs on the host. FCFLAGS: all other flags (-O3).
 #
 # GCC's compiler for NVIDIA's GPUs is used if it is installed (Debian: gcc-12-offload-nvptx). OFFLOAD: its flags; empty:
 # none.

@@ -6,8 +6,8 @@
 namespace hr::counters {
 namespace {
 
-// After a call of more than kLong ns, which takes much longer than reading the clock, the next one is timed as well; of
-// shorter ones, one in kOneOf is timed.
+// Times the next call after one of more than kLong ns, which takes much longer than reading the clock; times one in
+// kOneOf of shorter ones.
 constexpr Value kLong = 5000;
 constexpr Value kOneOf = 1024;
 

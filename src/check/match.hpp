@@ -1,7 +1,7 @@
 // Signatures of messages: compares a send's signature with the one expected by the matching receive, and notes other
 // facts when a message is matched. Internal to check/. Threads: library lock.
 //
-// Before each message, its sender sends the signature to the receiver (Word::kSignature). Messages between two
+// The sender of a message sends its signature to the receiver before it (Word::kSignature). Messages between two
 // processes with equal context and tag are matched in the order they were sent, and so are the signatures.
 #pragma once
 

@@ -12,7 +12,8 @@ namespace hr::check {
 
 struct Wait {
   bool any = false;  // true: one of them can end the wait; false: all are needed
-  // Of a collective that has not begun; processes that wait in the same one do not block each other. 0 and 0: none.
+  // Identify a collective that has not begun (0 and 0: none); processes that wait in the same one do not block each
+  // other.
   std::uint32_t context = 0;
   std::uint64_t sequence = 0;
   std::vector<int> processes;

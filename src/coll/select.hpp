@@ -2,7 +2,7 @@
 // coll_force, for tests and experiments; the rows of the job's tuning file (select/tuning.hpp); the built-in rows of
 // select/default.json.
 //
-// Of the tuned rows, only the first that covers the query counts: later ones were not measured for it. If there is no
+// Only the first tuned row that covers the query counts: later ones were not measured for it. If there is no
 // such row, or its algorithm does not apply, the built-in rows decide: the first one of the operation that covers the
 // query and names an algorithm whose probe returns true is used; if there is none, the first algorithm of the registry
 // that applies.

@@ -50,7 +50,7 @@ int MPIX_Comm_is_revoked(MPI_Comm comm, int* flag) {
   static constexpr Call kCall{"MPIX_Comm_is_revoked"};
   return enter(kCall, comm, [flag](comm::Communicator& object) {
     if (flag == nullptr) return null_pointer("flag");
-    // Without this, a program that only calls this function might never learn of the revocation.
+    // Makes progress: a program that only calls this function might never learn of the revocation otherwise.
     if (!comm::is_revoked(object)) p2p::poll();
     *flag = comm::is_revoked(object) ? 1 : 0;
     return kOk;
