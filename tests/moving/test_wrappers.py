@@ -79,11 +79,11 @@ class Names(unittest.TestCase):
 
     def test_program_of_open_mpi(self):
         """Started, and mpiexec says whose it is."""
-        (self.folder / "stub.c").write_text("int stub;\n", encoding="ascii")
-        (self.folder / "b.c").write_text("extern int stub; int main(void) { return stub; }\n", encoding="ascii")
+        (self.folder / "other_mpi.c").write_text("int of_other_mpi;\n", encoding="ascii")
+        (self.folder / "b.c").write_text("extern int of_other_mpi; int main(void) { return of_other_mpi; }\n", encoding="ascii")
         compiler = run(BIN / "mpicc", "-showme:command").stdout.strip()
         library, program = self.folder / "libmpi.so.40", self.folder / "b"
-        self.assertEqual(run(compiler, "-shared", self.folder / "stub.c", "-o", library, "-Wl,-soname,libmpi.so.40").returncode, 0)
+        self.assertEqual(run(compiler, "-shared", self.folder / "other_mpi.c", "-o", library, "-Wl,-soname,libmpi.so.40").returncode, 0)
         self.assertEqual(run(compiler, self.folder / "b.c", library, "-o", program).returncode, 0)
         result = run(BIN / "mpiexec", "-n", "2", "./b", cwd=self.folder, LD_LIBRARY_PATH=str(self.folder))
         self.assertEqual(result.returncode, 0, result.stderr)
