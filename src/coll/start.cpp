@@ -63,7 +63,8 @@ Task execute_in_turn(const Call& call) {
     if (exchange.done || buffers == Buffers::kPinned || !segment.is_open(Sharing::kFlagLines) ||
         !begins_with_address_exchange(call)) {
       // nothing to decide
-    } else if (segment.device_buffers().time_sliced() && device::pinned_pays(call)) {
+    } else if (segment.device_buffers().time_sliced() ? device::pinned_pays(call)
+                                                      : device::short_enough_for_pinned(call)) {
       if (device::fits_pinned(call)) buffers = Buffers::kPinned;
     } else {
       exchange.done = true;

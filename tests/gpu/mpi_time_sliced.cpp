@@ -219,8 +219,15 @@ void collectives(const check::Environment& mpi, Counts& counts, const std::strin
   Collectives operations(mpi);
   for (int i = 0; i < 20; ++i) operations.all(5);  // until all have agreed on the algorithm
   counts.reset();
-  for (const int each : {1, 3, 1000, 9001}) operations.all(each);
-  const unsigned long long pinned = counts.pinned.value(), devices = counts.devices.value();
+  // Short ones go through pinned memory in any case, if all members know their size.
+  for (const int each : {1, 3, 100}) operations.all(each);
+  unsigned long long pinned = counts.pinned.value(), devices = counts.devices.value();
+  if (expected == "pinned") CHECK(pinned == 3 * 7 && devices == 0);
+  if (expected == "direct") CHECK(pinned == 3 * 4 && devices == 3 * 3);
+  operations.all(1100);  // the first long one of a kind exchanges addresses, and finds the device shared
+  counts.reset();
+  for (const int each : {1100, 2000, 5003, 9001}) operations.all(each);
+  pinned = counts.pinned.value(), devices = counts.devices.value();
   if (expected == "pinned") CHECK(pinned == 4 * 7 && devices == 0);
   if (expected == "direct") CHECK(pinned == 0 && devices == 4 * 7);
   operations.all(300000);  // too long for pinned memory

@@ -180,10 +180,38 @@ Status DeviceBuffers::peer_pointers(const Call& call, int rank, PeerPointers* po
   return kOk;
 }
 
+bool DeviceBuffers::whole_everywhere(const Call& call) const noexcept {
+  const std::uint64_t bytes = addresses_of(call, call.rank()).recv.bytes;
+  for (int rank = 0; rank < call.size(); ++rank) {
+    if (addresses_of(call, rank).recv.bytes != bytes) return false;
+  }
+  return bytes != 0;
+}
+
+// True if a process of a gather stores its data at the root by itself: the copy engines of several GPUs that store into
+// one are faster than those of one GPU that reads from several. Root and sender answer alike.
+bool DeviceBuffers::stores_at_root(const Call& call, int source) noexcept {
+  constexpr std::uint64_t kLong = std::uint64_t{1} << 20;
+  if (call.operation != Operation::kGather || source == call.root) return false;
+  const Buffer& all = addresses_of(call, call.root).recv;
+  const Piece& piece = addresses_of(call, source).pieces[0];
+  return piece.bytes >= kLong && piece.side.linear() && piece.bytes <= all.bytes / static_cast<unsigned>(call.size());
+}
+
+Status DeviceBuffers::store_at_root(const Call& call) {
+  PeerPointers root;
+  HR_TRY(peer_pointers(call, call.root, &root));
+  const std::uint64_t block = addresses_of(call, call.root).recv.bytes / static_cast<unsigned>(call.size());
+  const Piece& piece = addresses_of(call, call.rank()).pieces[0];
+  return work_.copy(near_, root.recv + static_cast<unsigned>(call.rank()) * block, piece.side.address, piece.bytes);
+}
+
 Status DeviceBuffers::fetch(const Call& call) {
+  if (stores_at_root(call, call.rank())) return store_at_root(call);
   moves_.clear();
   for (const Taken& taken : taken_) {
     const int source = taken.name.source;
+    if (stores_at_root(call, source)) continue;
     const Piece* piece = find_piece(addresses_of(call, source), taken.name, call.rank());
     if (piece == nullptr) {
       return fail(Errc::kTopology, "%s: rank %d does not send as many blocks to this process as it receives",

@@ -39,7 +39,9 @@ class DeviceBuffers {
     mem::cuda::DeviceAddress recv = 0;
   };
   Status peer_pointers(const Call& call, int rank, PeerPointers* pointers);
-  // Starts to fetch everything that this process receives.
+  // True if the receive buffers of all processes are contiguous, of the same length, and open to the others (bcast).
+  [[nodiscard]] bool whole_everywhere(const Call& call) const noexcept;
+  // Starts to fetch everything that this process receives; in a gather, to store long contiguous data at the root.
   Status fetch(const Call& call);
 
   // Returns the location of memory on the device where this process's work runs.
@@ -70,6 +72,9 @@ class DeviceBuffers {
   Status describe_operands(const Call& call, DeviceAddresses& addresses);
   Status describe_buffer(const Call& call, const Blocks& blocks, DeviceAddresses& addresses, Buffer* buffer);
   Status describe_pieces(const Call& call, DeviceAddresses& addresses);
+  static bool others_use_recv(const Call& call) noexcept;
+  static bool stores_at_root(const Call& call, int source) noexcept;
+  Status store_at_root(const Call& call);
   Status give(const Call& call, const Blocks& blocks, int block, int reader, DeviceAddresses& addresses);
   Status take(const Blocks& blocks, int block, const PieceName& name, DeviceAddresses& addresses);
   Status use(const layout::View& view);

@@ -73,8 +73,16 @@ Status DeviceBuffers::describe_buffer(const Call& call, const Blocks& blocks, De
 
 Status DeviceBuffers::describe_pieces(const Call& call, DeviceAddresses& addresses) {
   HR_TRY(each_taken(call, [&](const PieceName& name, int block) { return take(call.recv, block, name, addresses); }));
-  return each_given(
-      call, [&](const Blocks& blocks, int block, int reader) { return give(call, blocks, block, reader, addresses); });
+  HR_TRY(each_given(
+      call, [&](const Blocks& blocks, int block, int reader) { return give(call, blocks, block, reader, addresses); }));
+  return others_use_recv(call) ? describe_buffer(call, call.recv, addresses, &addresses.recv) : kOk;
+}
+
+// True if other processes may read this one's receive buffer after its GPU has filled a part of it (bcast), or write to
+// it (gather).
+bool DeviceBuffers::others_use_recv(const Call& call) noexcept {
+  const bool uses = call.operation == Operation::kBcast || (call.operation == Operation::kGather && call.is_root());
+  return uses && call.size() > 2 && !call.recv.none() && call.recv.all().contiguous;
 }
 
 Status DeviceBuffers::take(const Blocks& blocks, int block, const PieceName& name, DeviceAddresses& addresses) {

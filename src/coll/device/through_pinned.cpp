@@ -8,6 +8,7 @@
 #include "coll/execute.hpp"
 #include "coll/shared/wait.hpp"
 #include "coll/view_tools.hpp"
+#include "layout/cuda/resident_copy.hpp"
 #include "mem/cuda/pinned_staging.hpp"
 #include "mem/cuda/two_rows.hpp"
 #include "mem/cuda/work_event.hpp"
@@ -30,8 +31,8 @@ bool is_whole(const Blocks& blocks) noexcept {
 
 bool is_dense(const layout::Datatype& type) noexcept { return type.contiguous(2) && type.true_lb() == 0; }
 
-// Host copy of one buffer. Contiguous data is copied by a copy engine while the task polls; other layouts are copied
-// synchronously, including their holes.
+// Host copy of one buffer. Contiguous data is copied while the task polls, by the resident copy kernel if it is short,
+// else by a copy engine; other layouts are copied synchronously, including their holes.
 class Mirror {
  public:
   Mirror() = default;
@@ -39,7 +40,7 @@ class Mirror {
   Mirror& operator=(const Mirror&) = delete;
   // Waits for the copies: when the task is abandoned, nothing may write to the memory any more.
   ~Mirror() {
-    while (copies_.recorded() && !(*this)()) spin_pause();
+    while ((copies_.recorded() || resident_copy_.active()) && !(*this)()) spin_pause();
   }
 
   // Prepares the copy; does nothing if the buffer is not on a device.
@@ -68,6 +69,7 @@ class Mirror {
 
   Status start_out() {
     if (typed_) return layout::copy(device_->all(), typed_->view());
+    if (begin_resident(true)) return kOk;
     return start(1, [&](Context& context, mem::cuda::StreamHandle stream, const Segment& segment) -> Status {
       HR_CUDA(context.device(), copy_async, (staging_.address() + segment.at, segment.address, segment.bytes, stream),
               "%zu bytes of a collective", segment.bytes);
@@ -77,6 +79,7 @@ class Mirror {
 
   Status start_in() {
     if (typed_) return layout::copy(typed_->view(), device_->all());
+    if (begin_resident(false)) return kOk;
     std::size_t rows_at = segment_bytes_;
     return start(0, [&](Context& context, mem::cuda::StreamHandle stream, const Segment& segment) -> Status {
       const TwoRows rows{segment.bytes};
@@ -95,7 +98,13 @@ class Mirror {
   // Condition (shared/wait.hpp): true once the started copies are done.
   bool operator()() {
     bool done = true;
-    status_ = copies_.poll("a copy of a collective's buffer", &done);
+    if (resident_copy_.active()) {
+      status_ = layout::cuda::poll_resident_copy(resident_copy_, &done, [&](Context& context) -> Status {
+        return start(context, out_ ? 1 : 0, resident_copy_.target(), resident_copy_.source(), resident_copy_.bytes());
+      });
+    } else {
+      status_ = copies_.poll("a copy of a collective's buffer", &done);
+    }
     return done;
   }
   [[nodiscard]] Status status() const noexcept { return status_; }
@@ -154,6 +163,29 @@ class Mirror {
     return staging_.take(*context, bytes);
   }
 
+  // Leaves the copy to the resident copy kernel of the device if that runs; if not, launches it for the copies to come.
+  bool begin_resident(bool out) {
+    if (segments_.size() != 1 || segments_[0].bytes > knobs().cuda_resident_copy_bytes) return false;
+    const Segment& only = segments_[0];
+    const std::size_t bytes = only.bytes;
+    Context* context = nullptr;
+    if (!Context::of(where_, &context).ok() || context->time_sliced()) return false;
+    const Current current(*context);
+    if (!current.status().ok()) return false;
+    out_ = out;
+    const DeviceAddress host = staging_.address() + only.at;
+    if (resident_copy_.begin(*context, out ? host : only.address, out ? only.address : host, bytes)) return true;
+    context->resident_copier().launch(bytes);
+    return false;
+  }
+
+  Status start(Context& context, int lane, DeviceAddress to, DeviceAddress from, std::size_t bytes) {
+    mem::cuda::StreamHandle stream = nullptr;
+    HR_TRY(context.copy_stream(lane, &stream));
+    HR_CUDA(context.device(), copy_async, (to, from, bytes, stream), "%zu bytes of a collective", bytes);
+    return copies_.record(context, stream);
+  }
+
   template <class Copy>
   Status start(int lane, const Copy& copy) {
     Context* context = nullptr;
@@ -175,6 +207,8 @@ class Mirror {
   std::optional<TypedScratch> typed_;
   mem::cuda::PinnedStaging staging_;
   mem::cuda::WorkEvent copies_;
+  mem::cuda::ResidentCopy resident_copy_;
+  bool out_ = false;  // the resident copy's direction
   Status status_{};
 };
 
@@ -214,6 +248,15 @@ bool pinned_pays(const Call& call) noexcept {
   return (kTyped & serves(call.operation)) == 0 && longest(call) <= limit(call);
 }
 
+bool short_enough_for_pinned(const Call& call) noexcept {
+  // Operations whose size all members know.
+  constexpr std::uint32_t kKnown =
+      serves(Operation::kBcast, Operation::kGather, Operation::kScatter, Operation::kAllgather, Operation::kAlltoall,
+             Operation::kReduce, Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock,
+             Operation::kScan, Operation::kExscan);
+  return (kKnown & serves(call.operation)) != 0 && longest(call) <= knobs().cuda_short_collective_bytes;
+}
+
 bool fits_pinned(const Call& call) { return fits(call, call.send) && fits(call, call.recv); }
 
 Task through_pinned(const Call& call, const Algorithm* algorithm) {
@@ -224,11 +267,9 @@ Task through_pinned(const Call& call, const Algorithm* algorithm) {
   HR_CO_TRY(recv.make(call, call.recv));
   if (send.used()) HR_CO_TRY(send.start_out());
   if (recv.used() && begins_in_recv(call)) HR_CO_TRY(recv.start_out());
-  const p2p::When sent = shared::when(send);
-  HR_CO_TRY(co_await sent);
+  HR_CO_UNTIL_OWN(call, send);
   HR_CO_TRY(send.status());
-  const p2p::When received = shared::when(recv);
-  HR_CO_TRY(co_await received);
+  HR_CO_UNTIL_OWN(call, recv);
   HR_CO_TRY(recv.status());
   host.send = send.blocks();
   host.recv = recv.blocks();
@@ -236,8 +277,7 @@ Task through_pinned(const Call& call, const Algorithm* algorithm) {
   const Status status = co_await inner;
   if (!status.ok()) co_return status;
   if (recv.used() && ends_in_recv(call)) HR_CO_TRY(recv.start_in());
-  const p2p::When stored = shared::when(recv);
-  HR_CO_TRY(co_await stored);
+  HR_CO_UNTIL_OWN(call, recv);
   co_return recv.status();
 }
 

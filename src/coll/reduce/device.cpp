@@ -1,4 +1,6 @@
 // Reduce by GPUs: each GPU combines its part of the vector, read from all buffers, and stores the result at the root.
+// The results of the others fill the root's link, so from three processes on the root of a long vector combines
+// nothing.
 #include <algorithm>
 
 #include "coll/device/buffers.hpp"
@@ -11,13 +13,18 @@ namespace {
 using device::DeviceBuffers;
 
 constexpr Count kGrain = 256;  // elements; see allreduce/device.cpp
+constexpr std::size_t kLong = std::size_t{8} << 20;
 
 Status start(const Call& call, DeviceBuffers& buffers) {
   const Count count = contribution(call).count;
-  const Cut cut{(count + kGrain - 1) / kGrain, call.size()};
+  const bool all_combine = call.size() < 3 || call.bytes < kLong;
+  const int parts = all_combine ? call.size() : call.size() - 1;
+  const int part = all_combine ? call.rank() : (call.rank() + call.size() - call.root - 1) % call.size();
+  if (part == parts) return kOk;  // the root
+  const Cut cut{(count + kGrain - 1) / kGrain, parts};
   layout::cuda::Reduction reduction;
-  reduction.first = std::min(count, cut.begin(call.rank()) * kGrain);
-  reduction.count = std::min(count, cut.begin(call.rank() + 1) * kGrain) - reduction.first;
+  reduction.first = std::min(count, cut.begin(part) * kGrain);
+  reduction.count = std::min(count, cut.begin(part + 1) * kGrain) - reduction.first;
   for (int rank = 0; rank < call.size(); ++rank) {
     DeviceBuffers::PeerPointers pointers;
     HR_TRY(buffers.peer_pointers(call, rank, &pointers));

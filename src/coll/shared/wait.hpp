@@ -111,3 +111,12 @@ class FlagsArrived {
       HR_CO_TRY(co_await hr_until_condition_);                                               \
     }                                                                                        \
   } while (false)
+
+// co_awaits a condition that depends only on this process. `call` may have no segment.
+#define HR_CO_UNTIL_OWN(call, condition)                                                 \
+  do {                                                                                   \
+    if ((call).segment == nullptr || !::hr::coll::shared::holds_soon(call, condition)) { \
+      const ::hr::p2p::When hr_until_condition_ = ::hr::coll::shared::when(condition);   \
+      HR_CO_TRY(co_await hr_until_condition_);                                           \
+    }                                                                                    \
+  } while (false)

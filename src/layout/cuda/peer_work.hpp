@@ -48,6 +48,8 @@ class PeerWork {
   // Starts the moves in few launches: long contiguous pieces are moved by copy engine, as are one or two contiguous
   // ones alone; the others share kernels.
   Status move(const mem::Location& near, std::span<const Move> moves);
+  // Starts one copy between addresses that the device of `near` can access.
+  Status copy(const mem::Location& near, mem::cuda::DeviceAddress to, mem::cuda::DeviceAddress from, std::size_t bytes);
   // MPI_ERR_UNSUPPORTED_OPERATION, and nothing has happened, if there is no kernel.
   Status reduce(const mem::Location& near, const Op& op, const Datatype& type, const Reduction& reduction);
   // True if there are kernels for reduce().
