@@ -6,7 +6,6 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
-sys.path.remove(str(ROOT / "bench"))  # this file has the name of a module
 
 from headrace.bench import halo3d  # noqa: E402 (the path comes first)
 

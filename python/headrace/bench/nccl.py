@@ -67,6 +67,13 @@ def find_library() -> Path | str | None:
     return LIBRARY
 
 
+def required() -> Path | str:
+    """Returns NCCL's library. Raises Failed if there is none."""
+    if (library := find_library()) is None:
+        raise Failed(f"no {LIBRARY}: neither in the packages of Python (pip install nvidia-nccl-cu13) nor where the loader looks")
+    return library
+
+
 def command(programs: Programs, ranks: int, library: Path | str | None, *arguments: object) -> list[str]:
     """The program with NCCL, or without it (`library` None)."""
     which = ["--nccl", library] if library else ["--without-nccl"]
@@ -196,10 +203,10 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
 def _program(args: argparse.Namespace, default_build: Path | None) -> tuple[list[str], dict[str, str]]:
     """Returns the command and its environment. Raises Failed if a part of it is missing."""
     programs = locate(args.build or default_build or Path(sys.prefix), args.mpiexec)
-    library = None if args.without_nccl else args.nccl or find_library()
-    if library is None and not args.without_nccl:
-        raise Failed(f"no {LIBRARY}: neither in the packages of Python (pip install nvidia-nccl-cu13) nor where the loader looks; "
-                     "give its path with --nccl, or measure MPI alone with --without-nccl")
+    try:
+        library = None if args.without_nccl else args.nccl or required()
+    except Failed as missing:
+        raise Failed(f"{missing}; give its path with --nccl, or measure MPI alone with --without-nccl") from None
     ranks = args.ranks or devices()
     if ranks < 1:
         raise Failed("no GPU: there is no CUDA driver (libcuda.so.1) with a device here")
