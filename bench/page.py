@@ -3,7 +3,7 @@
 
     bench/page.py write           rewrites every table; tests/bench/test_page.py fails if that changes a page
     bench/page.py keep RUN DATA   keeps a summary of the output of `headrace bench --json RUN` or `bench/gpu.py --json RUN` as
-                                  docs/performance/data/DATA.json
+                                  docs/performance/data/DATA.json; also that of bench/nccl.py and bench/halo3d.py
 
 A page marks the place of a table and names its contents; the text between the two lines is replaced:
 
@@ -12,7 +12,8 @@ A page marks the place of a table and names its contents; the text between the t
 
 VIEW: `run` (when, where, which commit, by which command), `goals` (each benchmark with its goal in data/goals.json),
 `full` (a benchmark with all peers), `sizes` (several benchmarks, one column per size), `figures` (of bench/gpu.py),
-`plain` (columns and rows as kept). NAMEs: of benchmarks, all if none is given.
+`plain` (columns and rows as kept), `nccl` (of bench/nccl.py: the ratios of all operations, or the times of those named).
+NAMEs: of benchmarks, all if none is given.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
-from headrace.bench import summary  # noqa: E402 (the path comes first)
+from headrace.bench import nccl, summary  # noqa: E402 (the path comes first)
 from headrace.bench.figure import figures_table, size_text  # noqa: E402
 from headrace.bench.grid import grid  # noqa: E402
 
@@ -129,9 +130,13 @@ def view_plain(run: dict, _: str | None) -> str:
     return grid(run["columns"], run["rows"], markdown=True)
 
 
+def view_nccl(run: dict, names: str | None) -> str:
+    return nccl.tables(run, names.split(",") if names else None, markdown=True)
+
+
 VIEWS: dict[str, Callable[[dict, str | None], str]] = {
     "run": view_run, "goals": view_goals, "full": view_full, "sizes": view_sizes, "figures": view_figures,
-    "plain": view_plain}
+    "plain": view_plain, "nccl": view_nccl}
 
 
 def rendered(page: str) -> str:
@@ -194,8 +199,8 @@ def rounded(value):
 
 def keep(source: Path, name: str, commit: str) -> int:
     run = json.loads(source.read_text(encoding="utf-8"))
-    if not ({"tables", "figures"} & run.keys()) or "command" not in run:
-        raise Wrong(f"{source} is not what `headrace bench --json` or `bench/gpu.py --json` writes")
+    if not ({"tables", "figures", "operations", "columns"} & run.keys()) or "command" not in run:
+        raise Wrong(f"{source} is not what `headrace bench --json`, bench/gpu.py, bench/nccl.py or bench/halo3d.py writes")
     target = DATA / f"{name}.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(written(small(run, commit)), encoding="utf-8")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from headrace.bench import bare, child, cli, compare, libraries, plot, suite  # noqa: E402 (the path comes first)
+from headrace.bench import bare, child, cli, compare, halo3d, libraries, nccl, plot, sections, suite  # noqa: E402 (the path comes first)
 from headrace.bench.compare import Result, table, wandering_warning  # noqa: E402
 from headrace.bench.figure import Figure, Table  # noqa: E402
 from headrace.bench.grid import grid  # noqa: E402
@@ -46,6 +46,54 @@ class LimitsTest(unittest.TestCase):
     def test_what_was_not_measured(self):
         self.assertIsNone(self.limits.microseconds("bcast", 8))
         self.assertFalse(Limits())
+
+
+class NcclTest(unittest.TestCase):
+    """Tables of MPI beside NCCL, from made-up figures of four ranks."""
+
+    def setUp(self):
+        self.kept = {"ranks": 4, "operations": nccl.operations({"rows": [
+            {"label": label, "bytes": bytes_, "median": median, "best": median - 1, "worst": median + 1} for label, bytes_, median in (
+                ("kernel kernel_sync", 0, 10.0), ("allreduce nccl_sync", 8, 20.0), ("allreduce nccl_graph", 8, 8.0), ("allreduce mpi", 8, 16.0),
+                ("allgather nccl_sync", 16, 20.0), ("allgather mpi", 16, 30.0), ("ring mpi", 1 << 20, 12.0),
+                ("ring bare_push", 1 << 20, 16.0), ("ring bare_pull", 1 << 20, 15.0))]})}
+
+    def test_one_row_an_operation_and_size(self):
+        self.assertEqual(self.kept["operations"][1], {"operation": "allreduce", "bytes": 8, "nccl_sync": 20.0, "nccl_graph": 8.0,
+                                                      "mpi": 16.0, "mpi_low": 15.0, "mpi_high": 17.0})
+
+    def test_both_baselines_and_the_rounded_size_in_one_column(self):
+        lines = [" | ".join(map(str.strip, line.strip("| ").split("|"))) for line in nccl.tables(self.kept, None, True).splitlines()]
+        self.assertEqual(lines[0], "of NCCL synchronised / in a graph / bare | 8 B | 1 MiB")
+        self.assertEqual(lines[2:], ["allreduce | 0.80 / **2.00** | -", "allgather | **1.50** / - | -", "ring | - | - / - / 0.80"])
+
+    def test_times_of_one_operation(self):
+        text = nccl.tables(self.kept, ["allreduce"], True)
+        self.assertIn("| Headrace | 16 |", text)
+        self.assertIn("| Headrace / NCCL in a graph | **2.00** |", text)
+        self.assertNotIn("enqueued", text)
+        with self.assertRaisesRegex(KeyError, "operation scan"):
+            nccl.tables(self.kept, ["scan"], True)
+
+    def test_the_gpu_set_names_its_baselines(self):
+        limits = Limits()
+        limits.add(report(("allreduce nccl_sync", 8, 20.0), ("allreduce nccl_graph", 8, 8.0)))
+        ours = report(("allreduce", 8, 10.0))
+        allreduce = next(section for section in sections.SECTIONS if section.name == "allreduce")
+        figure, = allreduce.figures(sections.Measured([[ours]], Limits(), limits))
+        self.assertEqual((figure.ratio, figure.limit_name, figure.note), (0.5, "NCCL and a synchronisation", "NCCL in a graph 8 us"))
+
+    def test_ranks_of_halo3d(self):
+        self.assertEqual([halo3d.procs(ranks) for ranks in (1, 2, 4, 6, 8)], ["1,1,1", "2,1,1", "2,2,1", "3,2,1", "4,2,1"])
+
+    def test_halo3d_ratios_are_formed_within_a_run(self):
+        cases = halo3d.Cases()
+        for seconds, alone in ((0.2, 0.1), (0.6, 0.4), (0.3, 0.2)):
+            cases.add({"local": [64, 64, 64], "steps": 1000,
+                       "results": [{"pattern": "overlap-fused", "seconds": seconds, "alone": alone, "valid": True}]})
+        self.assertEqual(cases.rows(), [["64^3", "1000", "overlap-fused", "300", "200 to 600", "200", "1.500"]])
+        with self.assertRaisesRegex(child.Failed, "64.3 points gave wrong values"):
+            cases.add({"local": [64, 64, 64], "steps": 1, "results": [{"pattern": "x", "seconds": 1, "alone": 1, "valid": False}]})
 
 
 class BareTest(unittest.TestCase):

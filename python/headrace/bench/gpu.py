@@ -1,7 +1,7 @@
 """The GPU set: every figure beside its limit, measured in the same run.
 
-Runs gpu_limits (bare copies and kernels), NCCL where PyTorch is there, and our programs, round after round; each
-figure is the median over the rounds. With one GPU both ranks use it, and the table says so. A section that fails says
+Runs gpu_limits (bare copies and kernels), NCCL from C++ where its library is there, and our programs, round after round;
+each figure is the median over the rounds. With one GPU both ranks use it, and the table says so. A section that fails says
 why; the rest goes on.
 """
 
@@ -16,15 +16,13 @@ import sys
 import time
 from pathlib import Path
 
+from headrace.bench import nccl
 from headrace.bench import sections as all_sections
 from headrace.bench.child import Failed, run_json
 from headrace.bench.figure import Table
-from headrace.bench.libraries import sources
 from headrace.bench.limits import Limits
 from headrace.bench.programs import Programs, locate
 from headrace.bench.progress import Progress
-
-NOT_HERE = 5  # nccl_limits.py: no PyTorch, no NCCL, or too few GPUs
 
 
 class Session:
@@ -82,12 +80,14 @@ class Session:
         if not wanted:
             return
         try:
-            report = run_json([sys.executable, sources() / "nccl_limits.py", "--timeout", self.args.timeout,
-                               "--sizes", self.scale.sizes(all_sections.COLLECTIVE_SIZES)], self.args.timeout + 20)
+            report = run_json(nccl.command(self.programs, 2, nccl.required(), "--ways", "nccl_sync,nccl_graph", "--operations",
+                                           ",".join(all_sections.NCCL_OPERATIONS), "--sizes",
+                                           self.scale.sizes(all_sections.COLLECTIVE_SIZES), "--limit", self.args.timeout),
+                              self.args.timeout + 20, self.programs.environment())
         except Failed as failed:
-            self.failures["NCCL"] = str(failed).replace(f"exit code {NOT_HERE}: nccl_limits.py: ", "")
+            self.failures["NCCL"] = str(failed).replace(f"exit code {nccl.NOT_HERE}: nccl: ", "")
             return
-        self.nccl_version = f"NCCL {report['nccl']} (PyTorch {report['torch']})"
+        self.nccl_version = f"NCCL {report['nccl']} from C++"
         self.nccl.add(report)
         self.raw.append(report)
 

@@ -16,6 +16,7 @@ from headrace.bench.programs import Programs
 
 SMALL = (8, 64, 512, 4096)
 COLLECTIVE_SIZES = (8, 32, 128, 512, 2048, 8192, 32768, 131072, 524288, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20)
+NCCL_OPERATIONS = ("allreduce", "allgather", "alltoall", "reduce_scatter_block", "bcast")
 IN_FLIGHT = 4  # as gpu_limits' "x4"
 
 
@@ -123,8 +124,18 @@ def _allreduce(measured: Measured) -> list[Figure]:
     for (_, size), values in measured.rows(0).items():
         goal = 0.65 if size <= 1 << 20 else 0.85 if size >= 64 << 20 else None
         figures.append(Figure("allreduce", f"allreduce float, {size_text(size)}", "us", values,
-                              measured.nccl.microseconds("allreduce", size), "NCCL", goal))
+                              measured.nccl.microseconds("allreduce nccl_sync", size), _NCCL, goal,
+                              note=_in_a_graph(measured.nccl, "allreduce", size)))
     return figures
+
+
+_NCCL = "NCCL and a synchronisation"
+
+
+def _in_a_graph(nccl: Limits, op: str, size: int) -> str:
+    """The other baseline: NCCL without the host, which a blocking call cannot have."""
+    time = nccl.microseconds(f"{op} nccl_graph", size)
+    return f"NCCL in a graph {time:.3g} us" if time else ""
 
 
 def _bare_schedule(bare: Limits, op: str, size: int) -> float | None:
@@ -135,10 +146,11 @@ def _bare_schedule(bare: Limits, op: str, size: int) -> float | None:
 def _movers(measured: Measured) -> list[Figure]:
     figures = []
     for (op, size), values in measured.rows(0).items():
-        nccl, copies = measured.nccl.microseconds(op, size), _bare_schedule(measured.bare, op, size)
-        limit, name = (nccl, "NCCL") if nccl else (copies, "bare copies")
-        note = f"bare copies {copies:.3g} us" if nccl and copies else ""
-        figures.append(Figure("collectives", f"{op}, {size_text(size)}", "us", values, limit, name, 1.0, note=note))
+        nccl, copies = measured.nccl.microseconds(f"{op} nccl_sync", size), _bare_schedule(measured.bare, op, size)
+        limit, name = (nccl, _NCCL) if nccl else (copies, "bare copies")
+        notes = (f"bare copies {copies:.3g} us" if nccl and copies else "", _in_a_graph(measured.nccl, op, size))
+        figures.append(Figure("collectives", f"{op}, {size_text(size)}", "us", values, limit, name, 1.0,
+                              note=", ".join(filter(None, notes))))
     return figures
 
 

@@ -1,0 +1,45 @@
+// The operations that are compared, as data: the same exchange by MPI, by NCCL, and for messages by bare copies.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "collective/operation.hpp"
+#include "nccl/library.hpp"
+
+namespace bench {
+
+// A message of one block of each rank's buffers.
+struct Transfer {
+  int from, to;
+  int from_block, to_block;
+};
+
+// The buffers of one rank for one operation and size.
+struct Exchange {
+  const Place& place;
+  const Nccl& nccl;
+  gpu::Stream stream;
+  float* send;
+  float* receive;
+  std::size_t count;  // floats of a block
+};
+
+struct Compared {
+  std::string name;
+  const Operation* collective;      // null: messages of `transfers`
+  int blocks;                       // of the larger buffer
+  std::vector<Transfer> transfers;  // of all ranks; of a collective those that replace a function that NCCL lacks
+  void (*nccl)(const Exchange&);    // null: a group of ncclSend and ncclRecv
+};
+
+// Returns all operations of so many ranks.
+std::vector<Compared> compared(int ranks);
+
+// Enqueues the operation in the stream.
+void by_nccl(const Compared& operation, const Exchange& exchange);
+// Carries out the messages; a rank with one to send and one to receive uses MPI_Sendrecv.
+void by_messages(const Compared& operation, const Exchange& exchange);
+
+}  // namespace bench

@@ -1,0 +1,65 @@
+#include "nccl/peers.hpp"
+
+namespace bench {
+namespace {
+
+// Returns null if this device cannot map the other one's memory.
+float* open(const gpu::IpcHandle& handle) {
+  constexpr unsigned kLazyPeerAccess = 1;
+  gpu::detail::DevicePointer address = 0;
+  if (GPU_DRIVER(cuIpcOpenMemHandle)(&address, handle, kLazyPeerAccess) != 0) return nullptr;
+  return static_cast<float*>(gpu::detail::pointer_to(address));
+}
+
+}  // namespace
+
+Peers::Peers(const World& world, float* send, float* receive) {
+  struct Handles {
+    gpu::IpcHandle send, receive;
+  };
+  const Handles mine{gpu::ipc_handle(send), gpu::ipc_handle(receive)};
+  std::vector<Handles> all(static_cast<std::size_t>(world.size));
+  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, world.comm);
+  int reached = 1;
+  for (int rank = 0; rank < world.size; ++rank) {
+    const Handles& handles = all[static_cast<std::size_t>(rank)];
+    send_.push_back(rank == world.rank ? send : open(handles.send));
+    receive_.push_back(rank == world.rank ? receive : open(handles.receive));
+    streams_.push_back(gpu::create_stream(true));
+    if (send_.back() == nullptr || receive_.back() == nullptr) reached = 0;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &reached, 1, MPI_INT, MPI_MIN, world.comm);
+  ready_ = reached != 0;
+}
+
+Peers::~Peers() {
+  for (gpu::Stream stream : streams_) gpu::destroy_stream(stream);
+}
+
+void Peers::push(const Compared& operation, const Exchange& exchange) {
+  for (const Transfer& each : operation.transfers) {
+    if (each.from != exchange.place.rank) continue;
+    const auto to = static_cast<std::size_t>(each.to);
+    gpu::copy_async(receive_[to] + static_cast<std::size_t>(each.to_block) * exchange.count,
+                    exchange.send + static_cast<std::size_t>(each.from_block) * exchange.count, 4 * exchange.count,
+                    streams_[to]);
+  }
+  for (const Transfer& each : operation.transfers) {
+    if (each.from == exchange.place.rank) gpu::synchronize(streams_[static_cast<std::size_t>(each.to)]);
+  }
+}
+
+void Peers::pull(const Compared& operation, const Exchange& exchange) {
+  for (const Transfer& each : operation.transfers) {
+    if (each.to != exchange.place.rank) continue;
+    const auto from = static_cast<std::size_t>(each.from);
+    gpu::copy_async(exchange.receive + static_cast<std::size_t>(each.to_block) * exchange.count,
+                    send_[from] + static_cast<std::size_t>(each.from_block) * exchange.count, 4 * exchange.count,
+                    streams_[from]);
+  }
+  for (const Transfer& each : operation.transfers) {
+    if (each.to == exchange.place.rank) gpu::synchronize(streams_[static_cast<std::size_t>(each.from)]);
+  }
+}
+
+}  // namespace bench

@@ -1,0 +1,35 @@
+// Bare copies between the buffers of all ranks of this host, without MPI or NCCL: the limit of messages.
+//
+// Maps every rank's two buffers into this process. Owner: main; the buffers must outlive it. One thread. All calls but
+// ready() need ready().
+#pragma once
+
+#include <vector>
+
+#include "nccl/operation.hpp"
+
+namespace bench {
+
+class Peers {
+ public:
+  // Collective. `send` and `receive`: this rank's whole allocations.
+  Peers(const World& world, float* send, float* receive);
+  ~Peers();
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
+
+  // True if each rank can reach the memory of all others; the same on all ranks.
+  bool ready() const { return ready_; }
+
+  // Copies the blocks that this rank sends into the receivers' buffers (push), or those that it receives out of the
+  // senders' (pull), each peer's in a stream of its own, and waits for all.
+  void push(const Compared& operation, const Exchange& exchange);
+  void pull(const Compared& operation, const Exchange& exchange);
+
+ private:
+  std::vector<float*> send_, receive_;  // by rank
+  std::vector<gpu::Stream> streams_;    // by rank
+  bool ready_ = false;
+};
+
+}  // namespace bench
