@@ -17,7 +17,7 @@
   X(bcast_cells)                   \
   X(bcast_hosts)                   \
   X(bcast_linear)                  \
-  X(bcast_device_chain)            \
+  X(bcast_device_push)             \
   X(gather_binomial)               \
   X(gather_cells)                  \
   X(gather_hosts)                  \

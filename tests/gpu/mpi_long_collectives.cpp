@@ -1,8 +1,9 @@
-// Long collectives on device buffers, which GPUs execute in parts: a broadcast along the ring of ranks, a gather in
-// which the senders store, a reduction in which the root combines nothing. From every root, with lengths around the
+// Long collectives on device buffers, which GPUs execute in parts: a broadcast that the others distribute, a gather
+// in which the senders store, a reduction in which the root combines nothing. From every root, with lengths around the
 // limits.
 //
 //   long_collectives [--bytes N]
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -31,11 +32,17 @@ class Ranks {
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
   }
 
-  void bcast(std::size_t count, int root) {
-    Buffer buffer(count * sizeof(Word), MemoryKind::kDevice);
-    buffer.put(rank_ == root ? content(root, count) : std::vector<Word>(count, 0xdeadbeef));
-    CHECK_OK(MPI_Bcast(buffer.get(), static_cast<int>(count), MPI_UINT32_T, root, MPI_COMM_WORLD));
-    CHECK(buffer.take<Word>() == content(root, count));
+  // `shift`: words before the data on odd ranks, so that the buffers are not aligned alike.
+  void bcast(std::size_t count, int root, std::size_t shift = 0) {
+    const std::size_t before = rank_ % 2 == 0 ? 0 : shift;
+    Buffer buffer((before + count) * sizeof(Word), MemoryKind::kDevice);
+    std::vector<Word> expected(before + count, 0xdeadbeef);
+    if (rank_ == root) std::ranges::copy(content(root, count), expected.begin() + static_cast<std::ptrdiff_t>(before));
+    buffer.put(expected);
+    std::ranges::copy(content(root, count), expected.begin() + static_cast<std::ptrdiff_t>(before));
+    CHECK_OK(MPI_Bcast(static_cast<Word*>(buffer.get()) + before, static_cast<int>(count), MPI_UINT32_T, root,
+                       MPI_COMM_WORLD));
+    CHECK(buffer.take<Word>() == expected);
   }
 
   // One process receives into a layout with holes, so that the buffers do not fit a chain.
@@ -119,6 +126,7 @@ int main(int argc, char** argv) {
     for (const std::size_t bytes :
          {std::size_t{2} << 20, (std::size_t{2} << 20) + 4, (std::size_t{5} << 20) - 12, largest})
       ranks.bcast(bytes / sizeof(Word), root);
+    ranks.bcast((std::size_t{2} << 20) / sizeof(Word), root, 3);
     ranks.bcast_into_columns((std::size_t{3} << 20) / sizeof(Word), root);
     for (const std::size_t bytes : {(std::size_t{1} << 20) - 4, std::size_t{1} << 20, largest / 4 + 4})
       ranks.gather(bytes / sizeof(Word), root, bytes % 8 == 0);

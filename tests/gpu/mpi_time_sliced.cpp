@@ -224,9 +224,9 @@ void collectives(const check::Environment& mpi, Counts& counts, const std::strin
   unsigned long long pinned = counts.pinned.value(), devices = counts.devices.value();
   if (expected == "pinned") CHECK(pinned == 3 * 7 && devices == 0);
   if (expected == "direct") CHECK(pinned == 3 * 4 && devices == 3 * 3);
-  operations.all(1100);  // the first long one of a kind exchanges addresses, and finds the device shared
+  operations.all(2100);  // the first long one of a kind exchanges addresses, and finds the device shared
   counts.reset();
-  for (const int each : {1100, 2000, 5003, 9001}) operations.all(each);
+  for (const int each : {2100, 3000, 5003, 9001}) operations.all(each);
   pinned = counts.pinned.value(), devices = counts.devices.value();
   if (expected == "pinned") CHECK(pinned == 4 * 7 && devices == 0);
   if (expected == "direct") CHECK(pinned == 0 && devices == 4 * 7);

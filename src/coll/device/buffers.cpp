@@ -181,11 +181,15 @@ Status DeviceBuffers::peer_pointers(const Call& call, int rank, PeerPointers* po
 }
 
 bool DeviceBuffers::whole_everywhere(const Call& call) const noexcept {
-  const std::uint64_t bytes = addresses_of(call, call.rank()).recv.bytes;
+  constexpr std::uint64_t kVector = 16;
+  const Buffer& own = addresses_of(call, call.rank()).recv;
   for (int rank = 0; rank < call.size(); ++rank) {
-    if (addresses_of(call, rank).recv.bytes != bytes) return false;
+    const DeviceAddresses& addresses = addresses_of(call, rank);
+    if (!addresses.has(DeviceAddresses::kKernels) || addresses.recv.bytes != own.bytes ||
+        (addresses.recv.address - own.address) % kVector != 0)
+      return false;
   }
-  return bytes != 0;
+  return own.bytes != 0;
 }
 
 // True if a process of a gather stores its data at the root by itself: the copy engines of several GPUs that store into

@@ -39,7 +39,8 @@ class DeviceBuffers {
     mem::cuda::DeviceAddress recv = 0;
   };
   Status peer_pointers(const Call& call, int rank, PeerPointers* pointers);
-  // True if the receive buffers of all processes are contiguous, of the same length, and open to the others (bcast).
+  // True if the receive buffers of all processes are contiguous, of the same length, open to the others, and so aligned
+  // that a kernel of any of them can copy vectors from one to another (bcast).
   [[nodiscard]] bool whole_everywhere(const Call& call) const noexcept;
   // Starts to fetch everything that this process receives; in a gather, to store long contiguous data at the root.
   Status fetch(const Call& call);

@@ -78,8 +78,7 @@ Status DeviceBuffers::describe_pieces(const Call& call, DeviceAddresses& address
   return others_use_recv(call) ? describe_buffer(call, call.recv, addresses, &addresses.recv) : kOk;
 }
 
-// True if other processes may read this one's receive buffer after its GPU has filled a part of it (bcast), or write to
-// it (gather).
+// True if other processes may write to this one's receive buffer.
 bool DeviceBuffers::others_use_recv(const Call& call) noexcept {
   const bool uses = call.operation == Operation::kBcast || (call.operation == Operation::kGather && call.is_root());
   return uses && call.size() > 2 && !call.recv.none() && call.recv.all().contiguous;

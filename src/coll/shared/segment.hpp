@@ -95,7 +95,6 @@ struct Control {
   // Device collectives (device/buffers.hpp).
   Word device_done;       // sequence number + 1 of the last operation that its GPU has finished
   Word device_trial;      // outcome of its last attempt to map all members' memory (device/buffers.cpp)
-  Word device_progress;   // part of an operation that its GPU has done (device/progress.hpp)
   Word address_exchange;  // rank 0 only: see address_exchange.cpp
   Word device_polled;     // sequence number + 1 of the last operation in which it read address_exchange
 };
