@@ -41,7 +41,7 @@ bool eagerly(const Peer& peer, const layout::View& data) {
 // Sends the data as one message; Status::again() if there is no room.
 Status try_send_eager(Peer& peer, const layout::View& data, const Envelope& envelope) {
   const transport::Header header = wire::envelope(Kind::kEager, envelope, data.packed);
-  if (data.plain_host()) [[likely]]
+  if (data.is_contiguous_host()) [[likely]]
     return peer.transport->send(peer.proc, header, data.data(), data.packed);
   std::byte* slot = peer.transport->reserve(peer.proc, data.packed);
   if (slot == nullptr) return Status::again();
@@ -108,7 +108,7 @@ Status try_send_rts(Peer& peer, Request& send, bool* done) {
 }
 
 Status send_at_once(const layout::View& data, int to_proc, const Envelope& envelope) {
-  return data.plain_host() ? send_plain(data.data(), data.packed, to_proc, envelope) : Status::again();
+  return data.is_contiguous_host() ? send_plain(data.data(), data.packed, to_proc, envelope) : Status::again();
 }
 
 // Sends the message; Status::again(): no room. Completes the request if nothing more is to follow, or on an error.

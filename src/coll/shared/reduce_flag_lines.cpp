@@ -32,7 +32,7 @@ Status write_vector(const Call& call, const View& vector) {
 }
 
 Status write_elements(const View& vector, std::size_t bytes, std::byte* data) {
-  if (vector.plain_host() && bytes == vector.packed) [[likely]] {
+  if (vector.is_contiguous_host() && bytes == vector.packed) [[likely]] {
     std::memcpy(data, vector.data(), bytes);
     return kOk;
   }
