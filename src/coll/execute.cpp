@@ -53,7 +53,6 @@ Query query_of(const Call& call, AddressExchange exchange) {
 PlanKey key_of(const Call& call, AddressExchange exchange) noexcept {
   PlanKey key;
   key.bytes = call.bytes;
-  key.epoch = state().selection_epoch;
   key.kind = static_cast<std::uint32_t>(call.operation) << 8 | (call.in_place ? 1 : 0) | (exchange.agreed ? 2 : 0) |
              (exchange.done ? 4 : 0) | (call.segment != nullptr ? 8 : 0) | (call.persistent ? 16 : 0);
   if (call.op != nullptr) {

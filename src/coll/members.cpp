@@ -6,7 +6,7 @@
 #include "base/knobs.hpp"
 #include "coll/compose/hosts.hpp"
 #include "coll/shared/segment.hpp"
-#include "p2p/peer_memory.hpp"
+#include "p2p/p2p.hpp"
 
 namespace hr::coll {
 namespace {

@@ -58,6 +58,8 @@ Status connect(int proc, Peer** out) {
   return kOk;
 }
 
+bool shares_memory(int proc) noexcept { return transport::shares_memory(proc); }
+
 Engine::~Engine() {
   for (Peer* peer : peers) {
     if (peer != &unconnected) delete peer;

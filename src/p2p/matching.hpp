@@ -106,7 +106,6 @@ class Matcher {
   // Returns the message of this send if it still waits for a receive; else null.
   [[nodiscard]] Unexpected* find_sent(int from_proc, std::uint64_t sender_cookie) noexcept;
 
-  [[nodiscard]] std::size_t posted_count() const noexcept { return posted_count_; }
   [[nodiscard]] std::size_t unexpected_count() const noexcept { return look_ & ~kFailures; }
 
   // --- failures (process_failure.hpp) ---

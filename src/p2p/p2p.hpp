@@ -107,6 +107,9 @@ Request* completed_request(const Completion& completion);
 
 // Buffered sends: buffered.hpp.
 
+// True if both processes can map the same memory; false if they communicate through a network, even on one machine.
+[[nodiscard]] bool shares_memory(int proc) noexcept;
+
 Status init();
 // Sends all pending messages, then closes. Unreceived messages are dropped.
 Status finalize();
