@@ -64,6 +64,20 @@ inline Status make_view(const void* buffer, Count count, const Datatype& type, V
   return kOk;
 }
 
+// Does the same for another buffer with the count and type of a view.
+inline Status make_view_like(const View& other, const void* buffer, View* view) {
+  view->address = static_cast<std::byte*>(const_cast<void*>(buffer));
+  view->count = other.count;
+  view->type = other.type;
+  view->packed = other.packed;
+  view->contiguous = other.contiguous;
+  view->where = mem::Location{};
+  const auto data = reinterpret_cast<std::uintptr_t>(view->data());
+  if (other.packed == 0 || data < detail::kFirstValidAddress || mem::detail::maybe_cuda) [[unlikely]]
+    return detail::complete_view(false, view);
+  return kOk;
+}
+
 // True if the address is valid and certainly host memory, as make_view() would find without querying the driver: one
 // comparison without a driver, some more with one (mem::known_host()).
 inline bool surely_host(const void* address) noexcept {
