@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "agent.hpp"
+#include "command_line.hpp"
 #include "foreign_library.hpp"
 #include "help.hpp"
 #include "job.hpp"
-#include "options.hpp"
 #include "planning.hpp"
 #include "process.hpp"
 #include "serve.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "option_table.hpp"
 #include "suggest.hpp"
 #include "values.hpp"
 

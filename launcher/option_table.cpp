@@ -5,7 +5,6 @@
 
 #include "base/knobs.hpp"
 #include "host_list.hpp"
-#include "values.hpp"
 
 namespace hr::launcher {
 namespace {
@@ -108,6 +107,16 @@ Status directory(ParseState& parsed, const ParsedOption& given) {
 
 Status label(ParseState& parsed, const ParsedOption&) {
   parsed.options.label = true;
+  return kOk;
+}
+
+// Reads "DIR" or "DIR:nocopy".
+Status read_output_directory(const ParsedOption& given, std::string text, Options* options) {
+  constexpr std::string_view kNoCopy = ":nocopy";
+  options->output_in_files_only = text.ends_with(kNoCopy);
+  if (options->output_in_files_only) text.resize(text.size() - kNoCopy.size());
+  if (text.empty()) return fail(Errc::kOther, "%s: a directory's name is missing", given.text().c_str());
+  options->output_directory = std::move(text);
   return kOk;
 }
 
@@ -428,12 +437,6 @@ constexpr OptionSpec kOptions[] = {
 };
 
 }  // namespace
-
-std::string ParsedOption::text() const {
-  std::string text = word;
-  for (const std::string& value : values) text += " " + value;
-  return text;
-}
 
 std::span<const OptionSpec> option_table() noexcept { return kOptions; }
 

@@ -12,6 +12,7 @@
 #include "base/status.hpp"
 #include "mapping_words.hpp"
 #include "options.hpp"
+#include "values.hpp"
 
 namespace hr::launcher {
 
@@ -44,14 +45,6 @@ struct ParseState {
   bool settings = false;
   bool list = false;   // --list-options
   bool saved = false;  // --save-machine
-};
-
-// One option as given on the command line.
-struct ParsedOption {
-  std::string word;
-  std::vector<std::string> values;
-  [[nodiscard]] const std::string& value() const { return values.front(); }
-  [[nodiscard]] std::string text() const;  // "-n 4"
 };
 
 struct OptionSpec {

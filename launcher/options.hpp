@@ -1,7 +1,6 @@
 // The command line of mpiexec, parsed. Plain values, owned by main().
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,8 +55,5 @@ struct Options {
   bool output_in_files_only = false;
   std::string save_counters;  // the file; empty: none
 };
-
-// Returns nullopt if there is nothing to run (help, version, an error, all already printed): exit with *exit_code.
-std::optional<Options> parse_options(int argc, char** argv, int* exit_code);
 
 }  // namespace hr::launcher

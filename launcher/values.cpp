@@ -12,6 +12,12 @@ constexpr double kMostSeconds = 1e9;
 
 }  // namespace
 
+std::string ParsedOption::text() const {
+  std::string text = word;
+  for (const std::string& value : values) text += " " + value;
+  return text;
+}
+
 bool alike(std::string_view one, std::string_view two) {
   return one.size() == two.size() && ::strncasecmp(one.data(), two.data(), one.size()) == 0;
 }
@@ -41,15 +47,6 @@ Status read_seconds(const std::string& where, const std::string& text, double* s
   if (error == std::errc() && end == text.data() + text.size() && *seconds > 0 && *seconds <= kMostSeconds) return kOk;
   return fail(Errc::kOther, "%s: seconds are a number above 0 and up to 1e9; without it a job has no limit",
               where.c_str());
-}
-
-Status read_output_directory(const ParsedOption& given, std::string text, Options* options) {
-  constexpr std::string_view kNoCopy = ":nocopy";
-  options->output_in_files_only = text.ends_with(kNoCopy);
-  if (options->output_in_files_only) text.resize(text.size() - kNoCopy.size());
-  if (text.empty()) return fail(Errc::kOther, "%s: a directory's name is missing", given.text().c_str());
-  options->output_directory = std::move(text);
-  return kOk;
 }
 
 }  // namespace hr::launcher

@@ -6,11 +6,18 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "option_table.hpp"
 
 namespace hr::launcher {
 
 inline constexpr int kMostRanks = 65536;
+
+// One option as given on the command line.
+struct ParsedOption {
+  std::string word;
+  std::vector<std::string> values;
+  [[nodiscard]] const std::string& value() const { return values.front(); }
+  [[nodiscard]] std::string text() const;  // "-n 4"
+};
 
 // True if they are equal, ignoring case.
 bool alike(std::string_view one, std::string_view two);
@@ -26,8 +33,5 @@ Status read_count(const ParsedOption& given, const char* what, int* value);
 
 // Reads seconds, more than 0. `where`: the text's origin, for the message.
 Status read_seconds(const std::string& where, const std::string& text, double* seconds);
-
-// Reads "DIR" or "DIR:nocopy".
-Status read_output_directory(const ParsedOption& given, std::string text, Options* options);
 
 }  // namespace hr::launcher
