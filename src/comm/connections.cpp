@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "boot/boot.hpp"
-#include "comm/assemble.hpp"
+#include "comm/agree.hpp"
+#include "comm/communicator.hpp"
+#include "comm/context.hpp"
 #include "comm/state.hpp"
 #include "p2p/connect_groups.hpp"
 #include "p2p/process_failure.hpp"

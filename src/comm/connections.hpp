@@ -6,15 +6,9 @@
 // no process leaves while another may still send to it. Owner: comm's State. Threads: library lock.
 #pragma once
 
-#include <map>
-
 namespace hr::comm {
 
 class Communicator;
-
-struct Connections {
-  std::map<int, int> uses;  // process of another job -> number of communicators that hold it
-};
 
 // Called when the communicator is completed and when it is destroyed.
 void hold_connections(Communicator& comm);

@@ -6,7 +6,6 @@
 
 #include "base/dropped.hpp"
 #include "boot/boot.hpp"
-#include "comm/consensus.hpp"
 #include "comm/state.hpp"
 #include "p2p/active_message.hpp"
 #include "p2p/process_failure.hpp"
@@ -133,9 +132,6 @@ int acknowledged_on(std::uint32_t context) {
   return comm == nullptr ? static_cast<int>(p2p::failed_processes().size()) : static_cast<int>(comm->acknowledged_);
 }
 
-void begin_failure_handling() {
-  p2p::set_active_message_handler(p2p::ActiveMessageId::kRevoked, on_active_message);
-  begin_consensus();
-}
+void begin_failure_handling() { p2p::set_active_message_handler(p2p::ActiveMessageId::kRevoked, on_active_message); }
 
 }  // namespace hr::comm

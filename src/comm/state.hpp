@@ -8,13 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "base/layer_state.hpp"
 #include "boot/port.hpp"
 #include "comm/communicator.hpp"
-#include "comm/connections.hpp"
 
 namespace hr::comm {
 
@@ -34,6 +34,11 @@ struct OpenPort {
   // Number of failed processes (p2p::failed_processes) when the port was opened, or when an accept on it last reported
   // a failure; each failure is reported once.
   std::size_t failures_reported = 0;
+};
+
+// See connections.hpp.
+struct Connections {
+  std::map<int, int> uses;  // process of another job -> number of communicators that hold it
 };
 
 struct State {
