@@ -42,7 +42,7 @@ struct ContextMembers {
 };
 void set_context_members(const ContextMembers& members);
 
-struct Unexpected;  // p2p/matching.hpp
+struct Unexpected;  // p2p/match/matching.hpp
 
 // A message that is matched but not yet received (section 3.8.2).
 class Message final : public Object {

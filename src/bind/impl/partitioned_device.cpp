@@ -6,7 +6,7 @@
 
 #include "bind/entry.hpp"
 #include "bind/impl/completion.hpp"
-#include "p2p/partition_marks.hpp"
+#include "p2p/partitioned/partition_marks.hpp"
 #include "p2p/partitioned.hpp"
 
 namespace hr::bind {

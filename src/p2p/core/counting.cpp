@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "p2p/engine.hpp"
-#include "p2p/rendezvous.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace {

@@ -1,4 +1,4 @@
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 
 #include <unistd.h>
 
@@ -9,12 +9,12 @@
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/counting.hpp"
-#include "p2p/failure_watch.hpp"
-#include "p2p/freed_exports.hpp"
+#include "p2p/failure/failure_watch.hpp"
+#include "p2p/protocol/freed_exports.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/progress_thread.hpp"
-#include "p2p/rendezvous.hpp"
-#include "p2p/round_watch.hpp"
+#include "p2p/protocol/rendezvous.hpp"
+#include "p2p/wait/round_watch.hpp"
 
 namespace hr::p2p {
 Matcher& make_matcher(std::uint32_t context) {

@@ -11,12 +11,12 @@
 #include "base/counters.hpp"
 #include "base/file_states.hpp"
 #include "base/layer_state.hpp"
-#include "p2p/free_blocks.hpp"
-#include "p2p/matching.hpp"
+#include "p2p/core/free_blocks.hpp"
+#include "p2p/match/matching.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/progress.hpp"
-#include "p2p/sleeper.hpp"
-#include "p2p/wire.hpp"
+#include "p2p/wait/sleeper.hpp"
+#include "p2p/core/wire.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::p2p {

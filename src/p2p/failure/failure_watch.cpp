@@ -1,4 +1,4 @@
-#include "p2p/failure_watch.hpp"
+#include "p2p/failure/failure_watch.hpp"
 
 #include <string>
 

@@ -7,9 +7,9 @@
 
 #include "base/log.hpp"
 #include "boot/boot.hpp"
-#include "p2p/engine.hpp"
-#include "p2p/rendezvous.hpp"
-#include "p2p/transport_data.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/protocol/rendezvous.hpp"
+#include "p2p/protocol/transport_data.hpp"
 
 namespace hr::p2p {
 namespace {

@@ -1,9 +1,9 @@
-#include "p2p/matching.hpp"
+#include "p2p/match/matching.hpp"
 
 #include <bit>
 #include <new>
 
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 
 namespace hr::p2p {
 namespace {

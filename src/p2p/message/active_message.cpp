@@ -1,8 +1,8 @@
 #include "p2p/active_message.hpp"
 
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 #include "p2p/process_failure.hpp"
-#include "p2p/rendezvous.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace {

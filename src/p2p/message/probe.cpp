@@ -1,5 +1,5 @@
 // Probing (MPI 5.0 section 3.8): finds, or extracts, the first message that a receive would match.
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 #include "p2p/process_failure.hpp"
 
 namespace hr::p2p {

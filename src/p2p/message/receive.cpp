@@ -5,14 +5,14 @@
 #include "base/events.hpp"
 #include "base/short_copy.hpp"
 #include "p2p/counting.hpp"
-#include "p2p/engine.hpp"
-#include "p2p/freed_exports.hpp"
-#include "p2p/partitioned_operation.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/protocol/freed_exports.hpp"
+#include "p2p/partitioned/partitioned_operation.hpp"
 #include "p2p/process_failure.hpp"
-#include "p2p/rendezvous.hpp"
-#include "p2p/resident_copy_scope.hpp"
-#include "p2p/shared_copy.hpp"
-#include "p2p/transport_data.hpp"
+#include "p2p/protocol/rendezvous.hpp"
+#include "p2p/wait/resident_copy_scope.hpp"
+#include "p2p/protocol/shared_copy.hpp"
+#include "p2p/protocol/transport_data.hpp"
 
 namespace hr::p2p {
 namespace {

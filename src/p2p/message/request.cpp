@@ -1,8 +1,8 @@
 #include "p2p/request.hpp"
 
-#include "p2p/engine.hpp"
-#include "p2p/resident_copy_scope.hpp"
-#include "p2p/transport_data.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/wait/resident_copy_scope.hpp"
+#include "p2p/protocol/transport_data.hpp"
 
 namespace hr::p2p {
 

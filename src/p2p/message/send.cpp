@@ -5,14 +5,14 @@
 #include "base/knobs.hpp"
 #include "mem/cuda/context.hpp"
 #include "p2p/counting.hpp"
-#include "p2p/device_get.hpp"
-#include "p2p/device_put.hpp"
-#include "p2p/engine.hpp"
-#include "p2p/network_direct.hpp"
+#include "p2p/protocol/device_get.hpp"
+#include "p2p/protocol/device_put.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/protocol/network_direct.hpp"
 #include "p2p/process_failure.hpp"
-#include "p2p/rendezvous.hpp"
-#include "p2p/staged.hpp"
-#include "p2p/transport_data.hpp"
+#include "p2p/protocol/rendezvous.hpp"
+#include "p2p/protocol/staged.hpp"
+#include "p2p/protocol/transport_data.hpp"
 
 namespace hr::p2p {
 namespace {

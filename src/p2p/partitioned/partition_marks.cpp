@@ -1,4 +1,4 @@
-#include "p2p/partition_marks.hpp"
+#include "p2p/partitioned/partition_marks.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 #include <climits>
 #include <cstring>
 
-#include "p2p/partitioned_operation.hpp"
+#include "p2p/partitioned/partitioned_operation.hpp"
 
 namespace hr::p2p {
 namespace {

@@ -11,10 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "p2p/engine.hpp"
-#include "p2p/partition_marks.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/partitioned/partition_marks.hpp"
 #include "p2p/partitioned.hpp"
-#include "p2p/rendezvous.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 

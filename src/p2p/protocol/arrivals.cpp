@@ -1,11 +1,11 @@
-#include "p2p/arrivals.hpp"
+#include "p2p/protocol/arrivals.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/dropped.hpp"
-#include "p2p/engine.hpp"
-#include "p2p/rendezvous.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "p2p/process_failure.hpp"
 #include "p2p/request.hpp"
-#include "p2p/wire.hpp"
+#include "p2p/core/wire.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::p2p {

@@ -1,4 +1,4 @@
-#include "p2p/autotune.hpp"
+#include "p2p/protocol/autotune.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "p2p/choice.hpp"
+#include "p2p/protocol/choice.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 #include "base/knobs.hpp"
 #include "layout/cuda/peer.hpp"
 #include "mem/cuda/ipc.hpp"
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 
 namespace hr::p2p {
 namespace {

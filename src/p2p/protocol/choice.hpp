@@ -10,8 +10,8 @@
 #include <memory>
 #include <span>
 
-#include "p2p/autotune.hpp"
-#include "p2p/rendezvous.hpp"
+#include "p2p/protocol/autotune.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 

@@ -1,4 +1,4 @@
-#include "p2p/device_get.hpp"
+#include "p2p/protocol/device_get.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include "base/knobs.hpp"
 #include "mem/cuda/fence.hpp"
 #include "p2p/progress.hpp"
-#include "p2p/rendezvous.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 

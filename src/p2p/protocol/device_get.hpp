@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "layout/cuda/peer.hpp"
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 
 namespace hr::p2p::device_get {
 

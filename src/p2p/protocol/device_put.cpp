@@ -1,4 +1,4 @@
-#include "p2p/device_put.hpp"
+#include "p2p/protocol/device_put.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/fence.hpp"
 #include "p2p/progress.hpp"
-#include "p2p/rendezvous.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace device_put {

@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 
 namespace hr::p2p::device_put {
 

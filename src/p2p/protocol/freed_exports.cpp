@@ -1,10 +1,10 @@
-#include "p2p/freed_exports.hpp"
+#include "p2p/protocol/freed_exports.hpp"
 
 #include "base/clock.hpp"
 #include "mem/mem.hpp"
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 #include "p2p/progress.hpp"
-#include "p2p/rendezvous.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p::freed_exports {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "p2p/rendezvous.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p::freed_exports {
 

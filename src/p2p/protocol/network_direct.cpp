@@ -7,7 +7,7 @@
 // predicts whether this is faster than pieces through pinned memory (network_staged.cpp), so it is measured in the
 // program (autotune.hpp).
 // Owner: the tables here, until everything in them is complete. Threads: library lock.
-#include "p2p/network_direct.hpp"
+#include "p2p/protocol/network_direct.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -19,7 +19,7 @@
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/fence.hpp"
 #include "p2p/progress.hpp"
-#include "p2p/rendezvous.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace network_direct {

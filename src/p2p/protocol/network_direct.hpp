@@ -3,7 +3,7 @@
 // Threads: library lock.
 #pragma once
 
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 
 namespace hr::p2p::network_direct {
 

@@ -22,10 +22,10 @@
 #include "base/statistics.hpp"
 #include "layout/cuda/chunk_copy.hpp"
 #include "mem/cuda/context.hpp"
-#include "p2p/engine.hpp"
-#include "p2p/pinned_pool.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/protocol/pinned_pool.hpp"
 #include "p2p/progress.hpp"
-#include "p2p/rendezvous.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace network_staged {

@@ -1,4 +1,4 @@
-#include "p2p/pinned_pool.hpp"
+#include "p2p/protocol/pinned_pool.hpp"
 
 namespace hr::p2p {
 

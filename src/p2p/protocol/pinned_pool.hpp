@@ -10,7 +10,7 @@
 #include "layout/cuda/chunk_copy.hpp"
 #include "layout/view.hpp"
 #include "mem/cuda/pinned.hpp"
-#include "p2p/pages.hpp"
+#include "p2p/core/pages.hpp"
 
 namespace hr::p2p {
 

@@ -1,4 +1,4 @@
-#include "p2p/rendezvous.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 #include <array>
 #include <cstring>
@@ -10,10 +10,10 @@
 #include "base/log.hpp"
 #include "layout/cuda/peer.hpp"
 #include "mem/cuda/context.hpp"
-#include "p2p/choice.hpp"
+#include "p2p/protocol/choice.hpp"
 #include "p2p/counting.hpp"
-#include "p2p/engine.hpp"
-#include "p2p/transport_data.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/protocol/transport_data.hpp"
 
 namespace hr::p2p {
 

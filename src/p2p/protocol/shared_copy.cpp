@@ -1,4 +1,4 @@
-#include "p2p/shared_copy.hpp"
+#include "p2p/protocol/shared_copy.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "p2p/claims.hpp"
-#include "p2p/engine.hpp"
+#include "p2p/protocol/claims.hpp"
+#include "p2p/core/engine.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/progress_thread.hpp"
 

@@ -31,8 +31,8 @@
 // owns its word until everything is claimed. Threads: library lock.
 #pragma once
 
-#include "p2p/rendezvous.hpp"
-#include "p2p/wire.hpp"
+#include "p2p/protocol/rendezvous.hpp"
+#include "p2p/core/wire.hpp"
 
 namespace hr::p2p::shared_copy {
 

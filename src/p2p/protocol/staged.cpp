@@ -1,5 +1,5 @@
 // Chooses the way, and advances the sender's and the receiver's half.
-#include "p2p/staged.hpp"
+#include "p2p/protocol/staged.hpp"
 
 #include <cstring>
 

@@ -16,8 +16,8 @@
 #include <cstdint>
 
 #include "mem/cuda/ipc.hpp"
-#include "p2p/engine.hpp"
-#include "p2p/rendezvous.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p::staged {
 
@@ -29,7 +29,7 @@ std::uint64_t flags_of(const layout::View& data);
 void watch();
 // --- staged_send.cpp ---
 
-// True if resident copy kernels (p2p/resident_copy_scope.hpp) may stage this short device data, which is faster than
+// True if resident copy kernels (p2p/wait/resident_copy_scope.hpp) may stage this short device data, which is faster than
 // going through the host.
 [[nodiscard]] bool uses_resident_copier(const Peer& peer, const layout::View& data);
 // Exports device chunks for a message from this device or managed view; false if there are none.

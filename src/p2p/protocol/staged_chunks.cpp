@@ -1,4 +1,4 @@
-#include "p2p/staged_chunks.hpp"
+#include "p2p/protocol/staged_chunks.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -11,8 +11,8 @@
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/two_rows.hpp"
 #include "p2p/process_failure.hpp"
-#include "p2p/staged.hpp"
-#include "p2p/staged_chunks.hpp"
+#include "p2p/protocol/staged.hpp"
+#include "p2p/protocol/staged_chunks.hpp"
 
 namespace hr::p2p::staged {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "p2p/engine.hpp"
-#include "p2p/rendezvous.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace {

@@ -1,4 +1,4 @@
-#include "p2p/transport_data.hpp"
+#include "p2p/protocol/transport_data.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "mem/cuda/fence.hpp"
-#include "p2p/network_direct.hpp"
-#include "p2p/rendezvous.hpp"
+#include "p2p/protocol/network_direct.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace transport_data {

@@ -6,7 +6,7 @@
 // ends received and declined data in the same way. Threads: library lock.
 #pragma once
 
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 
 namespace hr::p2p::transport_data {
 

@@ -1,4 +1,4 @@
-#include "p2p/oversubscription.hpp"
+#include "p2p/wait/oversubscription.hpp"
 
 #include <sched.h>
 #include <sys/resource.h>

@@ -9,8 +9,8 @@
 #include "base/knobs.hpp"
 #include "base/statistics.hpp"
 #include "p2p/counting.hpp"
-#include "p2p/engine.hpp"
-#include "p2p/oversubscription.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/wait/oversubscription.hpp"
 #include "p2p/progress_thread.hpp"
 #include "topo/allowed_cpus.hpp"
 

@@ -14,7 +14,7 @@
 #include "base/library_thread.hpp"
 #include "base/lock.hpp"
 #include "base/log.hpp"
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 #include "topo/allowed_cpus.hpp"
 
 namespace hr::p2p::progress_thread {

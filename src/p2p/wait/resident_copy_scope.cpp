@@ -1,10 +1,10 @@
-#include "p2p/resident_copy_scope.hpp"
+#include "p2p/wait/resident_copy_scope.hpp"
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/resident_copier.hpp"
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::p2p {

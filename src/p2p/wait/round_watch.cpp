@@ -1,8 +1,8 @@
-#include "p2p/round_watch.hpp"
+#include "p2p/wait/round_watch.hpp"
 
 #include <algorithm>
 
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::p2p {

@@ -1,4 +1,4 @@
-#include "p2p/sleeper.hpp"
+#include "p2p/wait/sleeper.hpp"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -11,7 +11,7 @@
 
 #include "base/library_thread.hpp"
 #include "base/log.hpp"
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 
 namespace hr::p2p {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
 

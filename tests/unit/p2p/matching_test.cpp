@@ -1,6 +1,6 @@
 // Matching against the obvious reference: two lists searched in order. Random posts and arrivals, with wildcards, far
 // past the size at which bins take over.
-#include "p2p/matching.hpp"
+#include "p2p/match/matching.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include "boot/boot.hpp"
 #include "layout/op.hpp"
 #include "mock_job.hpp"
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 #include "p2p/process_failure.hpp"
 
 namespace hr::p2p {
