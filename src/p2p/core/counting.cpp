@@ -1,9 +1,6 @@
 #include "p2p/counting.hpp"
 
-#include <algorithm>
-
 #include "p2p/core/engine.hpp"
-#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -34,20 +31,7 @@ void count_send(const Peer& peer, const Request& send) noexcept {
   add(counters::page.memories, send.view_.where, send.view_.packed);
 }
 
-void count_rendezvous(const Rendezvous& protocol, const mem::Location& to, std::size_t bytes) noexcept {
-  const auto all = protocols();
-  const auto* const found = std::find(all.data(), all.data() + all.size(), &protocol);
-  counters::page.received[static_cast<std::size_t>(found - all.data()) + 1].add(bytes);
-  count_to(to, bytes);
-}
-
 void count_to(const mem::Location& to, std::size_t bytes) noexcept { add(counters::page.to_memories, to, bytes); }
-
-std::vector<std::string_view> names_of_protocols() {
-  std::vector<std::string_view> names{"eager"};
-  for (const Rendezvous* each : protocols()) names.emplace_back(each->name);
-  return names;
-}
 
 int waits_for(const Request* request) noexcept {
   if (request == nullptr || engine() == nullptr || request->state_ != nullptr) return -1;

@@ -1,9 +1,6 @@
 #include "p2p/match/matching.hpp"
 
 #include <bit>
-#include <new>
-
-#include "p2p/core/engine.hpp"
 
 namespace hr::p2p {
 namespace {
@@ -13,20 +10,6 @@ bool has_wildcard(const Envelope& wanted) { return wanted.source == abi::kAnySou
 Envelope wanted_of(const Request& receive) { return {receive.context_, receive.source_, receive.tag_}; }
 
 }  // namespace
-
-Unexpected* Unexpected::create(std::size_t payload_bytes) {
-  const std::size_t bytes = sizeof(Unexpected) + payload_bytes;
-  auto* message = ::new (take_block(bytes)) Unexpected;
-  message->payload = reinterpret_cast<std::byte*>(message + 1);
-  message->allocated = bytes;
-  return message;
-}
-
-void Unexpected::destroy(Unexpected* message) noexcept {
-  const std::size_t bytes = message->allocated;
-  message->~Unexpected();
-  give_back_block(message, bytes);
-}
 
 Matcher::~Matcher() {
   while (Unexpected* message = unexpected_.front()) {

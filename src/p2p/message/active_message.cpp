@@ -1,6 +1,6 @@
 #include "p2p/active_message.hpp"
 
-#include "p2p/core/engine.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/protocol/rendezvous.hpp"
 

@@ -4,6 +4,7 @@
 
 #include "layout/op.hpp"
 #include "p2p/core/engine.hpp"
+#include "p2p/progress.hpp"
 
 namespace hr::p2p {
 namespace {

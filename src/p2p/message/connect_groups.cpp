@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "boot/boot.hpp"
-#include "p2p/core/engine.hpp"
+#include "p2p/core/steps.hpp"
 
 namespace hr::p2p {
 namespace {

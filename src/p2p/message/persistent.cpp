@@ -1,7 +1,8 @@
 // Persistent point-to-point requests (MPI 5.0 section 3.9): keep the arguments, and start the operation with them each
 // time, on the same Request.
-#include "p2p/core/engine.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/process_failure.hpp"
+#include "p2p/progress.hpp"
 
 namespace hr::p2p {
 namespace {

@@ -1,6 +1,7 @@
 // Probing (MPI 5.0 section 3.8): finds, or extracts, the first message that a receive would match.
-#include "p2p/core/engine.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/process_failure.hpp"
+#include "p2p/progress.hpp"
 
 namespace hr::p2p {
 namespace {

@@ -4,15 +4,16 @@
 #include "base/dropped.hpp"
 #include "base/events.hpp"
 #include "base/short_copy.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/counting.hpp"
-#include "p2p/core/engine.hpp"
-#include "p2p/protocol/freed_exports.hpp"
 #include "p2p/partitioned/partitioned_operation.hpp"
 #include "p2p/process_failure.hpp"
+#include "p2p/progress.hpp"
+#include "p2p/protocol/freed_exports.hpp"
 #include "p2p/protocol/rendezvous.hpp"
-#include "p2p/wait/resident_copy_scope.hpp"
 #include "p2p/protocol/shared_copy.hpp"
 #include "p2p/protocol/transport_data.hpp"
+#include "p2p/wait/resident_copy_scope.hpp"
 
 namespace hr::p2p {
 namespace {

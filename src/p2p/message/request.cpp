@@ -1,8 +1,9 @@
 #include "p2p/request.hpp"
 
-#include "p2p/core/engine.hpp"
-#include "p2p/wait/resident_copy_scope.hpp"
+#include "p2p/core/steps.hpp"
+#include "p2p/progress.hpp"
 #include "p2p/protocol/transport_data.hpp"
+#include "p2p/wait/resident_copy_scope.hpp"
 
 namespace hr::p2p {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "layout/op.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/partitioned/partitioned_operation.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/task.hpp"

@@ -2,6 +2,7 @@
 #include <climits>
 #include <cstring>
 
+#include "p2p/core/steps.hpp"
 #include "p2p/partitioned/partitioned_operation.hpp"
 
 namespace hr::p2p {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "p2p/core/engine.hpp"
-#include "p2p/partitioned/partition_marks.hpp"
 #include "p2p/partitioned.hpp"
+#include "p2p/partitioned/partition_marks.hpp"
 #include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {

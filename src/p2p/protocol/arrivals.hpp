@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "p2p/core/wire.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/request.hpp"
-#include "p2p/core/wire.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::p2p {

@@ -7,6 +7,7 @@
 
 #include "base/knobs.hpp"
 #include "mem/cuda/fence.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/protocol/rendezvous.hpp"
 

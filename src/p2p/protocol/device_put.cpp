@@ -10,6 +10,7 @@
 #include "layout/cuda/peer_store.hpp"
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/fence.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/protocol/rendezvous.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "base/clock.hpp"
 #include "mem/mem.hpp"
-#include "p2p/core/engine.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/protocol/rendezvous.hpp"
 

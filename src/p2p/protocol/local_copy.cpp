@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "p2p/protocol/arrivals.hpp"
 #include "p2p/core/engine.hpp"
 #include "p2p/progress.hpp"
+#include "p2p/protocol/arrivals.hpp"
 #include "p2p/protocol/rendezvous.hpp"
 
 // Local copy: a message to this process itself, as one typed copy; a device copies between device buffers, and a hook

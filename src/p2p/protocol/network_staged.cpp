@@ -22,9 +22,9 @@
 #include "base/statistics.hpp"
 #include "layout/cuda/chunk_copy.hpp"
 #include "mem/cuda/context.hpp"
-#include "p2p/core/engine.hpp"
-#include "p2p/protocol/pinned_pool.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
+#include "p2p/protocol/pinned_pool.hpp"
 #include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {

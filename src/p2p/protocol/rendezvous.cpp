@@ -1,5 +1,6 @@
 #include "p2p/protocol/rendezvous.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -10,9 +11,10 @@
 #include "base/log.hpp"
 #include "layout/cuda/peer.hpp"
 #include "mem/cuda/context.hpp"
-#include "p2p/protocol/choice.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/counting.hpp"
-#include "p2p/core/engine.hpp"
+#include "p2p/progress.hpp"
+#include "p2p/protocol/choice.hpp"
 #include "p2p/protocol/transport_data.hpp"
 
 namespace hr::p2p {
@@ -181,6 +183,19 @@ void finish_rendezvous(Request& receive, Status status) {
 void finish_send(Request& send, const Completion& completion) {
   send.transfer_.reset();
   complete(send, completion);
+}
+
+void count_rendezvous(const Rendezvous& protocol, const mem::Location& to, std::size_t bytes) noexcept {
+  const auto all = protocols();
+  const auto* const found = std::find(all.data(), all.data() + all.size(), &protocol);
+  counters::page.received[static_cast<std::size_t>(found - all.data()) + 1].add(bytes);
+  count_to(to, bytes);
+}
+
+std::vector<std::string_view> names_of_protocols() {
+  std::vector<std::string_view> names{"eager"};
+  for (const Rendezvous* each : protocols()) names.emplace_back(each->name);
+  return names;
 }
 
 }  // namespace hr::p2p

@@ -15,10 +15,10 @@
 #include <limits>
 #include <span>
 
-#include "p2p/protocol/arrivals.hpp"
+#include "p2p/core/wire.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/process_failure.hpp"
-#include "p2p/core/wire.hpp"
+#include "p2p/protocol/arrivals.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::p2p {

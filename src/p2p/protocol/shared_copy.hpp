@@ -31,8 +31,8 @@
 // owns its word until everything is claimed. Threads: library lock.
 #pragma once
 
-#include "p2p/protocol/rendezvous.hpp"
 #include "p2p/core/wire.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p::shared_copy {
 

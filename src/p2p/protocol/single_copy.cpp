@@ -2,8 +2,8 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/statistics.hpp"
-#include "p2p/protocol/choice.hpp"
 #include "p2p/core/engine.hpp"
+#include "p2p/protocol/choice.hpp"
 #include "p2p/protocol/shared_copy.hpp"
 
 namespace hr::p2p {

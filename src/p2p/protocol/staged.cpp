@@ -9,6 +9,7 @@
 #include "layout/cuda/chunk_copy.hpp"
 #include "layout/cuda/peer.hpp"
 #include "mem/cuda/context.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::p2p {

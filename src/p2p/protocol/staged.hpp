@@ -29,8 +29,8 @@ std::uint64_t flags_of(const layout::View& data);
 void watch();
 // --- staged_send.cpp ---
 
-// True if resident copy kernels (p2p/wait/resident_copy_scope.hpp) may stage this short device data, which is faster than
-// going through the host.
+// True if resident copy kernels (p2p/wait/resident_copy_scope.hpp) may stage this short device data, which is faster
+// than going through the host.
 [[nodiscard]] bool uses_resident_copier(const Peer& peer, const layout::View& data);
 // Exports device chunks for a message from this device or managed view; false if there are none.
 bool export_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks);

@@ -9,6 +9,7 @@
 #include "layout/cuda/chunk_copy.hpp"
 #include "mem/cuda/pinned.hpp"
 #include "mem/cuda/two_rows.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/protocol/staged.hpp"
 
 namespace hr::p2p::staged {

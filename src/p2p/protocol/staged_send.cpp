@@ -10,6 +10,7 @@
 #include "layout/cuda/chunk_copy.hpp"
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/two_rows.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/protocol/staged.hpp"
 #include "p2p/protocol/staged_chunks.hpp"

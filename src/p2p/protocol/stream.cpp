@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "p2p/core/engine.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {

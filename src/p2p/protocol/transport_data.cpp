@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mem/cuda/fence.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/protocol/network_direct.hpp"
 #include "p2p/protocol/rendezvous.hpp"
 

@@ -8,10 +8,10 @@
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/statistics.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/counting.hpp"
-#include "p2p/core/engine.hpp"
-#include "p2p/wait/oversubscription.hpp"
 #include "p2p/progress_thread.hpp"
+#include "p2p/wait/oversubscription.hpp"
 #include "topo/allowed_cpus.hpp"
 
 namespace hr::p2p {

@@ -15,6 +15,7 @@
 #include "base/lock.hpp"
 #include "base/log.hpp"
 #include "p2p/core/engine.hpp"
+#include "p2p/progress.hpp"
 #include "topo/allowed_cpus.hpp"
 
 namespace hr::p2p::progress_thread {
