@@ -1,14 +1,13 @@
 #include "foreign_library.hpp"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <string_view>
 #include <vector>
+
+#include "elf_file.hpp"
 
 namespace hr::launcher {
 namespace {
@@ -18,11 +17,11 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMark = "Headrace";  // src/bind/mark.cpp
 constexpr std::array kLibraries{"libmpi_abi.so.1", "libmpi.so.12"};
 
-// Copies what is at an offset of the file's head; false if that is too short.
+// Copies the value at an offset; false if the bytes end before that.
 template <typename T>
-bool read_at(std::string_view head, std::size_t offset, T* value) {
-  if (offset > head.size() || head.size() - offset < sizeof(T)) return false;
-  std::memcpy(value, head.data() + offset, sizeof(T));
+bool read_at(std::string_view bytes, std::size_t offset, T* value) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return false;
+  std::memcpy(value, bytes.data() + offset, sizeof(T));
   return true;
 }
 
@@ -37,76 +36,13 @@ bool has_mark(std::string_view notes) {
   return false;
 }
 
-// Names of the libraries that an ELF file needs; empty for other files, and if the file contradicts itself.
-class NeededLibraries {
- public:
-  explicit NeededLibraries(const fs::path& program) : file_(program, std::ios::binary) {
-    Elf64_Ehdr header{};
-    if (!read(0, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;
-    if (header.e_ident[EI_CLASS] != ELFCLASS64) return;
-    Elf64_Phdr dynamic{};
-    for (std::size_t i = 0; i < header.e_phnum; ++i) {
-      Elf64_Phdr part{};
-      if (!read(header.e_phoff + i * sizeof part, &part)) return;
-      if (part.p_type == PT_LOAD) loaded_.push_back(part);
-      if (part.p_type == PT_DYNAMIC) dynamic = part;
-    }
-    std::vector<Elf64_Xword> offsets;
-    Elf64_Addr strings = 0;
-    Elf64_Dyn entry{};
-    for (std::size_t i = 0; i < kMostEntries && (i + 1) * sizeof entry <= dynamic.p_filesz; ++i) {
-      if (!read(dynamic.p_offset + i * sizeof entry, &entry) || entry.d_tag == DT_NULL) break;
-      if (entry.d_tag == DT_NEEDED) offsets.push_back(entry.d_un.d_val);
-      if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
-    }
-    for (const Elf64_Xword offset : offsets) names_.push_back(text_at(strings + offset));
-  }
-
-  const std::vector<std::string>& names() const { return names_; }
-
- private:
-  static constexpr std::size_t kMostEntries = 1000;
-
-  template <typename T>
-  bool read(std::uint64_t offset, T* value) {
-    file_.clear();
-    return file_.seekg(static_cast<std::streamoff>(offset)) &&
-           file_.read(reinterpret_cast<char*>(value), sizeof *value);
-  }
-
-  // Returns the text at an address of the loaded program, at most 63 characters.
-  std::string text_at(Elf64_Addr address) {
-    for (const Elf64_Phdr& part : loaded_) {
-      if (address < part.p_vaddr || address - part.p_vaddr >= part.p_filesz) continue;
-      std::array<char, 64> bytes{};
-      file_.clear();
-      if (!file_.seekg(static_cast<std::streamoff>(part.p_offset + (address - part.p_vaddr)))) return {};
-      file_.read(bytes.data(), bytes.size() - 1);
-      return bytes.data();
-    }
-    return {};
-  }
-
-  std::ifstream file_;
-  std::vector<Elf64_Phdr> loaded_;
-  std::vector<std::string> names_;
-};
-
 // Also true for a file that cannot be read: the loader will report why.
 bool is_ours(const fs::path& library) {
-  std::ifstream file(library, std::ios::binary);
-  std::array<char, 4096> page{};
-  file.read(page.data(), page.size());
-  const std::string_view head(page.data(), static_cast<std::size_t>(file.gcount()));
-  Elf64_Ehdr header{};
-  if (!read_at(head, 0, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return head.empty();
-  for (std::size_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr part{};
-    if (header.e_phoff > head.size() || !read_at(head, header.e_phoff + i * sizeof part, &part)) return false;
-    if (part.p_type == PT_NOTE && part.p_offset < head.size() && has_mark(head.substr(part.p_offset, part.p_filesz)))
-      return true;
-  }
-  return false;
+  const ElfFile file(library);
+  if (file.header() == nullptr) return file.empty();
+  return std::ranges::any_of(file.segments(), [&](const Elf64_Phdr& part) {
+    return part.p_type == PT_NOTE && has_mark(file.bytes(part.p_offset, part.p_filesz));
+  });
 }
 
 // Returns "mpich 5.0.2" for mpich-5.0.2.dist-info.
@@ -168,8 +104,7 @@ std::string foreign_libraries_here() {
 std::string program_of_open_mpi(const fs::path& program) {
   std::error_code error;
   if (!fs::is_regular_file(program, error)) return {};
-  const NeededLibraries needed(program);
-  for (const std::string& name : needed.names()) {
+  for (const std::string& name : ElfFile(program).needed_libraries()) {
     if (name != "libmpi.so.40" && name != "libmpi.so.20") continue;
     return program.string() + " was compiled for Open MPI (it needs " + name +
            "): each of its ranks would run alone. Compile it with Headrace's mpicc, mpicxx or mpifort, or start it "

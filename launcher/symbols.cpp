@@ -1,11 +1,6 @@
 #include "symbols.hpp"
 
 #include <cxxabi.h>
-#include <elf.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -14,54 +9,10 @@
 #include <memory>
 #include <sstream>
 
-#include "descriptor.hpp"
+#include "elf_file.hpp"
 
 namespace hr::launcher {
 namespace {
-
-// A file's bytes, for the lifetime of the object. Offsets from tables are only followed within them.
-class Bytes {
- public:
-  explicit Bytes(const std::string& path) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat found{};
-    if (!file.is_open() || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_size <= 0) return;
-    void* memory = ::mmap(nullptr, static_cast<std::size_t>(found.st_size), PROT_READ, MAP_PRIVATE, file.get(), 0);
-    if (memory == MAP_FAILED) return;
-    begin_ = static_cast<const char*>(memory);
-    size_ = static_cast<std::size_t>(found.st_size);
-  }
-  ~Bytes() {
-    if (begin_ != nullptr) ::munmap(const_cast<char*>(begin_), size_);
-  }
-  Bytes(const Bytes&) = delete;
-  Bytes& operator=(const Bytes&) = delete;
-
-  // Returns the item of that number in a table; null beyond the end of the file.
-  template <class Item>
-  [[nodiscard]] const Item* at(std::uint64_t offset, std::uint64_t number = 0) const noexcept {
-    if (offset > size_ || number > size_ / sizeof(Item)) return nullptr;
-    const std::uint64_t place = offset + number * sizeof(Item);
-    return place % alignof(Item) == 0 && place + sizeof(Item) <= size_ ? reinterpret_cast<const Item*>(begin_ + place)
-                                                                       : nullptr;
-  }
-  [[nodiscard]] std::string text(std::uint64_t offset) const {
-    std::string found;
-    for (; offset < size_ && begin_[offset] != '\0'; ++offset) found += begin_[offset];
-    return found;
-  }
-
- private:
-  const char* begin_ = nullptr;
-  std::size_t size_ = 0;
-};
-
-const Elf64_Ehdr* header_of(const Bytes& bytes) noexcept {
-  const auto* header = bytes.at<Elf64_Ehdr>(0);
-  const bool known = header != nullptr && std::equal(ELFMAG, ELFMAG + SELFMAG, header->e_ident) &&
-                     header->e_ident[EI_CLASS] == ELFCLASS64;
-  return known ? header : nullptr;
-}
 
 std::string readable(const std::string& name) {
   int status = 0;
@@ -97,13 +48,11 @@ const Symbols::File& Symbols::file(const std::string& path) {
   const auto [entry, fresh] = files_.try_emplace(path);
   File& file = entry->second;
   if (!fresh) return file;
-  const Bytes bytes(root_ + path);
-  const Elf64_Ehdr* const header = header_of(bytes);
+  const ElfFile bytes(root_ + path);
+  const Elf64_Ehdr* const header = bytes.header();
   if (header == nullptr) return file;
-  for (std::uint64_t i = 0; i < header->e_phnum; ++i) {
-    const auto* segment = bytes.at<Elf64_Phdr>(header->e_phoff, i);
-    if (segment == nullptr) break;
-    if (segment->p_type == PT_LOAD) file.segments.push_back({segment->p_offset, segment->p_filesz, segment->p_vaddr});
+  for (const Elf64_Phdr& segment : bytes.segments()) {
+    if (segment.p_type == PT_LOAD) file.segments.push_back({segment.p_offset, segment.p_filesz, segment.p_vaddr});
   }
   // The full table contains the other one.
   for (const std::uint32_t kind : {SHT_SYMTAB, SHT_DYNSYM}) {
@@ -116,7 +65,8 @@ const Symbols::File& Symbols::file(const std::string& path) {
         const auto* symbol = bytes.at<Elf64_Sym>(table->sh_offset, at);
         if (symbol == nullptr) break;
         if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_value == 0) continue;
-        file.functions.push_back({symbol->st_value, symbol->st_size, bytes.text(names->sh_offset + symbol->st_name)});
+        file.functions.push_back(
+            {symbol->st_value, symbol->st_size, std::string(bytes.text(names->sh_offset + symbol->st_name))});
       }
     }
   }
