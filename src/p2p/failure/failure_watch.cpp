@@ -6,11 +6,12 @@
 #include "boot/boot.hpp"
 #include "boot/failure_board.hpp"
 #include "p2p/process_failure.hpp"
+#include "p2p/wait/watch.hpp"
 
 namespace hr::p2p {
 namespace {
 
-class FailureWatch final : public transport::Transport {
+class FailureWatch final : public Watch {
  public:
   Status attach(const boot::Identity& identity) {
     const std::string path =
@@ -26,13 +27,6 @@ class FailureWatch final : public transport::Transport {
   }
 
   [[nodiscard]] std::string_view name() const noexcept override { return "failure watch"; }
-  [[nodiscard]] bool reaches(int /*proc*/) const noexcept override { return false; }
-  [[nodiscard]] transport::Caps caps(int /*proc*/) const noexcept override { return {}; }
-  Status connect(int /*proc*/) override { return Errc::kUnsupportedOperation; }
-  Status send(int, const transport::Header&, const void*, std::size_t) override { return Errc::kUnsupportedOperation; }
-  std::byte* reserve(int, std::size_t) override { return nullptr; }
-  void commit(int, const transport::Header&) override {}
-  Status finalize() override { return kOk; }
 
  private:
   [[gnu::cold]] void look() {

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "p2p/core/engine.hpp"
-#include "transport/transport.hpp"
+#include "p2p/wait/watch.hpp"
 
 namespace hr::p2p {
 namespace {
 
-class RoundWatch final : public transport::Transport, public FileState {
+class RoundWatch final : public Watch, public FileState {
  public:
   bool progress() override {
     if (function != nullptr) function();
@@ -16,13 +16,6 @@ class RoundWatch final : public transport::Transport, public FileState {
   }
 
   [[nodiscard]] std::string_view name() const noexcept override { return "round watch"; }
-  [[nodiscard]] bool reaches(int /*proc*/) const noexcept override { return false; }
-  [[nodiscard]] transport::Caps caps(int /*proc*/) const noexcept override { return {}; }
-  Status connect(int /*proc*/) override { return Errc::kUnsupportedOperation; }
-  Status send(int, const transport::Header&, const void*, std::size_t) override { return Errc::kUnsupportedOperation; }
-  std::byte* reserve(int, std::size_t) override { return nullptr; }
-  void commit(int, const transport::Header&) override {}
-  Status finalize() override { return kOk; }
 
   void (*function)() = nullptr;
 };
