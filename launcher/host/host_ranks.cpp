@@ -1,4 +1,4 @@
-#include "host_ranks.hpp"
+#include "host/host_ranks.hpp"
 
 #include <signal.h>
 #include <sys/epoll.h>
@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <utility>
 
-#include "cleanup.hpp"
-#include "saved_counters.hpp"
-#include "spawn_request.hpp"
-#include "stacks.hpp"
+#include "host/stacks.hpp"
+#include "output/saved_counters.hpp"
+#include "plan/spawn_request.hpp"
+#include "system/cleanup.hpp"
 
 namespace hr::launcher {
 namespace {

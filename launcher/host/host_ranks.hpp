@@ -14,17 +14,17 @@
 #include <string>
 #include <vector>
 
-#include "background.hpp"
 #include "boot/failure_board.hpp"
-#include "event_loop.hpp"
-#include "input.hpp"
-#include "job_plan.hpp"
-#include "late_clients.hpp"
-#include "message.hpp"
-#include "output.hpp"
-#include "pmi_server.hpp"
-#include "rank.hpp"
+#include "host/pmi_server.hpp"
+#include "host/rank.hpp"
+#include "output/input.hpp"
+#include "output/output.hpp"
+#include "plan/job_plan.hpp"
+#include "system/background.hpp"
+#include "system/event_loop.hpp"
+#include "system/late_clients.hpp"
 #include "topo/machine.hpp"
+#include "wire/message.hpp"
 
 namespace hr::launcher {
 

@@ -11,14 +11,14 @@
 #include <cstring>
 #include <set>
 
-#include "host_environment.hpp"
-#include "host_ranks.hpp"
-#include "library_path.hpp"
-#include "options.hpp"
-#include "process.hpp"
+#include "host/host_ranks.hpp"
+#include "plan/host_environment.hpp"
+#include "system/library_path.hpp"
+#include "system/process.hpp"
 #include "topo/devices.hpp"
 #include "topo/picture.hpp"
 #include "topo/place.hpp"
+#include "words/options.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -1,9 +1,9 @@
-#include "pmi_server.hpp"
+#include "host/pmi_server.hpp"
 
 #include <utility>
 
 #include "boot/key_values.hpp"
-#include "message.hpp"
+#include "wire/message.hpp"
 
 namespace hr::launcher {
 namespace {

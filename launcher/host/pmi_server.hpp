@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "boot/pmi1_wire.hpp"
-#include "packing.hpp"
-#include "rank_map.hpp"
-#include "spawn_request.hpp"
+#include "plan/packing.hpp"
+#include "plan/rank_map.hpp"
+#include "plan/spawn_request.hpp"
 
 namespace hr::launcher {
 

@@ -6,9 +6,9 @@
 #include <array>
 
 #include "base/ranges.hpp"
-#include "descriptor.hpp"
-#include "line_reader.hpp"
-#include "spawn_request.hpp"
+#include "plan/spawn_request.hpp"
+#include "system/descriptor.hpp"
+#include "system/line_reader.hpp"
 
 namespace hr::launcher {
 

@@ -1,4 +1,4 @@
-#include "stacks.hpp"
+#include "host/stacks.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/secret.hpp"
-#include "descriptor.hpp"
-#include "host_environment.hpp"
-#include "own_stacks.hpp"
-#include "process.hpp"
+#include "plan/host_environment.hpp"
+#include "program/own_stacks.hpp"
+#include "system/descriptor.hpp"
+#include "system/process.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -1,4 +1,4 @@
-#include "job.hpp"
+#include "job/job.hpp"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -11,9 +11,9 @@
 #include <cstring>
 #include <utility>
 
-#include "cleanup.hpp"
-#include "process.hpp"
-#include "rank.hpp"
+#include "host/rank.hpp"
+#include "system/cleanup.hpp"
+#include "system/process.hpp"
 
 namespace hr::launcher {
 namespace {

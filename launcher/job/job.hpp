@@ -21,17 +21,17 @@
 #include <string>
 #include <vector>
 
-#include "event_loop.hpp"
-#include "guard.hpp"
-#include "input.hpp"
-#include "job_plan.hpp"
-#include "message.hpp"
-#include "options.hpp"
-#include "output.hpp"
-#include "rank_output.hpp"
-#include "saved_counters.hpp"
-#include "signals.hpp"
-#include "tree.hpp"
+#include "output/input.hpp"
+#include "output/output.hpp"
+#include "output/rank_output.hpp"
+#include "output/saved_counters.hpp"
+#include "plan/job_plan.hpp"
+#include "system/event_loop.hpp"
+#include "system/guard.hpp"
+#include "system/signals.hpp"
+#include "tree/tree.hpp"
+#include "wire/message.hpp"
+#include "words/options.hpp"
 
 namespace hr::launcher {
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "boot/key_values.hpp"
-#include "job.hpp"
-#include "planning.hpp"
-#include "spawn_request.hpp"
+#include "job/job.hpp"
+#include "plan/planning.hpp"
+#include "plan/spawn_request.hpp"
 
 namespace hr::launcher {
 

@@ -1,4 +1,4 @@
-#include "serve.hpp"
+#include "job/serve.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "job.hpp"
-#include "planning.hpp"
+#include "job/job.hpp"
+#include "plan/planning.hpp"
 
 namespace hr::launcher {
 namespace {

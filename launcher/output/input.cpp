@@ -1,4 +1,4 @@
-#include "input.hpp"
+#include "output/input.hpp"
 
 #include <fcntl.h>
 #include <sys/epoll.h>

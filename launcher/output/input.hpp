@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "descriptor.hpp"
-#include "event_loop.hpp"
+#include "system/descriptor.hpp"
+#include "system/event_loop.hpp"
 
 namespace hr::launcher {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "descriptor.hpp"
+#include "system/descriptor.hpp"
 
 namespace hr::launcher {
 

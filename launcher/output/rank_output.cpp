@@ -1,4 +1,4 @@
-#include "rank_output.hpp"
+#include "output/rank_output.hpp"
 
 #include <utility>
 

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "output.hpp"
-#include "output_file.hpp"
+#include "output/output.hpp"
+#include "output/output_file.hpp"
 
 namespace hr::launcher {
 

@@ -1,4 +1,4 @@
-#include "saved_counters.hpp"
+#include "output/saved_counters.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "descriptor.hpp"
+#include "system/descriptor.hpp"
 
 namespace hr::launcher {
 

@@ -1,11 +1,11 @@
-#include "host_environment.hpp"
+#include "plan/host_environment.hpp"
 
 #include <algorithm>
 #include <map>
 #include <string_view>
 
 #include "base/knobs.hpp"
-#include "library_path.hpp"
+#include "system/library_path.hpp"
 
 extern char** environ;
 

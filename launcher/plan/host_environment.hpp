@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "options.hpp"
+#include "words/options.hpp"
 
 namespace hr::launcher {
 

@@ -1,10 +1,10 @@
-#include "job_plan.hpp"
+#include "plan/job_plan.hpp"
 
 #include <climits>
 
-#include "packing.hpp"
+#include "plan/packing.hpp"
 #include "topo/mapping_text.hpp"
-#include "values.hpp"
+#include "words/values.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "rank_map.hpp"
+#include "plan/rank_map.hpp"
 #include "topo/mapping.hpp"
 
 namespace hr::launcher {

@@ -1,4 +1,4 @@
-#include "planning.hpp"
+#include "plan/planning.hpp"
 
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -21,11 +21,11 @@
 #include "base/knobs.hpp"
 #include "base/own_files.hpp"
 #include "base/ranges.hpp"
-#include "host_environment.hpp"
-#include "process.hpp"
-#include "remote_command.hpp"
+#include "plan/host_environment.hpp"
+#include "plan/remote_command.hpp"
+#include "system/process.hpp"
 #include "topo/allowed_cpus.hpp"
-#include "values.hpp"
+#include "words/values.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "allocation.hpp"
 #include "base/status.hpp"
-#include "job_plan.hpp"
-#include "options.hpp"
-#include "rank_layout.hpp"
-#include "spawn_request.hpp"
+#include "plan/job_plan.hpp"
+#include "plan/rank_layout.hpp"
+#include "plan/spawn_request.hpp"
+#include "words/allocation.hpp"
+#include "words/options.hpp"
 
 namespace hr::launcher {
 

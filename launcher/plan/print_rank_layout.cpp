@@ -4,7 +4,7 @@
 
 #include "base/json_writer.hpp"
 #include "base/ranges.hpp"
-#include "rank_layout.hpp"
+#include "plan/rank_layout.hpp"
 #include "topo/picture.hpp"
 
 namespace hr::launcher {

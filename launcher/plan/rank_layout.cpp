@@ -1,9 +1,9 @@
-#include "rank_layout.hpp"
+#include "plan/rank_layout.hpp"
 
 #include <algorithm>
 
 #include "topo/place.hpp"
-#include "values.hpp"
+#include "words/values.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "options.hpp"
 #include "topo/devices.hpp"
 #include "topo/distribute.hpp"
+#include "words/options.hpp"
 
 namespace hr::launcher {
 

@@ -1,4 +1,4 @@
-#include "rank_map.hpp"
+#include "plan/rank_map.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-#include "remote_command.hpp"
+#include "plan/remote_command.hpp"
 
-#include "values.hpp"
+#include "words/values.hpp"
 
 namespace hr::launcher {
 

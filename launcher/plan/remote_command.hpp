@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "job_plan.hpp"
+#include "plan/job_plan.hpp"
 
 namespace hr::launcher {
 

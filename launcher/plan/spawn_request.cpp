@@ -1,10 +1,10 @@
-#include "spawn_request.hpp"
+#include "plan/spawn_request.hpp"
 
 #include <map>
 #include <utility>
 
 #include "boot/key_values.hpp"
-#include "values.hpp"
+#include "words/values.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "packing.hpp"
+#include "plan/packing.hpp"
 
 namespace hr::launcher {
 

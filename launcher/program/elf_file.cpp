@@ -1,4 +1,4 @@
-#include "elf_file.hpp"
+#include "program/elf_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "descriptor.hpp"
+#include "system/descriptor.hpp"
 
 namespace hr::launcher {
 

@@ -1,4 +1,4 @@
-#include "foreign_library.hpp"
+#include "program/foreign_library.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "elf_file.hpp"
+#include "program/elf_file.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -1,4 +1,4 @@
-#include "own_stacks.hpp"
+#include "program/own_stacks.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/stack_request.hpp"
-#include "descriptor.hpp"
-#include "symbols.hpp"
+#include "program/symbols.hpp"
+#include "system/descriptor.hpp"
 
 namespace hr::launcher {
 namespace {

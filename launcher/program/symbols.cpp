@@ -1,4 +1,4 @@
-#include "symbols.hpp"
+#include "program/symbols.hpp"
 
 #include <cxxabi.h>
 
@@ -9,7 +9,7 @@
 #include <memory>
 #include <sstream>
 
-#include "elf_file.hpp"
+#include "program/elf_file.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "descriptor.hpp"
-#include "event_loop.hpp"
+#include "system/descriptor.hpp"
+#include "system/event_loop.hpp"
 
 namespace hr::launcher {
 

@@ -1,4 +1,4 @@
-#include "cleanup.hpp"
+#include "system/cleanup.hpp"
 
 #include <poll.h>
 #include <signal.h>

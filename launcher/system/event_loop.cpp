@@ -1,4 +1,4 @@
-#include "event_loop.hpp"
+#include "system/event_loop.hpp"
 
 #include <sys/epoll.h>
 #include <unistd.h>

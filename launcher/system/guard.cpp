@@ -1,4 +1,4 @@
-#include "guard.hpp"
+#include "system/guard.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -11,8 +11,8 @@
 #include <chrono>
 #include <string_view>
 
-#include "cleanup.hpp"
-#include "late_clients.hpp"
+#include "system/cleanup.hpp"
+#include "system/late_clients.hpp"
 
 namespace hr::launcher {
 namespace {

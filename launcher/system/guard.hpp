@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "descriptor.hpp"
+#include "system/descriptor.hpp"
 
 namespace hr::launcher {
 

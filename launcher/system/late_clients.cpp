@@ -1,4 +1,4 @@
-#include "late_clients.hpp"
+#include "system/late_clients.hpp"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -12,7 +12,7 @@
 #include "base/secret.hpp"
 #include "boot/late_line.hpp"
 #include "boot/pmi1_wire.hpp"
-#include "cleanup.hpp"
+#include "system/cleanup.hpp"
 
 namespace hr::launcher {
 namespace {

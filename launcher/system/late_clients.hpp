@@ -11,8 +11,8 @@
 #include <list>
 #include <string>
 
-#include "descriptor.hpp"
-#include "event_loop.hpp"
+#include "system/descriptor.hpp"
+#include "system/event_loop.hpp"
 
 namespace hr::launcher {
 

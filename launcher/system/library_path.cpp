@@ -1,4 +1,4 @@
-#include "library_path.hpp"
+#include "system/library_path.hpp"
 
 #include <filesystem>
 

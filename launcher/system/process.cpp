@@ -1,4 +1,4 @@
-#include "process.hpp"
+#include "system/process.hpp"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "base/knobs.hpp"
-#include "signals.hpp"
+#include "system/signals.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -1,4 +1,4 @@
-#include "signals.hpp"
+#include "system/signals.hpp"
 
 #include <sys/epoll.h>
 #include <sys/signalfd.h>

@@ -5,8 +5,8 @@
 
 #include <functional>
 
-#include "descriptor.hpp"
-#include "event_loop.hpp"
+#include "system/descriptor.hpp"
+#include "system/event_loop.hpp"
 
 namespace hr::launcher {
 

@@ -1,4 +1,4 @@
-#include "supervisor.hpp"
+#include "system/supervisor.hpp"
 
 #include <poll.h>
 #include <signal.h>
@@ -12,9 +12,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "cleanup.hpp"
-#include "descriptor.hpp"
-#include "signals.hpp"
+#include "system/cleanup.hpp"
+#include "system/descriptor.hpp"
+#include "system/signals.hpp"
 
 namespace hr::launcher {
 

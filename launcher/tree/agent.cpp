@@ -1,4 +1,4 @@
-#include "agent.hpp"
+#include "tree/agent.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,13 +16,13 @@
 #include <optional>
 #include <utility>
 
-#include "channel.hpp"
 #include "config.hpp"
-#include "handshake.hpp"
-#include "process.hpp"
-#include "signals.hpp"
-#include "supervisor.hpp"
-#include "tree.hpp"
+#include "system/process.hpp"
+#include "system/signals.hpp"
+#include "system/supervisor.hpp"
+#include "tree/tree.hpp"
+#include "wire/channel.hpp"
+#include "wire/handshake.hpp"
 
 namespace hr::launcher {
 namespace {

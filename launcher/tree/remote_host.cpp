@@ -1,4 +1,4 @@
-#include "remote_host.hpp"
+#include "tree/remote_host.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "config.hpp"
-#include "process.hpp"
-#include "remote_command.hpp"
-#include "signals.hpp"
+#include "plan/remote_command.hpp"
+#include "system/process.hpp"
+#include "system/signals.hpp"
 
 extern char** environ;
 

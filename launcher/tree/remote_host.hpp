@@ -12,12 +12,12 @@
 #include <memory>
 #include <string>
 
-#include "channel.hpp"
-#include "descriptor.hpp"
-#include "event_loop.hpp"
-#include "handshake.hpp"
-#include "job_plan.hpp"
-#include "message.hpp"
+#include "plan/job_plan.hpp"
+#include "system/descriptor.hpp"
+#include "system/event_loop.hpp"
+#include "wire/channel.hpp"
+#include "wire/handshake.hpp"
+#include "wire/message.hpp"
 
 namespace hr::launcher {
 

@@ -1,11 +1,11 @@
-#include "tree.hpp"
+#include "tree/tree.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 #include "boot/host_view.hpp"
-#include "values.hpp"
+#include "words/values.hpp"
 
 namespace hr::launcher {
 

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "event_loop.hpp"
-#include "host_ranks.hpp"
-#include "job_plan.hpp"
-#include "message.hpp"
-#include "remote_host.hpp"
+#include "host/host_ranks.hpp"
+#include "plan/job_plan.hpp"
+#include "system/event_loop.hpp"
+#include "tree/remote_host.hpp"
+#include "wire/message.hpp"
 
 namespace hr::launcher {
 

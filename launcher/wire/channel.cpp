@@ -1,4 +1,4 @@
-#include "channel.hpp"
+#include "wire/channel.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -11,10 +11,10 @@
 #include <functional>
 #include <string>
 
-#include "descriptor.hpp"
-#include "event_loop.hpp"
-#include "frame.hpp"
-#include "message.hpp"
+#include "system/descriptor.hpp"
+#include "system/event_loop.hpp"
+#include "wire/frame.hpp"
+#include "wire/message.hpp"
 
 namespace hr::launcher {
 

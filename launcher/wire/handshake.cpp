@@ -1,4 +1,4 @@
-#include "handshake.hpp"
+#include "wire/handshake.hpp"
 
 #include <algorithm>
 #include <charconv>

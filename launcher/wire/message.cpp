@@ -1,4 +1,4 @@
-#include "message.hpp"
+#include "wire/message.hpp"
 
 #include <climits>
 

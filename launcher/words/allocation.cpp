@@ -1,10 +1,10 @@
-#include "allocation.hpp"
+#include "words/allocation.hpp"
 
 #include <charconv>
 #include <cstdio>
 
 #include "base/knobs.hpp"
-#include "values.hpp"
+#include "words/values.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "host_list.hpp"
+#include "words/host_list.hpp"
 
 namespace hr::launcher {
 

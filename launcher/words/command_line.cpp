@@ -1,17 +1,17 @@
-#include "command_line.hpp"
+#include "words/command_line.hpp"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "base/knobs.hpp"
 #include "config.hpp"
-#include "config_file.hpp"
-#include "help.hpp"
-#include "list_options.hpp"
-#include "option_table.hpp"
-#include "settings.hpp"
-#include "suggest.hpp"
-#include "values.hpp"
+#include "words/config_file.hpp"
+#include "words/help.hpp"
+#include "words/list_options.hpp"
+#include "words/option_table.hpp"
+#include "words/settings.hpp"
+#include "words/suggest.hpp"
+#include "words/values.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "options.hpp"
+#include "words/options.hpp"
 
 namespace hr::launcher {
 

@@ -1,4 +1,4 @@
-#include "config_file.hpp"
+#include "words/config_file.hpp"
 
 #include <sstream>
 

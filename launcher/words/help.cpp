@@ -1,9 +1,9 @@
-#include "help.hpp"
+#include "words/help.hpp"
 
 #include <cstdio>
 #include <string>
 
-#include "option_table.hpp"
+#include "words/option_table.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -1,4 +1,4 @@
-#include "host_list.hpp"
+#include "words/host_list.hpp"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -9,7 +9,7 @@
 
 #include "base/machine.hpp"
 #include "base/own_files.hpp"
-#include "values.hpp"
+#include "words/values.hpp"
 
 namespace hr::launcher {
 namespace {

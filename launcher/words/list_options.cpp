@@ -1,11 +1,11 @@
-#include "list_options.hpp"
+#include "words/list_options.hpp"
 
 #include <cstdio>
 #include <string>
 
 #include "base/json_writer.hpp"
-#include "mapping_words.hpp"
-#include "option_table.hpp"
+#include "words/mapping_words.hpp"
+#include "words/option_table.hpp"
 
 namespace hr::launcher {
 namespace {

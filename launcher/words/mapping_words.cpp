@@ -1,10 +1,10 @@
-#include "mapping_words.hpp"
+#include "words/mapping_words.hpp"
 
 #include <algorithm>
 #include <cctype>
 
-#include "suggest.hpp"
-#include "values.hpp"
+#include "words/suggest.hpp"
+#include "words/values.hpp"
 
 namespace hr::launcher {
 namespace {

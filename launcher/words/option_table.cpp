@@ -1,10 +1,10 @@
-#include "option_table.hpp"
+#include "words/option_table.hpp"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "base/knobs.hpp"
-#include "host_list.hpp"
+#include "words/host_list.hpp"
 
 namespace hr::launcher {
 namespace {

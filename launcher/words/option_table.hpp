@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "mapping_words.hpp"
-#include "options.hpp"
-#include "values.hpp"
+#include "words/mapping_words.hpp"
+#include "words/options.hpp"
+#include "words/values.hpp"
 
 namespace hr::launcher {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "host_list.hpp"
 #include "topo/mapping.hpp"
+#include "words/host_list.hpp"
 
 namespace hr::launcher {
 

@@ -1,4 +1,4 @@
-#include "settings.hpp"
+#include "words/settings.hpp"
 
 #include <cstdio>
 #include <string>

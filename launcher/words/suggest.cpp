@@ -1,4 +1,4 @@
-#include "suggest.hpp"
+#include "words/suggest.hpp"
 
 #include <algorithm>
 #include <cctype>

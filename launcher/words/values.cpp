@@ -1,4 +1,4 @@
-#include "values.hpp"
+#include "words/values.hpp"
 
 #include <strings.h>
 

@@ -33,7 +33,9 @@ class Rooms(unittest.TestCase):
                 self.assertLessEqual(number(result.stdout), most, result.stdout)
 
     def test_one_more_is_found(self):
-        for folder, file, line in (("src/comm", "group.hpp", '#include "comm/spawn.hpp"'), ("launcher", "values.hpp", '#include "tree.hpp"')):
+        for folder, file, line in (("src/comm", "group.hpp", '#include "comm/spawn.hpp"'),
+                                   ("src/p2p", "match/matching.hpp", '#include "p2p/core/wire.hpp"'),
+                                   ("launcher", "words/values.hpp", '#include "tree/tree.hpp"')):
             with self.subTest(folder=folder):
                 tree = self.copy(folder)
                 before = number(count(tree).stdout)

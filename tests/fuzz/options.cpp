@@ -6,10 +6,10 @@
 
 #include <vector>
 
-#include "command_line.hpp"
-#include "config_file.hpp"
 #include "driver.hpp"
-#include "host_list.hpp"
+#include "words/command_line.hpp"
+#include "words/config_file.hpp"
+#include "words/host_list.hpp"
 
 namespace {
 

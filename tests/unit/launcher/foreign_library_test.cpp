@@ -1,5 +1,5 @@
 // Libraries of another MPI where ours belong.
-#include "foreign_library.hpp"
+#include "program/foreign_library.hpp"
 
 #include <elf.h>
 #include <gtest/gtest.h>
