@@ -68,7 +68,7 @@ ALL = (
           "if (Pending* const waits = pending(*each.send); waits != nullptr && !waits->fence.passed()) return false;", ""),
     Fault("a broadcast over hosts starts at the first host", "src/coll/compose/bcast.cpp",
           "across.call.root = levels.root_host();", "across.call.root = 0;"),
-    Fault("a split ignores the keys", "src/comm/split.cpp",
+    Fault("a split ignores the keys", "src/comm/create/split.cpp",
           "return choices[static_cast<std::size_t>(a)].key < choices[static_cast<std::size_t>(b)].key;", "return a < b;"),
     Fault("an access to a file in atomic mode does not wait for its turn", "src/io/shared_words.cpp",
           "me->words->serving.load(std::memory_order_acquire) == me->ticket", "me->words != nullptr"),

@@ -1,4 +1,4 @@
-#include "comm/connections.hpp"
+#include "comm/core/connections.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include "comm/agree.hpp"
 #include "comm/communicator.hpp"
 #include "comm/context.hpp"
-#include "comm/state.hpp"
+#include "comm/core/state.hpp"
 #include "p2p/connect_groups.hpp"
 #include "p2p/process_failure.hpp"
 

@@ -7,7 +7,7 @@
 #include "base/lock.hpp"
 #include "comm/communicator.hpp"
 #include "comm/consensus.hpp"
-#include "comm/state.hpp"
+#include "comm/core/state.hpp"
 
 namespace hr::comm {
 

@@ -6,7 +6,7 @@
 
 #include "base/dropped.hpp"
 #include "boot/boot.hpp"
-#include "comm/state.hpp"
+#include "comm/core/state.hpp"
 #include "p2p/active_message.hpp"
 #include "p2p/process_failure.hpp"
 

@@ -1,10 +1,10 @@
-#include "comm/assemble.hpp"
+#include "comm/create/assemble.hpp"
 
 #include <cstring>
 
 #include "base/abi.hpp"
 #include "boot/boot.hpp"
-#include "comm/connections.hpp"
+#include "comm/core/connections.hpp"
 #include "comm/failure.hpp"
 
 namespace hr::comm {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/abi.hpp"
-#include "comm/assemble.hpp"
+#include "comm/create/assemble.hpp"
 
 namespace hr::comm {
 

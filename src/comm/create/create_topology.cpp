@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/abi.hpp"
-#include "comm/assemble.hpp"
 #include "comm/create.hpp"
+#include "comm/create/assemble.hpp"
 
 namespace hr::comm {
 

@@ -1,6 +1,6 @@
 // MPI_Comm_dup, MPI_Comm_dup_with_info and their non-blocking forms.
-#include "comm/assemble.hpp"
 #include "comm/create.hpp"
+#include "comm/create/assemble.hpp"
 #include "comm/failure.hpp"
 
 namespace hr::comm {

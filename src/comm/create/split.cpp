@@ -3,8 +3,8 @@
 
 #include "base/abi.hpp"
 #include "boot/boot.hpp"
-#include "comm/assemble.hpp"
 #include "comm/create.hpp"
+#include "comm/create/assemble.hpp"
 #include "comm/session.hpp"
 
 namespace hr::comm {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/dropped.hpp"
-#include "comm/consensus_member.hpp"
+#include "comm/core/state.hpp"
 #include "comm/failure.hpp"
-#include "comm/state.hpp"
+#include "comm/survive/consensus_member.hpp"
 #include "p2p/active_message.hpp"
 #include "p2p/process_failure.hpp"
 

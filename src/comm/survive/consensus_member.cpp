@@ -1,4 +1,4 @@
-#include "comm/consensus_member.hpp"
+#include "comm/survive/consensus_member.hpp"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "comm/assemble.hpp"
 #include "comm/consensus.hpp"
+#include "comm/create/assemble.hpp"
 #include "comm/failure.hpp"
 
 namespace hr::comm {

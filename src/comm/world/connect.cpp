@@ -12,7 +12,7 @@
 #include "boot/boot.hpp"
 #include "boot/peer_address.hpp"
 #include "comm/failure.hpp"
-#include "comm/wait_outside.hpp"
+#include "comm/world/wait_outside.hpp"
 #include "p2p/connect_groups.hpp"
 
 namespace hr::comm {

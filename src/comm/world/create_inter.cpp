@@ -5,9 +5,9 @@
 
 #include "base/abi.hpp"
 #include "boot/boot.hpp"
-#include "comm/assemble.hpp"
 #include "comm/connect.hpp"
 #include "comm/create.hpp"
+#include "comm/create/assemble.hpp"
 #include "comm/failure.hpp"
 
 namespace hr::comm {

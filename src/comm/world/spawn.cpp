@@ -16,9 +16,9 @@
 #include "boot/boot.hpp"
 #include "boot/port.hpp"
 #include "comm/connect.hpp"
+#include "comm/core/state.hpp"
 #include "comm/failure.hpp"
-#include "comm/state.hpp"
-#include "comm/wait_outside.hpp"
+#include "comm/world/wait_outside.hpp"
 #include "p2p/process_failure.hpp"
 
 namespace hr::comm {
