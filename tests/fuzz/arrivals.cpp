@@ -18,8 +18,8 @@
 #include "mock_job.hpp"
 #include "mock_transport/mock.hpp"
 #include "p2p/core/engine.hpp"
-#include "p2p/progress.hpp"
 #include "p2p/core/wire.hpp"
+#include "p2p/progress.hpp"
 #include "rma/rma.hpp"
 
 namespace hr {
