@@ -18,3 +18,14 @@ function(hr_layer name)
     target_link_libraries(hr_${name} PUBLIC ${ARG_LIBS})
   endif()
 endfunction()
+
+# hr_room(<layer> <room> [SEES <rooms>] [FACES <headers>] SOURCES ...)
+#
+# A room of a layer: a folder with its sources. Rooms are declared from the lowest to the highest; SEES lists the rooms
+# whose headers this one includes. FACES are headers in the layer's folder, for layers above, that this room implements.
+# scripts/rooms.py counts the includes that do otherwise, and a test keeps their number small.
+function(hr_room layer room)
+  cmake_parse_arguments(ARG "" "" "SEES;FACES;SOURCES" ${ARGN})
+  list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/${room}/)
+  target_sources(hr_${layer} PRIVATE ${ARG_SOURCES})
+endfunction()

@@ -6,15 +6,15 @@
 #include <string>
 #include <string_view>
 
-#include "agent.hpp"
-#include "foreign_library.hpp"
-#include "help.hpp"
-#include "job.hpp"
-#include "options.hpp"
-#include "planning.hpp"
-#include "process.hpp"
-#include "serve.hpp"
-#include "signals.hpp"
+#include "job/job.hpp"
+#include "job/serve.hpp"
+#include "plan/planning.hpp"
+#include "program/foreign_library.hpp"
+#include "system/process.hpp"
+#include "system/signals.hpp"
+#include "tree/agent.hpp"
+#include "words/command_line.hpp"
+#include "words/help.hpp"
 
 int main(int argc, char** argv) {
   hr::launcher::expect_children();

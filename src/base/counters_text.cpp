@@ -9,33 +9,12 @@
 
 #include "base/counters.hpp"
 #include "base/counters_page.hpp"
+#include "base/json_writer.hpp"
 #include "base/machine.hpp"
 #include "base/statistics.hpp"
 
 namespace hr::counters {
 namespace {
-
-bool is_plain(char letter) {
-  const auto byte = static_cast<unsigned char>(letter);
-  return byte >= 0x20 && byte < 0x7f && letter != '"' && letter != '\\';
-}
-
-// Returns the text as a JSON string; a byte outside ASCII becomes the character with that number.
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  out.reserve(text.size() + 2);
-  for (const char each : text) {
-    const auto byte = static_cast<unsigned char>(each);
-    if (is_plain(each)) {
-      out += each;
-    } else {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\u%04x", byte);
-      out += escaped;
-    }
-  }
-  return out + '"';
-}
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -71,12 +50,13 @@ std::string program() {
 }
 
 std::string about_text(const About& about) {
-  return "{\"job\":" + quoted(about.job) + ",\"rank\":" + std::to_string(about.rank) +
-         ",\"size\":" + std::to_string(about.size) + ",\"host\":" + quoted(host_name()) +
+  return "{\"job\":" + json_quoted(about.job) + ",\"rank\":" + std::to_string(about.rank) +
+         ",\"size\":" + std::to_string(about.size) + ",\"host\":" + json_quoted(host_name()) +
          ",\"host_number\":" + std::to_string(about.host_number) + ",\"pid\":" + std::to_string(::getpid()) +
          ",\"pid_started\":" + start_of_this_process() + ",\"user\":" + std::to_string(::getuid()) +
-         ",\"program\":" + quoted(program()) + ",\"cores\":" + quoted(cores()) +
-         ",\"gpus\":" + quoted(environment("CUDA_VISIBLE_DEVICES")) + ",\"library\":" + quoted(about.library) + "}";
+         ",\"program\":" + json_quoted(program()) + ",\"cores\":" + json_quoted(cores()) +
+         ",\"gpus\":" + json_quoted(environment("CUDA_VISIBLE_DEVICES")) +
+         ",\"library\":" + json_quoted(about.library) + "}";
 }
 
 template <class Labels>
@@ -220,7 +200,7 @@ std::string entry_text(const Entry& entry) {
   if (entry.dimension != nullptr)
     out += std::string(",\"dimension\":\"") + entry.dimension + "\",\"stride\":" + std::to_string(entry.stride);
   if (entry.rest_of != nullptr) out += std::string(",\"rest\":{\"place\":0,\"of\":\"") + entry.rest_of + "\"}";
-  return out + ",\"sentence\":" + quoted(entry.sentence) + "}";
+  return out + ",\"sentence\":" + json_quoted(entry.sentence) + "}";
 }
 
 std::string entries() {

@@ -21,7 +21,7 @@
 #include "check/messages.hpp"
 #include "check/state.hpp"
 #include "check/waits.hpp"
-#include "p2p/round_watch.hpp"
+#include "p2p/wait/round_watch.hpp"
 
 namespace hr::check {
 namespace {

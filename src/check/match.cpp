@@ -20,7 +20,7 @@
 #include "check/signature.hpp"
 #include "check/state.hpp"
 #include "comm/failure.hpp"
-#include "p2p/matching.hpp"
+#include "p2p/match/matching.hpp"
 #include "p2p/p2p.hpp"
 
 namespace hr::check {

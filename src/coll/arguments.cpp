@@ -35,10 +35,10 @@ Status vectors(Call& call, const void* sendbuf, void* recvbuf, Count count, Data
   HR_TRY(not_in_place(recvbuf, count, "recvbuf"));
   HR_TRY(sends(call, sendbuf, count));
   HR_TRY(reduction(call, type, op));
-  HR_TRY(uniform_blocks(recvbuf, count, type, 1, &call.recv));
+  HR_TRY(layout::make_view(recvbuf, count, type, call.recv.set_uniform(count, type)));
   call.bytes = call.recv.all().packed;
   if (call.in_place) return kOk;
-  HR_TRY(uniform_blocks(sendbuf, count, type, 1, &call.send));
+  HR_TRY(layout::make_view_like(call.recv.all(), sendbuf, call.send.set_uniform(count, type)));
   return not_aliased(call.send.all(), call.recv.all());
 }
 

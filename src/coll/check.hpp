@@ -11,7 +11,10 @@ namespace hr::coll {
 
 // Returns MPI_ERR_BUFFER for MPI_IN_PLACE where the standard does not allow it. `argument`: its name, such as
 // "sendbuf". The address of an empty buffer is ignored: in some clients it equals MPI_IN_PLACE (Rust's empty slices).
-Status not_in_place(const void* buffer, Count count, const char* argument);
+Status refuse_in_place(const char* argument);
+inline Status not_in_place(const void* buffer, Count count, const char* argument) {
+  return is_in_place(buffer) && count != 0 ? refuse_in_place(argument) : kOk;
+}
 Status not_in_place(const void* buffer, CountArray counts, int length, const char* argument);
 [[nodiscard]] bool none_counted(CountArray counts, int length);
 // Returns MPI_ERR_BUFFER for an intercommunicator, where MPI_IN_PLACE is not allowed (section 6.2.3).
@@ -22,7 +25,10 @@ Status check_counts(CountArray counts, int length, const char* argument);
 
 // Returns MPI_ERR_BUFFER if both are the same data (section 6.2: no aliasing), for which a program must pass
 // MPI_IN_PLACE.
-Status not_aliased(const layout::View& send, const layout::View& recv);
+Status refuse_aliased(const layout::View& recv);
+inline Status not_aliased(const layout::View& send, const layout::View& recv) {
+  return send.data() == recv.data() && send.packed != 0 && recv.packed != 0 ? refuse_aliased(recv) : kOk;
+}
 
 // Makes uniform blocks: `blocks` times `count` elements.
 Status uniform_blocks(const void* buffer, Count count, layout::Datatype& type, int blocks, Blocks* result);

@@ -31,7 +31,7 @@ Query query_of(const Call& call, AddressExchange exchange) {
   if (call.op != nullptr) {
     const View& vector = contribution(call);
     query.commutative = call.op->commutative();
-    query.span = typed_bytes(vector.count, *vector.type);
+    query.span = typed_bytes(vector);
     query.element = typed_bytes(1, *vector.type);
   }
   query.hosts = call.members->host_count();
@@ -48,20 +48,25 @@ Query query_of(const Call& call, AddressExchange exchange) {
   return query;
 }
 
+[[gnu::noinline, gnu::cold]] void set_sparse_sizes(const View& vector, PlanKey* key) noexcept {
+  key->span = typed_bytes(vector.count, *vector.type);
+  key->element = typed_bytes(1, *vector.type);
+}
+
 // Returns the key of a call, made of the parts that query_of() uses. All else is the same for all calls of the members,
 // until the segment changes.
 PlanKey key_of(const Call& call, AddressExchange exchange) noexcept {
   PlanKey key;
   key.bytes = call.bytes;
-  key.epoch = state().selection_epoch;
   key.kind = static_cast<std::uint32_t>(call.operation) << 8 | (call.in_place ? 1 : 0) | (exchange.agreed ? 2 : 0) |
              (exchange.done ? 4 : 0) | (call.segment != nullptr ? 8 : 0) | (call.persistent ? 16 : 0);
   if (call.op != nullptr) {
     const View& vector = contribution(call);
     key.kind |= call.op->commutative() ? 32 : 0;
-    const bool dense = vector.contiguous && vector.type->true_lb() == 0;
-    key.span = dense ? vector.packed : typed_bytes(vector.count, *vector.type);
-    key.element = dense ? static_cast<std::size_t>(vector.type->size()) : typed_bytes(1, *vector.type);
+    key.span = vector.packed;
+    key.element = static_cast<std::size_t>(vector.type->size());
+    if (!vector.contiguous || vector.type->true_lb() != 0) [[unlikely]]
+      set_sparse_sizes(vector, &key);
   }
   return key;
 }
@@ -79,6 +84,12 @@ PlanKey key_of(const Call& call, AddressExchange exchange) noexcept {
 }
 
 Task failed(Status status) { co_return status; }
+
+// Kept apart, so that execute() saves no registers for it.
+[[gnu::noinline, gnu::cold]] Task execute_first(const Call& call, const Algorithm* algorithm, Buffers buffers) {
+  static_cast<void>(detail::make_state());
+  return execute(call, algorithm, buffers);
+}
 
 }  // namespace
 
@@ -146,16 +157,23 @@ bool copies_at_once(const Call& call, const Algorithm* algorithm, bool through_p
          data_kind_of(call, call.recv) == DataKind::kDeviceData;
 }
 
-}  // namespace
-
-Task execute(const Call& call, const Algorithm* algorithm, Buffers buffers) {
-  state().algorithm_indexes.count(algorithm, call.operation, call.bytes);
+[[gnu::noinline]] Task execute_beside_devices(const Call& call, const Algorithm* algorithm, Buffers buffers) {
   const bool reduces_on_host = call.op != nullptr && !algorithm->devices && !algorithm->composes &&
                                (on_device(call.send) || on_device(call.recv));
   const bool through_pinned = reduces_on_host || buffers == Buffers::kPinned;
   if (!call.blocking && copies_at_once(call, algorithm, through_pinned)) [[unlikely]]
     return begin_later(call, algorithm, through_pinned);
   return begin(call, algorithm, through_pinned);
+}
+
+}  // namespace
+
+Task execute(const Call& call, const Algorithm* algorithm, Buffers buffers) {
+  if (detail::current_state == nullptr) [[unlikely]]
+    return execute_first(call, algorithm, buffers);
+  detail::current_state->algorithm_indexes.count(algorithm, call.operation, call.bytes);
+  if (mem::maybe_device() || buffers != Buffers::kInPlace) return execute_beside_devices(call, algorithm, buffers);
+  return algorithm->run(call);
 }
 
 Task execute_by_messages(const Call& call) {

@@ -6,17 +6,10 @@
 #include "base/knobs.hpp"
 #include "coll/compose/hosts.hpp"
 #include "coll/shared/segment.hpp"
-#include "p2p/peer_memory.hpp"
+#include "p2p/p2p.hpp"
 
 namespace hr::coll {
 namespace {
-
-// State of coll/ that a communicator keeps.
-struct Kept final : comm::CollectiveState {
-  explicit Kept(const comm::Communicator& comm) : members(comm) {}
-  Members members;
-  std::unique_ptr<Members> nonblocking;
-};
 
 // Tags distinguish the agreements of a communicator's segments; those of persistent requests begin at kTags.
 constexpr int kNonblockingSegments = ((1 << 28) + 1) * shared::Segment::kTags;
@@ -83,7 +76,7 @@ int Members::ranks_per_host() const {
   return spread != nullptr ? spread->most_on_one() : 1;
 }
 
-const Members& members_of(comm::Communicator& comm, Sequence sequence) {
+const Members& detail::find_members(comm::Communicator& comm, Sequence sequence) {
   if (comm.collectives_ == nullptr) [[unlikely]]
     comm.collectives_ = std::make_unique<Kept>(comm);
   auto& kept = static_cast<Kept&>(*comm.collectives_);

@@ -96,7 +96,20 @@ class Members {
   mutable Plans plans_;
 };
 
+namespace detail {
+// State of coll/ that a communicator keeps.
+struct Kept final : comm::CollectiveState {
+  explicit Kept(const comm::Communicator& comm) : members(comm) {}
+  Members members;
+  std::unique_ptr<Members> nonblocking;
+};
+[[nodiscard]] const Members& find_members(comm::Communicator& comm, Sequence sequence);
+}  // namespace detail
+
 // Returns the members of the communicator; made at first use.
-[[nodiscard]] const Members& members_of(comm::Communicator& comm, Sequence sequence = Sequence::kBlocking);
+[[nodiscard]] inline const Members& members_of(comm::Communicator& comm, Sequence sequence = Sequence::kBlocking) {
+  if (comm.collectives_ == nullptr || sequence != Sequence::kBlocking) return detail::find_members(comm, sequence);
+  return static_cast<const detail::Kept&>(*comm.collectives_).members;
+}
 
 }  // namespace hr::coll

@@ -3,7 +3,7 @@
 //
 // The key of a plan contains everything that selection considers and that changes from call to call. Facts that are the
 // same for all operations of the members (their number, the memory they share) are not compared; code that changes them
-// clears the plans. Plans made with an earlier set of selection rows are void (State::selection_epoch).
+// clears the plans.
 // Owner: the Members. Threads: library lock.
 #pragma once
 
@@ -22,7 +22,6 @@ struct PlanKey {
   std::size_t span = 0;
   std::size_t element = 0;
   std::uint32_t kind = 0;  // the operation and the boolean properties
-  std::uint32_t epoch = 0;
   [[nodiscard]] bool operator==(const PlanKey&) const = default;
 };
 

@@ -134,17 +134,4 @@ const Algorithm* look_up(const Selection& table, const Query& query) {
 
 const Algorithm* select(const Query& query) { return look_up(selection(), query); }
 
-Status use_rows(std::span<const SelectionRow> rows) {
-  Choices tuned;
-  HR_TRY(add_rows(rows, tuned));
-  selection().tuned = std::move(tuned);
-  ++state().selection_epoch;
-  return kOk;
-}
-
-void reset_selection() {
-  state().selection.reset();
-  ++state().selection_epoch;
-}
-
 }  // namespace hr::coll

@@ -51,11 +51,4 @@ struct Named {
 };
 [[nodiscard]] Named named(Operation operation, std::string_view word) noexcept;
 
-// Uses these tuned rows instead of the job's; looks up the names immediately.
-// Errors: MPI_ERR_ARG for a name that is not an algorithm of the operation.
-Status use_rows(std::span<const SelectionRow> rows);
-
-// Discards the settings from knobs and use_rows(). For tests.
-void reset_selection();
-
 }  // namespace hr::coll

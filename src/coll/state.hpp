@@ -21,7 +21,6 @@ struct DeleteSelection {
 
 struct State {
   std::unique_ptr<Selection, DeleteSelection> selection;  // null before first use
-  std::uint32_t selection_epoch = 1;                      // changes with the rows; plans of earlier epochs are void
   std::uint64_t files_made = 0;                           // number of shared memory files made; part of their names
   AlgorithmIndexes algorithm_indexes;
   bool sharing_failed = false;  // set when that has been logged

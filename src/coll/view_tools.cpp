@@ -34,7 +34,7 @@ Count typed_capacity(std::size_t bytes, const layout::Datatype& type) noexcept {
   return stride == 0 ? room : 1 + beyond_first / stride;
 }
 
-Count typed_origin(Count count, const layout::Datatype& type) noexcept {
+Count typed_origin_by_bounds(Count count, const layout::Datatype& type) noexcept {
   // Element 0 gets the alignment of the memory, so that data at a displacement is aligned as in the program's own
   // buffers.
   const Count lowest = type.true_lb() + (type.extent() < 0 && count > 0 ? (count - 1) * type.extent() : 0);

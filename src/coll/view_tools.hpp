@@ -40,10 +40,18 @@ class Scratch {
 
 // Returns the bytes of host memory needed for `count` elements with the type's own layout, including alignment.
 [[nodiscard]] std::size_t typed_bytes(Count count, const layout::Datatype& type) noexcept;
+// Does the same for the elements of a view.
+[[nodiscard]] inline std::size_t typed_bytes(const layout::View& view) noexcept {
+  const bool dense = view.contiguous && view.type->true_lb() == 0;
+  return dense ? view.packed : typed_bytes(view.count, *view.type);
+}
 // Returns the number of elements that fit in such memory of `bytes` bytes.
 [[nodiscard]] Count typed_capacity(std::size_t bytes, const layout::Datatype& type) noexcept;
+[[nodiscard]] Count typed_origin_by_bounds(Count count, const layout::Datatype& type) noexcept;
 // Returns the offset of the origin of element 0 in such memory, in bytes from its start.
-[[nodiscard]] Count typed_origin(Count count, const layout::Datatype& type) noexcept;
+[[nodiscard]] inline Count typed_origin(Count count, const layout::Datatype& type) noexcept {
+  return type.true_lb() == 0 && type.extent() >= 0 ? 0 : typed_origin_by_bounds(count, type);
+}
 // Returns a view of the elements in such memory, aligned as in the program's own buffers. `memory` must be aligned to
 // 16.
 [[nodiscard]] layout::View typed_view(std::byte* memory, Count count, const layout::Datatype& type) noexcept;

@@ -13,8 +13,8 @@
 
 #include "boot/channel.hpp"
 #include "comm/agree.hpp"
-#include "comm/assemble.hpp"
 #include "comm/communicator.hpp"
+#include "comm/create/assemble.hpp"
 
 namespace hr::comm {
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "comm/assemble.hpp"
 #include "comm/communicator.hpp"
+#include "comm/create/assemble.hpp"
 #include "p2p/task.hpp"
 
 namespace hr::comm {

@@ -8,7 +8,7 @@
 #include "base/layer_state.hpp"
 #include "io/datarep.hpp"
 #include "io/worker.hpp"
-#include "p2p/pinned_pool.hpp"
+#include "p2p/protocol/pinned_pool.hpp"
 
 namespace hr::io {
 

@@ -1,6 +1,7 @@
 #include "layout/op.hpp"
 
 #include <array>
+#include <atomic>
 
 #include "base/abi.hpp"
 #include "base/checks.hpp"
@@ -42,6 +43,14 @@ constexpr OpRow kOps[] = {
 
 constexpr std::uintptr_t kFirst = abi::kOpNull;
 
+// Rows by kind; kUser has none.
+constexpr auto kRows = [] {
+  std::array<const OpRow*, static_cast<std::size_t>(OpKind::kNoOp) + 1> rows{};
+  for (const OpRow& row : kOps) rows[static_cast<std::size_t>(row.kind)] = &row;
+  return rows;
+}();
+const OpRow& row_of(const Op& op) noexcept { return *kRows[static_cast<std::size_t>(op.kind())]; }
+
 class PredefinedOps {
  public:
   PredefinedOps() {
@@ -49,27 +58,27 @@ class PredefinedOps {
       Op* op = new Op(row.kind, row.kind != OpKind::kReplace && row.kind != OpKind::kNoOp);
       op->set_predefined_handle(row.abi);
       ops_[row.abi - kFirst] = op;
-      rows_[static_cast<std::size_t>(row.kind)] = &row;
     }
   }
   [[nodiscard]] Op* find(std::uintptr_t abi_value) const noexcept {
     const std::uintptr_t slot = abi_value - kFirst;
     return slot < ops_.size() ? ops_[slot] : nullptr;
   }
-  [[nodiscard]] const OpRow& row(OpKind kind) const noexcept { return *rows_[static_cast<std::size_t>(kind)]; }
 
  private:
   std::array<Op*, 0x20> ops_{};  // never freed
-  std::array<const OpRow*, 0x20> rows_{};
 };
 
-const PredefinedOps& predefined_ops() noexcept {
+constinit std::atomic<const PredefinedOps*> the_predefined_ops{nullptr};
+
+[[gnu::cold, gnu::noinline]] const PredefinedOps& make_predefined_ops() noexcept {
   static const PredefinedOps ops;
+  the_predefined_ops.store(&ops, std::memory_order_release);
   return ops;
 }
 
 [[gnu::cold]] Status not_defined(const Op& op, const Datatype& type) {
-  const char* name = predefined_ops().row(op.kind()).name;
+  const char* name = row_of(op).name;
   if (op.kind() == OpKind::kReplace || op.kind() == OpKind::kNoOp) {
     return fail(Errc::kOp, "%s is for MPI_Accumulate and its siblings, not for reductions", name);
   }
@@ -92,7 +101,7 @@ struct TakenAsNumber {
 TakenAsNumber taken_as_numbers[] = {
     {abi::kChar, "char", false}, {abi::kByte, "unsigned char", false}, {abi::kCharacter, "unsigned char", false}};
 
-[[gnu::cold]] Status check_rest(const Op& op, unsigned groups, const Datatype& type) {
+[[gnu::cold, gnu::noinline]] Status check_rest(const Op& op, unsigned groups, const Datatype& type) {
   if (type.row_ == nullptr || (groups & bit(BasicGroup::kCInteger)) == 0 || wants_check("types"))
     return not_defined(op, type);
   for (TakenAsNumber& each : taken_as_numbers) {
@@ -100,7 +109,7 @@ TakenAsNumber taken_as_numbers[] = {
     log::note_once(each.told,
                    "%s of %s is not in the standard; it is done as for C's %s. MPI_SIGNED_CHAR and MPI_UNSIGNED_CHAR "
                    "are portable; HEADRACE_CHECK=types refuses it",
-                   predefined_ops().row(op.kind()).name, type.row_->name, each.as);
+                   row_of(op).name, type.row_->name, each.as);
     return kOk;
   }
   return not_defined(op, type);
@@ -108,11 +117,14 @@ TakenAsNumber taken_as_numbers[] = {
 
 }  // namespace
 
-Op* predefined_op(std::uintptr_t abi_value) noexcept { return predefined_ops().find(abi_value); }
+Op* predefined_op(std::uintptr_t abi_value) noexcept {
+  const PredefinedOps* ops = the_predefined_ops.load(std::memory_order_acquire);
+  return ops != nullptr ? ops->find(abi_value) : make_predefined_ops().find(abi_value);
+}
 
 Status check_op(const Op& op, const Datatype& type) {
   if (op.kind() == OpKind::kUser) return kOk;
-  const unsigned groups = predefined_ops().row(op.kind()).groups;
+  const unsigned groups = row_of(op).groups;
   if (type.row_ != nullptr && (groups & bit(type.row_->group)) != 0) [[likely]]
     return kOk;
   return check_rest(op, groups, type);
@@ -141,13 +153,10 @@ Status apply(const Op& op, const void* in, void* inout, Count count, const Datat
   return kOk;
 }
 
-Status apply_to(const Op& op, const void* left, const void* right, void* result, Count count, const Datatype& type) {
-  const bool user = op.kind() == OpKind::kUser;
-  const reduce::Kernel kernel = user ? nullptr : reduce::find_kernel(op.kind(), type.basic());
-  if (kernel != nullptr) [[likely]] {
-    if (count > 0) kernel(left, right, result, static_cast<std::size_t>(count));
-    return kOk;
-  }
+namespace {
+
+[[gnu::noinline]] Status apply_to_copy(const Op& op, const void* left, const void* right, void* result, Count count,
+                                       const Datatype& type) {
   if (result != right && count > 0) {
     View from, to;
     HR_TRY(make_view(right, count, type, &from));
@@ -155,6 +164,17 @@ Status apply_to(const Op& op, const void* left, const void* right, void* result,
     HR_TRY(copy(from, to));
   }
   return apply(op, left, result, count, type);
+}
+
+}  // namespace
+
+Status apply_to(const Op& op, const void* left, const void* right, void* result, Count count, const Datatype& type) {
+  const bool user = op.kind() == OpKind::kUser;
+  const reduce::Kernel kernel = user ? nullptr : reduce::find_kernel(op.kind(), type.basic());
+  if (kernel == nullptr || count <= 0) [[unlikely]]
+    return apply_to_copy(op, left, right, result, count, type);
+  kernel(left, right, result, static_cast<std::size_t>(count));
+  return kOk;
 }
 
 }  // namespace hr::layout

@@ -29,11 +29,8 @@ struct View {
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) +
                                         static_cast<std::uintptr_t>(type->true_lb()));
   }
-  [[nodiscard]] bool plain_host() const noexcept { return contiguous && !where.is_device(); }
-  // True for data that as_contiguous_host() accepts: contiguous host memory that no driver knows of.
-  [[nodiscard]] bool is_contiguous_host() const noexcept {
-    return contiguous && packed != 0 && where.is_host() && !where.pinned;
-  }
+  // True for contiguous bytes that the CPU can move.
+  [[nodiscard]] bool is_contiguous_host() const noexcept { return contiguous && !where.is_device(); }
 };
 
 namespace detail {
@@ -67,8 +64,29 @@ inline Status make_view(const void* buffer, Count count, const Datatype& type, V
   return kOk;
 }
 
-// Does the same for the most frequent case: contiguous host memory, while there is no device memory. If false, use
-// make_view(), which is also fast if the address alone shows that it is host memory (mem::known_host()).
+// Does the same for another buffer with the count and type of a view.
+inline Status make_view_like(const View& other, const void* buffer, View* view) {
+  view->address = static_cast<std::byte*>(const_cast<void*>(buffer));
+  view->count = other.count;
+  view->type = other.type;
+  view->packed = other.packed;
+  view->contiguous = other.contiguous;
+  view->where = mem::Location{};
+  const auto data = reinterpret_cast<std::uintptr_t>(view->data());
+  if (other.packed == 0 || data < detail::kFirstValidAddress || mem::detail::maybe_cuda) [[unlikely]]
+    return detail::complete_view(false, view);
+  return kOk;
+}
+
+// True if the address is valid and certainly host memory, as make_view() would find without querying the driver: one
+// comparison without a driver, some more with one (mem::known_host()).
+inline bool surely_host(const void* address) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) >= detail::kFirstValidAddress &&
+         (!mem::detail::maybe_cuda || detail::known_host(address));
+}
+
+// Finds contiguous data without a View in the most frequent case: host memory, while there is no device memory. If
+// false, use make_view(), which is also fast for surely_host() memory. No call: the way of short messages.
 inline bool as_contiguous_host(const void* buffer, Count count, const Datatype& type, const std::byte** data,
                                std::size_t* bytes) {
   Count packed = 0;
@@ -80,17 +98,12 @@ inline bool as_contiguous_host(const void* buffer, Count count, const Datatype& 
   *bytes = static_cast<std::size_t>(packed);
   return packed != 0 && address >= detail::kFirstValidAddress;
 }
+
 // *first: the lowest address of the elements' data. *bytes: the distance from there to the end of the highest.
 void span_of(const View& view, std::byte** first, std::size_t* bytes);
 
 // Returns a view of contiguous bytes, as MPI_BYTE, in memory of the given kind, without classifying it.
 [[nodiscard]] View bytes_view(const void* data, std::size_t bytes, const mem::Location& where = {}) noexcept;
-
-// True if the address is valid and certainly host memory, as make_view() would find without querying the driver.
-inline bool surely_host(const void* address) noexcept {
-  return reinterpret_cast<std::uintptr_t>(address) >= detail::kFirstValidAddress &&
-         (!mem::detail::maybe_cuda || detail::known_host(address));
-}
 
 // Both move bytes [offset, offset + bytes) of the packed form, to or from host memory.
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to);

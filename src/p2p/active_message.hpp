@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "p2p/wire.hpp"
+#include "p2p/core/wire.hpp"
 #include "transport/transport.hpp"
 
 namespace hr::p2p {

@@ -42,7 +42,7 @@ struct ContextMembers {
 };
 void set_context_members(const ContextMembers& members);
 
-struct Unexpected;  // p2p/matching.hpp
+struct Unexpected;  // p2p/match/matching.hpp
 
 // A message that is matched but not yet received (section 3.8.2).
 class Message final : public Object {
@@ -106,6 +106,9 @@ Status may_free(const Request& request);
 Request* completed_request(const Completion& completion);
 
 // Buffered sends: buffered.hpp.
+
+// True if both processes can map the same memory; false if they communicate through a network, even on one machine.
+[[nodiscard]] bool shares_memory(int proc) noexcept;
 
 Status init();
 // Sends all pending messages, then closes. Unreceived messages are dropped.

@@ -19,7 +19,7 @@
 #include "base/clock.hpp"
 #include "base/lock.hpp"
 #include "base/status.hpp"
-#include "p2p/oversubscription.hpp"
+#include "p2p/wait/oversubscription.hpp"
 
 namespace hr::p2p {
 

@@ -9,7 +9,7 @@
 #include "boot/boot.hpp"
 #include "coll/coll.hpp"
 #include "comm/agree.hpp"
-#include "p2p/peer_memory.hpp"
+#include "p2p/p2p.hpp"
 #include "rma/device.hpp"
 #include "rma/epoch.hpp"
 #include "rma/hints.hpp"

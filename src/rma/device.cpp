@@ -9,7 +9,7 @@
 #include "comm/agree.hpp"
 #include "mem/cuda/fence.hpp"
 #include "mem/cuda/ipc.hpp"
-#include "p2p/peer_memory.hpp"
+#include "p2p/p2p.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::rma {

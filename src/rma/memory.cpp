@@ -13,7 +13,7 @@
 #include "base/process_barrier.hpp"
 #include "boot/boot.hpp"
 #include "comm/agree.hpp"
-#include "p2p/peer_memory.hpp"
+#include "p2p/p2p.hpp"
 #include "rma/state.hpp"
 
 namespace hr::rma {

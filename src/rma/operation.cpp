@@ -84,7 +84,7 @@ class Packed {
   Status take(const View& view) {
     if (view.packed == 0) return kOk;
     data_ = view.data();
-    if (view.plain_host()) return kOk;
+    if (view.is_contiguous_host()) return kOk;
     scratch_ = std::make_unique_for_overwrite<std::byte[]>(view.packed);
     data_ = scratch_.get();
     return layout::pack(view, 0, view.packed, scratch_.get());
@@ -100,7 +100,7 @@ class Packed {
 class Result {
  public:
   explicit Result(const View& view, std::size_t bytes) : view_(view), bytes_(bytes) {
-    if (bytes == 0 || view.plain_host()) return;
+    if (bytes == 0 || view.is_contiguous_host()) return;
     scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
   }
   [[nodiscard]] std::byte* data() noexcept { return scratch_ ? scratch_.get() : bytes_ == 0 ? nullptr : view_.data(); }
@@ -119,7 +119,7 @@ void copy_contiguous(std::byte* to, const std::byte* from, std::size_t bytes) {
 }
 
 Status move(const View& from, const View& to) {
-  if (from.plain_host() && to.plain_host()) [[likely]] {
+  if (from.is_contiguous_host() && to.is_contiguous_host()) [[likely]] {
     copy_contiguous(to.data(), from.data(), std::min(from.packed, to.packed));
     return kOk;
   }

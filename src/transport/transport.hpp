@@ -35,7 +35,7 @@
 
 namespace hr::transport {
 
-// Opaque to transports except for the low bits of its first word, the kind; p2p/wire.hpp defines the rest.
+// Opaque to transports except for the low bits of its first word, the kind; p2p/core/wire.hpp defines the rest.
 struct Header {
   std::uint64_t words[3];
 };

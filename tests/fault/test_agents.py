@@ -226,7 +226,7 @@ class Ends(AgentsTest):
     grace = 10.0  # a killed mpiexec cannot wait for its agents
 
 
-# Message::Kind (launcher/message.hpp).
+# Message::Kind (launcher/wire/message.hpp).
 PROBLEM = 16
 OUTPUT = 19
 

@@ -17,9 +17,9 @@
 #include "layout/constructors.hpp"
 #include "mock_job.hpp"
 #include "mock_transport/mock.hpp"
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/core/wire.hpp"
 #include "p2p/progress.hpp"
-#include "p2p/wire.hpp"
 #include "rma/rma.hpp"
 
 namespace hr {

@@ -1,10 +1,10 @@
 // Messages between mpiexec and its agents: frames, in pieces of any size, and their content.
 #include "driver.hpp"
-#include "frame.hpp"
-#include "handshake.hpp"
-#include "job_plan.hpp"
-#include "message.hpp"
-#include "spawn_request.hpp"
+#include "plan/job_plan.hpp"
+#include "plan/spawn_request.hpp"
+#include "wire/frame.hpp"
+#include "wire/handshake.hpp"
+#include "wire/message.hpp"
 
 using namespace hr::launcher;
 

@@ -1,16 +1,15 @@
 // The command line of mpiexec, and the files that it may name. A line is a word; the text after an empty line is the
 // content of a file, whose name replaces FILE.
-#include "options.hpp"
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <vector>
 
-#include "config_file.hpp"
 #include "driver.hpp"
-#include "host_list.hpp"
+#include "words/command_line.hpp"
+#include "words/config_file.hpp"
+#include "words/host_list.hpp"
 
 namespace {
 

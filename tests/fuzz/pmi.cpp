@@ -1,7 +1,7 @@
 // Messages from ranks to mpiexec (PMI-1): any bytes, cut into lines, from three ranks of which two are on this host.
 #include "driver.hpp"
-#include "frame.hpp"
-#include "pmi_server.hpp"
+#include "host/pmi_server.hpp"
+#include "wire/frame.hpp"
 
 namespace {
 

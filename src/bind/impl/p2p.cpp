@@ -51,14 +51,16 @@ Status send_nonblocking(const void* buf, Count count, const layout::Datatype& da
   return kOk;
 }
 
-// Receives into any kind of memory and any layout; contiguous host memory still takes the fast path.
+// Receives into any kind of memory and any layout; contiguous host memory that no driver knows of takes the fast path.
 [[gnu::noinline]] Status receive_nonblocking(void* buf, Count count, const layout::Datatype& datatype,
                                              const p2p::Envelope& wanted, comm::Communicator& comm,
                                              p2p::Request*& request) {
   layout::View view;
   HR_TRY(layout::make_view(buf, count, datatype, &view));
-  HR_TRY(view.is_contiguous_host() ? p2p::ireceive_contiguous(buf, count, datatype, view.packed, wanted, &request)
-                                   : p2p::ireceive(view, wanted, &request));
+  const bool unknown_to_driver = view.where.is_host() && !view.where.pinned;
+  HR_TRY(view.contiguous && view.packed != 0 && unknown_to_driver
+             ? p2p::ireceive_contiguous(buf, count, datatype, view.packed, wanted, &request)
+             : p2p::ireceive(view, wanted, &request));
   keep_communicator(*request, comm);
   return kOk;
 }

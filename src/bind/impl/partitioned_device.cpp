@@ -6,8 +6,8 @@
 
 #include "bind/entry.hpp"
 #include "bind/impl/completion.hpp"
-#include "p2p/partition_marks.hpp"
 #include "p2p/partitioned.hpp"
+#include "p2p/partitioned/partition_marks.hpp"
 
 namespace hr::bind {
 namespace {

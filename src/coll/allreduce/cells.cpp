@@ -15,7 +15,7 @@ Task run(const Call& call) {
   call.segment->note_all_arrived(call.sequence_number);
   const View& result = call.recv.all();
   const shared::FlagLineVectors vectors(call, 0, result.count);
-  co_return vectors.combine_tree(shared::TreeOrder::doubling(call.size()), result.address);
+  co_return vectors.combine_all(result.address);
 }
 
 }  // namespace

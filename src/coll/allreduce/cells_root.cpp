@@ -10,16 +10,17 @@ Task run(const Call& call) {
   const View& result = call.recv.all();
   shared::FlagLinesFree free{call};
   HR_CO_UNTIL(call, free);
-  HR_CO_TRY(shared::write_vector(call, contribution(call)));
+  shared::FlagLines& own = shared::own_flag_lines(call);
+  HR_CO_TRY(shared::write_vector(contribution(call), own));
   const shared::FlagLineVectors vectors(call, 0, result.count);
   if (call.rank() == 0) {
     shared::FlagsArrived arrived = shared::others_arrived(call);
     HR_CO_UNTIL(call, arrived);
-    HR_CO_TRY(vectors.combine_tree(shared::TreeOrder::doubling(call.size()), result.address));
-    HR_CO_TRY(shared::write_vector(call, result));
-    shared::publish(call);
+    HR_CO_TRY(vectors.combine_all(result.address));
+    HR_CO_TRY(shared::write_vector(result, own));
+    shared::publish(call, own);
   } else {
-    shared::publish(call);
+    shared::publish(call, own);
     shared::FlagArrived combined{call, 0};
     HR_CO_UNTIL(call, combined);
     HR_CO_TRY(vectors.copy(0, result.address));

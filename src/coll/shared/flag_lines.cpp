@@ -4,9 +4,9 @@
 
 namespace hr::coll::shared {
 
-void publish_and_demote(const Call& call, std::size_t bytes) noexcept {
-  demote(own_flag_lines(call).data(bytes), bytes);
-  publish(call);
+void publish_and_demote(const Call& call, FlagLines& own, std::size_t bytes) noexcept {
+  demote(own.data(bytes), bytes);
+  publish(call, own);
   prefetch_for_write(call.segment->flag_lines(call.rank(), call.sequence_number + 1, swaps(call)).data(bytes), bytes);
 }
 

@@ -15,31 +15,33 @@ namespace hr::coll::shared {
   return call.segment->flag_lines(rank, call.sequence_number, swaps(call));
 }
 
-// Raises the flag: the data is complete, and all members may read it.
-inline void publish(const Call& call) noexcept {
-  own_flag_lines(call).head.sequence.store(call.sequence_number + 1, std::memory_order_release);
+// Raises the flag: the data is complete, and all members may read it. `own`: own_flag_lines().
+inline void publish(const Call& call, FlagLines& own) noexcept {
+  own.head.sequence.store(call.sequence_number + 1, std::memory_order_release);
 }
 inline void publish(const Call& call, std::size_t bytes) noexcept {
-  own_flag_lines(call).head.bytes = bytes;
-  publish(call);
+  FlagLines& own = own_flag_lines(call);
+  own.head.bytes = bytes;
+  publish(call, own);
 }
 
 // Does the same for data that does not lie beside the flag: demotes its cache lines for the readers, and prefetches
 // those of the next operation, which is likely to be as long.
-void publish_and_demote(const Call& call, std::size_t bytes) noexcept;
-inline void publish_data(const Call& call, std::size_t bytes) noexcept {
-  own_flag_lines(call).head.bytes = bytes;
+void publish_and_demote(const Call& call, FlagLines& own, std::size_t bytes) noexcept;
+inline void publish_data(const Call& call, FlagLines& own, std::size_t bytes) noexcept {
+  own.head.bytes = bytes;
   if (bytes <= kInlineBytes) {
-    publish(call);
+    publish(call, own);
   } else {
-    publish_and_demote(call, bytes);
+    publish_and_demote(call, own, bytes);
   }
 }
 
 // Packs a view into this process's flag lines and publishes it.
 [[nodiscard]] inline Status publish_packed(const Call& call, const View& data) {
-  HR_TRY(layout::pack(data, 0, data.packed, own_flag_lines(call).data(data.packed)));
-  publish_data(call, data.packed);
+  FlagLines& own = own_flag_lines(call);
+  HR_TRY(layout::pack(data, 0, data.packed, own.data(data.packed)));
+  publish_data(call, own, data.packed);
   return kOk;
 }
 

@@ -55,7 +55,7 @@ class Partials {
         places_(places),
         type_(*contribution(call).type),
         count_(contribution(call).count),
-        bytes_(typed_bytes(count_, type_)),
+        bytes_(typed_bytes(contribution(call))),
         origin_(typed_origin(count_, type_)) {}
 
   // Writes the contribution into this process's flag lines.

@@ -24,58 +24,45 @@ Status wrong_length(const Call& call, int rank, std::uint64_t bytes, std::size_t
               rank, static_cast<unsigned long long>(bytes), expected);
 }
 
-Status write_vector(const Call& call, const View& vector) {
-  const std::size_t bytes = typed_bytes(vector.count, *vector.type);
-  FlagLines& lines = own_flag_lines(call);
-  lines.head.bytes = bytes;
-  return write_elements(vector, bytes, lines.data(bytes));
+Status write_vector(const View& vector, FlagLines& own) {
+  const std::size_t bytes = typed_bytes(vector);
+  own.head.bytes = bytes;
+  return write_elements(vector, bytes, own.data(bytes));
 }
 
 Status write_elements(const View& vector, std::size_t bytes, std::byte* data) {
-  if (vector.plain_host() && bytes == vector.packed) [[likely]] {
+  if (vector.is_contiguous_host() && bytes == vector.packed) [[likely]] {
     std::memcpy(data, vector.data(), bytes);
     return kOk;
   }
   return layout::copy(vector, typed_view(data, vector.count, *vector.type));
 }
 
-FlagLineVectors::FlagLineVectors(const Call& call, Count first, Count count) noexcept
-    : call_(call),
-      type_(*contribution(call).type),
-      count_(count),
-      origin_(typed_origin(contribution(call).count, type_) + first * type_.extent()),
-      bytes_(typed_bytes(contribution(call).count, type_)),  // also in its flag line, but other cores hold that by now
-      own_(call.in_place || call.send.none() ? nullptr : moved(call.send.all().address, first * type_.extent())) {}
-
-Status FlagLineVectors::find(int rank, std::byte** origin) const {
-  if (rank == call_.rank() && own_ != nullptr) {
-    *origin = own_;
-    return kOk;
-  }
+inline std::byte* FlagLineVectors::find(int rank) const {
+  if (rank == call_.rank() && own_ != nullptr) return own_;
   FlagLines& lines = flag_lines_of(call_, rank);
-  if (lines.head.bytes != bytes_) [[unlikely]]
-    return wrong_length(call_, rank, lines.head.bytes, bytes_);
-  *origin = moved(lines.data(bytes_), origin_);
-  return kOk;
+  return lines.head.bytes == bytes_ ? moved(lines.data(bytes_), origin_) : nullptr;
+}
+
+Status FlagLineVectors::not_found(int rank) const {
+  return wrong_length(call_, rank, flag_lines_of(call_, rank).head.bytes, bytes_);
 }
 
 Status FlagLineVectors::copy(int rank, std::byte* to) const {
-  std::byte* from = nullptr;
-  HR_TRY(find(rank, &from));
-  return copy_elements(from, to, count_, type_);
+  std::byte* const from = find(rank);
+  return from != nullptr ? copy_elements(from, to, count_, type_) : not_found(rank);
 }
 
 Status FlagLineVectors::combine_left(int rank, std::byte* right) const {
-  std::byte* left = nullptr;
-  HR_TRY(find(rank, &left));
-  return layout::apply(*call_.op, left, right, count_, type_);
+  const std::byte* const left = find(rank);
+  return left != nullptr ? layout::apply(*call_.op, left, right, count_, type_) : not_found(rank);
 }
 
 Status FlagLineVectors::combine_two(int left_rank, int right_rank, std::byte* to) const {
-  std::byte* left = nullptr;
-  std::byte* right = nullptr;
-  HR_TRY(find(left_rank, &left));
-  HR_TRY(find(right_rank, &right));
+  const std::byte* const left = find(left_rank);
+  const std::byte* const right = find(right_rank);
+  if (left == nullptr || right == nullptr) [[unlikely]]
+    return not_found(left == nullptr ? left_rank : right_rank);
   return layout::apply_to(*call_.op, left, right, to, count_, type_);
 }
 

@@ -16,13 +16,14 @@ namespace hr::coll::shared {
 }
 
 // Writes a vector, as long as this process's contribution, into this process's flag lines; FlagLinesFree must hold.
-[[nodiscard]] Status write_vector(const Call& call, const View& vector);
+[[nodiscard]] Status write_vector(const View& vector, FlagLines& own);
 // Copies the elements into shared memory of `bytes` bytes, with the layout of their type.
 [[nodiscard]] Status write_elements(const View& vector, std::size_t bytes, std::byte* data);
 // Publishes this process's contribution.
 [[nodiscard]] inline Status publish_vector(const Call& call) {
-  HR_TRY(write_vector(call, contribution(call)));
-  publish_data(call, own_flag_lines(call).head.bytes);
+  FlagLines& own = own_flag_lines(call);
+  HR_TRY(write_vector(contribution(call), own));
+  publish_data(call, own, own.head.bytes);
   return kOk;
 }
 
@@ -51,7 +52,8 @@ struct TreeOrder {
 // Errors: MPI_ERR_TRUNCATE if a vector is not as long as this process's; those of the operation.
 class FlagLineVectors {
  public:
-  FlagLineVectors(const Call& call, Count first, Count count) noexcept;
+  FlagLineVectors(const Call& call, Count first, Count count) noexcept
+      : FlagLineVectors(call, contribution(call), first, count) {}
 
   // Sets to = the vector of that rank.
   Status copy(int rank, std::byte* to) const;
@@ -61,9 +63,23 @@ class FlagLineVectors {
   Status combine_two(int left_rank, int right_rank, std::byte* to) const;
   // Computes to = all vectors of the tree, combined.
   Status combine_tree(const TreeOrder& order, std::byte* to) const { return subtree(order, 0, order.leaves, to); }
+  // Computes to = all vectors, in the order of recursive doubling.
+  Status combine_all(std::byte* to) const {
+    return call_.size() == 2 ? combine_two(0, 1, to) : combine_tree(TreeOrder::doubling(call_.size()), to);
+  }
 
  private:
-  Status find(int rank, std::byte** origin) const;
+  FlagLineVectors(const Call& call, const View& mine, Count first, Count count) noexcept
+      : call_(call),
+        type_(*mine.type),
+        count_(count),
+        origin_(typed_origin(mine.count, type_) + first * type_.extent()),
+        bytes_(typed_bytes(mine)),  // also in its flag line, but other cores hold that by now
+        own_(call.in_place || call.send.none() ? nullptr : moved(mine.address, first * type_.extent())) {}
+
+  // Returns the origin of that rank's first element; null if its vector is not as long as this process's.
+  [[nodiscard]] std::byte* find(int rank) const;
+  [[nodiscard, gnu::cold, gnu::noinline]] Status not_found(int rank) const;
   Status subtree(const TreeOrder& order, int leaf, int leaves, std::byte* to) const;
 
   const Call& call_;

@@ -77,8 +77,9 @@ class FlagsArrived {
   FlagsArrived(const Call& call, int next, int end) noexcept
       : call_(call), next_(next), end_(end), arrived_(of(next)) {}
   bool operator()() noexcept {
-    for (; next_ < end_; arrived_ = of(++next_)) {
+    while (next_ < end_) {
       if (!arrived_()) return false;
+      if (++next_ < end_) arrived_ = of(next_);
     }
     return true;
   }

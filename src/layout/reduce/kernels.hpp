@@ -5,6 +5,8 @@
 // or overlaps neither; `left` overlaps no other. Threads: any; no state.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <span>
 
@@ -22,8 +24,19 @@ struct KernelRecord {
   Kernel wide = nullptr;  // the same for processors with wider vectors (wide_vectors()), if that pays
 };
 
+inline constexpr std::size_t kOps = static_cast<std::size_t>(OpKind::kNoOp) + 1;
+using Table = std::array<std::array<Kernel, kBasicCount>, kOps>;
+namespace detail {
+extern std::atomic<const Table*> table;  // null before first use
+[[gnu::cold]] const Table& make_table() noexcept;
+}  // namespace detail
+
 // Returns null if the operation is not defined for the representation.
-Kernel find_kernel(OpKind op, Basic type) noexcept;
+inline Kernel find_kernel(OpKind op, Basic type) noexcept {
+  const Table* made = detail::table.load(std::memory_order_acquire);
+  const Table& table = made != nullptr ? *made : detail::make_table();
+  return table[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
+}
 
 std::span<const KernelRecord> signed_kernels() noexcept;
 std::span<const KernelRecord> unsigned_kernels() noexcept;

@@ -1,12 +1,7 @@
-#include <array>
-
 #include "layout/reduce/kernels.hpp"
 
 namespace hr::layout::reduce {
 namespace {
-
-constexpr std::size_t kOps = static_cast<std::size_t>(OpKind::kNoOp) + 1;
-using Table = std::array<std::array<Kernel, kBasicCount>, kOps>;
 
 bool wide_vectors() noexcept {
 #if defined(__x86_64__)
@@ -16,7 +11,7 @@ bool wide_vectors() noexcept {
 #endif
 }
 
-Table make_table() noexcept {
+Table make() noexcept {
   const bool wide = wide_vectors();
   Table table{};
   for (const auto list : {signed_kernels(), unsigned_kernels(), float_kernels(), wide_kernels(), complex_kernels(),
@@ -31,9 +26,12 @@ Table make_table() noexcept {
 
 }  // namespace
 
-Kernel find_kernel(OpKind op, Basic type) noexcept {
-  static const Table table = make_table();
-  return table[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
+constinit std::atomic<const Table*> detail::table{nullptr};
+
+const Table& detail::make_table() noexcept {
+  static const Table made = make();
+  table.store(&made, std::memory_order_release);
+  return made;
 }
 
 }  // namespace hr::layout::reduce

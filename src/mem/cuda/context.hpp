@@ -37,10 +37,9 @@ class Context {
   [[nodiscard]] ContextHandle handle() const noexcept { return handle_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] int device() const noexcept { return device_; }
-  // PCI bus id of the device: the same number in every process, whichever devices are visible to it.
-  [[nodiscard]] std::uint64_t pci_bus_id() const noexcept { return pci_bus_id_; }
-  // Locality of the device, which identifies it to other processes: its PCI bus id, and whether processes that share it
-  // are time-sliced (they are, unless MPS is running). Never 0.
+  // Locality of the device, which identifies it to other processes: its PCI bus id, the same number in every process
+  // whichever devices are visible to it, and whether processes that share it are time-sliced (they are, unless MPS is
+  // running). Never 0.
   [[nodiscard]] std::uint64_t locality() const noexcept {
     return pci_bus_id_ | (device_time_sliced_ ? kTimeSlicedBit : 0);
   }

@@ -97,7 +97,7 @@ class Header(unittest.TestCase):
                     self.assertEqual(value & 0xffffffff, self.values[name] & 0xffffffff)
 
     def test_overheads_that_headers_promise(self):
-        room = re.search(r"kOverhead = (\d+);", (API.parent / "src/p2p/buffered.cpp").read_text())
+        room = re.search(r"kOverhead = (\d+);", (API.parent / "src/p2p/message/buffered.cpp").read_text())
         for owner, directory in HEADERS.items():
             with self.subTest(owner):
                 self.assertLessEqual(int(room[1]), values_in(directory, ["MPI_BSEND_OVERHEAD"])["MPI_BSEND_OVERHEAD"])

@@ -4,21 +4,35 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/knobs.hpp"
+#include "boot/boot.hpp"
 #include "coll/plans.hpp"
+#include "coll/select/tuning.hpp"
 #include "coll/state.hpp"
 
 namespace hr::coll {
 namespace {
 
+std::vector<SelectionRow> rows_of_job;
+constexpr boot::Setting kRowsOfJob{tuning::kSetting.name, [] { return tuning::encode(rows_of_job); }};
+
 class SelectTest : public ::testing::Test {
  protected:
-  void SetUp() override { reset_selection(); }
+  void SetUp() override { begin_job({}); }
   void TearDown() override {
     ASSERT_TRUE(set_knob("coll_force", ""));
-    reset_selection();
+    begin_job({});
+  }
+
+  // Begins a job of this process whose tuning file has these rows.
+  static void begin_job(std::span<const SelectionRow> rows) {
+    rows_of_job.assign(rows.begin(), rows.end());
+    ASSERT_TRUE(boot::init({&kRowsOfJob, 1}).ok()) << take_detail();
+    state().selection.reset();
   }
 };
 
@@ -119,7 +133,7 @@ TEST_F(SelectTest, ARowWhoseProbeFailsIsPassedOver) {
 
 TEST_F(SelectTest, TheKnobGoesBeforeTheTable) {
   ASSERT_TRUE(set_knob("coll_force", "allreduce:linear,bcast:scatter_ring"));
-  reset_selection();
+  begin_job({});
   EXPECT_EQ(chosen(query(Operation::kAllreduce, 8, 4)), "linear");
   EXPECT_EQ(chosen(query(Operation::kBcast, 8, 2)), "scatter_ring");
   EXPECT_EQ(chosen(query(Operation::kAllgather, 8, 2)), "bruck");
@@ -127,7 +141,7 @@ TEST_F(SelectTest, TheKnobGoesBeforeTheTable) {
 
 TEST_F(SelectTest, AForcedAlgorithmThatDoesNotApplyIsPassedOver) {
   ASSERT_TRUE(set_knob("coll_force", "allreduce:ring"));
-  reset_selection();
+  begin_job({});
   Query made = query(Operation::kAllreduce, 8, 4);
   made.commutative = false;
   EXPECT_EQ(chosen(made), "recursive_doubling");
@@ -135,7 +149,7 @@ TEST_F(SelectTest, AForcedAlgorithmThatDoesNotApplyIsPassedOver) {
 
 TEST_F(SelectTest, AWrongEntryOfTheKnobIsNamed) {
   ASSERT_TRUE(set_knob("coll_force", "allreduce:nonsense,bcast:linear"));
-  reset_selection();
+  begin_job({});
   testing::internal::CaptureStderr();
   EXPECT_EQ(chosen(query(Operation::kBcast, 8, 2)), "linear");
   EXPECT_NE(testing::internal::GetCapturedStderr().find("allreduce:nonsense"), std::string::npos);
@@ -146,7 +160,7 @@ TEST_F(SelectTest, TunedRowsGoBeforeTheDefaultOnes) {
       {Operation::kAllreduce, 100, 8, SelectionRow::Memory::kAny, "ring"},
       {Operation::kBcast, static_cast<std::size_t>(-1), 8, SelectionRow::Memory::kDevice, "linear"},
   };
-  ASSERT_TRUE(use_rows(rows).ok());
+  begin_job(rows);
   EXPECT_EQ(chosen(query(Operation::kAllreduce, 100, 8)), "ring");
   EXPECT_EQ(chosen(query(Operation::kAllreduce, 101, 8)), "recursive_doubling");
   EXPECT_EQ(chosen(query(Operation::kAllreduce, 100, 9)), "recursive_doubling");
@@ -163,7 +177,7 @@ TEST_F(SelectTest, TheFirstTunedRowThatCoversDecides) {
       {Operation::kAllreduce, 128, 8, SelectionRow::Memory::kAny, "cells"},  // there is no shared memory
       {Operation::kAllreduce, 256, 8, SelectionRow::Memory::kAny, "ring"},
   };
-  ASSERT_TRUE(use_rows(rows).ok());
+  begin_job(rows);
   EXPECT_EQ(chosen(query(Operation::kAllreduce, 64, 8)), "recursive_doubling");
   EXPECT_EQ(chosen(query(Operation::kAllreduce, 128, 8)), "recursive_doubling");
   EXPECT_EQ(chosen(query(Operation::kAllreduce, 256, 8)), "ring");
@@ -175,7 +189,7 @@ TEST_F(SelectTest, TunedRowsAskWhetherProcessesOutnumberTheCores) {
       {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "ring", Oversubscribed::kYes},
       {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "linear", Oversubscribed::kNo},
   };
-  ASSERT_TRUE(use_rows(rows).ok());
+  begin_job(rows);
   Query made = query(Operation::kAllreduce, 64, 8);
   EXPECT_EQ(chosen(made), "linear");
   made.oversubscribed = true;
@@ -356,7 +370,7 @@ TEST_F(SelectTest, HostsAndRanksPerHostAreAskedFor) {
   SelectionRow few_on_each{Operation::kAllreduce, 100, 8, SelectionRow::Memory::kAny, "ring"};
   few_on_each.max_ranks_per_host = 3;
   const SelectionRow rows[] = {one_host, few_on_each};
-  ASSERT_TRUE(use_rows(rows).ok());
+  begin_job(rows);
   Query made = query(Operation::kAllreduce, 8, 4);
   made.ranks_per_host = 4;
   EXPECT_EQ(chosen(made), "linear");
@@ -366,10 +380,10 @@ TEST_F(SelectTest, HostsAndRanksPerHostAreAskedFor) {
   EXPECT_EQ(chosen(made), "ring");
 }
 
-// Plans are valid for the rows that they were made from.
-TEST_F(SelectTest, PlansOfOtherRowsAreVoid) {
+// A plan is found for its own key alone.
+TEST_F(SelectTest, PlansOfOtherCallsAreNotTaken) {
   Plans plans;
-  PlanKey key{.bytes = 8, .span = 8, .element = 4, .kind = 12u << 8, .epoch = state().selection_epoch};
+  PlanKey key{.bytes = 8, .span = 8, .element = 4, .kind = 12u << 8};
   EXPECT_EQ(plans.find(key), nullptr);
   const Algorithm* ring = find_algorithm(Operation::kAllreduce, "ring");
   plans.keep(key, ring);
@@ -377,31 +391,17 @@ TEST_F(SelectTest, PlansOfOtherRowsAreVoid) {
   PlanKey other = key;
   other.bytes = 9;  // of the same size class
   EXPECT_EQ(plans.find(other), nullptr);
-  const SelectionRow rows[] = {{Operation::kAllreduce, 100, 8, SelectionRow::Memory::kAny, "linear"}};
-  ASSERT_TRUE(use_rows(rows).ok());
-  key.epoch = state().selection_epoch;
-  EXPECT_EQ(plans.find(key), nullptr);
-  plans.keep(key, ring);
-  reset_selection();
-  key.epoch = state().selection_epoch;
-  EXPECT_EQ(plans.find(key), nullptr);
   plans.clear();
   EXPECT_EQ(plans.find(key), nullptr);
 }
 
 TEST_F(SelectTest, RowsForTheHostLeaveTheDevicesAlone) {
   const SelectionRow rows[] = {{Operation::kAllreduce, 64, 8, SelectionRow::Memory::kHost, "ring"}};
-  ASSERT_TRUE(use_rows(rows).ok());
+  begin_job(rows);
   Query made = query(Operation::kAllreduce, 64, 8);
   EXPECT_EQ(chosen(made), "ring");
   made.devices = true;
   EXPECT_EQ(chosen(made), "device_pull");
-}
-
-TEST_F(SelectTest, TunedRowsWithAWrongNameAreRefused) {
-  const SelectionRow rows[] = {{Operation::kAllreduce, 100, 8, SelectionRow::Memory::kAny, "binomial"}};
-  EXPECT_EQ(use_rows(rows), Status(Errc::kArg));
-  EXPECT_NE(take_detail().find("binomial"), std::string::npos);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <memory>
 #include <random>
 
-#include "comm/consensus_member.hpp"
+#include "comm/survive/consensus_member.hpp"
 
 namespace hr::comm {
 namespace {

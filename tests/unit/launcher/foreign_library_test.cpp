@@ -1,5 +1,5 @@
 // Libraries of another MPI where ours belong.
-#include "foreign_library.hpp"
+#include "program/foreign_library.hpp"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 std::string library_with_note(std::string_view owner) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_phoff = sizeof header;
   header.e_phnum = 1;
   Elf64_Phdr part{};

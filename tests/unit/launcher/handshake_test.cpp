@@ -1,4 +1,4 @@
-#include "handshake.hpp"
+#include "wire/handshake.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // Placement of ranks: lists of hosts, allocations, filling, and the command that reaches a host.
 #include <gtest/gtest.h>
 
-#include "allocation.hpp"
-#include "host_list.hpp"
-#include "rank_layout.hpp"
-#include "rank_map.hpp"
-#include "remote_command.hpp"
-#include "remote_host.hpp"
+#include "plan/rank_layout.hpp"
+#include "plan/rank_map.hpp"
+#include "plan/remote_command.hpp"
+#include "tree/remote_host.hpp"
+#include "words/allocation.hpp"
+#include "words/host_list.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -1,5 +1,5 @@
 // Lines out of pieces: each once, cut at the limit, in time linear in the bytes.
-#include "line_reader.hpp"
+#include "system/line_reader.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "message.hpp"
+#include "wire/message.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "job_plan.hpp"
+#include "plan/job_plan.hpp"
 
 namespace hr::launcher {
 namespace {

@@ -1,5 +1,5 @@
 // PmiServer: the ranks of two hosts; the test passes messages between their servers.
-#include "pmi_server.hpp"
+#include "host/pmi_server.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Autotune: number of messages before the other way is taken, the final choice, and when it is tried again. The test is
 // the clock.
-#include "p2p/autotune.hpp"
+#include "p2p/protocol/autotune.hpp"
 
 #include <gtest/gtest.h>
 

@@ -19,9 +19,9 @@
 #include "base/lock.hpp"
 #include "boot/boot.hpp"
 #include "layout/op.hpp"
-#include "p2p/engine.hpp"
+#include "p2p/core/engine.hpp"
 #include "p2p/progress_thread.hpp"
-#include "p2p/shared_copy.hpp"
+#include "p2p/protocol/shared_copy.hpp"
 #include "p2p/task.hpp"
 
 namespace hr::p2p {
@@ -87,7 +87,7 @@ class TestTransport final : public transport::Transport {
     sleeping_on_ = armed;
     const auto over = [&] { return wakes != armed || at_most_seconds == 0; };
     // A thread that finds others on its core sleeps for a moment without expecting a wake-up
-    // (p2p/oversubscription.hpp).
+    // (p2p/wait/oversubscription.hpp).
     const bool for_others = at_most_seconds == 100e-6 || at_most_seconds == 1e-3;
     if (for_others) {
       condition_.wait_for(lock, std::chrono::duration<double>(at_most_seconds), over);

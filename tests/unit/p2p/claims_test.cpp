@@ -1,5 +1,5 @@
 // Claims: two sides, or one alone, take every byte of a copy once, at any speeds.
-#include "p2p/claims.hpp"
+#include "p2p/protocol/claims.hpp"
 
 #include <gtest/gtest.h>
 

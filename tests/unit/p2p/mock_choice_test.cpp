@@ -1,7 +1,8 @@
 // Choices of rendezvous protocols on the mock transport: kept for a class of messages and a peer, and made anew.
 #include "base/clock.hpp"
 #include "mock_test.hpp"
-#include "p2p/choice.hpp"
+#include "p2p/progress.hpp"
+#include "p2p/protocol/choice.hpp"
 
 namespace hr::p2p {
 

@@ -12,8 +12,9 @@
 #include "boot/boot.hpp"
 #include "layout/op.hpp"
 #include "mock_job.hpp"
-#include "p2p/engine.hpp"
+#include "p2p/core/steps.hpp"
 #include "p2p/process_failure.hpp"
+#include "p2p/progress.hpp"
 
 namespace hr::p2p {
 

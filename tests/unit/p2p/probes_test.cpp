@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "p2p/rendezvous.hpp"
+#include "p2p/protocol/rendezvous.hpp"
 
 namespace hr::p2p {
 namespace {

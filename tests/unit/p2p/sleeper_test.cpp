@@ -1,4 +1,4 @@
-#include "p2p/sleeper.hpp"
+#include "p2p/wait/sleeper.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>

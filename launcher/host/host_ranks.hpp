@@ -1,0 +1,120 @@
+// HostRanks: the ranks of one host, from their start to the end of the last one; in mpiexec for its own host, in an
+// agent for the agent's.
+//
+// It starts them, forwards their output, serves PMI-1, reaps them, forwards signals, and has the stack of a crash
+// examined. It receives instructions through handle() and reports by messages (message.hpp); Job decides on the
+// consequences. A rank that crashes reports it before it dies, and waits until its stack has been examined. In the end,
+// neither processes nor shared memory are left. Owner: Tree. One thread.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "boot/failure_board.hpp"
+#include "host/pmi_server.hpp"
+#include "host/rank.hpp"
+#include "output/input.hpp"
+#include "output/output.hpp"
+#include "plan/job_plan.hpp"
+#include "system/background.hpp"
+#include "system/event_loop.hpp"
+#include "system/late_clients.hpp"
+#include "topo/machine.hpp"
+#include "wire/message.hpp"
+
+namespace hr::launcher {
+
+class HostRanks {
+ public:
+  struct Callbacks {
+    std::function<void(const Message&)> post;
+    // Returns the destination of each stream (0 standard output, 1 standard error) of a rank; it outlives the ranks.
+    std::function<OutputTarget&(int rank, int stream)> target;
+    // Returns the children of this process that are not among these ranks, and are to be left alone.
+    std::function<std::set<pid_t>()> others;
+    // True if this process has other jobs' ranks, whose orphans cannot be distinguished from these ranks'.
+    std::function<bool()> has_other_jobs;
+    // Returns the descriptor that rank 0 gets as standard input; -1: a pipe that kInput messages fill.
+    std::function<int()> standard_input;
+  };
+
+  // host: an index into the plan's hosts; -1: none of the ranks is here. The plan outlives this object.
+  HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks callbacks);
+  ~HostRanks();
+
+  // Returns true if the ranks can be started here; else posts kProblem.
+  bool prepare();
+  // Starts them; posts kProblem if one cannot be started.
+  void start();
+  void handle(const Message& message);
+  void reap();
+  // Forwards what the ranks have printed so far, as long as there is room.
+  void catch_up();
+  // Ends everything that still runs here, forwards its last output, and removes its remains.
+  void finish();
+
+  // Returns the pids of ranks that were started and not reaped.
+  [[nodiscard]] std::set<pid_t> pids() const;
+
+  PmiServer& pmi() noexcept { return *pmi_; }
+
+ private:
+  struct Prepared {
+    std::string directory;
+    std::string path;
+    std::vector<std::string> environment;
+  };
+
+  bool prepare(int number, Prepared* prepared);
+  [[nodiscard]] std::string directory_of(const PlannedProgram& program) const;
+  [[nodiscard]] std::string host_name() const;
+  bool place_ranks();
+  bool start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus);
+  void report_bindings();
+  void give_up_from(std::size_t at);
+  bool adopt(Rank& rank);
+  void end_adopted(Rank& rank);
+  void send_line(int number, std::string_view line);
+  void exchange(int which, const std::vector<KeyValue>& pairs);
+  void problem(int exit_code, const std::string& text, int program = -1);
+  void post(Message::Kind kind, const Rank& rank, std::array<int, 4> numbers, std::string text = {});
+  Rank* find(int number);
+  void receive_pmi(Rank& rank);
+  std::string judge_late(int number, pid_t pid);
+  void join_late(int number, Descriptor line);
+  void return_to_inherited(Rank& rank);
+  void watch_pmi(Rank& rank);
+  [[nodiscard]] pid_t program_of(const Rank& rank) const;
+  void on_crash(Rank& rank, int signal);
+  void catch_up(const Rank& rank);
+  void check_stuck();
+  void mark_failed(int rank, const std::string& why);
+  bool make_boards();
+  void signal_all(int signal);
+
+  EventLoop& loop_;
+  const JobPlan& plan_;
+  int host_;
+  Callbacks callbacks_;
+  RankMap map_;                     // as programs see it
+  topo::Machine machine_;           // this host; read when ranks are placed
+  std::vector<topo::CpuSet> cpus_;  // of each of ranks_
+  std::vector<Prepared> prepared_;  // one per program
+  std::vector<Rank> ranks_;         // ascending; complete from the beginning
+  std::unique_ptr<PmiServer> pmi_;
+  LateClients late_;
+  std::list<boot::FailureBoard> boards_;  // one per shm directory, if the job goes on after failures
+  std::list<Forwarder> forwarders_;
+  InputPipe input_;
+  Background background_;
+  bool crash_seen_ = false;
+  bool someone_left_ = false;
+  bool stuck_told_ = false;
+  bool ending_ = false;  // the job is being ended: crashes are expected
+};
+
+}  // namespace hr::launcher

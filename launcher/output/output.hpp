@@ -1,0 +1,114 @@
+// Output: from the ranks' pipes to mpiexec's own standard output and error, whole lines at a time.
+//
+// A Forwarder reads one pipe of one rank. An OutputTarget is the destination of its text: RankOutput (rank_output.hpp)
+// in mpiexec, a message to it in an agent. A Sink is one of mpiexec's outputs. One thread.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "system/descriptor.hpp"
+#include "system/event_loop.hpp"
+
+namespace hr::launcher {
+
+// One of mpiexec's outputs. Never blocks the loop on a slow reader (a pager, a full pipe): text that does not fit is
+// queued, and forwarders pause.
+class Sink {
+ public:
+  Sink(EventLoop& loop, int descriptor);
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+
+  // Appends text of `source` (any address that identifies it). A line that another source left incomplete is ended
+  // first.
+  void write(const void* source, std::string_view text);
+  // True if the last text of this source did not end its line, and no other source has written since.
+  [[nodiscard]] bool is_mid_line(const void* source) const noexcept { return open_line_of_ == source; }
+  [[nodiscard]] bool full() const noexcept;
+  // True if the reader has gone.
+  [[nodiscard]] bool broken() const noexcept { return broken_; }
+  // Sets a function that is called once, from the loop, when text is lost although there is a reader (a full disk, a
+  // quota).
+  void when_lost(std::function<void()> tell) { tell_lost_ = std::move(tell); }
+  // Returns errno of the first text that was lost; 0: none was.
+  [[nodiscard]] int lost() const noexcept { return lost_; }
+  [[nodiscard]] bool is_terminal() const noexcept { return terminal_; }
+  // Calls `resume` once, when a full sink has room again or is broken.
+  void when_room(std::function<void()> resume) { waiting_.push_back(std::move(resume)); }
+  // Blocks until everything is written or the reader is gone. Called at the end, when no forwarder waits for room any
+  // more.
+  void flush();
+
+ private:
+  void drain();
+  void wait_for_room();
+  void wake();
+  void lose(int error);
+
+  EventLoop& loop_;
+  int descriptor_;
+  bool regular_ = false;
+  bool terminal_ = false;
+  bool broken_ = false;
+  bool watched_ = false;
+  int lost_ = 0;
+  std::function<void()> tell_lost_;
+  std::string queue_;
+  std::size_t written_ = 0;  // of the queue's front
+  const void* open_line_of_ = nullptr;
+  std::list<std::function<void()>> waiting_;
+};
+
+// Destination of the text of one stream of one rank.
+class OutputTarget {
+ public:
+  virtual ~OutputTarget() = default;
+  // Takes whole lines, the beginning of a line that was not continued, or a piece of a line too long to be held.
+  virtual void take(std::string_view text) = 0;
+  [[nodiscard]] virtual bool full() const = 0;
+  // True if nobody reads the text any more.
+  [[nodiscard]] virtual bool broken() const = 0;
+  // True if a person reads, who is to see the beginning of a line after a moment.
+  [[nodiscard]] virtual bool wants_prompts() const = 0;
+  // Calls `resume` once, when a full target has room again or is broken.
+  virtual void when_room(std::function<void()> resume) = 0;
+};
+
+class Forwarder {
+ public:
+  Forwarder(EventLoop& loop, Descriptor pipe, OutputTarget& target);
+  ~Forwarder();
+  Forwarder(const Forwarder&) = delete;
+  Forwarder& operator=(const Forwarder&) = delete;
+
+  [[nodiscard]] bool done() const noexcept { return !pipe_.is_open(); }
+  // Takes the text that is there now, up to a limit.
+  void catch_up();
+  // Takes all text that is there now and closes the pipe.
+  void finish();
+
+ private:
+  void resume();
+  void pause();
+  bool read_some();  // true if there was something
+  void take(std::string_view text);
+  bool hold_rest();
+  void emit_rest();
+  void close();
+
+  EventLoop& loop_;
+  Descriptor pipe_;
+  OutputTarget& target_;
+  std::string rest_;      // the beginning of a line
+  std::size_t held_ = 0;  // its part of the memory that all forwarders share, if it is long
+  std::shared_ptr<const bool> here_ = std::make_shared<bool>();  // expires with this object, which a wait may outlive
+  bool watched_ = false;
+  bool timer_set_ = false;
+  EventLoop::TimerId timer_;
+};
+
+}  // namespace hr::launcher

@@ -1,0 +1,102 @@
+#include "plan/host_environment.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "base/knobs.hpp"
+#include "system/library_path.hpp"
+
+extern char** environ;
+
+namespace hr::launcher {
+namespace {
+
+// Variables in which a session or a resource manager describes one host, or one process there.
+constexpr std::string_view kOfHost[] = {
+    "HOSTNAME",        "HOST",           "SSH_CLIENT",          "SSH_CONNECTION",
+    "SSH_TTY",         "SSH_AUTH_SOCK",  "XDG_RUNTIME_DIR",     "XDG_SESSION_ID",
+    "SLURMD_NODENAME", "SLURM_NODEID",   "SLURM_TOPOLOGY_ADDR", "SLURM_PROCID",
+    "SLURM_LOCALID",   "SLURM_TASK_PID", "SLURM_GTIDS",
+};
+
+// Variables in which another launcher has passed this process its place in a job, which a program would mistake for its
+// own place. Similar ones are left to the program, such as HYDRA_FULL_ERROR and PMIX_MCA_gds. A word that ends with '_'
+// stands for all names that begin with it.
+constexpr std::string_view kOfOuterLauncher[] = {
+    "PMI_",
+    "PMI2_",
+    "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",
+    "HYDI_CONTROL_FD",
+    "PMIX_NAMESPACE",
+    "PMIX_RANK",
+    "PMIX_ID",
+    "PMIX_VERSION",
+    "PMIX_HOSTNAME",
+    "PMIX_LAUNCHER_RNDZ_URI",
+    "PMIX_KEEPALIVE_PIPE",
+    "PMIX_SECURITY_MODE",
+    "PMIX_PTL_MODULE",
+    "PMIX_BFROP_BUFFER_TYPE",
+    "PMIX_GDS_MODULE",
+    "PMIX_SERVER_",
+    "PMIX_SYSTEM_",
+    "PMIX_DSTORE_",
+};
+
+bool from_outer_launcher(std::string_view name) {
+  return std::any_of(std::begin(kOfOuterLauncher), std::end(kOfOuterLauncher), [name](std::string_view word) {
+    return word.ends_with('_') ? name.starts_with(word) : name == word;
+  });
+}
+
+std::vector<std::string> as_strings(const std::map<std::string, std::string>& variables) {
+  std::vector<std::string> strings;
+  strings.reserve(variables.size());
+  for (const auto& [name, value] : variables) strings.push_back(name + "=" + value);
+  return strings;
+}
+
+}  // namespace
+
+std::vector<std::string> make_environment(const Inherited& inherited, const std::vector<Variable>& variables) {
+  const auto is_inherited = [&inherited](std::string_view name) {
+    return inherited.all || std::find(inherited.names.begin(), inherited.names.end(), name) != inherited.names.end();
+  };
+  std::map<std::string, std::string> merged;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos || from_outer_launcher(text.substr(0, equals))) continue;
+    if (!is_inherited(text.substr(0, equals))) continue;
+    merged.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  for (const auto& [name, value] : variables) merged.insert_or_assign(name, value);
+  return as_strings(merged);
+}
+
+std::vector<std::string> environment_here(const std::vector<std::string>& environment,
+                                          const std::string& library_folder, bool is_root) {
+  std::map<std::string, std::string> merged;
+  for (const std::string& text : environment) {
+    const auto equals = text.find('=');
+    if (equals != std::string::npos) merged.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  if (!is_root) {
+    for (const std::string_view each : kOfHost) {
+      const std::string name(each);
+      const auto sent = merged.find(name);
+      if (sent == merged.end()) continue;
+      const char* here = hr::environment(name.c_str());
+      here != nullptr ? void(sent->second = here) : void(merged.erase(sent));
+    }
+  }
+  if (!library_folder.empty()) {
+    std::string& path = merged["LD_LIBRARY_PATH"];
+    path = with_folder(path, library_folder);
+  }
+  return as_strings(merged);
+}
+
+}  // namespace hr::launcher

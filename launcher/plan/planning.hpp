@@ -1,0 +1,26 @@
+// Turns the command line into the plan that each host needs.
+#pragma once
+
+#include <vector>
+
+#include "base/status.hpp"
+#include "plan/job_plan.hpp"
+#include "plan/rank_layout.hpp"
+#include "plan/spawn_request.hpp"
+#include "words/allocation.hpp"
+#include "words/options.hpp"
+
+namespace hr::launcher {
+
+// Fills in what the command line left open (numbers of ranks, hosts) and makes the plan of the job. Prints notes for
+// the user on standard error.
+Status make_plan(Options* options, JobPlan* plan);
+
+// Makes the plan of a spawn by a rank, on the hosts of the job or those that its info names. `options`: the job's.
+// Errors: impossible requests, reported to the rank that made them.
+Status plan_spawn(const Options& options, const SpawnRequest& request, JobPlan* plan);
+
+// Decides only the placement of ranks (--do-not-launch), on all hosts.
+Status make_layout(Options* options, RankLayout* layout);
+
+}  // namespace hr::launcher

@@ -1,0 +1,41 @@
+// RankLayout: placement of the ranks of a job, before any of them is started: hosts, ranks on each, and the CPUs of
+// each rank.
+//
+// Made from the command line and from machines: this one, or described ones (--machine). A host that has not been
+// examined is assumed to be like this one; the agent there places its ranks on the actual machine. Owner: main().
+#pragma once
+
+#include <list>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "topo/devices.hpp"
+#include "topo/distribute.hpp"
+#include "words/options.hpp"
+
+namespace hr::launcher {
+
+struct RankLayout {
+  std::list<topo::Machine> machines;  // that `hosts` borrow
+  std::vector<topo::Host> hosts;
+  int own_host = -1;                   // this one among them
+  std::vector<int> host_of;            // of each rank, an index into hosts
+  std::vector<topo::CpuSet> cpus;      // of each rank; empty: not bound
+  std::vector<topo::Nearest> nearest;  // of each rank, if the machines' devices were read
+  std::string note;                    // on oversubscription; empty: there is none
+
+  [[nodiscard]] std::vector<int> ranks_on(int host) const;
+};
+
+// Decides the number of ranks of each program for which none is given, and the host of each rank. Programs that name no
+// hosts use options->hosts.
+Status lay_out(Options* options, RankLayout* layout);
+
+// Also sets the CPUs of the ranks of one host. Fails if that is not possible there.
+Status place_on(int host, const topo::Mapping& mapping, RankLayout* layout);
+
+// Prints the output of --do-not-launch: a table of ranks and a picture of each host, or JSON.
+void print_layout(const RankLayout& layout, bool as_json);
+
+}  // namespace hr::launcher

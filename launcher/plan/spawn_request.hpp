@@ -1,0 +1,60 @@
+// SpawnRequest: a rank's request to start processes (PMI-1's "mcmd=spawn"). Plain values.
+//
+// It arrives as lines, in one block per program. Our library escapes the text after the '=' (boot/key_values.hpp), so
+// that any text fits in a line.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/packing.hpp"
+
+namespace hr::launcher {
+
+// Limit of the size of a request, in which each line counts kSpawnLine more, so that the request fits into a frame.
+inline constexpr std::size_t kLongestSpawn = std::size_t{4} << 20;
+inline constexpr std::size_t kSpawnLine = 16;
+
+struct SpawnRequest {
+  struct Part {
+    int ranks = 0;
+    std::vector<std::string> arguments;  // the first is the program as written
+    std::vector<KeyValue> info;
+  };
+  std::vector<Part> programs;
+  std::vector<KeyValue> given;  // initial pairs of the new job's key-value space
+};
+
+std::string encode(const SpawnRequest& request);
+// Returns nullopt if the bytes are not a request.
+std::optional<SpawnRequest> decode_spawn(std::string_view bytes);
+
+// The lines of one rank. A request that is not understood, or is longer than kLongestSpawn, is returned without
+// programs.
+class SpawnLines {
+ public:
+  // begin() is called at "mcmd=spawn", and add() for each line up to "endcmd".
+  void begin() { lines_.clear(), open_ = true; }
+  [[nodiscard]] bool open() const noexcept { return open_; }
+  void add(std::string_view line);
+  // Called at "endcmd". Returns the request, if that was the last of its programs.
+  std::optional<SpawnRequest> end();
+  // Returns the reason why the last request has no programs.
+  [[nodiscard]] const char* problem() const noexcept { return problem_; }
+
+ private:
+  bool open_ = false;
+  std::vector<std::string> lines_;
+  std::size_t bytes_ = 0;  // of all lines of the request; above kLongestSpawn none is kept
+  // This block's index among the request's programs, and their number.
+  int number_ = 0;
+  int programs_ = 0;
+  bool good_ = true;  // all blocks so far
+  const char* problem_ = "";
+  SpawnRequest request_;
+};
+
+}  // namespace hr::launcher

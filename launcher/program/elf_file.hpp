@@ -1,0 +1,48 @@
+// An ELF file of 64 bits, mapped: its tables, and the libraries that it needs. Offsets from tables are only followed
+// within the file. Owner: the reader; the memory lasts as long as the object.
+#pragma once
+
+#include <elf.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hr::launcher {
+
+class ElfFile {
+ public:
+  explicit ElfFile(const std::string& path);
+  ~ElfFile();
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
+
+  // True if the file has no bytes, or cannot be read.
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  // Returns null for any other kind of file.
+  [[nodiscard]] const Elf64_Ehdr* header() const noexcept;
+  // Returns the segments; those before the end of the file if that comes too soon.
+  [[nodiscard]] std::vector<Elf64_Phdr> segments() const;
+  // Returns the item of that number in a table; null beyond the end of the file.
+  template <class Item>
+  [[nodiscard]] const Item* at(std::uint64_t offset, std::uint64_t number = 0) const noexcept {
+    if (offset > size_ || number > size_ / sizeof(Item)) return nullptr;
+    const std::uint64_t place = offset + number * sizeof(Item);
+    return place % alignof(Item) == 0 && place + sizeof(Item) <= size_ ? reinterpret_cast<const Item*>(begin_ + place)
+                                                                       : nullptr;
+  }
+  // Returns the bytes from there on, at most that many.
+  [[nodiscard]] std::string_view bytes(std::uint64_t offset, std::uint64_t most) const noexcept;
+  // Returns the text from there to its null character, or to the end of the file.
+  [[nodiscard]] std::string_view text(std::uint64_t offset) const noexcept;
+  // Returns the names of the libraries that the file needs.
+  [[nodiscard]] std::vector<std::string> needed_libraries() const;
+
+ private:
+  const char* begin_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace hr::launcher

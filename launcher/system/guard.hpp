@@ -1,0 +1,35 @@
+// Guard: a process beside mpiexec that ends the job's processes if mpiexec is killed and cannot do it.
+//
+// The kernel ends the ranks themselves with mpiexec, but not their children: programs under a shell or a wrapper. The
+// guard finds those by the secret in their environment (late_clients.hpp). It runs in its own session and has none of
+// mpiexec's descriptors except the pipe by which it learns of the end. Owner: Job.
+#pragma once
+
+#include <sys/types.h>
+
+#include <set>
+#include <string>
+
+#include "system/descriptor.hpp"
+
+namespace hr::launcher {
+
+class Guard {
+ public:
+  Guard() = default;
+  // Called when the job has ended and nothing of it is left.
+  ~Guard();
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+  // Call it before the first rank starts, and before this process has threads. A job runs without a guard if none can
+  // be started. The guard removes the shared-memory files of `job` in `directories`.
+  void start(const std::string& job, const std::set<std::string>& directories);
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+
+ private:
+  Descriptor pipe_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace hr::launcher

@@ -1,0 +1,41 @@
+// Signals that mpiexec handles: blocked, and read from a descriptor in the event loop.
+#pragma once
+
+#include <signal.h>
+
+#include <functional>
+
+#include "system/descriptor.hpp"
+#include "system/event_loop.hpp"
+
+namespace hr::launcher {
+
+class Signals {
+ public:
+  // Blocks these signals and no others, ignores SIGPIPE, SIGTTOU and SIGXFSZ, and calls the handler for each from the
+  // loop.
+  Signals(EventLoop& loop, std::function<void(int signal)> handler);
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+ private:
+  EventLoop& loop_;
+  std::function<void(int)> handler_;
+  Descriptor descriptor_;
+};
+
+// Makes sure that ends of children are reported. The process that started us may have ignored SIGCHLD, in which case
+// children leave nothing to wait for; and threads that a library starts must not receive the signal, so it is blocked
+// before the first one starts.
+void expect_children() noexcept;
+
+// True if a rank, too, ignores this signal when we were started with it ignored. These are the signals that a person or
+// a batch system sends to a whole job (nohup, a shell's background job, `trap '' USR1` in a job script). Any other
+// ignored signal is an accident of the process that started us: Python ignores SIGPIPE, servers SIGCHLD.
+[[nodiscard]] bool stays_ignored(int signal) noexcept;
+
+// Returns a text such as "9 (Killed)".
+std::string signal_text(int signal);
+
+}  // namespace hr::launcher

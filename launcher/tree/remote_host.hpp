@@ -1,0 +1,90 @@
+// RemoteHost: the subtree of hosts beyond one channel, as the mpiexec or agent above sees it.
+//
+// It starts the agent of the first of them by ssh (or srun, see remote_command.hpp), verifies that the agent answers,
+// sends it the plan, and then forwards messages. When the subtree fails for whatever reason, it reports that once, with
+// a kHostFailed. Owner: Tree. One thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "plan/job_plan.hpp"
+#include "system/descriptor.hpp"
+#include "system/event_loop.hpp"
+#include "wire/channel.hpp"
+#include "wire/handshake.hpp"
+#include "wire/message.hpp"
+
+namespace hr::launcher {
+
+// A place is the position of a host among the plan's hosts other than mpiexec's own, so that a subtree is a range of
+// places.
+[[nodiscard]] int host_at(const JobPlan& plan, int place) noexcept;
+[[nodiscard]] int place_of(const JobPlan& plan, int host) noexcept;
+[[nodiscard]] int count_places(const JobPlan& plan) noexcept;
+
+class RemoteHost {
+ public:
+  // first to last (exclusive): the places of the subtree. The plan outlives this object.
+  RemoteHost(EventLoop& loop, const JobPlan& plan, const std::string& encoded_plan, int first, int last,
+             std::function<void(const Message&)> up);
+  ~RemoteHost();
+  RemoteHost(const RemoteHost&) = delete;
+  RemoteHost& operator=(const RemoteHost&) = delete;
+
+  void start();
+  // Has no effect if the subtree has failed.
+  void send(const Message& message);
+  // Sends kFinish: the subtree ends, or is given up if it has not answered yet. kDone goes up when it is gone.
+  void finish();
+  // Called when the agent's command may have ended.
+  void reap();
+  void expect_silence(bool expected);
+  void flush(std::chrono::milliseconds limit);
+
+  [[nodiscard]] bool holds(int place) const noexcept { return place >= first_ && place < last_; }
+  [[nodiscard]] bool is_gone() const noexcept { return gone_; }
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+
+  // True if all of the subtree takes part in an exchange already (Tree).
+  std::array<bool, 2> in_fence{};
+
+ private:
+  void read_proof();
+  void read_errors();
+  void open_channel(std::string_view received);
+  void on_message(const Message& message);
+  [[nodiscard]] bool may_say(const Message& message) const;
+  void on_closed(const std::string& cause);
+  void check_gone();
+  void end();
+  [[nodiscard]] std::string cause() const;
+
+  EventLoop& loop_;
+  const JobPlan& plan_;
+  const std::string& encoded_plan_;
+  int first_;
+  int last_;
+  std::function<void(const Message&)> up_;
+  Nonce nonce_;
+  ProofSearch proof_;
+  pid_t pid_ = -1;
+  int status_ = -1;  // of the command, once it has ended
+  Descriptor writing_, reading_, errors_;
+  std::string last_errors_;
+  std::unique_ptr<Channel> channel_;
+  EventLoop::TimerId timer_;
+  bool timer_set_ = false;
+  bool ready_ = false;      // the subtree has reported that it can start
+  bool finishing_ = false;  // its end is expected
+  bool done_ = false;       // it has reported its end
+  bool closed_ = false;     // nothing more will arrive from it
+  bool gone_ = false;       // nothing of it is left, and its end or failure has been reported
+  std::string cause_;
+};
+
+}  // namespace hr::launcher

@@ -1,0 +1,70 @@
+// Channel: messages to and from the neighbour above or below, over two pipes, and checks that the neighbour is alive.
+//
+// Each side sends at least four times within the time that a neighbour may be silent. A neighbour that has been silent
+// for longer is given the same time again, up to a bound: TCP retransmits after pauses that double, so data sent over a
+// link that was cut for a while arrives after twice that time at the latest. Sending never blocks: data that the pipe
+// does not accept is queued here, and the queue is bounded because large senders wait for credits (see Message). Owner:
+// Agent or RemoteHost. One thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "system/descriptor.hpp"
+#include "system/event_loop.hpp"
+#include "wire/frame.hpp"
+#include "wire/message.hpp"
+
+namespace hr::launcher {
+
+class Channel {
+ public:
+  struct Handlers {
+    std::function<void(const Message&)> message;
+    // Called once, from the loop, when nothing more will arrive. `cause`: the reason; empty: the other side closed the
+    // channel.
+    std::function<void(const std::string& cause)> closed;
+  };
+
+  // silence: the time that a neighbour may be silent. received: data that has arrived already.
+  Channel(EventLoop& loop, Descriptor reading, Descriptor writing, std::chrono::milliseconds silence, Handlers handlers,
+          std::string_view received);
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  void send(const Message& message);
+  void set_silence(std::chrono::milliseconds silence);
+  // Notes that the neighbour has been stopped by a signal, or goes on. While it is stopped, its silence is no failure.
+  void expect_silence(bool expected);
+  // Waits until everything is written, or the limit has passed.
+  void flush(std::chrono::milliseconds limit);
+
+ private:
+  void read();
+  void take(std::string_view bytes);
+  void write();
+  void tick();
+  void close(const std::string& cause);
+
+  EventLoop& loop_;
+  Descriptor reading_;
+  Descriptor writing_;
+  std::chrono::milliseconds silence_;
+  Handlers handlers_;
+  FrameDecoder decoder_;
+  std::string queue_;
+  std::size_t written_ = 0;  // of queue_
+  bool writing_watched_ = false;
+  bool closed_ = false;
+  bool sent_since_tick_ = false;
+  bool silence_expected_ = false;
+  EventLoop::Clock::time_point heard_;
+  EventLoop::Clock::time_point next_tick_;
+  EventLoop::TimerId timer_;
+  bool closing_ = false;
+  EventLoop::TimerId closing_timer_;
+};
+
+}  // namespace hr::launcher

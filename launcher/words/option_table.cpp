@@ -1,0 +1,470 @@
+#include "words/option_table.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/knobs.hpp"
+#include "words/host_list.hpp"
+
+namespace hr::launcher {
+namespace {
+
+Status ranks(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, "the number of ranks", &parsed.program.ranks);
+}
+
+Status ranks_per_host(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, "the number of ranks on a host", &parsed.program.per_host);
+}
+
+Status number_of_hosts(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, "the number of hosts", &parsed.options.most_hosts);
+}
+
+Status universe(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, "the number of processes", &parsed.options.universe);
+}
+
+Status as_hosts(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, "the number of hosts", &parsed.options.as_hosts);
+}
+
+Status host_list(ParseState& parsed, const ParsedOption& given) {
+  return read_host_list(given.word, given.value(), &parsed.program.hosts);
+}
+
+Status host_file(ParseState& parsed, const ParsedOption& given) {
+  return read_host_file(given.word, given.value(), &parsed.program.hosts);
+}
+
+Status not_here(ParseState& parsed, const ParsedOption&) {
+  parsed.options.not_here = true;
+  return kOk;
+}
+
+Status launcher(ParseState& parsed, const ParsedOption& given) {
+  parsed.options.launcher = given.value();
+  return kOk;
+}
+
+Status local_variable(ParseState& parsed, const ParsedOption& given) {
+  parsed.program.environment.emplace_back(given.values[0], given.values[1]);
+  return kOk;
+}
+
+Status global_variable(ParseState& parsed, const ParsedOption& given) {
+  parsed.variables_of_all.emplace_back(given.values[0], given.values[1]);
+  return kOk;
+}
+
+// Handles NAME=VALUE, or a bare NAME, whose value comes from mpiexec's environment.
+Status exported(ParseState& parsed, const ParsedOption& given) {
+  const auto equals = given.value().find('=');
+  if (equals != std::string::npos) {
+    parsed.program.environment.emplace_back(given.value().substr(0, equals), given.value().substr(equals + 1));
+  } else if (const char* value = hr::environment(given.value().c_str())) {
+    parsed.program.environment.emplace_back(given.value(), value);
+  } else {
+    std::fprintf(stderr, "mpiexec: %s: there is no such variable to pass on\n", given.text().c_str());
+  }
+  return kOk;
+}
+
+Status inherit_all(ParseState& parsed, const ParsedOption&) {
+  parsed.program.inherited = {true, {}, true};
+  return kOk;
+}
+
+Status inherit_none(ParseState& parsed, const ParsedOption&) {
+  parsed.program.inherited = {false, {}, true};
+  return kOk;
+}
+
+Status inherit_list(ParseState& parsed, const ParsedOption& given) {
+  parsed.program.inherited = {false, split(given.value(), ','), true};
+  return kOk;
+}
+
+Status all_inherit_all(ParseState& parsed, const ParsedOption&) {
+  parsed.inherited_by_all = {true, {}, true};
+  return kOk;
+}
+
+Status all_inherit_none(ParseState& parsed, const ParsedOption&) {
+  parsed.inherited_by_all = {false, {}, true};
+  return kOk;
+}
+
+Status all_inherit_list(ParseState& parsed, const ParsedOption& given) {
+  parsed.inherited_by_all = {false, split(given.value(), ','), true};
+  return kOk;
+}
+
+Status directory(ParseState& parsed, const ParsedOption& given) {
+  parsed.program.directory = given.value();
+  return kOk;
+}
+
+Status label(ParseState& parsed, const ParsedOption&) {
+  parsed.options.label = true;
+  return kOk;
+}
+
+// Reads "DIR" or "DIR:nocopy".
+Status read_output_directory(const ParsedOption& given, std::string text, Options* options) {
+  constexpr std::string_view kNoCopy = ":nocopy";
+  options->output_in_files_only = text.ends_with(kNoCopy);
+  if (options->output_in_files_only) text.resize(text.size() - kNoCopy.size());
+  if (text.empty()) return fail(Errc::kOther, "%s: a directory's name is missing", given.text().c_str());
+  options->output_directory = std::move(text);
+  return kOk;
+}
+
+Status output_files(ParseState& parsed, const ParsedOption& given) {
+  return read_output_directory(given, given.value(), &parsed.options);
+}
+
+// Handles Open MPI 5's "tag" and "dir=NAME", and its words for the form of the labels.
+Status apply_output(ParseState& parsed, const ParsedOption& given) {
+  for (const std::string& word : split(given.value(), ',')) {
+    if (word.starts_with("tag") || word.starts_with("rank")) {
+      parsed.options.label = true;
+    } else if (word.starts_with("dir=")) {
+      HR_TRY(read_output_directory(given, word.substr(4), &parsed.options));
+    } else {
+      return fail(Errc::kOther, "%s: mpiexec knows tag and dir=NAME, not \"%s\"", given.text().c_str(), word.c_str());
+    }
+  }
+  return kOk;
+}
+
+Status bind_to(ParseState& parsed, const ParsedOption& given) { return read_bind_to(given, &parsed.mapping); }
+Status map_by(ParseState& parsed, const ParsedOption& given) { return read_map_by(given, &parsed.mapping); }
+Status rank_by(ParseState& parsed, const ParsedOption& given) { return read_rank_by(given, &parsed.mapping); }
+
+// Handles an older option as a value of a current one.
+template <Status (*kRead)(const ParsedOption&, MappingWords*), const char* kValue>
+Status same_as(ParseState& parsed, const ParsedOption& given) {
+  return kRead({given.word, {kValue}}, &parsed.mapping);
+}
+
+constexpr char kCore[] = "core", kSocket[] = "socket", kNone[] = "none", kNode[] = "node", kSlot[] = "slot";
+constexpr char kOversubscribe[] = ":oversubscribe", kNoOversubscribe[] = ":nooversubscribe";
+
+Status per_socket(ParseState& parsed, const ParsedOption& given) {
+  int number = 0;
+  HR_TRY(read_count(given, "the number of ranks on a socket", &number));
+  return read_map_by({given.word, {"ppr:" + given.value() + ":socket"}}, &parsed.mapping);
+}
+
+Status cpus_per_rank(ParseState& parsed, const ParsedOption& given) {
+  return read_count(given, "the number of cores for a rank", &parsed.mapping.cpus_per_rank);
+}
+
+Status cpu_set(ParseState& parsed, const ParsedOption& given) {
+  return read_cpu_set(given, &parsed.mapping.mapping.only);
+}
+
+Status threads_as_cores(ParseState& parsed, const ParsedOption&) {
+  parsed.mapping.hardware_threads = true;
+  return kOk;
+}
+
+Status do_not_launch(ParseState& parsed, const ParsedOption&) {
+  parsed.options.do_not_launch = true;
+  return kOk;
+}
+
+Status machine(ParseState& parsed, const ParsedOption& given) {
+  parsed.options.machines.push_back(given.value());
+  return kOk;
+}
+
+Status json(ParseState& parsed, const ParsedOption&) {
+  parsed.options.json = true;
+  return kOk;
+}
+
+Status save_machine(ParseState& parsed, const ParsedOption& given) {
+  HR_TRY(topo::write_machine(given.value()));
+  parsed.saved = true;
+  return kOk;
+}
+
+Status report_bindings(ParseState& parsed, const ParsedOption&) {
+  parsed.options.report_bindings = true;
+  return kOk;
+}
+
+Status timeout(ParseState& parsed, const ParsedOption& given) {
+  HR_TRY(read_seconds(given.text(), given.value(), &parsed.options.timeout_seconds));
+  parsed.options.timeout_origin = "--timeout";
+  return kOk;
+}
+
+Status save_counters(ParseState& parsed, const ParsedOption& given) {
+  parsed.options.save_counters = given.value();
+  return kOk;
+}
+
+Status keep_going(ParseState& parsed, const ParsedOption&) {
+  parsed.options.keep_going = true;
+  return kOk;
+}
+
+Status quiet(ParseState& parsed, const ParsedOption&) {
+  parsed.options.quiet = true;
+  return kOk;
+}
+
+Status config_file(ParseState& parsed, const ParsedOption& given) {
+  parsed.config_file = given.value();
+  return kOk;
+}
+
+Status help(ParseState& parsed, const ParsedOption&) {
+  parsed.help = true;
+  return kOk;
+}
+
+Status version(ParseState& parsed, const ParsedOption&) {
+  parsed.version = true;
+  return kOk;
+}
+
+Status list(ParseState& parsed, const ParsedOption&) {
+  parsed.list = true;
+  return kOk;
+}
+
+Status settings(ParseState& parsed, const ParsedOption&) {
+  parsed.settings = true;
+  return kOk;
+}
+
+// Handles Intel MPI's option for its checking library; ours is in every program.
+Status check_calls(ParseState& parsed, const ParsedOption&) {
+  parsed.variables_of_all.emplace_back("HEADRACE_CHECK", "full");
+  return kOk;
+}
+
+Status one_per_host(ParseState& parsed, const ParsedOption&) {
+  parsed.program.per_host = 1;
+  return kOk;
+}
+
+// Handles Open MPI's --stdin and Hydra's -s, which name the ranks that read standard input.
+Status standard_input(ParseState&, const ParsedOption& given) {
+  if (given.value() == "0") return kOk;
+  if (given.value() == "none") return fail(Errc::kOther, "%s: write </dev/null instead", given.text().c_str());
+  return fail(Errc::kOther, "%s: standard input goes to rank 0 alone; let the others open a file",
+              given.text().c_str());
+}
+
+Status fault_tolerance(ParseState& parsed, const ParsedOption& given) {
+  if (given.value() == "ulfm" || given.value() == "mpi") {
+    parsed.options.keep_going = true;
+  } else if (given.value() != "no" && given.value() != "none") {
+    return fail(Errc::kOther, "%s: mpiexec knows ulfm and none", given.text().c_str());
+  }
+  return kOk;
+}
+
+using enum Arity;
+constexpr auto kApplies = OptionEffect::kApplies;
+constexpr auto kAlreadyTrue = OptionEffect::kAlreadyTrue;
+constexpr auto kIgnored = OptionEffect::kIgnored;
+constexpr auto kRefused = OptionEffect::kRefused;
+
+constexpr OptionSpec kOptions[] = {
+    // Ranks and hosts
+    {"n np c ntasks", kOne, kApplies, ranks, "N", "Number of ranks (default: what the next four say, else 1)"},
+    {"ppn N npernode perhost grr ntasks-per-node", kOne, kApplies, ranks_per_host, "N",
+     "Ranks on each host before the next one is used; without -n, that many on every host"},
+    {"hosts host H", kOne, kApplies, host_list, "NAME[:N],...",
+     "Where ranks run, and how many on each (default: equal shares); other hosts are reached by ssh. Without it: the "
+     "hosts of the "
+     "Slurm or PBS job, else this one"},
+    {"hostfile machinefile f default-hostfile", kOne, kApplies, host_file, "FILE",
+     "A file of such names, one a line (\"NAME slots=N\" as well)"},
+    {"nodes", kOne, kApplies, number_of_hosts, "N", "Only the first N of these hosts"},
+    {"launcher launcher-exec bootstrap bootstrap-exec plm-rsh-agent", kOne, kApplies, launcher, "COMMAND",
+     "How other hosts are reached: ssh, srun, or a command with its options (also HEADRACE_LAUNCHER)"},
+    {"nolocal skip-launch-node", kNoValue, kApplies, not_here, "", "No ranks on this host"},
+    {"as-hosts", kOne, kApplies, as_hosts, "N",
+     "As if this machine were N hosts: ranks on different ones share no memory and no GPU mapping, and talk through "
+     "the network transport, over the loopback alone (also HEADRACE_AS_HOSTS)"},
+    {"configfile app", kOne, kApplies, config_file, "FILE",
+     "Take the command line from a file: a program with its options on each line"},
+
+    // Environment
+    {"env", kVariable, kApplies, local_variable, "NAME VALUE", "An environment variable for this program"},
+    {"x", kOne, kApplies, exported, "NAME=VALUE", "The same; NAME alone passes it on as it is"},
+    {"genv", kVariable, kApplies, global_variable, "NAME VALUE", "An environment variable for all programs"},
+    {"envlist", kOne, kApplies, inherit_list, "NAME,...", "Of mpiexec's own variables this program gets only these"},
+    {"genvlist", kOne, kApplies, all_inherit_list, "NAME,...", "All programs get only these"},
+    {"envnone", kNoValue, kApplies, inherit_none, "", "This program gets none of them"},
+    {"genvnone", kNoValue, kApplies, all_inherit_none, "", "No program gets any of them"},
+    {"envall envuser", kNoValue, kApplies, inherit_all, "", "This program gets all of them (default)"},
+    {"genvall genvuser", kNoValue, kApplies, all_inherit_all, "", "All programs get all of them (default)"},
+    {"wdir wd", kOne, kApplies, directory, "DIR", "Directory the ranks start in"},
+
+    // Placement
+    {"map-by", kOne, kApplies, map_by, "HOW",
+     "bunch: near to one another; scatter: far from one another; bunch:LEVEL, scatter:LEVEL bind to that; "
+     "hybrid:N[:linear|compact|spread]: N cores for the threads of each rank; core, hwthread, l1cache, l2cache, "
+     "l3cache, "
+     "numa, socket: round robin over these, bound to them unless --bind-to says otherwise; ppr:N:LEVEL: N on each; "
+     "slot: as cores come; node: round robin over hosts; pe-list=0,4,8. Behind them :PE=N (cores for each rank), :SPAN "
+     "(all hosts as if one), :OVERSUBSCRIBE (no note), :NOOVERSUBSCRIBE (refuse more ranks than cores)"},
+    {"bind-to", kOne, kApplies, bind_to, "LEVEL",
+     "core, hwthread, l1cache, l2cache, l3cache, numa, socket, each also with :N for so many; user:0,2-3,8+12: the "
+     "CPUs "
+     "of each rank of a host; none; auto (default): an equal share of neighbouring cores for each rank, nothing when "
+     "ranks outnumber cores"},
+    {"rank-by", kOne, kApplies, rank_by, "HOW",
+     "How ranks are numbered: as they were mapped (default); slot: host by host; node: round robin over hosts; fill: "
+     "part "
+     "by part of --map-by; span: round robin over the parts of all hosts; numa, socket...: round robin over these"},
+    {"cpus-per-rank cpus-per-proc cpus-per-task depth", kOne, kApplies, cpus_per_rank, "N",
+     "The same as --map-by slot:PE=N"},
+    {"cpu-set cpu-list slot-list", kOne, kApplies, cpu_set, "LIST", "Use these CPUs of each host alone: 0,2,8-11"},
+    {"use-hwthread-cpus", kNoValue, kApplies, threads_as_cores, "", "Each hardware thread counts as a core"},
+    {"oversubscribe", kNoValue, kApplies, same_as<read_map_by, kOversubscribe>, "",
+     "More ranks than cores are meant: no note about them"},
+    {"nooversubscribe no-oversubscribe", kNoValue, kApplies, same_as<read_map_by, kNoOversubscribe>, "",
+     "More ranks than cores are an error"},
+    {"report-bindings display-map display-devel-map display-allocation print-rank-map v verbose", kNoValue, kApplies,
+     report_bindings, "",
+     "Say on standard error where each rank is bound and which GPU and NIC are nearest, with a picture"},
+    {"do-not-launch", kNoValue, kApplies, do_not_launch, "", "Print where ranks would go, and exit; see headrace map"},
+    {"machine", kOne, kApplies, machine, "WHAT",
+     "With --do-not-launch: hosts are like this one, an hwloc XML file or \"synthetic:pack:2 core:4 pu:2\"; once for "
+     "all, or for each host"},
+    {"json", kNoValue, kApplies, json, "", "With --do-not-launch: print JSON"},
+    {"save-machine", kOne, kApplies, save_machine, "FILE", "Write this machine down as an hwloc XML file, and exit"},
+    {"bind-to-core", kNoValue, kApplies, same_as<read_bind_to, kCore>, "", ""},
+    {"bind-to-socket", kNoValue, kApplies, same_as<read_bind_to, kSocket>, "", ""},
+    {"bind-to-none", kNoValue, kApplies, same_as<read_bind_to, kNone>, "", ""},
+    {"pernode", kNoValue, kApplies, one_per_host, "", ""},
+    {"bynode by-node rr", kNoValue, kApplies, same_as<read_map_by, kNode>, "", ""},
+    {"byslot by-slot", kNoValue, kApplies, same_as<read_map_by, kSlot>, "", ""},
+    {"bycore by-core", kNoValue, kApplies, same_as<read_map_by, kCore>, "", ""},
+    {"bysocket by-socket", kNoValue, kApplies, same_as<read_map_by, kSocket>, "", ""},
+    {"npersocket", kOne, kApplies, per_socket, "N", ""},
+    {"display", kOne, kApplies, report_bindings, "WHAT", ""},
+
+    {"usize universe-size", kOne, kApplies, universe, "N",
+     "MPI_UNIVERSE_SIZE: processes including those to be spawned (default: the hosts' slots, here the cores)"},
+
+    // Output and the end
+    {"check_mpi", kNoValue, kApplies, check_calls, "",
+     "Look for mistakes of the program: the same as -genv HEADRACE_CHECK full (docs/checker.md)"},
+    {"stdin s", kOne, kApplies, standard_input, "RANK", ""},
+    {"with-ft", kOne, kApplies, fault_tolerance, "WHAT", ""},
+    {"l label prepend-rank tag-output", kNoValue, kApplies, label, "", "Begin each line of output with [rank]"},
+    {"output-filename", kOne, kApplies, output_files, "DIR",
+     "Write what ranks print to DIR/1/rank.N/stdout and stderr as well; DIR:nocopy: only there"},
+    {"save-counters", kOne, kApplies, save_counters, "FILE",
+     "Keep the counters of all ranks in FILE when the job is over (docs/counters.md)"},
+    {"output", kOne, kApplies, apply_output, "WHAT", ""},
+    {"timeout", kOne, kApplies, timeout, "SECONDS",
+     "End the job after so many seconds, say where each rank was, exit with 124 (also MPIEXEC_TIMEOUT)"},
+    {"enable-recovery disable-auto-cleanup", kNoValue, kApplies, keep_going, "",
+     "A rank that dies does not end the job (MPI_Abort does): the others get MPIX_ERR_PROC_FAILED"},
+    {"q quiet", kNoValue, kApplies, quiet, "", "No notes about options without effect"},
+    {"config", kNoValue, kApplies, settings, "",
+     "Print every setting with its value and where that comes from, and exit"},
+    {"list-options", kNoValue, kApplies, list, "", "Print the table of options as JSON, and exit"},
+    {"h help", kNoValue, kApplies, help, "", "Print this and exit"},
+    {"V version info build-info", kNoValue, kApplies, version, "", "Print it and exit"},
+
+    // For scripts that use other launchers: always true here.
+    {"allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly disable-recovery hetero-nodes ordered-output "
+     "no-transfer line-buffer mt_mpi",
+     kNoValue, kAlreadyTrue, nullptr, "", ""},
+    {"mpi pmi personality forward-signals", kOne, kAlreadyTrue, nullptr, "TYPE", ""},
+
+    // Meaningless to this library.
+    {"membind mem-bind cpu-bind", kOne, kIgnored, nullptr, "WHAT", "--bind-to binds"},
+    {"mca omca pmca prtemca pmixmca gmca gpmca", kTwo, kIgnored, nullptr, "NAME VALUE", ""},
+    {"prte am tune", kOne, kIgnored, nullptr, "WHAT", ""},
+    {"rmk topolib demux nameserver", kOne, kIgnored, nullptr, "NAME", ""},
+    {"iface", kOne, kIgnored, nullptr, "NAME", "HEADRACE_NETWORK_DEVICES names networks"},
+    {"prefix", kOne, kIgnored, nullptr, "DIR", "Headrace is looked for at the same path on every host"},
+    {"prepend-pattern", kOne, kIgnored, nullptr, "TEXT", "-l labels lines with the rank"},
+    {"timestamp-output", kNoValue, kIgnored, nullptr, "", "mpiexec ... | ts adds times"},
+    {"merge-stderr-to-stdout", kNoValue, kIgnored, nullptr, "", "2>&1 behind the command line joins the two"},
+    {"tmpdir keepalive stream-buffering localhost report-pid report-uri max-restarts rlimits", kOne, kIgnored, nullptr,
+     "VALUE", ""},
+    {"print-all-exitcodes disable-hostname-propagation show-progress report-state-on-timeout get-stack-traces",
+     kNoValue, kIgnored, nullptr, "", ""},
+    {"noprefix noconf leave-session-attached debug-daemons debug-daemons-file do-not-resolve index-argv-by-rank "
+     "loadbalance order-nodes pmi-port silent-abort nogpu rdma RDMA ofi OFI psm2 PSM2 ib IB shm dapl",
+     kNoValue, kIgnored, nullptr, "", ""},
+
+    // Missing here, which the user must know; the message says what to use instead.
+    {"launch-agent preload-files preload-files-dest-dir path", kOne, kRefused, nullptr, "WHAT",
+     "mpiexec brings no files to hosts and looks for none; name the program by its path, the same on all hosts"},
+    {"preload-binary set-cwd-to-session-dir transfer", kNoValue, kRefused, nullptr, "",
+     "mpiexec brings no files to hosts; they must be there"},
+    {"rankfile rf", kOne, kRefused, nullptr, "FILE",
+     "mpiexec reads no rank files; name hosts in the order of ranks with --hosts a:2,b:1, and the CPUs of each rank "
+     "with --bind-to user:0,2-3,8+12"},
+    {"gdb gdba debug debugger debug-devel d tv", kNoValue, kRefused, nullptr, "",
+     "mpiexec starts no debugger; put it before the program (mpiexec -n 2 xterm -e gdb --args ./program), or attach "
+     "gdb -p PID to a rank; --timeout 60 shows where each rank waits"},
+    {"xterm", kOne, kRefused, nullptr, "RANKS", "put it before the program: mpiexec -n 2 xterm -hold -e ./program"},
+    {"gtool gtoolfile", kOne, kRefused, nullptr, "TOOL",
+     "put the tool before the program (mpiexec -n 4 valgrind ./program); for some ranks alone, part the command line: "
+     "-n 1 valgrind ./program : -n 3 ./program"},
+    {"trace t trace-pt2pt trace-collectives aps mps", kNoValue, kRefused, nullptr, "",
+     "mpiexec writes no traces; use headrace top, --save-counters FILE, or a tool's own library in LD_PRELOAD"},
+    {"outfile-pattern errfile-pattern outfile errfile", kOne, kRefused, nullptr, "PATTERN",
+     "--output-filename DIR writes DIR/1/rank.N/stdout and stderr"},
+    {"gpus-per-proc gpu-bind", kOne, kRefused, nullptr, "WHAT",
+     "mpiexec hides no GPUs from ranks; let the program choose by MPI_LOCALRANKID, or start it by a script that sets "
+     "CUDA_VISIBLE_DEVICES from that"},
+    {"genvexcl envexcl", kOne, kRefused, nullptr, "NAME,...", "-genvlist and -envlist name the variables to pass on"},
+    {"hosts-group exclude-hosts", kOne, kRefused, nullptr, "HOSTS", "--hosts a,b names the hosts to use"},
+    {"bootstrap-exec-args rsh-args", kOne, kRefused, nullptr, "WORDS",
+     "--launcher takes the command with its words: --launcher 'ssh -p 2222'"},
+    {"dvm dvm-uri hnp ompi-server", kOne, kRefused, nullptr, "WHERE",
+     "mpiexec starts jobs itself and knows no daemons of others; leave it out"},
+    {"continuous", kNoValue, kRefused, nullptr, "", "--enable-recovery lets the others go on when a rank dies"},
+    {"ilp64", kNoValue, kRefused, nullptr, "", "INTEGER has 4 bytes in the MPI ABI's Fortran bindings"},
+    {"xml", kNoValue, kRefused, nullptr, "", "headrace map --json says where ranks go, as JSON"},
+};
+
+}  // namespace
+
+std::span<const OptionSpec> option_table() noexcept { return kOptions; }
+
+std::vector<std::string_view> names_of(const OptionSpec& option) {
+  std::vector<std::string_view> names;
+  for (std::string_view rest = option.names; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find(' '));
+    names.push_back(name);
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+  }
+  return names;
+}
+
+const OptionSpec* find_option(std::string_view text, std::string* attached, bool* has_attached) {
+  if (!text.starts_with('-')) return nullptr;
+  std::string_view name = text.substr(text.starts_with("--") ? 2 : 1);
+  const auto equals = name.find('=');
+  *has_attached = equals != std::string_view::npos;
+  if (*has_attached) *attached = name.substr(equals + 1);
+  name = name.substr(0, equals);
+  for (const OptionSpec& word : kOptions) {
+    for (std::string_view rest = word.names; !rest.empty();) {
+      const auto blank = rest.find(' ');
+      if (rest.substr(0, blank) == name) return &word;
+      rest.remove_prefix(blank == std::string_view::npos ? rest.size() : blank + 1);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace hr::launcher

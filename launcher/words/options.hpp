@@ -1,0 +1,59 @@
+// The command line of mpiexec, parsed. Plain values, owned by main().
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "topo/mapping.hpp"
+#include "words/host_list.hpp"
+
+namespace hr::launcher {
+
+inline constexpr int kUsageExit = 2;  // for a command line that is wrong or impossible
+
+using Variable = std::pair<std::string, std::string>;
+
+// Variables of mpiexec's own environment that a program inherits.
+struct Inherited {
+  bool all = true;
+  std::vector<std::string> names;  // if not all
+  bool given = false;              // on the command line
+};
+
+// One part of the command line between ':' signs.
+struct Program {
+  int ranks = 0;                       // 0: not given
+  int per_host = 0;                    // 0: not given
+  std::vector<HostSlots> hosts;        // empty: the job's
+  std::vector<std::string> arguments;  // the first is the program as written
+  std::vector<Variable> environment;   // in addition to inherited variables
+  Inherited inherited;
+  std::string directory;  // empty: mpiexec's own
+};
+
+struct Options {
+  std::vector<Program> programs;
+  bool label = false;
+  topo::Mapping mapping;
+  int as_hosts = 0;              // the number of hosts that programs see; 0: the value of the knob as_hosts
+  std::vector<HostSlots> hosts;  // of programs that name none; empty: those of an allocation, or this one
+  int most_hosts = 0;            // how many of those to use; 0: all
+  bool not_here = false;         // place no rank on this host
+  std::string launcher;          // empty: the value of the knob launcher
+  bool report_bindings = false;
+  bool note_oversubscription = false;
+  bool do_not_launch = false;         // print the placement of ranks
+  bool json = false;                  // print it as JSON
+  std::vector<std::string> machines;  // place ranks on these (topo::read_machine()); empty: on this one
+  int universe = 0;                   // MPI_UNIVERSE_SIZE; 0: the capacity of the hosts
+  double timeout_seconds = 0;         // 0: none
+  std::string timeout_origin;         // "--timeout" or the variable that sets it
+  bool keep_going = false;            // a rank that dies does not end the job
+  bool quiet = false;                 // no notes
+  std::string output_directory;
+  bool output_in_files_only = false;
+  std::string save_counters;  // the file; empty: none
+};
+
+}  // namespace hr::launcher

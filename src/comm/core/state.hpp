@@ -1,0 +1,63 @@
+// State of comm/ while MPI is in use, from init() to finalize(); the next use of MPI makes a new one. Internal to
+// comm/.
+//
+// Objects that exist before and after that (predefined error handlers, MPI_GROUP_EMPTY, MPI_INFO_ENV) are not part of
+// it, because programs may use them before MPI_Init and after MPI_Finalize.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/layer_state.hpp"
+#include "boot/port.hpp"
+#include "comm/communicator.hpp"
+
+namespace hr::comm {
+
+// Numbers of contexts; a set bit means taken. Grows with the highest number ever taken.
+struct ContextTable {
+  std::vector<std::uint64_t> taken;
+  std::deque<std::uint32_t> resting;  // see rest_context()
+  int agreements_under_way = 0;
+};
+
+// See consensus.cpp.
+class ConsensusTable;
+
+// A port that the program has opened.
+struct OpenPort {
+  std::unique_ptr<boot::Port> port;
+  // Number of failed processes (p2p::failed_processes) when the port was opened, or when an accept on it last reported
+  // a failure; each failure is reported once.
+  std::size_t failures_reported = 0;
+};
+
+// See connections.hpp.
+struct Connections {
+  std::map<int, int> uses;  // process of another job -> number of communicators that hold it
+};
+
+struct State {
+  State();
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  Ref<Communicator> world;
+  Ref<Communicator> self;
+  ContextTable contexts;
+  std::vector<std::uint32_t> early_revocations;  // failure.cpp
+  std::unique_ptr<ConsensusTable> consensus;     // consensus.cpp
+  Communicator* parent = nullptr;                // the handle holds the reference; null if none, or freed
+  Connections connections;
+  std::vector<OpenPort> ports;
+};
+
+// Null before init() and after finalize().
+extern LayerState<State> state;
+
+}  // namespace hr::comm

@@ -1,0 +1,125 @@
+// Engine: the state of this process's point-to-point messaging. The steps that work on it: steps.hpp; its begin and its
+// end: message/start.cpp.
+//
+// Internal to p2p/. Owner: one Engine from init() to finalize(). Threads: library lock.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/counters.hpp"
+#include "base/file_states.hpp"
+#include "base/layer_state.hpp"
+#include "p2p/core/free_blocks.hpp"
+#include "p2p/core/wire.hpp"
+#include "p2p/match/matching.hpp"
+#include "p2p/p2p.hpp"
+#include "p2p/wait/sleeper.hpp"
+#include "transport/transport.hpp"
+
+namespace hr::p2p {
+
+// Protocol message (SyncAck, Cts, Done, ...) that the transport had no room for.
+struct ControlMessage {
+  static constexpr std::size_t kMaxBytes = 256;
+  transport::Header header;
+  std::byte payload[kMaxBytes];
+  std::size_t bytes;
+  std::unique_ptr<std::byte[]> longer;  // used instead of `payload` by messages of layers above
+  [[nodiscard]] const std::byte* data() const noexcept { return longer != nullptr ? longer.get() : payload; }
+};
+static_assert(sizeof(wire::Cts) <= ControlMessage::kMaxBytes && sizeof(wire::Piece) <= ControlMessage::kMaxBytes);
+
+// Another process (or this one); made at the first message to it. Owner: the engine, until finalize().
+struct Peer {
+  transport::Transport* transport = nullptr;  // carries all messages
+  transport::Transport* memory = nullptr;     // reaches unexposed memory (Caps::remote_read); null: none does
+  transport::Caps caps;
+  std::size_t eager_bytes = 0;
+  std::size_t plain_below = 0;  // plain host data of fewer bytes is sent eagerly; 0 if not connected
+  counters::Peer* counted = &counters::page.peers[counters::kPeers - 1];  // its counters, once it is connected
+  int proc = -1;
+  bool connected = false;         // messages may be sent to it
+  bool failed = false;            // permanently (process_failure.hpp)
+  bool busy = false;              // listed in Engine::busy
+  bool has_our_locality = false;  // a wire::Rts::locality has been sent to it
+  std::uint64_t locality = 0;     // its device, from the last CTS that it sent; 0: none
+
+  IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order
+  IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is being streamed
+  std::list<ControlMessage> control_messages;
+  std::string why_failed;
+
+  [[nodiscard]] bool idle() const noexcept { return queued.empty() && streams.empty() && control_messages.empty(); }
+};
+
+struct Engine {
+  Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
+
+  int rank = 0;
+  FreeBlocks free_blocks;
+  transport::Handlers handlers;
+  Peer unconnected;                                     // stands for each process not connected yet
+  std::vector<Peer*> peers;                             // indexed by process; never null
+  std::vector<Peer*> busy;                              // peers that are not idle
+  std::vector<std::unique_ptr<Matcher>> matchers;       // indexed by context
+  Matcher no_matcher;                                   // for context numbers out of range; always empty
+  std::vector<transport::Transport*> transports;        // transports that need progress
+  std::unique_ptr<transport::Transport> failure_watch;  // one of the transports, if it is in use (failure_watch.hpp)
+  Sleeper sleeper;
+  Request* done = nullptr;  // complete and empty; shared by all sends that complete at once
+  // Request for a blocking receive, so that none has to be allocated; a receive within a receive allocates one.
+  Request blocking_receive;
+  bool blocking_receive_taken = false;
+  ContextMembers context_members;
+  unsigned failures = 0;              // number of failed processes and ended contexts (process_failure.hpp)
+  std::vector<int> failed_processes;  // in the order of their failure
+  FileStates<Engine> file_states;
+  int processes_on_node = 1;    // number of processes that share the machine's cores
+  bool oversubscribed = false;  // more processes on this node than cores
+};
+
+inline constinit LayerState<Engine> the_engine;
+// Returns null before init() and after finalize().
+inline Engine* engine() noexcept { return the_engine.get(); }
+
+// Takes memory from free_blocks, or allocates it if there is no engine.
+inline void* take_block(std::size_t bytes) {
+  return engine() != nullptr ? engine()->free_blocks.take(bytes) : FreeBlocks::allocate(bytes);
+}
+inline void give_back_block(void* memory, std::size_t bytes) noexcept {
+  engine() != nullptr ? engine()->free_blocks.give_back(memory, bytes) : ::operator delete(memory);
+}
+
+// Returns the state of one file of this layer, which lasts from its first use to the end of the engine.
+template <class State>
+inline State& own() {
+  return engine()->file_states.of<State>();
+}
+
+// Returns the queues of a context, made at first use; Engine::no_matcher if its number is out of range.
+Matcher& make_matcher(std::uint32_t context);
+inline Matcher& matcher(std::uint32_t context) {
+  const auto& matchers = engine()->matchers;
+  if (context < matchers.size() && matchers[context] != nullptr) [[likely]]
+    return *matchers[context];
+  return make_matcher(context);
+}
+
+// Returns the record of that process; Engine::unconnected before the first message to it.
+inline Peer& peer_of(int proc) noexcept { return *engine()->peers[static_cast<std::size_t>(proc)]; }
+// Makes the peer at its first use. Errors: the transport's; MPIX_ERR_PROC_FAILED if the process has failed.
+Status connect(int proc, Peer** out);
+Peer& make_peer(int proc);  // without a connection
+inline Status connected_peer(int proc, Peer** out) {
+  Peer& peer = peer_of(proc);
+  *out = &peer;
+  return peer.connected ? kOk : connect(proc, out);
+}
+
+}  // namespace hr::p2p

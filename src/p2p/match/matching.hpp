@@ -1,0 +1,163 @@
+// Matching: pairs messages with receives (MPI 5.0 section 3.5).
+//
+// Every context has two queues: posted receives that are not matched, and unexpected messages. Both keep the order of
+// arrival. They start as plain lists. Once a lookup has had to pass kListLimit entries, messages and receives without a
+// wildcard are found through bins by (source, tag), so that a lookup stays short with 100,000 entries. Receives with a
+// wildcard stay in the list; the older of the two candidates wins by sequence number. Owner: the Matcher owns
+// Unexpected records until they are taken; posted Requests belong to the code that started them. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/counters.hpp"
+#include "base/list.hpp"
+#include "p2p/p2p.hpp"
+
+namespace hr::p2p {
+
+// A message that arrived before its receive, with everything needed to complete it.
+struct Unexpected {
+  Envelope envelope;
+  int from_proc = -1;
+  bool rendezvous = false;          // the data is still at the sender
+  bool wants_ack = false;           // synchronous eager
+  std::uint64_t sender_cookie = 0;  // set for a ready-to-send message, or one that needs an answer
+  std::size_t bytes = 0;            // length of the whole message
+  std::byte* payload = nullptr;     // eager data or the ready-to-send message, in the same allocation as this record
+  std::size_t payload_bytes = 0;
+  Link order_link;
+  Link bin_link;
+
+  // Makes record and payload in one allocation from the engine's free blocks.
+  static Unexpected* create(std::size_t payload_bytes);
+  static void destroy(Unexpected* message) noexcept;
+  std::size_t allocated = 0;
+};
+
+// A table from (source, tag) to lists of elements in order of arrival; grows with its content.
+template <class T, Link T::* kLink>
+class Bins {
+ public:
+  using List = IntrusiveList<T, kLink>;
+  [[nodiscard]] bool active() const noexcept { return !buckets_.empty(); }
+  List& bucket(int source, int tag) noexcept {
+    const auto key =
+        static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32 | static_cast<std::uint32_t>(tag);
+    return *buckets_[(key * 0x9e3779b97f4a7c15ULL) >> shift_];
+  }
+  // Drops all buckets and makes 2^bits empty ones; the caller inserts the elements again.
+  void reset(unsigned bits) {
+    buckets_.clear();
+    buckets_.reserve(std::size_t{1} << bits);
+    for (std::size_t i = 0; i < std::size_t{1} << bits; ++i) buckets_.push_back(std::make_unique<List>());
+    shift_ = 64 - bits;
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (auto& list : buckets_) {
+      for (T* element = list->front(); element != nullptr; element = list->next(*element)) visit(*element);
+    }
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return buckets_.size(); }
+
+ private:
+  std::vector<std::unique_ptr<List>> buckets_;
+  unsigned shift_ = 0;
+};
+
+class Matcher {
+ public:
+  Matcher() = default;
+  ~Matcher();
+
+  // --- receives ---
+  void post(Request& receive) {
+    receive.sequence_ = next_sequence_++;
+    ++counters::page.posted.now;
+    if (++posted_count_ > most_posted_) [[unlikely]] {
+      most_posted_ = posted_count_;
+      counters::page.posted.raise(most_posted_);
+    }
+    if (posted_bins_.active()) [[unlikely]]
+      return post_in_bins(receive);
+    posted_.push_back(receive);
+  }
+  void withdraw(Request& receive) noexcept {
+    receive.link_.unlink();
+    --posted_count_;
+    counters::page.posted.down();
+  }
+  // Removes the posted receive that matches this message from the queue, and returns it; null if there is none.
+  Request* match_posted(const Envelope& message) noexcept {
+    Request* const first = posted_.front();
+    if (first == nullptr || posted_bins_.active() || !takes(*first, message)) return search_posted(message);
+    withdraw(*first);
+    return first;
+  }
+
+  // --- messages ---
+  void keep(Unexpected* message);
+  // Returns the first message that a receive with this envelope matches, without removing it; null if there is none.
+  Unexpected* find(const Envelope& wanted) noexcept;
+  void take(Unexpected& message) noexcept;
+  // Returns the message of this send if it still waits for a receive; else null.
+  [[nodiscard]] Unexpected* find_sent(int from_proc, std::uint64_t sender_cookie) noexcept;
+
+  [[nodiscard]] std::size_t unexpected_count() const noexcept { return look_ & ~kFailures; }
+
+  // --- failures (process_failure.hpp) ---
+  // True if a starting receive must check first, as there are unexpected messages or failures.
+  [[nodiscard]] bool look_first() const noexcept { return look_ != 0; }
+  void look_for_failures() noexcept { look_ |= kFailures; }
+  // Ends the context; `text` says why.
+  void end(Status why, const std::string& text) {
+    end_ = why;
+    why_ended_ = text;
+  }
+  // Returns kOk, or the error with which the context has ended; its text becomes the current detail.
+  [[nodiscard]] Status ended() const {
+    if (!end_.ok()) set_detail(why_ended_);
+    return end_;
+  }
+  // Visits each posted receive. visit(Request&) must not remove any.
+  template <class Visit>
+  void for_each_posted(Visit&& visit) {
+    for (Request* each = posted_.front(); each != nullptr; each = posted_.next(*each)) visit(*each);
+    if (posted_bins_.active()) posted_bins_.for_each(visit);
+  }
+
+ private:
+  static constexpr std::size_t kListLimit = 32;
+  static constexpr std::size_t kFailures = ~(~std::size_t{0} >> 1);
+
+  static bool accepts(int source, int tag, const Envelope& message) noexcept {
+    return (source == message.source || source == abi::kAnySource) && (tag == message.tag || tag == abi::kAnyTag);
+  }
+  static bool accepts(const Envelope& wanted, const Envelope& message) noexcept {
+    return accepts(wanted.source, wanted.tag, message);
+  }
+  static bool takes(const Request& receive, const Envelope& message) noexcept {
+    return accepts(receive.source_, receive.tag_, message);
+  }
+  Request* search_posted(const Envelope& message) noexcept;
+  void post_in_bins(Request& receive);
+  void bin_posted();
+  void bin_unexpected();
+
+  IntrusiveList<Request, &Request::link_> posted_;  // all receives, or with bins, those with a wildcard
+  Bins<Request, &Request::link_> posted_bins_;
+  std::size_t posted_count_ = 0;
+  std::size_t most_posted_ = 0;
+  std::uint64_t next_sequence_ = 0;
+
+  IntrusiveList<Unexpected, &Unexpected::order_link> unexpected_;
+  Bins<Unexpected, &Unexpected::bin_link> unexpected_bins_;
+  std::size_t look_ = 0;  // number of unexpected messages, and kFailures
+  Status end_ = kOk;
+  std::string why_ended_;
+};
+
+}  // namespace hr::p2p

@@ -1,0 +1,38 @@
+// PartitionMarks: a word per partition of a partitioned operation, in host memory that devices can access, so that a
+// kernel can mark partitions as ready, or see which have arrived (include/mpix-device.h).
+//
+// Owner: the operation; the words stay in place during its lifetime. Memory order: a marker writes the data before the
+// word, with a release at system scope; is_set() acquires. A receive's words are set by this process alone, a send's by
+// kernels and threads of the program. Threads: library lock.
+#pragma once
+
+#include <cstddef>
+
+#include "layout/view.hpp"
+#include "mem/cuda/pinned.hpp"
+#include "p2p/core/pages.hpp"
+
+namespace hr::p2p {
+
+class PartitionMarks {
+ public:
+  // Makes a word per partition, all clear; only threads of the host can use them if this process uses no device.
+  // `data`: the partitions' buffer, whose device sets the marks. Errors: MPI_ERR_NO_MEM; the driver's.
+  Status create(int partitions, const layout::View& data);
+
+  void clear() noexcept;
+  [[nodiscard]] bool is_set(int partition) const noexcept {
+    return __atomic_load_n(host() + partition, __ATOMIC_ACQUIRE) != 0;
+  }
+  void set(int partition) noexcept { __atomic_store_n(host() + partition, 1u, __ATOMIC_RELEASE); }
+
+  [[nodiscard]] unsigned* host() const noexcept { return reinterpret_cast<unsigned*>(words_.get()); }
+  [[nodiscard]] unsigned* device() const noexcept;
+
+ private:
+  Pages words_;
+  std::size_t bytes_ = 0;
+  mem::cuda::PinnedRange pinned_;  // destroyed before the words
+};
+
+}  // namespace hr::p2p

@@ -1,0 +1,17 @@
+// Freed exports: device memory of this process that it has freed while other processes still have it mapped. It stays
+// in use until they unmap it, so a message tells them to: now and then while messages are sent, and before any other
+// memory is exported, which may lie where the freed memory was.
+// Owner: process-wide, from p2p::init() to the beginning of p2p::finalize(). Threads: library lock.
+#pragma once
+
+#include <span>
+
+#include "p2p/protocol/rendezvous.hpp"
+
+namespace hr::p2p::freed_exports {
+
+std::span<const Arrival> arrivals() noexcept;
+void init();
+void finalize();
+
+}  // namespace hr::p2p::freed_exports

@@ -1,0 +1,14 @@
+// Network direct: decides whether the network's transport may get device memory of this process (network_direct.cpp).
+//
+// Threads: library lock.
+#pragma once
+
+#include "p2p/core/engine.hpp"
+
+namespace hr::p2p::network_direct {
+
+// Sender: true if the ready-to-send message of such data may state that the transport can read it in place. Receiver:
+// true if the data of a rendezvous may go straight into this memory, once no work of the program on it is pending.
+[[nodiscard]] bool serves(const Peer& peer, const layout::View& data) noexcept;
+
+}  // namespace hr::p2p::network_direct

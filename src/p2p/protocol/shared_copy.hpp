@@ -1,0 +1,53 @@
+// Shared copy: sender and receiver of a long message copy it together, one writing into the receiver's buffer, the
+// other reading the sender's, so that two cores do the work.
+//
+// The receiver sends the address of its buffer to the sender (kShare). Each side keeps its pending copies in a list. In
+// each round of progress it picks the first few, claims parts of each (claims.hpp), the receiver from the front, the
+// sender from the back, and moves them by one system call, until nothing is left to claim. So each side copies its half
+// of every message, and has its halves of the buffers in its caches; if one of them computes, the other copies
+// everything.
+//
+// The sender reports how much it has written (kShared). The receiver answers kDone once it has finished reading, if it
+// read anything; a sender that wrote everything needs no answer. If the system does not let the sender write its bytes,
+// the receiver reads them, and answers with a second kDone. Memory that turns out not to be readable goes through the
+// fallback.
+//
+// The system calls of a round are made without the library lock, if it is enabled and the copy is long: other threads
+// enter the library, start and deliver messages, and make rounds. Meanwhile
+// - the requests of this round are in no list, so no other round copies parts of them, and no two claims are the same.
+//   This side has claimed a part of each that it has not accounted for, so a receive cannot complete, and its word is
+//   not given back (requests of which this side has claimed nothing leave the round before other threads are let in). A
+//   send is marked as being written from: an arriving kDone is recorded, and handled after the copy;
+// - kShared may arrive for a receive that is being read: it is accounted for, bytes that the sender could not write are
+//   read, and the round that reads the rest finishes the receive, or the other way round. No kCts arrives for a send
+//   that is being written from, as the receiver waits for kShared;
+// - such requests are neither cancelled (they have matched their message) nor destroyed (the engine or the waiting call
+//   holds them), and they keep their communicators and types alive;
+// - only the addresses of a request are used, which are copied before;
+// - the engine and its peers stay: MPI_Finalize waits for the progress thread, and no other thread may be in MPI then.
+// A copy made during a delivery keeps the lock, as the ring's reader is not done with its message.
+//
+// Owner: shared_copy.cpp's tables, until the engine ends; the state of a message belongs to its request; the receive
+// owns its word until everything is claimed. Threads: library lock.
+#pragma once
+
+#include "p2p/core/wire.hpp"
+#include "p2p/protocol/rendezvous.hpp"
+
+namespace hr::p2p::shared_copy {
+
+// Copies the data of a rendezvous: with the sender, in rounds of progress, or by itself before this returns.
+// MPI_ERR_UNSUPPORTED_OPERATION: the system refuses; nothing has been moved or sent.
+Status begin(const ReadyToSend& rts, Request& receive);
+
+// Sender: handles kShare. False: it does not fit the message.
+[[nodiscard]] bool help(int from, Request& send, const std::byte* payload);
+// Receiver: handles kShared: the sender has written the bytes that it claimed, or could not. False: it is not valid.
+[[nodiscard]] bool helped(int from, Request& receive, std::size_t bytes, bool failed);
+// Sender: handles kDone. True: the send continues.
+bool released(Request& send);
+// True while a round that is copying the request's data has let other threads in.
+[[nodiscard]] bool holds(const Request& request) noexcept;
+void finalize();
+
+}  // namespace hr::p2p::shared_copy

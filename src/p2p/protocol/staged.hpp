@@ -1,0 +1,65 @@
+// Staged: messages from or to device memory that cannot go straight from memory to memory. The sender copies pieces
+// into chunks of staging memory, the receiver copies them out, several at a time, so that the copies of both and the
+// messages between them overlap. Chunks are pinned memory that the processes share, or, from device to device if the
+// peer can map it, device memory of the sender (pool, VMM and managed memory cannot be mapped themselves).
+//
+// The receiver chooses (begin() in staged.cpp; wire::Way in the clear-to-send). The message of a piece names its
+// location (wire::Piece), and the receiver returns the chunk (wire::kChunk). The sender serves its messages in turn, a
+// chunk each. If no chunk is returned for a while, a message continues through the transport (as a stream does), so
+// that a receiver that makes no progress does not hold up others; so does a message for which there is no staging
+// memory. If a copy fails, both processes end the message: the sender reports how many bytes will not arrive. Nothing
+// waits: a progress hook polls the pending copies. Data on devices is ordered after the default streams because all
+// work is put on blocking streams (mem/cuda/context.hpp). Owner: the tables in staged_send.cpp and staged_receive.cpp,
+// until everything in them is complete. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+
+#include "mem/cuda/ipc.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/protocol/rendezvous.hpp"
+
+namespace hr::p2p::staged {
+
+// --- staged.cpp ---
+
+// Returns the flags of a ready-to-send message of this view, which is not host memory (wire::RtsFlag).
+std::uint64_t flags_of(const layout::View& data);
+// Adds the hook that polls.
+void watch();
+// --- staged_send.cpp ---
+
+// True if resident copy kernels (p2p/wait/resident_copy_scope.hpp) may stage this short device data, which is faster
+// than going through the host.
+[[nodiscard]] bool uses_resident_copier(const Peer& peer, const layout::View& data);
+// Exports device chunks for a message from this device or managed view; false if there are none.
+bool export_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks);
+// Starts to send Request::total_ bytes; false if there is no staging memory.
+bool begin_send(int to_proc, Request& send, std::uint8_t way);
+// Handles the return of a chunk; false if that process does not have it.
+[[nodiscard]] bool arrive_chunk(int from_proc, std::uint64_t memory, std::uint32_t chunk);
+bool advance_sends();
+[[nodiscard]] bool sending() noexcept;
+[[nodiscard]] bool holds_send(const Request& send) noexcept;
+// Handles the failure of a receiver (process_failure.hpp): frees its chunks, and ends sends to it once no copy is
+// pending.
+void fail_pending(int proc);
+// True if another process has a chunk.
+[[nodiscard]] bool chunks_away() noexcept;
+void release_chunks();
+
+// --- staged_receive.cpp ---
+
+// Prepares to receive through these chunks; false if the receiver cannot reach them.
+bool accept_chunks(const layout::View& data, int from_proc, const mem::cuda::Export& chunks);
+// Handles a piece; false if it is not part of the message, or does not lie in memory of that process.
+[[nodiscard]] bool arrive_piece(int from_proc, Request& receive, const transport::Header& header,
+                                const std::byte* payload, std::size_t bytes);
+// Forgets memory that the process has freed.
+void forget(int from_proc, std::uint64_t memory);
+bool advance_receives();
+[[nodiscard]] bool receiving() noexcept;
+[[nodiscard]] bool holds_receive(const Request& receive) noexcept;
+void release_mappings();
+
+}  // namespace hr::p2p::staged

@@ -1,0 +1,264 @@
+#include "p2p/progress.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
+#include "base/statistics.hpp"
+#include "p2p/core/steps.hpp"
+#include "p2p/counting.hpp"
+#include "p2p/progress_thread.hpp"
+#include "p2p/wait/oversubscription.hpp"
+#include "topo/allowed_cpus.hpp"
+
+namespace hr::p2p {
+namespace {
+
+bool flush_busy(Engine& state) {
+  bool moved = false;
+  for (std::size_t i = 0; i < state.busy.size();) {
+    Peer& peer = *state.busy[i];
+    moved |= flush(peer);
+    if (!peer.idle()) {
+      ++i;
+      continue;
+    }
+    peer.busy = false;
+    state.busy[i] = state.busy.back();
+    state.busy.pop_back();
+  }
+  return moved;
+}
+
+bool run_hooks() {
+  bool moved = false;
+  for (std::size_t i = 0; i < progress.hooks.size();) {
+    const unsigned before = progress.hooks_changed;
+    moved |= progress.hooks[i].function(progress.hooks[i].argument);
+    // After a change, the remaining hooks wait for the next round, so that none is skipped or run twice.
+    if (progress.hooks_changed != before) return true;
+    ++i;
+  }
+  return moved;
+}
+
+// Pacing of a waiting rank. If it has a core to itself, it polls for milliseconds, and checks now and then whether it
+// still has; if others wait for the core, it yields almost at once, as the sender of the awaited message may need the
+// core.
+constexpr unsigned kSpinShared = 20;
+constexpr unsigned kSpinSharedPolled = 1;  // the writer of the awaited word may be waiting for this core
+// Longer than it takes to wake a sleeper; otherwise two processes that exchange messages would put each other to sleep
+// again and again.
+constexpr unsigned kSpinBesideLoad = 1500;
+constexpr unsigned kLookEvery = 512;
+constexpr unsigned kSpinAlone = 20000;
+constexpr unsigned kYieldsAlone = 20000;
+constexpr unsigned kYieldsShared = 40;
+constexpr unsigned kLooksAlone = 1000;
+constexpr unsigned kLooksShared = 2;
+constexpr double kSleepSeconds = 10e-3;
+constexpr double kSleepBesideThreads = 200e-6;  // another thread may complete what this one waits for
+constexpr double kSleepWithHooks = 1e-3;
+// Pacing of test calls. They are in close succession if they are at most kClosely apart on average.
+constexpr double kClosely = 2e-6;
+constexpr unsigned kAsksShared = 20;
+constexpr unsigned kAsksOnceShared = 2;  // after the first pause in a row
+constexpr unsigned kAsksBesideLoad = 1024;
+constexpr unsigned kAsksAlone = 1024;
+// Short, as the program may be waiting for something else as well.
+constexpr double kSleepAsking = 100e-6;
+
+// True if other waiters need this core, which their number shows, or a yield that let one run.
+bool is_shared() noexcept {
+  return node_oversubscribed() || progress.waiting_threads > progress.own_cores ||
+         oversubscription::known() == oversubscription::Kind::kWaitingPeers;
+}
+bool is_loaded() noexcept { return oversubscription::known() == oversubscription::Kind::kLoad; }
+
+// False while a message waits for room at a peer, or a wait for a condition, as no doorbell rings for these.
+bool may_sleep() noexcept {
+  const Engine* state = engine();
+  return state != nullptr && state->sleeper.can_sleep() && state->busy.empty() && progress.polled_waits == 0;
+}
+
+void sleep_for(double seconds) {
+  Sleeper& sleeper = engine()->sleeper;
+  const auto armed = sleeper.arm();
+  if (!armed) return LibraryLock::yield();
+  add(Statistic::waits_slept);
+  ++progress.sleeping_waits;
+  const int depth = LibraryLock::suspend();
+  sleeper.sleep(*armed, seconds);
+  LibraryLock::resume(depth);
+  --progress.sleeping_waits;
+}
+
+}  // namespace
+
+bool poll() {
+  Engine* state = engine();
+  if (state == nullptr) return false;
+  bool moved = false;
+  for (transport::Transport* each : state->transports) moved |= each->progress();
+  if (!state->busy.empty()) [[unlikely]]
+    moved |= flush_busy(*state);
+  if (!progress.hooks.empty()) [[unlikely]]
+    moved |= run_hooks();
+  // The arrivals may be for a sleeping thread.
+  if (moved && progress.sleeping_waits != 0) [[unlikely]]
+    wake_waiting();
+  return moved;
+}
+
+bool any_failures() noexcept { return engine()->failures != 0; }
+
+void deliver_beside_thread() {
+  if (progress_thread::starved()) {
+    poll();
+    return;
+  }
+  if (needs_polling()) progress_thread::wake();
+  for (transport::Transport* each : engine()->transports) each->progress();
+}
+
+void poll_for_probe() {
+  if (!progress_thread::is_watching()) {
+    poll_for_test([] { return false; });
+    return;
+  }
+  static_cast<void>(progress_thread::take_round());  // counts the call
+  deliver_beside_thread();
+}
+
+void add_hook(ProgressHook hook, void* argument) {
+  const Progress::Hook added{hook, argument};
+  if (std::find(progress.hooks.begin(), progress.hooks.end(), added) == progress.hooks.end()) {
+    progress.hooks.push_back(added);
+    ++progress.hooks_changed;
+  }
+  progress_thread::wake();
+}
+
+void remove_hook(ProgressHook hook, void* argument) {
+  std::erase(progress.hooks, Progress::Hook{hook, argument});
+  ++progress.hooks_changed;
+}
+
+void begin_polled_wait() noexcept {
+  ++progress.polled_waits;
+  set_spin_limits();
+}
+void end_polled_wait() noexcept {
+  --progress.polled_waits;
+  set_spin_limits();
+}
+
+bool needs_polling() noexcept {
+  const Engine* state = engine();
+  return progress.polled_waits > 0 || !progress.hooks.empty() || (state != nullptr && !state->busy.empty());
+}
+
+void wake_waiting() noexcept {
+  if (progress.sleeping_waits != 0) engine()->sleeper.wake();
+}
+
+bool node_oversubscribed() noexcept {
+  const Engine* state = engine();
+  return state == nullptr || state->oversubscribed;
+}
+
+unsigned spins_before_progress() noexcept { return node_oversubscribed() ? kLooksShared : kLooksAlone; }
+
+void begin_progress() {
+  progress = {};
+  count_cores();
+  set_spin_limits();
+}
+
+void set_spin_limits() noexcept {
+  const auto chosen = static_cast<unsigned>(knobs().spin_rounds);
+  const bool shared = is_shared();
+  const bool loaded = is_loaded();
+  const unsigned spins_shared = progress.polled_waits > 0 ? kSpinSharedPolled : kSpinShared;
+  progress.spin_rounds = chosen != 0 ? chosen : shared ? spins_shared : loaded ? kSpinBesideLoad : kLookEvery;
+  progress.calls_before_pause = shared ? kAsksShared : loaded ? kAsksBesideLoad : kAsksAlone;
+}
+
+void count_cores() noexcept {
+  const auto online = std::max<long>(::sysconf(_SC_NPROCESSORS_ONLN), 1);
+  const int share = std::max(static_cast<int>(online) / engine()->processes_on_node, 1);
+  const int allowed = static_cast<int>(topo::allowed_cpus().size());
+  progress.own_cores = allowed == 0 ? share : std::min(share, allowed);
+}
+
+void Backoff::begin_thread() noexcept {
+  counted_ = ends_ = true;
+  ++progress.waiting_threads;
+  set_spin_limits();
+}
+
+void Backoff::begin_long() noexcept {
+  if (timed_) return;
+  whom_ = waits_for(request_);
+  timed_ = counters::begin_wait(whom_);
+  ends_ = ends_ || timed_;
+}
+
+void Backoff::end() noexcept {
+  if (timed_) counters::end_wait(whom_ < 0 ? waits_for(request_) : whom_);
+  if (!counted_) return;
+  --progress.waiting_threads;
+  set_spin_limits();
+}
+
+void Backoff::pause_longer() {
+  begin_long();
+  const bool shared = is_shared();
+  const bool loaded = is_loaded();
+  const unsigned past = rounds_ - progress.spin_rounds;
+  const unsigned spins = shared || loaded || knobs().spin_rounds != 0 ? 0 : kSpinAlone;
+  if (past < spins && past % kLookEvery != 0) {
+    spin_pause();
+    return LibraryLock::yield();
+  }
+  add(Statistic::waits_spun, past == 0 ? rounds_ : past <= spins ? kLookEvery : 1);
+  const unsigned yields = loaded ? 0 : shared ? kYieldsShared : kYieldsAlone;
+  if (past >= spins + yields && may_sleep()) {
+    sleep_for(LibraryLock::enabled() ? kSleepBesideThreads : progress.hooks.empty() ? kSleepSeconds : kSleepWithHooks);
+  } else if (loaded) {
+    oversubscription::short_sleep();
+  } else {
+    oversubscription::yield_core();
+    // Another process of the job is on this core, although other cores may be idle: the system runs a woken sleeper on
+    // one of those.
+    const bool shares_core = !shared && oversubscription::known() == oversubscription::Kind::kWaitingPeers;
+    if (shares_core && may_sleep()) sleep_for(kSleepWithHooks);
+  }
+  set_spin_limits();
+}
+
+bool TestPacing::pause() {
+  const double now = now_seconds();
+  const bool closely = now - progress.since < kClosely * progress.calls_before_pause;
+  progress.in_vain = 0;
+  progress.since = now;
+  progress.pauses = closely ? progress.pauses + 1 : 0;
+  if (!closely) return false;
+  const bool loaded = is_loaded();
+  if ((loaded || (is_shared() && progress.pauses > kYieldsShared)) && may_sleep()) {
+    sleep_for(kSleepAsking);
+  } else if (loaded) {
+    oversubscription::short_sleep();
+  } else {
+    oversubscription::yield_core();
+  }
+  set_spin_limits();
+  if (progress.calls_before_pause == kAsksShared) progress.in_vain = kAsksShared - kAsksOnceShared;
+  progress.since = now_seconds();
+  return true;
+}
+
+}  // namespace hr::p2p

@@ -1,0 +1,211 @@
+#include "p2p/progress_thread.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
+#include "base/library_thread.hpp"
+#include "base/lock.hpp"
+#include "base/log.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/progress.hpp"
+#include "topo/allowed_cpus.hpp"
+
+namespace hr::p2p::progress_thread {
+namespace {
+
+// With a core to spare: pauses between two rounds, and time for which the thread polls after the last progress.
+constexpr int kPausesBetweenLooks = 8;
+constexpr double kWatchSeconds = 1e-3;
+// Without one: time that the program must have stayed outside MPI, at first and at most.
+constexpr double kShortestNap = 100e-6;
+constexpr double kLongestNap = 1e-3;
+// Limits of a sleep. The event that ends a wait for a device or for a word in shared memory rings no doorbell.
+constexpr double kSleepSeconds = 10e-3;
+constexpr double kSleepPolling = 100e-6;
+// Largest number of rounds with progress before the thread checks whether it must stop.
+constexpr int kMostRounds = 16;
+// Number of calls in a row that find no round of the thread before a call makes a round itself.
+constexpr unsigned kMostMissed = 1000;
+
+// Process-wide, and not in the engine: every message checks whether the thread sleeps, an exit handler ends it, and a
+// forked child sees from it that it has no such thread. start() resets it.
+struct State {
+  pthread_t thread{};
+  bool running = false;
+  pid_t owner = 0;  // process that started the thread: a forked child has none
+  bool watches = false;
+  std::atomic<bool> watching{false};  // runs and watches
+  std::atomic<bool> stopping{false};
+  std::atomic<bool> asleep{false};  // true while a watching thread sleeps; set under the lock
+  std::atomic<bool> woken{false};   // wake() was called since it fell asleep
+  // The thread writes `rounds`, the threads that call take_round() the others.
+  alignas(64) std::atomic<unsigned> rounds{0};
+  alignas(64) std::atomic<unsigned> rounds_taken{0};
+  std::atomic<unsigned> missed{0};
+};
+constinit State state;
+thread_local bool is_this = false;
+
+bool stopped() noexcept { return state.stopping.load(std::memory_order_acquire); }
+
+void nap(double seconds) noexcept {
+  timespec time{};
+  time.tv_nsec = static_cast<long>(seconds * 1e9);
+  ::nanosleep(&time, nullptr);
+}
+
+bool poll_on() {
+  bool moved = false;
+  for (int round = 0; round < kMostRounds && poll(); ++round) {
+    moved = true;
+    if (LibraryLock::contended()) break;
+  }
+  return moved;
+}
+
+// Sleeps, or returns at once if something has arrived. Called with the lock, which it releases. True if wake() ended
+// the sleep.
+bool sleep() {
+  Sleeper& sleeper = engine()->sleeper;
+  const double seconds = needs_polling() ? kSleepPolling : kSleepSeconds;
+  const auto armed = sleeper.arm();
+  state.woken.store(false, std::memory_order_relaxed);
+  state.asleep.store(armed && state.watches, std::memory_order_relaxed);
+  LibraryLock::release();
+  // A stop() before arm() did not wake this sleep.
+  if (armed) sleeper.sleep(*armed, stopped() ? 0 : seconds);
+  state.asleep.store(false, std::memory_order_relaxed);
+  return state.woken.load(std::memory_order_relaxed);
+}
+
+void watch() {
+  double last = now_seconds();
+  while (!stopped()) {
+    for (int i = 0; i < kPausesBetweenLooks; ++i) spin_pause();
+    // A thread that waits for the lock takes precedence: it may be asleep, and would never get the lock between two
+    // rounds.
+    const bool free = !LibraryLock::contended() && LibraryLock::try_acquire();
+    if (!free || poll_on()) last = now_seconds();
+    if (!free) continue;
+    count_round();
+    if (now_seconds() - last > kWatchSeconds) {
+      if (sleep()) last = now_seconds();
+    } else {
+      LibraryLock::release();
+    }
+  }
+}
+
+void stand_in() {
+  unsigned calls = LibraryLock::acquisitions() - 1;
+  double rest = kShortestNap;
+  while (!stopped()) {
+    const unsigned now = LibraryLock::acquisitions();
+    if (now != calls || LibraryLock::contended() || !LibraryLock::try_acquire()) {
+      calls = now;
+      nap(rest);
+      rest = std::min(2 * rest, kLongestNap);
+      continue;
+    }
+    rest = kShortestNap;
+    // If something moved, there may be more, for which no doorbell rings. A thread that waits for the lock gets it
+    // before the next round.
+    if (poll_on()) {
+      LibraryLock::release();
+    } else {
+      static_cast<void>(sleep());
+    }
+  }
+}
+
+void* run(void*) {
+  ::pthread_setname_np(::pthread_self(), "mpi progress");
+  is_this = true;
+  state.watches ? watch() : stand_in();
+  return nullptr;
+}
+
+// True if this process may use one core only; an unknown number counts as one.
+bool has_one_core() { return topo::allowed_cpus().size() <= 1; }
+
+bool may_watch() {
+  if (knobs().progress_thread == ProgressThreadChoice::kWatch) return true;
+  if (knobs().progress_thread == ProgressThreadChoice::kSleep) return false;
+  return !has_one_core() && 2 * engine()->processes_on_node <= ::sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+}  // namespace
+
+Status start() {
+  if (state.running || !engine()->sleeper.can_sleep()) return kOk;
+  // For programs that end without MPI_Finalize: the thread ends before the objects that it uses are destroyed.
+  static const int registered = std::atexit(stop);
+  static_cast<void>(registered);
+  for (auto* flag : {&state.asleep, &state.woken}) flag->store(false, std::memory_order_relaxed);
+  for (auto* count : {&state.rounds, &state.rounds_taken, &state.missed}) count->store(0, std::memory_order_relaxed);
+  state.stopping.store(false, std::memory_order_release);
+  state.watches = may_watch();
+  const int error = with_signals_blocked([] { return start_library_thread(&state.thread, run, nullptr); });
+  if (error != 0) {
+    return fail(Errc::kOther,
+                "no progress thread can be started: %s (HEADRACE_PROGRESS_THREAD=off: progress within MPI calls alone)",
+                std::strerror(error));
+  }
+  state.running = true;
+  state.owner = ::getpid();
+  state.watching.store(state.watches, std::memory_order_relaxed);
+  log::write(log::Level::kDecision, "progress thread: %s",
+             state.watches ? "watches while the program computes" : "sleeps until messages come");
+  if (state.watches && has_one_core()) {
+    log::write(
+        log::Level::kNote,
+        "HEADRACE_PROGRESS_THREAD=watch, but this process may use one core only, which the thread takes from the "
+        "program: bind ranks to more (mpiexec --bind-to none), or say \"on\"");
+  }
+  return kOk;
+}
+
+bool is_watching() noexcept { return state.watching.load(std::memory_order_relaxed); }
+
+bool take_round() noexcept {
+  const unsigned now = state.rounds.load(std::memory_order_relaxed);
+  const bool moved_on = state.rounds_taken.load(std::memory_order_relaxed) != now;
+  if (moved_on) state.rounds_taken.store(now, std::memory_order_relaxed);
+  state.missed.store(moved_on ? 0 : state.missed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return moved_on && !state.asleep.load(std::memory_order_relaxed);
+}
+
+bool starved() noexcept { return state.missed.load(std::memory_order_relaxed) > kMostMissed; }
+
+void count_round() noexcept {
+  if (is_this) state.rounds.store(state.rounds.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void wake() noexcept {
+  if (!state.asleep.load(std::memory_order_relaxed)) [[likely]]
+    return;
+  state.woken.store(true, std::memory_order_relaxed);
+  engine()->sleeper.wake();
+}
+
+void stop() noexcept {
+  if (!state.running || state.owner != ::getpid()) return;
+  state.running = false;
+  state.watching.store(false, std::memory_order_relaxed);
+  state.stopping.store(true, std::memory_order_release);
+  if (engine() != nullptr) engine()->sleeper.wake();
+  // The thread may be waiting for the lock, to report the end of a copy.
+  const int depth = LibraryLock::suspend();
+  ::pthread_join(state.thread, nullptr);
+  LibraryLock::resume(depth);
+}
+
+}  // namespace hr::p2p::progress_thread

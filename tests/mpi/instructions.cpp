@@ -1,0 +1,134 @@
+// Short calls take few instructions: a second process traces rank 0 step by step and counts them. The least of several
+// calls is compared, as the other rank may be late.
+#include <mpi.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+
+#include "common/check.hpp"
+
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#include <sys/user.h>
+
+namespace {
+
+constexpr int kCalls = 20;
+constexpr long kNone = -1;
+
+// Counts the instructions between two of the traced process's traps; kNone when it has ended, or cannot be traced.
+long count_between_traps(pid_t process) {
+  long steps = kNone;
+  int signal = 0;
+  for (int status = 0;;) {
+    if (::ptrace(steps < 0 ? PTRACE_CONT : PTRACE_SINGLESTEP, process, nullptr, signal) != 0) return kNone;
+    if (::waitpid(process, &status, __WALL) != process || !WIFSTOPPED(status)) return kNone;
+    signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+    siginfo_t about{};
+    ::ptrace(PTRACE_GETSIGINFO, process, nullptr, &about);
+    const bool trap = signal == 0 && about.si_code == SI_KERNEL;
+    if (trap && steps >= 0) return steps;
+    steps = trap ? 0 : steps < 0 ? steps : steps + 1;
+  }
+}
+
+// Answers with the least count of kCalls calls.
+[[noreturn]] void trace(pid_t process, int orders, int answers) {
+  char order = 0;
+  long least = kNone;
+  if (::read(orders, &order, 1) != 1) ::_exit(0);
+  int status = 0;
+  const bool attached = ::ptrace(PTRACE_ATTACH, process, nullptr, nullptr) == 0;
+  if (attached) ::waitpid(process, &status, __WALL);
+  for (int call = 0; attached && call < kCalls; ++call) {
+    const long count = count_between_traps(process);
+    least = least == kNone ? count : std::min(least, count);
+  }
+  if (attached) ::ptrace(PTRACE_DETACH, process, nullptr, nullptr);
+  if (::write(answers, &least, sizeof least) != sizeof least) ::_exit(1);
+  ::_exit(0);
+}
+
+// Returns the least number of instructions of a call on rank 0; the others only make the calls.
+template <class Call>
+long least_of(Call&& call) {
+  const bool traced = check::world_rank() == 0;
+  if (!traced) {
+    for (int i = 0; i < kCalls; ++i) call();
+    return kNone;
+  }
+  int orders[2], answers[2];
+  if (::pipe(orders) != 0 || ::pipe(answers) != 0) return kNone;
+  const pid_t self = ::getpid();
+  const pid_t tracer = ::fork();
+  if (tracer == 0) trace(self, orders[0], answers[1]);
+  ::prctl(PR_SET_PTRACER, tracer, 0, 0, 0);
+  struct sigaction nothing{};  // without a tracer, a trap does nothing
+  nothing.sa_handler = [](int) {};
+  ::sigaction(SIGTRAP, &nothing, nullptr);
+  const char order = 1;
+  if (::write(orders[1], &order, 1) != 1) return kNone;
+  // Waits until the tracer has attached, or has ended.
+  for (bool ready = false; !ready && ::waitpid(tracer, nullptr, WNOHANG) == 0;) {
+    char line[128];
+    std::FILE* const file = std::fopen("/proc/self/status", "r");
+    while (file != nullptr && std::fgets(line, sizeof line, file) != nullptr) {
+      int number = 0;
+      if (std::sscanf(line, "TracerPid: %d", &number) == 1) ready = number == tracer;
+    }
+    if (file != nullptr) std::fclose(file);
+  }
+  for (int i = 0; i < kCalls; ++i) {
+    asm volatile("int3" ::: "memory");
+    call();
+    asm volatile("int3" ::: "memory");
+  }
+  long least = kNone;
+  if (::read(answers[0], &least, sizeof least) != sizeof least) least = kNone;
+  for (const int each : {orders[0], orders[1], answers[0], answers[1]}) ::close(each);
+  ::waitpid(tracer, nullptr, 0);
+  return least;
+}
+
+void at_most(const char* what, long found, long limit) {
+  if (check::world_rank() != 0) return;
+  if (found == kNone) {
+    std::printf("%s: this system lets no process trace another\n", what);
+    return;
+  }
+  std::printf("%s: %ld instructions, at most %ld\n", what, found, limit);
+  CHECK(found <= limit);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const int rank = check::world_rank();
+  long sent = 1, received = 0;
+  // Many calls, so that memory is shared and plans are made.
+  for (int i = 0; i < 100; ++i) MPI_Allreduce(&sent, &received, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+  for (int i = 0; i < 100; ++i) {
+    if (rank == 0) MPI_Send(&sent, sizeof sent, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    if (rank == 1) MPI_Recv(&received, sizeof received, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  at_most("MPI_Send of 8 B", least_of([&] {
+            if (rank == 0) MPI_Send(&sent, sizeof sent, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+            if (rank == 1) MPI_Recv(&received, sizeof received, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+          }),
+          300);
+  at_most("MPI_Allreduce of 8 B",
+          least_of([&] { MPI_Allreduce(&sent, &received, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD); }), 1050);
+  CHECK_EQ(received, 2);
+  MPI_Finalize();
+}
+
+#else
+
+int main() { std::puts("counts instructions of optimised code for x86-64 only"); }
+
+#endif
