@@ -93,9 +93,10 @@ def _measure(args: argparse.Namespace, default_build: Path | None) -> dict:
             for steps in args.steps:
                 # Its three steps would map the buffers before the time begins. All values are checked at the end anyway.
                 check = [] if args.warm else ["--no-identity-check"]
-                report = run_json(programs.ranks(ranks, "halo3d", "--device", "cuda", "--procs", procs(ranks), "--local", local, "--steps",
-                                                 steps, "--baseline", "--pattern", args.patterns, *check),
-                                  args.timeout, programs.environment())
+                words = programs.ranks(ranks, "halo3d", "--device", "cuda", "--procs", procs(ranks), "--local", local, "--steps", steps,
+                                       "--baseline", "--pattern", args.patterns, *check)
+                # mpiexec ends the job also if this process is ended.
+                report = run_json([words[0], "--timeout", args.timeout, *words[1:]], args.timeout + 10, programs.environment())
                 cases.add(report)
                 device = report["device"]
         done += 1
