@@ -346,6 +346,27 @@ bool known(const std::vector<std::string>& names, const std::vector<std::string>
   return true;
 }
 
+// Returns this rank's host and the PCI address of its GPU.
+std::string device_address() {
+  char text[MPI_MAX_PROCESSOR_NAME];
+  int length = 0;
+  MPI_Get_processor_name(text, &length);
+  std::string address(text, static_cast<std::size_t>(length));
+  for (const int attribute : {50 /* domain */, 33 /* bus */, 34 /* device */}) {
+    int value = 0;
+    GPU_CALL(cuDeviceGetAttribute, &value, attribute, gpu::device());
+    address += ':' + std::to_string(value);
+  }
+  return address;
+}
+
+// Collective.
+bool ranks_share_devices(const bench::World& world) {
+  std::vector<std::string> all = bench::gather_text(world, device_address());
+  std::sort(all.begin(), all.end());
+  return bench::from_root(world, std::adjacent_find(all.begin(), all.end()) != all.end() ? 1 : 0) != 0;
+}
+
 // Opens NCCL on all ranks, or on none. False after a message.
 bool open_nccl(const bench::World& world, const Choice& choice, bench::Nccl& nccl) {
   std::string why;
@@ -366,13 +387,12 @@ bool open_nccl(const bench::World& world, const Choice& choice, bench::Nccl& ncc
     }
     return false;
   }
-  if (world.size > gpu::device_count()) {
+  if (ranks_share_devices(world)) {
     if (world.rank == 0) {
-      std::fprintf(
-          stderr,
-          "nccl: %d ranks and %d GPUs: NCCL wants a GPU for each rank. Start fewer ranks, or measure MPI alone "
-          "with --without-nccl.\n",
-          world.size, gpu::device_count());
+      std::fprintf(stderr,
+                   "nccl: some of the %d ranks share a GPU, and NCCL wants one for each. Start fewer ranks, or measure "
+                   "MPI alone with --without-nccl.\n",
+                   world.size);
     }
     return false;
   }

@@ -119,7 +119,7 @@ ParseResult parse(int argc, char** argv, Options& options, std::string& message)
 const char* usage() {
   return "usage: mpiexec -n N halo3d [options]\n"
          "Moves three fields through a periodic box of blocks, one a rank, and measures the halo exchange.\n"
-         "  --pattern LIST       names or step0 to step10, separated by commas; all (the default); see --list\n"
+         "  --pattern LIST       names or step0 to step11, separated by commas; all (the default); see --list\n"
          "  --list               the patterns\n"
          "  --device KIND        host, cuda, or auto: cuda where every rank finds a GPU (the default)\n"
          "  --size N | X,Y,Z     points of the whole box\n"

@@ -75,7 +75,9 @@ bool covers_range(const cuda::Driver& driver, std::uintptr_t pointer, std::size_
 }
 
 Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, Location* location) {
-  // Most buffers are host memory, which a query for a single attribute recognises in less time.
+  // Most buffers are host memory, which a query for a single attribute recognises in less time. Programs whose last
+  // buffer was on a device mostly pass another one.
+  bool& expected = state().last_was_cudas;
   unsigned memory_type = 0;
   int attributes[] = {cuda::kAttributeMemoryType,    cuda::kAttributeIsManaged,   cuda::kAttributeContext,
                       cuda::kAttributeDeviceOrdinal, cuda::kAttributeRangeStart,  cuda::kAttributeRangeSize,
@@ -90,17 +92,22 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
   void* host = nullptr;
   void* values[] = {&memory_type, &managed, &context, &device, &start, &size, &id, &handle_types, &host};
   const auto pointer = reinterpret_cast<std::uintptr_t>(address);
-  cuda::Result result = driver.pointer_get_attributes(1, attributes, values, pointer);
-  if (result == cuda::kSuccess && memory_type == 0) return kOk;
+  cuda::Result result = cuda::kSuccess;
+  if (!expected) {
+    result = driver.pointer_get_attributes(1, attributes, values, pointer);
+    if (result == cuda::kSuccess && memory_type == 0) return kOk;
+  }
   if (result == cuda::kSuccess) {
     result = driver.pointer_get_attributes(sizeof attributes / sizeof *attributes, attributes, values, pointer);
   }
   if (result != cuda::kSuccess) [[unlikely]] {
+    expected = false;
     // Before cuInit nothing can be device memory, and an address unknown to the driver is host memory.
     if (result == cuda::kNotInitialized || result == cuda::kDeinitialized || result == cuda::kInvalidValue) return kOk;
     const cuda::ErrorText error = cuda::error_text(result);
     return fail(Errc::kBuffer, "cuPointerGetAttributes for buffer %p failed: %s (%s)", address, error.name, error.text);
   }
+  expected = memory_type != 0;
   if (memory_type == 0) return kOk;
   if (memory_type == cuda::kMemoryTypeHost && managed == 0) {
     if (host != nullptr && host != address) {

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "python")]
 
 import page  # noqa: E402 (the path comes first)
-from headrace.bench import compare, suite, summary  # noqa: E402
+from headrace.bench import compare, nccl, suite, summary  # noqa: E402
 from headrace.bench.compare import Result  # noqa: E402
 
 PLAIN = "<!-- table plain calls/instructions -->\n<!-- end -->\n"
@@ -111,6 +111,21 @@ class Kept(unittest.TestCase):
         self.assertNotIn("benchmarks", kept)
         self.assertEqual(summary.table(kept["tables"][0]), shown)
         self.assertIn("| 2 (1.00) |", page.view_sizes(kept, None))
+
+    def test_a_run_beside_nccl(self):
+        rows = [{"label": f"ring {way}", "bytes": 8, "median": median, "best": median, "worst": median}
+                for way, median in (("nccl_sync", 20.0), ("nccl_graph", 5.0), ("mpi", 8.0), ("bare_pull", 10.0))]
+        run = nccl.kept_run({"nccl": "2.28.9", "ranks": 4, "device": "d", "driver": "13.0", "rounds": "5", "rows": rows},
+                            ["--operations", "ring"], "2026-11-27 01:00")
+        with tempfile.TemporaryDirectory() as directory:
+            done, file = self.keep(directory, run, "--commit", "abc1234")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            kept = json.loads(file.read_text(encoding="utf-8"))
+        self.assertIn("commit abc1234; medians of 5 runs; NCCL 2.28.9 called from C++, multicast off.", page.view_run(kept, None))
+        self.assertIn("| ring | 0.40 / **1.60** / 0.80 |", page.view_nccl(kept, None))
+        self.assertIn("| NCCL, in a CUDA graph | 5 |", page.view_nccl(kept, "ring"))
+        with self.assertRaisesRegex(KeyError, "operation bcast"):
+            page.view_nccl(kept, "bcast")
 
     def test_something_else_is_refused(self):
         with tempfile.TemporaryDirectory() as directory:

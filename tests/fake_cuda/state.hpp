@@ -91,7 +91,9 @@ State& state();
 // kSuccess after cuInit in this process (not in a forked child). Every driver call begins with this or with
 // require_context(), which fail if FAKE_CUDA_FAIL says so (faults.cpp).
 Result require_init(const char* call = __builtin_FUNCTION());
-// Returns the result that FAKE_CUDA_FAIL requests for this call, else kSuccess.
+// Counts a call, if FAKE_CUDA_COUNTS asks for it (counts.cpp).
+void count(const char* call);
+// Counts the call, and returns the result that FAKE_CUDA_FAIL requests for it, else kSuccess.
 Result injected(const char* call);
 // Strips the version from a call's name in libcuda.so.1.
 std::string without_version(const std::string& call);

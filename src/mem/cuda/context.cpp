@@ -341,6 +341,20 @@ void Context::return_event(ContextHandle context, std::uint64_t id, EventHandle 
   if (Context* known = find(context, id); known != nullptr) known->free_events_.push_back(event);
 }
 
+bool Context::passed(StreamHandle stream, std::uint64_t record) const noexcept {
+  return std::any_of(passed_.begin(), passed_.end(),
+                     [&](const auto& each) { return each.first == stream && each.second >= record; });
+}
+
+void Context::note_passed(StreamHandle stream, std::uint64_t record) noexcept {
+  for (auto& [known, last] : passed_) {
+    if (known != stream) continue;
+    last = std::max(last, record);
+    return;
+  }
+  passed_.emplace_back(stream, record);
+}
+
 Status Context::synchronize(const char* what) {
   HR_CUDA(device_, stream_synchronize, (stream_), "waiting for %s", what);
   return kOk;

@@ -84,6 +84,12 @@ class Context {
   // For WorkEvent: take an event from the context's free list, and put it back (if the context still exists).
   Status take_event(EventHandle* event);
   static void return_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept;
+  // For WorkEvent, too: work on a stream completes in order, so an event that is complete shows that all recorded
+  // before it on that stream are, and the driver need not be asked about these. next_record(): a number for an event
+  // that is recorded now. passed(): true if that event, or a later one on the stream, has been seen complete.
+  [[nodiscard]] std::uint64_t next_record() noexcept { return ++records_; }
+  [[nodiscard]] bool passed(StreamHandle stream, std::uint64_t record) const noexcept;
+  void note_passed(StreamHandle stream, std::uint64_t record) noexcept;
 
   // Returns a kernel of the embedded image, loaded at first use. Null if the library was built without kernels, the
   // image does not run on this device, or the knob cuda_kernels is off: the caller then uses copy engines. The context
@@ -150,6 +156,9 @@ class Context {
   std::uint64_t alive_epoch_ = 0;  // driver epoch in which it was last seen alive
   std::unique_ptr<ResidentCopier> resident_copier_;
   std::vector<EventHandle> free_events_;
+  std::uint64_t records_ = 0;
+  std::vector<std::pair<StreamHandle, std::uint64_t>>
+      passed_;  // the last record seen complete, by stream of this context
   std::vector<Buffer> free_buffers_;
   std::size_t cached_bytes_ = 0;
   std::vector<std::span<std::byte>> free_pinned_;

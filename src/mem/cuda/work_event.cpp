@@ -8,6 +8,8 @@ Status WorkEvent::record(Context& context, StreamHandle stream) {
   context_ = context.handle();
   id_ = context.id();
   device_ = context.device();
+  stream_ = stream;
+  record_ = context.next_record();
   HR_CUDA(device_, event_record, (event_, stream), "at the end of a transfer");
   return kOk;
 }
@@ -15,11 +17,17 @@ Status WorkEvent::record(Context& context, StreamHandle stream) {
 Status WorkEvent::poll(const char* what, bool* done) {
   *done = true;
   if (event_ == nullptr) return kOk;
+  Context* const context = Context::find(context_, id_);
+  if (context != nullptr && context->passed(stream_, record_)) {
+    drop();
+    return kOk;
+  }
   const Result result = driver().event_query(event_);
   if (result == kNotReady) {
     *done = false;
     return kOk;
   }
+  if (result == kSuccess && context != nullptr) context->note_passed(stream_, record_);
   drop();
   return report(result, "event_query", device_, "%s", what);
 }

@@ -17,17 +17,21 @@ class WorkEvent {
   WorkEvent(const WorkEvent&) = delete;
   WorkEvent& operator=(const WorkEvent&) = delete;
 
-  // Records the event after all work enqueued on `stream` of the context so far. The context must be current.
+  // Records the event after all work enqueued so far on `stream`, one of the context's own. The context must be
+  // current.
   Status record(Context& context, StreamHandle stream);
   [[nodiscard]] bool recorded() const noexcept { return event_ != nullptr; }
   // *done: true if the work is complete and its effects are visible to every stream, the CPU and peers. A failure of
-  // the work is an error, and the work counts as done. `what` names it in the error's text.
+  // the work is an error, and the work counts as done. `what` names it in the error's text. Asks the driver only if no
+  // later event of the stream has been seen complete: of several, poll the latest first.
   Status poll(const char* what, bool* done);
 
  private:
   void drop() noexcept;
 
   ContextHandle context_ = nullptr;
+  StreamHandle stream_ = nullptr;
+  std::uint64_t record_ = 0;  // its number in the context
   std::uint64_t id_ = 0;
   int device_ = -1;
   EventHandle event_ = nullptr;

@@ -72,16 +72,14 @@ void end(Get& get, Status status) {
   finish_rendezvous(*get.receive, status);
 }
 
+// Polls the latest first: if it is done, the driver need not be asked about earlier ones of its stream (WorkEvent).
 bool poll_gets() {
   bool moved = false;
-  for (std::size_t i = 0; i < state().gets.size();) {
+  for (std::size_t i = state().gets.size(); i-- > 0;) {
     Get& get = *state().gets[i];
     bool done = false;
     const Status status = get.waits ? kOk : get.copy.poll(&done);
-    if (!done) {
-      ++i;
-      continue;
-    }
+    if (!done) continue;
     moved = true;
     std::unique_ptr<Get> ended = std::move(state().gets[i]);
     state().gets.erase(state().gets.begin() + static_cast<std::ptrdiff_t>(i));

@@ -33,15 +33,13 @@ void end(Request& send, Request& receive, Status status) {
   finish_send(send, Completion{});
 }
 
+// Polls the latest first: if it is done, the driver need not be asked about earlier ones of its stream (WorkEvent).
 bool advance(void*) {
   bool moved = false;
-  for (std::size_t i = 0; i < state().moving.size();) {
+  for (std::size_t i = state().moving.size(); i-- > 0;) {
     bool done = false;
     const Status status = state().moving[i]->copy.poll(&done);
-    if (!done) {
-      ++i;
-      continue;
-    }
+    if (!done) continue;
     moved = true;
     const std::unique_ptr<Moving> ended = std::move(state().moving[i]);
     state().moving.erase(state().moving.begin() + static_cast<std::ptrdiff_t>(i));

@@ -10,6 +10,7 @@
 #include "main.hpp"
 #include "mem/cuda/device_buffer.hpp"
 #include "mem/cuda/ipc.hpp"
+#include "mem/cuda/work_event.hpp"
 #include "mem/mem.hpp"
 #include "memory_in_use.hpp"
 
@@ -53,6 +54,31 @@ TEST_F(Contexts, AThreadWithoutAContextExportsMemory) {
     EXPECT_TRUE(cuda::export_to(1, location, &made).ok()) << take_detail();
   }).join();
   shutdown();
+}
+
+// Work on a stream completes in order. unit_mem_one_question runs this with a driver that fails the second question.
+TEST_F(Contexts, ALaterEventAnswersForEarlierOnesOfItsStream) {
+  DeviceMemory memory(4096, MemoryKind::kDevice);
+  cuda::Context* context = nullptr;
+  ASSERT_TRUE(cuda::Context::of(where(memory.get()), &context).ok()) << take_detail();
+  const cuda::Current current(*context);
+  cuda::WorkEvent first, second, third;
+  ASSERT_TRUE(first.record(*context, context->stream()).ok()) << take_detail();
+  ASSERT_TRUE(second.record(*context, context->stream()).ok()) << take_detail();
+  ASSERT_TRUE(context->synchronize("the test").ok()) << take_detail();
+  for (cuda::WorkEvent* each : {&second, &first}) {
+    bool done = false;
+    EXPECT_TRUE(each->poll("work of the test", &done).ok()) << take_detail();
+    EXPECT_TRUE(done);
+    EXPECT_FALSE(each->recorded());
+  }
+  // It says nothing about later ones, nor about other streams.
+  ASSERT_TRUE(third.record(*context, context->stream()).ok()) << take_detail();
+  cuda::StreamHandle other = nullptr;
+  ASSERT_TRUE(context->copy_stream(0, &other).ok()) << take_detail();
+  EXPECT_TRUE(context->passed(context->stream(), 2));
+  EXPECT_FALSE(context->passed(context->stream(), 3));
+  EXPECT_FALSE(context->passed(other, 1));
 }
 
 TEST_F(Contexts, WorksAgainAfterShutdown) {

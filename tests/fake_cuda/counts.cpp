@@ -1,0 +1,56 @@
+// Counts of driver calls: with FAKE_CUDA_COUNTS=PREFIX each process writes PREFIX.<pid> when it ends, a line "call
+// number" for each call that it has made, without the version in its name.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "state.hpp"
+
+namespace fake_cuda {
+namespace {
+
+struct Counts {
+  std::mutex mutex;
+  std::map<const char*, std::uint64_t> calls;  // by the address of the name
+  std::string file;
+};
+
+void write_all(Counts& counts) {
+  const std::lock_guard lock(counts.mutex);
+  std::map<std::string, std::uint64_t> named;
+  for (const auto& [call, number] : counts.calls) named[without_version(call)] += number;
+  std::FILE* const out = std::fopen((counts.file + '.' + std::to_string(::getpid())).c_str(), "w");
+  if (out == nullptr) return;
+  for (const auto& [call, number] : named) {
+    std::fprintf(out, "%s %llu\n", call.c_str(), static_cast<unsigned long long>(number));
+  }
+  std::fclose(out);
+}
+
+// Null if nothing is counted. Never destroyed, as the program may call the driver from its own destructors.
+Counts* counts() {
+  static Counts* const made = []() -> Counts* {
+    const char* const prefix = std::getenv("FAKE_CUDA_COUNTS");
+    if (prefix == nullptr || *prefix == '\0') return nullptr;
+    static auto* const all = new Counts;
+    all->file = prefix;
+    std::atexit([] { write_all(*all); });
+    return all;
+  }();
+  return made;
+}
+
+}  // namespace
+
+void count(const char* call) {
+  Counts* const all = counts();
+  if (all == nullptr) return;
+  const std::lock_guard lock(all->mutex);
+  ++all->calls[call];
+}
+
+}  // namespace fake_cuda

@@ -1,0 +1,54 @@
+"""Driver calls of a step of halo3d with small faces: a question too many costs every short message. On the fake driver,
+which counts them (FAKE_CUDA_COUNTS, tests/fake_cuda)."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from collections import Counter
+from pathlib import Path
+
+MPIEXEC, HALO3D = os.environ["HR_MPIEXEC"], os.environ["HR_HALO3D"]
+RANKS, MESSAGES = 2, 6  # a rank sends six faces and receives six
+MADE_ONCE = ("cuMemHostAlloc", "cuMemAlloc", "cuEventCreate", "cuStreamCreateWithPriority", "cuIpcOpenMemHandle")
+
+
+def calls(work: Path, pattern: str, steps: int) -> Counter:
+    """Returns the driver calls of all ranks in a run of so many steps."""
+    subprocess.run([MPIEXEC, "--timeout", "60", "-n", str(RANKS), HALO3D, "--device", "cuda", "--local", "16", "--pattern", pattern,
+                    "--no-identity-check", "--steps", str(steps)], env={**os.environ, "FAKE_CUDA_COUNTS": str(work / f"{pattern}-{steps}")},
+                   check=True, timeout=90, stdout=subprocess.DEVNULL)
+    files = list(work.glob(f"{pattern}-{steps}.*"))
+    assert len(files) == RANKS, files
+    total = Counter()
+    for file in files:
+        for line in file.read_text(encoding="utf-8").splitlines():
+            name, number = line.split()
+            total[name] += int(number)
+    return total
+
+
+class DriverCalls(unittest.TestCase):
+    def assert_a_step(self, pattern, limits):
+        short, long = 10, 60
+        with tempfile.TemporaryDirectory(prefix="driver-calls-") as work:
+            few, many = calls(Path(work), pattern, short), calls(Path(work), pattern, long)
+        step = {name: (many[name] - few[name]) / RANKS / (long - short) for name in many}
+        # Of the program: five kernels, three events, a wait of each of its two streams, one for an event, one for a stream.
+        for name, most in {**dict.fromkeys(MADE_ONCE, 0), "cuStreamWaitEvent": 2, "cuEventSynchronize": 1, "cuStreamSynchronize": 1,
+                           **limits}.items():
+            with self.subTest(pattern=pattern, call=name):
+                self.assertLessEqual(step.get(name, 0), most + 0.3)  # a launch of the resident copy kernel now and then
+        self.assertGreater(step["cuLaunchKernel"], 4.9)
+
+    def test_messages(self):
+        self.assert_a_step("overlap-fused", {"cuPointerGetAttributes": 2 * MESSAGES, "cuMemcpyAsync": MESSAGES,
+                                             "cuEventRecord": MESSAGES + 3})
+
+    def test_one_collective_call(self):
+        self.assert_a_step("overlap-neighbor", {"cuPointerGetAttributes": 2, "cuMemcpyAsync": 0, "cuLaunchKernel": 6,
+                                                "cuEventRecord": 4})
+
+
+if __name__ == "__main__":
+    unittest.main()
