@@ -136,7 +136,7 @@ for count in 1 2 4; do
 done
 
 # The main job.
-for pattern in datatype staged packed isend-irecv overlap overlap-async overlap-fused; do
+for pattern in datatype staged packed isend-irecv overlap overlap-async overlap-fused streams graph; do
   ranks "halo3d_$pattern" 4 300 "$build/bin/halo3d" --device cuda --pattern $pattern --size 256 --steps 100
 done
 for count in 1 2 4; do

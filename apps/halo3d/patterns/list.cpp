@@ -4,12 +4,12 @@
 namespace halo3d {
 
 extern const PatternRecord kDatatype, kPackedX, kPacked, kStaged, kIsendRecvX, kIsendRecv, kIsendIrecv, kOverlap,
-    kOverlapAsync, kOverlapFused;
+    kOverlapAsync, kOverlapFused, kStreams, kGraph;
 
 std::span<const PatternRecord* const> all_patterns() {
-  static constexpr const PatternRecord* kList[] = {&kDatatype,     &kPackedX,     &kStaged,     &kPacked,
-                                                   &kIsendRecvX,   &kIsendRecv,   &kIsendIrecv, &kOverlap,
-                                                   &kOverlapAsync, &kOverlapFused};
+  static constexpr const PatternRecord* kList[] = {&kDatatype,     &kPackedX,      &kStaged,     &kPacked,
+                                                   &kIsendRecvX,   &kIsendRecv,    &kIsendIrecv, &kOverlap,
+                                                   &kOverlapAsync, &kOverlapFused, &kStreams,    &kGraph};
   return kList;
 }
 

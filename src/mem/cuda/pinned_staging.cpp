@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/knobs.hpp"
+#include "mem/cuda/deferred_free.hpp"
 
 namespace hr::mem::cuda {
 
@@ -34,7 +35,7 @@ void PinnedStaging::give_back() noexcept {
   memory_ = {};
   Context* const context = Context::find(context_, id_);
   if (context == nullptr) return;
-  if (context->cached_pinned_bytes_ + memory.size() <= knobs().cuda_staging_bytes) {
+  if (DeferredFrees::held() || context->cached_pinned_bytes_ + memory.size() <= knobs().cuda_staging_bytes) {
     context->cached_pinned_bytes_ += memory.size();
     context->free_pinned_.push_back(memory);
     return;
