@@ -25,7 +25,7 @@ void init();
 // Frees everything; finish_all() has been called before.
 void finalize();
 
-// Where the result of an operation goes once it is complete; the program keeps the memory until then.
+// Receiver of an operation's result; the program keeps the memory until the operation is complete.
 struct StatusSink {
   void (*report)(void* status, const p2p::Completion& completion) = nullptr;  // null: ignored
   void* status = nullptr;

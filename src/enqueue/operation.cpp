@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/lock.hpp"
-#include "base/log.hpp"
+#include "base/statistics.hpp"
 #include "comm/create.hpp"
 #include "p2p/progress.hpp"
 
@@ -198,6 +198,7 @@ Status append(Attached& attached, std::vector<OperationPointer> operations, bool
     ++state->captured;
   } else {
     attached.unfinished_ += static_cast<int>(operations.size());
+    add(Statistic::enqueued_pending, operations.size());
     if (stream.queue_.empty()) state->streams.push_back(attached.stream_);
     stream.queue_.push_back(first);
   }
@@ -210,6 +211,7 @@ Status append(Attached& attached, std::vector<OperationPointer> operations, bool
   } else {
     forget(first);
     attached.unfinished_ -= static_cast<int>(operations.size());
+    subtract(Statistic::enqueued_pending, operations.size());
   }
   return status;
 }

@@ -42,6 +42,7 @@ class Operation {
   bool waits_to_begin_ = false;  // the stream goes on once it has begun
   bool waited_ = false;          // the stream waits for it
   bool running_ = false;
+  unsigned rounds_ = 0;                   // in which it was running
   bool done_ = false;                     // never in a graph
   std::vector<OperationPointer> others_;  // start with this one
   p2p::Request* inner_ = nullptr;

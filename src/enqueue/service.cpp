@@ -5,10 +5,12 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/statistics.hpp"
 #include "enqueue/operation.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/progress_thread.hpp"
+#include "p2p/resident_copy_scope.hpp"
 
 namespace hr::enqueue {
 namespace {
@@ -20,6 +22,8 @@ constexpr double kAwakeSeconds = 0.1;
 
 void begin_one(const OperationPointer& operation) {
   operation->running_ = true;
+  operation->rounds_ = 0;
+  if (operation->captured_) add(Statistic::enqueued_pending);
   if (operation->captured_) operation->alive_ = Ref<comm::Communicator>::share(operation->comm_);
   const Status status = operation->start(&operation->inner_);
   operation->place_.set_begun();
@@ -94,12 +98,20 @@ void end_orphans() {
   }
 }
 
+// Once, when the operation has not ended within two rounds: its message is not there yet.
+void expect_copy(Operation& operation) {
+  constexpr unsigned kRounds = 2;
+  if (operation.rounds_ > kRounds) return;
+  if (++operation.rounds_ > kRounds) p2p::expect_resident_copy(*operation.inner_);
+}
+
 bool complete_running() {
   bool moved = false;
   auto& running = state->running;
   for (std::size_t i = 0; i < running.size();) {
     p2p::Request& inner = *running[i]->inner_;
     if (!inner.complete()) {
+      expect_copy(*running[i]);
       ++i;
       continue;
     }
@@ -160,6 +172,8 @@ void finish(const OperationPointer& operation, const p2p::Completion& completion
     p2p::release_request(outer);
   }
   operation->running_ = false;
+  subtract(Statistic::enqueued_pending);
+  add(Statistic::enqueued_done);
   operation->place_.set_done();
   operation->alive_ = {};
   if (operation->captured_) return;

@@ -82,7 +82,7 @@ for program in "$build"/gpu_tests/mpi_*; do
     ranks mpi_staged_own 2 120 "$program" own
     continue
   fi
-  case $name in mpi_time_sliced | mpi_rma_* | mpi_io_* | mpi_partitioned_*) continue ;; esac
+  case $name in mpi_time_sliced | mpi_streams_dead_peer | mpi_rma_* | mpi_io_* | mpi_partitioned_*) continue ;; esac
   if [ "$name" = mpi_chunks ]; then
     ranks mpi_chunks_refused 2 120 "$program" refused
   fi

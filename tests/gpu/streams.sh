@@ -43,6 +43,18 @@ step() {  # step NAME SECONDS RANKS PROGRAM ARGS...
   fi
 }
 
+dead_peer() {  # dead_peer WHAT: the last of three ranks dies, the streams of the others go on
+  local said
+  said=$(timeout -k 5 50 "$mpiexec" --bind-to none --enable-recovery --timeout 30 -n 3 "$build/gpu_tests/mpi_streams_dead_peer" "$1" 2>"/tmp/streams.$$.log")
+  if [ "$(grep -c 'went on' <<<"$said")" = 2 ]; then
+    echo "pass  a peer that dies, $1"
+  else
+    echo "FAIL  a peer that dies, $1"
+    tail -n 40 "/tmp/streams.$$.log"
+    failed=$((failed + 1))
+  fi
+}
+
 for count in "${ranks[@]}"; do
   # The parts one by one, so that one that hangs does not hide the others.
   for part in any blocking collectives derived errors graph kinds many memory persistent refused two; do
@@ -52,6 +64,7 @@ for count in "${ranks[@]}"; do
   step "latency" 40 "$count" "$build/gpu_tests/mpi_streams_latency" "${latency[@]}"
   cat "/tmp/streams.$$.log"
 done
+for what in receive any allreduce graph; do dead_peer $what; done
 rm -f "/tmp/streams.$$.log"
 echo "$failed failed in $((SECONDS - begun)) s"
 exit $failed

@@ -1,10 +1,20 @@
 // Beyond the series: like overlap-fused, but the device's stream starts the messages and waits for them, so that the
 // host waits for nothing in a step; and the same with steps captured in a CUDA graph.
-#include <mpi-ext.h>
-
+//
+// Built with a library that has no such functions, the program has no such patterns.
 #include "patterns/halo_messages.hpp"
+#if !defined(MPICH_VERSION) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 
 namespace halo3d {
+
+extern const PatternRecord kStreams, kGraph;
+
+#ifndef MPIX_HAVE_STREAMS
+const PatternRecord kStreams = {"streams", kNone, kNone, "", nullptr};
+const PatternRecord kGraph = {"graph", kNone, kNone, "", nullptr};
+#else
 namespace {
 
 // A copy of the ranks' communicator, in which the stream starts messages.
@@ -111,12 +121,12 @@ class Graph final : public Streams {
 
 }  // namespace
 
-extern const PatternRecord kStreams, kGraph;
 const PatternRecord kStreams = {
     "streams", kNone, 11, "as overlap-fused, but the device's stream starts the messages and waits for them",
     [](const Setup& setup) -> std::unique_ptr<Pattern> { return std::make_unique<Streams>(setup); }};
 const PatternRecord kGraph = {
     "graph", kNone, 12, "as streams, two steps captured in a CUDA graph",
     [](const Setup& setup) -> std::unique_ptr<Pattern> { return std::make_unique<Graph>(setup); }};
+#endif
 
 }  // namespace halo3d

@@ -113,7 +113,9 @@ Status Context::prepare_independent() {
     StreamHandle unused = nullptr;
     HR_TRY(made->copy_stream(key, &unused));
   }
-  return made->load_all_kernels();
+  HR_TRY(made->load_all_kernels());
+  static_cast<void>(made->resident_copier().prepare());
+  return kOk;
 }
 
 Status Context::find_or_open(const Location& location, Context** context) {
@@ -342,10 +344,10 @@ bool Context::fence_passed(std::uint32_t number) {
   return result != kSuccess && result != kNotReady;
 }
 
-Context* Context::find(ContextHandle handle, std::uint64_t id) noexcept {
+Context* Context::find(ContextHandle handle, std::uint64_t id, bool independent) noexcept {
   if (mem::detail::current_state == nullptr) return nullptr;
   for (const auto& known : own<Contexts>().all) {
-    if (known->handle_ == handle && known->id_ == id) return known.get();
+    if (known->handle_ == handle && known->id_ == id) return independent ? known->twin_.get() : known.get();
   }
   return nullptr;
 }
@@ -377,6 +379,7 @@ ResidentCopier& Context::resident_copier() {
 }
 
 Status Context::take_event(EventHandle* event) {
+  if (base_ != nullptr) return base_->take_event(event);
   if (free_events_.empty()) {
     HR_CUDA(device_, event_create, (event, kEventDisableTiming), "for transfers");
     return kOk;

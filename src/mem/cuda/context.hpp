@@ -81,8 +81,10 @@ class Context {
   // return. The context must be current.
   Status set_fence(bool* set, std::uint32_t* number);
   [[nodiscard]] bool fence_passed(std::uint32_t number);
-  // Returns the Context with this handle and id; null if there is none any more.
-  static Context* find(ContextHandle handle, std::uint64_t id) noexcept;
+  // Returns the Context with this handle and id, or its twin; null if there is none any more.
+  static Context* find(ContextHandle handle, std::uint64_t id, bool independent = false) noexcept;
+  // True for a twin.
+  [[nodiscard]] bool independent() const noexcept { return base_ != nullptr; }
 
   // Copier of this context, made at first use.
   [[nodiscard]] ResidentCopier& resident_copier();
@@ -126,6 +128,8 @@ class Context {
   };
 
   Context(ContextHandle handle, std::uint64_t id, int device) noexcept;
+  // Owner of the free events and of the free pinned memory.
+  [[nodiscard]] Context& owner() noexcept { return base_ != nullptr ? *base_ : *this; }
   static Status find_or_open(const Location& location, Context** context);
   Status twin(Context** context);
   [[nodiscard]] unsigned stream_flags() const noexcept {

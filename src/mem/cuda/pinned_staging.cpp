@@ -13,11 +13,12 @@ Status PinnedStaging::take(Context& context, std::size_t bytes) {
   give_back();
   context_ = context.handle();
   id_ = context.id();
-  auto& free = context.free_pinned_;
+  Context& owner = context.owner();
+  auto& free = owner.free_pinned_;
   const auto fits = std::find_if(free.begin(), free.end(), [&](const auto& memory) { return memory.size() >= bytes; });
   if (fits != free.end()) {
     memory_ = *fits;
-    context.cached_pinned_bytes_ -= memory_.size();
+    owner.cached_pinned_bytes_ -= memory_.size();
     free.erase(fits);
     return kOk;
   }

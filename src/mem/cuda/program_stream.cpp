@@ -56,7 +56,10 @@ Status ProgramStream::open(StreamHandle handle, ProgramStream* made) {
   made->id_ = ours->id();
   const Current current(*ours);
   HR_TRY(current.status());
-  return ours->prepare_independent();
+  HR_TRY(ours->prepare_independent());
+  made->batched_ = driver->stream_batch != nullptr;
+  static_cast<void>(made->can_be_captured());
+  return kOk;
 }
 
 Status ProgramStream::enter(bool* pushed) const {
@@ -110,33 +113,43 @@ Status ProgramStream::capture(Capture* state) const {
 }
 
 bool ProgramStream::can_be_captured() {
-  if (capturable_ != Ability::kUnknown) return capturable_ == Ability::kYes;
-  capturable_ = Ability::kNo;
+  if (capturable_ == Ability::kUnknown) capturable_ = try_capture() ? Ability::kYes : Ability::kNo;
+  return capturable_ == Ability::kYes;
+}
+
+// Captures operations of a stream of the library: all in one call, if the driver can do that.
+bool ProgramStream::try_capture() {
   Context* const ours = context();
   const Driver& calls = driver();
   if (ours == nullptr || calls.stream_begin_capture == nullptr || calls.stream_end_capture == nullptr ||
       calls.graph_destroy == nullptr)
     return false;
   const Current current(*ours);
-  StreamHandle trial = nullptr;
-  if (!current.status().ok() || calls.stream_create(&trial, kStreamNonBlocking, 0) != kSuccess) return false;
   void* page = nullptr;
   constexpr std::size_t kPage = 4096;
-  if (calls.host_allocate(&page, kPage, kHostRegisterPortable | kHostRegisterDeviceMap) == kSuccess) {
-    GraphHandle graph = nullptr;
-    const auto word = reinterpret_cast<std::uintptr_t>(page);
-    bool captured = calls.stream_begin_capture(trial, kRelaxedCapture) == kSuccess;
+  if (!current.status().ok() ||
+      calls.host_allocate(&page, kPage, kHostRegisterPortable | kHostRegisterDeviceMap) != kSuccess)
+    return false;
+  const auto word = reinterpret_cast<std::uintptr_t>(page);
+  bool captured = false;
+  for (const bool batched : {true, false}) {
+    batched_ = batched && calls.stream_batch != nullptr;
+    ProgramStream trial = *this;
+    if (calls.stream_create(&trial.handle_, kStreamNonBlocking, 0) != kSuccess) break;
+    captured = calls.stream_begin_capture(trial.handle_, kRelaxedCapture) == kSuccess;
     if (captured) {
-      captured = calls.stream_write_value(trial, word, 1, 0) == kSuccess &&
-                 calls.stream_wait_value(trial, word, 1, wait_flags_) == kSuccess;
-      captured = calls.stream_end_capture(trial, &graph) == kSuccess && captured;
+      StreamOperation operations[] = {write(word, 1), wait(word, 1)};
+      GraphHandle graph = nullptr;
+      captured = trial.append(operations).ok();
+      captured = calls.stream_end_capture(trial.handle_, &graph) == kSuccess && captured;
+      if (graph != nullptr) (void)calls.graph_destroy(graph);
     }
-    if (graph != nullptr) (void)calls.graph_destroy(graph);
-    if (captured) capturable_ = Ability::kYes;
-    DeferredFrees::free(DeferredFrees::Kind::kPinned, context_, id_, word);
+    (void)calls.stream_destroy(trial.handle_);
+    if (captured) break;
+    static_cast<void>(take_detail());
   }
-  (void)calls.stream_destroy(trial);
-  return capturable_ == Ability::kYes;
+  DeferredFrees::free(DeferredFrees::Kind::kPinned, context_, id_, word);
+  return captured;
 }
 
 StreamOperation ProgramStream::write(DeviceAddress word, std::uint32_t value) noexcept {
@@ -151,7 +164,7 @@ Status ProgramStream::append(std::span<StreamOperation> operations) const {
   bool pushed = false;
   HR_TRY(enter(&pushed));
   const Left left(pushed);
-  if (operations.size() > 1 && driver().stream_batch != nullptr) {
+  if (operations.size() > 1 && batched_) {
     HR_CUDA(device_, stream_batch, (handle_, static_cast<unsigned>(operations.size()), operations.data(), 0),
             "stream %p", handle_);
     return kOk;

@@ -43,12 +43,14 @@ class ProgramStream {
 
  private:
   [[nodiscard]] Status enter(bool* pushed) const;
+  bool try_capture();
 
   StreamHandle handle_ = nullptr;
   ContextHandle context_ = nullptr;
   std::uint64_t id_ = 0;
   int device_ = -1;
   unsigned wait_flags_ = 0;
+  bool batched_ = false;  // the driver takes several operations in one call
   enum class Ability : std::uint8_t { kUnknown, kYes, kNo } capturable_ = Ability::kUnknown;
 };
 

@@ -12,7 +12,7 @@
 namespace streams {
 namespace {
 
-// As long as a busy machine may need; without the mend the stream waits for ever.
+// Seconds that a busy machine may need; without the mend the stream waits for ever.
 constexpr double kSoon = 10;
 
 void run(const check::Environment& mpi, const std::string& what) {

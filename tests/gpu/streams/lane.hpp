@@ -103,7 +103,7 @@ class Lane {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-// What is enqueued between capture() and its end, to be launched many times.
+// A graph of the work that `work` enqueues, to be launched many times.
 class Graph {
  public:
   template <class Work>
