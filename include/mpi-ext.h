@@ -104,7 +104,7 @@ int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status 
 /* Starts persistent requests of any kind when the communicator's stream comes here. MPIX_Wait_enqueue or
  * MPIX_Waitall_enqueue completes them; they stay for the next start. */
 int MPIX_Startall_enqueue(int count, MPI_Request array_of_requests[], MPI_Comm comm);
-/* Prepares persistent requests for a capture: connects to their peers. Local. */
+/* Checks that persistent requests can be captured, and makes progress; to be called before the capture. Local. */
 int MPIX_Matchall(int count, MPI_Request array_of_requests[]);
 
 #ifdef __cplusplus

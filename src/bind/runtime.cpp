@@ -198,7 +198,7 @@ Status init_world(int required, int* provided) {
 Status finalize_world() {
   if (state.world == World::kAfter) return fail(Errc::kOther, "MPI_Finalize was called before");
   if (state.world == World::kBefore) return fail(Errc::kOther, "MPI_Init was not called; sessions end one by one");
-  HR_TRY(enqueue::finish_all());
+  enqueue::finish_all();
   HR_TRY(comm::delete_predefined_attributes());
   check::at_finalize();
   HR_TRY(p2p::process_buffer().flush());

@@ -139,10 +139,12 @@ class Allreduce final : public Operation {
 // Enqueues an operation; with `request` null the stream waits for it.
 template <class Made>
 Status enqueue(Attached& attached, const std::shared_ptr<Made>& operation, p2p::Request** request) {
+  bool captured = false;
   HR_TRY(operation->check());
+  HR_TRY(check_capture(*attached.stream_, &captured));
   if (request != nullptr) HR_TRY(make_request(operation, request));
-  const Status status = append(attached, {operation}, request == nullptr);
-  if (request != nullptr && (!status.ok() || operation->captured_)) {
+  const Status status = append(attached, {operation}, request == nullptr, captured);
+  if (request != nullptr && (!status.ok() || captured)) {
     p2p::Request* const program = *request;
     // A graph starts the operation at each launch: no request completes with it.
     program->active_ = false;

@@ -55,9 +55,11 @@ Status wait(p2p::Request& request, StatusSink sink);
 // True if wait() has taken the program's reference.
 [[nodiscard]] bool wait_releases(const p2p::Request& request) noexcept;
 
-// Waits until every operation that was enqueued on the communicator is over, but for those of graphs. Errors: of the
+// Waits until every operation that was enqueued on the communicator is over; of those in graphs, each that a stream has
+// come to. Errors: of the
 // operations.
 Status finish(comm::Communicator& comm);
-Status finish_all();
+// Does so for all communicators, and logs the errors.
+void finish_all();
 
 }  // namespace hr::enqueue

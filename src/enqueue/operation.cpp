@@ -69,23 +69,6 @@ void add_wait(const Operation& operation, std::vector<StreamOperation>& work) {
   if (operation.captured_) work.push_back(ProgramStream::write(place.done(), place.number - 1));
 }
 
-Status check_capture(Stream& stream, bool* captured) {
-  ProgramStream::Capture capture{};
-  HR_TRY(stream.device_.capture(&capture));
-  if (capture == ProgramStream::Capture::kBroken) {
-    return fail(Errc::kOther,
-                "the capture of the communicator's stream is no longer valid: an earlier call on the stream "
-                "could not be captured");
-  }
-  *captured = capture == ProgramStream::Capture::kActive;
-  if (*captured && !stream.device_.can_be_captured()) {
-    return fail(Errc::kUnsupportedOperation,
-                "this CUDA driver cannot capture stream memory operations: enqueue the operation outside the capture "
-                "(the capture is still valid)");
-  }
-  return kOk;
-}
-
 void forget(const OperationPointer& operation) {
   auto& queue = operation->stream_->queue_;
   std::erase(queue, operation);
@@ -166,10 +149,25 @@ Status attached_to(comm::Communicator& comm, Attached** attached) {
 
 // --- appending ---
 
-Status append(Attached& attached, std::vector<OperationPointer> operations, bool waits) {
+Status check_capture(Stream& stream, bool* captured) {
+  ProgramStream::Capture capture{};
+  HR_TRY(stream.device_.capture(&capture));
+  if (capture == ProgramStream::Capture::kBroken) {
+    return fail(Errc::kOther,
+                "the capture of the communicator's stream is no longer valid: an earlier call on the stream "
+                "could not be captured");
+  }
+  *captured = capture == ProgramStream::Capture::kActive;
+  if (*captured && !stream.device_.can_be_captured()) {
+    return fail(Errc::kUnsupportedOperation,
+                "this CUDA driver cannot capture stream memory operations: enqueue the operation outside the capture "
+                "(the capture is still valid)");
+  }
+  return kOk;
+}
+
+Status append(Attached& attached, std::vector<OperationPointer> operations, bool waits, bool captured) {
   Stream& stream = *attached.stream_;
-  bool captured = false;
-  HR_TRY(check_capture(stream, &captured));
   if (!captured) {
     HR_TRY(p2p::wait_until([&] { return stream.queue_.size() < kMostQueued && stream.words_->any_free(); }));
   }

@@ -71,10 +71,11 @@ class Attached final : public comm::StreamUse {
   std::string why_;
 };
 
-// The last operation that starts a persistent request.
+// Operations that start a persistent request.
 struct Started {
   OperationPointer last;
-  int pending = 0;  // starts that are not over
+  int pending = 0;       // starts that are not over, without those of graphs
+  bool running = false;  // one has started it, a graph perhaps
 };
 
 struct State {
@@ -96,8 +97,11 @@ extern LayerState<State> state;
 // Returns the communicator's stream of a device, and the error of an earlier operation. Errors: see enqueue.hpp.
 Status attached_to(comm::Communicator& comm, Attached** attached);
 
+// Reports whether the stream is captured. Errors: MPI_ERR_OTHER (the stream was destroyed, its capture is broken),
+// MPI_ERR_UNSUPPORTED_OPERATION if the driver cannot capture the operations of append().
+Status check_capture(Stream& stream, bool* captured);
 // Puts operations that start together at the end of the stream, and, if `waits`, the waits for their ends.
-Status append(Attached& attached, std::vector<OperationPointer> operations, bool waits);
+Status append(Attached& attached, std::vector<OperationPointer> operations, bool waits, bool captured);
 // Puts a wait for the operation there.
 Status append_wait(const OperationPointer& operation);
 

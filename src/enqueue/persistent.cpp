@@ -14,30 +14,36 @@ class Persistent final : public Operation {
   ~Persistent() override { p2p::release_request(request_); }
 
   Status start(p2p::Request** inner) override {
-    if (captured_ && request_->active()) {
-      return fail(Errc::kRequest, "a graph started the %s, which is under way already", request_->state_->what());
+    Started& started = state->persistent[request_];
+    if (started.running) {
+      return fail(Errc::kRequest, "the %s was started again before it was over: let the stream wait for it",
+                  request_->state_->what());
+    }
+    if (started.pending == 0 && request_->active()) {
+      return fail(Errc::kRequest, "a graph started the %s, which the program has started, too",
+                  request_->state_->what());
     }
     request_->active_ = false;
     HR_TRY(request_->state_->start(*request_));
+    started.running = true;
     *inner = request_;
     return kOk;
   }
 
   // The program's request is active from the call until the last start that it has enqueued is over.
   void drop(p2p::Request* inner) override {
-    if (captured_) {
-      if (inner != nullptr) request_->active_ = false;
-      return;
-    }
-    const auto found = state->persistent.find(request_);
-    const bool last = found == state->persistent.end() || --found->second.pending == 0;
-    if (!last) {
+    Started& started = state->persistent[request_];
+    if (inner != nullptr) started.running = false;
+    if (!captured_) --started.pending;
+    // Another operation, or the program, has started it.
+    if (started.running || (captured_ && inner == nullptr)) return;
+    if (started.pending > 0) {
       request_->begin();
       request_->active_ = true;
       return;
     }
-    if (found != state->persistent.end()) state->persistent.erase(found);
-    request_->active_ = inner != nullptr && !waited_;
+    request_->active_ = !captured_ && inner != nullptr && !waited_;
+    if (started.last.get() == this && !captured_) state->persistent.erase(request_);
   }
 
   [[nodiscard]] std::string what() const override { return request_->state_->what(); }
@@ -62,6 +68,8 @@ Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& co
   HR_TRY(attached_to(comm, &attached));
   for (std::size_t i = 0; i < requests.size(); ++i) HR_TRY(check(*requests[i], i));
   if (requests.empty()) return kOk;
+  bool captured = false;
+  HR_TRY(check_capture(*attached->stream_, &captured));
   std::vector<OperationPointer> operations;
   for (p2p::Request* const each : requests) {
     each->state_->become_independent();
@@ -69,21 +77,19 @@ Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& co
     made->waits_to_begin_ = p2p::is_partitioned(*each);
     Started& started = state->persistent[each];
     started.last = made;
-    ++started.pending;
-    if (!each->active()) {
-      each->begin();
-      each->active_ = true;
-    }
     operations.push_back(std::move(made));
+    if (captured) continue;  // a request of a graph is active only while it runs
+    ++started.pending;
+    if (each->active()) continue;
+    each->begin();
+    each->active_ = true;
   }
-  const Status status = append(*attached, operations, false);
-  if (status.ok() && !operations.front()->captured_) return kOk;
-  // Requests of a graph are active only while it runs.
-  for (const OperationPointer& each : operations) {
-    p2p::Request* const request = static_cast<Persistent&>(*each).request_;
-    Started& started = state->persistent[request];
-    if (--started.pending == 0) request->active_ = false;
-    if (!status.ok()) state->persistent.erase(request);
+  const Status status = append(*attached, operations, false, captured);
+  if (status.ok()) return kOk;
+  for (p2p::Request* const each : requests) {
+    Started& started = state->persistent[each];
+    if (!captured && --started.pending == 0) each->active_ = false;
+    if (started.pending == 0) state->persistent.erase(each);
   }
   return status;
 }

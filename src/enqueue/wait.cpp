@@ -1,4 +1,7 @@
 // Waits of a stream for enqueued operations, and of the program for all of them.
+#include <algorithm>
+
+#include "base/log.hpp"
 #include "enqueue/operation.hpp"
 #include "p2p/progress.hpp"
 
@@ -14,8 +17,16 @@ bool is_gone(const Attached& attached) {
   return attached.stream_->has_device() && attached.stream_->device_.context() == nullptr;
 }
 
+// True if a stream has come to an operation of a graph, which is not over. The stream may not wait for it.
+bool any_launched(const Attached& attached) {
+  return std::ranges::any_of(attached.captured_, [](const OperationPointer& first) {
+    return first->place_.reached() || first->running_ ||
+           std::ranges::any_of(first->others_, [](const OperationPointer& each) { return each->running_; });
+  });
+}
+
 Status finish(Attached& attached) {
-  HR_TRY(p2p::wait_until([&] { return attached.unfinished_ == 0 || is_gone(attached); }));
+  HR_TRY(p2p::wait_until([&] { return (attached.unfinished_ == 0 && !any_launched(attached)) || is_gone(attached); }));
   return attached.take_error();
 }
 
@@ -25,11 +36,11 @@ Status wait(p2p::Request& request, StatusSink sink) {
   bool known = false;
   const OperationPointer operation = operation_of(request, &known);
   if (operation == nullptr || operation->done_) {
-    const bool over = known || (request.persistent() && request.active() && request.complete());
-    if (!over && !(request.persistent() && operation != nullptr)) {
+    const bool inactive = request.persistent() && !request.active();
+    if (!known && !inactive && !(request.persistent() && request.complete())) {
       return fail(Errc::kRequest, "the request was not enqueued in a stream: complete it with MPI_Wait");
     }
-    report(sink, request.completion_);
+    report(sink, inactive ? p2p::Completion{} : request.completion_);
     if (request.persistent()) request.active_ = false;
     return kOk;
   }
@@ -46,14 +57,12 @@ Status finish(comm::Communicator& comm) {
   return comm.stream_ == nullptr ? kOk : finish(static_cast<Attached&>(*comm.stream_));
 }
 
-Status finish_all() {
-  if (state == nullptr) return kOk;
-  Status first = kOk;
+void finish_all() {
+  if (state == nullptr) return;
   for (std::size_t i = 0; i < state->communicators.size(); ++i) {
-    const Status status = finish(*state->communicators[i]);
-    if (first.ok()) first = status;
+    if (finish(*state->communicators[i]).ok()) continue;
+    log::write(log::Level::kError, "%s; no call has returned this error", take_detail().c_str());
   }
-  return first;
 }
 
 }  // namespace hr::enqueue

@@ -26,8 +26,8 @@ Status start();
 // core only although its host has cores to spare, the thread may use all of them.
 Status start_for_streams();
 
-// Attention that the thread pays to words that a device writes, which ring no doorbell: none; short sleeps between looks;
-// no sleep at all.
+// Attention that the thread pays to words that a device writes, which ring no doorbell: none; short sleeps between
+// looks; no sleep at all.
 enum class Attention : std::uint8_t { kNone, kPolling, kAwake };
 // May be called in every round; wakes the thread if it must pay more attention.
 void attend(Attention attention) noexcept;

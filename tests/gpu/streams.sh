@@ -57,7 +57,7 @@ dead_peer() {  # dead_peer WHAT: the last of three ranks dies, the streams of th
 
 for count in "${ranks[@]}"; do
   # The parts one by one, so that one that hangs does not hide the others.
-  for part in any blocking collectives derived errors graph kinds many memory persistent refused two; do
+  for part in cold any blocking collectives derived errors graph kinds many memory persistent refused two; do
     step "streams $part" 20 "$count" "$build/gpu_tests/mpi_streams" $part
   done
   step "random exchanges" 30 "$count" "$build/gpu_tests/mpi_streams_random" --seed random --exchanges 1000

@@ -9,6 +9,7 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "mem/cuda/deferred_free.hpp"
+#include "mem/cuda/device_buffer.hpp"
 #include "mem/cuda/ipc.hpp"
 #include "mem/cuda/resident_copier.hpp"
 #include "mem/state.hpp"
@@ -115,6 +116,9 @@ Status Context::prepare_independent() {
   }
   HR_TRY(made->load_all_kernels());
   static_cast<void>(made->resident_copier().prepare());
+  constexpr std::size_t kStagingBytes = std::size_t{1} << 20;
+  Staging first;  // goes to the twin's free buffers
+  HR_TRY(first.take(*made, kStagingBytes));
   return kOk;
 }
 
