@@ -65,6 +65,48 @@ int MPIX_Prequest_create(MPI_Request request, MPIX_Prequest* prequest);
 /* Makes *prequest invalid; the request stays. */
 int MPIX_Prequest_free(MPIX_Prequest* prequest);
 
+/* Operations that start when a stream of a device comes to them, and for which the stream waits, not the program
+ * (docs/streams.md). A communicator is given one stream; requests of MPI_Send_init and its siblings, of partitioned and
+ * of persistent collective operations can be started by it, too. What is enqueued while the stream is captured belongs
+ * to the CUDA graph and runs at each of its launches. The calls return at once; an error of an operation is returned by
+ * the next of these calls on the communicator. The first ten functions work as in MPICH. */
+#define MPIX_HAVE_STREAMS 1
+typedef struct MPIX_ABI_Stream* MPIX_Stream;
+#define MPIX_STREAM_NULL ((MPIX_Stream)0)
+
+/* Sets an info value to the bytes of `value`, in hexadecimal digits. */
+int MPIX_Info_set_hex(MPI_Info info, const char* key, const void* value, int value_size);
+/* info: "type" is cudaStream_t, "value" its handle (MPIX_Info_set_hex). MPI_INFO_NULL: a stream without a device. */
+int MPIX_Stream_create(MPI_Info info, MPIX_Stream* stream);
+int MPIX_Stream_free(MPIX_Stream* stream);
+/* Collective. *newcomm: a copy of comm with this process's stream, which may be MPIX_STREAM_NULL. */
+int MPIX_Stream_comm_create(MPI_Comm comm, MPIX_Stream stream, MPI_Comm* newcomm);
+/* idx: 0. *stream: MPIX_STREAM_NULL if the communicator has none. */
+int MPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream* stream);
+/* Makes progress, on all streams. */
+int MPIX_Stream_progress(MPIX_Stream stream);
+
+/* The stream waits for the end of the operation. Buffers stay in use until then. */
+int MPIX_Send_enqueue(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int MPIX_Recv_enqueue(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                      MPI_Status* status);
+int MPIX_Allreduce_enqueue(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                           MPI_Comm comm);
+/* The stream goes on; MPIX_Wait_enqueue makes it wait. */
+int MPIX_Isend_enqueue(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                       MPI_Request* request);
+int MPIX_Irecv_enqueue(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                       MPI_Request* request);
+/* Statuses are set before the stream goes on; they must exist until then. */
+int MPIX_Wait_enqueue(MPI_Request* request, MPI_Status* status);
+int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]);
+
+/* Starts persistent requests of any kind when the communicator's stream comes here. MPIX_Wait_enqueue or
+ * MPIX_Waitall_enqueue completes them; they stay for the next start. */
+int MPIX_Startall_enqueue(int count, MPI_Request array_of_requests[], MPI_Comm comm);
+/* Checks that persistent requests can be captured, and makes progress; to be called before the capture. Local. */
+int MPIX_Matchall(int count, MPI_Request array_of_requests[]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -130,6 +130,12 @@ struct AccessDescription {
   X(Result, cuStreamDestroy, cuStreamDestroy_v2, (Stream))                                                         \
   X(Result, cuStreamSynchronize, cuStreamSynchronize, (Stream))                                                    \
   X(Result, cuStreamWaitEvent, cuStreamWaitEvent, (Stream, Event, unsigned))                                       \
+  X(Result, cuStreamBeginCapture, cuStreamBeginCapture_v2, (Stream, int))                                          \
+  X(Result, cuStreamEndCapture, cuStreamEndCapture, (Stream, void**))                                              \
+  X(Result, cuGraphInstantiate, cuGraphInstantiateWithFlags, (void**, void*, unsigned long long))                  \
+  X(Result, cuGraphDestroy, cuGraphDestroy, (void*))                                                               \
+  X(Result, cuGraphExecDestroy, cuGraphExecDestroy, (void*))                                                       \
+  X(Result, cuGraphLaunch, cuGraphLaunch, (void*, Stream))                                                         \
   X(Result, cuEventCreate, cuEventCreate, (Event*, unsigned))                                                      \
   X(Result, cuEventDestroy, cuEventDestroy_v2, (Event))                                                            \
   X(Result, cuEventRecord, cuEventRecord, (Event, Stream))                                                         \
@@ -431,6 +437,34 @@ inline bool complete(Event event) {
   return result == 0;
 }
 inline void synchronize_event(Event event) { GPU_CALL(cuEventSynchronize, event); }
+
+// Work that a stream was given between begin() and end() instead of doing it; launch() gives it all to a stream at
+// once. Other streams take part once they have waited for an event of the captured one, which must wait for theirs at
+// the end.
+class Graph {
+ public:
+  Graph() = default;
+  ~Graph() {
+    if (executable_ != nullptr) GPU_DRIVER(cuGraphExecDestroy)(executable_);
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  static void begin(Stream stream) {
+    constexpr int kThreadLocal = 1;
+    GPU_CALL(cuStreamBeginCapture, stream, kThreadLocal);
+  }
+  void end(Stream stream) {
+    void* graph = nullptr;
+    GPU_CALL(cuStreamEndCapture, stream, &graph);
+    GPU_CALL(cuGraphInstantiate, &executable_, graph, 0ull);
+    GPU_CALL(cuGraphDestroy, graph);
+  }
+  void launch(Stream stream) const { GPU_CALL(cuGraphLaunch, executable_, stream); }
+
+ private:
+  void* executable_ = nullptr;
+};
 
 // An image that hr_fatbin() has embedded, loaded into the current context.
 class Module {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,13 @@ namespace halo3d {
 
 // Contiguous buffers, each for one plane of every field, by direction and way of the message.
 using Faces = std::array<std::array<void*, kWays>, kAxes>;
+
+// Steps that the device makes without the host, between one state of the fields and one with the same current copy.
+class StepGraph {
+ public:
+  virtual ~StepGraph() = default;
+  virtual void launch() = 0;
+};
 
 class Backend {
  public:
@@ -56,6 +64,12 @@ class Backend {
   // caller does not. wait_for_step() and wait() do.
   virtual void hand_over_step() = 0;
   virtual void wait_for_step() = 0;
+
+  // --- For patterns in which the device waits for messages; the host has none of this ---
+  // Returns the device's stream of all work but that of kInner; null on the host.
+  virtual void* stream() { return nullptr; }
+  // Captures the work of `steps`, an even number of steps, to be launched many times.
+  virtual std::unique_ptr<StepGraph> capture(const std::function<void()>& /*steps*/) { return nullptr; }
 };
 
 std::unique_ptr<Backend> make_host_backend(const Shape& shape);

@@ -107,7 +107,31 @@ class CudaBackend final : public Backend {
   }
   void wait_for_step() override { gpu::synchronize_event(step_done_); }
 
+  void* stream() override { return main_; }
+  std::unique_ptr<StepGraph> capture(const std::function<void()>& steps) override {
+    auto made = std::make_unique<CapturedSteps>(*this);
+    gpu::Graph::begin(main_);
+    gpu::record(step_done_, main_);  // the inner updates take part
+    gpu::wait(inner_, step_done_);
+    steps();
+    gpu::record(inner_done_, inner_);
+    gpu::wait(main_, inner_done_);
+    made->graph.end(main_);
+    return made;
+  }
+
  private:
+  struct CapturedSteps final : StepGraph {
+    explicit CapturedSteps(CudaBackend& of) : backend(of) {}
+    void launch() override {
+      graph.launch(backend.main_);
+      gpu::record(backend.step_done_, backend.main_);
+      gpu::wait(backend.inner_, backend.step_done_);
+    }
+    CudaBackend& backend;
+    gpu::Graph graph;
+  };
+
   std::size_t field_bytes() const { return shape_.volume() * static_cast<std::size_t>(shape_.element_bytes); }
   char* field(char* base, int index) const { return base + static_cast<std::size_t>(index) * field_bytes(); }
 

@@ -36,6 +36,7 @@ enum class ObjectKind : std::uint32_t {
   kSession = 0x53534553,
   kWindow = 0x574f444e,
   kFile = 0x454c4946,
+  kStream = 0x4d525453,
 };
 
 class Object {

@@ -27,6 +27,8 @@
   X(coll_device, kCounter, "Collective operations that this process's GPU took part in instead of going by messages.") \
   X(coll_through_pinned, kCounter,                                                                                     \
     "Collective operations of device buffers that ran on copies of them in pinned memory.")                            \
+  X(enqueued_pending, kLevel, "Operations that a stream has yet to come to, or waits for (graphs: that run now).")     \
+  X(enqueued_done, kCounter, "Operations that a stream started and that are over.")                                    \
   X(single_copies, kCounter,                                                                                           \
     "Long messages received by copies straight from the sender's memory or into the receiver's.")                      \
   X(waits_spun, kCounter, "Rounds that waits have polled before they offered their core to others, or slept.")         \

@@ -27,6 +27,7 @@
 #include "comm/communicator.hpp"
 #include "comm/failure.hpp"
 #include "comm/spawn.hpp"
+#include "enqueue/enqueue.hpp"
 #include "io/io.hpp"
 #include "layout/op.hpp"
 #include "mem/mem.hpp"
@@ -145,6 +146,7 @@ Status add_use() {
     HR_TRY(comm::init());
     rma::init();
     io::init();
+    enqueue::init();
     fill_tables();
     comm::on_revoked(drop_from_table);
     ready = !state.checked;
@@ -159,6 +161,7 @@ void drop_use() {
   ready = false;
   checking = false;
   clear_tables();
+  enqueue::finalize();
   io::finalize();
   rma::finalize();
   comm::finalize();
@@ -195,6 +198,7 @@ Status init_world(int required, int* provided) {
 Status finalize_world() {
   if (state.world == World::kAfter) return fail(Errc::kOther, "MPI_Finalize was called before");
   if (state.world == World::kBefore) return fail(Errc::kOther, "MPI_Init was not called; sessions end one by one");
+  enqueue::finish_all();
   HR_TRY(comm::delete_predefined_attributes());
   check::at_finalize();
   HR_TRY(p2p::process_buffer().flush());

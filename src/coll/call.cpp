@@ -3,6 +3,7 @@
 #include <new>
 
 #include "coll/view_tools.hpp"
+#include "mem/independent.hpp"
 
 namespace hr::coll {
 
@@ -104,6 +105,7 @@ void Blocks::set_arrays(const Count* counts, const Count* displacements, layout:
 // Constructs the view in place instead of copying it: the loads of a copy would be wider than the stores before them,
 // and so would wait until these are in the cache, behind the store of a flag to a line that another core holds.
 Status Blocks::block(int i, layout::View* view) const {
+  const mem::IndependentScope scope(independent_);
   const auto index = static_cast<std::size_t>(i);
   switch (shape_) {
     case Shape::kUniform:

@@ -95,6 +95,8 @@ class Blocks {
     moved.all_ = all;
     return moved;
   }
+  // Makes the buffer independent of the default stream (mem/independent.hpp).
+  void become_independent() noexcept { all_.where.independent = independent_ = true; }
   // Makes the blocks refer to other copies of the argument arrays (null: there is no such array).
   void set_arrays(const Count* counts, const Count* displacements, layout::Datatype* const* types) noexcept;
   [[nodiscard]] CountArray counts() const noexcept { return counts_; }
@@ -102,6 +104,7 @@ class Blocks {
 
  private:
   Shape shape_ = Shape::kNone;
+  bool independent_ = false;
   layout::View all_{};
   Count count_ = 0;
   std::byte* address_ = nullptr;
@@ -127,9 +130,15 @@ struct Call {
   std::size_t bytes = 0;
   bool persistent = false;
   bool blocking = false;               // the caller does nothing but wait for it
+  bool independent = false;            // of the default stream: all earlier work on its buffers is done
   shared::Segment* segment = nullptr;  // shared memory of the members, if the operation is enqueued in its sequence
   std::uint64_t sequence_number = 0;   // of the operation in the segment
 
+  void become_independent() noexcept {
+    independent = true;
+    send.become_independent();
+    recv.become_independent();
+  }
   [[nodiscard]] int rank() const noexcept { return members->own(); }
   [[nodiscard]] int size() const noexcept { return members->size(); }
   // Returns the number of peers; in an intercommunicator, these are the processes of the remote group.

@@ -146,6 +146,7 @@ class PendingCall final : public p2p::TaskFactory {
     return events::wanted() ? start_with_events(&persistence_, &call_) : persistence_.begin(call_);
   }
   [[nodiscard]] const char* what() const noexcept override { return name(call_.operation); }
+  void become_independent() override { call_.become_independent(); }
 
  private:
   // Argument arrays of one buffer. The standard permits borrowing counts and displacements until completion, but some
@@ -185,6 +186,18 @@ class PendingCall final : public p2p::TaskFactory {
 
 }  // namespace
 
+namespace {
+
+// An operation on a communicator with a stream comes after the work of that stream, and of no other. The operations
+// that the stream itself starts are independent already.
+[[gnu::cold, gnu::noinline]] Status come_after_stream(Call& call) {
+  if (call.independent) return kOk;
+  call.become_independent();
+  return call.comm->stream_->synchronize();
+}
+
+}  // namespace
+
 void enqueue(Call& call) {
   call.segment = shared::segment_for(call);
   if (call.segment != nullptr) call.sequence_number = call.segment->take_sequence_number();
@@ -195,6 +208,8 @@ Task execute_enqueued(const Call& call) {
 }
 
 Status run(Call& call) {
+  if (call.comm->stream_ != nullptr) [[unlikely]]
+    HR_TRY(come_after_stream(call));
   take_turn();
   call.tag = call.comm->next_collective_tag();
   call.blocking = true;
@@ -217,6 +232,8 @@ Status run(Call& call) {
 }
 
 Status start(Call& call, p2p::Request** request) {
+  if (call.comm->stream_ != nullptr) [[unlikely]]
+    HR_TRY(come_after_stream(call));
   call.tag = call.comm->next_nonblocking_tag();
   call.members = &members_of(*call.comm, Sequence::kNonblocking);
   auto pending = std::make_unique<PendingCall>(call);

@@ -44,6 +44,15 @@ class CollectiveState {
   virtual ~CollectiveState() = default;
 };
 
+// The stream of a device that the program has given a communicator (enqueue/).
+class StreamUse {
+ public:
+  virtual ~StreamUse() = default;
+  // Waits until the stream has done all that it has now, with the lock released. Errors: MPI_ERR_OTHER, naming the
+  // stream, if it is being captured or was destroyed.
+  virtual Status synchronize() = 0;
+};
+
 class Communicator final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kCommunicator;
@@ -80,6 +89,7 @@ class Communicator final : public Object {
   bool has_others_ = false;       // it has processes of other jobs (connections.hpp)
   bool disconnects_ = false;      // its destruction releases connections
   std::unique_ptr<CollectiveState> collectives_;  // null before the first collective
+  std::unique_ptr<StreamUse> stream_;             // null: it has no stream
   Ref<Group> local_;
   Ref<Group> remote_;
   Ref<Errhandler> errhandler_;

@@ -10,6 +10,7 @@
 #include "layout/cuda/engine.hpp"
 #include "layout/host/engine.hpp"
 #include "layout/op.hpp"
+#include "mem/independent.hpp"
 
 namespace hr::layout {
 namespace {
@@ -87,6 +88,7 @@ Status detail::complete_view(bool overflow, View* view) {
   std::size_t bytes = 0;
   span_of(*view, &first, &bytes);
   HR_TRY(mem::classify_unknown(data, &view->where, first == data ? bytes : 0));
+  view->where.independent = mem::IndependentScope::active();
   if (view->where.is_device()) HR_TRY(mem::check_range(first, bytes, view->where));
   if (view_checker != nullptr) [[unlikely]]
     view_checker(*view);

@@ -3,6 +3,7 @@
 #include "base/driver_epoch.hpp"
 #include "mem/cuda/context.hpp"
 #include "mem/cuda/driver.hpp"
+#include "mem/independent.hpp"
 #include "mem/mem.hpp"
 #include "mem/residency.hpp"
 #include "mem/state.hpp"
@@ -133,7 +134,7 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
   location->base = static_cast<std::uintptr_t>(start);
   location->bytes = size;
   location->id = id;
-  return host_has_it ? finish_default_stream(*location) : kOk;
+  return host_has_it && !IndependentScope::active() ? finish_default_stream(*location) : kOk;
 }
 
 const Location* known(std::uintptr_t pointer, std::size_t bytes) noexcept {

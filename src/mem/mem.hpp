@@ -22,6 +22,7 @@ struct Location {
   bool pinned = false;       // host memory registered with the driver, from the first byte to the last
   bool managed = false;      // managed memory; kind is kDevice if a device touched it last
   bool chunks = false;       // VMM memory that can be exported, chunk by chunk
+  bool independent = false;  // work on it takes no account of the default stream (independent.hpp)
   std::int16_t device = -1;  // ordinal of the device that owns it; -1 for host memory unless pinned
   void* context = nullptr;   // CUcontext that the allocation, or the pinning, belongs to; null for pool and VMM memory
   std::uintptr_t base = 0;   // start of the allocation (0 for host; pinned: of that part; VMM: perhaps of a chunk)

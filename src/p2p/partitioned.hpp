@@ -32,6 +32,8 @@ struct PartitionedArguments {
 Status partitioned_send_init(const PartitionedArguments& arguments, Request** request);
 Status partitioned_receive_init(const PartitionedArguments& arguments, Request** request);
 
+[[nodiscard]] bool is_partitioned(const Request& request) noexcept;
+
 // Marks partitions as ready (MPI_Pready and its variants): all of them or, with an error, none. Errors: MPI_ERR_REQUEST
 // (not a partitioned send, or not started), MPI_ERR_ARG (no such partition, or already ready).
 Status partitions_ready(Request& request, int low, int high);

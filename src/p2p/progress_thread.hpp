@@ -13,6 +13,8 @@
 // wake() under the library lock, the rest any.
 #pragma once
 
+#include <cstdint>
+
 #include "base/status.hpp"
 
 namespace hr::p2p::progress_thread {
@@ -20,6 +22,15 @@ namespace hr::p2p::progress_thread {
 // Starts the thread; needs an enabled library lock. Does nothing if no other process can send messages to this one.
 // Errors: MPI_ERR_OTHER if the system cannot create a thread.
 Status start();
+// Starts it in any case, if it does not run, for work that a device announces (enqueue/). If this process may use one
+// core only although its host has cores to spare, the thread may use all of them.
+Status start_for_streams();
+
+// Attention that the thread pays to words that a device writes, which ring no doorbell: none; short sleeps between
+// looks; no sleep at all.
+enum class Attention : std::uint8_t { kNone, kPolling, kAwake };
+// May be called in every round; wakes the thread if it must pay more attention.
+void attend(Attention attention) noexcept;
 // True if it runs and polls all the time, so that work which a call leaves undone is begun at once, outside the
 // program's time.
 [[nodiscard]] bool is_watching() noexcept;

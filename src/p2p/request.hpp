@@ -57,6 +57,8 @@ class RequestState {
   // Starts a persistent request (MPI_Start); MPI_ERR_REQUEST for others.
   virtual Status start(Request& request);
   virtual Status cancel(Request& request);
+  // Makes later starts of a persistent request independent of the default stream (mem/independent.hpp).
+  virtual void become_independent() {}
   // Returns kOk if the program may free the request while the operation is pending: it then continues without its
   // handle.
   [[nodiscard]] virtual Status may_free() const;

@@ -230,6 +230,8 @@ class TaskResources {
   virtual ~TaskResources() = default;
   // Name for error texts: "allreduce".
   [[nodiscard]] virtual const char* what() const noexcept = 0;
+  // Makes later starts independent of the default stream (mem/independent.hpp).
+  virtual void become_independent() {}
   // Fills in the completion, except for the error.
   virtual void describe(Completion* /*completion*/) const noexcept {}
 };

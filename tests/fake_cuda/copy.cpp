@@ -55,7 +55,7 @@ Result copy_on(void* stream, Address to, Address from, std::size_t bytes, const 
 
 Result wait(Result result) {
   if (result != kSuccess) return result;
-  return synchronize_context(current_context());
+  return synchronize_stream(current_context()->legacy);
 }
 
 Result fill_on(void* stream, Address to, unsigned value, std::size_t width, std::size_t count,

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "state.hpp"
-#include "stream.hpp"
+#include "stream_state.hpp"
 
 using namespace fake_cuda;
 
@@ -70,5 +70,44 @@ FAKE_API Result cuStreamWaitValue32_v2(void* stream, Address address, std::uint3
     }
     return kSuccess;
   });
+  return kSuccess;
+}
+
+namespace {
+
+// CUstreamBatchMemOpParams of a wait (1) or a write (2) of 32 bits.
+struct BatchOperation {
+  int kind;
+  Address address;
+  std::uint64_t value;
+  unsigned flags;
+  Address alias;
+  std::uint64_t unused;
+};
+static_assert(sizeof(BatchOperation) == 48);
+
+}  // namespace
+
+FAKE_API Result cuStreamBatchMemOp_v2(void* stream, unsigned count, BatchOperation* operations, unsigned flags) {
+  constexpr unsigned kMostOperations = 256;
+  if (count > kMostOperations || flags != 0) return kInvalidValue;
+  for (unsigned i = 0; i < count; ++i) {
+    const BatchOperation& each = operations[i];
+    const auto value = static_cast<std::uint32_t>(each.value);
+    Result result = kInvalidValue;
+    if (each.kind == 1) result = cuStreamWaitValue32_v2(stream, each.address, value, each.flags);
+    if (each.kind == 2) result = cuStreamWriteValue32_v2(stream, each.address, value, each.flags);
+    if (result != kSuccess) return result;
+  }
+  return kSuccess;
+}
+
+FAKE_API Result cuStreamGetCtx(void* handle, Context** context) {
+  if (const Result result = require_init(); result != kSuccess) return result;
+  if (reinterpret_cast<std::uintptr_t>(handle) <= 2) return require_context(context);
+  const std::lock_guard lock(work_mutex());
+  auto* const stream = static_cast<Stream*>(handle);
+  if (streams().count(stream) == 0 || !stream->alive) return kInvalidHandle;
+  *context = stream->context;
   return kSuccess;
 }

@@ -82,7 +82,7 @@ for program in "$build"/gpu_tests/mpi_*; do
     ranks mpi_staged_own 2 120 "$program" own
     continue
   fi
-  case $name in mpi_time_sliced | mpi_rma_* | mpi_io_* | mpi_partitioned_*) continue ;; esac
+  case $name in mpi_time_sliced | mpi_streams_dead_peer | mpi_rma_* | mpi_io_* | mpi_partitioned_*) continue ;; esac
   if [ "$name" = mpi_chunks ]; then
     ranks mpi_chunks_refused 2 120 "$program" refused
   fi
@@ -136,7 +136,7 @@ for count in 1 2 4; do
 done
 
 # The main job.
-for pattern in datatype staged packed isend-irecv overlap overlap-async overlap-fused; do
+for pattern in datatype staged packed isend-irecv overlap overlap-async overlap-fused streams graph; do
   ranks "halo3d_$pattern" 4 300 "$build/bin/halo3d" --device cuda --pattern $pattern --size 256 --steps 100
 done
 for count in 1 2 4; do

@@ -15,8 +15,8 @@ from pathlib import Path
 
 SEED = int(os.environ.get("HR_SEED", random.randrange(1 << 32)))
 RANKS = (1, 2, 3, 4, 8)
-OVERLAPPING = [name for name in ("isend-irecv", "overlap", "overlap-async", "overlap-fused")
-               if name != "overlap-async" or os.environ["HR_DEVICE"] == "cuda"]
+OVERLAPPING = [name for name in ("isend-irecv", "overlap", "overlap-async", "overlap-fused", "streams", "graph")
+               if name not in ("overlap-async", "streams", "graph") or os.environ["HR_DEVICE"] == "cuda"]
 
 
 def box(chance):

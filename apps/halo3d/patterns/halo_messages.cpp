@@ -127,6 +127,25 @@ void HaloMessages::post(int axis) {
   }
 }
 
+std::array<MPI_Request, HaloMessages::kRequests> HaloMessages::make_persistent(MPI_Comm comm) const {
+  const Decomposition& ranks = setup_.decomposition;
+  std::array<MPI_Request, kRequests> made;
+  MPI_Request* request = made.data();
+  for (int axis = 0; axis < kAxes; ++axis) {
+    for (int way = 0; way < kWays; ++way) {
+      MPI_Recv_init(messages_[axis][way].receive, elements_[axis], type_, ranks.neighbour(axis, 1 - way),
+                    tag_of(axis, way), comm, request++);
+      MPI_Send_init(messages_[axis][way].send, elements_[axis], type_, ranks.neighbour(axis, way), tag_of(axis, way),
+                    comm, request++);
+    }
+  }
+  return made;
+}
+
+void HaloMessages::count_all() {
+  for (int face = 0; face < kAxes * kWays; ++face) count(face / kWays);
+}
+
 void HaloMessages::complete(int axis) {
   const Stopwatch watch(setup_.times.mpi[axis]);
   MPI_Waitall(2 * kWays, requests_[axis].data(), MPI_STATUSES_IGNORE);

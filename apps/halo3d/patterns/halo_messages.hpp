@@ -33,6 +33,12 @@ class HaloMessages {
   enum class Call { kSendrecv, kIsendRecv };
   void exchange(int axis, Call call);
 
+  // Make twelve persistent requests, a receive and a send of each message, for a communicator of these ranks.
+  static constexpr int kRequests = 2 * kAxes * kWays;
+  std::array<MPI_Request, kRequests> make_persistent(MPI_Comm comm) const;
+  // Counts the messages of a step that the caller sends.
+  void count_all();
+
   // Start two receives and two sends, both ways of a direction, and wait for them.
   void post(int axis);
   void complete(int axis);

@@ -4,12 +4,13 @@
 namespace halo3d {
 
 extern const PatternRecord kDatatype, kPackedX, kPacked, kStaged, kIsendRecvX, kIsendRecv, kIsendIrecv, kOverlap,
-    kOverlapAsync, kOverlapFused, kOverlapNeighbor;
+    kOverlapAsync, kOverlapFused, kOverlapNeighbor, kStreams, kGraph;
 
 std::span<const PatternRecord* const> all_patterns() {
-  static constexpr const PatternRecord* kList[] = {&kDatatype,     &kPackedX,      &kStaged,         &kPacked,
-                                                   &kIsendRecvX,   &kIsendRecv,    &kIsendIrecv,     &kOverlap,
-                                                   &kOverlapAsync, &kOverlapFused, &kOverlapNeighbor};
+  static constexpr const PatternRecord* kList[] = {&kDatatype,     &kPackedX,      &kStaged,          &kPacked,
+                                                   &kIsendRecvX,   &kIsendRecv,    &kIsendIrecv,      &kOverlap,
+                                                   &kOverlapAsync, &kOverlapFused, &kOverlapNeighbor, &kStreams,
+                                                   &kGraph};
   return kList;
 }
 

@@ -7,6 +7,7 @@
 #include "bind/impl.hpp"
 #include "bind/raise.hpp"
 #include "comm/create.hpp"
+#include "enqueue/enqueue.hpp"
 
 namespace hr::bind::impl {
 
@@ -149,8 +150,14 @@ Status intercomm_merge(comm::Communicator& intercomm, bool high, Ref<comm::Commu
 
 // --- destructors ---
 
-Status comm_free(comm::Communicator& comm) { return comm::free(comm); }
+Status comm_free(comm::Communicator& comm) {
+  HR_TRY(enqueue::finish(comm));
+  return comm::free(comm);
+}
 
-Status comm_disconnect(comm::Communicator& comm) { return comm::disconnect(comm); }
+Status comm_disconnect(comm::Communicator& comm) {
+  HR_TRY(enqueue::finish(comm));
+  return comm::disconnect(comm);
+}
 
 }  // namespace hr::bind::impl

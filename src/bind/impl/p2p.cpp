@@ -6,6 +6,7 @@
 #include "bind/impl/request_support.hpp"
 #include "bind/raise.hpp"
 #include "bind/status.hpp"
+#include "mem/independent.hpp"
 #include "p2p/buffered.hpp"
 
 namespace hr::bind::impl {
@@ -31,12 +32,28 @@ inline Status send_at_once(const void* buf, Count count, const layout::Datatype&
   return p2p::send_plain(data, bytes, comm.peer_proc(dest), outgoing(comm, tag));
 }
 
+// Makes the view of a message on a communicator with a stream: it comes after the work of that stream, and of no other.
+[[gnu::cold, gnu::noinline]] Status view_after_stream(const void* buf, Count count, const layout::Datatype& datatype,
+                                                      comm::Communicator& comm, layout::View* view) {
+  HR_TRY(comm.stream_->synchronize());
+  const mem::IndependentScope scope;
+  return layout::make_view(buf, count, datatype, view);
+}
+
+// Makes the view of a message that is not contiguous host memory in a process without devices.
+inline Status view_on(const void* buf, Count count, const layout::Datatype& datatype, comm::Communicator& comm,
+                      layout::View* view) {
+  if (comm.stream_ != nullptr) [[unlikely]]
+    return view_after_stream(buf, count, datatype, comm, view);
+  return layout::make_view(buf, count, datatype, view);
+}
+
 Status send_blocking(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
                      comm::Communicator& comm, p2p::Mode mode) {
   if (dest == abi::kProcNull) [[unlikely]]
     return kOk;
   layout::View view;
-  HR_TRY(layout::make_view(buf, count, datatype, &view));
+  HR_TRY(view_on(buf, count, datatype, comm, &view));
   return p2p::send(view, comm.peer_proc(dest), outgoing(comm, tag), mode);
 }
 
@@ -45,7 +62,7 @@ Status send_nonblocking(const void* buf, Count count, const layout::Datatype& da
   if (dest == abi::kProcNull) [[unlikely]]
     return done_already(p2p::Completion{}, request);
   layout::View view;
-  HR_TRY(layout::make_view(buf, count, datatype, &view));
+  HR_TRY(view_on(buf, count, datatype, comm, &view));
   HR_TRY(p2p::isend(view, comm.peer_proc(dest), outgoing(comm, tag), mode, &request));
   keep_communicator(*request, comm);
   return kOk;
@@ -56,7 +73,7 @@ Status send_nonblocking(const void* buf, Count count, const layout::Datatype& da
                                              const p2p::Envelope& wanted, comm::Communicator& comm,
                                              p2p::Request*& request) {
   layout::View view;
-  HR_TRY(layout::make_view(buf, count, datatype, &view));
+  HR_TRY(view_on(buf, count, datatype, comm, &view));
   const bool unknown_to_driver = view.where.is_host() && !view.where.pinned;
   HR_TRY(view.contiguous && view.packed != 0 && unknown_to_driver
              ? p2p::ireceive_contiguous(buf, count, datatype, view.packed, wanted, &request)
@@ -100,7 +117,7 @@ Status recv(void* buf, Count count, layout::Datatype& datatype, int source, int 
   Status error = kOk;
   if (source != abi::kProcNull) [[likely]] {
     layout::View view;
-    HR_TRY(layout::make_view(buf, count, datatype, &view));
+    HR_TRY(view_on(buf, count, datatype, comm, &view));
     error = p2p::receive(view, incoming(comm, source, tag), &completion);
   }
   fill_status(status, completion);

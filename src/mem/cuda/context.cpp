@@ -8,6 +8,8 @@
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "mem/cuda/deferred_free.hpp"
+#include "mem/cuda/device_buffer.hpp"
 #include "mem/cuda/ipc.hpp"
 #include "mem/cuda/resident_copier.hpp"
 #include "mem/state.hpp"
@@ -83,6 +85,44 @@ bool device_is_time_sliced(int device) noexcept {
 }  // namespace
 
 Status Context::of(const Location& location, Context** context) {
+  HR_TRY(find_or_open(location, context));
+  if (location.independent) [[unlikely]]
+    return (*context)->twin(context);
+  return kOk;
+}
+
+Status Context::twin(Context** context) {
+  if (twin_ == nullptr) {
+    std::unique_ptr<Context> made(new Context(handle_, id_, device_));
+    made->base_ = this;
+    made->multiprocessors_ = multiprocessors_;
+    Current current(*this);
+    HR_TRY(current.status());
+    HR_CUDA(device_, stream_create, (&made->stream_, made->stream_flags(), kHighestPriority), "in context %p", handle_);
+    HR_CUDA(device_, event_create, (&made->event_, kEventDisableTiming), "in context %p", handle_);
+    twin_ = std::move(made);
+  }
+  twin_->time_sliced_ = time_sliced_;
+  *context = twin_.get();
+  return kOk;
+}
+
+Status Context::prepare_independent() {
+  Context* made = nullptr;
+  HR_TRY(twin(&made));
+  for (int key = 0; key < kCopyStreams; ++key) {
+    StreamHandle unused = nullptr;
+    HR_TRY(made->copy_stream(key, &unused));
+  }
+  HR_TRY(made->load_all_kernels());
+  static_cast<void>(made->resident_copier().prepare());
+  constexpr std::size_t kStagingBytes = std::size_t{1} << 20;
+  Staging first;  // goes to the twin's free buffers
+  HR_TRY(first.take(*made, kStagingBytes));
+  return kOk;
+}
+
+Status Context::find_or_open(const Location& location, Context** context) {
   if (location.context != nullptr) return open(location.context, location.device, context);
   if (Context* kept = retained_primary(location.device); kept != nullptr) [[likely]] {
     *context = kept;
@@ -185,7 +225,22 @@ Status Context::load_module() {
   return kOk;
 }
 
+// The driver may wait for all streams when it loads a kernel at its first use.
+Status Context::load_all_kernels() {
+  if (base_ != nullptr) return base_->load_all_kernels();
+  if (module_state_ == Module::kUnknown) HR_TRY(load_module());
+  if (module_state_ == Module::kNone || driver().module_functions == nullptr || driver().function_load == nullptr)
+    return kOk;
+  unsigned count = 0;
+  HR_CUDA(device_, module_function_count, (&count, module_), "loading kernels");
+  std::vector<FunctionHandle> functions(count);
+  HR_CUDA(device_, module_functions, (functions.data(), count, module_), "loading kernels");
+  for (const FunctionHandle function : functions) HR_CUDA(device_, function_load, (function), "loading kernels");
+  return kOk;
+}
+
 Status Context::kernel(const char* name, FunctionHandle* function) {
+  if (base_ != nullptr) return base_->kernel(name, function);
   *function = nullptr;
   if (module_state_ == Module::kUnknown) [[unlikely]]
     HR_TRY(load_module());
@@ -235,7 +290,7 @@ Status Context::copy_stream(int key, StreamHandle* stream) {
   const std::size_t index = static_cast<std::size_t>(key) % kCopyStreams;
   if (copy_streams_.empty()) copy_streams_.resize(kCopyStreams, nullptr);
   if (copy_streams_[index] == nullptr)
-    HR_CUDA(device_, stream_create, (&copy_streams_[index], kStreamDefault, kHighestPriority), "for copies");
+    HR_CUDA(device_, stream_create, (&copy_streams_[index], stream_flags(), kHighestPriority), "for copies");
   *stream = copy_streams_[index];
   return kOk;
 }
@@ -293,10 +348,10 @@ bool Context::fence_passed(std::uint32_t number) {
   return result != kSuccess && result != kNotReady;
 }
 
-Context* Context::find(ContextHandle handle, std::uint64_t id) noexcept {
+Context* Context::find(ContextHandle handle, std::uint64_t id, bool independent) noexcept {
   if (mem::detail::current_state == nullptr) return nullptr;
   for (const auto& known : own<Contexts>().all) {
-    if (known->handle_ == handle && known->id_ == id) return known.get();
+    if (known->handle_ == handle && known->id_ == id) return independent ? known->twin_.get() : known.get();
   }
   return nullptr;
 }
@@ -312,7 +367,7 @@ std::uint64_t Context::locality_of(const Location& location) {
 bool Context::note_peer_device(const Location& location, std::uint64_t locality) {
   if (locality == 0 || !share_time_sliced(locality, locality_of(location))) return false;
   Context* context = nullptr;
-  if (!of(location, &context).ok() || context->time_sliced_) return true;
+  if (!find_or_open(location, &context).ok() || context->time_sliced_) return true;
   context->time_sliced_ = true;
   context->resident_copier().disable();  // while its kernel waits, no other process's kernel runs
   log::write(log::Level::kNote,
@@ -328,6 +383,7 @@ ResidentCopier& Context::resident_copier() {
 }
 
 Status Context::take_event(EventHandle* event) {
+  if (base_ != nullptr) return base_->take_event(event);
   if (free_events_.empty()) {
     HR_CUDA(device_, event_create, (event, kEventDisableTiming), "for transfers");
     return kOk;
@@ -361,6 +417,7 @@ Status Context::synchronize(const char* what) {
 }
 
 void Context::release() noexcept {
+  if (twin_ != nullptr) twin_->release();
   const bool entered = alive(handle_, id_) && driver().context_push(handle_) == kSuccess;
   if (entered) {
     // Failures here mean that the program is shutting CUDA down, and nothing is left to release.
@@ -394,6 +451,7 @@ Current::~Current() {
 }
 
 void release_contexts() {
+  DeferredFrees::flush();
   release_ipc();
   auto& contexts = own<Contexts>().all;
   for (const auto& context : contexts) context->release();

@@ -2,7 +2,8 @@
 //
 // We never create a CUDA context: a Context is made for one of the program's, when memory in it is first used. The
 // streams are blocking ones (flags 0), so that our work is ordered after earlier work on the legacy default stream and
-// before later work there.
+// before later work there. Operations that a program has enqueued in a stream use the context's independent twin, whose
+// streams are not (mem/independent.hpp).
 //
 // Owner: the state of mem/, until release_contexts() (MPI_Finalize) or until the program is found to have
 // destroyed the context (its id changed). A Context* is valid during one call of the layer above; do not keep it.
@@ -28,8 +29,12 @@ class ResidentCopier;
 class Context {
  public:
   // *context: the context in which work on this (device or managed) memory runs, which is the one that it was allocated
-  // in. Pool and VMM memory has none; for it, the device's primary context or else the caller's current one.
+  // in. Pool and VMM memory has none; for it, the device's primary context or else the caller's current one. The twin
+  // of that context for independent memory.
   static Status of(const Location& location, Context** context);
+  // Makes everything that independent work needs, so that it need not call the driver's functions that wait for all
+  // streams while the program's stream waits for this work. The context must be current.
+  Status prepare_independent();
 
   // True if the context with this handle and id has not been destroyed.
   [[nodiscard]] static bool alive(ContextHandle handle, std::uint64_t id) noexcept;
@@ -64,7 +69,7 @@ class Context {
 
   // True if the default stream was idle when last queried and no work can have been enqueued since
   // (base/driver_epoch.hpp).
-  [[nodiscard]] bool idle() const noexcept { return idle_epoch_ == DriverEpoch::current(); }
+  [[nodiscard]] bool idle() const noexcept { return base_ != nullptr || idle_epoch_ == DriverEpoch::current(); }
   // Queries the default stream unless it is known to be idle; kNotReady if it must not be queried
   // (default_stream_barred()). The context must be current.
   [[nodiscard]] Result query_default_stream();
@@ -75,8 +80,10 @@ class Context {
   // return. The context must be current.
   Status set_fence(bool* set, std::uint32_t* number);
   [[nodiscard]] bool fence_passed(std::uint32_t number);
-  // Returns the Context with this handle and id; null if there is none any more.
-  static Context* find(ContextHandle handle, std::uint64_t id) noexcept;
+  // Returns the Context with this handle and id, or its twin; null if there is none any more.
+  static Context* find(ContextHandle handle, std::uint64_t id, bool independent = false) noexcept;
+  // True for a twin.
+  [[nodiscard]] bool independent() const noexcept { return base_ != nullptr; }
 
   // Copier of this context, made at first use.
   [[nodiscard]] ResidentCopier& resident_copier();
@@ -126,9 +133,17 @@ class Context {
   };
 
   Context(ContextHandle handle, std::uint64_t id, int device) noexcept;
+  // Owner of the free events and of the free pinned memory.
+  [[nodiscard]] Context& owner() noexcept { return base_ != nullptr ? *base_ : *this; }
+  static Status find_or_open(const Location& location, Context** context);
+  Status twin(Context** context);
+  [[nodiscard]] unsigned stream_flags() const noexcept {
+    return base_ != nullptr ? kStreamNonBlocking : kStreamDefault;
+  }
   static Status open(ContextHandle handle, int device, Context** context);
   static Context* retained_primary(int device) noexcept;
   Status load_module();
+  Status load_all_kernels();
   bool prepare_fences();
   void release() noexcept;
 
@@ -154,6 +169,8 @@ class Context {
   std::uint32_t looks_at_fence_ = 0;
   std::uint64_t idle_epoch_ = 0;
   std::uint64_t alive_epoch_ = 0;  // driver epoch in which it was last seen alive
+  Context* base_ = nullptr;        // of a twin: the context whose twin it is
+  std::unique_ptr<Context> twin_;  // null before independent work is first done
   std::unique_ptr<ResidentCopier> resident_copier_;
   std::vector<EventHandle> free_events_;
   std::uint64_t records_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/knobs.hpp"
+#include "mem/cuda/deferred_free.hpp"
 
 namespace hr::mem::cuda {
 
@@ -27,7 +28,7 @@ Status Staging::take(Context& context, std::size_t bytes) {
 
 Staging::~Staging() {
   if (buffer_.address == 0) return;
-  if (context_->cached_bytes_ + buffer_.bytes <= knobs().cuda_staging_bytes) {
+  if (DeferredFrees::held() || context_->cached_bytes_ + buffer_.bytes <= knobs().cuda_staging_bytes) {
     context_->cached_bytes_ += buffer_.bytes;
     context_->free_buffers_.push_back(buffer_);
   } else {
@@ -52,7 +53,7 @@ Status DeviceBuffer::fill(Context& context, const void* bytes, std::size_t size)
 DeviceBuffer::~DeviceBuffer() {
   if (address_ == 0 || !Context::alive(context_, id_)) return;
   if (driver().context_push(context_) != kSuccess) return;
-  (void)driver().memory_free(address_);
+  DeferredFrees::free(DeferredFrees::Kind::kDevice, context_, id_, address_);
   ContextHandle popped = nullptr;
   (void)driver().context_pop(&popped);
 }

@@ -5,6 +5,8 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -25,6 +27,17 @@ const char* symbol_of(const char* member) noexcept {
   HR_CUDA_FUNCTIONS(HR_CUDA_SYMBOL)
   HR_CUDA_CHUNK_FUNCTIONS(HR_CUDA_SYMBOL)
 #undef HR_CUDA_SYMBOL
+  constexpr std::pair<const char*, const char*> kOptional[] = {{"stream_write_value", "cuStreamWriteValue32"},
+                                                               {"stream_wait_value", "cuStreamWaitValue32"},
+                                                               {"stream_batch", "cuStreamBatchMemOp"},
+                                                               {"stream_context", "cuStreamGetCtx"},
+                                                               {"stream_is_capturing", "cuStreamIsCapturing"},
+                                                               {"module_function_count", "cuModuleGetFunctionCount"},
+                                                               {"module_functions", "cuModuleEnumerateFunctions"},
+                                                               {"function_load", "cuFuncLoad"}};
+  for (const auto& [name, symbol] : kOptional) {
+    if (std::strcmp(member, name) == 0) return symbol;
+  }
   return member;
 }
 
@@ -94,6 +107,18 @@ bool open_driver() {
   table.context_id = reinterpret_cast<decltype(table.context_id)>(::dlsym(library, "cuCtxGetId"));
   table.stream_write_value =
       reinterpret_cast<decltype(table.stream_write_value)>(::dlsym(library, "cuStreamWriteValue32_v2"));
+  const auto optional = [library](auto* member, const char* symbol) {
+    *member = reinterpret_cast<std::remove_pointer_t<decltype(member)>>(::dlsym(library, symbol));
+  };
+  optional(&table.stream_wait_value, "cuStreamWaitValue32_v2");
+  optional(&table.stream_batch, "cuStreamBatchMemOp_v2");
+  optional(&table.stream_context, "cuStreamGetCtx");
+  optional(&table.stream_begin_capture, "cuStreamBeginCapture_v2");
+  optional(&table.stream_end_capture, "cuStreamEndCapture");
+  optional(&table.graph_destroy, "cuGraphDestroy");
+  optional(&table.module_function_count, "cuModuleGetFunctionCount");
+  optional(&table.module_functions, "cuModuleEnumerateFunctions");
+  optional(&table.function_load, "cuFuncLoad");
   table.stream_is_capturing =
       reinterpret_cast<decltype(table.stream_is_capturing)>(::dlsym(library, "cuStreamIsCapturing"));
   table.exchange_capture_mode =

@@ -20,6 +20,7 @@ using StreamHandle = void*;
 using EventHandle = void*;
 using ModuleHandle = void*;
 using FunctionHandle = void*;
+using GraphHandle = void*;
 
 // CUipcMemHandle: lets another process map an allocation.
 struct IpcHandle {
@@ -60,12 +61,16 @@ inline constexpr int kDeviceMultiprocessorCount = 16;
 inline constexpr int kDevicePciBus = 33;
 inline constexpr int kDevicePciDevice = 34;
 inline constexpr int kDevicePciDomain = 50;
+inline constexpr int kDeviceFlushesRemoteWrites = 98;
 inline constexpr int kDeviceMps = 133;  // from CUDA 12.4 on; older drivers return an error
 
 inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy default stream
 inline constexpr unsigned kStreamNonBlocking = 1;
 // Runs before the waiting blocks of the program's kernels; the driver clamps it to the device's range.
 inline constexpr int kHighestPriority = -100;
+// Conditions of a stream that waits for a word; the first is cyclic.
+inline constexpr unsigned kWaitAtLeast = 0;
+inline constexpr unsigned kWaitFlush = 1U << 30;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kIpcLazyPeerAccess = 1;
 inline constexpr unsigned kHostRegisterPortable = 1;
@@ -88,6 +93,18 @@ struct PitchedCopy {
   std::size_t target_pitch = 0;
   std::size_t width = 0, height = 0;
 };
+
+// CUstreamBatchMemOpParams of a write or a wait of 32 bits.
+struct StreamOperation {
+  enum Kind : int { kWait = 1, kWrite = 2 };
+  int kind = kWrite;
+  DeviceAddress address = 0;
+  std::uint64_t value = 0;  // the lower half counts
+  unsigned flags = 0;
+  DeviceAddress alias = 0;
+  std::uint64_t unused = 0;
+};
+static_assert(sizeof(StreamOperation) == 48);
 
 // CUmemAllocationHandleType, CUmemAccessDesc: the device that may touch a mapping, and how.
 inline constexpr int kHandleFileDescriptor = 1;
@@ -172,6 +189,16 @@ struct Driver {
   Result (*exchange_capture_mode)(int* mode) = nullptr;
   // From CUDA 11.7 on.
   Result (*stream_write_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
+  Result (*stream_wait_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
+  Result (*stream_batch)(StreamHandle, unsigned count, StreamOperation*, unsigned flags) = nullptr;
+  Result (*stream_context)(StreamHandle, ContextHandle*) = nullptr;
+  Result (*stream_begin_capture)(StreamHandle, int mode) = nullptr;
+  Result (*stream_end_capture)(StreamHandle, GraphHandle*) = nullptr;
+  Result (*graph_destroy)(GraphHandle) = nullptr;
+  // From CUDA 12.4 on.
+  Result (*module_function_count)(unsigned*, ModuleHandle) = nullptr;
+  Result (*module_functions)(FunctionHandle*, unsigned count, ModuleHandle) = nullptr;
+  Result (*function_load)(FunctionHandle) = nullptr;
 };
 
 // The program may be capturing a stream (CUDA graphs), in this thread or in another one. Until the capture has ended,

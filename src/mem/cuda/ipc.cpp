@@ -11,6 +11,7 @@
 #include "base/statistics.hpp"
 #include "mem/cuda/chunk_export.hpp"
 #include "mem/cuda/chunk_import.hpp"
+#include "mem/cuda/deferred_free.hpp"
 #include "mem/state.hpp"
 
 namespace hr::mem::cuda {
@@ -78,7 +79,7 @@ void close(const Mapping& mapping) noexcept {
   unsigned long long id = 0;
   const bool same = driver().context_id == nullptr ||
                     (driver().context_id(mapping.context, &id) == kSuccess && id == mapping.context_id);
-  if (same) (void)driver().ipc_close_handle(mapping.base);
+  if (same) DeferredFrees::free(DeferredFrees::Kind::kImport, mapping.context, mapping.context_id, mapping.base);
   ContextHandle popped = nullptr;
   (void)driver().context_pop(&popped);
 }

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/knobs.hpp"
+#include "mem/cuda/deferred_free.hpp"
 
 namespace hr::mem::cuda {
 
@@ -12,11 +13,12 @@ Status PinnedStaging::take(Context& context, std::size_t bytes) {
   give_back();
   context_ = context.handle();
   id_ = context.id();
-  auto& free = context.free_pinned_;
+  Context& owner = context.owner();
+  auto& free = owner.free_pinned_;
   const auto fits = std::find_if(free.begin(), free.end(), [&](const auto& memory) { return memory.size() >= bytes; });
   if (fits != free.end()) {
     memory_ = *fits;
-    context.cached_pinned_bytes_ -= memory_.size();
+    owner.cached_pinned_bytes_ -= memory_.size();
     free.erase(fits);
     return kOk;
   }
@@ -34,7 +36,7 @@ void PinnedStaging::give_back() noexcept {
   memory_ = {};
   Context* const context = Context::find(context_, id_);
   if (context == nullptr) return;
-  if (context->cached_pinned_bytes_ + memory.size() <= knobs().cuda_staging_bytes) {
+  if (DeferredFrees::held() || context->cached_pinned_bytes_ + memory.size() <= knobs().cuda_staging_bytes) {
     context->cached_pinned_bytes_ += memory.size();
     context->free_pinned_.push_back(memory);
     return;

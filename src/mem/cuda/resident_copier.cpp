@@ -209,6 +209,7 @@ bool ResidentCopy::begin(Context& context, DeviceAddress target, DeviceAddress s
   }
   context_ = context.handle();
   id_ = context.id();
+  independent_ = context.independent();
   target_ = target;
   source_ = source;
   bytes_ = bytes;
@@ -216,7 +217,7 @@ bool ResidentCopy::begin(Context& context, DeviceAddress target, DeviceAddress s
 }
 
 Status ResidentCopy::context(Context** context) const {
-  *context = Context::find(context_, id_);
+  *context = Context::find(context_, id_, independent_);
   if (*context != nullptr) return kOk;
   return fail(Errc::kOther, "the CUDA context %p was destroyed during a copy from another process", context_);
 }

@@ -61,8 +61,10 @@ class ResidentCopier {
   // Waits until the kernel has exited. The context must be current.
   void release() noexcept;
 
- private:
+  // Makes the memory and the stream that launch() needs, which makes them otherwise. False: the kernel cannot run.
   bool prepare();
+
+ private:
   bool fails(Status* status);
   void write_entry(DeviceAddress target, DeviceAddress source, std::size_t bytes);
   [[nodiscard]] bool done(std::uint32_t number) const;
@@ -109,6 +111,7 @@ class ResidentCopy {
   enum class State : std::uint8_t { kNone, kStarting, kSubmitted } state_ = State::kNone;
   ContextHandle context_ = nullptr;
   std::uint64_t id_ = 0;
+  bool independent_ = false;
   std::uint32_t entry_ = 0;
   DeviceAddress target_ = 0;
   DeviceAddress source_ = 0;

@@ -43,6 +43,8 @@ class PersistentState final : public RequestState {
 
   Status cancel(Request& request) override { return cancel_message(request); }
 
+  void become_independent() override { data_.where.independent = true; }
+
   [[nodiscard]] const char* what() const noexcept override {
     return is_receive_ ? "persistent receive" : "persistent send";
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "layout/op.hpp"
+#include "mem/independent.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/partitioned/partitioned_operation.hpp"
 #include "p2p/process_failure.hpp"
@@ -89,6 +90,7 @@ bool Partitioned::uses_tags(const PartitionedArguments& of, int first, int count
 }
 
 Status Partitioned::make_parts(int count) {
+  const mem::IndependentScope scope(arguments_.data.where.independent);
   parts_ = std::vector<Part>(static_cast<std::size_t>(count));
   const std::size_t bytes = count == 0 ? 0 : arguments_.data.packed / static_cast<std::size_t>(count);
   for (std::size_t i = 0; i < parts_.size(); ++i) HR_TRY(make_part(i * bytes, bytes, &parts_[i]));
@@ -109,6 +111,11 @@ Status Partitioned::make_part(std::size_t offset, std::size_t bytes, Part* part)
   part->aside = std::make_unique_for_overwrite<std::byte[]>(bytes);
   return layout::make_view(part->aside.get(), static_cast<Count>(bytes), *layout::predefined_type(abi::kByte),
                            &part->view);
+}
+
+void Partitioned::become_independent() {
+  arguments_.data.where.independent = true;
+  for (Part& each : parts_) each.view.where.independent = true;
 }
 
 Status Partitioned::marks(PartitionMarks** out) {
@@ -330,6 +337,10 @@ Status partitioned_receive_init(const PartitionedArguments& arguments, Request**
   HR_TRY(make(arguments, true, request));
   if (arguments.peer_proc >= 0) post_partitioned(static_cast<Partitioned&>(*(*request)->state_));
   return kOk;
+}
+
+bool is_partitioned(const Request& request) noexcept {
+  return dynamic_cast<const Partitioned*>(request.state_.get()) != nullptr;
 }
 
 Status partitions_ready(Request& request, int low, int high) {

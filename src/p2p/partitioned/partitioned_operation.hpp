@@ -37,6 +37,7 @@ class Partitioned final : public RequestState {
   // Both fail while the operation is pending (section 4.2): it continues, and must still be completed.
   Status cancel(Request& request) override;
   [[nodiscard]] Status may_free() const override;
+  void become_independent() override;
   [[nodiscard]] const char* what() const noexcept override {
     return is_receive_ ? "partitioned receive" : "partitioned send";
   }

@@ -1,6 +1,7 @@
 #include "p2p/progress_thread.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,7 +44,9 @@ struct State {
   pid_t owner = 0;  // process that started the thread: a forked child has none
   bool watches = false;
   std::atomic<bool> watching{false};  // runs and watches
+  bool unbound = false;               // may use every core
   std::atomic<bool> stopping{false};
+  std::atomic<Attention> attention{Attention::kNone};
   std::atomic<bool> asleep{false};  // true while a watching thread sleeps; set under the lock
   std::atomic<bool> woken{false};   // wake() was called since it fell asleep
   // The thread writes `rounds`, the threads that call take_round() the others.
@@ -54,6 +57,7 @@ struct State {
 constinit State state;
 thread_local bool is_this = false;
 
+Attention attention() noexcept { return state.attention.load(std::memory_order_relaxed); }
 bool stopped() noexcept { return state.stopping.load(std::memory_order_acquire); }
 
 void nap(double seconds) noexcept {
@@ -75,7 +79,13 @@ bool poll_on() {
 // the sleep.
 bool sleep() {
   Sleeper& sleeper = engine()->sleeper;
-  const double seconds = needs_polling() ? kSleepPolling : kSleepSeconds;
+  const bool polling = needs_polling() || attention() != Attention::kNone;
+  const double seconds = polling ? kSleepPolling : kSleepSeconds;
+  if (!sleeper.can_sleep()) {
+    LibraryLock::release();
+    nap(kSleepPolling);
+    return false;
+  }
   const auto armed = sleeper.arm();
   state.woken.store(false, std::memory_order_relaxed);
   state.asleep.store(armed && state.watches, std::memory_order_relaxed);
@@ -93,7 +103,7 @@ void watch() {
     // A thread that waits for the lock takes precedence: it may be asleep, and would never get the lock between two
     // rounds.
     const bool free = !LibraryLock::contended() && LibraryLock::try_acquire();
-    if (!free || poll_on()) last = now_seconds();
+    if (!free || poll_on() || attention() == Attention::kAwake) last = now_seconds();
     if (!free) continue;
     count_round();
     if (now_seconds() - last > kWatchSeconds) {
@@ -107,6 +117,7 @@ void watch() {
 void stand_in() {
   unsigned calls = LibraryLock::acquisitions() - 1;
   double rest = kShortestNap;
+  double last = now_seconds();
   while (!stopped()) {
     const unsigned now = LibraryLock::acquisitions();
     if (now != calls || LibraryLock::contended() || !LibraryLock::try_acquire()) {
@@ -120,6 +131,10 @@ void stand_in() {
     // before the next round.
     if (poll_on()) {
       LibraryLock::release();
+      last = now_seconds();
+    } else if (attention() == Attention::kAwake && now_seconds() - last < kWatchSeconds) {
+      LibraryLock::release();
+      ::sched_yield();
     } else {
       static_cast<void>(sleep());
     }
@@ -129,6 +144,11 @@ void stand_in() {
 void* run(void*) {
   ::pthread_setname_np(::pthread_self(), "mpi progress");
   is_this = true;
+  if (state.unbound) {
+    cpu_set_t all;
+    std::memset(&all, 0xff, sizeof all);
+    (void)::sched_setaffinity(0, sizeof all, &all);
+  }
   state.watches ? watch() : stand_in();
   return nullptr;
 }
@@ -136,16 +156,15 @@ void* run(void*) {
 // True if this process may use one core only; an unknown number counts as one.
 bool has_one_core() { return topo::allowed_cpus().size() <= 1; }
 
+bool has_cores_to_spare() { return 2 * engine()->processes_on_node <= ::sysconf(_SC_NPROCESSORS_ONLN); }
+
 bool may_watch() {
   if (knobs().progress_thread == ProgressThreadChoice::kWatch) return true;
   if (knobs().progress_thread == ProgressThreadChoice::kSleep) return false;
-  return !has_one_core() && 2 * engine()->processes_on_node <= ::sysconf(_SC_NPROCESSORS_ONLN);
+  return (state.unbound || !has_one_core()) && has_cores_to_spare();
 }
 
-}  // namespace
-
-Status start() {
-  if (state.running || !engine()->sleeper.can_sleep()) return kOk;
+Status launch() {
   // For programs that end without MPI_Finalize: the thread ends before the objects that it uses are destroyed.
   static const int registered = std::atexit(stop);
   static_cast<void>(registered);
@@ -164,13 +183,37 @@ Status start() {
   state.watching.store(state.watches, std::memory_order_relaxed);
   log::write(log::Level::kDecision, "progress thread: %s",
              state.watches ? "watches while the program computes" : "sleeps until messages come");
-  if (state.watches && has_one_core()) {
+  if (state.watches && !state.unbound && has_one_core()) {
     log::write(
         log::Level::kNote,
         "HEADRACE_PROGRESS_THREAD=watch, but this process may use one core only, which the thread takes from the "
         "program: bind ranks to more (mpiexec --bind-to none), or say \"on\"");
   }
   return kOk;
+}
+
+}  // namespace
+
+Status start() {
+  if (state.running || !engine()->sleeper.can_sleep()) return kOk;
+  state.unbound = false;
+  return launch();
+}
+
+Status start_for_streams() {
+  if (state.running) return kOk;
+  state.unbound = has_one_core() && has_cores_to_spare();
+  return launch();
+}
+
+void attend(Attention wanted) noexcept {
+  if (state.attention.load(std::memory_order_relaxed) >= wanted) {
+    state.attention.store(wanted, std::memory_order_relaxed);
+    return;
+  }
+  state.attention.store(wanted, std::memory_order_relaxed);
+  state.woken.store(true, std::memory_order_relaxed);
+  if (state.running && engine() != nullptr && engine()->sleeper.can_sleep()) engine()->sleeper.wake();
 }
 
 bool is_watching() noexcept { return state.watching.load(std::memory_order_relaxed); }

@@ -29,6 +29,13 @@ void launch_resident_copier(const layout::View& data) {
 
 }  // namespace
 
+void expect_resident_copy(const Request& pending) {
+  const layout::View& data = pending.view_;
+  if (!data.where.is_device() || !data.contiguous || data.packed > knobs().cuda_resident_copy_bytes) return;
+  if (pending.is_receive_ && pending.phase_ != Request::Phase::kPosted) return;
+  launch_resident_copier(data);
+}
+
 void ResidentCopyScope::begin(const Request& waited_for) {
   const layout::View& data = waited_for.view_;
   if (own<State>().scope_active || waited_for.complete() || !data.contiguous ||

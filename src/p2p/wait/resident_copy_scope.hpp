@@ -12,6 +12,9 @@
 
 namespace hr::p2p {
 
+// Launches the kernel for a request that a stream waits for, which is in no waiting loop (enqueue/), if it is worth it.
+void expect_resident_copy(const Request& pending);
+
 class ResidentCopyScope {
  public:
   explicit ResidentCopyScope(const Request& waited_for) {

@@ -98,6 +98,9 @@ class TaskState final : public RequestState {
 
   Status start(Request& request) override;
   [[nodiscard]] const char* what() const noexcept override { return resources_ ? resources_->what() : "task"; }
+  void become_independent() override {
+    if (resources_ != nullptr) resources_->become_independent();
+  }
 
   void launch(Task task);
   // True if the task made progress. If it has finished, this and the request may have been destroyed.

@@ -1,0 +1,316 @@
+// Operations in streams (include/mpi-ext.h). Entry points and bodies are not separate, as these functions are not in
+// the standard.
+#pragma GCC visibility push(default)
+#include "mpi-ext.h"
+#pragma GCC visibility pop
+
+#include "bind/entry.hpp"
+#include "bind/impl/completion.hpp"
+#include "bind/status.hpp"
+#include "enqueue/enqueue.hpp"
+#include "p2p/progress.hpp"
+#include "p2p/progress_thread.hpp"
+
+namespace hr::bind {
+namespace {
+
+using enqueue::Stream;
+
+// Calls body(), with the library lock held. Errors are raised on `where`.
+template <class Body>
+int enter(const Call& call, Object* where, const Body& body) {
+  const Status status = body();
+  return status.ok() ? MPI_SUCCESS : raise(call, where, status);
+}
+
+void check_ready(const Call& call) {
+  if (!ready) [[unlikely]]
+    if (!runtime::in_use()) not_ready(call.function);
+}
+
+// Calls body(comm) for a communicator.
+template <class Body>
+int enter_on(const Call& call, MPI_Comm handle, const Body& body) {
+  check_ready(call);
+  const LibraryGuard guard;
+  auto* const comm = lookup<comm::Communicator>(handle);
+  if (comm == nullptr) return report_handle(call, nullptr, "comm", handle, ObjectKind::kCommunicator);
+  const Ref<comm::Communicator> alive = Ref<comm::Communicator>::share(comm);
+  return enter(call, comm, [&] { return body(*comm); });
+}
+
+Status null_pointer(const char* parameter) { return fail(Errc::kArg, "%s is a null pointer", parameter); }
+
+Status find_stream(MPIX_Stream handle, Stream** stream) {
+  *stream = nullptr;
+  if (handle == MPIX_STREAM_NULL) return kOk;
+  if (Arena<Stream>::instance().owns(handle)) {
+    *stream = reinterpret_cast<Stream*>(handle);
+    return kOk;
+  }
+  return fail(Errc::kArg, "stream is %p, which is no live MPIX_Stream: freed, or never made",
+              static_cast<void*>(handle));
+}
+
+Status find_type(MPI_Datatype handle, layout::Datatype** type) {
+  *type = committed(handle);
+  if (*type != nullptr) return kOk;
+  return fail(Errc::kType,
+              lookup<layout::Datatype>(handle) == nullptr ? "datatype is %p, which is no live MPI_Datatype"
+                                                          : "datatype %p is not committed; call MPI_Type_commit first",
+              static_cast<void*>(handle));
+}
+
+Status check_count(int count) {
+  return count >= 0 ? kOk : Status(fail(Errc::kCount, "count is %d; it must not be negative", count));
+}
+
+Status check_send(int count, MPI_Datatype datatype, int dest, int tag, const comm::Communicator& comm,
+                  layout::Datatype** type) {
+  HR_TRY(check_count(count));
+  HR_TRY(find_type(datatype, type));
+  if (!dest_ok(dest, comm)) return fail(Errc::kRank, "dest is %d in a communicator of %d processes", dest, comm.size());
+  return tag_ok(tag) ? kOk : Status(fail(Errc::kTag, "tag is %d; it must not be negative", tag));
+}
+
+Status check_receive(int count, MPI_Datatype datatype, int source, int tag, const comm::Communicator& comm,
+                     layout::Datatype** type) {
+  HR_TRY(check_count(count));
+  HR_TRY(find_type(datatype, type));
+  if (!source_ok(source, comm))
+    return fail(Errc::kRank, "source is %d in a communicator of %d processes", source, comm.size());
+  return any_tag_ok(tag) ? kOk : Status(fail(Errc::kTag, "tag is %d; it must not be negative", tag));
+}
+
+enqueue::StatusSink sink_of(MPI_Status* status) {
+  if (status == MPI_STATUS_IGNORE) return {};
+  return {[](void* to, const p2p::Completion& completion) { fill_status(*static_cast<MPI_Status*>(to), completion); },
+          status};
+}
+
+Status wait_for(MPI_Request* handle, int index, MPI_Status* status) {
+  p2p::Request* request = nullptr;
+  HR_TRY(impl::find_request(*handle, index, &request));
+  if (request == nullptr || (!request->active() && !request->persistent() && request->state_ == nullptr)) {
+    impl::report_empty(status);
+    return kOk;
+  }
+  if (request->communicator_ != nullptr) blame(request->communicator_);
+  HR_TRY(enqueue::wait(*request, sink_of(status)));
+  if (!enqueue::wait_releases(*request)) return kOk;
+  *handle = MPI_REQUEST_NULL;
+  p2p::release_request(request);
+  return kOk;
+}
+
+Status find_all(int count, const MPI_Request* handles, std::vector<p2p::Request*>* requests) {
+  HR_TRY(check_count(count));
+  if (handles == nullptr && count > 0) return null_pointer("array_of_requests");
+  for (int i = 0; i < count; ++i) {
+    p2p::Request* request = nullptr;
+    HR_TRY(impl::find_request(handles[i], i, &request));
+    if (request == nullptr || !request->persistent()) {
+      return fail(Errc::kRequest, "array_of_requests[%d] is %s", i,
+                  request == nullptr ? "MPI_REQUEST_NULL" : "not persistent: make it with MPI_Send_init or the like");
+    }
+    requests->push_back(request);
+  }
+  return kOk;
+}
+
+}  // namespace
+}  // namespace hr::bind
+
+using namespace hr;        // NOLINT
+using namespace hr::bind;  // NOLINT
+
+int MPIX_Info_set_hex(MPI_Info info, const char* key, const void* value, int value_size) {
+  static constexpr Call kCall{"MPIX_Info_set_hex"};
+  const LibraryGuard guard;
+  return enter(kCall, nullptr, [&]() -> Status {
+    auto* const object = lookup<comm::Info>(info);
+    if (object == nullptr) return fail(Errc::kInfo, "info is %p, which is no live MPI_Info", static_cast<void*>(info));
+    if (key == nullptr) return null_pointer("key");
+    if (value == nullptr) return null_pointer("value");
+    if (value_size <= 0) return fail(Errc::kArg, "value_size is %d; it must be positive", value_size);
+    return object->set(key,
+                       enqueue::hex_of({static_cast<const std::byte*>(value), static_cast<std::size_t>(value_size)}));
+  });
+}
+
+int MPIX_Stream_create(MPI_Info info, MPIX_Stream* stream) {
+  static constexpr Call kCall{"MPIX_Stream_create"};
+  check_ready(kCall);
+  const LibraryGuard guard;
+  return enter(kCall, nullptr, [&]() -> Status {
+    if (stream == nullptr) return null_pointer("stream");
+    auto* const hints = lookup<comm::Info>(info);
+    if (hints == nullptr && info != MPI_INFO_NULL)
+      return fail(Errc::kInfo, "info is %p, which is no live MPI_Info", static_cast<void*>(info));
+    Ref<Stream> made;
+    HR_TRY(enqueue::create_stream(hints, &made));
+    *stream = reinterpret_cast<MPIX_Stream>(made.detach()->handle());
+    return kOk;
+  });
+}
+
+int MPIX_Stream_free(MPIX_Stream* stream) {
+  static constexpr Call kCall{"MPIX_Stream_free"};
+  check_ready(kCall);
+  const LibraryGuard guard;
+  return enter(kCall, nullptr, [&]() -> Status {
+    if (stream == nullptr) return null_pointer("stream");
+    Stream* found = nullptr;
+    HR_TRY(find_stream(*stream, &found));
+    if (found == nullptr) return fail(Errc::kArg, "stream is MPIX_STREAM_NULL");
+    // Communicators that use it keep it alive.
+    *stream = MPIX_STREAM_NULL;
+    release(found);
+    return kOk;
+  });
+}
+
+int MPIX_Stream_comm_create(MPI_Comm comm, MPIX_Stream stream, MPI_Comm* newcomm) {
+  static constexpr Call kCall{"MPIX_Stream_comm_create"};
+  return enter_on(kCall, comm, [&](comm::Communicator& object) {
+    if (newcomm == nullptr) return null_pointer("newcomm");
+    Stream* found = nullptr;
+    HR_TRY(find_stream(stream, &found));
+    if (found != nullptr && found->has_device()) {
+      runtime::enable_threads();
+      HR_TRY(p2p::progress_thread::start_for_streams());
+    }
+    Ref<comm::Communicator> made;
+    HR_TRY(enqueue::create_communicator(object, found, &made));
+    *newcomm = handle_of(made.detach());
+    return kOk;
+  });
+}
+
+int MPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream* stream) {
+  static constexpr Call kCall{"MPIX_Comm_get_stream"};
+  return enter_on(kCall, comm, [&](comm::Communicator& object) -> Status {
+    if (stream == nullptr) return null_pointer("stream");
+    if (idx != 0) return fail(Errc::kArg, "idx is %d; a communicator has at most one stream, with idx 0", idx);
+    Stream* const found = enqueue::stream_of(object);
+    *stream = found == nullptr ? MPIX_STREAM_NULL : reinterpret_cast<MPIX_Stream>(found->handle());
+    return kOk;
+  });
+}
+
+int MPIX_Stream_progress(MPIX_Stream stream) {
+  static constexpr Call kCall{"MPIX_Stream_progress"};
+  check_ready(kCall);
+  const LibraryGuard guard;
+  return enter(kCall, nullptr, [&]() -> Status {
+    Stream* found = nullptr;
+    HR_TRY(find_stream(stream, &found));
+    p2p::poll();
+    return kOk;
+  });
+}
+
+int MPIX_Send_enqueue(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  static constexpr Call kCall{"MPIX_Send_enqueue"};
+  return enter_on(kCall, comm, [&](comm::Communicator& object) {
+    layout::Datatype* type = nullptr;
+    HR_TRY(check_send(count, datatype, dest, tag, object, &type));
+    return enqueue::send(buf, count, *type, dest, tag, object, nullptr);
+  });
+}
+
+int MPIX_Isend_enqueue(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                       MPI_Request* request) {
+  static constexpr Call kCall{"MPIX_Isend_enqueue"};
+  return enter_on(kCall, comm, [&](comm::Communicator& object) {
+    layout::Datatype* type = nullptr;
+    p2p::Request* made = nullptr;
+    if (request == nullptr) return null_pointer("request");
+    HR_TRY(check_send(count, datatype, dest, tag, object, &type));
+    HR_TRY(enqueue::send(buf, count, *type, dest, tag, object, &made));
+    *request = handle_of(made);
+    return kOk;
+  });
+}
+
+int MPIX_Recv_enqueue(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                      MPI_Status* status) {
+  static constexpr Call kCall{"MPIX_Recv_enqueue"};
+  return enter_on(kCall, comm, [&](comm::Communicator& object) {
+    layout::Datatype* type = nullptr;
+    HR_TRY(check_receive(count, datatype, source, tag, object, &type));
+    return enqueue::receive(buf, count, *type, source, tag, object, sink_of(status), nullptr);
+  });
+}
+
+int MPIX_Irecv_enqueue(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                       MPI_Request* request) {
+  static constexpr Call kCall{"MPIX_Irecv_enqueue"};
+  return enter_on(kCall, comm, [&](comm::Communicator& object) {
+    layout::Datatype* type = nullptr;
+    p2p::Request* made = nullptr;
+    if (request == nullptr) return null_pointer("request");
+    HR_TRY(check_receive(count, datatype, source, tag, object, &type));
+    HR_TRY(enqueue::receive(buf, count, *type, source, tag, object, {}, &made));
+    *request = handle_of(made);
+    return kOk;
+  });
+}
+
+int MPIX_Allreduce_enqueue(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                           MPI_Comm comm) {
+  static constexpr Call kCall{"MPIX_Allreduce_enqueue"};
+  return enter_on(kCall, comm, [&](comm::Communicator& object) {
+    layout::Datatype* type = nullptr;
+    HR_TRY(check_count(count));
+    HR_TRY(find_type(datatype, &type));
+    auto* const operation = lookup<layout::Op>(op);
+    if (operation == nullptr) return fail(Errc::kOp, "op is %p, which is no live MPI_Op", static_cast<void*>(op));
+    if (recvbuf == MPI_IN_PLACE && count != 0) return fail(Errc::kBuffer, "recvbuf is MPI_IN_PLACE");
+    return enqueue::allreduce(sendbuf, recvbuf, count, *type, *operation, object);
+  });
+}
+
+int MPIX_Wait_enqueue(MPI_Request* request, MPI_Status* status) {
+  static constexpr Call kCall{"MPIX_Wait_enqueue"};
+  check_ready(kCall);
+  const LibraryGuard guard;
+  return enter(kCall, nullptr,
+               [&] { return request == nullptr ? null_pointer("request") : wait_for(request, -1, status); });
+}
+
+int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
+  static constexpr Call kCall{"MPIX_Waitall_enqueue"};
+  check_ready(kCall);
+  const LibraryGuard guard;
+  return enter(kCall, nullptr, [&]() -> Status {
+    HR_TRY(check_count(count));
+    if (array_of_requests == nullptr && count > 0) return null_pointer("array_of_requests");
+    for (int i = 0; i < count; ++i) {
+      HR_TRY(wait_for(&array_of_requests[i], i,
+                      array_of_statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &array_of_statuses[i]));
+    }
+    return kOk;
+  });
+}
+
+int MPIX_Startall_enqueue(int count, MPI_Request array_of_requests[], MPI_Comm comm) {
+  static constexpr Call kCall{"MPIX_Startall_enqueue"};
+  return enter_on(kCall, comm, [&](comm::Communicator& object) {
+    std::vector<p2p::Request*> requests;
+    HR_TRY(find_all(count, array_of_requests, &requests));
+    return enqueue::start_all(requests, object);
+  });
+}
+
+int MPIX_Matchall(int count, MPI_Request array_of_requests[]) {
+  static constexpr Call kCall{"MPIX_Matchall"};
+  check_ready(kCall);
+  const LibraryGuard guard;
+  return enter(kCall, nullptr, [&] {
+    std::vector<p2p::Request*> requests;
+    HR_TRY(find_all(count, array_of_requests, &requests));
+    p2p::poll();
+    return kOk;
+  });
+}

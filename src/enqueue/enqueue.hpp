@@ -1,0 +1,65 @@
+// enqueue: operations of MPI that start when a stream of the program's device comes to them, and for which the stream
+// waits, not the program (docs/adr/0043-streams-and-graphs.md).
+//
+// The stream writes a word when it comes to an operation, and waits for another word, which the library writes when the
+// operation is complete. In between the operation is an ordinary one, which a thread of the library starts and
+// completes (service.cpp): so everything that MPI can send may be enqueued. Work of the library never runs in the
+// program's stream.
+//
+// Operations of one stream start in the order in which they were enqueued. One that was enqueued while its stream was
+// captured belongs to the graph: it starts at every launch, until its communicator is freed. Errors of an operation are
+// reported by the next call of this layer on the communicator, as the call that enqueued it has returned; the stream
+// goes on. Threads: library lock; functions that enqueue release it while the driver works.
+#pragma once
+
+#include <span>
+
+#include "coll/coll.hpp"
+#include "comm/communicator.hpp"
+#include "enqueue/stream.hpp"
+#include "p2p/p2p.hpp"
+
+namespace hr::enqueue {
+
+void init();
+// Frees everything; finish_all() has been called before.
+void finalize();
+
+// Receiver of an operation's result; the program keeps the memory until the operation is complete.
+struct StatusSink {
+  void (*report)(void* status, const p2p::Completion& completion) = nullptr;  // null: ignored
+  void* status = nullptr;
+};
+
+// Makes a copy of a communicator with a stream (null: without). Collective.
+Status create_communicator(comm::Communicator& comm, Stream* stream, Ref<comm::Communicator>* made);
+// Returns the communicator's stream; null if it has none.
+[[nodiscard]] Stream* stream_of(const comm::Communicator& comm) noexcept;
+
+// The communicator must have a stream of a device. With `request` null the stream waits for the end of the operation;
+// else *request gets a reference, the caller's. Errors: MPI_ERR_COMM (no such stream), MPI_ERR_BUFFER, MPI_ERR_OTHER
+// (the stream was destroyed, or its capture cannot hold the operation, which leaves the capture valid); the error of an
+// earlier operation of the communicator.
+Status send(const void* buffer, Count count, layout::Datatype& type, int to, int tag, comm::Communicator& comm,
+            p2p::Request** request);
+Status receive(void* buffer, Count count, layout::Datatype& type, int from, int tag, comm::Communicator& comm,
+               StatusSink sink, p2p::Request** request);
+Status allreduce(const void* send, void* receive, Count count, layout::Datatype& type, layout::Op& op,
+                 comm::Communicator& comm);
+// Starts persistent requests of any kind when the stream comes here. For partitioned requests the stream goes on only
+// once they have started, so that kernels may mark partitions. Errors, beside the above: MPI_ERR_REQUEST.
+Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& comm);
+// Makes the stream wait for an enqueued operation. A persistent request stays; another one is over for the program,
+// which must not use its handle any more. Errors: MPI_ERR_REQUEST if it was not enqueued.
+Status wait(p2p::Request& request, StatusSink sink);
+// True if wait() has taken the program's reference.
+[[nodiscard]] bool wait_releases(const p2p::Request& request) noexcept;
+
+// Waits until every operation that was enqueued on the communicator is over; of those in graphs, each that a stream has
+// come to. Errors: of the
+// operations.
+Status finish(comm::Communicator& comm);
+// Does so for all communicators, and logs the errors.
+void finish_all();
+
+}  // namespace hr::enqueue

@@ -1,0 +1,261 @@
+#include "enqueue/operation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/lock.hpp"
+#include "base/statistics.hpp"
+#include "comm/create.hpp"
+#include "p2p/progress.hpp"
+
+namespace hr::enqueue {
+
+using mem::cuda::ProgramStream;
+using mem::cuda::StreamOperation;
+
+LayerState<State> state;
+
+namespace {
+
+// So many operations may be enqueued in one stream and not started: beyond that, the call waits. The driver has room
+// for about as many, and then lets the calling thread wait.
+constexpr std::size_t kMostQueued = 512;
+
+void destroy_communicator(Object* communicator) {
+  Arena<comm::Communicator>::instance().destroy(static_cast<comm::Communicator*>(communicator));
+}
+
+// A request of the program for an enqueued operation.
+class EnqueuedState final : public p2p::RequestState {
+ public:
+  explicit EnqueuedState(OperationPointer operation) : operation_(std::move(operation)) {}
+  Status cancel(p2p::Request& /*request*/) override {
+    return fail(Errc::kRequest, "an enqueued operation cannot be cancelled");
+  }
+  [[nodiscard]] const char* what() const noexcept override { return "enqueued operation"; }
+
+  OperationPointer operation_;
+};
+
+// Gives the device work without the library lock: the driver may wait for room in the stream, which needs this library
+// to go on. The queue has the order in which threads append.
+Status append_unlocked(Stream& stream, std::vector<StreamOperation>& work) {
+  const int depth = LibraryLock::suspend();
+  const Status status = stream.device_.append(work);
+  std::string why = status.ok() ? std::string() : take_detail();
+  LibraryLock::resume(depth);
+  if (!status.ok()) set_detail(std::move(why));
+  return status;
+}
+
+class Appending {
+ public:
+  explicit Appending(Stream& stream) : stream_(stream) {
+    static_cast<void>(p2p::wait_until([&] { return !stream.appending_; }));
+    stream_.appending_ = true;
+  }
+  ~Appending() { stream_.appending_ = false; }
+  Appending(const Appending&) = delete;
+  Appending& operator=(const Appending&) = delete;
+
+ private:
+  Stream& stream_;
+};
+
+void add_wait(const Operation& operation, std::vector<StreamOperation>& work) {
+  const Place& place = operation.place_;
+  work.push_back(operation.stream_->device_.wait(place.done(), place.number));
+  // A graph waits again at its next launch.
+  if (operation.captured_) work.push_back(ProgramStream::write(place.done(), place.number - 1));
+}
+
+void forget(const OperationPointer& operation) {
+  auto& queue = operation->stream_->queue_;
+  std::erase(queue, operation);
+}
+
+}  // namespace
+
+Operation::~Operation() {
+  if (outer_ != nullptr) p2p::release_request(outer_);
+}
+
+// --- communicators ---
+
+Attached::~Attached() {
+  if (state == nullptr) return;
+  std::erase(state->communicators, this);
+  for (const OperationPointer& each : captured_) {
+    each->comm_ = nullptr;
+    state->orphans.push_back(each);
+  }
+}
+
+Status Attached::take_error() {
+  if (error_.ok()) [[likely]]
+    return kOk;
+  set_detail(std::exchange(why_, {}));
+  return std::exchange(error_, kOk);
+}
+
+void Attached::note_error(Status status, std::string text) {
+  if (!error_.ok()) return;
+  error_ = status;
+  why_ = std::move(text);
+}
+
+Status Attached::synchronize() {
+  if (!stream_->has_device()) return kOk;
+  ProgramStream::Capture capture{};
+  HR_TRY(stream_->device_.capture(&capture));
+  if (capture != ProgramStream::Capture::kNone) {
+    return fail(Errc::kOther,
+                "the communicator's stream is being captured, and this call would wait for it: use the _enqueue "
+                "functions, or another communicator");
+  }
+  const int depth = LibraryLock::suspend();
+  const Status status = stream_->device_.synchronize();
+  std::string why = status.ok() ? std::string() : take_detail();
+  LibraryLock::resume(depth);
+  if (!status.ok()) set_detail(std::move(why));
+  return status;
+}
+
+Status create_communicator(comm::Communicator& comm, Stream* stream, Ref<comm::Communicator>* made) {
+  HR_TRY(comm::dup(comm, nullptr, made));
+  if (stream == nullptr) return kOk;
+  auto attached = std::make_unique<Attached>(**made, Ref<Stream>::share(stream));
+  state->communicators.push_back(attached.get());
+  (*made)->stream_ = std::move(attached);
+  return kOk;
+}
+
+Stream* stream_of(const comm::Communicator& comm) noexcept {
+  return comm.stream_ == nullptr ? nullptr : static_cast<Attached&>(*comm.stream_).stream_.get();
+}
+
+Status attached_to(comm::Communicator& comm, Attached** attached) {
+  *attached = static_cast<Attached*>(comm.stream_.get());
+  if (*attached == nullptr) {
+    return fail(Errc::kComm, "the communicator has no stream: make one with MPIX_Stream_comm_create");
+  }
+  if (!(*attached)->stream_->has_device()) {
+    return fail(Errc::kComm,
+                "the communicator's stream has no device: give MPIX_Stream_create an info with the keys \"type\" and "
+                "\"value\"");
+  }
+  return (*attached)->take_error();
+}
+
+// --- appending ---
+
+Status check_capture(Stream& stream, bool* captured) {
+  ProgramStream::Capture capture{};
+  HR_TRY(stream.device_.capture(&capture));
+  if (capture == ProgramStream::Capture::kBroken) {
+    return fail(Errc::kOther,
+                "the capture of the communicator's stream is no longer valid: an earlier call on the stream "
+                "could not be captured");
+  }
+  *captured = capture == ProgramStream::Capture::kActive;
+  if (*captured && !stream.device_.can_be_captured()) {
+    return fail(Errc::kUnsupportedOperation,
+                "this CUDA driver cannot capture stream memory operations: enqueue the operation outside the capture "
+                "(the capture is still valid)");
+  }
+  return kOk;
+}
+
+Status append(Attached& attached, std::vector<OperationPointer> operations, bool waits, bool captured) {
+  Stream& stream = *attached.stream_;
+  if (!captured) {
+    HR_TRY(p2p::wait_until([&] { return stream.queue_.size() < kMostQueued && stream.words_->any_free(); }));
+  }
+  const Appending appending(stream);
+  std::vector<StreamOperation> work;
+  for (const OperationPointer& each : operations) {
+    HR_TRY(stream.words_->take(&each->place_));
+    each->captured_ = captured;
+    each->waited_ = waits;
+    if (captured) each->alive_ = {};
+  }
+  const OperationPointer& first = operations.front();
+  work.push_back(ProgramStream::write(first->place_.start(), first->place_.number));
+  for (const OperationPointer& each : operations) {
+    if (each->waits_to_begin_) {
+      work.push_back(stream.device_.wait(each->place_.begun(), each->place_.number));
+      if (captured) work.push_back(ProgramStream::write(each->place_.begun(), each->place_.number - 1));
+    }
+  }
+  for (const OperationPointer& each : operations) {
+    if (waits) add_wait(*each, work);
+  }
+  first->others_.assign(operations.begin() + 1, operations.end());
+  if (captured) {
+    attached.captured_.push_back(first);
+    ++state->captured;
+  } else {
+    attached.unfinished_ += static_cast<int>(operations.size());
+    add(Statistic::enqueued_pending, operations.size());
+    if (stream.queue_.empty()) state->streams.push_back(attached.stream_);
+    stream.queue_.push_back(first);
+  }
+  watch();
+  const Status status = append_unlocked(stream, work);
+  if (status.ok()) return kOk;
+  if (captured) {
+    std::erase(attached.captured_, first);
+    --state->captured;
+  } else {
+    forget(first);
+    attached.unfinished_ -= static_cast<int>(operations.size());
+    subtract(Statistic::enqueued_pending, operations.size());
+  }
+  return status;
+}
+
+Status append_wait(const OperationPointer& operation) {
+  Stream& stream = *operation->stream_;
+  bool captured = false;
+  HR_TRY(check_capture(stream, &captured));
+  if (captured != operation->captured_) {
+    return fail(
+        Errc::kRequest,
+        operation->captured_
+            ? "the %s belongs to a graph: wait for it in the same capture (MPIX_Wait_enqueue)"
+            : "the %s was enqueued before the capture, which cannot wait for it: enqueue both in the capture, or "
+              "wait before it (the capture is still valid)",
+        operation->what().c_str());
+  }
+  operation->waited_ = true;
+  if (operation->done_) return kOk;
+  const Appending appending(stream);
+  std::vector<StreamOperation> work;
+  add_wait(*operation, work);
+  return append_unlocked(stream, work);
+}
+
+// --- requests ---
+
+Status make_request(const OperationPointer& operation, p2p::Request** request) {
+  p2p::Request* const made = Arena<p2p::Request>::instance().create();
+  if (made == nullptr) return fail(Errc::kNoMem, "no room for another request: complete or free some first");
+  made->state_ = std::make_unique<EnqueuedState>(operation);
+  operation->comm_->retain();
+  made->communicator_ = operation->comm_;
+  made->destroy_communicator_ = &destroy_communicator;
+  made->retain();
+  operation->outer_ = made;
+  *request = made;
+  return kOk;
+}
+
+OperationPointer operation_of(const p2p::Request& request, bool* known) {
+  auto* const enqueued = dynamic_cast<EnqueuedState*>(request.state_.get());
+  *known = enqueued != nullptr;
+  if (*known) return enqueued->operation_;
+  const auto found = state->persistent.find(const_cast<p2p::Request*>(&request));
+  return found == state->persistent.end() ? nullptr : found->second.last;
+}
+
+}  // namespace hr::enqueue

@@ -1,0 +1,119 @@
+// Operation: one enqueued operation, from the call that enqueues it until it is complete; in a graph, until its
+// communicator is freed. Internal to enqueue/.
+//
+// Owner: shared, by the stream's queue, the list of running operations, the communicator (graphs) and the request.
+// Threads: library lock.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/layer_state.hpp"
+#include "comm/communicator.hpp"
+#include "enqueue/enqueue.hpp"
+#include "mem/cuda/deferred_free.hpp"
+
+namespace hr::enqueue {
+
+class Operation {
+ public:
+  Operation(comm::Communicator& comm, Stream& stream)
+      : comm_(&comm), alive_(Ref<comm::Communicator>::share(&comm)), stream_(Ref<Stream>::share(&stream)) {}
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+  virtual ~Operation();
+
+  // Starts the ordinary operation. *inner gets a reference that drop() returns.
+  virtual Status start(p2p::Request** inner) = 0;
+  // Called once the inner request is complete or could not be started.
+  virtual void drop(p2p::Request* inner) {
+    if (inner != nullptr) p2p::release_request(inner);
+  }
+  // Name for error texts: "send to rank 3 with tag 7".
+  [[nodiscard]] virtual std::string what() const = 0;
+
+  comm::Communicator* comm_;       // null: it was freed, and a graph still has the operation
+  Ref<comm::Communicator> alive_;  // in a graph: only while it runs
+  Ref<Stream> stream_;
+  Place place_;
+  bool captured_ = false;        // belongs to a graph
+  bool waits_to_begin_ = false;  // the stream goes on once it has begun
+  bool waited_ = false;          // the stream waits for it
+  bool running_ = false;
+  unsigned rounds_ = 0;                   // in which it was running
+  bool done_ = false;                     // never in a graph
+  std::vector<OperationPointer> others_;  // start with this one
+  p2p::Request* inner_ = nullptr;
+  p2p::Request* outer_ = nullptr;  // the program's request, with a reference; null: there is none
+  StatusSink sink_;
+};
+
+// The stream of a communicator, and what is enqueued on it.
+class Attached final : public comm::StreamUse {
+ public:
+  Attached(comm::Communicator& comm, Ref<Stream> stream) noexcept : comm_(comm), stream_(std::move(stream)) {}
+  ~Attached() override;
+  Status synchronize() override;
+
+  // Returns the error of an earlier operation, once.
+  Status take_error();
+  void note_error(Status status, std::string text);
+
+  comm::Communicator& comm_;
+  Ref<Stream> stream_;
+  int unfinished_ = 0;                      // operations that are not over, without those of graphs
+  std::vector<OperationPointer> captured_;  // operations of graphs
+
+ private:
+  Status error_ = kOk;
+  std::string why_;
+};
+
+// Operations that start a persistent request.
+struct Started {
+  OperationPointer last;
+  int pending = 0;       // starts that are not over, without those of graphs
+  bool running = false;  // one has started it, a graph perhaps
+};
+
+struct State {
+  std::vector<std::unique_ptr<WordPool>> words;
+  std::vector<Attached*> communicators;
+  std::vector<Ref<Stream>> streams;  // with a queue
+  std::vector<OperationPointer> running;
+  std::vector<OperationPointer> orphans;  // of graphs whose communicator was freed
+  std::unordered_map<p2p::Request*, Started> persistent;
+  mem::cuda::DeferredFrees::Hold frees;
+  std::size_t captured = 0;  // operations of graphs
+  bool advancing = false;
+  bool hooked = false;
+  double last_active = 0;
+};
+// Null before init() and after finalize().
+extern LayerState<State> state;
+
+// Returns the communicator's stream of a device, and the error of an earlier operation. Errors: see enqueue.hpp.
+Status attached_to(comm::Communicator& comm, Attached** attached);
+
+// Reports whether the stream is captured. Errors: MPI_ERR_OTHER (the stream was destroyed, its capture is broken),
+// MPI_ERR_UNSUPPORTED_OPERATION if the driver cannot capture the operations of append().
+Status check_capture(Stream& stream, bool* captured);
+// Puts operations that start together at the end of the stream, and, if `waits`, the waits for their ends.
+Status append(Attached& attached, std::vector<OperationPointer> operations, bool waits, bool captured);
+// Puts a wait for the operation there.
+Status append_wait(const OperationPointer& operation);
+
+// Makes a request of the program for the operation. Errors: MPI_ERR_NO_MEM.
+Status make_request(const OperationPointer& operation, p2p::Request** request);
+// Returns the operation of a request that append() or start_all() has served; null if there is none. *known: true if
+// the request is one of make_request().
+OperationPointer operation_of(const p2p::Request& request, bool* known);
+
+// Registers the hook that starts and completes operations, and wakes the thread that makes progress.
+void watch();
+// Ends an operation, with or without an error.
+void finish(const OperationPointer& operation, const p2p::Completion& completion, std::string why);
+
+}  // namespace hr::enqueue

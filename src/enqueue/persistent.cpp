@@ -1,0 +1,97 @@
+// Persistent requests that a stream starts: point-to-point, partitioned, and collective ones.
+#include "enqueue/operation.hpp"
+#include "p2p/partitioned.hpp"
+
+namespace hr::enqueue {
+namespace {
+
+class Persistent final : public Operation {
+ public:
+  Persistent(comm::Communicator& comm, Stream& stream, p2p::Request& request)
+      : Operation(comm, stream), request_(&request) {
+    request.retain();
+  }
+  ~Persistent() override { p2p::release_request(request_); }
+
+  Status start(p2p::Request** inner) override {
+    Started& started = state->persistent[request_];
+    if (started.running) {
+      return fail(Errc::kRequest, "the %s was started again before it was over: let the stream wait for it",
+                  request_->state_->what());
+    }
+    if (started.pending == 0 && request_->active()) {
+      return fail(Errc::kRequest, "a graph started the %s, which the program has started, too",
+                  request_->state_->what());
+    }
+    request_->active_ = false;
+    HR_TRY(request_->state_->start(*request_));
+    started.running = true;
+    *inner = request_;
+    return kOk;
+  }
+
+  // The program's request is active from the call until the last start that it has enqueued is over.
+  void drop(p2p::Request* inner) override {
+    Started& started = state->persistent[request_];
+    if (inner != nullptr) started.running = false;
+    if (!captured_) --started.pending;
+    // Another operation, or the program, has started it.
+    if (started.running || (captured_ && inner == nullptr)) return;
+    if (started.pending > 0) {
+      request_->begin();
+      request_->active_ = true;
+      return;
+    }
+    request_->active_ = !captured_ && inner != nullptr && !waited_;
+    if (started.last.get() == this && !captured_) state->persistent.erase(request_);
+  }
+
+  [[nodiscard]] std::string what() const override { return request_->state_->what(); }
+
+  p2p::Request* request_;
+};
+
+Status check(const p2p::Request& request, std::size_t index) {
+  if (!request.persistent() || request.state_ == nullptr) {
+    return fail(Errc::kRequest, "array_of_requests[%zu] is not persistent: only such requests can be started", index);
+  }
+  if (request.active() && !state->persistent.contains(const_cast<p2p::Request*>(&request))) {
+    return fail(Errc::kRequest, "array_of_requests[%zu] is active: complete it before a stream starts it", index);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& comm) {
+  Attached* attached = nullptr;
+  HR_TRY(attached_to(comm, &attached));
+  for (std::size_t i = 0; i < requests.size(); ++i) HR_TRY(check(*requests[i], i));
+  if (requests.empty()) return kOk;
+  bool captured = false;
+  HR_TRY(check_capture(*attached->stream_, &captured));
+  std::vector<OperationPointer> operations;
+  for (p2p::Request* const each : requests) {
+    each->state_->become_independent();
+    auto made = std::make_shared<Persistent>(comm, *attached->stream_, *each);
+    made->waits_to_begin_ = p2p::is_partitioned(*each);
+    Started& started = state->persistent[each];
+    started.last = made;
+    operations.push_back(std::move(made));
+    if (captured) continue;  // a request of a graph is active only while it runs
+    ++started.pending;
+    if (each->active()) continue;
+    each->begin();
+    each->active_ = true;
+  }
+  const Status status = append(*attached, operations, false, captured);
+  if (status.ok()) return kOk;
+  for (p2p::Request* const each : requests) {
+    Started& started = state->persistent[each];
+    if (!captured && --started.pending == 0) each->active_ = false;
+    if (started.pending == 0) state->persistent.erase(each);
+  }
+  return status;
+}
+
+}  // namespace hr::enqueue

@@ -1,0 +1,39 @@
+#include "enqueue/words.hpp"
+
+#include <span>
+
+namespace hr::enqueue {
+
+Status WordPool::open(mem::cuda::Context& context) {
+  context_ = context.handle();
+  id_ = context.id();
+  return grow(context);
+}
+
+Status WordPool::grow(mem::cuda::Context& context) {
+  auto made = std::make_unique<Chunk>();
+  made->memory = p2p::take_pages(p2p::kPageBytes);
+  if (made->memory == nullptr) return fail(Errc::kNoMem, "no memory for more enqueued operations");
+  HR_TRY(made->pinned.pin(context, {made->memory.get(), p2p::kPageBytes}));
+  auto* const words = reinterpret_cast<Words*>(made->memory.get());
+  constexpr std::size_t kCount = p2p::kPageBytes / sizeof(Words);
+  for (std::size_t i = kCount; i-- > 0;) free_.push_back({words + i, made->pinned.address() + i * sizeof(Words)});
+  chunks_.push_back(std::move(made));
+  return kOk;
+}
+
+Status WordPool::take(Place* place) {
+  if (free_.empty()) {
+    mem::cuda::Context* const context = mem::cuda::Context::find(context_, id_);
+    if (context == nullptr) return fail(Errc::kOther, "the CUDA context of the stream has been destroyed");
+    const mem::cuda::Current current(*context);
+    HR_TRY(current.status());
+    HR_TRY(grow(*context));
+  }
+  const Free taken = free_.back();
+  free_.pop_back();
+  *place = {taken.words, taken.device, std::atomic_ref<std::uint32_t>(taken.words->done).load() + 1};
+  return kOk;
+}
+
+}  // namespace hr::enqueue

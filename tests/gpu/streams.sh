@@ -1,0 +1,70 @@
+#!/bin/bash
+# Tests of operations in streams and graphs, and a table of their latencies, on the devices of this machine.
+#
+#   tests/gpu/streams.sh BUILD_DIR [RANKS...]
+#
+# Takes at most 90 seconds on two or four GPUs. RANKS: numbers of ranks; by default 2, and 4 with four GPUs. BUILD_DIR was
+# configured with -DHEADRACE_TESTS=ON, here or on another x86-64 machine. HR_FAKE=1 uses the fake driver, to try the
+# script itself. Each step has a time limit; a job that hangs shows where each rank waits. Exit code: the number of
+# failed steps.
+set -u
+build=$(cd "${1:?usage: tests/gpu/streams.sh BUILD_DIR [RANKS...]}" && pwd)
+shift
+library=$(find "$build" -name 'libmpi_abi.so*' -not -path '*/CMakeFiles/*' -print -quit)
+mpiexec=$(find "$build" -name mpiexec -type f -perm -u+x -print -quit)
+LD_LIBRARY_PATH=$(printf %s "${LD_LIBRARY_PATH:-}" | tr ':' '\n' | grep -v fake_cuda | paste -sd:)
+LD_LIBRARY_PATH=$(dirname "$library"):$LD_LIBRARY_PATH
+latency=()
+if [ "${HR_FAKE:-0}" = 1 ]; then
+  LD_LIBRARY_PATH=$build/fake_cuda:$LD_LIBRARY_PATH
+  latency=(--short)
+  gpus=${FAKE_CUDA_DEVICES:-2}
+else
+  gpus=$(nvidia-smi -L 2>/dev/null | wc -l)
+fi
+export LD_LIBRARY_PATH
+ranks=("$@")
+if [ ${#ranks[@]} -eq 0 ]; then
+  ranks=(2)
+  [ "$gpus" -ge 4 ] && ranks=(2 4)
+fi
+begun=$SECONDS
+failed=0
+
+step() {  # step NAME SECONDS RANKS PROGRAM ARGS...
+  local name=$1 limit=$2 count=$3 start=$SECONDS
+  shift 3
+  if timeout -k 5 $((limit + 10)) "$mpiexec" --bind-to none --timeout "$limit" -n "$count" "$@" >"/tmp/streams.$$.log" 2>&1; then
+    echo "pass  $name, $count ranks, $((SECONDS - start)) s"
+  else
+    echo "FAIL  $name, $count ranks, exit $?: $*"
+    tail -n 60 "/tmp/streams.$$.log"
+    failed=$((failed + 1))
+  fi
+}
+
+dead_peer() {  # dead_peer WHAT: the last of three ranks dies, the streams of the others go on
+  local said
+  said=$(timeout -k 5 50 "$mpiexec" --bind-to none --enable-recovery --timeout 30 -n 3 "$build/gpu_tests/mpi_streams_dead_peer" "$1" 2>"/tmp/streams.$$.log")
+  if [ "$(grep -c 'went on' <<<"$said")" = 2 ]; then
+    echo "pass  a peer that dies, $1"
+  else
+    echo "FAIL  a peer that dies, $1"
+    tail -n 40 "/tmp/streams.$$.log"
+    failed=$((failed + 1))
+  fi
+}
+
+for count in "${ranks[@]}"; do
+  # The parts one by one, so that one that hangs does not hide the others.
+  for part in cold any blocking collectives derived errors graph kinds many memory persistent refused two; do
+    step "streams $part" 20 "$count" "$build/gpu_tests/mpi_streams" $part
+  done
+  step "random exchanges" 30 "$count" "$build/gpu_tests/mpi_streams_random" --seed random --exchanges 1000
+  step "latency" 40 "$count" "$build/gpu_tests/mpi_streams_latency" "${latency[@]}"
+  cat "/tmp/streams.$$.log"
+done
+for what in receive any allreduce graph; do dead_peer $what; done
+rm -f "/tmp/streams.$$.log"
+echo "$failed failed in $((SECONDS - begun)) s"
+exit $failed

@@ -1,0 +1,72 @@
+// The last rank dies while the streams of the others wait for it: by an enqueued receive that names it, by one from any
+// rank, by a reduction, and in a graph. The streams go on soon, the next call returns MPIX_ERR_PROC_FAILED, and the
+// others still reach each other. At its end each says "went on". Run it with mpiexec --enable-recovery on three ranks
+// or more.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "lane.hpp"
+
+namespace streams {
+namespace {
+
+// Seconds that a busy machine may need; without the mend the stream waits for ever.
+constexpr double kSoon = 10;
+
+void run(const check::Environment& mpi, const std::string& what) {
+  const Kernels kernels;
+  Lane lane(kernels), spare(kernels);
+  const int victim = mpi.size - 1;
+  Buffer from(64, MemoryKind::kDevice), to(64, MemoryKind::kDevice);
+  from.put(counting(16, 1));
+  gpu::synchronize();
+  const auto depend = [&] {
+    if (what == "receive") {
+      CHECK_OK(MPIX_Recv_enqueue(to.get(), 16, MPI_UINT32_T, victim, 0, lane.comm(), MPI_STATUS_IGNORE));
+    } else if (what == "any") {
+      CHECK_OK(MPIX_Recv_enqueue(to.get(), 16, MPI_UINT32_T, MPI_ANY_SOURCE, 0, lane.comm(), MPI_STATUS_IGNORE));
+    } else {
+      CHECK_OK(MPIX_Allreduce_enqueue(from.get(), to.get(), 16, MPI_UINT32_T, MPI_SUM, lane.comm()));
+    }
+    lane.fill(to, 9);  // the stream goes on
+  };
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (mpi.rank == victim) ::kill(::getpid(), SIGKILL);
+  std::unique_ptr<Graph> graph;
+  if (what == "graph") {
+    graph = std::make_unique<Graph>(lane, 2, depend);
+    graph->launch();
+  } else {
+    depend();
+  }
+  const double begun = MPI_Wtime();
+  lane.wait();
+  if (MPI_Wtime() - begun > kSoon) check::fail(__FILE__, __LINE__, "the stream went on late");
+  expect(to.take<Word>(), counting(16, 9), "a kernel after an operation that failed");
+  CHECK_CLASS(MPIX_Send_enqueue(from.get(), 16, MPI_UINT32_T, MPI_PROC_NULL, 0, lane.comm()), MPIX_ERR_PROC_FAILED);
+  // The others still reach each other.
+  const int partner = mpi.rank ^ 1;
+  if (partner < victim && mpi.rank < victim) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_OK(MPIX_Isend_enqueue(from.get(), 16, MPI_UINT32_T, partner, 5, spare.comm(), &request));
+    CHECK_OK(MPIX_Recv_enqueue(to.get(), 16, MPI_UINT32_T, partner, 5, spare.comm(), MPI_STATUS_IGNORE));
+    CHECK_OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
+    spare.wait();
+    expect(to.take<Word>(), counting(16, 1), "a message among the others");
+  }
+  std::printf("went on\n");
+  std::fflush(stdout);
+}
+
+}  // namespace
+}  // namespace streams
+
+int main(int argc, char** argv) {
+  const check::Environment mpi(&argc, &argv, 3, MPI_THREAD_FUNNELED);
+  CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  if (!hr::test::select_device()) return 0;
+  streams::run(mpi, argc > 1 ? argv[1] : "receive");
+  return 0;
+}

@@ -1,0 +1,29 @@
+"""A rank dies while streams of the others wait for it (streams/dead_peer.cpp)."""
+
+import os
+import subprocess
+import unittest
+
+
+class DeadPeer(unittest.TestCase):
+    def go_on(self, what: str):
+        for hosts in (1, 2):
+            result = subprocess.run([os.environ["HR_MPIEXEC"], "--enable-recovery", "--timeout", "40", "-n", "3", os.environ["HR_DEAD_PEER"], what],
+                                    capture_output=True, text=True, timeout=100, env=os.environ | {"HEADRACE_AS_HOSTS": str(hosts)})
+            self.assertEqual(result.stdout, "went on\n" * 2, f"{what}, {hosts} hosts: {result.stderr}")
+
+    def test_a_receive(self):
+        self.go_on("receive")
+
+    def test_a_receive_from_any_rank(self):
+        self.go_on("any")
+
+    def test_a_reduction(self):
+        self.go_on("allreduce")
+
+    def test_a_graph(self):
+        self.go_on("graph")
+
+
+if __name__ == "__main__":
+    unittest.main()
