@@ -7,7 +7,7 @@ namespace hr::p2p {
 bool shares_memory(int proc) noexcept { return transport::shares_memory(proc); }
 
 Status read_peer_memory(int proc, std::uint64_t remote_address, void* local, std::size_t bytes) {
-  if (transport::Transport* const memory = transport::path_to_memory(proc, transport::Memory::kUnexposed)) {
+  if (transport::Transport* const memory = transport::path_to_memory(proc)) {
     const transport::RemotePart part{remote_address, static_cast<std::byte*>(local), bytes};
     return memory->get(proc, nullptr, {&part, 1}, nullptr);
   }
