@@ -31,6 +31,9 @@
   X(enqueued_done, kCounter, "Operations that a stream started and that are over.")                                    \
   X(single_copies, kCounter,                                                                                           \
     "Long messages received by copies straight from the sender's memory or into the receiver's.")                      \
+  X(rma_by_system, kCounter, "Puts and gets of windows that the system copied from or to another process's memory.")   \
+  X(rma_by_network, kCounter, "Puts and gets of windows that the network carried out, without the target's process.")  \
+  X(rma_by_message, kCounter, "Operations on windows that were sent to the target's process.")                         \
   X(waits_spun, kCounter, "Rounds that waits have polled before they offered their core to others, or slept.")         \
   X(waits_yielded, kCounter, "Times that a wait, or a call that polls in vain, offered its core to others.")           \
   X(waits_slept, kCounter, "Times that a wait, or a call that polls in vain, slept.")                                  \

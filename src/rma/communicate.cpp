@@ -97,6 +97,9 @@ Status execute(Window& window, Operation& operation, p2p::Request** request) {
     done = execute_locally(window, operation);
   } else if (member.path == Path::kRead && moves) {
     done = execute_by_system(window, operation);
+  } else if (member.path == Path::kNetwork && moves) {
+    const Status started = start_by_network(window, operation, request);
+    if (!started.is_again()) return started;
   }
   if (done.is_again()) return start_by_message(window, operation, request);
   HR_TRY(done);

@@ -14,6 +14,7 @@
 #include "rma/epoch.hpp"
 #include "rma/hints.hpp"
 #include "rma/memory.hpp"
+#include "rma/network.hpp"
 #include "rma/rma.hpp"
 #include "rma/state.hpp"
 
@@ -81,7 +82,7 @@ void find_readable(Window& window, const std::vector<Facts>& facts) {
     if (member.path != Path::kMessage || facts[static_cast<std::size_t>(rank)].readable == 0) continue;
     const int proc = window.proc(rank);
     if (!p2p::shares_memory(proc)) continue;
-    member.memory = transport::path_to_memory(proc, transport::Memory::kUnexposed);
+    member.memory = transport::path_to_memory(proc);
     if (member.memory != nullptr) member.path = Path::kRead;
   }
 }
@@ -110,7 +111,10 @@ void set_values(Window& window, void* base) {
 }
 
 void enter(Window& window) { state->windows[window.context()] = &window; }
-void leave(Window& window) { state->windows.erase(window.context()); }
+void leave(Window& window) {
+  state->windows.erase(window.context());
+  withdraw_key(window);
+}
 
 Status give_memory(Window& window, const std::vector<Facts>& facts) {
   bool shared = false;
@@ -128,10 +132,15 @@ Status give_memory(Window& window, const std::vector<Facts>& facts) {
   }
   if (!shared) {
     std::vector<Facts> again;
-    HR_TRY(exchange_facts(
-        window, {reinterpret_cast<std::uint64_t>(own.base), own.bytes, own.displacement_unit, 0, 0, 0, 1}, &again));
+    HR_TRY(exchange_facts(window,
+                          {.address = reinterpret_cast<std::uint64_t>(own.base),
+                           .bytes = own.bytes,
+                           .unit = own.displacement_unit,
+                           .readable = 1},
+                          &again));
     find_readable(window, again);
   }
+  HR_TRY(share_keys(window, facts));
   const Status status = finish(window, failed);
   if (failed != 0) set_detail(std::move(why));
   return status;
@@ -153,14 +162,20 @@ Status create(void* base, Count size, Count unit, const comm::Info* hints, comm:
   made->where_ = where;
   const bool readable = size > 0 && where.is_host() && !where.pinned && !where.managed;
   std::vector<Facts> facts;
-  HR_TRY(exchange_facts(
-      *made, {reinterpret_cast<std::uint64_t>(base), size, unit, 0, 0, where.is_device() ? 1U : 0U, readable ? 1U : 0U},
-      &facts));
+  HR_TRY(exchange_facts(*made,
+                        {.address = reinterpret_cast<std::uint64_t>(base),
+                         .bytes = size,
+                         .unit = unit,
+                         .device = where.is_device() ? 1U : 0U,
+                         .readable = readable ? 1U : 0U,
+                         .network = has_network(*made) ? 1U : 0U},
+                        &facts));
   made->own().base = static_cast<std::byte*>(base);
   bool shared = false;
   HR_TRY(share_memory(*made, facts, &shared));
   find_readable(*made, facts);
   HR_TRY(share_devices(*made, facts));
+  HR_TRY(share_keys(*made, facts));
   enter(*made);
   set_values(*made, base);
   const Status status = finish(*made, 0);
@@ -185,7 +200,13 @@ Status allocate(Flavor flavor, Count size, Count unit, const comm::Info* hints, 
   Ref<Window> made;
   HR_TRY(begin(flavor, hints, comm, &made));
   std::vector<Facts> facts;
-  HR_TRY(exchange_facts(*made, {0, size, unit, alignment_hint(*made), shares_apart(*made) ? 1U : 0U, 0, 0}, &facts));
+  HR_TRY(exchange_facts(*made,
+                        {.bytes = size,
+                         .unit = unit,
+                         .alignment = alignment_hint(*made),
+                         .apart = shares_apart(*made) ? 1U : 0U,
+                         .network = has_network(*made) ? 1U : 0U},
+                        &facts));
   enter(*made);
   const Status status = give_memory(*made, facts);
   if (!status.ok()) leave(*made);
@@ -252,7 +273,7 @@ Status shared_query(Window& window, int rank, Count* size, Count* unit, void** b
 bool needs_progress(Window& window) noexcept {
   if (window.no_locks_) return false;
   return std::any_of(window.members_.begin(), window.members_.end(),
-                     [](const Member& each) { return each.path == Path::kMessage || each.path == Path::kRead; });
+                     [](const Member& each) { return each.path != Path::kOwn && each.path != Path::kMapped; });
 }
 
 }  // namespace hr::rma

@@ -6,6 +6,7 @@
 #include "base/abi.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
+#include "rma/network.hpp"
 #include "rma/quick.hpp"
 #include "rma/state.hpp"
 
@@ -44,6 +45,7 @@ bool over(const Member& member, bool local) { return (local ? member.unsent : me
 Status give_up_failed(Window& window, int rank) {
   Member& member = window.member(rank);
   HR_TRY(p2p::has_failed(window.proc(rank)) ? kOk : Status(Errc::kIntern));
+  if (std::exchange(member.unflushed, false)) --window.unflushed_;
   window.unanswered_ -= member.unanswered;
   member.unanswered = member.unsent = 0;
   return p2p::failure_error(window.proc(rank));
@@ -99,6 +101,7 @@ Status take_failure(Window& window) {
 
 Status finish_operations(Window& window, int rank, bool local) {
   quick::settle_stores(window);
+  if (!local) flush_network(window, rank);
   const Member& member = window.member(rank);
   if (over(member, local)) [[likely]]
     return take_failure(window);
@@ -112,6 +115,7 @@ Status finish_operations(Window& window, int rank, bool local) {
 
 Status finish_operations(Window& window, bool local) {
   quick::settle_stores(window);
+  for (int rank = 0; !local && rank < window.size() && window.unflushed_ != 0; ++rank) flush_network(window, rank);
   Status first = kOk;
   for (int rank = 0; rank < window.size() && window.unanswered_ != 0; ++rank) {
     if (over(window.member(rank), local)) continue;

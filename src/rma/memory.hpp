@@ -24,7 +24,7 @@ struct Facts {
   std::uint32_t apart = 0;      // kShared: parts need not be contiguous with each other (alloc_shared_noncontig)
   std::uint32_t device = 0;     // the memory is on a device
   std::uint32_t readable = 0;   // others may read and write the memory through the system
-  std::uint32_t unused = 0;
+  std::uint32_t network = 0;    // others may read and write the memory through the network
 };
 
 // Sets the control words of the members of this host and, in allocated windows, their memory. *shared, the same on all:

@@ -7,6 +7,7 @@
 
 #include "base/abi.hpp"
 #include "base/short_copy.hpp"
+#include "base/statistics.hpp"
 #include "coll/view_tools.hpp"
 #include "rma/atomic.hpp"
 #include "rma/segments.hpp"
@@ -143,6 +144,11 @@ Status update_here(const Operation& operation, const View& target, const Exclusi
 
 }  // namespace
 
+View view_of_target(Window& window, const Operation& operation) {
+  const Member& member = window.member(operation.rank);
+  return view_at(member.address + begin_of(operation, member), operation);
+}
+
 const layout::Op* op_of(OpKind kind) noexcept {
   for (std::uintptr_t value = abi::kOpNull; value < abi::kOpNull + 0x20; ++value) {
     const layout::Op* const op = layout::predefined_op(value);
@@ -213,7 +219,7 @@ Status execute_by_system(Window& window, Operation& operation) {
   std::byte* local = puts ? const_cast<std::byte*>(given.data()) : wanted.data();
   std::vector<transport::RemotePart> parts;
   std::size_t left = bytes;
-  const View target = view_at(member.address + begin_of(operation, member), operation);
+  const View target = view_of_target(window, operation);
   const Status listed = for_each_segment(target, [&](std::byte* address, std::size_t length) {
     const std::size_t now = std::min(length, left);
     if (parts.size() == kMostSegments) return Status::again();
@@ -232,6 +238,7 @@ Status execute_by_system(Window& window, Operation& operation) {
     return Status::again();
   }
   HR_TRY(moved);
+  add(Statistic::rma_by_system);
   return puts ? kOk : wanted.give();
 }
 

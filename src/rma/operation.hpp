@@ -42,7 +42,10 @@ Status check_range(const Operation& operation, const Window& window, const Membe
 // Finds the operation's part of this process's memory, and checks it; for the target.
 Status locate(Window& window, const Operation& operation, layout::View* target);
 
-// --- The ways to execute it. Each is complete on return, except start_by_message() ---
+// Returns the target's part as a view at its address in the target's process.
+[[nodiscard]] layout::View view_of_target(Window& window, const Operation& operation);
+
+// --- The ways to execute it. Each is complete on return, except start_by_network() and start_by_message() ---
 // For a member whose memory this process owns or has mapped.
 Status execute_locally(Window& window, Operation& operation);
 // Executes kPut and kGet by the system. Returns Status::again() if the system does not permit it; the operation then
@@ -50,6 +53,8 @@ Status execute_locally(Window& window, Operation& operation);
 Status execute_by_system(Window& window, Operation& operation);
 // *request: receives a reference, the caller's; `request` may be null. Buffers and types must stay valid until the
 // operation is complete.
+// Puts and gets contiguous host memory (network.hpp). Returns Status::again() if the operation has to use messages.
+Status start_by_network(Window& window, Operation& operation, p2p::Request** request);
 Status start_by_message(Window& window, Operation& operation, p2p::Request** request);
 
 }  // namespace hr::rma

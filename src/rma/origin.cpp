@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/dropped.hpp"
+#include "base/statistics.hpp"
 #include "coll/view_tools.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/process_failure.hpp"
@@ -22,16 +23,6 @@ namespace {
 // messages, because every round of progress checks them.
 constexpr std::uint32_t kMostUnanswered = 8192;
 constexpr std::size_t kMostStarted = 256;
-
-Status await_room(Window& window, int rank) {
-  const auto has_room = [&] {
-    return window.member(rank).unanswered < kMostUnanswered && state->started_count < kMostStarted;
-  };
-  if (has_room()) [[likely]]
-    return kOk;
-  const int proc = window.proc(rank);
-  return p2p::wait_until(has_room, [proc] { return p2p::has_failed(proc) ? p2p::failure_error(proc) : kOk; });
-}
 
 void list_started(OriginOperation& self) {
   self.moves = true;
@@ -100,15 +91,6 @@ Status send_bytes(OriginOperation& self, const layout::View& view, const wire::H
                     p2p::Mode::kStandard, &self.requests.back());
 }
 
-Status make_program_request(OriginOperation& self, p2p::Request** request) {
-  self.program = Arena<p2p::Request>::instance().create();
-  if (self.program == nullptr) return fail(Errc::kNoMem, "no memory for another request");
-  self.program->state_ = std::make_unique<OperationState>();
-  self.program->retain();
-  *request = self.program;
-  return kOk;
-}
-
 bool sent(const OriginOperation& self) {
   return std::all_of(self.requests.begin(), self.requests.end(),
                      [](const p2p::Request* each) { return each == nullptr || each->complete(); });
@@ -148,9 +130,34 @@ void end(OriginOperation& self) {
   delete &self;
 }
 
-// Advances an operation; returns true if it made progress.
+}  // namespace
+
+Status await_room(Window& window, int rank) {
+  const auto has_room = [&] {
+    return window.member(rank).unanswered < kMostUnanswered && state->started_count < kMostStarted;
+  };
+  if (has_room()) [[likely]]
+    return kOk;
+  const int proc = window.proc(rank);
+  return p2p::wait_until(has_room, [proc] { return p2p::has_failed(proc) ? p2p::failure_error(proc) : kOk; });
+}
+
+Status make_program_request(OriginOperation& self, p2p::Request** request) {
+  self.program = Arena<p2p::Request>::instance().create();
+  if (self.program == nullptr) return fail(Errc::kNoMem, "no memory for another request");
+  self.program->state_ = std::make_unique<OperationState>();
+  self.program->retain();
+  *request = self.program;
+  return kOk;
+}
+
 bool advance(OriginOperation& self) {
   Window& window = *self.window;
+  if (self.moving.owner != nullptr) {
+    // The network may use the buffers until it has ended the operation. The report of a failed path follows.
+    if (!self.moving.complete) return false;
+    if (!self.answered && !p2p::has_failed(window.proc(self.rank))) return false;
+  }
   if (!self.answered && p2p::has_failed(window.proc(self.rank))) {
     const Status failed = p2p::failure_error(window.proc(self.rank));
     fail_operation(self, failed, take_detail());
@@ -172,6 +179,21 @@ bool advance(OriginOperation& self) {
   if (member.unsent != 0) --member.unsent;
   return true;
 }
+
+void leave_operations() {
+  for (OriginOperation* each = state->asked.front(); each != nullptr;) {
+    OriginOperation* const next = state->asked.next(*each);
+    if (each->moving.owner != nullptr) {
+      unlist(*each);
+      each->window = {};
+      each->moving.then = [](transport::Operation& done) { delete static_cast<OriginOperation::Moving&>(done).owner; };
+      if (each->moving.complete) delete each;
+    }
+    each = next;
+  }
+}
+
+namespace {
 
 Status send_parts(Window& window, const Operation& operation, wire::Head& head, const std::byte* description,
                   OriginOperation* self) {
@@ -204,6 +226,7 @@ void note_failure(Window& window, Status status, std::string why) {
 
 Status start_by_message(Window& window, Operation& operation, p2p::Request** request) {
   HR_TRY(await_room(window, operation.rank));
+  add(Statistic::rma_by_message);
   Member& member = window.member(operation.rank);
   std::size_t longest = 0;
   HR_TRY(p2p::longest_active_message(window.proc(operation.rank), &longest));

@@ -1,4 +1,5 @@
-// The origin's part of operations by messages: sends them, and completes them by their answers. Internal to rma/.
+// The origin's part of operations by messages and by the network: starts them, and completes them by their answers.
+// Internal to rma/.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +29,10 @@ struct OriginOperation {
   std::vector<p2p::Request*> requests;  // of pending messages
   p2p::Request* incoming = nullptr;     // the one that receives the result
   p2p::Request* program = nullptr;      // the program's request; holds a reference
+  // Carried out by the network (network.hpp), if `owner` is set.
+  struct Moving : transport::Operation {
+    OriginOperation* owner = nullptr;
+  } moving;
   bool answered = false;
   bool moves = false;    // in State::started
   bool counted = false;  // in Member::unsent
@@ -39,6 +44,14 @@ struct OriginOperation {
 void take_answer(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes);
 // Ends operations that are complete, and those whose target has failed. Returns true if it made progress.
 bool advance_started();
+// Waits until there is room for another operation at that member.
+Status await_room(Window& window, int rank);
+// Makes the program's request for an operation.
+Status make_program_request(OriginOperation& self, p2p::Request** request);
+// Advances an operation, and deletes it at its end; returns true if it made progress.
+bool advance(OriginOperation& self);
+// Leaves operations that the network has not ended to it; before the state is destroyed.
+void leave_operations();
 // Stores a failure for the call that completes the epoch; only the first one is kept.
 void note_failure(Window& window, Status status, std::string why);
 

@@ -107,6 +107,7 @@ void finalize() {
   if (state == nullptr) return;
   state->polled.hold(false);
   p2p::remove_hook(advance, nullptr);
+  leave_operations();
   state.reset();
 }
 

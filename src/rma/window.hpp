@@ -9,6 +9,8 @@
 //   mapped   memory that both processes have mapped: the origin loads, stores and updates it without the target
 //   read     host memory that this process can read and write through the system (Transport::get(), put() without a
 //            key): put and get do not involve the target; accumulates use messages
+//   network  host memory on another host that the network reads and writes by itself (network.hpp): contiguous puts and
+//            gets do not involve the target; all else uses messages
 //   message  the target executes the operation when it makes progress (serve.hpp)
 // Accumulates by all paths are atomic with respect to each other (atomic.hpp).
 //
@@ -45,7 +47,7 @@ struct Mapping;
 namespace hr::rma {
 
 enum class Flavor : std::uint8_t { kCreate, kAllocate, kDynamic, kShared };
-enum class Path : std::uint8_t { kOwn, kMapped, kRead, kMessage };
+enum class Path : std::uint8_t { kOwn, kMapped, kRead, kNetwork, kMessage };
 
 // Memory of this process that is attached to a dynamic window (section 12.2.4).
 struct Attached {
@@ -61,8 +63,10 @@ struct Member {
   Count displacement_unit = 1;  // bytes
   Control* control = nullptr;   // its words, if this process can access them
   Path path = Path::kMessage;
-  std::unique_ptr<mem::Location> device;   // mapped device memory; null: host memory
-  transport::Transport* memory = nullptr;  // kRead: the transport that reads and writes it
+  std::unique_ptr<mem::Location> device;  // mapped device memory; null: host memory
+  // The transport that reads and writes it: kRead; kNetwork, from the first use on.
+  transport::Transport* memory = nullptr;
+  std::unique_ptr<transport::RemoteKey> key;  // kNetwork
 
   std::byte* words = nullptr;  // equals `base` for host memory that is always accessible (quick.hpp); else null
 
@@ -71,7 +75,8 @@ struct Member {
   Lock lock = Lock::kNone;       // held by this process, or assumed to be (MPI_MODE_NOCHECK)
   bool lock_granted = false;     // by a message from the target
   bool started = false;          // it is in the group of MPI_Win_start
-  std::uint32_t unanswered = 0;  // operations by messages that the target has not answered yet
+  bool unflushed = false;        // puts by the network may not have arrived; counts as one unanswered operation
+  std::uint32_t unanswered = 0;  // operations that the target has not answered, or the network not carried out, yet
   std::uint32_t unsent = 0;      // operations among them that still use the origin's buffers
   std::uint32_t next_tag = 0;    // for their data messages
   // --- This process as the target ---
@@ -152,6 +157,7 @@ class Window final : public Object {
   std::vector<int> start_ranks_;  // groups of MPI_Win_start and MPI_Win_post
   std::vector<int> post_ranks_;
   std::uint32_t unanswered_ = 0;  // sum over all members
+  std::uint32_t unflushed_ = 0;   // number of members with unflushed puts
   // First failure of an operation without a request, for the call that ends the epoch.
   Status failure_ = kOk;
   std::string why_;
@@ -168,6 +174,7 @@ class Window final : public Object {
     void operator()(std::byte* memory) const noexcept;
   };
   std::unique_ptr<std::byte, Free> memory_;    // allocated if no data is shared
+  transport::RemoteKey key_{};                 // to this process's part through the network; empty: none
   std::vector<mem::cuda::Mapping*> mappings_;  // of others' device memory (device.hpp)
   std::unique_ptr<Control> own_control_;       // if it is not shared
 };

@@ -132,21 +132,20 @@ Status init(const Job& job, Handlers& handlers) {
   return kOk;
 }
 
-Transport* path_to_memory(int proc, Memory memory) noexcept {
-  return cheapest(proc, [memory](const Caps& caps) -> std::optional<Cost> {
-    const bool device = memory == Memory::kDevice;
-    const bool able = device                         ? caps.exposes_device
-                      : memory == Memory::kUnexposed ? caps.remote_read
-                                                     : caps.exposes_host;
-    if (!able) return std::nullopt;
-    return caps.memory(device);
-  });
+Transport* path_to_memory(int proc) noexcept {
+  return cheapest(proc,
+                  [](const Caps& caps) { return caps.remote_read ? std::optional(caps.memory()) : std::nullopt; });
+}
+
+Transport* exposing() noexcept {
+  const auto found = std::ranges::find_if(active(), [](const Transport* each) { return each->may_expose(); });
+  return found == active().end() ? nullptr : *found;
 }
 
 Status connect(int proc, Paths* out) {
   if (Transport* messages = path_of_messages(proc); messages != nullptr) {
     HR_TRY(messages->connect(proc));
-    Transport* memory = path_to_memory(proc, Memory::kUnexposed);
+    Transport* memory = path_to_memory(proc);
     // A path to memory is optional: it only adds speed.
     if (memory != nullptr && memory != messages && !memory->connect(proc).ok()) {
       static_cast<void>(take_detail());
@@ -154,7 +153,7 @@ Status connect(int proc, Paths* out) {
     }
     *out = {messages, memory, messages->caps(proc)};
     out->caps.remote_read = memory != nullptr;
-    if (memory != nullptr) out->caps.host_memory = memory->caps(proc).memory(false);
+    if (memory != nullptr) out->caps.host_memory = memory->caps(proc).memory();
     log::write(log::Level::kTrace, "rank %d is reached by %.*s%s%.*s", proc, static_cast<int>(messages->name().size()),
                messages->name().data(), memory == nullptr ? "" : ", its memory by ",
                memory == nullptr ? 0 : static_cast<int>(memory->name().size()),

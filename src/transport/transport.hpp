@@ -5,7 +5,7 @@
 // upper layer has set for its kind; the payload is valid only during the call. A transport never blocks: it returns
 // "again" if there is no room.
 //
-// If its Caps say so, it also reads, writes and updates memory of other processes: a call starts the operation, and its
+// If its Caps say so, it also reads and writes memory of other processes: a call starts the operation, and its
 // Operation shows when it is complete. Memory is exposed once by its owner, which sends the key to the processes that
 // need it.
 //
@@ -63,8 +63,8 @@ struct RemoteKey {
   std::byte data[kMost];
 };
 
-// A pending get, put, update or flush. Owner: the caller that started it, until it is complete; it must not move. The
-// transport writes it within the starting call or progress().
+// A pending get, put or flush. Owner: the caller that started it, until it is complete; it must not move. The transport
+// writes it within the starting call or progress().
 struct Operation {
   bool complete = false;
   Status status = kOk;
@@ -99,10 +99,6 @@ struct Sink {
   bool device = false;  // device memory (Caps::device_rendezvous), nothing is unpacked
   void (*unpack)(Sink& self, std::size_t offset, const std::byte* data, std::size_t bytes) = nullptr;
 };
-
-// Atomic updates of 4 or 8 bytes at their natural alignment, in the byte order of this machine. Only kCompareSwap reads
-// `compare`.
-enum class Update : std::uint8_t { kAdd, kAnd, kOr, kXor, kSwap, kCompareSwap };
 
 // Called for every message of its kind that has arrived. Must not call progress().
 using Handler = void (*)(int from, const Header& header, const std::byte* payload, std::size_t bytes);
@@ -139,22 +135,18 @@ struct Caps {
   bool rendezvous = false;          // send_rts(), receive_rendezvous() and decline_rendezvous() of host memory
   bool device_rendezvous = false;   // the same for device memory, without waiting for the program's pending work on it
   bool remote_read = false;         // get() of memory that was not exposed may be tried (it may fail)
-  bool exposes_host = false;        // expose() of host memory, and get(), put(), update() of it
-  bool exposes_device = false;      // the same for device memory
+  bool exposed_memory = false;      // get() and put() of exposed memory, preferably without that process's part
   bool same_node = false;           // both processes run under one operating system
   bool same_address_space = false;  // remote addresses are local ones (self)
   // Cost of messages from and to host memory: an inline one, and a pipelined stream of chunks.
   double latency_seconds = 0;
   double bytes_per_second = 0;
-  // Cost of get() and put(), by the kind of memory at the other side; without a bandwidth, the cost of messages
-  // applies.
+  // Cost of get() and put(); without a bandwidth, the cost of messages applies.
   Cost host_memory{};
-  Cost device_memory{};
 
   [[nodiscard]] constexpr Cost messages() const noexcept { return {latency_seconds, bytes_per_second}; }
-  [[nodiscard]] constexpr Cost memory(bool device) const noexcept {
-    const Cost& stated = device ? device_memory : host_memory;
-    return stated.bytes_per_second > 0 ? stated : messages();
+  [[nodiscard]] constexpr Cost memory() const noexcept {
+    return host_memory.bytes_per_second > 0 ? host_memory : messages();
   }
 };
 
@@ -168,7 +160,8 @@ class Transport {
   [[nodiscard]] virtual bool reaches(int proc) const noexcept = 0;
   [[nodiscard]] virtual Caps caps(int proc) const noexcept = 0;
 
-  // Connects to the process; called once, before the first send to it. Errors name the file or the socket.
+  // Connects to the process, unless it is connected; called before the first use of the path. Errors name the file or
+  // the socket.
   virtual Status connect(int proc) = 0;
 
   // Accepts one message or returns Status::again(). On success header and payload have been copied.
@@ -202,16 +195,19 @@ class Transport {
   virtual bool progress() = 0;
 
   // --- memory of others ---
-  // Lets other processes access this memory until withdraw(). Errors: MPI_ERR_UNSUPPORTED_OPERATION if the transport
-  // does not expose such memory; MPI_ERR_NO_MEM.
-  virtual Status expose(std::byte* /*address*/, std::size_t /*bytes*/, bool /*device*/, RemoteKey* /*key*/) {
+  // True if some process of this job may have Caps::exposed_memory.
+  [[nodiscard]] virtual bool may_expose() const noexcept { return false; }
+  // Lets other processes access this host memory until withdraw(). Errors: MPI_ERR_UNSUPPORTED_OPERATION,
+  // MPI_ERR_NO_MEM.
+  virtual Status expose(std::byte* /*address*/, std::size_t /*bytes*/, RemoteKey* /*key*/) {
     return Errc::kUnsupportedOperation;
   }
   virtual void withdraw(const RemoteKey& /*key*/) noexcept {}
 
   // Copies from memory of that process into this process's, all parts together. `key`: of exposed memory that all parts
   // lie in; null: host memory that was not exposed (Caps::remote_read). Errors: MPI_ERR_UNSUPPORTED_OPERATION if the
-  // system does not permit it (the caller falls back and does not try again); a part may have been copied then. `done`:
+  // system or the network does not permit it (the caller falls back and does not try again); a part may have been
+  // copied then. An error in `done` is that of the path, which Handlers::failed reports, too. `done`:
   // complete when all of the data has arrived; null: it is complete on return, which is possible only for memory
   // without a key. In that case get(), like put(), needs no library lock, and several threads may call it at a time.
   virtual Status get(int /*proc*/, const RemoteKey* /*key*/, std::span<const RemotePart> /*parts*/,
@@ -224,17 +220,7 @@ class Transport {
                      Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
   }
-  // Updates `bytes` (4 or 8) at `address` atomically, also against updates by other processes through this transport;
-  // writes the previous value to `before`, if it is not null, by the time `done` is complete.
-  virtual Status update(int /*proc*/, const RemoteKey& /*key*/, std::uint64_t /*address*/, std::size_t /*bytes*/,
-                        Update /*update*/, std::uint64_t /*operand*/, std::uint64_t /*compare*/,
-                        std::uint64_t* /*before*/, Operation* /*done*/) {
-    return Errc::kUnsupportedOperation;
-  }
-  // Orders this process's puts and updates of that process's memory: those started before the fence take effect before
-  // those started after it has returned success. Status::again(): not yet; call again after progress.
-  virtual Status fence(int /*proc*/) { return kOk; }
-  // Completes when all earlier puts and updates of that process's memory have taken effect, visible to all.
+  // Completes when all earlier puts into that process's memory have taken effect, visible to all.
   virtual Status flush(int /*proc*/, Operation* done) {
     done->complete = true;
     return kOk;
@@ -328,10 +314,11 @@ struct Paths {
 // list), and connects them. Errors: MPI_ERR_OTHER if none reaches it, naming the process and the transports tried.
 Status connect(int proc, Paths* out);
 
-enum class Memory : std::uint8_t { kUnexposed, kHost, kDevice };  // host memory without a key, exposed memory
-// Returns the transport of the least stated cost whose get() and put() reach such memory of that process, without
-// connecting it; null: none.
-[[nodiscard]] Transport* path_to_memory(int proc, Memory memory) noexcept;
+// Returns the transport of the least stated cost whose get() and put() reach host memory of that process that was not
+// exposed, without connecting it; null: none.
+[[nodiscard]] Transport* path_to_memory(int proc) noexcept;
+// Returns the transport that exposes memory of this process to others of its job; null: none does.
+[[nodiscard]] Transport* exposing() noexcept;
 
 // Returns the address of this process for processes of other jobs on other hosts. `make`: if no transport has an
 // address, makes the one that fills gaps now; otherwise the address stays empty.

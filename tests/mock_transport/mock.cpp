@@ -34,24 +34,6 @@ Status check(const RemoteKey& key, std::uint64_t address, std::size_t bytes) {
               static_cast<unsigned long long>(address));
 }
 
-std::uint64_t updated(Update update, std::uint64_t before, std::uint64_t operand, std::uint64_t compare) {
-  switch (update) {
-    case Update::kAdd:
-      return before + operand;
-    case Update::kAnd:
-      return before & operand;
-    case Update::kOr:
-      return before | operand;
-    case Update::kXor:
-      return before ^ operand;
-    case Update::kSwap:
-      return operand;
-    case Update::kCompareSwap:
-      return before == compare ? operand : before;
-  }
-  return before;
-}
-
 }  // namespace
 
 class Mock final : public Transport {
@@ -91,8 +73,8 @@ class Mock final : public Transport {
     return network_.deliver() || moved;
   }
 
-  Status expose(std::byte* address, std::size_t bytes, bool device, RemoteKey* key) override {
-    if (device) return Errc::kUnsupportedOperation;
+  [[nodiscard]] bool may_expose() const noexcept override { return caps_.exposed_memory; }
+  Status expose(std::byte* address, std::size_t bytes, RemoteKey* key) override {
     *key = Network::key_of(address, bytes);
     return kOk;
   }
@@ -102,25 +84,9 @@ class Mock final : public Transport {
   Status put(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override {
     return copy(Network::Pending::Kind::kPut, proc, key, parts, done);
   }
-  Status update(int proc, const RemoteKey& key, std::uint64_t address, std::size_t bytes, Update update,
-                std::uint64_t operand, std::uint64_t compare, std::uint64_t* before, Operation* done) override {
-    HR_TRY(check(key, address, bytes));
-    HR_TRY(network_.gone(proc, network_.peers_[proc]));
-    network_.start({Network::Pending::Kind::kUpdate,
-                    proc,
-                    {{address, nullptr, bytes}},
-                    update,
-                    operand,
-                    compare,
-                    before,
-                    bytes,
-                    done,
-                    {}});
-    return kOk;
-  }
   Status flush(int proc, Operation* done) override {
     HR_TRY(network_.gone(proc, network_.peers_[proc]));
-    network_.start({Network::Pending::Kind::kFlush, proc, {}, {}, 0, 0, nullptr, 0, done, {}});
+    network_.start({Network::Pending::Kind::kFlush, proc, {}, done, {}});
     return kOk;
   }
 
@@ -143,7 +109,7 @@ class Mock final : public Transport {
       if (key != nullptr) HR_TRY(check(*key, part.address, part.bytes));
     }
     ++network_.copies_;
-    Network::Pending operation{kind, proc, {parts.begin(), parts.end()}, {}, 0, 0, nullptr, 0, done, {}};
+    Network::Pending operation{kind, proc, {parts.begin(), parts.end()}, done, {}};
     if (done == nullptr) {
       network_.execute(operation);
       if (network_.copy_seconds_ > 0) {
@@ -247,12 +213,11 @@ bool Network::report_gone() {
     if (!peer.gone_at || peer.reported || rounds_ < *peer.gone_at) continue;
     peer.reported = true;
     moved = true;
-    for (Pending& each : operations_) {
-      if (each.proc != proc) continue;
-      each.done->status = gone(proc, peer);
-      each.done->complete = true;
+    std::deque<Pending> left;
+    for (Pending& each : std::exchange(operations_, {})) {
+      each.proc == proc ? each.done->end(gone(proc, peer)) : left.push_back(std::move(each));
     }
-    std::erase_if(operations_, [p = proc](const Pending& each) { return each.proc == p; });
+    for (Pending& each : left) operations_.push_back(std::move(each));
     handlers_.failed(proc, gone(proc, peer));
   }
   return moved;
@@ -275,7 +240,7 @@ bool Network::complete_operations() {
     const Pending operation = std::move(first);
     operations_.pop_front();
     execute(operation);
-    operation.done->complete = true;
+    operation.done->end(kOk);
     moved = true;
   }
   return moved;
@@ -291,14 +256,6 @@ void Network::execute(const Pending& operation) {
       case Pending::Kind::kPut:
         std::memcpy(remote, part.local, part.bytes);
         break;
-      case Pending::Kind::kUpdate: {
-        std::uint64_t before = 0;
-        std::memcpy(&before, remote, operation.bytes);
-        const std::uint64_t after = updated(operation.update, before, operation.operand, operation.compare);
-        std::memcpy(remote, &after, operation.bytes);
-        if (operation.before != nullptr) std::memcpy(operation.before, &before, operation.bytes);
-        break;
-      }
       case Pending::Kind::kFlush:
         break;
     }

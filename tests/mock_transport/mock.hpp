@@ -6,8 +6,8 @@
 // which they were sent, unless the test changes that. Nothing happens by itself or after some time: the rounds of
 // progress are the clock.
 //
-// The others' memory is memory of this process, so a RemoteKey holds an address. Gets, puts and updates take effect at
-// their completion, as many rounds after their start as the test has set.
+// The others' memory is memory of this process, so a RemoteKey holds an address. Gets and puts take effect at their
+// completion, as many rounds after their start as the test has set.
 // Owner: the transport owns the Network, from create() to its end. Threads: library lock.
 #pragma once
 
@@ -40,7 +40,7 @@ class Network {
   // Removes and returns the oldest message to that process; none if there is none.
   [[nodiscard]] std::optional<Message> take(int proc);
   [[nodiscard]] std::size_t waiting(int proc) const;  // number of messages to it that have not been taken
-  // Returns a key to that memory for gets, puts and updates.
+  // Returns a key to that memory for gets and puts.
   [[nodiscard]] static RemoteKey key_of(const void* address, std::size_t bytes) noexcept;
 
   // --- injected faults ---
@@ -57,7 +57,7 @@ class Network {
   void vanish(int proc, unsigned rounds = 0);
   // Makes the next send to it fail, which reports the path as failed.
   void fail_at_send(int proc) { peers_[proc].fails = true; }
-  // Completes gets, puts, updates and flushes after this many rounds; kForEver: not until the test sets another number.
+  // Completes gets, puts and flushes after this many rounds; kForEver: not until the test sets another number.
   void complete_after(unsigned rounds) noexcept { rounds_to_complete_ = rounds; }
   // Makes gets and puts without a key return an error.
   void refuse_memory(bool refuses) noexcept { refuses_memory_ = refuses; }
@@ -87,14 +87,9 @@ class Network {
     bool reported = false;
   };
   struct Pending {
-    enum class Kind : std::uint8_t { kGet, kPut, kUpdate, kFlush } kind;
+    enum class Kind : std::uint8_t { kGet, kPut, kFlush } kind;
     int proc;
     std::vector<RemotePart> parts;
-    Update update;
-    std::uint64_t operand;
-    std::uint64_t compare;
-    std::uint64_t* before;
-    std::size_t bytes;
     Operation* done;
     std::optional<unsigned> at;  // round in which it completes; none: not set yet
   };

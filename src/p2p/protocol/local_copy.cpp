@@ -74,8 +74,7 @@ Status start(Request& send, Request& receive, bool* started) {
 
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (!caps.same_address_space) return kNotApplicable;
-  return {message.from_device() || message.to_device() ? kDeviceCopySeconds
-                                                       : caps.memory(false).seconds(message.bytes)};
+  return {message.from_device() || message.to_device() ? kDeviceCopySeconds : caps.memory().seconds(message.bytes)};
 }
 
 Status begin(const ReadyToSend& rts, Request& receive) {

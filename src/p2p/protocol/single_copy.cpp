@@ -24,7 +24,7 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (!message.to_host() || !message.to_contiguous) return kNotApplicable;
   if (message.bytes == 0 || message.bytes < knobs().single_copy_bytes) return kNotApplicable;
   if (knobs().shm_single_copy == ShmSingleCopyChoice::kOn) return {0};
-  return {caps.memory(false).seconds(message.bytes), true};
+  return {caps.memory().seconds(message.bytes), true};
 }
 
 Status begin(const ReadyToSend& rts, Request& receive) {

@@ -6,9 +6,7 @@
 namespace hr::transport::ucx {
 
 enum ActiveMessage : unsigned {
-  kMessages,        // ucx.cpp
-  kUpdateRequests,  // updates.hpp
-  kUpdateAnswers,
+  kMessages,     // ucx.cpp
   kDisconnects,  // disconnects.hpp
 };
 

@@ -99,8 +99,7 @@ bool wants_cuda() {
     case CudaNetworkDirectChoice::kAuto:
       break;
   }
-  std::error_code none;
-  return std::filesystem::directory_iterator("/sys/class/infiniband", none) != std::filesystem::directory_iterator();
+  return host_has_rdma();
 }
 
 // Sets the options of the part of UCX that reads its settings while it is loaded: by default it prints warnings that
@@ -158,6 +157,14 @@ Status load(Library* out) {
 }
 
 }  // namespace
+
+bool host_has_rdma() {
+  static const bool has = [] {
+    std::error_code none;
+    return std::filesystem::directory_iterator("/sys/class/infiniband", none) != std::filesystem::directory_iterator();
+  }();
+  return has;
+}
 
 Status open_library(const Library** out) {
   static Library library;

@@ -63,6 +63,9 @@ struct Library {
   [[nodiscard]] std::string text(ucs_status_t status) const { return status_string(status); }
 };
 
+// True if this host has a network that reads and writes memory by itself (InfiniBand, RoCE).
+[[nodiscard]] bool host_has_rdma();
+
 // Opens the library at the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.
 Status open_library(const Library** out);
 

@@ -41,9 +41,21 @@ Path path_of(const Library& library, ucp_ep_h endpoint) {
   const auto latency = seconds(library, endpoint, kShort);
   const auto whole = seconds(library, endpoint, kLong);
   if (latency) path.latency_seconds = *latency;
-  path.is_stream = transports_of(library, endpoint).starts_with("tcp");
+  const std::string transports = transports_of(library, endpoint);
+  path.is_stream = transports.starts_with("tcp");
+  path.moves_memory = moves_memory(transports);
   if (latency && whole && *whole > *latency) path.bytes_per_second = static_cast<double>(kLong) / (*whole - *latency);
   return path;
+}
+
+// UCX makes put and get of messages on its other networks (TCP, InfiniBand's unreliable datagrams).
+bool moves_memory(std::string_view transports) {
+  for (std::string_view rest = transports; !rest.empty();) {
+    if (rest.starts_with("rc") || rest.starts_with("dc")) return true;
+    const std::size_t comma = rest.find(", ");
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 2);
+  }
+  return false;
 }
 
 std::string transports_of(const Library& library, ucp_ep_h endpoint) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <list>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -28,7 +27,6 @@
 #include "transport/ucx/sleepers.hpp"
 #include "transport/ucx/unavailable.hpp"
 #include "transport/ucx/unpacking.hpp"
-#include "transport/ucx/updates.hpp"
 #include "transport/ucx/worker.hpp"
 
 namespace hr::transport::ucx {
@@ -98,10 +96,16 @@ class Ucx final : public Transport {
             .eager_bytes = eager_bytes(path),
             .rendezvous = true,
             .device_rendezvous = device_rendezvous(path),
-            .exposes_host = true,
-            .exposes_device = worker_.knows_device_memory(),
+            .exposed_memory = exposed_memory(proc, path),
             .latency_seconds = path.latency_seconds,
             .bytes_per_second = path.bytes_per_second};
+  }
+
+  // False for networks whose put and get UCX makes of messages, unless forced: messages of this library do that as
+  // well.
+  [[nodiscard]] bool exposed_memory(int proc, const Path& path) const noexcept {
+    if (!may_expose() || static_cast<std::size_t>(proc) >= job_size_) return false;
+    return knobs().rma_network == RmaNetworkChoice::kOn || path.moves_memory;
   }
 
   // False for a byte stream, which cannot read device memory, unless forced: UCX would copy it as this library does.
@@ -124,27 +128,29 @@ class Ucx final : public Transport {
   }
   bool progress() override;
 
-  Status expose(std::byte* address, std::size_t bytes, bool device, RemoteKey* key) override {
-    return memory_.expose(address, bytes, device, key);
+  [[nodiscard]] bool may_expose() const noexcept override {
+    const RmaNetworkChoice choice = knobs().rma_network;
+    return !late_ && choice != RmaNetworkChoice::kOff && (choice == RmaNetworkChoice::kOn || host_has_rdma());
+  }
+  Status expose(std::byte* address, std::size_t bytes, RemoteKey* key) override {
+    return memory_.expose(address, bytes, key);
   }
   void withdraw(const RemoteKey& key) noexcept override { memory_.withdraw(key); }
   Status get(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override {
     if (key == nullptr) return Errc::kUnsupportedOperation;
     HR_TRY(usable(proc));
-    return memory_.get(proc, peer(proc).endpoint, *key, parts, done);
+    return memory_.get(to(proc), *key, parts, done);
   }
   Status put(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override {
     if (key == nullptr) return Errc::kUnsupportedOperation;
     HR_TRY(usable(proc));
-    return memory_.put(proc, peer(proc).endpoint, *key, parts, done);
+    return memory_.put(to(proc), *key, parts, done);
   }
-  Status update(int proc, const RemoteKey& key, std::uint64_t address, std::size_t bytes, Update update,
-                std::uint64_t operand, std::uint64_t compare, std::uint64_t* before, Operation* done) override {
+  Status flush(int proc, Operation* done) override {
     HR_TRY(usable(proc));
-    return updates_.start(proc, peer(proc).endpoint, key, address, bytes, update, operand, compare, before, done);
+    memory_.flush(to(proc), done);
+    return kOk;
   }
-  Status fence(int proc) override;
-  Status flush(int proc, Operation* done) override;
 
   [[nodiscard]] bool can_sleep() const noexcept override { return sleepers_.is_open(); }
   [[nodiscard]] std::optional<std::uint32_t> arm() override;
@@ -178,8 +184,6 @@ class Ucx final : public Transport {
     int in_flight = 0;
     Buffer* reserved = nullptr;
     InOrder<Early> order;
-    Operation fence;  // the pending fence(), while `fencing`
-    bool fencing = false;
     ucs_status_t failure = UCS_OK;
     double failed_at = 0;
     bool told = false;
@@ -192,6 +196,7 @@ class Ucx final : public Transport {
     return *entry;
   }
   Status usable(int proc);
+  Memory::To to(int proc) { return {proc, peer(proc).endpoint, &peer(proc)}; }
   // True if all hosts of this job are this machine (mpiexec --as-hosts).
   [[nodiscard]] bool listens_on_loopback() const { return boot::identity().declared_hosts && !late_; }
   void log_tcp(const Peer& peer);
@@ -205,7 +210,6 @@ class Ucx final : public Transport {
   void fail_path(Peer& peer, ucs_status_t status);
   void tell_failures();
   void close_failed();
-  void end_flushes();
 
   [[nodiscard]] Status no_room(const Peer& peer) const;
   void end_rendezvous(Peer& peer, Operation* done, ucs_status_t status);
@@ -231,13 +235,6 @@ class Ucx final : public Transport {
   void close(ucp_ep_h endpoint);
   void close_all();
 
-  // A pending flush, which waits for UCX's own flush and for earlier updates.
-  struct Flush {
-    int proc;
-    std::uint64_t updates;
-    Operation puts;
-    Operation* done;
-  };
   // A transfer of a rendezvous by UCX, from its source or to its sink.
   struct Moving {
     Peer& peer;
@@ -250,8 +247,7 @@ class Ucx final : public Transport {
   const Library& library_;
   Names names_;
   Worker worker_;
-  Memory memory_{library_, worker_};
-  Updates updates_{library_, worker_, memory_, names_};
+  Memory memory_{library_, worker_, [](void* peer, ucs_status_t status) { path_failed(peer, nullptr, status); }};
   Disconnects disconnects_{library_, worker_, names_};
   Buffers buffers_;
   Sleepers sleepers_;
@@ -260,10 +256,9 @@ class Ucx final : public Transport {
   std::vector<std::vector<std::byte>> addresses_;  // indexed by process; only for those of other jobs
   Unpacking unpacking_{library_};
   std::unordered_set<std::uint64_t> rendezvous_;  // tokens passed up, until received or declined
-  std::list<Flush> flushes_;
-  std::vector<Peer*> broken_;  // failed and not closed yet
-  std::vector<Peer*> failed_;  // closed and not reported yet
-  int closes_ = 0;             // number of pending closes
+  std::vector<Peer*> broken_;                     // failed and not closed yet
+  std::vector<Peer*> failed_;                     // closed and not reported yet
+  int closes_ = 0;                                // number of pending closes
   bool tcp_logged_ = false;
   std::string own_address_;
   bool closing_ = false;  // nothing more will be sent or received
@@ -290,7 +285,6 @@ Status Ucx::create() {
   std::vector<std::byte> address;
   HR_TRY(worker_.address(&address));
   append_secret(names_.own_secret(), &address);
-  HR_TRY(updates_.listen());
   HR_TRY(disconnects_.listen());
   own_address_ = encode(address);
   return late_ ? kOk : publish_address(rank_, address, host_name());
@@ -458,7 +452,6 @@ void Ucx::fail_path(Peer& peer, ucs_status_t status) {
 // Ends pending operations on broken paths; not called from within UCX.
 void Ucx::close_failed() {
   for (Peer* peer : std::exchange(broken_, {})) {
-    updates_.fail_pending(peer->proc);
     if (peer->endpoint != nullptr) close(*peer);
     failed_.push_back(peer);
   }
@@ -702,15 +695,9 @@ void Ucx::deliver(int from, const Head& head, const std::byte* payload, std::siz
 }
 
 bool Ucx::progress() {
-  bool moved = library_.worker_progress(worker_.get()) != 0;
-  if (updates_.has_work()) [[unlikely]] {
-    updates_.work([this](int proc) { return connect(proc).ok() ? peer(proc).endpoint : nullptr; });
-    moved = true;
-  }
+  const bool moved = library_.worker_progress(worker_.get()) != 0;
   if (!broken_.empty()) [[unlikely]]
     close_failed();
-  if (!flushes_.empty()) [[unlikely]]
-    end_flushes();
   if (!failed_.empty()) [[unlikely]]
     tell_failures();
   return moved;
@@ -724,40 +711,8 @@ std::optional<std::uint32_t> Ucx::arm() {
 }
 
 bool Ucx::arm_arrivals() {
-  const bool idle = failed_.empty() && broken_.empty() && !updates_.has_work();
+  const bool idle = failed_.empty() && broken_.empty();
   return idle && library_.worker_arm(worker_.get()) == UCS_OK;
-}
-
-// Avoids UCX's own fence, which, on networks that do not preserve the order, waits for progress of the other side.
-Status Ucx::fence(int proc) {
-  HR_TRY(usable(proc));
-  Peer& to = peer(proc);
-  if (!to.fencing) {
-    to.fence = {};
-    to.fencing = true;
-    HR_TRY(flush(proc, &to.fence));
-  }
-  if (!to.fence.complete) return Status::again();
-  to.fencing = false;
-  return to.fence.status;
-}
-
-Status Ucx::flush(int proc, Operation* done) {
-  HR_TRY(usable(proc));
-  Flush& flush = flushes_.emplace_back(proc, updates_.last(), Operation{}, done);
-  memory_.flush(peer(proc).endpoint, &flush.puts);
-  end_flushes();
-  return kOk;
-}
-
-void Ucx::end_flushes() {
-  flushes_.remove_if([this](Flush& flush) {
-    if (!flush.puts.complete || !updates_.ended(flush.proc, flush.updates)) return false;
-    const bool failed = peer(flush.proc).failure != UCS_OK;
-    flush.done->status = failed ? Status(Errc::kOther) : flush.puts.status;
-    flush.done->complete = true;
-    return true;
-  });
 }
 
 // --- the end ---

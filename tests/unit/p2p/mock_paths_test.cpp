@@ -5,7 +5,6 @@ namespace hr::p2p {
 namespace {
 
 using transport::Caps;
-using transport::Memory;
 using wire::Kind;
 
 constexpr std::size_t kLong = 200001;
@@ -104,24 +103,26 @@ TEST_F(TwoPaths, TheCheaperOneReachesMemory) {
   Caps first = caps_of(1e-6, 2e9);
   Caps second_caps = caps_of(1e-6, 2e9);
   first.remote_read = second_caps.remote_read = true;
-  first.exposes_host = second_caps.exposes_host = true;
-  second_caps.exposes_device = true;
   first.host_memory = {1e-6, 2e9};
   second_caps.host_memory = {1e-6, 4e9};
   with(first, second_caps);
-  const auto named = [](Memory memory) {
-    const transport::Transport* path = transport::path_to_memory(1, memory);
-    return path == nullptr ? std::string_view("none") : path->name();
-  };
-  EXPECT_EQ(named(Memory::kUnexposed), "second mock");
-  EXPECT_EQ(named(Memory::kHost), "second mock");
-  EXPECT_EQ(named(Memory::kDevice), "second mock");
+  const transport::Transport* const path = transport::path_to_memory(1);
+  ASSERT_NE(path, nullptr);
+  EXPECT_EQ(path->name(), "second mock");
 }
 
 TEST_F(TwoPaths, NoneWhereNoneCan) {
   with(caps_of(1e-6, 2e9), caps_of(1e-6, 2e9));
-  for (const Memory memory : {Memory::kUnexposed, Memory::kHost, Memory::kDevice})
-    EXPECT_EQ(transport::path_to_memory(1, memory), nullptr);
+  EXPECT_EQ(transport::path_to_memory(1), nullptr);
+  EXPECT_EQ(transport::exposing(), nullptr);
+}
+
+TEST_F(TwoPaths, TheOneThatCanExposesMemory) {
+  Caps exposes = caps_of(1e-6, 2e9);
+  exposes.exposed_memory = true;
+  with(caps_of(1e-6, 2e9), exposes);
+  ASSERT_NE(transport::exposing(), nullptr);
+  EXPECT_EQ(transport::exposing()->name(), "second mock");
 }
 
 }  // namespace

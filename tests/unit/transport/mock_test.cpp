@@ -99,29 +99,21 @@ TEST_F(MockTransport, RefusesAndDropsAsManyAsOrdered) {
 TEST_F(MockTransport, OperationsHappenWhenTheyAreComplete) {
   std::vector<std::byte> theirs(64, std::byte{7});
   std::vector<std::byte> ours(64, std::byte{1});
-  alignas(8) std::uint64_t word = 40;
   const RemoteKey key = Network::key_of(theirs.data(), theirs.size());
-  const RemoteKey word_key = Network::key_of(&word, sizeof word);
   network()->complete_after(kForEver);
   const RemotePart part{reinterpret_cast<std::uint64_t>(theirs.data()), ours.data(), ours.size()};
-  Operation put, update, flush, get;
-  std::uint64_t before = 0;
+  Operation put, flush, get;
   ASSERT_TRUE(transport->put(1, &key, {&part, 1}, &put).ok());
-  ASSERT_TRUE(
-      transport->update(1, word_key, reinterpret_cast<std::uint64_t>(&word), 8, Update::kAdd, 2, 0, &before, &update)
-          .ok());
   ASSERT_TRUE(transport->flush(1, &flush).ok());
   rounds(10);
-  EXPECT_FALSE(put.complete || update.complete || flush.complete);
+  EXPECT_FALSE(put.complete || flush.complete);
   EXPECT_EQ(theirs[0], std::byte{7});
   network()->complete_after(3);
   rounds(2);
   EXPECT_FALSE(put.complete);
   rounds(9);
-  EXPECT_TRUE(put.complete && update.complete && flush.complete);
+  EXPECT_TRUE(put.complete && flush.complete);
   EXPECT_EQ(theirs, ours);
-  EXPECT_EQ(word, 42U);
-  EXPECT_EQ(before, 40U);
   network()->complete_after(0);
   theirs[5] = std::byte{9};
   ASSERT_TRUE(transport->get(1, &key, {&part, 1}, &get).ok());
@@ -129,32 +121,6 @@ TEST_F(MockTransport, OperationsHappenWhenTheyAreComplete) {
   rounds(1);
   EXPECT_TRUE(get.complete);
   EXPECT_EQ(ours[5], std::byte{9});
-}
-
-TEST_F(MockTransport, EveryUpdateDoesWhatItSays) {
-  struct {
-    Update update;
-    std::uint32_t operand, compare, after;
-  } cases[] = {{Update::kAdd, 1, 0, 0},
-               {Update::kAnd, 0xf0, 0, 0xf0},
-               {Update::kOr, 0, 0, 0xffffffff},
-               {Update::kXor, 1, 0, 0xfffffffe},
-               {Update::kSwap, 5, 0, 5},
-               {Update::kCompareSwap, 5, 4, 0xffffffff},
-               {Update::kCompareSwap, 5, 0xffffffff, 5}};
-  for (const auto& each : cases) {
-    alignas(8) std::uint32_t words[2] = {0xffffffff, 0x1234};
-    const RemoteKey key = Network::key_of(words, 4);
-    Operation done;
-    ASSERT_TRUE(transport
-                    ->update(1, key, reinterpret_cast<std::uint64_t>(words), 4, each.update, each.operand, each.compare,
-                             nullptr, &done)
-                    .ok());
-    rounds(1);
-    EXPECT_TRUE(done.complete);
-    EXPECT_EQ(words[0], each.after) << static_cast<int>(each.update);
-    EXPECT_EQ(words[1], 0x1234U);
-  }
 }
 
 TEST_F(MockTransport, WhatIsNotExposedIsNotReached) {

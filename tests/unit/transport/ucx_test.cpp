@@ -14,6 +14,7 @@
 #include "boot/boot.hpp"
 #include "transport/ucx/address.hpp"
 #include "transport/ucx/in_order.hpp"
+#include "transport/ucx/path.hpp"
 #include "transport/ucx/sleepers.hpp"
 
 namespace hr::transport {
@@ -277,13 +278,12 @@ TEST_F(Ucx, DataOfARendezvousIsUnpackedPieceByPieceOrDeclined) {
   }
 }
 
-TEST_F(Ucx, MemoryOfOthersIsReadWrittenAndUpdated) {
+TEST_F(Ucx, MemoryOfOthersIsReadAndWritten) {
   std::vector<std::uint64_t> theirs(20000);
   for (std::size_t i = 0; i < theirs.size(); ++i) theirs[i] = i;
   auto* const base = reinterpret_cast<std::byte*>(theirs.data());
-  ASSERT_TRUE(side(0).caps(1).exposes_host);
   RemoteKey key;
-  ASSERT_TRUE(side(1).expose(base, theirs.size() * 8, false, &key).ok()) << take_detail();
+  ASSERT_TRUE(side(1).expose(base, theirs.size() * 8, &key).ok()) << take_detail();
   const auto address = [&](std::size_t at) { return reinterpret_cast<std::uint64_t>(&theirs[at]); };
 
   std::vector<std::uint64_t> ours(20000, 77);
@@ -302,81 +302,58 @@ TEST_F(Ucx, MemoryOfOthersIsReadWrittenAndUpdated) {
   Operation written;
   Operation there;
   ASSERT_TRUE(side(0).put(1, &key, {&all, 1}, &written).ok()) << take_detail();
-  Status fenced;
-  ASSERT_TRUE(until([&] { return !(fenced = side(0).fence(1)).is_again(); }));
-  EXPECT_TRUE(fenced.ok());
   ASSERT_TRUE(side(0).flush(1, &there).ok());
   ASSERT_TRUE(until([&] { return written.complete && there.complete; }));
   EXPECT_TRUE(written.status.ok() && there.status.ok());
   EXPECT_EQ(theirs, ours);
-
-  const auto update = [&](std::size_t at, std::size_t bytes, Update what, std::uint64_t operand,
-                          std::uint64_t compare) {
-    std::uint64_t before = 99;
-    Operation done;
-    EXPECT_TRUE(side(0).update(1, key, address(at), bytes, what, operand, compare, &before, &done).ok());
-    EXPECT_TRUE(until([&] { return done.complete; }));
-    EXPECT_TRUE(done.status.ok());
-    return before;
-  };
-  theirs[5] = 40;
-  EXPECT_EQ(update(5, 8, Update::kAdd, 2, 0), 40U);
-  EXPECT_EQ(update(5, 8, Update::kXor, 1, 0), 42U);
-  EXPECT_EQ(update(5, 8, Update::kSwap, 6, 0), 43U);
-  EXPECT_EQ(update(5, 8, Update::kOr, 9, 0), 6U);
-  EXPECT_EQ(update(5, 8, Update::kAnd, 3, 0), 15U);
-  EXPECT_EQ(update(5, 8, Update::kCompareSwap, 50, 4), 3U);
-  EXPECT_EQ(update(5, 8, Update::kCompareSwap, 51, 3), 3U);
-  EXPECT_EQ(theirs[5], 51U);
-  theirs[6] = 0xaaaaaaaa00000001;  // the upper half must stay unchanged
-  EXPECT_EQ(update(6, 4, Update::kAdd, 2, 0), 1U);
-  EXPECT_EQ(update(6, 4, Update::kCompareSwap, 0xbbbbbbbb00000009, 3), 3U);
-  EXPECT_EQ(theirs[6], 0xaaaaaaaa00000009);
-  Operation blind;
-  ASSERT_TRUE(side(0).update(1, key, address(5), 8, Update::kAdd, 1, 0, nullptr, &blind).ok());
-  Operation flushed;
-  ASSERT_TRUE(side(0).flush(1, &flushed).ok());
-  ASSERT_TRUE(until([&] { return blind.complete && flushed.complete; }));
-  EXPECT_EQ(theirs[5], 52U);
 
   const RemotePart nothing{address(0), nullptr, 0};
   Operation empty;
   ASSERT_TRUE(side(0).get(1, &key, {&nothing, 1}, &empty).ok());
   EXPECT_TRUE(empty.complete);
   EXPECT_EQ(side(0).get(1, nullptr, {&all, 1}, nullptr).errc(), Errc::kUnsupportedOperation);
-  EXPECT_EQ(side(0).update(1, key, address(5) + 2, 4, Update::kAdd, 1, 0, nullptr, &blind).errc(),
-            Errc::kUnsupportedOperation);
-  Operation outside;
-  ASSERT_TRUE(side(0).update(1, key, address(20000), 8, Update::kAdd, 1, 0, nullptr, &outside).ok());
+  // A key that is not whole is refused, and the path stays.
+  RemoteKey part_of_key = key;
+  part_of_key.bytes = 8;
+  std::memset(part_of_key.data, 0x5a, 8);  // another number than the one that is known by now
+  Operation refused;
+  EXPECT_EQ(side(0).put(1, &part_of_key, {&all, 1}, &refused).errc(), Errc::kUnsupportedOperation);
   side(1).withdraw(key);
-  Operation late;
-  ASSERT_TRUE(side(0).update(1, key, address(5), 8, Update::kAdd, 1, 0, nullptr, &late).ok());
-  ASSERT_TRUE(until([&] { return outside.complete && late.complete; }));
-  EXPECT_EQ(outside.status.errc(), Errc::kRmaRange);
-  EXPECT_EQ(late.status.errc(), Errc::kRmaRange);
-  EXPECT_EQ(theirs[5], 52U);
 }
 
-// The owner does updates in its progress, so that a flush behind one cannot be complete without that.
-TEST_F(Ucx, AFlushWaitsForTheUpdatesBeforeIt) {
-  std::uint64_t theirs = 1;
+TEST_F(Ucx, AFlushWaitsUntilThePutsBeforeItHaveArrived) {
+  std::vector<std::uint64_t> theirs(50000);
   RemoteKey key;
-  ASSERT_TRUE(side(1).expose(reinterpret_cast<std::byte*>(&theirs), sizeof theirs, false, &key).ok()) << take_detail();
-  const auto address = reinterpret_cast<std::uint64_t>(&theirs);
-  for (std::uint64_t round = 0; round < 3; ++round) {
-    Operation updated;
-    Operation flushed;
-    ASSERT_TRUE(side(0).update(1, key, address, 8, Update::kAdd, 2, 0, nullptr, &updated).ok());
-    ASSERT_TRUE(side(0).flush(1, &flushed).ok());
-    for (int i = 0; i < 1000; ++i) side(0).progress();
-    EXPECT_FALSE(flushed.complete);
-    EXPECT_EQ(theirs, 1 + 2 * round);
-    ASSERT_TRUE(until([&] { return flushed.complete; }));
-    EXPECT_TRUE(flushed.status.ok());
-    EXPECT_EQ(theirs, 3 + 2 * round);
-    ASSERT_TRUE(until([&] { return updated.complete; }));
+  auto* const base = reinterpret_cast<std::byte*>(theirs.data());
+  ASSERT_TRUE(side(1).expose(base, theirs.size() * 8, &key).ok()) << take_detail();
+  for (std::uint64_t round = 1; round < 4; ++round) {
+    std::vector<std::uint64_t> ours(theirs.size(), round);
+    const RemotePart short_one{reinterpret_cast<std::uint64_t>(base), reinterpret_cast<std::byte*>(ours.data()), 8};
+    const RemotePart all{short_one.address, short_one.local, ours.size() * 8};
+    for (const RemotePart& part : {short_one, all}) {
+      Operation put;
+      Operation flushed;
+      ASSERT_TRUE(side(0).put(1, &key, {&part, 1}, &put).ok());
+      ASSERT_TRUE(side(0).flush(1, &flushed).ok());
+      for (int i = 0; i < 1000; ++i) side(0).progress();
+      EXPECT_FALSE(flushed.complete) << "the other side has not made progress";
+      ASSERT_TRUE(until([&] { return flushed.complete; }));
+      EXPECT_TRUE(put.complete && put.status.ok() && flushed.status.ok());
+      EXPECT_EQ(theirs[0], round);
+    }
+    EXPECT_EQ(theirs, ours);
   }
   side(1).withdraw(key);
+}
+
+TEST_F(Ucx, MemoryIsLeftToTheNetworkWhereTheNetworkMovesIt) {
+  EXPECT_TRUE(ucx::moves_memory("rc_mlx5/mlx5_0:1"));
+  EXPECT_TRUE(ucx::moves_memory("tcp/eth0, rc_verbs/mlx5_0:1"));
+  EXPECT_TRUE(ucx::moves_memory("dc_mlx5/mlx5_1:1, ud_mlx5/mlx5_1:1"));
+  EXPECT_FALSE(ucx::moves_memory("tcp/eth0, tcp/eth1"));
+  EXPECT_FALSE(ucx::moves_memory("ud_mlx5/mlx5_1:1"));
+  EXPECT_FALSE(ucx::moves_memory(""));
+  EXPECT_FALSE(side(0).caps(1).exposed_memory) << "over TCP, unless forced";
 }
 
 TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
@@ -386,7 +363,7 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   std::uint64_t theirs = 1;
   std::uint64_t ours = 2;
   RemoteKey key;
-  ASSERT_TRUE(side(1).expose(reinterpret_cast<std::byte*>(&theirs), 8, false, &key).ok());
+  ASSERT_TRUE(side(1).expose(reinterpret_cast<std::byte*>(&theirs), 8, &key).ok());
   const RemotePart part{reinterpret_cast<std::uint64_t>(&theirs), reinterpret_cast<std::byte*>(&ours), 8};
   Operation read;
   ASSERT_TRUE(side(0).get(1, &key, {&part, 1}, &read).ok());
@@ -420,13 +397,10 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   const auto fails = [&](Status started, const Operation& operation) {
     return !started.ok() || (until([&] { return operation.complete; }) && !operation.status.ok());
   };
-  Operation updated;
   Operation flushed;
   Operation unread;
-  const Status update = side(0).update(1, key, part.address, 8, Update::kAdd, 1, 0, nullptr, &updated);
   const Status flush = side(0).flush(1, &flushed);
   const Status get = side(0).get(1, &key, {&part, 1}, &unread);
-  EXPECT_TRUE(fails(update, updated));
   EXPECT_TRUE(fails(flush, flushed));
   EXPECT_TRUE(fails(get, unread));
   EXPECT_TRUE(fails(kOk, ready[0]));

@@ -1,0 +1,25 @@
+// Windows over a network that reads and writes memory of other hosts by itself: each process exposes its part when the
+// window is made, and the origins put and get contiguous host memory with its key. Puts are complete at the target once
+// a flush of the path has completed. All other operations, and those on dynamic windows and device memory, use
+// messages. Accumulates do so, too: the network's atomic operations would not exclude those of the processors at the
+// target (exclusion.hpp). Internal to rma/. Threads: library lock.
+#pragma once
+
+#include <vector>
+
+#include "rma/memory.hpp"
+
+namespace hr::rma {
+
+// True if this process would let others access its part through the network; for Facts::network.
+[[nodiscard]] bool has_network(const Window& window) noexcept;
+// Exchanges keys if any process has a network for them: sets the members that this process may reach by theirs to
+// Path::kNetwork. Collective; this process's part is known. Errors: those of messages.
+Status share_keys(Window& window, const std::vector<Facts>& facts);
+// Ends the access of others. No other process uses the window any more.
+void withdraw_key(Window& window) noexcept;
+
+// Starts a flush of the path to a member that has unflushed puts; it counts as an operation without an answer.
+void flush_network(Window& window, int rank);
+
+}  // namespace hr::rma
