@@ -31,6 +31,10 @@ struct View {
   }
   // True for contiguous bytes that the CPU can move.
   [[nodiscard]] bool is_contiguous_host() const noexcept { return contiguous && !where.is_device(); }
+  // True for data whose address, count and type say all: contiguous bytes in memory that no driver knows of.
+  [[nodiscard]] bool is_ordinary() const noexcept {
+    return contiguous && packed != 0 && where.is_host() && !where.pinned;
+  }
 };
 
 namespace detail {

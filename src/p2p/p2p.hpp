@@ -75,7 +75,8 @@ Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const E
 // --- non-blocking: *request gets one reference, the caller's ---
 Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode, Request** request);
 Status ireceive(const layout::View& data, const Envelope& wanted, Request** request);
-// Does the same for contiguous host memory (layout::as_contiguous_host()) of `bytes` bytes, without a View.
+// Does the same for contiguous host memory (layout::as_contiguous_host(), View::is_ordinary()) of `bytes` bytes,
+// without a View.
 Status ireceive_contiguous(void* buffer, Count count, const layout::Datatype& type, std::size_t bytes,
                            const Envelope& wanted, Request** request);
 

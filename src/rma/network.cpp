@@ -8,7 +8,6 @@
 #include "base/log.hpp"
 #include "base/statistics.hpp"
 #include "p2p/p2p.hpp"
-#include "p2p/peer_memory.hpp"
 #include "p2p/process_failure.hpp"
 #include "rma/operation.hpp"
 #include "rma/origin.hpp"

@@ -74,10 +74,8 @@ Status send_nonblocking(const void* buf, Count count, const layout::Datatype& da
                                              p2p::Request*& request) {
   layout::View view;
   HR_TRY(view_on(buf, count, datatype, comm, &view));
-  const bool unknown_to_driver = view.where.is_host() && !view.where.pinned;
-  HR_TRY(view.contiguous && view.packed != 0 && unknown_to_driver
-             ? p2p::ireceive_contiguous(buf, count, datatype, view.packed, wanted, &request)
-             : p2p::ireceive(view, wanted, &request));
+  HR_TRY(view.is_ordinary() ? p2p::ireceive_contiguous(buf, count, datatype, view.packed, wanted, &request)
+                            : p2p::ireceive(view, wanted, &request));
   keep_communicator(*request, comm);
   return kOk;
 }

@@ -47,7 +47,7 @@ TEST_F(ContiguousHost, OfNothingThatADeviceKnows) {
       EXPECT_FALSE(is_host(memory.bytes() + offset, 1));
     View view;
     ASSERT_TRUE(make_view(memory.bytes(), 100000, *predefined_type(abi::kByte), &view).ok());
-    EXPECT_FALSE(view.where.is_host() && !view.where.pinned);
+    EXPECT_FALSE(view.is_ordinary());
   }
 }
 
