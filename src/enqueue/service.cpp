@@ -72,6 +72,7 @@ bool begin_launched() {
   bool moved = false;
   for (std::size_t i = 0; i < state->communicators.size(); ++i) {
     Attached& attached = *state->communicators[i];
+    const auto alive = Ref<comm::Communicator>::share(&attached.comm_);  // an operation may hold the last reference
     for (std::size_t k = 0; k < attached.captured_.size(); ++k) {
       const OperationPointer first = attached.captured_[k];
       if (!first->place_.reached() || !is_idle(*first)) continue;

@@ -10,7 +10,7 @@ class DeadPeer(unittest.TestCase):
         for hosts in (1, 2):
             result = subprocess.run([os.environ["HR_MPIEXEC"], "--enable-recovery", "--timeout", "40", "-n", "3", os.environ["HR_DEAD_PEER"], what],
                                     capture_output=True, text=True, timeout=100, env=os.environ | {"HEADRACE_AS_HOSTS": str(hosts)})
-            self.assertEqual(result.stdout, "went on\n" * 2, f"{what}, {hosts} hosts: {result.stderr}")
+            self.assertEqual(result.stdout.count("went on\n"), 2, f"{what}, {hosts} hosts: {result.stderr}")
 
     def test_a_receive(self):
         self.go_on("receive")
