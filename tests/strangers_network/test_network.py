@@ -25,7 +25,7 @@ MESSAGE_FRAME = 23  # an active message in one frame
 LISTENS = "0A"
 
 # Headrace's own part: the handler's number, and the words in front of a message (src/transport/ucx/buffers.hpp).
-MESSAGES, UPDATES, ANSWERS, DISCONNECTS = range(4)
+MESSAGES, DISCONNECTS = range(2)
 KINDS = 64
 
 
@@ -202,14 +202,13 @@ class Network(unittest.TestCase):
     def test_numbers_far_ahead_are_not_kept(self):
         self.assert_dropped(500, *(message(MESSAGES, head(1000 + number, 1, 1) + bytes(4096)) for number in range(500)))
 
-    def test_updates_answers_and_disconnects(self):
+    def test_disconnects(self):
         texts = [bytes(length) for length in (0, 4, 8, 16, 24, 32, 56, 64)] + [b"\xff" * 64]
-        self.assert_dropped(3 * len(texts), *(message(handler, header=text)
-                                              for handler in (UPDATES, ANSWERS, DISCONNECTS) for text in texts))
+        self.assert_dropped(len(texts), *(message(DISCONNECTS, header=text) for text in texts))
 
     def test_headers_that_are_longer_than_the_message(self):
         lies = [frame(MESSAGE_FRAME, struct.pack("<HHI", handler, 0, length) + bytes(4))
-                for handler in (MESSAGES, UPDATES, ANSWERS, DISCONNECTS) for length in (16, 32, 40, 64, 1 << 31, 0xFFFFFFFF)]
+                for handler in (MESSAGES, DISCONNECTS) for length in (16, 32, 40, 64, 1 << 31, 0xFFFFFFFF)]
         self.assert_dropped(1, *lies, message(MESSAGES))
 
     def test_frames_of_other_kinds(self):
@@ -222,7 +221,7 @@ class Network(unittest.TestCase):
             address, struct.pack("<BI", MESSAGE_FRAME, 0xFFFFFFF0) + bytes(20000)))
 
     def test_handlers_that_there_are_not(self):
-        self.assert_dropped(1, *(message(handler, bytes(100)) for handler in (4, 31)), message(MESSAGES))
+        self.assert_dropped(1, *(message(handler, bytes(100)) for handler in (2, 3, 31)), message(MESSAGES))
 
     def test_a_flood_says_one_line(self):
         self.assert_dropped(5000, *[message(MESSAGES, head(0, 1, 1)) * 100] * 50)
