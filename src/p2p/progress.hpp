@@ -87,7 +87,8 @@ struct Progress {
   int polled_waits = 0;
   int sleeping_waits = 0;
   int waiting_threads = 0;
-  int own_cores = 1;  // this process's share of the node's cores that it may use
+  int own_cores = 1;     // this process's share of the node's cores that it may use
+  int ranks_a_core = 1;  // on this node, rounded up
 
   // Pacing, set by set_spin_limits(): rounds that a waiting loop spins before pause_longer() decides, and fruitless
   // test calls between two pauses.
@@ -143,6 +144,7 @@ class Backoff {
   // Pauses, and lets other threads in, but only once the sleeper is armed, as they may handle the message that the
   // caller waits for.
   void pause_longer();
+  [[nodiscard]] bool naps() const noexcept;
   // Counts this thread as waiting: if more threads wait than this process has cores, they take turns.
   void begin_thread() noexcept;
   void begin_long() noexcept;
