@@ -3,7 +3,6 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <ctime>
 
 #include "base/clock.hpp"
@@ -15,10 +14,9 @@
 namespace hr::p2p::oversubscription {
 namespace {
 
-// A waiter gives a core back within microseconds, so a turn of all ranks that wait for a core takes some microseconds
-// for each; a computation keeps it for the rest of its time slice, which takes milliseconds with every scheduler.
+// A waiter gives a core back within microseconds; a computation keeps it for the rest of its time slice, which takes
+// milliseconds with every scheduler.
 constexpr double kLongYieldSeconds = 500e-6;
-constexpr double kTurnSeconds = 20e-6;
 // Time for which a result is valid. Detecting a load again may cost one of its time slices.
 constexpr double kHolds = 100e-3;
 // Interruptions this close to one another indicate a load; a single one is due to the system's own work.
@@ -33,8 +31,6 @@ struct Look {
   double core = 0;
 };
 thread_local Look last;
-
-double long_yield_seconds() noexcept { return std::max(kLongYieldSeconds, kTurnSeconds * progress.ranks_a_core); }
 
 double core_seconds() noexcept {
   timespec time{};
@@ -71,7 +67,7 @@ void count_from(double now) noexcept {
 double taken_often(const Since& since, double now) noexcept {
   if (since.given_way == 0 || since.slept || LibraryLock::enabled()) return 0;
   const double away = seconds_away(now);
-  if (away < static_cast<double>(since.given_way) * long_yield_seconds()) return 0;
+  if (away < static_cast<double>(since.given_way) * kLongYieldSeconds) return 0;
   const bool often = now - progress.found.last_interruption < kOften;
   progress.found.last_interruption = now;
   return often ? away : 0;
@@ -105,7 +101,7 @@ void yield_core() noexcept {
   bool load = taken > 0;
   if (waiters) {
     const double yielded = now_seconds() - before;
-    if (yielded > long_yield_seconds()) {
+    if (yielded > kLongYieldSeconds) {
       load = true;
       taken += yielded;
     }

@@ -193,7 +193,6 @@ void set_spin_limits() noexcept {
 void count_cores() noexcept {
   const auto online = std::max<long>(::sysconf(_SC_NPROCESSORS_ONLN), 1);
   const int share = std::max(static_cast<int>(online) / engine()->processes_on_node, 1);
-  progress.ranks_a_core = (engine()->processes_on_node + static_cast<int>(online) - 1) / static_cast<int>(online);
   const int allowed = static_cast<int>(topo::allowed_cpus().size());
   progress.own_cores = allowed == 0 ? share : std::min(share, allowed);
 }

@@ -87,8 +87,7 @@ struct Progress {
   int polled_waits = 0;
   int sleeping_waits = 0;
   int waiting_threads = 0;
-  int own_cores = 1;     // this process's share of the node's cores that it may use
-  int ranks_a_core = 1;  // on this node, rounded up
+  int own_cores = 1;  // this process's share of the node's cores that it may use
 
   // Pacing, set by set_spin_limits(): rounds that a waiting loop spins before pause_longer() decides, and fruitless
   // test calls between two pauses.
