@@ -73,6 +73,7 @@ class HostRanks {
   [[nodiscard]] std::string directory_of(const PlannedProgram& program) const;
   [[nodiscard]] std::string host_name() const;
   bool place_ranks();
+  void find_spare_cpus();
   bool start_rank(Rank& rank, std::size_t program, const topo::CpuSet& cpus);
   void report_bindings();
   void give_up_from(std::size_t at);
@@ -103,6 +104,7 @@ class HostRanks {
   RankMap map_;                     // as programs see it
   topo::Machine machine_;           // this host; read when ranks are placed
   std::vector<topo::CpuSet> cpus_;  // of each of ranks_
+  std::string spare_cpus_;          // empty: none
   std::vector<Prepared> prepared_;  // one per program
   std::vector<Rank> ranks_;         // ascending; complete from the beginning
   std::unique_ptr<PmiServer> pmi_;

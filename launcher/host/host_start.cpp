@@ -11,6 +11,8 @@
 #include <cstring>
 #include <set>
 
+#include "base/ranges.hpp"
+#include "boot/spare_cpus.hpp"
 #include "host/host_ranks.hpp"
 #include "plan/host_environment.hpp"
 #include "system/library_path.hpp"
@@ -92,9 +94,17 @@ bool HostRanks::place_ranks() {
     status = topo::read_machine("", needs, &machine_);
   }
   if (status.ok()) status = topo::place(machine_, static_cast<int>(ranks_.size()), plan_.mapping, &cpus_);
+  find_spare_cpus();
   if (status.ok()) return true;
   problem(kUsageExit, "cannot place ranks on host " + host_name() + ": " + take_detail());
   return false;
+}
+
+// Finds the CPUs that ranks may move to if other programs keep theirs busy: all of this host, if mpiexec has chosen the
+// binding and there are more cores than ranks.
+void HostRanks::find_spare_cpus() {
+  const bool chosen = plan_.mapping.policy == topo::Mapping::Policy::kShare && plan_.mapping.bound;
+  if (chosen && machine_.parts(topo::Level::kCore).size() > ranks_.size()) spare_cpus_ = as_ranges(machine_.allowed);
 }
 
 // Prints a line for each rank, and a picture of them all.
@@ -176,6 +186,8 @@ bool HostRanks::start_rank(Rank& rank, std::size_t program, const topo::CpuSet& 
        "MPI_LOCALRANKID=" + std::to_string(map_.place_of(rank.number)),
        "MPI_LOCALNRANKS=" + std::to_string(map_.count_at(map_.host_of(rank.number)))});
   if (plan_.spawned) environment.emplace_back("PMI_SPAWNED=1");
+  if (!spare_cpus_.empty() && !cpus.empty())
+    environment.push_back(std::string(boot::kSpareCpus) + "=" + as_ranges(cpus) + "/" + spare_cpus_);
   if (std::string late = late_.variable_for(pmi_end.get()); !late.empty()) environment.push_back(std::move(late));
   const auto arguments = as_pointers(plan_.programs[program].arguments);
   const auto variables = as_pointers(environment);

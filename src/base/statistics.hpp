@@ -37,6 +37,8 @@
   X(waits_spun, kCounter, "Rounds that waits have polled before they offered their core to others, or slept.")         \
   X(waits_yielded, kCounter, "Times that a wait, or a call that polls in vain, offered its core to others.")           \
   X(waits_slept, kCounter, "Times that a wait, or a call that polls in vain, slept.")                                  \
+  X(loaded_cores_left, kCounter,                                                                                       \
+    "Times that this process gave up its binding to a core that another program kept busy.")                           \
   X(messages_dropped, kCounter,                                                                                        \
     "Messages dropped because their sender was unknown to this process, or because they were malformed.")
 

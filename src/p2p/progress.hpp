@@ -143,6 +143,7 @@ class Backoff {
   // Pauses, and lets other threads in, but only once the sleeper is armed, as they may handle the message that the
   // caller waits for.
   void pause_longer();
+  [[nodiscard]] bool naps() const noexcept;
   // Counts this thread as waiting: if more threads wait than this process has cores, they take turns.
   void begin_thread() noexcept;
   void begin_long() noexcept;

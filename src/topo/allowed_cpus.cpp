@@ -18,21 +18,35 @@ CpuSet shown_cpus() {
   constexpr std::string_view kName = "Cpus_allowed_list:";
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
-    if (!line.starts_with(kName)) continue;
-    CpuSet cpus;
-    std::istringstream list(line.substr(kName.size()));
-    for (unsigned first = 0; list >> first;) {
-      unsigned last = first;
-      if (list.peek() == '-') list.ignore() >> last;
-      for (unsigned cpu = first; cpu <= last && cpu < kMostCpus; ++cpu) cpus.push_back(cpu);
-      if (list.peek() == ',') list.ignore();
-    }
-    return cpus;
+    if (line.starts_with(kName)) return cpus_listed(line.substr(kName.size()));
   }
   return {};
 }
 
 }  // namespace
+
+CpuSet cpus_listed(const std::string& text) {
+  CpuSet cpus;
+  std::istringstream list(text);
+  for (unsigned first = 0; list >> first;) {
+    unsigned last = first;
+    if (list.peek() == '-') list.ignore() >> last;
+    for (unsigned cpu = first; cpu <= last && cpu < kMostCpus; ++cpu) cpus.push_back(cpu);
+    if (list.peek() == ',') list.ignore();
+  }
+  return cpus;
+}
+
+bool use_cpus(const CpuSet& cpus) {
+  cpu_set_t* const set = CPU_ALLOC(kMostCpus);
+  if (set == nullptr) return false;
+  const std::size_t bytes = CPU_ALLOC_SIZE(kMostCpus);
+  CPU_ZERO_S(bytes, set);
+  for (const unsigned cpu : cpus) CPU_SET_S(cpu, bytes, set);
+  const bool done = ::sched_setaffinity(0, bytes, set) == 0;
+  CPU_FREE(set);
+  return done;
+}
 
 CpuSet allowed_cpus() {
   CpuSet cpus;

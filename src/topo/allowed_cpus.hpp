@@ -2,12 +2,20 @@
 // (machine.hpp), examines every CPU of the machine, which would take too long in each process of a job. Threads: any.
 #pragma once
 
+#include <string>
+
 #include "topo/cpu_set.hpp"
 
 namespace hr::topo {
 
 // Returns these CPUs; empty if they cannot be determined.
 [[nodiscard]] CpuSet allowed_cpus();
+
+// Binds the calling thread to these CPUs; false if the system refuses.
+[[nodiscard]] bool use_cpus(const CpuSet& cpus);
+
+// Reads the kernel's notation of a list ("0-3,8"), up to the first word that does not fit it.
+[[nodiscard]] CpuSet cpus_listed(const std::string& text);
 
 // False if the system call is refused (in a sandbox), so that allowed_cpus() reads /proc instead.
 [[nodiscard]] bool affinity_is_told() noexcept;

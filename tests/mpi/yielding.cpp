@@ -2,7 +2,8 @@
 // ranks are on one core here, whatever the machine has: the turns take seconds if each lasts until the scheduler
 // preempts the waiting rank, and the number of unsuccessful calls tells which it was.
 //
-//   mpi_yielding test | testany | testall | testsome | status | iprobe | improbe | threads | overlap | load
+//   mpi_yielding test | testany | testall | testsome | status | iprobe | improbe | threads | overlap | load | spare
+//                spare stays | absent
 #include <mpi.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -10,8 +11,11 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
@@ -210,11 +214,88 @@ void beside_load(const check::Environment& mpi) {
   CHECK(slept.value() > yielded.value());
 }
 
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CHECK_EQ(::sched_getaffinity(0, sizeof set, &set), 0);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+void use_cpus(const std::vector<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(cpu, &set);
+  CHECK_EQ(::sched_setaffinity(0, sizeof set, &set), 0);
+}
+
+// Computes until a moment of MPI_Wtime().
+void compute_until(double moment) {
+  while (MPI_Wtime() < moment) {
+  }
+}
+
+// Rank 0, on the core of a load, moves to the CPUs that mpiexec has named, once; with `stays`, the setting is off.
+void leaves_loaded_core(const check::Environment& mpi, bool stays) {
+  constexpr double kMostSeconds = 20;
+  std::vector<int> every(CPU_SETSIZE);
+  std::iota(every.begin(), every.end(), 0);
+  use_cpus(every);
+  const std::vector<int> all = allowed_cpus();  // the system has left out those that may not be used
+  const std::vector<int> first(all.begin(), all.begin() + 1);
+  std::optional<Load> load;
+  if (mpi.rank == 0) {
+    use_cpus(first);
+    load.emplace();
+    std::string named = std::to_string(first.front()) + "/";
+    for (const int cpu : all) named += (cpu == first.front() ? "" : ",") + std::to_string(cpu);
+    ::setenv("PMI_HEADRACE_CPUS", named.c_str(), 1);
+  } else {
+    use_cpus({all.back()});
+  }
+  const check::Statistic left("HEADRACE_LOADED_CORES_LEFT");
+  const double end = MPI_Wtime() + (stays ? 1 : kMostSeconds);
+  for (int go_on = 1; go_on != 0;) {
+    // Rank 0 waits for rank 1, which comes late.
+    if (mpi.rank == 1) compute_until(MPI_Wtime() + 2e-3);
+    go_on = left.value() == 0 && MPI_Wtime() < end ? 1 : 0;
+    CHECK_OK(MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+  if (mpi.rank != 0) return;
+  CHECK_EQ(left.value(), stays ? 0ULL : 1ULL);
+  CHECK(allowed_cpus() == (stays ? first : all));
+}
+
+double core_seconds() {
+  timespec time{};
+  CHECK_EQ(::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time), 0);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// A rank that waits long in a collective for one that computes leaves its core to others most of the time.
+void absent(const check::Environment& mpi) {
+  constexpr double kAway = 0.2;
+  for (int i = 0; i < 8; ++i) CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // they share memory from now on
+  const double wall = MPI_Wtime();
+  const double core = core_seconds();
+  if (mpi.rank == 1) compute_until(wall + kAway);
+  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (mpi.rank == 0) CHECK(core_seconds() - core < (MPI_Wtime() - wall) / 2);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  share_one_core();
   const std::string how = argc > 1 ? argv[1] : "";
+  if (how == "absent" || how == "spare") {
+    const check::Environment mpi(&argc, &argv, 2, MPI_THREAD_SINGLE);
+    how == "absent" ? absent(mpi) : leaves_loaded_core(mpi, argc > 2);
+    return 0;
+  }
+  share_one_core();
   std::optional<Load> load;
   if (how == "load") load.emplace();
   const check::Environment mpi(&argc, &argv, 2, how == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);

@@ -56,7 +56,7 @@ inline constexpr std::size_t kPair = 2 * kCacheLine;  // lines are fetched in pa
 inline constexpr std::size_t kRoomBytes = 16384;
 inline constexpr std::size_t kInlineBytes = 48;
 inline constexpr std::uint64_t kFlagLineSets = 8;
-inline constexpr int kPartials = 7;
+inline constexpr int kPartials = 9;
 // Number of data slots per process: for few members with a core each, on AMD processors; usually; if processes share
 // cores.
 inline constexpr std::uint64_t kDataSlots = 32;

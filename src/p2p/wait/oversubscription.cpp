@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/lock.hpp"
 #include "base/statistics.hpp"
+#include "p2p/wait/loaded_core.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::p2p::oversubscription {
@@ -60,14 +61,16 @@ void count_from(double now) noexcept {
   last.core = core_seconds();
 }
 
-// True if the thread has been interrupted repeatedly by a load; after an interruption by a woken waiter it has the core
-// back at once. Not used with a lock, whose holders yield, which the system counts as interruptions, too.
-bool interrupted_often(const Since& since, double now) noexcept {
-  if (since.given_way == 0 || since.slept || LibraryLock::enabled()) return false;
-  if (seconds_away(now) < static_cast<double>(since.given_way) * kLongYieldSeconds) return false;
+// Returns the time that a load has taken if it has interrupted the thread repeatedly, else 0; after an interruption by
+// a woken waiter the thread has the core back at once. Not used with a lock, whose holders yield, which the system
+// counts as interruptions, too.
+double taken_often(const Since& since, double now) noexcept {
+  if (since.given_way == 0 || since.slept || LibraryLock::enabled()) return 0;
+  const double away = seconds_away(now);
+  if (away < static_cast<double>(since.given_way) * kLongYieldSeconds) return 0;
   const bool often = now - progress.found.last_interruption < kOften;
   progress.found.last_interruption = now;
-  return often;
+  return often ? away : 0;
 }
 
 bool yield_to_another() noexcept {
@@ -93,10 +96,15 @@ void yield_core() noexcept {
   const bool unknown = known() == Kind::kNone;
   const int depth = LibraryLock::suspend();
   const double before = now_seconds();
-  bool load = interrupted_often(look(), before);
+  double taken = taken_often(look(), before);
   bool waiters = yield_to_another();
+  bool load = taken > 0;
   if (waiters) {
-    load |= now_seconds() - before > kLongYieldSeconds;
+    const double yielded = now_seconds() - before;
+    if (yielded > kLongYieldSeconds) {
+      load = true;
+      taken += yielded;
+    }
     // The system's own work is done by now, so a second yield shows whether there are waiters.
     if (!load && unknown) waiters = yield_to_another();
   }
@@ -106,6 +114,7 @@ void yield_core() noexcept {
   add(Statistic::waits_yielded);
   if (load) {
     find(Kind::kLoad, after);
+    loaded_core::note_lost(taken, after);
   } else if (waiters && known() != Kind::kLoad) {
     find(Kind::kWaitingPeers, after);
   }

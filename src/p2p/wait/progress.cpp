@@ -56,6 +56,9 @@ constexpr unsigned kSpinBesideLoad = 1500;
 constexpr unsigned kLookEvery = 512;
 constexpr unsigned kSpinAlone = 20000;
 constexpr unsigned kYieldsAlone = 20000;
+// A wait that no doorbell ends naps once it has lasted much longer than a nap, and seldom looks for competition.
+constexpr unsigned kSpinBeforeNaps = 20000;
+constexpr unsigned kNapsPerYield = 16;
 constexpr unsigned kYieldsShared = 40;
 constexpr unsigned kLooksAlone = 1000;
 constexpr unsigned kLooksShared = 2;
@@ -214,6 +217,13 @@ void Backoff::end() noexcept {
   set_spin_limits();
 }
 
+// True if a polled wait has lasted so long that it should not take a whole core any more. Where the system or the host
+// of a virtual machine lets two of the ranks run in turn, each would otherwise spend its turn waiting for the other: a
+// thread that sleeps keeps its turn for the moment when the awaited word is written.
+bool Backoff::naps() const noexcept {
+  return progress.polled_waits > 0 && rounds_ > kSpinBeforeNaps && rounds_ % kNapsPerYield != 0 && !is_shared();
+}
+
 void Backoff::pause_longer() {
   begin_long();
   const bool shared = is_shared();
@@ -228,7 +238,7 @@ void Backoff::pause_longer() {
   const unsigned yields = loaded ? 0 : shared ? kYieldsShared : kYieldsAlone;
   if (past >= spins + yields && may_sleep()) {
     sleep_for(LibraryLock::enabled() ? kSleepBesideThreads : progress.hooks.empty() ? kSleepSeconds : kSleepWithHooks);
-  } else if (loaded) {
+  } else if (loaded || naps()) {
     oversubscription::short_sleep();
   } else {
     oversubscription::yield_core();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include "coll/plans.hpp"
 #include "coll/select/tuning.hpp"
 #include "coll/state.hpp"
+#include "recorded_costs.hpp"
 
 namespace hr::coll {
 namespace {
@@ -239,7 +241,10 @@ TEST_F(SelectTest, ShortVectorsOfProcessesWithCoresOfTheirOwn) {
   EXPECT_EQ(of(Operation::kReduce, 16, 2048), "cells_binomial");
   EXPECT_EQ(of(Operation::kReduce, 16, 8192), "slots");
   EXPECT_EQ(of(Operation::kReduce, 32, 8192), "cells_binomial");
-  EXPECT_EQ(of(Operation::kBarrier, 32, 0), "cells");
+  EXPECT_EQ(of(Operation::kReduce, 64, 16384), "slots");
+  EXPECT_EQ(of(Operation::kReduce, 64, 16385), "slots_ring");
+  EXPECT_EQ(of(Operation::kAllreduce, 64, 8192), "slots");
+  EXPECT_EQ(of(Operation::kBarrier, 48, 0), "cells");
   EXPECT_EQ(of(Operation::kBarrier, 64, 0), "cells_dissemination");
   made.commutative = false;  // the ways through slots do not apply
   EXPECT_EQ(of(Operation::kAllreduce, 16, 4096), "cells");
@@ -259,10 +264,11 @@ TEST_F(SelectTest, PartialsHaveTheirLimits) {
   made.sharing = Sharing::kFlagLines;
   made.span = 64;
   EXPECT_TRUE(doubling->probe(made));
+  made.ranks = 512;
   EXPECT_TRUE(binomial->probe(made));
-  made.ranks = 127;  // the first ones work in pairs: two steps more than doublings
+  made.ranks = 255;  // the first ones work in pairs: two steps more than doublings
   EXPECT_TRUE(doubling->probe(made));
-  made.ranks = 129;
+  made.ranks = 513;
   EXPECT_FALSE(doubling->probe(made));
   EXPECT_FALSE(binomial->probe(made));
   made.ranks = 8;
@@ -300,15 +306,73 @@ TEST_F(SelectTest, BlocksLongerThanACellGoThroughSlots) {
     EXPECT_EQ(chosen(made), "cells");
     made.bytes = 16385;
     EXPECT_EQ(chosen(made), "slots");
-    made.ranks = 32;
+    made.ranks = 24;
     EXPECT_EQ(chosen(made), "slots");
-    made.ranks = 64;
-    EXPECT_EQ(chosen(made), "slots");
-    made.ranks = 65;
-    EXPECT_EQ(chosen(made), operation == Operation::kAllgather ? "ring" : "pairwise");
     made.ranks = 33;
     made.oversubscribed = true;
     EXPECT_EQ(chosen(made), operation == Operation::kAllgather ? "ring" : "pairwise");
+  }
+}
+
+// Among many, a process reads a long block from its owner's buffer rather than from a slot that all of them fill.
+TEST_F(SelectTest, BlocksOfMany) {
+  Query made = query(Operation::kAlltoall, 64, 64);
+  made.sharing = Sharing::kDataSlots;
+  made.data_slot_bytes = 65536;
+  EXPECT_EQ(chosen(made), "cells");
+  made.bytes = 4096;
+  EXPECT_EQ(chosen(made), "slots");
+  made.bytes = 4097;
+  EXPECT_EQ(chosen(made), "pairwise");
+  made.bytes = 16384;
+  EXPECT_EQ(chosen(made), "linear");
+  made.in_place = true;
+  EXPECT_EQ(chosen(made), "slots");
+  made.operation = Operation::kAllgather;
+  made.in_place = false;
+  made.bytes = 256;
+  EXPECT_EQ(chosen(made), "cells");
+  made.bytes = 257;
+  EXPECT_EQ(chosen(made), "slots");
+}
+
+// The cost of the selected algorithm on n ranks, by the record of about as many.
+double cost_of(const RecordedCosts& record, const RecordedNames& names, const Query& made) {
+  const std::string name = chosen(made);
+  const auto* at = std::find_if(names.names.begin(), names.names.end(),
+                                [&name](const char* each) { return each != nullptr && name == each; });
+  return at == names.names.end() ? 0 : record.us[static_cast<std::size_t>(at - names.names.begin())];
+}
+
+// Ranks with a core each, on either side of each number of ranks at which rows end: no choice takes much longer than
+// the best one of the record.
+TEST_F(SelectTest, NoChoiceIsFarFromTheBestOnes) {
+  constexpr double kFactor = 1.5;
+  std::set<int> limits{32, 33, 48, 64};
+  for (const SelectionRow& row : default_rows()) limits.insert(row.max_ranks);
+  for (const RecordedCosts& record : kRecordedCosts) {
+    const RecordedNames& names = *std::find_if(std::begin(kRecordedNames), std::end(kRecordedNames),
+                                               [&](const auto& each) { return each.operation == record.operation; });
+    double best = 0;
+    for (const double us : record.us) best = us != 0 && (best == 0 || us < best) ? us : best;
+    const bool blocks = record.operation == Operation::kAllgather || record.operation == Operation::kAlltoall ||
+                        record.operation == Operation::kGather || record.operation == Operation::kScatter;
+    for (const int limit : limits) {
+      for (const int ranks : {limit - 1, limit, limit == 0x7fffffff ? limit : limit + 1}) {
+        if (ranks < record.ranks - 5 || ranks > record.ranks + 5) continue;
+        const auto count = static_cast<std::size_t>(ranks);
+        Query made = query(record.operation, blocks ? (record.bytes + count - 1) / count : record.bytes, ranks);
+        made.span = made.bytes;
+        made.element = 4;
+        made.ranks_per_host = ranks;
+        made.sharing = Sharing::kDataSlots;
+        made.data_slot_bytes = 65536;
+        const double cost = cost_of(record, names, made);
+        EXPECT_GT(cost, 0) << name(record.operation) << ' ' << record.bytes << ' ' << ranks << ": " << chosen(made);
+        EXPECT_LE(cost, kFactor * best) << name(record.operation) << ", " << record.bytes << " bytes, " << ranks
+                                        << " ranks: " << chosen(made);
+      }
+    }
   }
 }
 
