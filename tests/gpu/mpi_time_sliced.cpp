@@ -234,6 +234,33 @@ void collectives(const check::Environment& mpi, Counts& counts, const std::strin
   if (expected == "pinned") CHECK(counts.devices.value() > 0);
 }
 
+// The device touches holes of a managed receive buffer, so that its pages migrate, after a gather on it has begun.
+void migrating(const check::Environment& mpi) {
+  constexpr int kEach = 1 << 17, kRounds = 24;  // long enough to stay on the device; until the ranks share memory
+  constexpr std::size_t kInts = 2 * std::size_t{kEach};
+  MPI_Datatype spread = MPI_DATATYPE_NULL;
+  CHECK_OK(MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spread));
+  CHECK_OK(MPI_Type_commit(&spread));
+  const auto size = static_cast<std::size_t>(mpi.size);
+  std::vector<int> counts(size, kEach), displacements(size);
+  for (int rank = 0; rank < mpi.size; ++rank) displacements[static_cast<std::size_t>(rank)] = rank * kEach;
+  Buffer send(kInts * sizeof(int), MemoryKind::kDevice), receive(size * kInts * sizeof(int), MemoryKind::kManaged);
+  send.put(std::vector<int>(kInts, mpi.rank + 1));
+  for (int round = 0; round < kRounds; ++round) {
+    receive.put(std::vector<int>(size * kInts, -1));
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_OK(MPI_Igatherv(send.get(), kEach, spread, receive.get(), counts.data(), displacements.data(), spread, 0,
+                          MPI_COMM_WORLD, &request));
+    for (std::size_t i = 1; i < kInts; i += 1024) gpu::fill(receive.bytes() + i * sizeof(int), 0xff, sizeof(int));
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    const std::vector<int> got = receive.take<int>();
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      CHECK(got[i] == (mpi.rank == 0 && i % 2 == 0 ? static_cast<int>(i / kInts) + 1 : -1));
+    }
+  }
+  CHECK_OK(MPI_Type_free(&spread));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -258,5 +285,6 @@ int main(int argc, char** argv) {
   messages(ring, expected, numbers);
   managed(ring, expected);
   collectives(mpi, counts, expected);
+  migrating(mpi);
   return 0;
 }

@@ -31,6 +31,21 @@ bool is_whole(const Blocks& blocks) noexcept {
 
 bool is_dense(const layout::Datatype& type) noexcept { return type.contiguous(2) && type.true_lb() == 0; }
 
+std::size_t limit(const Call& call) noexcept {
+  return knobs().cuda_time_sliced_collective_bytes * static_cast<std::size_t>(call.size());
+}
+
+// True if a buffer on a device is one view, or blocks of one dense type that are not long in total. Does not depend on
+// the location of the data, because managed memory can migrate between two looks.
+bool can_copy(const Call& call, const Blocks& blocks) {
+  if (is_whole(blocks)) return true;
+  const bool one_type = blocks.shape() == Blocks::Shape::kCounts && is_dense(blocks.type(0));
+  std::size_t bytes = 0;
+  const int length = one_type ? length_of(call, blocks) : 0;
+  for (int i = 0; i < length; ++i) bytes += blocks.bytes(i);
+  return one_type && bytes <= limit(call);
+}
+
 // Host copy of one buffer. Contiguous data is copied while the task polls, by the resident copy kernel if it is short,
 // else by a copy engine; other layouts are copied synchronously, including their holes.
 class Mirror {
@@ -43,10 +58,11 @@ class Mirror {
     while ((copies_.recorded() || resident_copy_.active()) && !(*this)()) spin_pause();
   }
 
-  // Prepares the copy; does nothing if the buffer is not on a device.
+  // Prepares the copy; does nothing if the buffer is not on a device, or cannot be copied: managed memory may have
+  // migrated to the device since fits_pinned().
   Status make(const Call& call, const Blocks& blocks) {
     blocks_ = blocks;
-    if (!on_device(call, blocks)) return kOk;
+    if (!on_device(call, blocks) || !can_copy(call, blocks)) return kOk;
     device_ = &blocks;
     if (!is_whole(blocks)) return make_blocks(length_of(call, blocks));
     const View& whole = blocks.all();
@@ -227,18 +243,7 @@ std::size_t longest(const Call& call) noexcept {
   return blocks ? call.bytes * static_cast<std::size_t>(call.size()) : call.bytes;
 }
 
-std::size_t limit(const Call& call) noexcept {
-  return knobs().cuda_time_sliced_collective_bytes * static_cast<std::size_t>(call.size());
-}
-
-bool fits(const Call& call, const Blocks& blocks) {
-  if (!on_device(call, blocks) || is_whole(blocks)) return true;
-  const bool one_type = blocks.shape() == Blocks::Shape::kCounts && is_dense(blocks.type(0));
-  std::size_t bytes = 0;
-  const int length = one_type ? length_of(call, blocks) : 0;
-  for (int i = 0; i < length; ++i) bytes += blocks.bytes(i);
-  return one_type && bytes <= limit(call);
-}
+bool fits(const Call& call, const Blocks& blocks) { return !on_device(call, blocks) || can_copy(call, blocks); }
 
 }  // namespace
 
