@@ -1,5 +1,5 @@
-// Says which processes share memory with this one, and reads the memory of others, for layers that ensure that it does
-// not change meanwhile. Threads: library lock.
+// Determines which processes share memory with this one, and reads memory of other processes, for layers that ensure
+// that it does not change meanwhile. Threads: library lock.
 #pragma once
 
 #include <cstddef>

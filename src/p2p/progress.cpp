@@ -50,8 +50,8 @@ bool run_hooks() {
 // core.
 constexpr unsigned kSpinShared = 20;
 constexpr unsigned kSpinSharedPolled = 1;  // the writer of the awaited word may be waiting for this core
-// Longer than it takes to wake a sleeper; otherwise two processes that exchange messages would put each other to sleep
-// again and again.
+// Longer than it takes to wake a sleeper; otherwise two processes that exchange messages would repeatedly put each
+// other to sleep.
 constexpr unsigned kSpinBesideLoad = 1500;
 constexpr unsigned kLookEvery = 512;
 constexpr unsigned kSpinAlone = 20000;

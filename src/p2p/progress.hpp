@@ -9,7 +9,7 @@
 // once many of them in close succession have found nothing.
 //
 // Both let other threads of the process in: wait_until() between rounds, poll() while it makes a long copy
-// (shared_copy.hpp). So a caller of poll() must leave nothing half done, and must check again everything that it knew
+// (shared_copy.hpp). So a caller of poll() must leave no operation half done, and must recheck everything that it knew
 // before. No round is begun during a delivery (transport.hpp).
 #pragma once
 
@@ -28,7 +28,7 @@ class Request;
 // Runs a round; true if something moved.
 bool poll();
 
-// Polls for a probe, which only tests whether a message is there: calls deliver_beside_thread() if a progress thread
+// Polls for a probe, which only tests whether a message has arrived: calls deliver_beside_thread() if a progress thread
 // watches, whether or not it has made a round since; else poll_for_test().
 void poll_for_probe();
 // Delivers arrived messages, and wakes the progress thread for the rest, as long copies and hooks would cost the

@@ -91,7 +91,7 @@ struct PitchedCopy {
   std::size_t width = 0, height = 0;
 };
 
-// CUmemAllocationHandleType, CUmemAccessDesc: the device that may touch a mapping, and how.
+// CUmemAllocationHandleType, CUmemAccessDesc: the device that may access a mapping, and the kind of access.
 inline constexpr int kHandleFileDescriptor = 1;
 using ChunkHandle = unsigned long long;
 struct MappingAccess {
@@ -192,7 +192,7 @@ const Driver& driver() noexcept;
 // latter must then be neither used nor queried until the capture has ended.
 [[nodiscard]] bool default_stream_barred() noexcept;
 
-// Name and text of an error, for messages: "CUDA_ERROR_X (text)". They are the driver's, and never freed.
+// Name and text of an error, for messages: "CUDA_ERROR_X (text)". Both belong to the driver and are never freed.
 struct ErrorText {
   const char* name = "unknown CUDA error";
   const char* text = "";

@@ -40,8 +40,8 @@ class Segment {
   [[nodiscard]] int descriptor() const noexcept { return file_.descriptor(); }
   // Returns the name that the others attach to.
   [[nodiscard]] std::string name() const { return file_.name(); }
-  // Called before the creator leaves: waits a moment for processes that have not attached yet, and otherwise leaves
-  // them the file under the name it was created for.
+  // Called before the creator leaves: waits briefly for processes that have not attached yet; if some still have not,
+  // the file gets the name that it was created for.
   void settle() noexcept;
 
   // Backs the first `payload_bytes` of the ring's payload, and everything before them, with memory.
