@@ -45,8 +45,8 @@ class PeerWork {
     View to;
     std::size_t bytes = 0;
   };
-  // Starts the moves in few launches: long contiguous pieces are moved by copy engine, as are one or two contiguous
-  // ones alone; the others share kernels.
+  // Starts the moves in few launches: a copy engine moves long contiguous pieces, and one or two contiguous pieces on
+  // their own; the others share kernels.
   Status move(const mem::Location& near, std::span<const Move> moves);
   // MPI_ERR_UNSUPPORTED_OPERATION, and nothing has happened, if there is no kernel.
   Status reduce(const mem::Location& near, const Op& op, const Datatype& type, const Reduction& reduction);
