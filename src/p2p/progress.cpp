@@ -45,7 +45,7 @@ bool run_hooks() {
   return moved;
 }
 
-// Pacing of a waiting rank. If it has a core to itself, it polls for milliseconds, and checks now and then whether it
+// Pacing of a waiting rank. If it has a core to itself, it polls for milliseconds, and checks occasionally whether it
 // still has; if others wait for the core, it yields almost at once, as the sender of the awaited message may need the
 // core.
 constexpr unsigned kSpinShared = 20;

@@ -4,9 +4,9 @@
 //
 // poll() runs one round: transports, pending sends, long copies, then the registered hooks (collective schedules,
 // device events). wait_until() spins, then yields, then sleeps on the doorbell. How long it does each depends on the
-// competition for the core: it yields soon if other ranks or threads wait, and sleeps soon beside a load of other
-// programs (docs/adr/0018-yielding.md). Calls of a program that polls (MPI_Test, MPI_Iprobe) are paced in the same way,
-// once many of them in close succession have found nothing.
+// competition for the core: it yields soon if other ranks or threads wait, and sleeps soon if it competes with a load
+// of other programs (docs/adr/0018-yielding.md). Calls of a program that polls (MPI_Test, MPI_Iprobe) are paced in the
+// same way, once many of them in close succession have found nothing.
 //
 // Both let other threads of the process in: wait_until() between rounds, poll() while it makes a long copy
 // (shared_copy.hpp). So a caller of poll() must leave no operation half done, and must recheck everything that it knew

@@ -1,4 +1,4 @@
-"""Runs a chapter of the course: its steps one after the other, beside the published figures, with a plot."""
+"""Runs a chapter of the course: its steps one after the other, compared with the published figures, with a plot."""
 
 from __future__ import annotations
 

@@ -30,5 +30,5 @@ class Work:
         return value
 
     def left_out(self, name: str) -> None:
-        """Counts a step that is skipped because its like has failed."""
+        """Counts a step that is skipped because a similar one has failed."""
         self.progress.skip(name)

@@ -1,8 +1,8 @@
 // Context: our state in a CUDA context that owns buffers: streams, events, our kernels, staging memory.
 //
-// We never create a CUDA context: a Context is made for one of the program's, when memory in it is first used. The
-// streams are blocking ones (flags 0), so that our work is ordered after earlier work on the legacy default stream and
-// before later work there.
+// The library never creates a CUDA context: a Context is made for one of the program when memory in it is first used.
+// The streams are blocking ones (flags 0), so that our work is ordered after earlier work on the legacy default stream
+// and before later work there.
 //
 // Owner: the state of mem/, until release_contexts() (MPI_Finalize) or until the program is found to have
 // destroyed the context (its id changed). A Context* is valid during one call of the layer above; do not keep it.

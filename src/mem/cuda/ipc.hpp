@@ -20,7 +20,7 @@
 
 namespace hr::mem::cuda {
 
-// Trivially copyable: 88 bytes of a message.
+// Trivially copyable; takes 88 bytes of a message.
 struct Export {
   std::uint64_t id = 0;    // of the allocation in the exporter; 0: none
   std::uint64_t base = 0;  // its address there

@@ -1,8 +1,8 @@
 // Segment: the shared-memory file of a job on a node. It holds a doorbell, shared words and a staging area per process,
 // a ring per ordered pair and exchange buffers per pair.
 //
-// The file is sparse. A ring gets memory when its sender first connects, and more at the first need (reserve(), so that
-// a full /dev/shm is an error and not a bus error later); a staging area, when its process first stages data. The
+// The file is sparse. A ring gets memory when its sender first connects, and more when it first needs it (reserve(), so
+// that a full /dev/shm is an error and not a bus error later); a staging area, when its process first stages data. The
 // lowest rank of the node creates the file, without a name wherever possible, so that it is never left behind when
 // processes die; the others open it through the creator's descriptor, which the creator keeps until all have attached
 // (settle()). If it needs a name, the last process to attach unlinks it. Owner: the shm transport. Threads: library
