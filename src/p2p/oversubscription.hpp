@@ -9,7 +9,7 @@
 // result is valid for a while, as loads and CPU assignments change.
 //
 // Owner: progress.hpp holds the result, one per process, as most processes wait in one thread. Threads: library lock;
-// yield_core() and short_sleep() let other threads in meanwhile.
+// yield_core() and short_sleep() let other threads take it meanwhile.
 #pragma once
 
 namespace hr::p2p::oversubscription {

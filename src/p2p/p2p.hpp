@@ -95,9 +95,9 @@ Status imreceive(const layout::View& data, Message* message, Request** request);
 // --- completion ---
 // Waits until `request` is complete (or inactive). The completion stays in the request.
 Status wait(Request& request);
-// Cancels a send or receive (section 3.8.4), which then completes, cancelled or not; a send, once its receiver has made
-// progress. Eager sends, unless synchronous, are complete already. MPI_ERR_REQUEST for partitioned and collective
-// operations.
+// Cancels a send or receive (section 3.8.4), which then completes, cancelled or not; a send only does so once its
+// receiver has made progress. Eager sends, unless synchronous, are complete already. MPI_ERR_REQUEST for partitioned
+// and collective operations.
 Status cancel(Request& request);
 // Returns kOk if MPI_Request_free may free it; MPI_ERR_REQUEST for a pending partitioned operation (section 4.2).
 Status may_free(const Request& request);

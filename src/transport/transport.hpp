@@ -175,7 +175,7 @@ class Transport {
   // Accepts one message or returns Status::again(). On success header and payload have been copied.
   virtual Status send(int proc, const Header& header, const void* payload, std::size_t bytes) = 0;
   // Does the same in two steps, to build the payload in place (packing straight into the ring): reserve() returns the
-  // address to write `bytes` bytes to, or nullptr for "again"; commit() publishes the last reservation for that
+  // address at which to write `bytes` bytes, or nullptr for "again"; commit() publishes the last reservation for that
   // process.
   virtual std::byte* reserve(int proc, std::size_t bytes) = 0;
   virtual void commit(int proc, const Header& header) = 0;
