@@ -110,8 +110,7 @@ def merged(results):
 
 
 def why_not(ranks):
-    """Returns the reason why NCCL cannot be measured here, or None. Another process tests this, as the test makes a CUDA
-    context."""
+    """Returns the reason why NCCL cannot be measured here, or None. Another process finds out, as that makes a CUDA context."""
     probe = (f"import torch, torch.distributed as d; n = torch.cuda.device_count(); "
              f"print('' if d.is_available() and d.is_nccl_available() and n >= {ranks} else "
              f"f'PyTorch sees {{n}} GPUs, {ranks} are wanted' if n < {ranks} else 'PyTorch has no NCCL')")

@@ -16,7 +16,7 @@ from headrace.bench.programs import Programs
 
 SMALL = (8, 64, 512, 4096)
 COLLECTIVE_SIZES = (8, 32, 128, 512, 2048, 8192, 32768, 131072, 524288, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20)
-IN_FLIGHT = 4  # like gpu_limits' "x4"
+IN_FLIGHT = 4  # as gpu_limits' "x4"
 
 
 @dataclass(frozen=True)
