@@ -30,7 +30,7 @@ def point(rows: Iterable[tuple[int, ...]], seconds: float) -> Point:
     scale = 1 / (max(1e-3, seconds) * 1e9)
     ranks, waits, mpi, *sums = zip(*rows)
     shares = [min(1.0, wait * scale) for wait in waits]
-    inside = [min(1.0, max(time * scale, wait)) for time, wait in zip(mpi, shares)]  # a wait is part of a call, even of one that has not ended
+    inside = [min(1.0, max(time * scale, wait)) for time, wait in zip(mpi, shares)]  # even a pending wait is part of a call
     least, mean = min(shares), sum(shares) / len(rows)
     slowest = ranks[shares.index(least)] if mean - least > _NOTICEABLE else None
     return Point(round(least, 5), round(mean, 5), round(max(shares), 5), round(sum(inside) / len(rows), 5), slowest,
