@@ -1,10 +1,10 @@
 """Cost of headrace monitor: python bench/monitor.py [--ranks 256] [--page FILE.hrc]
 
-- The size of a day's history: spans are written at the resolution that thinning would have left after a day, so the file is the
-  one that a day would leave, without waiting for it.
+- The size of a day's history: spans are written at the resolution that thinning would have left after a day, so the file has the
+  size of a day's history although no day has passed.
 - The collector's share of a core: one round per second over pages of counters. --page is a file of mpiexec --save-counters, whose
-  first page is used for every rank; without it, the rounds are over a made-up source, which reads no pages.
-- --hosts N: the monitor's share of a core while N collectors report a made-up job to it, each --ranks / N ranks per second.
+  first page is used for every rank; without it, the rounds use a synthetic source, which reads no pages.
+- --hosts N: the monitor's share of a core while N collectors report a synthetic job to it, each --ranks / N ranks per second.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def collector(folder: Path, ranks: int, page: Path | None, rounds: int) -> tuple
 
 
 class _Part:
-    """A host's ranks of a made-up job, in real time."""
+    """One host's ranks of a synthetic job, in real time."""
 
     def __init__(self, ranks: int, job_ranks: int, host: int):
         self.made, self.first, self.count, self.host = Synthetic(Job(ranks=job_ranks, began=time.time())), host * ranks, ranks, f"host{host}"

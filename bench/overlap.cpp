@@ -4,7 +4,7 @@
 // share is the part of t by which T is shorter than the sum of both: 100 % if T is the computation's time, 0 % if T is
 // the sum. With --computation, the computation has the same length for every size and library: this shows which
 // operations a longer one hides, and no library has a shorter one because its operation alone is fast. Rows "...,
-// tested" call MPI_Testall now and then while they compute. The computation touches no memory. In the rows isend and
+// tested" call MPI_Testall occasionally while they compute. The computation touches no memory. In the rows isend and
 // irecv, one side computes, while the other waits for the message at once.
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
     bench/page.py keep RUN DATA   keeps a summary of the output of `headrace bench --json RUN` or `bench/gpu.py --json RUN` as
                                   docs/performance/data/DATA.json; also that of bench/nccl.py and bench/halo3d.py
 
-A page marks the place of a table and names its contents; the text between the two lines is replaced:
+A page marks the position of a table and names its contents; the text between the two lines is replaced:
 
     <!-- table VIEW DATA [NAME,NAME] -->
     <!-- end -->
@@ -110,7 +110,7 @@ def view_goals(run: dict, names: str | None) -> str:
 
 
 def missed(found: list[dict], met: list[dict], less_is_better: bool) -> str:
-    """Returns the three furthest from the goal."""
+    """Returns the three results that are furthest from the goal."""
     left = sorted((row for row in found if row not in met), key=lambda row: row["ratio"], reverse=less_is_better)
     labels = len({row["label"] for row in found}) > 1
     words = [[row["label"] if labels else "", size_text(row["bytes"]) if row["bytes"] else "", f"{row['ratio']:.2f}"]
@@ -191,7 +191,7 @@ def written(run: dict) -> str:
 
 
 def rounded(value):
-    """Rounds to six digits, as no more were measured."""
+    """Rounds to six digits, as the measurement is no more precise."""
     if isinstance(value, dict):
         return {key: rounded(one) for key, one in value.items()}
     return float(f"{value:.6g}") if isinstance(value, float) else value

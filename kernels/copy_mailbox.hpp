@@ -2,8 +2,8 @@
 // memory, with entries (copies to make) from the host and replies from the device.
 //
 // Entries are numbered. Every word of an entry contains the low 16 bits of its number in its upper bits, so that a
-// reader that finds the number in all words has the whole entry: it needs no further word, and the words need not be
-// written in order. Numbers of entries and of launches wrap around.
+// reader that finds the number in all words has read the complete entry: no separate flag is needed, and the words need
+// not be written in order. Numbers of entries and of launches wrap around.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct CopyMailbox {
   // Written by the device, element i by block i:
   alignas(64) std::uint32_t running[kResidentBlocks];  // number of its launch
   alignas(64) std::uint32_t done[kResidentBlocks];     // number of the last entry that it has done
-  // Number of the last launch that has ended; its entries that are not done never will be.
+  // Number of the last launch that has ended; entries of that launch that are not done will never be done.
   alignas(64) std::uint32_t exited[kResidentBlocks];
 };
 

@@ -12,7 +12,7 @@
 
 namespace hr::reduce_kernels {
 
-// --- 16-bit floating point: computed in float, whose rounding error never shows after the second rounding ---
+// --- 16-bit floating point: computed in float, whose rounding error never affects the second rounding ---
 
 struct Half {
   std::uint16_t bits;

@@ -1,4 +1,4 @@
-// mpiexec: starts the ranks of an MPI program, on this host and others, and stays with them to the end.
+// mpiexec: starts the ranks of an MPI program, on this host and others, and runs until the last one has ended.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -51,7 +51,7 @@ HR_DEVICE void shift(const Word* from, Word* to, int back, const Place& place) {
 }
 
 // Faces. The update occupies every thread slot, so the progress of others depends on how long its threads live: kernels
-// that run beside it use few threads, each with many loads in flight.
+// that run at the same time use few threads, each with many loads in flight.
 constexpr unsigned kDeep = 8;  // rows of a plane that a thread moves
 
 struct Block {

@@ -12,7 +12,7 @@
 
 namespace bench {
 
-// This rank's half of a pair. The lower rank leads, and its clock counts.
+// This rank's half of a pair. The lower rank leads, and its clock is used.
 struct Pair {
   int peer;
   bool lower;

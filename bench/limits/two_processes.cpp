@@ -147,7 +147,7 @@ std::vector<Exchange> measure_exchanges(const std::vector<std::size_t>& sizes, i
   const pid_t second = start([&] { work(1); });
   const pid_t first = start([&] { work(0); });
   const bool well = ended_well(first);
-  // The second process would wait for the first one for ever.
+  // The second process would wait for the first one forever.
   if (!well && second > 0) ::kill(second, SIGKILL);
   const bool both = ended_well(second) && well;
   ::close(results[1]);

@@ -90,8 +90,8 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     own.initialised = true;
     own.client = message.number("pid", 0);
     const bool spoken = message.number("pmi_version", 0) == 1;
-    // Headrace's own words (boot/pmi1.cpp): files can be kept here; the number of ranks that share the cores, if the
-    // mapping does not show it, else that views are compared here; everything is on one host.
+    // Headrace's own words (boot/pmi1.cpp): that files can be kept here; the number of ranks that share the cores, if
+    // the mapping does not show it, otherwise that views are compared here; and that everything is on one host.
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
                               (spoken ? "0" : "-1") + " keeps_files=1" +
                               (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1") +

@@ -1,4 +1,4 @@
-// The current position of a process, for a person who examines a hanging rank.
+// Shows where a process currently is, for a person who examines a hanging rank.
 #pragma once
 
 #include <sys/types.h>

@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kGrace{1000};  // between SIGTERM and SIGKILL
 constexpr milliseconds kStackLimit{10000};
 constexpr milliseconds kStackGrace{2000};  // for the transfer of the answers
-constexpr milliseconds kStopLimit{500};    // for telling other hosts that we are about to be stopped
+constexpr milliseconds kStopLimit{500};    // for the message to other hosts that we are about to be stopped
 constexpr std::size_t kMostStacks = 8;
 constexpr int kMostNames = 8;  // of hosts in a message
 constexpr int kTimeoutExit = 124;
@@ -95,7 +95,7 @@ Job::~Job() = default;
 int Job::run() {
   not_ours_ = listed_children();
   guard_.start(first().tree->plan().id, first().tree->plan().shm_directories);
-  // Orphans of our ranks become our children, and we end them.
+  // Orphans of our ranks become our children, so that we can end them.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   signals_ = std::make_unique<Signals>(loop_, [this](int signal) { on_signal(signal); });
   raise_descriptor_limit();

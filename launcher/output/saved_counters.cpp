@@ -25,7 +25,7 @@ Descriptor open_page(int pid, int file) {
   char target[64] = {};
   const ssize_t length = ::readlink(path.c_str(), target, sizeof target - 1);
   const bool is_page = length > 0 && std::string_view(target).starts_with("/memfd:headrace.");
-  // Opened for writing, as by the process itself; a page's readers are recognised by not doing so.
+  // Opened for writing, as by the process itself; readers of a page are recognised because they do not do so.
   return Descriptor(is_page ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1);
 }
 

@@ -1,5 +1,5 @@
-// The environment of ranks: mpiexec's, sent to the other hosts and completed there with what only the host itself
-// knows.
+// The environment of ranks: that of mpiexec, sent to the other hosts and completed there with values that only the host
+// itself knows.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Background: runs work that takes seconds (a debugger that inspects a process) outside the event loop, so that
-// heartbeats go on.
+// heartbeats continue.
 //
 // Owner: HostRanks. Each task runs on its own thread and shares nothing with the loop; `done` runs in the loop.
 #pragma once

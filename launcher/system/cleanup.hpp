@@ -8,8 +8,8 @@
 
 namespace hr::launcher {
 
-// Kills every process that we inherited when its parent died (we are the subreaper of the job), until only the spared
-// are left, or a second has passed.
+// Kills every process that we inherited when its parent died (we are the subreaper of the job), until only the
+// processes in `spared` are left, or a second has passed.
 void kill_orphans(const std::set<pid_t>& spared);
 
 // Returns the parent of a process; -1: there is no such process.

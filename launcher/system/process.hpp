@@ -1,4 +1,4 @@
-// Starts a process: fork and exec in one step, after everything has been decided.
+// Starts a process: fork and exec in one step, after all decisions have been made.
 #pragma once
 
 #include <sys/types.h>

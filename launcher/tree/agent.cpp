@@ -154,7 +154,7 @@ class Agent {
     for (const auto& resume : std::exchange(own.waiting, {})) resume();
   }
 
-  // Notes that mpiexec is about to be stopped with its ranks, or goes on. While stopped, it sends nothing.
+  // Notes that mpiexec is about to be stopped with its ranks, or continues. While stopped, it sends nothing.
   void note_stop(int signal) {
     if (signal != SIGTSTP && signal != SIGCONT) return;
     above_.expect_silence(signal == SIGTSTP);
@@ -194,7 +194,7 @@ class Agent {
     loop_.after(kGrace, [this] {
       tree_->down({.kind = Kind::kSignal, .numbers = {SIGKILL, 1}});
       tree_->down({.kind = Kind::kFinish});
-      // Agents below that do not answer lose their connection to this one, and end on their own.
+      // Agents below that do not answer lose their connection to this one, and then end by themselves.
       loop_.after(kGrace, [this] { end(kParentFailed); });
     });
   }

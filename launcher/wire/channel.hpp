@@ -36,7 +36,8 @@ class Channel {
 
   void send(const Message& message);
   void set_silence(std::chrono::milliseconds silence);
-  // Notes that the neighbour has been stopped by a signal, or goes on. While it is stopped, its silence is no failure.
+  // Notes that the neighbour has been stopped by a signal, or continues. While it is stopped, its silence is not a
+  // failure.
   void expect_silence(bool expected);
   // Waits until everything is written, or the limit has passed.
   void flush(std::chrono::milliseconds limit);

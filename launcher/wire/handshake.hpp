@@ -2,7 +2,7 @@
 //
 // A login shell may print before the agent does, or even repeat its input. So mpiexec sends a line with a random key,
 // and accepts as the agent's answer only a line with a keyed hash, which a mere echo cannot produce. Nothing in front
-// of it is interpreted. Keeping other readers and writers off these pipes is left to ssh. Pure.
+// of it is interpreted. Protecting these pipes from other readers and writers is left to ssh. Pure.
 #pragma once
 
 #include <optional>

@@ -1,1 +1,1 @@
-"""Headrace: an MPI library whose first citizen is GPU memory. This package holds its command line."""
+"""Headrace: an MPI library built around GPU memory. This package contains its command line."""

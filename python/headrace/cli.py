@@ -51,7 +51,7 @@ def config(_: argparse.Namespace) -> int:
     if mpiexec is None:
         print("headrace: mpiexec is not installed beside this command", file=sys.stderr)
         return 1
-    # The library's own code reads the settings, so that the output is what a program gets.
+    # The library's own code reads the settings, so that the output shows what a program gets.
     code = subprocess.run([str(mpiexec), "--config"], check=False).returncode
     try:
         file = collectives.selection(locate(installation.prefix(), mpiexec))["tuning_file"]
@@ -66,19 +66,19 @@ def config(_: argparse.Namespace) -> int:
     return code
 
 
-# Commands that read their own words.
+# Commands that parse their own arguments.
 MAINS: dict[str, Callable[[list[str]], int]] = {"bench": bench.main, "map": where.main, "tune": tune.main, "course": course.main,
                                                "doctor": doctor.main, "monitor": monitor.main, "top": top.main}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Ends like other programs do when nobody reads what they print any more (headrace info | head -1)."""
+    """Ends quietly, like other programs, when nobody reads the output any more (headrace info | head -1)."""
     try:
         code = run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes again at exit
         return 128 + signal.SIGPIPE
 
 

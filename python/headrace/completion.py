@@ -1,5 +1,5 @@
-"""Completion of `mpiexec` and `headrace` for shells, made from the tables that the two read their options by:
-`mpiexec --list-options`, and the parsers of `headrace`."""
+"""Completion of `mpiexec` and `headrace` for shells, generated from the tables of their options: `mpiexec --list-options`, and the
+parsers of `headrace`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SECONDS = 20
 @dataclass(frozen=True)
 class Option:
     names: tuple[str, ...]  # with dashes
-    values: int = 0  # words that follow
-    words: tuple[str, ...] = ()  # that the first of these may be
+    values: int = 0  # number of values that follow
+    words: tuple[str, ...] = ()  # possible first values
     kind: str = ""  # or "file" or "directory"
     help: str = ""
 
@@ -45,7 +45,7 @@ def _with_dashes(name: str) -> tuple[str, ...]:
 
 
 def of_mpiexec(mpiexec: Path) -> Command:
-    """Raises OSError, subprocess.SubprocessError or ValueError where it does not say its options."""
+    """Raises OSError, subprocess.SubprocessError or ValueError if mpiexec does not list its options."""
     text = subprocess.run([str(mpiexec), "--list-options"], capture_output=True, text=True, timeout=_SECONDS, check=True).stdout
     return Command([Option(tuple(dashed for name in entry["names"] for dashed in _with_dashes(name)), entry["values"],
                            tuple(entry["words"]), "" if entry["words"] else _kind(entry["value"]), entry["help"])
@@ -58,7 +58,7 @@ class _Asked(Exception):
 
 
 def _parser(begin: Callable[[list[str]], object]) -> argparse.ArgumentParser:
-    """The parser that a command makes for its words."""
+    """Returns the parser that a command makes for its arguments."""
 
     def tell(parser: argparse.ArgumentParser, *_: object) -> None:
         raise _Asked(parser)
@@ -93,7 +93,7 @@ def of_headrace(mpiexec: Command) -> Command:
     helps = {action.dest: action.help or "" for action in commands._choices_actions}
     whole = _command(main)
     for name, parser in commands.choices.items():
-        if name == "map":  # reads no words itself
+        if name == "map":  # has no arguments of its own
             whole.commands[name] = Command([*mpiexec.options, Option(("--save",), 1, (), "file", "Write this machine down as a file")])
         else:
             own = cli.MAINS.get(name)
@@ -108,7 +108,7 @@ def _quoted(text: str) -> str:
 
 # --- bash ---
 
-# Words are taken apart at blanks alone: bash itself would do so at "=" and ":" as well.
+# Words are split at blanks only; bash itself would also split them at "=" and ":".
 _BASH_COMMON = r"""
 _headrace_words() {
   local line=${COMP_LINE:0:COMP_POINT}
@@ -203,7 +203,7 @@ complete -F _headrace_headrace headrace
 
 
 def _bash_case(name: str, rows: Iterable[tuple[Iterable[str], str]]) -> str:
-    """A function that prints the text which belongs to its argument."""
+    """Returns a shell function that prints the text for its argument."""
     lines = [f"{name}() {{", "  case $1 in"]
     for patterns, text in rows:
         joined = "|".join(_quoted(pattern) for pattern in patterns)
@@ -311,7 +311,7 @@ def script(shell: str, mpiexec: Path) -> str:
 
 
 def write_all(mpiexec: Path, share: Path) -> None:
-    """As shells look for them: a file of the name of each command, where they load it at its first use."""
+    """Writes a file named after each command to the places where shells look for it at the command's first use."""
     launcher = of_mpiexec(mpiexec)
     headrace = of_headrace(launcher)
 
@@ -341,5 +341,5 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-if __name__ == "__main__":  # the build: mpiexec, and the directory share
+if __name__ == "__main__":  # called by the build with mpiexec and the directory share
     write_all(Path(sys.argv[1]), Path(sys.argv[2]))

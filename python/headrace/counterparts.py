@@ -1,16 +1,16 @@
-"""Variables of other MPI libraries, and what does the same here. Data; `python -m headrace.counterparts` prints it as the
-table in docs/coming-from.md."""
+"""Variables of other MPI libraries, and their counterparts in Headrace, as data; `python -m headrace.counterparts` prints them as
+the table in docs/coming-from.md."""
 
 from __future__ import annotations
 
 import fnmatch
 from dataclasses import dataclass
 
-# Read by our wrappers and our mpiexec as by theirs.
+# Read by our wrappers and our mpiexec, as by theirs.
 READ = ("OMPI_CC", "OMPI_CXX", "OMPI_FC", "OMPI_F77", "OMPI_CPPFLAGS", "OMPI_CFLAGS", "OMPI_CXXFLAGS", "OMPI_FCFLAGS", "OMPI_LDFLAGS",
         "MPICH_CC", "MPICH_CXX", "MPICH_FC", "MPICH_F90", "MPICH_F77", "I_MPI_CC", "I_MPI_CXX", "I_MPI_FC", "I_MPI_F90", "I_MPI_F77",
         "I_MPI_CFLAGS", "I_MPI_CXXFLAGS", "I_MPI_FCFLAGS", "I_MPI_LDFLAGS", "MPIEXEC_TIMEOUT")
-# Say where a library is or what it is like; nobody sets them to change how a program runs.
+# Variables that describe a library or its location; nobody sets them to change how a program runs.
 HARMLESS = ("I_MPI_ROOT", "MPICH_DIR", "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT",
             "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "MPICH_VERSION", "I_MPI_HYDRA_ENV", "OMPI_MCA_orte_base_help_aggregate")
 OWNERS = {"OMPI_MCA_": "Open MPI", "PRTE_MCA_": "Open MPI", "PMIX_MCA_": "Open MPI", "MPIR_CVAR_": "MPICH", "MPICH_": "MPICH",
@@ -19,11 +19,11 @@ OWNERS = {"OMPI_MCA_": "Open MPI", "PRTE_MCA_": "Open MPI", "PMIX_MCA_": "Open M
 
 @dataclass(frozen=True)
 class Counterpart:
-    names: str  # patterns as of a shell, blanks between
+    names: str  # shell patterns, separated by blanks
     instead: str
 
 
-# The first that fits counts.
+# The first matching entry counts.
 TABLE = (
     # Open MPI
     Counterpart("OMPI_MCA_btl_vader_single_copy_mechanism OMPI_MCA_btl_sm_single_copy_mechanism OMPI_MCA_smsc",
@@ -103,14 +103,14 @@ TABLE = (
 
 
 def owner_of(name: str) -> str | None:
-    """The library whose variable it is, where Headrace does not read it and its being set may mean something."""
+    """Returns the library that the variable belongs to, if Headrace does not read the variable and its value may matter."""
     if name in READ or name in HARMLESS:
         return None
     return next((owner for prefix, owner in OWNERS.items() if name.startswith(prefix)), None)
 
 
 def counterpart(name: str) -> str | None:
-    """What does the same here."""
+    """Returns the counterpart in Headrace."""
     return next((each.instead for each in TABLE if any(fnmatch.fnmatchcase(name, pattern) for pattern in each.names.split())), None)
 
 

@@ -18,7 +18,7 @@ _SECONDS = 20
 
 
 def _compiler(wrapper: Path) -> dict:
-    """The command that a wrapper runs, or why there is none."""
+    """Returns the command that a wrapper runs, or the reason why there is none."""
     try:
         found = subprocess.run([str(wrapper), "-showme:command"], capture_output=True, text=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:
@@ -68,7 +68,7 @@ def describe(prefix: Path) -> dict:
 
 
 def lines(facts: dict, name: str = "") -> list[str]:
-    """A fact a line, for people: "compilers.c.command  /usr/bin/gcc"."""
+    """Returns one fact per line, for people: "compilers.c.command  /usr/bin/gcc"."""
     found = []
     for key, value in facts.items() if isinstance(facts, dict) else enumerate(facts):
         inner = f"{name}.{key}" if name else str(key)

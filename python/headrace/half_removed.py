@@ -1,4 +1,5 @@
-"""An installation whose own Python files are gone in part: names them in place of a traceback. Imports nothing of Headrace."""
+"""Handles an installation whose Python files are partly missing: names them instead of printing a traceback. Imports nothing from
+Headrace."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ _SHOWN = 6
 
 
 def gone() -> list[str]:
-    """Files of pip's list that are not there; none where pip has no list."""
+    """Returns files of pip's list that do not exist; none if pip has no list."""
     try:
         ours = metadata.distribution("headrace")
     except metadata.PackageNotFoundError:
@@ -21,7 +22,7 @@ def gone() -> list[str]:
 
 
 def stop(problem: ImportError) -> None:
-    """Ends the process with a sentence. Raises `problem` if none of our own files is gone."""
+    """Ends the process with a message. Raises `problem` if none of our own files is missing."""
     names = gone()
     if not names and not (problem.name or "").startswith("headrace"):
         raise problem

@@ -12,7 +12,8 @@ from pathlib import Path
 
 
 def _own_prefix() -> Path | None:
-    """Where these files are in share/headrace/python of an installation by CMake, or in python of a build directory."""
+    """Returns the prefix if these files are in share/headrace/python of an installation by CMake, or in python of a build
+    directory."""
     place = Path(__file__).absolute().parent
     names = [directory.name for directory in list(place.parents)[:3]]
     if names == ["python", "headrace", "share"]:
@@ -22,7 +23,8 @@ def _own_prefix() -> Path | None:
 
 @functools.cache
 def prefix() -> Path:
-    """The directory whose bin/, lib/ and include/ have our files: the environment, or ~/.local after pip install --user."""
+    """Returns the directory whose bin/, lib/ and include/ contain our files: the environment, or ~/.local after pip install
+    --user."""
     own = _own_prefix()
     if own:
         return own
@@ -61,7 +63,7 @@ def _said_version(place: Path) -> str | None:
 
 
 def version_of(place: Path) -> str:
-    """Of the installation or build there, as its mpiexec says."""
+    """Returns the version of the installation or build there, as reported by its mpiexec."""
     return _said_version(place) or version()
 
 
@@ -71,7 +73,7 @@ def find_mpiexec() -> Path | None:
 
 
 def cuda_driver() -> str:
-    """One phrase: the driver's version and its devices, or why there is none."""
+    """Returns one phrase: the driver's version and its devices, or why there is none."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:

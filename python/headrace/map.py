@@ -1,6 +1,6 @@
-"""`headrace map`: places that a command line of mpiexec would give its ranks, here or on described machines. Starts nothing.
+"""`headrace map`: shows where a command line of mpiexec would place its ranks, here or on described machines. Starts nothing.
 
-mpiexec itself answers (`mpiexec --do-not-launch`), so that the words mean here what they mean when a job starts.
+mpiexec itself computes the placement (`mpiexec --do-not-launch`), so that the options mean the same as when a job starts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 
 def translated(arguments: list[str]) -> list[str]:
-    """The words for mpiexec, which would take "--" for the end of its options."""
+    """Returns the arguments for mpiexec, which would treat "--" as the end of its options."""
     if arguments[:1] == ["--save"]:
         return ["--save-machine", *arguments[1:]]
     words = list(arguments)

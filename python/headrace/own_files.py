@@ -1,7 +1,7 @@
-"""Rules for files and directories that another user of the host may have put in place of ours.
+"""Rules for files and directories that another user of the host may have replaced.
 
-A file is judged by its open descriptor, never by its name. Nothing here waits for a writer, and nothing reads
-more than it was told to. Threads: any.
+A file is checked through its open descriptor, never by its name. No function here waits for a writer, or reads more than its limit.
+Threads: any.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO
 
-SMALL = 1 << 20  # bytes; for files of settings and the like
+SMALL = 1 << 20  # bytes; for settings files and the like
 
 _KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFDIR: "a directory", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device",
           stat.S_IFLNK: "a link"}
@@ -23,7 +23,7 @@ _FLAGS = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Unfit(OSError):
-    """A file or directory that is refused. `strerror` says why; str() names it as well."""
+    """A file or directory that is refused. `strerror` gives the reason; str() also names the file."""
 
     def __init__(self, path: str | os.PathLike, why: str):
         super().__init__(errno.EPERM, why, os.fspath(path))
@@ -38,8 +38,8 @@ def _regular(path: str | os.PathLike, status: os.stat_result) -> None:
 
 
 def open_regular(path: str | os.PathLike, most: int, *, owners: Collection[int] | None = None, follow: bool = True) -> int:
-    """Opens a regular file of at most `most` bytes for reading and returns its descriptor; the caller closes it. `owners`: its allowed
-    owners (None: any). `follow`: the name may be a link. Raises Unfit, OSError."""
+    """Opens a regular file of at most `most` bytes for reading and returns its descriptor; the caller closes it. `owners`:
+    permitted owners (None: any). `follow`: the name may be a link. Raises Unfit, OSError."""
     _regular(path, os.stat(path, follow_symlinks=follow))  # opening a device may have effects
     file = os.open(path, os.O_RDONLY | _FLAGS | (0 if follow else os.O_NOFOLLOW))
     try:
@@ -56,7 +56,7 @@ def open_regular(path: str | os.PathLike, most: int, *, owners: Collection[int] 
 
 
 def _read(file: int, path: str | os.PathLike, most: int) -> bytes:
-    """Reads also a file that claims to be empty, or that grows meanwhile."""
+    """Reads a file even if it claims to be empty or grows in the meantime."""
     found = bytearray()
     while part := os.read(file, min(1 << 20, most + 1 - len(found))):
         found += part
@@ -100,7 +100,8 @@ def read_secret(path: str | os.PathLike, most: int = 4096) -> str:
 
 
 def own_directory(path: Path) -> None:
-    """Makes it with mode 700. An existing one must be this user's and closed to writes of others. Raises Unfit, OSError."""
+    """Makes the directory with mode 700. An existing one must belong to this user, and not be writable by others. Raises Unfit,
+    OSError."""
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     status = os.stat(path)
     if status.st_uid != os.geteuid():
@@ -110,7 +111,8 @@ def own_directory(path: Path) -> None:
 
 
 def ours_or_missing(path: str | os.PathLike) -> None:
-    """Checks a name before it is opened for writing: it is free, or a regular file of this user with one link. Raises Unfit."""
+    """Checks a name before it is opened for writing: it must be unused, or a regular file of this user with one link. Raises
+    Unfit."""
     try:
         status = os.lstat(path)
     except FileNotFoundError:
@@ -137,7 +139,7 @@ def unfinished(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def replacing(path: Path, mode: str = "w") -> Iterator[IO]:
-    """Opens `path` for writing; it ends up whole or as it was."""
+    """Opens `path` for writing; the file ends up either complete or unchanged."""
     with unfinished(path) as name, open(name, mode, **({} if "b" in mode else {"encoding": "utf-8"})) as file:
         yield file
         file.flush()

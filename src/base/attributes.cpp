@@ -99,7 +99,7 @@ Status AttributeSet::erase(void* object, int number) {
   if (entry == entries_.end()) return fail(Errc::kKeyval, "no attribute is cached under keyval %d", number);
   const Entry copy = *entry;
   HR_TRY(copy.keyval->remove(object, copy.value));
-  // Searched again: the callback may have changed the set.
+  // Searches again, as the callback may have changed the set.
   const auto again = find(number);
   if (again != entries_.end()) entries_.erase(again);
   return kOk;

@@ -6,8 +6,8 @@
 //   prefetch_for_write()   fetches lines that this core will write soon, so that their round trips are over by then
 //   demote()   moves lines that this core has written to the cache that all cores share, closer to the reader
 //                 (Intel's CLDEMOTE, from Sapphire Rapids on)
-// Worth it only if the two take turns: a reader that lags behind finds demoted lines farther away, and a writer on the
-// same core has to fetch them back. Not worth it for short flags that both write at the same time (ADR 13).
+// They pay only if the two take turns: a reader that lags behind finds demoted lines farther away, and a writer on the
+// same core has to fetch them back. They do not pay for short flags that both write at the same time (ADR 13).
 //
 // Threads: any.
 #pragma once
@@ -19,9 +19,9 @@ namespace hr {
 
 inline constexpr std::size_t kCacheLine = 64;
 
-// Limit; beyond it, demoting takes the writer longer than it saves the reader.
+// Maximum; beyond it, demoting costs the writer more time than it saves the reader.
 inline constexpr std::size_t kMaxDemoteBytes = 1024;
-// Limit; more requests than a core can have pending would delay later ones.
+// Maximum; more requests than a core can have pending would delay later ones.
 inline constexpr std::size_t kMaxPrefetchBytes = 4096;
 
 // Demotes [start, start + bytes), or only its beginning if it is long.

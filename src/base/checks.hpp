@@ -8,7 +8,7 @@
 
 namespace hr {
 
-// True if the knob, a list of words between commas, contains this word, or `full`, which means all of them.
+// True if the knob, a comma-separated list of words, contains this word, or `full`, which means all of them.
 [[nodiscard]] bool wants_check(std::string_view word) noexcept;
 
 // True if the knob contains `full`, so that every call is checked (check/).

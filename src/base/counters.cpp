@@ -6,8 +6,8 @@
 namespace hr::counters {
 namespace {
 
-// Times the next call after one of more than kLong ns, which takes much longer than reading the clock; times one in
-// kOneOf of shorter ones.
+// After a call of more than kLong ns, which is much longer than reading the clock, the next one is timed, too; of
+// shorter calls, one in kOneOf is timed.
 constexpr Value kLong = 5000;
 constexpr Value kOneOf = 1024;
 
@@ -78,7 +78,7 @@ void begin_timing(std::size_t function) noexcept {
   page.timed_since = nanoseconds(CLOCK_MONOTONIC);
 }
 
-// Excludes waits, which have been counted in full already.
+// Excludes waits, whose time has already been counted.
 void end_timing() noexcept {
   const Value length = nanoseconds(CLOCK_MONOTONIC) - page.timed_since;
   const Value waited = std::min(length, page.waited - page.waited_before);

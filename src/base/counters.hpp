@@ -19,7 +19,7 @@ namespace hr::counters {
 
 using Value = std::uint64_t;
 
-// Version of the layout of the head, and of the form of the text.
+// Version of the head's layout and of the text's format.
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr char kMagic[] = "HRCOUNTS";
 
@@ -146,7 +146,7 @@ struct alignas(kPageAlignment) Page {
 inline constinit Page page{};
 
 // --- counting ---
-// Returns the row of a process, which is new at the first message to it.
+// Returns the row of a process; the first message to it creates the row.
 Peer& row_of(int process, PeerClass peer_class) noexcept;
 inline Peer& row_of_others(PeerClass peer_class) noexcept {
   return page.peers[kPeers - kClasses + static_cast<std::size_t>(peer_class)];

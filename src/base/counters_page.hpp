@@ -14,7 +14,7 @@
 
 namespace hr::counters {
 
-// Data on this process for readers, and names for the indices of tables.
+// Data about this process for readers, and names for the indices of tables.
 struct About {
   std::string job;
   int rank = 0;

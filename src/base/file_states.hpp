@@ -2,8 +2,8 @@
 // header.
 //
 // A state is made at its first use and destroyed with the object that holds all of them, which the layer makes at init
-// and destroys at finalize. So nothing of an earlier start is left at the next one. Owner: the layer's state object.
-// Threads: library lock.
+// and destroys at finalize. So no state is left over from an earlier start. Owner: the layer's state object. Threads:
+// library lock.
 #pragma once
 
 #include <cstddef>

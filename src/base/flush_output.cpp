@@ -36,8 +36,8 @@ void flush_standard_without_lock() { ::fflush_unlocked(stdout); }
 void flush_all() { std::fflush(nullptr); }
 
 // Flushes C++ streams, which buffer text themselves if they are not synchronised with C's. Uses the program's C++
-// library, by its symbols, as this library may use another one. A program that never uses the streams has not made
-// them, which the first call here does.
+// library, by its symbols, as this library may use another one. If the program has never used the streams, the first
+// call here creates them.
 void flush_cpp() {
   static char initializer[16];
   const auto make = find<void (*)(void*)>("_ZNSt8ios_base4InitC1Ev");

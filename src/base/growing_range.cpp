@@ -51,7 +51,7 @@ std::size_t begin(std::byte** base, std::size_t most) noexcept {
 }
 
 std::size_t grow(std::byte* base, std::size_t usable, std::size_t most) noexcept {
-  // Grows by half, for few pieces and little unused space.
+  // Grows by half, which keeps the number of pieces and the unused space small.
   const std::size_t wanted = std::clamp(usable / 2 / kFirstPiece * kFirstPiece, kFirstPiece, kLargestPiece);
   for (std::size_t piece = std::min(wanted, most - usable); piece != 0; piece = piece > kFirstPiece ? kFirstPiece : 0) {
     if (map(base + usable, piece, MAP_FIXED_NOREPLACE) != nullptr) return usable + piece;

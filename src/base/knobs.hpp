@@ -1,7 +1,7 @@
 // Knobs: every setting of the library, read once.
 //
 // struct Knobs is generated from api/knobs.yaml (base/knob_table.hpp: one member per knob, initialised with its
-// default). Values have these sources, of which later ones take precedence: the default, the tuned value
+// default). Values come from these sources, and later ones take precedence: the default, the tuned value
 // (tuned_knobs.hpp), the configuration file (HEADRACE_CONFIG_FILE, else $XDG_CONFIG_HOME/headrace.conf or
 // ~/.config/headrace.conf: `name = value` lines), the environment (HEADRACE_<NAME>). A value that cannot be parsed or
 // is out of range is reported on standard error, and the default stays. Only this file's .cpp and counters_text.cpp

@@ -8,8 +8,8 @@
 // and once in a process it times a line from memory. A decision changes only after two loads in a row that agree, as a
 // process may lose its core during one.
 //
-// Measured on AMD processors only, unless the knob shm_nontemporal_stores decides: Intel's gain nothing from such
-// stores. Owner: the writer (a ring's producer; the shared segment of a communicator). Threads: library lock.
+// Measured on AMD processors only, unless the knob shm_nontemporal_stores decides: Intel's processors gain nothing from
+// such stores. Owner: the writer (a ring's producer; the shared segment of a communicator). Threads: library lock.
 #pragma once
 
 #include <atomic>

@@ -2,10 +2,10 @@
 // tuning.json.
 //
 //   # comments, as everywhere
-//   machine = AMD EPYC, 2 CPUs        as describe(this_machine()) says it
+//   machine = AMD EPYC, 2 CPUs        as describe(this_machine()) returns it
 //   version = 0.1.0
 //   eager_bytes = 65536               any knobs
-//   eager_bytes @ same-cache = 8192   for messages with these peers alone
+//   eager_bytes @ same-cache = 8192   only for messages with these peers
 //   network_eager_bytes @ a,b = 262144
 //
 // Such a value replaces a knob's default; the configuration file and the environment take precedence over it. A file of

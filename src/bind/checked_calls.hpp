@@ -15,8 +15,8 @@ namespace hr::bind {
 
 using check::Argument;
 
-// If calls are checked, true from the first use of MPI to the end of the last one: for entry points that may be called
-// at any time.
+// If calls are checked, true from the first use of MPI to the end of the last one. Read by entry points that may be
+// called at any time.
 inline bool checking = false;
 
 // Returns true once after each checked call.

@@ -29,7 +29,7 @@ struct Call {
 void blame(Object* where) noexcept;
 // Notes that a request of MPI_Waitall or the like has failed, with `code` in its status; blame() has been called for
 // it. The call then fails with MPI_ERR_IN_STATUS. The error handler gets the first such code and the object of the
-// first such request, as it does not see the statuses, and MPI_ERR_IN_STATUS alone would tell it nothing.
+// first such request, as it does not see the statuses, and MPI_ERR_IN_STATUS alone says nothing about the cause.
 void blame_element(int index, int code);
 // Called if the creation of a communicator without a parent fails: the error is raised with the handler that it would
 // have had.

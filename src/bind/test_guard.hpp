@@ -8,7 +8,7 @@
 // it is asleep, busy, or has no core: if it gets the lock soon, the call then makes the quick part of a round itself
 // (p2p/progress.hpp). A complete request is reported, even if the lock must be waited for.
 //
-// No call is put off for ever: the thread gives way to threads that wait for the lock, and after many calls in a row
+// No call is postponed forever: the thread gives way to threads that wait for the lock, and after many calls in a row
 // that found no round by the thread, a call waits for the lock and makes a round itself. Owner: the entry point.
 // Threads: each its own.
 #pragma once

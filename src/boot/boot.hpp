@@ -3,7 +3,7 @@
 //
 // At the start each process describes itself (init(), the transports' creation: put(), node_put()), all take part in
 // one exchange (fence()), and each reads the data that it needs of the others. Values that the job must agree on (its
-// knobs and settings) are known before anything is described.
+// knobs and settings) are known before processes describe themselves.
 //
 // A provider (pmi1.cpp, pmix.cpp, singleton.cpp) is one file with one registration record; the first whose detect()
 // returns true is used. Owner: one State per process (state.hpp), from init() to finalize(), and a new one at the next

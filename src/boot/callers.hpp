@@ -1,8 +1,8 @@
 // Callers: connections to a listening socket that have not proven yet that they know its secret.
 //
 // Anything that can reach the socket may connect. A caller is a Channel whose greeting must be right before anything
-// else it sends is processed. It has a second to send the greeting. The number of callers is limited, and a further one
-// replaces the one that has been silent for longest, so that silent connections cannot keep out one that knows the
+// else it sends is processed. It has a second to send the greeting. The number of callers is limited, and a new one
+// replaces the one that has been silent for longest, so that silent connections cannot lock out a caller that knows the
 // secret. No call waits. Owner: the socket's. Threads: library lock.
 #pragma once
 

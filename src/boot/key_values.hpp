@@ -15,8 +15,8 @@ class Provider;
 
 using KeyValues = std::map<std::string, std::string, std::less<>>;
 
-// Convert pairs to "3/shm9/some/path", in which its length precedes each text, with only characters that a launcher
-// accepts (others as %20), and back. Errors of split(): MPI_ERR_OTHER for text that join() did not write.
+// Convert pairs to the form "3/shm9/some/path", where each text follows its length and characters that a launcher may
+// not accept are written as %20, and back. Errors of split(): MPI_ERR_OTHER for text that join() did not write.
 [[nodiscard]] std::string join(const KeyValues& pairs);
 Status split(std::string_view text, KeyValues* pairs);
 

@@ -86,7 +86,7 @@ class Got {
   Value* value_ = nullptr;
 };
 
-// Not a status of PMIx, which are 0 and below.
+// Not a status of PMIx; those are 0 or negative.
 constexpr int kUnderWay = 1;
 // State of the last fence; a thread of the library may write it after the wait has ended.
 std::atomic<int> fence_state{pmix::kSuccess};

@@ -73,7 +73,7 @@ static_assert(sizeof(Published) == 808 && offsetof(Published, key) == 260 && off
 using Scope = std::uint8_t;
 inline constexpr Scope kGlobal = 3;
 
-// Keys of attributes of calls, and of the launcher's data on a job.
+// Keys of attributes of calls, and of the launcher's data about a job.
 inline constexpr const char* kCollect = "pmix.collect";  // bool: a fence distributes the values of all
 inline constexpr const char* kTimeout = "pmix.timeout";  // int: seconds, after which a call fails
 inline constexpr const char* kJobSize = "pmix.job.size";

@@ -42,8 +42,8 @@ class Port {
 // Returns the name without the secrets, for messages to the user.
 [[nodiscard]] std::string shown_port(std::string_view port_name);
 
-// Begins to connect to the port of that name; the channel's steps do the rest. Errors: MPI_ERR_PORT if it is not a
-// port's name, or the system reports at once that nothing listens there.
+// Begins to connect to the port of that name; the channel's steps complete the connection. Errors: MPI_ERR_PORT if it
+// is not a port's name, or the system reports at once that nothing listens there.
 Status dial(const std::string& port_name, std::unique_ptr<Channel>* channel);
 
 }  // namespace hr::boot

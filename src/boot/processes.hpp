@@ -6,8 +6,8 @@
 // so that the index is the rank there. Indices are local to this process: messages to others name a process by its job
 // and the rank in it.
 //
-// An entry holds the facts about a process that are known without contacting it. The address of the process is not
-// stored: the transports look up its published data under key() when they connect, or received it when jobs connected
+// An entry contains what is known about a process without contacting it. The address of the process is not stored: the
+// transports look up its published data under key() when they connect, or received it when jobs connected
 // (transport/transport.hpp). Processes of other jobs stay in the table when they are disconnected, and get the same
 // index if they connect again. Owner: boot, from init() to finalize(). Threads: library lock.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace hr::boot {
 
-// Host of a process whose host is not known; it counts as sharing it with no other process.
+// Host number of a process whose host is not known; such a process counts as alone on its host.
 inline constexpr int kUnknownHost = -1;
 
 struct Process {
@@ -85,7 +85,7 @@ class Processes {
   void mark_failed(int proc) noexcept { entries_[static_cast<std::size_t>(proc)].failed = true; }
   [[nodiscard]] bool failed(int proc) const noexcept { return (*this)[proc].failed; }
 
-  // Returns the key under which a process publishes data on itself to its job, such as its address.
+  // Returns the key under which a process publishes data about itself to its job, such as its address.
   [[nodiscard]] std::string key(std::string_view what, int proc) const;
 
  private:

@@ -187,7 +187,7 @@ void check_all_waits(double now) {
     all.found_at = 0;
     return;
   }
-  // Gives processes that wait for these time to report, too.
+  // Gives other processes that wait for these ones time to report, too.
   if (all.found_at == 0) all.found_at = now;
   if (now - all.found_at < 2 * settled) return;
   all.told_all = true;
@@ -196,7 +196,7 @@ void check_all_waits(double now) {
     boot::abort(1, "check full: a deadlock ends the job (HEADRACE_CHECK_DEADLOCK=tell only reports it)");
 }
 
-// Runs in each round of progress, so it does something only now and then.
+// Runs in each round of progress, so it acts only occasionally.
 void look() {
   auto& all = own<Deadlocks>();
   const double now = now_seconds();

@@ -16,7 +16,7 @@ extern const Diagnostic kThreads;
 
 namespace {
 
-// A diagnostic that uses another one's notes on the call must be listed after it.
+// A diagnostic that uses what another one has recorded about the call must be listed after it.
 constexpr const Diagnostic* kDiagnostics[] = {&kThreads, &kDeadlocks,   &kBuffers, &kOneSided, &kSignatures, &kEpochs,
                                               &kOrder,   &kCollectives, &kRaces,   &kLost,     &kLeaks};
 

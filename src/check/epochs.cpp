@@ -1,6 +1,6 @@
 // Epochs: detects accesses of one origin to the same memory of a target within one epoch whose outcome is undefined
-// (MPI 5.0 section 12.7): a put with anything else, a get with an update. Updates of one type may overlap. Completed
-// accesses are passed to races.hpp, which compares them with those of other processes.
+// (MPI 5.0 section 12.7): a put with any other access, or a get with an update. Updates of one type may overlap.
+// Completed accesses are passed to races.hpp, which compares them with those of other processes.
 //
 // Calls outside an epoch, and those that end an epoch that is not open, are errors even without the checker
 // (rma/epoch.hpp).

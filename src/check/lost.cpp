@@ -1,5 +1,5 @@
-// Reports messages that were sent and never received (MPI 5.0 section 11.2.2), at their destination, at the end. All
-// processes have synchronised in MPI_Finalize by then; each then notifies each other one that it has sent its last
+// Reports messages that were sent and never received (MPI 5.0 section 11.2.2), at their destination, at the end. By
+// then, all processes have synchronised in MPI_Finalize; each notifies every other one that it has sent its last
 // message.
 #include <algorithm>
 #include <cstdint>

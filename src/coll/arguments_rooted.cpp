@@ -13,7 +13,7 @@ void begin(Call& call, Operation operation, int root, Communicator& comm) noexce
   call.members = &members_of(comm);
 }
 
-// True for a process that does not take part: any but the root in the root's group groups of an intercommunicator.
+// True for a process that does not take part: any process but the root in the root's group of an intercommunicator.
 bool bystander(const Call& call) noexcept { return call.comm->is_inter() && call.root == abi::kProcNull; }
 
 Status one_block(const void* buffer, Count count, Datatype& type, const char* argument, Blocks* result) {

@@ -48,7 +48,7 @@ struct Cut {
 // unless the operation is commutative.
 [[nodiscard]] Task tree_reduce(const Call& call, int top, View mine, View other);
 
-// Runs the even process of a pair (doubling.hpp): sends its vector to the next rank, which goes on for both, and
+// Runs the even process of a pair (doubling.hpp): sends its vector to the next rank, which continues for both, and
 // receives the result into it.
 [[nodiscard]] Task delegate_to_pair(const Call& call, View vector);
 

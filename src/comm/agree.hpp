@@ -1,5 +1,6 @@
-// Small exchanges among processes that do not share a finished communicator yet; comm/ is below coll/, and so cannot
-// use collectives. Sizes are bytes to a few kilobytes per process. Exchanges among all members take O(log n) rounds.
+// Small exchanges among processes that do not share a finished communicator yet; comm/ is below coll/, so it cannot use
+// collectives. Messages have between a few bytes and a few kilobytes per process. Exchanges among all members take
+// O(log n) rounds.
 //
 // All members call the same exchanges in the same order with the same context and tag. Messages carry process numbers
 // as sources (boot::Processes::number_of()), so exchanges of different sets of processes with the same tag cannot mix

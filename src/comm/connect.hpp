@@ -27,7 +27,7 @@ class Line {
   virtual Status trade(const Blob& own, Blob* other) = 0;
 };
 
-// Uses messages between processes that are connected already.
+// Uses messages between processes that are already connected.
 class PeerLine final : public Line {
  public:
   PeerLine(int own, int other, std::uint32_t context, int tag) noexcept

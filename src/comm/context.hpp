@@ -6,7 +6,7 @@
 // Two agreements in which a process takes part at the same time (threads; MPI_Comm_idup) could choose the same number.
 // So after the choice every member tries to reserve the number, and the members combine their success by AND. If a
 // reservation failed they start again, with a choice that depends on the agreement, so that two agreements do not
-// collide for ever. No member holds a reservation while it waits for a first round, so no order of agreements can
+// collide forever. No member holds a reservation while it waits for a first round, so no order of agreements can
 // deadlock. The second round is omitted if no member can have another agreement in progress meanwhile (a blocking call
 // of a program without MPI_THREAD_MULTIPLE), so the common case costs one reduction.
 //

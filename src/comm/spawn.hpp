@@ -20,7 +20,8 @@ namespace hr::comm {
 Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boot::SpawnedProgram>& programs,
              std::vector<int>* codes, Ref<Communicator>* result);
 
-// Connects a spawned process to its parents; collective over world. Does nothing in a process that was not spawned.
+// Connects a spawned process to its parents; collective over the world communicator. Does nothing in a process that was
+// not spawned.
 Status connect_parent();
 // MPI_Comm_get_parent; null if there is none.
 [[nodiscard]] Communicator* parent() noexcept;

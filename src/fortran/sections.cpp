@@ -150,7 +150,7 @@ MPI_Datatype first(Maker& maker, const Shape& shape, MPI_Count count, MPI_Dataty
   return rest;
 }
 
-constexpr MPI_Count kAnyNumber = -1;  // // any number of elements
+constexpr MPI_Count kAnyNumber = -1;  // any number of elements
 
 // Cache of a thread's recent datatypes of sections, as making and committing one takes longer than sending a short
 // message. Only predefined element types are used as keys, as the handle of another type may be reused.

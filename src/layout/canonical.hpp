@@ -91,7 +91,7 @@ class Layout {
   std::vector<Count> prefix;  // kBlocks: packed offset of each block in the pattern, and `pattern` at the end
   Count uniform = 0;          // kBlocks: the length of every block if they are equal, else 0
   // kBlocks: the same bytes cut into runs of equal length, if there are not many more of these (as in a list of single
-  // elements, two of which happen to be adjacent) and their offsets fit. One kind of loop then does, and it reads a
+  // elements, two of which happen to be adjacent) and their offsets fit. Then one kind of loop suffices, and it reads a
   // quarter of the memory.
   Count piece = 0;  // length of these runs; 0 if there are none
   std::vector<std::int32_t> offsets;

@@ -125,7 +125,7 @@ Status draft_sequence(const Typemap& map, Draft* draft) {
     Draft one;
     HR_TRY(draft_of(map.child(0), &one));
     const Count extent = map.child(0).extent();
-    // Equal parts at regular displacements need dims, but no list.
+    // Equal parts at regular displacements need dims but no list.
     if (map.repeats.size() == 1 && parts > 0) {
       std::vector<Dim> dims;
       if (find_strides(map.displacements, &dims)) {
@@ -215,8 +215,8 @@ void find_pieces(Layout& layout) {
   Count piece = layout.blocks[0].length;
   for (const Block& block : layout.blocks) piece = std::min(piece, block.length);
   const auto blocks = static_cast<Count>(layout.blocks.size());
-  // Short pieces cost a fraction of what blocks of any length cost, so they pay even for a sorted selection of elements
-  // half of which are adjacent.
+  // Short pieces cost a fraction of what blocks of any length cost, so they pay even for a sorted selection in which
+  // half of the elements are adjacent.
   const Count most = piece >= 4 && piece <= 16 ? 3 * blocks : blocks + blocks / 4;
   if (layout.pattern / piece > most) return;
   std::vector<std::int32_t> offsets;

@@ -146,9 +146,9 @@ const Location* known(std::uintptr_t pointer, std::size_t bytes) noexcept {
   return nullptr;
 }
 
-// Keeps an answer. Not for pool memory and partly mapped ranges, which the program can change by calls too short for
-// DriverEpoch to notice, nor for managed memory, which needs more than an answer. For host memory that the driver does
-// not know, an answer covers a page, and holds for buffers that extend beyond it.
+// Caches an answer. It must not be called for pool memory and partly mapped ranges, which the program can change by
+// calls too short for DriverEpoch to notice, nor for managed memory, for which an answer is not sufficient. For host
+// memory that the driver does not know, an answer covers a page, and holds for buffers that extend beyond it.
 void remember(std::uintptr_t pointer, const Location& location) noexcept {
   constexpr std::uintptr_t kPage = 4096;
   const bool allocation = location.kind == Kind::kDevice || location.pinned;

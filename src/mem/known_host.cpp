@@ -34,7 +34,7 @@ Range program_data() noexcept {
   return data;
 }
 
-// Returns the start of the heap, which never changes; 0 if the system does not say.
+// Returns the start of the heap, which never changes; 0 if the system does not report it.
 std::uintptr_t heap_begin() noexcept {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   if (maps == nullptr) return 0;

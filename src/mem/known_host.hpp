@@ -1,7 +1,8 @@
 // Identifies addresses that are certainly host memory, so that the CUDA driver need not be queried: the heap that grows
 // from the end of the program (brk), the calling thread's stack, and the program's own data. No driver ever places
-// memory there; memory that a program registers there stays host memory. Of all other addresses, mapped memory above
-// all, nothing is known. Nothing is cached that could change: the heap's end is read every time. Threads: any.
+// memory there; memory that a program registers there stays host memory. About all other addresses, in particular
+// mapped memory, nothing is known. Only values that cannot change are cached; the heap's end is read every time.
+// Threads: any.
 #pragma once
 
 namespace hr::mem {

@@ -1,11 +1,11 @@
 // mem: classifies memory by its address, and copies between kinds. One interface for host memory and CUDA's.
 //
 // The CUDA driver is opened with dlopen when MPI is initialised, at the latest at the first classification; if there is
-// none, classification stays one predictable branch. Before the program itself has initialised CUDA every query answers
-// "host" (no context is ever created for a classification). The driver's answers are kept only for a driver epoch
-// (base/driver_epoch.hpp): the program may free and allocate between two epochs. Threads: library lock; every function
-// may be called from any thread that holds it, even one that has never used CUDA. A copy runs in the context that owns
-// the memory and leaves the caller's current context as it was.
+// none, classification is one predictable branch. Before the program itself has initialised CUDA, every classification
+// returns "host" (no context is ever created for a classification). The driver's answers are kept only for a driver
+// epoch (base/driver_epoch.hpp): the program may free and allocate between two epochs. Threads: library lock; every
+// function may be called from any thread that holds it, even one that has never used CUDA. A copy runs in the context
+// that owns the memory and leaves the caller's current context as it was.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 namespace hr::mem {
 
 // True if the page is mapped for the CPU: the host touched it last, or may read it where it is. Also true if the system
-// does not say.
+// does not report it.
 [[nodiscard]] bool mapped_for_host(const void* address) noexcept;
 
 }  // namespace hr::mem

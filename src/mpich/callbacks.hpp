@@ -1,10 +1,10 @@
 // Functions of the program that the library calls: their arguments are translated to MPICH's ABI, and their results to
 // the standard's.
 //
-// The standard passes most of them a pointer of the program ("extra state"). For these, one function of ours serves
-// all, and that pointer is replaced by one to a record with the function to call. Operations and error handlers get no
-// such pointer. For these, there are kFunctions functions of ours of each kind, and each function of the program is
-// assigned one of them for ever, as an operation may still run after it has been freed.
+// The standard passes most of them a pointer of the program ("extra state"). For these, one function of the library
+// serves all, and that pointer is replaced by one to a record with the function to call. Operations and error handlers
+// get no such pointer. For these, there are kFunctions functions of each kind here, and each function of the program
+// is assigned one of them permanently, as an operation may still run after it has been freed.
 //
 // Threads: any.
 #pragma once
@@ -84,7 +84,7 @@ int too_many_functions(const char* caller);
 
 // --- Callbacks with extra state ---
 
-// Functions of a keyval of the program. Kept for ever, once per combination, as attributes outlive their keyval.
+// Functions of a keyval of the program. Kept permanently, once per combination, as attributes outlive their keyval.
 template <class Copy, class Delete>
 struct AttributeRecord {
   Copy* copy;
@@ -136,8 +136,8 @@ using CommAttributes = Attributes<CommAttributeTypes>;
 using TypeAttributes = Attributes<TypeAttributeTypes>;
 using WinAttributes = Attributes<WinAttributeTypes>;
 
-// Types for a data representation, with either form of MPICH's conversion function. Its Record is kept for ever, like
-// the representation.
+// Types for a data representation, with either form of MPICH's conversion function. Its Record is kept permanently,
+// like the representation.
 struct DatarepTypes {
   using Conversion = DatarepConversionFunction;
   using OurConversion = MPI_Datarep_conversion_function;

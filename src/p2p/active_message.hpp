@@ -1,5 +1,5 @@
-// Active messages: messages of the layers above p2p that no receive matches. Each is handed to the handler of its kind
-// on arrival, within the receiver's progress.
+// Active messages: messages of the layers above p2p that no receive matches. On arrival, each is passed to the handler
+// of its kind, within the receiver's progress.
 //
 // There are two forms: a layer with its own wire::Kind (rma/) sends headers; the others use an ActiveMessageId, and
 // send a subject and some bytes.

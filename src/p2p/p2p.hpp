@@ -2,11 +2,11 @@
 // contexts, not communicators: only the caller's communicator gives ranks a meaning.
 //
 // Order: two messages from one process with the same context match in the order they were sent (section 3.5).
-// Progress: every function here makes progress on everything; blocking ones wait with progress.hpp's wait_until.
-// Memory: `view` is borrowed for blocking calls; non-blocking ones keep a copy of the View and a reference to its
-// type; the buffer itself must stay until completion.
-// Errors: MPI_ERR_TRUNCATE from receives (data up to the buffer's size is delivered), MPI_ERR_OTHER from a
-// transport, MPIX_ERR_PROC_FAILED if the other process has failed (process_failure.hpp). Threads: library lock.
+// Progress: every function here makes progress on all pending operations; blocking ones wait with progress.hpp's
+// wait_until. Memory: `view` is borrowed for blocking calls; non-blocking ones keep a copy of the View and a reference
+// to its type; the buffer itself must stay until completion. Errors: MPI_ERR_TRUNCATE from receives (data up to the
+// buffer's size is delivered), MPI_ERR_OTHER from a transport, MPIX_ERR_PROC_FAILED if the other process has failed
+// (process_failure.hpp). Threads: library lock.
 #pragma once
 
 #include "layout/view.hpp"
@@ -66,8 +66,8 @@ inline void (*match_checker)(const Request& receive, const Envelope& message) = 
 Status send(const layout::View& data, int to_proc, const Envelope& envelope, Mode mode);
 Status receive(const layout::View& data, const Envelope& wanted, Completion* completion);
 
-// Sends contiguous host memory the short way, in standard or ready mode; the program may then reuse its buffer.
-// Status::again(): not possible this way; use send() or isend().
+// Sends contiguous host memory by the fast path, in standard or ready mode; the program may then reuse its buffer.
+// Status::again(): the fast path cannot be used; use send() or isend().
 Status send_plain(const std::byte* data, std::size_t bytes, int to_proc, const Envelope& envelope);
 // Returns the request that MPI_Isend returns after send_plain(): complete, with a reference for the caller.
 [[nodiscard]] Request* completed_send_request() noexcept;
@@ -96,9 +96,9 @@ Status imreceive(const layout::View& data, Message* message, Request** request);
 // --- completion ---
 // Waits until `request` is complete (or inactive). The completion stays in the request.
 Status wait(Request& request);
-// Cancels a send or receive (section 3.8.4), which then completes, cancelled or not; a send, once its receiver has made
-// progress. Eager sends, unless synchronous, are complete already. MPI_ERR_REQUEST for partitioned and collective
-// operations.
+// Cancels a send or receive (section 3.8.4), which then completes, cancelled or not; a send only does so once its
+// receiver has made progress. Eager sends, unless synchronous, are complete already. MPI_ERR_REQUEST for partitioned
+// and collective operations.
 Status cancel(Request& request);
 // Returns kOk if MPI_Request_free may free it; MPI_ERR_REQUEST for a pending partitioned operation (section 4.2).
 Status may_free(const Request& request);

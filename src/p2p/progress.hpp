@@ -4,12 +4,12 @@
 //
 // poll() runs one round: transports, pending sends, long copies, then the registered hooks (collective schedules,
 // device events). wait_until() spins, then yields, then sleeps on the doorbell. How long it does each depends on the
-// competition for the core: it yields soon if other ranks or threads wait, and sleeps soon beside a load of other
-// programs (docs/adr/0018-yielding.md). Calls of a program that polls (MPI_Test, MPI_Iprobe) are paced in the same way,
-// once many of them in close succession have found nothing.
+// competition for the core: it yields soon if other ranks or threads wait, and sleeps soon if it competes with a load
+// of other programs (docs/adr/0018-yielding.md). Calls of a program that polls (MPI_Test, MPI_Iprobe) are paced in the
+// same way, once many of them in close succession have found nothing.
 //
 // Both let other threads of the process in: wait_until() between rounds, poll() while it makes a long copy
-// (shared_copy.hpp). So a caller of poll() must leave nothing half done, and must check again everything that it knew
+// (shared_copy.hpp). So a caller of poll() must leave no operation half done, and must recheck everything that it knew
 // before. No round is begun during a delivery (transport.hpp).
 #pragma once
 
@@ -28,7 +28,7 @@ class Request;
 // Runs a round; true if something moved.
 bool poll();
 
-// Polls for a probe, which only tests whether a message is there: calls deliver_beside_thread() if a progress thread
+// Polls for a probe, which only tests whether a message has arrived: calls deliver_beside_thread() if a progress thread
 // watches, whether or not it has made a round since; else poll_for_test().
 void poll_for_probe();
 // Delivers arrived messages, and wakes the progress thread for the rest, as long copies and hooks would cost the

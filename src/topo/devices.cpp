@@ -21,7 +21,7 @@ Distance distance(const Machine& machine, const CpuSet& one, const CpuSet& other
   return Distance::kMachine;
 }
 
-// Selects the devices that are nearest by `key`, equal ones in turn.
+// Selects the devices that are nearest by `key`; equally near ones are selected in turn.
 class Turns {
  public:
   explicit Turns(std::vector<const Device*> devices) : devices_(std::move(devices)), used_(devices_.size()) {}

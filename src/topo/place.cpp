@@ -53,8 +53,8 @@ Status refuse_sharing(const Machine& machine, int ranks, const Mapping& mapping,
               plural(ranks), mapping.count, name_of(mapping.unit), plural(mapping.count), machine.name.c_str(), room);
 }
 
-// Places ranks round robin over the parts, `per_part` (or one) at a time in each, each with the next `count` units. A
-// part whose units are all taken is skipped; when all are full, it begins again.
+// Places ranks round robin over the parts, `per_part` ranks (or one) at a time in each; each rank gets the next `count`
+// units. A part whose units are all taken is skipped; when all are full, placement begins again.
 Status go_round(const Machine& machine, const Parts& parts, const Parts& units, int ranks, const Mapping& mapping,
                 std::vector<Taken>* taken) {
   const std::vector<Parts> inside = units_in(parts, units);

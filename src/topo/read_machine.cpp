@@ -225,7 +225,7 @@ Status read_machine(const std::string& source, const Needs& needs, Machine* mach
   const Bitmap cpus(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
   hwloc_bitmap_copy(cpus.get(), hwloc_topology_get_allowed_cpuset(topology.get()));
   if (source.empty() && hwloc_topology_is_thissystem(topology.get()) != 0) {
-    // Done here and not by hwloc, which retries again and again if the system refuses to answer.
+    // Done here instead of by hwloc, which would retry repeatedly if the system refuses the call.
     const Bitmap own(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
     for (const unsigned cpu : allowed_cpus()) hwloc_bitmap_set(own.get(), cpu);
     if (hwloc_bitmap_iszero(own.get()) == 0) hwloc_bitmap_and(cpus.get(), cpus.get(), own.get());

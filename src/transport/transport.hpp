@@ -1,6 +1,6 @@
 // Transport: sends bytes to other processes. self, shm and ucx implement this interface; p2p uses nothing else.
 //
-// A transport carries messages: a fixed 24-byte header, of which it reads the kind alone, and a payload. Messages from
+// A transport carries messages: a fixed 24-byte header, from which it reads only the kind, and a payload. Messages from
 // one process to another arrive in the order in which they were accepted. progress() passes each to the handler that an
 // upper layer has set for its kind; the payload is valid only during the call. A transport never blocks: it returns
 // "again" if there is no room.
@@ -12,7 +12,8 @@
 // A failed path is reported once per process (Handlers::failed). Operations pending on it end with that error.
 //
 // Processes of other jobs connect while messages are pending (MPI 5.0 chapter 11): those that share memory get an
-// additional transport, made for the two groups; the transport that fills gaps opens paths to those on other hosts.
+// additional transport, made for the two groups; the transport with Record::fills_gaps opens paths to those on other
+// hosts.
 //
 // Owner: the registry owns the transports from init() to finalize(), and a transport made for two groups until all of
 // its processes are disconnected. Lifetime of a connection: from the first send to a process until finalize, or until
@@ -167,7 +168,7 @@ class Transport {
   // Accepts one message or returns Status::again(). On success header and payload have been copied.
   virtual Status send(int proc, const Header& header, const void* payload, std::size_t bytes) = 0;
   // Does the same in two steps, to build the payload in place (packing straight into the ring): reserve() returns the
-  // address to write `bytes` bytes to, or nullptr for "again"; commit() publishes the last reservation for that
+  // address at which to write `bytes` bytes, or nullptr for "again"; commit() publishes the last reservation for that
   // process.
   virtual std::byte* reserve(int proc, std::size_t bytes) = 0;
   virtual void commit(int proc, const Header& header) = 0;
@@ -257,7 +258,7 @@ class Transport {
   // Makes that process reachable by the address that its describe() returned.
   virtual Status set_peer_address(int /*proc*/, const std::string& /*address*/) { return Errc::kUnsupportedOperation; }
   // Ends all communication with these processes, each of which also disconnects from this process, or fails; waits for
-  // them as far as their paths need it. True: none of the processes that this transport was made for is left.
+  // them if their paths require it. True: none of the processes that this transport was made for is left.
   virtual bool disconnect(std::span<const int> /*procs*/) { return false; }
 
   // Waits until all accepted messages have left this process (the peer need not have read them).

@@ -1,5 +1,5 @@
 // Steps 8 and 9: like step 7, but update the points that need no halo between posting and waiting. In step 9 the device
-// updates them from the start of the step, beside packing, messages and unpacking.
+// updates them from the start of the step, during packing, messages and unpacking.
 #include "patterns/halo_messages.hpp"
 
 namespace halo3d {

@@ -1,1 +1,1 @@
-"""The runners of the benchmarks in bench/: on the GPUs of this machine (gpu), and beside other libraries (compare)."""
+"""The runners of the benchmarks in bench/: on the GPUs of this machine (gpu), and in comparison with other libraries (compare)."""

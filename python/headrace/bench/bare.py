@@ -1,4 +1,4 @@
-"""The bare limits beside the host benchmarks: what the machine does without MPI (host_limits), in a table's unit."""
+"""The bare limits of the host benchmarks: the speed of the machine without MPI (host_limits), in a table's unit."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from headrace.bench.limits import Limits
 from headrace.bench.programs import Programs
 from headrace.bench.suite import Benchmark
 
-# Operations that host_limits does itself, each in all the ways it has.
+# Operations that host_limits implements itself, each with all of its methods.
 COLLECTIVES = ("barrier", "bcast", "allreduce", "allgather", "alltoall")
 TIMEOUT = 60  # seconds
 
 
 class Bare:
-    """Limits measured in the rounds of their benchmark, so that the machine's load affects both alike."""
+    """Limits measured in the rounds of their benchmark, so that the machine's load affects both equally."""
 
     def __init__(self, programs: Programs, ranks: int, sizes: str | None, touch: bool = False,
                  cores_apart: str | None = None):
@@ -32,7 +32,7 @@ class Bare:
         return benchmark.name in ("latency", "bandwidth") and self._ranks == 2
 
     def measure(self, benchmark: Benchmark) -> None:
-        """Measures once more. A limit that cannot be measured is reported once, and left out."""
+        """Takes one more measurement. A limit that cannot be measured is reported once and left out."""
         if self._failed or not self.knows(benchmark):
             return
         arguments = ["--sizes", self._sizes or benchmark.sizes or "8"]
@@ -50,11 +50,11 @@ class Bare:
         self._limits.setdefault(benchmark.name, Limits()).add(report)
 
     def distances(self) -> list[float]:
-        """Microseconds of a cache line from core to core, the median of each run. Latency and bandwidth know them."""
+        """Microseconds that a cache line takes from core to core, the median of each run. Available for latency and bandwidth."""
         return [time for limits in self._limits.values() for time in limits.runs("cache line", 64)]
 
     def of(self, benchmark: str, bytes_: int) -> float | None:
-        """The best measurement without MPI. None: there is none."""
+        """Returns the best measurement without MPI; None if there is none."""
         limits = self._limits.get(benchmark)
         if limits is None:
             return None

@@ -1,4 +1,4 @@
-"""Programs that may fail, hang or print nothing: run with a limit of time, their JSON read, their trouble named."""
+"""Runs programs that may fail, hang or print nothing, with a time limit; reads their JSON and reports their failures."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from headrace import own_files
 
 
 class Failed(Exception):
-    """One sentence: why a program gave no result. `said`: all of its output."""
+    """One sentence: why a program produced no result. `said`: all of its output."""
 
     said = ""
 
 
 def run(command: list[str], timeout: float, env: dict[str, str] | None = None) -> str:
-    """Standard output and error of a program that ended well. Ends one that takes too long, with its children."""
+    """Returns standard output and error of a program that succeeded. Ends a program that takes too long, with its children."""
     try:
         child = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
@@ -41,7 +41,8 @@ def run(command: list[str], timeout: float, env: dict[str, str] | None = None) -
 
 
 def run_json(command: list[str], timeout: float, env: dict[str, str] | None = None, elsewhere: bool = False) -> dict:
-    """The JSON that a benchmark writes with --json. `elsewhere`: rank 0 may be on another host, without this host's files."""
+    """Returns the JSON that a benchmark writes with --json. `elsewhere`: rank 0 may be on another host, which lacks this host's
+    files."""
     if elsewhere:
         return _json_in(run([*command, "--json", "-"], timeout, env), Path(command[0]).name)
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as work:
@@ -54,7 +55,7 @@ def run_json(command: list[str], timeout: float, env: dict[str, str] | None = No
 
 
 def _json_in(text: str, name: str) -> dict:
-    """The JSON object in an output that may have other lines around it."""
+    """Returns the JSON object in an output that may have other lines around it."""
     start = 0 if text.startswith("{") else text.find("\n{") + 1
     try:
         return json.JSONDecoder().raw_decode(text, start)[0]
@@ -76,7 +77,7 @@ def _end(child: subprocess.Popen) -> None:
 
 
 def _reason(text: str, code: int) -> str:
-    # Headings give no reason.
+    # Headings contain no reason.
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     said = next((line for line in lines if "error" in line.lower() or ": " in line), lines[-1] if lines else "")
     return (f"exit code {code}" if code >= 0 else f"killed by signal {-code}") + (f": {said[:300]}" if said else "")

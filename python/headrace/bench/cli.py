@@ -1,4 +1,4 @@
-"""`headrace bench`: the host benchmarks, alone or (--vs) beside other libraries; with --gpu the GPU set."""
+"""`headrace bench`: the host benchmarks, alone or (--vs) compared with other libraries; with --gpu the GPU set."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _peers(args: argparse.Namespace, failures: dict[str, str]) -> list[Library]:
 
 def _programs(args: argparse.Namespace, chosen: list[Library], ours: Programs,
               failures: dict[str, str]) -> dict[str, Path]:
-    """The directory of each library's programs; `failures` names a library for which none can be built."""
+    """Returns the directory of each library's programs; adds libraries whose programs cannot be built to `failures`."""
     wanted = sorted({benchmark.program for benchmark in args.chosen})
     directories = {}
     for library in chosen:

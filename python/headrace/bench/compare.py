@@ -1,7 +1,7 @@
 """Interleaved runs of the host benchmarks under several libraries, and the ratios between them.
 
-A round runs each benchmark once under each library, in rotating order, so that a change of the machine's load meets
-all of them alike. A ratio is formed within a round; the table gives its median and its spread over the rounds.
+A round runs each benchmark once under each library, in rotating order, so that a change of the machine's load affects all of them
+equally. A ratio is computed within a round; the table gives its median and its spread over the rounds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headrace.bench.suite import Benchmark
 
 Key = tuple[str, int]  # label and bytes of a row
 
-ATTEMPTS = 3  # at a run whose cores were not at the distance (bench/common/measure.cpp)
+ATTEMPTS = 3  # exit code of a run whose cores were never at the distance (bench/common/measure.cpp)
 NEVER_SO_FAR_APART = "never so far apart"
 
 
@@ -35,13 +35,13 @@ class Plan:
     form: str = "blocking"           # of the collectives
     arguments: tuple[str, ...] = ()  # for every program
     touch: bool = False              # write sent and read received data, in the programs that can
-    hosts: tuple[str, ...] = ()      # where ranks run; none: on this machine
+    hosts: tuple[str, ...] = ()      # where ranks run; empty: on this machine
     wrap: tuple[str, ...] = ()       # a command that starts each rank's program
 
 
 @dataclass
 class Result:
-    """One benchmark: the reports of each library, one a run, and the reason where there is none."""
+    """One benchmark: the reports of each library, one per run, or the reason why there is none."""
 
     benchmark: Benchmark
     reports: dict[str, list[dict]] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Result:
         return next((reports[0] for reports in self.reports.values() if reports), None)
 
     def keys(self) -> list[Key]:
-        """The keys of all rows, in the order of the first library that has them."""
+        """Returns the keys of all rows, in the order of the first library that has them."""
         return list(dict.fromkeys(_key(row) for reports in self.reports.values() for report in reports[:1]
                                   for row in report["rows"]))
 
@@ -59,7 +59,7 @@ class Result:
         return [row["median"] for report in self.reports.get(library, []) for row in report["rows"] if _key(row) == key]
 
     def bare(self, key: Key) -> float | None:
-        """The row's time without MPI, where the program has measured it in Headrace's own runs."""
+        """Returns the row's time without MPI, if the program has measured it in Headrace's own runs."""
         values = [row["bare us"] for report in self.reports.get("headrace", []) for row in report["rows"]
                   if _key(row) == key and "bare us" in row]
         return statistics.median(values) if values else None
@@ -68,7 +68,7 @@ class Result:
         return bool((self.sample() or {}).get("less_is_better", True))
 
     def best_peer(self, key: Key) -> str | None:
-        """The peer with the best median over the runs."""
+        """Returns the peer with the best median over the runs."""
         medians = {name: statistics.median(values) for name in self.reports
                    if name != "headrace" and (values := self.medians(name, key))}
         if not medians:
@@ -106,7 +106,7 @@ def run_one(benchmark: Benchmark, library: Library, program: Path, plan: Plan) -
 
 
 def run_patiently(benchmark: Benchmark, library: Library, program: Path, plan: Plan) -> dict:
-    """Runs a benchmark, again if the machine's cores were never at the wanted distance (--cores-apart)."""
+    """Runs a benchmark, and repeats it if the machine's cores were never at the requested distance (--cores-apart)."""
     for _ in range(ATTEMPTS - 1):
         try:
             return run_one(benchmark, library, program, plan)
@@ -118,7 +118,7 @@ def run_patiently(benchmark: Benchmark, library: Library, program: Path, plan: P
 
 def compare(benchmarks: list[Benchmark], libraries: list[Library], programs: dict[str, Path],
             plan: Plan, bare: Bare) -> list[Result]:
-    """`programs`: the directory of each library's programs. A library that fails at one benchmark is left out of it."""
+    """`programs`: the directory of each library's programs. A library that fails in one benchmark is left out of that benchmark."""
     results = [Result(benchmark, {library.name: [] for library in libraries}) for benchmark in benchmarks]
     progress = Progress(_step(benchmark, library) for benchmark in benchmarks for library in libraries
                         for _ in range(plan.runs))
@@ -146,7 +146,7 @@ def _step(benchmark: Benchmark, library: Library) -> str:
 
 
 def pinning_warning(result: Result, plan: Plan) -> str:
-    """Names the libraries that did not bind each rank to a core of its own, though there are enough."""
+    """Names the libraries that did not bind each rank to a separate core, although there are enough cores."""
     if plan.hosts:
         return ""
     loose = [name for name, reports in result.reports.items() if reports and plan.ranks <= cores() and
@@ -155,7 +155,7 @@ def pinning_warning(result: Result, plan: Plan) -> str:
 
 
 def wandering_warning(distances: list[float]) -> str:
-    """The time of a cache line in each run, in microseconds: shows whether the machine's cores move."""
+    """Returns the time of a cache line in each run, in microseconds, which shows whether the machine's cores move."""
     if not distances or max(distances) < 2 * min(distances):
         return ""
     return (f"the two cores were not equally far apart in all runs: a bare cache line took {min(distances) * 1e3:.0f} to "
@@ -163,5 +163,5 @@ def wandering_warning(distances: list[float]) -> str:
 
 
 def table(result: Result, libraries: list[str], limits=None, markdown: bool = False) -> str:
-    """The table of one benchmark; `limits` gives the bare limit of a size, or None."""
+    """Returns the table of one benchmark; `limits` returns the bare limit of a size, or None."""
     return summary.table(summary.summarise(result, libraries, limits), markdown)

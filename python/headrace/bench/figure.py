@@ -1,4 +1,4 @@
-"""A measured figure beside its limit and its goal, and tables of them."""
+"""A measured figure with its limit and its goal, and tables of such figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def number(value: float) -> str:
 
 @dataclass
 class Figure:
-    """`values`: one of each run. A goal bounds `ratio`, ours over the limit, from above, or from below where more is better."""
+    """`values`: one per run. A goal bounds `ratio`, ours over the limit, from above, or from below if more is better."""
 
     section: str
     what: str
@@ -32,7 +32,7 @@ class Figure:
     goal: float | None = None
     more_is_better: bool = False
     below: float | None = None  # a bound on the value itself
-    below_text: str = ""  # the bound in words, where it is not a round figure
+    below_text: str = ""  # the bound in words, if it is not a round figure
     note: str = ""
 
     @property
@@ -73,7 +73,7 @@ class Figure:
 
 
 def figures_table(figures: list[dict], markdown: bool = False) -> str:
-    """A table of figures in their small form."""
+    """Returns a table of figures in their small form."""
     rows = []
     for f in figures:
         spread = f"{f['runs']}, {number(f['low'])} to {number(f['high'])}"
@@ -88,7 +88,7 @@ def figures_table(figures: list[dict], markdown: bool = False) -> str:
 @dataclass
 class Table:
     figures: list[Figure] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)  # section: why it has no figures, or fewer
+    failures: dict[str, str] = field(default_factory=dict)  # by section: why it has no figures, or fewer
 
     def text(self, markdown: bool = False) -> str:
         lines = [figures_table([figure.small() for figure in self.figures], markdown)]

@@ -1,15 +1,15 @@
-"""Tables as people read them in a terminal, or as Markdown."""
+"""Tables as text for a terminal, or as Markdown."""
 
 from __future__ import annotations
 
 import re
 
-# A figure with its unit, or the mark in place of one.
+# A figure with its unit, or the mark used instead of one.
 _FIGURE = re.compile(r"-|failed|[-+0-9.e]+( [A-Za-z/%]+)?")
 
 
 def grid(columns: list[str], rows: list[list[str]], markdown: bool) -> str:
-    """Lines without a newline at the end. Columns of figures are aligned to the right."""
+    """Returns lines without a newline at the end. Columns of figures are right-aligned."""
     if markdown:
         lines = [columns, *rows]
         text = ["| " + " | ".join(cells) + " |" for cells in lines]

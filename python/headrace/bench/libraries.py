@@ -1,6 +1,6 @@
-"""The MPI libraries that are compared: where each is, how it starts ranks, how programs are built for it.
+"""The MPI libraries that are compared: the location of each, how it starts ranks, and how programs are built for it.
 
-Peers come from the package index, each into a virtual environment of its own, because their files have equal names.
+Peers are installed from the package index, each into a separate virtual environment, because their files have the same names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COMPILE_SECONDS = 300
 
 
 def cache() -> Path:
-    """A directory of this user alone, since programs in it are run. Raises Failed."""
+    """Returns a directory that only this user can write, because programs in it are run. Raises Failed."""
     base = os.environ.get("XDG_CACHE_HOME")
     return _own((Path(base) if base else Path.home() / ".cache") / "headrace")
 
@@ -62,7 +62,8 @@ class Library:
         return env
 
     def launch(self, ranks: int, oversubscribed: bool, hosts: tuple[str, ...] = ()) -> list[str]:
-        """The command that starts ranks: each bound to a core; unbound with more ranks than cores, and over hosts."""
+        """Returns the command that starts ranks: each bound to a core; unbound if there are more ranks than cores, or several
+        hosts."""
         if hosts:
             return self._launch_over(hosts, ranks)
         binding = {"mpich": ["-bind-to", "none" if oversubscribed else "core"],
@@ -73,7 +74,8 @@ class Library:
         return [str(self.mpiexec), *binding, "-n", str(ranks)]
 
     def _launch_over(self, hosts: tuple[str, ...], ranks: int) -> list[str]:
-        """Starts as many ranks on each host, in blocks. Hosts may be parts of one machine, where all bind to the same cores."""
+        """Starts equally many ranks on each host, in blocks. Hosts may be parts of one machine, where all would bind to the same
+        cores."""
         each = -(-ranks // len(hosts))
         counted = ",".join(f"{host}:{each}" for host in hosts)
         hydra = ["-hosts", ",".join(hosts), "-ppn", str(each)]
@@ -86,7 +88,7 @@ class Library:
 
 
 def headrace(programs: Programs, name: str = "headrace") -> Library:
-    """A build or installation of ours; the name `before` is for one that another is compared with."""
+    """Returns a build or installation of Headrace; `before` is the name of the one that another is compared with."""
     prefix = programs.mpiexec.parent.parent
     include = next((d for d in (prefix / "include", Path(__file__).parents[3] / "include") if (d / "mpi.h").is_file()),
                    prefix / "include")
@@ -95,8 +97,8 @@ def headrace(programs: Programs, name: str = "headrace") -> Library:
 
 
 def find_peer(name: str, root: Path) -> Library:
-    """A peer installed in `root`/name; raises Failed if it is not there."""
-    candidates = [root / name] + ([root] if name == "mpich" else [])  # `make peers` makes one of MPICH alone
+    """Returns the peer installed in `root`/name; raises Failed if there is none."""
+    candidates = [root / name] + ([root] if name == "mpich" else [])  # `make peers` installs only MPICH's
     prefix = next((place for place in candidates if (place / "lib/libmpi.so").exists()), None)
     if prefix is None:
         raise Failed(f"{name} is not in {root / name}")
@@ -106,7 +108,7 @@ def find_peer(name: str, root: Path) -> Library:
     if name == "impi":
         library.mpiexec = prefix / "bin/mpiexec.hydra"
         library.env = {"I_MPI_ROOT": str(prefix), "I_MPI_FABRICS": "shm"}
-        if not (library.include / "mpi.h").exists():  # impi-rt alone: its libmpi.so.12 has MPICH's ABI
+        if not (library.include / "mpi.h").exists():  # with impi-rt only: its libmpi.so.12 has MPICH's ABI
             library.include = root / "mpich/include"
     return library
 
@@ -119,7 +121,7 @@ def is_installed(name: str, root: Path) -> bool:
 
 
 def install_peer(name: str, root: Path) -> Library:
-    """Installs a peer from the package index, unless it is there already. Raises Failed, with the reason."""
+    """Installs a peer from the package index, unless it is already installed. Raises Failed, with the reason."""
     if is_installed(name, root):
         return find_peer(name, root)
     target = root / name
@@ -134,7 +136,7 @@ def install_peer(name: str, root: Path) -> Library:
 
 
 def sources() -> Path:
-    """The directory of the benchmarks' sources: in this source tree, or installed."""
+    """Returns the directory of the benchmarks' sources: in this source tree, or installed."""
     tree = Path(__file__).parents[3] / "bench"
     installed = Path(sys.prefix) / "share/headrace/bench"
     for directory in (tree, installed):
@@ -148,7 +150,7 @@ def _compiler() -> str:
 
 
 def build(library: Library, programs: list[str]) -> Path:
-    """Compiles the programs against a library's own mpi.h, in a directory that is kept for the next time."""
+    """Compiles the programs against a library's own mpi.h, in a directory that is kept for later runs."""
     source = sources()
     gpu_header = source if (source / "gpu.hpp").is_file() else source.parent / "apps/common"
     shared = sorted([*source.glob("common/*.cpp"), *source.glob("collective/*.cpp")])
@@ -169,7 +171,7 @@ def build(library: Library, programs: list[str]) -> Path:
         built = target / (name + ".new")
         _compile([*flags, str(source / f"{name}.cpp"), *map(str, objects), f"-L{library.libdir}",
                   f"-Wl,-rpath,{library.libdir}", library.link, "-ldl", "-pthread", "-o", str(built)])
-        built.rename(target / name)  # a program exists as a whole or not at all
+        built.rename(target / name)  # a program exists complete or not at all
     return target
 
 

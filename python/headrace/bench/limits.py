@@ -7,7 +7,7 @@ import statistics
 
 
 class Limits:
-    """Medians over the runs of one program. `more`: name of another figure of the rows."""
+    """Medians over the runs of one program. `more`: name of an additional figure in the rows."""
 
     def __init__(self):
         self._values: dict[tuple[str, int], list[float]] = {}
@@ -23,7 +23,7 @@ class Limits:
         return bool(self._values)
 
     def runs(self, label: str, bytes_: int) -> list[float]:
-        """Returns one figure a report."""
+        """Returns one figure per report."""
         return self._values.get((label, bytes_), [])
 
     def labels(self) -> list[str]:
@@ -36,7 +36,7 @@ class Limits:
         return next((text for (name, _), text in self._notes.items() if name == label), "")
 
     def microseconds(self, label: str, bytes_: int | None = None) -> float | None:
-        """Time at a size; between two measured sizes, on the line between them (both scales logarithmic)."""
+        """Returns the time at a size; between two measured sizes, interpolates linearly (both scales logarithmic)."""
         sizes = self.sizes(label)
         if not sizes:
             return None
@@ -46,7 +46,7 @@ class Limits:
         if below == bytes_:
             return self._median(label, below)
         above = next((size for size in sizes if size > bytes_), None)
-        if above is None:  # beyond the last size bandwidth decides
+        if above is None:  # beyond the last size, the bandwidth determines the time
             return self._median(label, below) * bytes_ / below
         if below == 0:
             return self._median(label, above)

@@ -16,16 +16,16 @@ from headrace.bench.suite import Benchmark
 
 TIMEOUT = 60           # seconds
 START_SECONDS = 10     # until the server listens
-# By benchmark: ucx_perftest's tests, of which the better counts, and the column of its last line that holds the figure.
+# By benchmark: the tests of ucx_perftest, the better of which counts, and the column of the last line with the figure.
 TESTS = {"latency": (("tag_lat", "ucp_am_lat"), 1), "bandwidth": (("tag_bw", "ucp_am_bw"), 5)}
 SECONDS_A_RUN = 0.05   # about
 BYTES_A_SECOND, MESSAGES_A_SECOND = 2e9, 50e3
-# The settings that Headrace gives UCX: processes of two hosts share nothing.
+# The settings that Headrace passes to UCX: processes of two hosts share no memory.
 SETTINGS = {"UCX_TLS": "^shm,cuda_ipc,rocm_ipc", "UCX_LOG_LEVEL": "error", "UCX_WARN_UNUSED_ENV_VARS": "n"}
 
 
 class Perftest:
-    """Runs between this host, the first one, and the second, over ssh. Figures: microseconds, megabytes a second."""
+    """Runs between this host, which is the first one, and the second, over ssh. Figures: microseconds, megabytes per second."""
 
     def __init__(self, program: Path, hosts: tuple[str, ...], sizes: str | None,
                  wrap: tuple[str, ...] = ()):
@@ -37,7 +37,7 @@ class Perftest:
         return benchmark.name in TESTS
 
     def measure(self, benchmark: Benchmark) -> None:
-        """Measures once more. A limit that cannot be measured is reported once, and left out."""
+        """Takes one more measurement. A limit that cannot be measured is reported once and left out."""
         if self._failed or not self.knows(benchmark):
             return
         tests, column = TESTS[benchmark.name]
@@ -56,7 +56,7 @@ class Perftest:
         library = self._program.parent.parent / "lib"
         env = {**SETTINGS, "LD_LIBRARY_PATH": f"{library}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
         count = max(int(SECONDS_A_RUN * min(MESSAGES_A_SECOND, BYTES_A_SECOND / max(bytes_, 1))), 20)
-        # With a time limit, since it waits for ever without a client.
+        # With a time limit, as the server waits forever without a client.
         waiting = subprocess.Popen(["timeout", str(TIMEOUT), *self._wrap, self._program, "-p", port], env={**os.environ, **env},
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         try:
@@ -79,7 +79,7 @@ class Perftest:
         return []
 
     def of(self, benchmark: str, bytes_: int) -> float | None:
-        """The better of its tests, each the median of its runs. None: nothing was measured."""
+        """Returns the better of its tests, each as the median of its runs; None if nothing was measured."""
         medians = [statistics.median(figures) for (name, size, _), figures in self._figures.items()
                    if (name, size) == (benchmark, bytes_)]
         return (min if benchmark == "latency" else max)(medians, default=None)

@@ -1,4 +1,4 @@
-"""Size against time (or rate) as an SVG picture, one line a library, both scales logarithmic."""
+"""Plots time (or rate) over size as an SVG picture, with one line per library and logarithmic scales."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Line:
 
 
 def _decades(low: float, high: float, base: int) -> list[float]:
-    """Powers of `base` that cover the range."""
+    """Returns the powers of `base` that cover the range."""
     first, last = math.floor(math.log(low, base) + 1e-9), math.ceil(math.log(high, base) - 1e-9)
     return [float(base) ** power for power in range(first, max(last, first + 1) + 1)]
 
@@ -41,7 +41,7 @@ class _Scale:
 
 
 def svg(title: str, unit: str, lines: list[Line]) -> str:
-    """The picture; empty if there is nothing to draw: fewer than two sizes."""
+    """Returns the picture; empty if there are fewer than two sizes."""
     lines = [Line(line.name, sorted(p for p in line.points if p[0] > 0 and p[1] > 0), line.dashed) for line in lines]
     sizes = sorted({x for line in lines for x, _ in line.points})
     if len(sizes) < 2:

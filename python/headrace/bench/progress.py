@@ -1,4 +1,4 @@
-"""A bar on standard error for long runs; nothing if that is no terminal."""
+"""A progress bar on standard error for long runs; nothing if that is not a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Progress:
         self.left = Counter(steps)  # not begun
         self.later: Counter[str] = Counter()
         self.done = 0
-        self.took: dict[str, float] = {}  # seconds, the last time: the load of the machine may have changed
+        self.took: dict[str, float] = {}  # seconds of the last step of that name: the load may have changed since the first
         self.current: str | None = None
         self.clock, self.limit = clock, limit
         self.start = self.begun = clock()
@@ -55,7 +55,7 @@ class Progress:
             print("\r" + " " * 110 + "\r", end="", file=sys.stderr, flush=True)
 
     def seconds_left(self) -> float | None:
-        """Estimates from the steps so far; a kind not seen yet counts as their mean. None at the start."""
+        """Estimates from the steps so far; a kind of step that has not run yet counts as their mean. None at the start."""
         if not self.took:
             return None
         mean = sum(self.took.values()) / len(self.took)

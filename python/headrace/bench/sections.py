@@ -1,6 +1,6 @@
-"""The sections of the GPU set: the programs each runs, and the figures it derives from their reports.
+"""The sections of the GPU set: the programs that each one runs, and the figures that it derives from their reports.
 
-A section is a function that gives its commands, and one that turns their reports into figures. Goals are those of
+A section consists of a function that returns its commands, and one that turns their reports into figures. Goals are those of
 docs/performance/h200.md, for two GPUs joined by NVLink.
 """
 
@@ -22,7 +22,7 @@ IN_FLIGHT = 4  # as gpu_limits' "x4"
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is measured: everything, or the least that still runs every part."""
+    """Scale of the measurement: everything, or the least that still runs every part."""
 
     largest: int = 256 << 20
     edge: int = 258
@@ -45,14 +45,14 @@ QUICK = Scale(largest=70000, edge=24, random=999, local=12, steps=3,
 
 @dataclass
 class Measured:
-    """Results of the runs: for each command of a section its reports, one a run; and the limits."""
+    """Results of the runs: for each command of a section its reports, one per run; and the limits."""
 
     reports: list[list[dict]]
     bare: Limits
     nccl: Limits
 
     def rows(self, command: int) -> dict[tuple[str, int], list[float]]:
-        """Medians by label and size, one a run."""
+        """Returns medians by label and size, one per run."""
         found: dict[tuple[str, int], list[float]] = {}
         for report in self.reports[command]:
             for row in report["rows"]:
@@ -84,7 +84,7 @@ def _latency(measured: Measured) -> list[Figure]:
     for (_, size), values in measured.rows(0).items():
         small = size <= 4096
         limit = measured.bare.microseconds("peer copy", 8 if small else size)
-        # Both sides of such a message are processes: the limit is the faster of the ways without MPI.
+        # Both sides of such a message are processes, so the limit is the faster of the two methods without MPI.
         between = [time for way in ("get", "put", "pinned") if (time := measured.bare.microseconds(f"two processes, {way}", size))]
         figures.append(Figure("latency", f"one-way latency, {size_text(size)}", "us", values, limit,
                               f"peer copy of {size_text(8 if small else size)}", 1.25 if small else 1.2,

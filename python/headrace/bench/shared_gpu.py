@@ -1,7 +1,7 @@
 """Ranks that share one GPU: messages and collectives of device buffers, managed memory, and copies to and from the host.
 
-Without MPS a GPU runs one process at a time, under MPS several at once; the figures' names say which it was. The limit of
-a message is what two processes reach without MPI (gpu_limits).
+Without MPS, a GPU runs one process at a time, with MPS several at once; the names of the figures show which applies. The limit of a
+message is the time that two processes need without MPI (gpu_limits).
 """
 
 from __future__ import annotations

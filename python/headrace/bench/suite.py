@@ -1,4 +1,4 @@
-"""The host benchmarks by name: each one's program and sizes, and the ones that run by default."""
+"""The host benchmarks by name: the program and sizes of each, and those that run by default."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Benchmark:
     sizes: str | None = None  # None: the program's own
     arguments: tuple[str, ...] = ()
     pairs: bool = True   # runs on an even number of ranks
-    times_job: bool = False  # the launcher's whole time is a figure, too
+    times_job: bool = False  # the total time of the launcher is a figure, too
 
     @property
     def touches(self) -> bool:
-        """True if the program knows --touch."""
+        """True if the program supports --touch."""
         return self.program in ("latency", "collective")
 
 
@@ -53,7 +53,7 @@ GROUPS = {"all": tuple(BENCHMARKS), "collectives": COLLECTIVES,
 
 
 def expand(names: list[str]) -> list[Benchmark]:
-    """Returns benchmarks in the order named, each once. ValueError names the unknown ones."""
+    """Returns benchmarks in the order given, each once. Raises ValueError, which names the unknown ones."""
     wanted = [one for name in names for one in GROUPS.get(name, (name,))]
     if unknown := sorted({name for name in wanted if name not in BENCHMARKS}):
         raise ValueError(f"no such benchmark: {', '.join(unknown)}; there are {', '.join((*GROUPS, *BENCHMARKS))}")
@@ -61,7 +61,7 @@ def expand(names: list[str]) -> list[Benchmark]:
 
 
 def parse_sizes(text: str) -> str:
-    """Returns the text if it is a list of sizes; ValueError otherwise."""
+    """Returns the text if it is a list of sizes; raises ValueError otherwise."""
     for part in text.split(","):
         if not part.rstrip("KMGkmg").isdigit() or len(part.rstrip("KMGkmg")) < len(part) - 1:
             raise ValueError(f"'{part}' is not a size; sizes are like 8, 4K, 1M")

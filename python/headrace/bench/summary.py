@@ -1,4 +1,4 @@
-"""A summary of a run of the host benchmarks: one row a size, and tables of it.
+"""A summary of a run of the host benchmarks, with one row per size, and tables of summaries.
 
 A summary is plain data, so that it can be kept as JSON (docs/performance/data) and shown again later:
 
@@ -39,7 +39,7 @@ def summarise(result, libraries: list[str], limits: Callable[[str, int], float |
 
 
 def table(summary: dict, markdown: bool = False) -> str:
-    """The table of one benchmark, with every library's figure."""
+    """Returns the table of one benchmark, with every library's figure."""
     name, rows, libraries = summary["benchmark"], summary["rows"], summary["libraries"]
     if not rows:
         return f"\n{heading(name, markdown)}\n\n" + _failures(summary)
@@ -67,7 +67,8 @@ def table(summary: dict, markdown: bool = False) -> str:
 
 
 def by_size(summaries: list[dict], markdown: bool = False) -> str:
-    """Several benchmarks in one table: a row each, a column a size, Headrace's figure and its ratio to the best peer.
+    """Returns a table of several benchmarks, with a row for each and a column per size: Headrace's figure and its ratio to the best
+    peer.
 
     A ratio worse than 1 is set in bold. Summaries with different `ranks` get a column for it. A size a little
     below a power of two (of a structure, of a block of three ranks) goes into the column of that power.
@@ -95,7 +96,7 @@ def _column(bytes_: int) -> int:
 
 
 def over_bare(rows) -> float | None:
-    """Ratio to the time without MPI, the median over the rows that have it."""
+    """Returns the ratio to the time without MPI, as the median over the rows that have it."""
     found = [row["medians"]["headrace"] / row["bare"] for row in rows if "bare" in row and "headrace" in row["medians"]]
     return statistics.median(found) if found else None
 

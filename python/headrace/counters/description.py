@@ -1,4 +1,5 @@
-"""The text by which a page describes itself, checked: its form, its places, and how much it may make a reader keep."""
+"""Parses and checks the text by which a page describes itself: its format, its offsets, and how much memory it may cost a
+reader."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def _dimension(name: str, dimension: dict, words: int) -> None:
 
 
 def _counter(counter: dict, dimensions: dict, limit: int) -> int:
-    """Number of the counter's places."""
+    """Returns the number of values of the counter."""
     name = _name(counter["name"], "the name of a counter")
     if counter.setdefault("kind", "sum") not in _KINDS:
         raise ValueError(f"{name} is of no kind")
@@ -81,7 +82,7 @@ def _rest(counter: dict, counters: dict[str, dict], dimensions: dict) -> None:
 
 
 def read(text: bytes, limit: int) -> dict:
-    """`limit`: bytes of the page that hold counters. Raises ValueError, KeyError, TypeError, AttributeError, RecursionError."""
+    """`limit`: bytes of the page that contain counters. Raises ValueError, KeyError, TypeError, AttributeError, RecursionError."""
     if len(text) > TEXT_MOST:
         raise ValueError(f"a text of {len(text)} bytes; {TEXT_MOST} are the most")
     said = json.loads(text)

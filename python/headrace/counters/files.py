@@ -1,7 +1,7 @@
 """Finds the pages of this host: memory files that the ranks hold open and, until the job ends, our mpiexec.
 
-Reads those of this user's processes; root reads all, and each counts as its owner's. A page is taken only if the
-file belongs to the user of its process, is regular, and is not too long.
+Reads the pages of this user's processes; root reads all, and each counts as its owner's. A page is accepted only if the file
+belongs to the user of its process, is regular, and is not too long.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ class Found:
 
 
 def directories() -> list[str]:
-    """Directories of this environment with files besides those that processes hold. A directory that others can write to is searched only
-    if it was named."""
+    """Returns directories of this environment with files other than those that processes hold open. A directory that others can
+    write to is searched only if it was named."""
     named = os.environ.get("HEADRACE_SHM_DIR")
     return [named] if named else []
 
 
 class Idle:
-    """Processes that have kept no page for a while: repeated looks ask them seldom. A page that one of them makes after all is found
-    `again` seconds later at most."""
+    """Processes that have had no page for a while, which repeated searches check rarely. A page that one of them makes later is
+    found at most `again` seconds later."""
 
     def __init__(self, age: float = 20.0, again: float = 15.0):
         self.age, self.again = age, again
@@ -71,8 +71,8 @@ class Idle:
 
 
 def look(job: str | None = None, where: Iterable[str] | None = None, known: Iterable[Page] = (), idle: Idle | None = None) -> Found:
-    """Returns all pages that this user may read. `job`: only that one's. `known`: pages of an earlier look, which are taken over instead of
-    being opened again. `idle`: the same object at each look, for frequent looks."""
+    """Returns all pages that this user may read. `job`: only those of that job. `known`: pages of an earlier call, which are reused
+    instead of being opened again. `idle`: the same object in each call, for frequent calls."""
     found = Found()
     seen: set[tuple[int, int]] = set()
     open_ones = {page.file: page for page in known}
@@ -108,7 +108,7 @@ def _most_of(owner: int) -> int:
 
 
 def _try(path: str, match: re.Match, in_memory: bool, problems: list[str]) -> Page | None:
-    """Returns the page; else None, and adds the reason to `problems` where a user should know."""
+    """Returns the page; otherwise None, and adds the reason to `problems` if a user should see it."""
     try:
         page = open_page(path, in_memory)
         if (page.job, page.rank) == (match["job"], int(match["rank"])):
@@ -126,7 +126,8 @@ def _try(path: str, match: re.Match, in_memory: bool, problems: list[str]) -> Pa
 
 
 def open_page(path: str, in_memory: bool = False) -> Page:
-    """`in_memory`: a process's descriptor, whose target that process's user must own. Raises Problem, OSError, Unfit (an OSError)."""
+    """`in_memory`: the file is a process's descriptor, whose target that process's user must own. Raises Problem, OSError, Unfit
+    (an OSError)."""
     user = os.geteuid()
     if in_memory:
         owners = (os.stat(os.path.dirname(os.path.dirname(path))).st_uid,)
@@ -135,9 +136,9 @@ def open_page(path: str, in_memory: bool = False) -> Page:
     file = File(open_regular(path, PAGE_MOST, owners=owners, follow=in_memory))
     status = file.status()
     if file.size == 0:
-        raise FileNotFoundError(path)  # being made
+        raise FileNotFoundError(path)  # still being made
     if in_memory and not MEMORY_FILE.fullmatch(file.name()):
-        raise FileNotFoundError(path)  # the descriptor is another file by now
+        raise FileNotFoundError(path)  # the descriptor refers to another file by now
     if not in_memory and (status.st_nlink != 1 or status.st_mode & 0o002):
         raise Unfit(path, "others can change it, or it has another name as well")
     page = Page(file, path)
@@ -164,7 +165,7 @@ def link(path: str) -> str:
 
 
 def memory_files(idle: Idle | None = None) -> list[str]:
-    """Descriptors of processes; none is left once every process that has the page open has ended."""
+    """Returns descriptors of processes; none is left once every process that has the page open has ended."""
     paths, user = [], os.geteuid()
     processes = [name for name in os.listdir("/proc") if name.isdigit()]
     skipped = idle.skipped(processes) if idle else set()
@@ -187,7 +188,7 @@ def memory_files(idle: Idle | None = None) -> list[str]:
 
 
 def is_makers(path: str) -> bool:
-    """True if the descriptor is its maker's: readers, including this one, open it only for reading."""
+    """True if the descriptor is that of the page's maker: readers, including this one, open pages read-only."""
     try:
         return bool(os.lstat(path).st_mode & 0o200)
     except OSError:

@@ -1,4 +1,4 @@
-"""One page: its head, its description of itself, and its values at a moment."""
+"""One page: its header, its description of itself, and its values at one moment."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Snapshot:
     taken: float = field(default_factory=time.time)
 
     def value(self, name: str) -> int:
-        """The value of a counter without a dimension; the sum over one that has some."""
+        """Returns the value of a counter without a dimension, or the sum over its values if it has one."""
         return sum(self.values(name))
 
     def values(self, name: str) -> list[int]:
-        """Values in the order of the page's places; `Page.labels(name)` names them."""
+        """Returns values in the order in the page; `Page.labels(name)` names them."""
         places = self.page.places(name)
         values = self.words[places].tolist()
         rest = self.page.counter(name).get("rest")
@@ -47,12 +47,12 @@ class Snapshot:
         return values
 
     def table(self, name: str) -> dict:
-        """Values that are not 0, by label: a name, or for peers a process's number (the rank, in the own job)."""
+        """Returns values that are not 0, by label: a name, or for peers a process's number (in its own job, the rank)."""
         labels, values = self.labels(name), self.values(name)
         return dict(zip(compress(labels, values), filter(None, values)))
 
     def labels(self, name: str) -> list:
-        """Labels of values(name). For peers: the process, or "others"; None for an unused place."""
+        """Returns the labels of values(name). For peers: the process, or "others"; None for an unused row."""
         dimension = self.page.counter(name).get("dimension")
         if dimension != "peer":
             return self.page.labels(name)
@@ -79,8 +79,8 @@ class Bytes:
 
 
 class File:
-    """An open file that holds a page. It is read and not mapped, so that a file cut off meanwhile is an error and not a bus error. Owns the
-    descriptor and closes it with the object."""
+    """An open file that contains a page. It is read instead of mapped, so that truncation of the file is an error and not a bus
+    error. Owns the descriptor, and closes it with the object."""
 
     def __init__(self, file: int):
         self._file: int | None = file
@@ -90,11 +90,11 @@ class File:
         return os.fstat(self._file)
 
     def name(self) -> str:
-        """The name that the system has for the file."""
+        """Returns the system's name of the file."""
         return os.readlink(f"/proc/self/fd/{self._file}")
 
     def part(self, at: int, length: int) -> bytes:
-        """Returns less if the file is shorter."""
+        """Returns fewer bytes if the file is shorter."""
         return os.pread(self._file, length, at)
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ def _namespace(pid: str) -> int | None:
 
 
 def _innermost(pid: str) -> str:
-    """Returns the number that a process has in its own namespace."""
+    """Returns the process id in the process's own namespace."""
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
             return next(line.split()[-1] for line in file if line.startswith("NSpid:"))
@@ -133,7 +133,7 @@ def _innermost(pid: str) -> str:
 
 
 class Page:
-    """A page, read from memory or from a file that a process keeps."""
+    """A page, read from memory or from a file that a process holds open."""
 
     def __init__(self, memory, place: str = ""):
         """`memory`: a File, which the page owns from now on, or bytes. Raises Problem."""
@@ -178,7 +178,7 @@ class Page:
 
     @property
     def job_of_owner(self) -> str:
-        """The job's name, with the owner's number for another user, whose job may have the same name."""
+        """Returns the job's name; for another user's job, which may have the same name, with the number of that user."""
         return self.job if self.owner in (None, os.geteuid()) else f"{self.job}@{self.owner}"
 
     @property
@@ -186,18 +186,19 @@ class Page:
         return list(self._counters)
 
     def counter(self, name: str) -> dict:
-        """The counter's entry in the description: name, unit, kind (sum, level, high_water), sentence, perhaps a dimension."""
+        """Returns the counter's entry in the description: name, unit, kind (sum, level, high_water), sentence, perhaps a
+        dimension."""
         return self._counters[name]
 
     def places(self, name: str) -> slice:
-        """The places of a counter in a Snapshot's `words`."""
+        """Returns the indices of a counter in a Snapshot's `words`."""
         return self._places[name]
 
     def labels(self, name: str) -> list:
         return self._labels[name]
 
     def raw(self) -> bytes:
-        """Returns the page's bytes. Raises Problem if its file has been cut off."""
+        """Returns the page's bytes. Raises Problem if its file has been truncated."""
         return self._whole(self._size)
 
     def _whole(self, length: int) -> bytes:
@@ -207,14 +208,14 @@ class Page:
         return found
 
     def read(self) -> Snapshot:
-        """Reads the page. Raises Problem if its file has been cut off."""
+        """Reads the page. Raises Problem if its file has been truncated."""
         copy = self._whole(self._bytes)
         _, _, state, _, _, _, begun, ended = HEAD.unpack_from(copy)
         return Snapshot(self, memoryview(copy).cast("Q"), STATES.get(state, "none"), begun / 1e9,
                         ended / 1e9 if ended else None)
 
     def alive(self) -> bool:
-        """True if its process exists: the number may be another process's by now. Only on the process's host."""
+        """True if its process exists, and not merely another process with the same number. Only on the process's host."""
         pid, started = self.about.get("pid", 0), self.about.get("pid_started")
         if started is None:
             return False
@@ -223,9 +224,9 @@ class Page:
         keeper = self.place.split("/")
         if keeper[:2] != ["", "proc"] or _namespace(keeper[2]) == _namespace("self"):
             return False
-        # The page is of a container, whose processes have other numbers here.
+        # The page belongs to a container, whose processes have different numbers here.
         return any(_started(name) == started and _innermost(name) == str(pid) for name in os.listdir("/proc") if name.isdigit())
 
     def close(self) -> None:
-        """Gives the memory back; snapshots remain."""
+        """Releases the memory; snapshots remain valid."""
         self._memory.close()

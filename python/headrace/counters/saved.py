@@ -1,4 +1,4 @@
-"""Files that hold the pages of a whole job: `mpiexec --save-counters FILE` writes them, and save().
+"""Files that contain the pages of a whole job, written by `mpiexec --save-counters FILE` or save().
 
 "HRSAVED1", then for each page its length (8 bytes, little-endian) and the page.
 """
@@ -19,7 +19,7 @@ _FILE_MOST = 1 << 36  # bytes; each page is checked before the next one is read
 
 
 def save(path: str | os.PathLike, pages: Iterable[Page]) -> None:
-    """Writes the pages as they are now; the file appears as a whole, or not at all."""
+    """Writes the pages as they are now; the file appears complete or not at all."""
     with own_files.replacing(Path(path), "wb") as file:
         file.write(MAGIC)
         for page in pages:

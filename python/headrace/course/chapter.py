@@ -1,4 +1,4 @@
-"""A chapter is data: a JSON file in `chapters/`, named as it is called. To add one, copy a file and change it.
+"""A chapter is data: a JSON file in `chapters/` whose name is that of the chapter. To add one, copy a file and change it.
 
     title, sentence     what it is about
     page                its text, in docs/course/
@@ -59,7 +59,7 @@ class Chapter:
     exercises: tuple[Exercise, ...]
 
     def published(self, step: Step) -> float | None:
-        """Milliseconds a step; None also if the number of steps is not known."""
+        """Returns milliseconds per step; None also if the number of steps is not known."""
         known = step.published is not None and self.published_steps is not None
         return 1e3 * step.published / self.published_steps if known else None
 
@@ -68,7 +68,7 @@ class Chapter:
 
 
 def read(path: Path) -> Chapter:
-    """Reads a chapter; raises Failed, naming the file, if it is none."""
+    """Reads a chapter; raises Failed, naming the file, if it is not a chapter."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         steps = tuple(Step(step["name"], step["change"], int(step["ranks"]), tuple(step["arguments"]),

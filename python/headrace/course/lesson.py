@@ -13,18 +13,18 @@ from headrace.bench.progress import Progress
 from headrace.course.chapter import Chapter, Step
 
 NEEDS_GPU = "needs a GPU"
-# Directives on the host: a thread a rank, since the other ranks have the other cores.
+# Directives on the host: one thread per rank, as the other ranks have the other cores.
 ONE_THREAD = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
 
 
 @dataclass
 class Row:
-    """A step with its time here and its published time."""
+    """A step with its time on this machine and its published time."""
 
     step: Step
     command: str  # as a reader would type it
     published: float | None  # milliseconds a step
-    note: str = ""  # why there is no figure from here
+    note: str = ""  # why there is no figure of this machine
     samples: list[float] = field(default_factory=list)  # milliseconds a step
     device: str = ""
 
@@ -34,7 +34,7 @@ class Row:
 
 
 def without_gpu(chapter: Chapter, programs: Programs, timeout: int) -> str:
-    """The programs' own reason why they do not run on a GPU here; empty if they do."""
+    """Returns the programs' own reason why they do not run on a GPU here; empty if they do."""
     for program in chapter.programs():
         step = next((step for step in chapter.steps if step.program == program and step.device != "host"), None)
         if step is None:
@@ -47,7 +47,7 @@ def without_gpu(chapter: Chapter, programs: Programs, timeout: int) -> str:
             reasons = [str(failed)]
         else:
             continue
-        # GCC's run-time library says only in its debug output that it cannot use the driver, and why.
+        # Only in its debug output does GCC's run-time library report that it cannot use the driver, and why.
         try:
             run(command, timeout, {**programs.environment(), "GOMP_DEBUG": "1"})
         except Failed as failed:
@@ -68,7 +68,8 @@ class Lesson:
     rows: list[Row] = field(default_factory=list)
 
     def run(self) -> None:
-        """Runs every step once a round, so that a change of the machine affects all alike. A step that fails records why."""
+        """Runs every step once per round, so that a change of the machine affects all equally. For a step that fails, records the
+        reason."""
         runs = 1 if self.quick else self.runs
         self.rows = [self._row(step) for step in self.chapter.steps]
         here = [row for row in self.rows if not row.note]
@@ -86,7 +87,7 @@ class Lesson:
         return [row for row in self.rows if row.note.startswith("failed")]
 
     def speeds(self) -> list[tuple[float | None, float | None]]:
-        """Speedups over the first step that has a figure both here and published: here, and published."""
+        """Returns speedups over the first step that has both a measured and a published figure: measured, and published."""
         pairs = [(row.here, row.step.published) for row in self.rows]
         both = next((pair for pair in pairs if None not in pair), None)
         columns = []

@@ -64,7 +64,7 @@ def table(lesson: Lesson) -> str:
 
 
 def bars(lesson: Lesson) -> str:
-    """Speeds here (#) and published (o), on one scale."""
+    """Draws measured (#) and published (o) speeds on one scale."""
     speeds = lesson.speeds()
     longest = max((value for pair in speeds for value in pair if value is not None), default=0)
     if longest == 0:
@@ -88,8 +88,8 @@ def has_matplotlib() -> bool:
 
 
 def png(lesson: Lesson, path: Path) -> None:
-    """The bars as a picture; needs matplotlib. OSError if the file cannot be written."""
-    from matplotlib.figure import Figure  # draws without a display
+    """Draws the bars as a picture; needs matplotlib. Raises OSError if the file cannot be written."""
+    from matplotlib.figure import Figure  # needs no display
 
     figure = Figure(figsize=(8, 1.5 + 0.45 * len(lesson.rows)), layout="constrained")
     axes = figure.add_subplot()

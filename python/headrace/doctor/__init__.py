@@ -1,1 +1,1 @@
-"""`headrace doctor`: what this machine can do for a job, and what will cause trouble."""
+"""`headrace doctor`: reports what this machine can do for a job, and what will cause problems."""

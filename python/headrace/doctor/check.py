@@ -1,4 +1,4 @@
-"""Check: a function that looks at facts and yields findings; and the runner of all checks, within one limit of time."""
+"""Check: a function that examines facts and yields findings; and the runner of all checks, within one time limit."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def _look(check: Check, facts: Facts) -> list[Finding]:
             found.append(finding)
     except Failed as failed:
         found.append(_failed(check, str(failed)))
-    except Exception as problem:  # any error: the other findings are worth showing
+    except Exception as problem:  # any error, as the other findings are still worth showing
         found.append(_failed(check, f"{type(problem).__name__}: {problem}"))
     return found
 
 
 def run_all(checks: Iterable[Check], facts: Facts, seconds: float = SECONDS) -> list[tuple[Check, list[Finding]]]:
-    """Runs all checks at once. One that has not ended in time is reported as failed, and left behind."""
+    """Runs all checks at once. A check that has not ended in time is reported as failed, and abandoned."""
     results: dict[str, list[Finding]] = {}
     checks = list(checks)
     threads = []

@@ -81,7 +81,7 @@ def main(argv: list[str], facts: Facts | job_facts.JobFacts | links.RunFacts | N
     except KeyboardInterrupt:
         return 130
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="backslashreplace")  # variables may hold any bytes
+        sys.stdout.reconfigure(errors="backslashreplace")  # variables may contain any bytes
     try:
         if args.json:
             json.dump(show.as_json(results, _version(), platform.node()), sys.stdout, indent=1)

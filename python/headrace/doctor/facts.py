@@ -1,4 +1,5 @@
-"""Facts: everything that checks may ask of the machine. Tests replace them: a directory for "/", an environment, limits, programs."""
+"""Facts: all data on the machine that checks may use. Tests replace them with a directory for "/", an environment, limits,
+programs."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def space_of(path: Path) -> Space:
 def affinity_of_this() -> frozenset[int] | None:
     try:
         return frozenset(os.sched_getaffinity(0))
-    except OSError:  # a sandbox that refuses the call
+    except OSError:  # a sandbox refuses the call
         return None
 
 
@@ -60,11 +61,11 @@ class Facts:
         self.affinity = self.affinity or self.asked_affinity or self.cpus_online()
 
     def path(self, path: str | Path) -> Path:
-        """The location of this absolute path. A path that is not absolute is not the machine's."""
+        """Returns the location of this absolute path. A relative path does not refer to the machine."""
         return self.root / str(path).lstrip("/")
 
     def read(self, path: str) -> str | None:
-        """The text of a small file, stripped; None if it cannot be read."""
+        """Returns the text of a small file, stripped; None if it cannot be read."""
         try:
             return own_files.read_bytes(self.path(path)).decode(errors="replace").strip()
         except OSError:
@@ -77,18 +78,18 @@ class Facts:
             return None
 
     def names(self, path: str) -> list[str]:
-        """Names in a directory; none if it cannot be read."""
+        """Returns the names in a directory; none if it cannot be read."""
         try:
             return sorted(os.listdir(self.path(path)))
         except OSError:
             return []
 
     def directories(self, variable: str) -> list[str]:
-        """Absolute directories that a variable such as PATH names."""
+        """Returns the absolute directories in a variable such as PATH."""
         return [name for name in self.environment.get(variable, "").split(":") if name.startswith("/")]
 
     def programs(self, name: str) -> list[Path]:
-        """All programs of that name in PATH, in its order."""
+        """Returns all programs of that name in PATH, in order."""
         places = (self.path(directory) / name for directory in self.directories("PATH"))
         return [place for place in places if is_file(place) and os.access(place, os.X_OK)]
 
@@ -100,7 +101,7 @@ class Facts:
 
 
 def is_file(path: Path) -> bool:
-    """False also for a path that cannot be seen, for which Path.is_file raises."""
+    """False also for an inaccessible path, for which Path.is_file raises an exception."""
     return os.path.isfile(path)
 
 
@@ -117,7 +118,7 @@ def cpu_list(text: str) -> frozenset[int]:
 
 
 def ranges(numbers: Iterable[int]) -> list[str]:
-    """Ranges in ascending order: 0-3, 8."""
+    """Formats ranges in ascending order: 0-3, 8."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
         if runs and number == runs[-1][1] + 1:
@@ -128,7 +129,7 @@ def ranges(numbers: Iterable[int]) -> list[str]:
 
 
 def size(number: int) -> str:
-    """1536 is 1.5 KiB."""
+    """Formats a size: 1536 is 1.5 KiB."""
     value = float(number)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if value < 1024:

@@ -1,6 +1,7 @@
-"""Facts from the NVIDIA driver and NVML, asked in another process: a driver that hangs or crashes takes only that one along.
+"""Facts from the NVIDIA driver and NVML, queried in another process, so that a driver that hangs or crashes affects only that
+process.
 
-`python -m headrace.doctor.gpu` writes a JSON object. No context is made and no memory is taken.
+`python -m headrace.doctor.gpu` writes a JSON object. No context is created and no memory is allocated.
   driver   "missing", "failed" (code, reason) or "opened"; then cuda (version) and devices: name, attributes (None: the
            driver does not know it), peers (whether it can reach each of the devices)
   nvml     the same three words; then devices: name, persistence, ecc, mig (booleans or None), uncorrected (errors or None),
@@ -23,7 +24,7 @@ ATTRIBUTES = {"compute_mode": 20, "unified_addressing": 41, "vmm": 102, "chunk_d
 
 
 def ask() -> dict:
-    """Asks in another process; raises Failed if there is no answer."""
+    """Queries in another process; raises Failed if there is no answer."""
     text = child.run([sys.executable, "-B", "-m", __name__], SECONDS,
                      {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     try:
@@ -41,7 +42,7 @@ def _open(name: str) -> ctypes.CDLL | dict:
 
 
 def _int(function, *arguments) -> int | None:
-    """The value that a call stores in its first argument; None if it fails."""
+    """Returns the value that a call stores in its first argument; None if it fails."""
     value = ctypes.c_int()
     return value.value if function(ctypes.byref(value), *arguments) == 0 else None
 
@@ -68,13 +69,13 @@ def driver() -> dict:
 
 
 def _mode(function, device: ctypes.c_void_p, values: int) -> bool | None:
-    """The first value that a call returns for a device."""
+    """Returns the first value that a call yields for a device."""
     current = [ctypes.c_int() for _ in range(values)]
     return bool(current[0].value) if function(device, *map(ctypes.byref, current)) == 0 else None
 
 
 def _number(library: ctypes.CDLL, name: str, kind, *arguments) -> int | None:
-    """The value that a function stores in its last argument; None if it fails, or if the library lacks it."""
+    """Returns the value that a function stores in its last argument; None if it fails, or if the library lacks it."""
     value = kind()
     function = getattr(library, name, None)
     return value.value if function is not None and function(*arguments, ctypes.byref(value)) == 0 else None

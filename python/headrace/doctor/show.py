@@ -14,7 +14,7 @@ _INDENT = 11
 
 
 def _lines(word: str, text: str, more: str = "") -> str:
-    """One item, wrapped: a word in front, its text behind."""
+    """Returns the lines of one item, wrapped: a word, followed by its text."""
     return textwrap.fill(text + more, _COLUMNS, initial_indent=f"  {word:<{_INDENT - 2}}", subsequent_indent=" " * _INDENT,
                          break_long_words=False, break_on_hyphens=False)
 
@@ -36,7 +36,7 @@ def summary(findings: list[Finding]) -> str:
 
 
 def text(results: list[tuple[Check, list[Finding]]], everything: bool) -> str:
-    """Text by group; without `everything` findings that are in order are one line a group at most, without ids."""
+    """Returns text by group; without `everything`, findings that are in order take one line per group at most, without ids."""
     blocks = []
     for group, members in groupby(results, key=lambda result: result[0].group):
         findings = [finding for _, found in members for finding in found]

@@ -1,4 +1,4 @@
-"""Tries whether one process may read another's memory (process_vm_readv), between two siblings, as ranks are.
+"""Tests whether one process may read another's memory (process_vm_readv), with two sibling processes, as ranks are.
 
     python -m headrace.doctor.single_copy own            shows a value's process and address, waits for end of input
     python -m headrace.doctor.single_copy read PID ADDR  reads it; exit code 1 and a reason when that fails
@@ -28,7 +28,7 @@ def _own() -> None:
 
 
 def _read(pid: int, address: int) -> str:
-    """The reason why it cannot be read; "" if it can."""
+    """Returns the reason why it cannot be read; "" if it can."""
     value = ctypes.c_uint64(0)
     system = ctypes.CDLL(None, use_errno=True)
     system.process_vm_readv.restype = ctypes.c_ssize_t
@@ -39,7 +39,7 @@ def _read(pid: int, address: int) -> str:
 
 
 def attempt() -> str:
-    """The reason why a process cannot read its sibling's memory; "" if it can."""
+    """Returns the reason why a process cannot read its sibling's memory; "" if it can."""
     command = [sys.executable, "-B", "-m", __name__]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen([*command, "own"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

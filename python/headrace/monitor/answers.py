@@ -1,4 +1,4 @@
-"""Answers to the web page, as JSON. No web framework here: a question is a path and its parameters."""
+"""Answers requests of the web page, as JSON. This does not depend on the web framework: a request is a path and its parameters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MATRIX = {"messages": ("sent_to", 0), "bytes": ("sent_to", 1), "wait": ("waited
 @dataclass(frozen=True)
 class Place:
     """Sources of answers: a history file, and the collector that fills it (none for a saved run). `ending`: set when the monitor ends,
-    which ends questions as well."""
+    which also ends queries."""
 
     path: Path
     collector: Collector | None = None
@@ -101,7 +101,7 @@ ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = 
 
 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
-    """Answers the question `name`. Raises Wrong, Unreadable."""
+    """Answers the request `name`. Raises Wrong, Unreadable."""
     db = connect(place.path, _ANSWER_SECONDS)
     db.ending = place.ending
     try:
@@ -114,7 +114,7 @@ def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
 
 
 def news(place: Place) -> dict:
-    """The newest figures, for the event stream: small, whatever the number of ranks."""
+    """Returns the newest figures, for the event stream: small, regardless of the number of ranks."""
     if place.collector is None:
         return {"round": 0, "live": False, "remarks": []}
     state = place.collector.state
@@ -125,7 +125,7 @@ def news(place: Place) -> dict:
         for name, value in (("functions", reading.function or ("" if reading.ended else "computing")), ("waits_for", reading.waits_for)):
             if value not in (None, ""):
                 job[name][str(value)] = job[name].get(str(value), 0) + 1
-    for job in now.values():  # the few with most ranks
+    for job in now.values():  # the functions with most ranks
         for name in ("functions", "waits_for"):
             job[name] = dict(sorted(job[name].items(), key=lambda item: -item[1])[:5])
     return {"round": state.round, "details": state.details_round, "time": state.time, "live": place.collector.alive(), "jobs": now,

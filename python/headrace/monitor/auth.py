@@ -1,7 +1,7 @@
-"""Access for holders of the token. It comes in the address once, then as a cookie, or as a bearer token of a program.
+"""Grants access to holders of the token. It is passed once in the address, then as a cookie, or as a program's bearer token.
 
-Comparison takes the same time for any token; after wrong tokens each further wrong one is answered later, up to a bound. The
-name by which the browser calls this server must be one of its own, so that a page of another site cannot reach it by renaming.
+Comparison takes the same time for any token; each further wrong token is answered later, up to a limit. The name by which the
+browser addresses this server must be one of its own, so that a page of another site cannot reach it by DNS rebinding.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Slower:
         self._lock = threading.Lock()
 
     def wrong(self) -> float:
-        """Counts one more; returns the delay in seconds."""
+        """Counts a wrong secret; returns the delay in seconds."""
         with self._lock:
             now = time.monotonic()
             self.count = 1 if now - self._last > _FORGET else self.count + 1
@@ -39,7 +39,7 @@ class Slower:
 
 class Gate:
     def __init__(self, token: str, port: int, names: frozenset[str] = frozenset()):
-        """`names`: names by which browsers may call this host, besides addresses of loopback."""
+        """`names`: names by which browsers may address this host, besides loopback addresses."""
         self._token = token.encode()
         self.cookie = f"headrace_{port}"
         self._names = names | {"localhost"}
@@ -50,7 +50,8 @@ class Gate:
         return said is not None and hmac.compare_digest(said.encode(errors="replace"), self._token)
 
     async def slow_down(self) -> None:
-        """Waits before a wrong token is answered. Of very many at a time the last ones do not wait, so that they do not pile up here."""
+        """Waits before a wrong token is answered. If very many arrive at a time, the last ones do not wait, so that they do not
+        pile up."""
         seconds = self.slower.wrong()
         if self._waiting >= _WAITING_MOST:
             return

@@ -1,7 +1,7 @@
-"""Tells a rank that is the slowest from one that is so by chance.
+"""Distinguishes the slowest rank from one that is slowest by chance.
 
-Some rank always waits least, so a name means something only if the same one comes up more often than among equal ranks,
-or if it waits so much less than the others that the differences among them do not explain it.
+Some rank always waits least, so naming one is meaningful only if it is the same one more often than among equal ranks, or if it
+waits so much less than the others that the differences among them do not explain it.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-_RARE = 0.01  # probability of a name although all ranks are alike
+_RARE = 0.01  # probability that a rank is named although all ranks are alike
 _NOTICEABLE = 0.02  # share of the time by which it waits less than the others' mean
-_APART = 6.0  # standard deviations below the others' mean: the least of many is seldom so far off by chance
+_APART = 6.0  # standard deviations below the others' mean: the least of many is seldom that far off by chance
 _MANY = 8  # least number of ranks for a meaningful standard deviation
-_CLEAR = 0.2  # as _NOTICEABLE, among fewer ranks
+_CLEAR = 0.2  # like _NOTICEABLE, among fewer ranks
 
 
 def often(slowest: Iterable[int | None], ranks: int) -> tuple[int | None, int]:
-    """The rank that is the slowest in more of the stretches than chance explains, or None; and the most frequent one's number of
-    stretches."""
+    """Returns the rank that is the slowest in more intervals than chance explains, or None; and the number of intervals of the most
+    frequent one."""
     counts = Counter(rank for rank in slowest if rank is not None)
     if not counts:
         return None, 0
@@ -29,14 +29,15 @@ def often(slowest: Iterable[int | None], ranks: int) -> tuple[int | None, int]:
 
 
 def _at_least(hits: int, tries: int, probability: float) -> float:
-    """Probability of so many hits, or more, in a binomial distribution."""
+    """Returns the probability of that many hits or more in a binomial distribution."""
     log = math.lgamma
     return min(1.0, sum(math.exp(log(tries + 1) - log(count + 1) - log(tries - count + 1) + count * math.log(probability)
                                  + (tries - count) * math.log1p(-probability)) for count in range(hits, tries + 1)))
 
 
 def apart(waits: Sequence[tuple[int, float]]) -> int | None:
-    """The rank that stands apart from all others in one stretch, or None. `waits`: ranks and the share of time that each waits."""
+    """Returns the rank that differs from all others in one interval, or None. `waits`: ranks and the share of time that each
+    waits."""
     if len(waits) < 2:
         return None
     (rank, least), *others = sorted(waits, key=lambda each: each[1])

@@ -34,7 +34,7 @@ from headrace.problem import sentence
 _EPILOG = ("Jobs need nothing: their counters are read from outside. Stop it with Ctrl-C; the history stays. "
            "headrace monitor export: the history by SQL and as Parquet. headrace monitor pmpi: the library for other MPIs.")
 _EXTRA = "the page needs Starlette and uvicorn: pip install 'headrace[monitor]'. headrace top needs neither."
-_CHECK_SECONDS = 300.0  # to look through a saved run
+_CHECK_SECONDS = 300.0  # to search a saved run
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
@@ -108,7 +108,7 @@ def _save(args: argparse.Namespace) -> int:
 
 
 def _counters_as_history(file: Path, folder: str) -> Path:
-    """Turns a file of counters (the end of a run) into a history with one span."""
+    """Turns a file of counters (saved at the end of a run) into a history with one span."""
     path = Path(folder) / "counters.sqlite"
     history = History(path)
     history.write(Pages(counters.load(file)).sweep(True), {})
@@ -128,7 +128,7 @@ def _gather(args: argparse.Namespace) -> Gather:
 def _report(args: argparse.Namespace) -> int:
     reporter = Reporter(Collector(Pages(), None, Host()), args.report_to, secret.read(args.secret_file), _say)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        # In a thread: the main one may hold the event's lock now.
+        # In a thread, as the main thread may hold the event's lock now.
         signal.signal(number, lambda *_: threading.Thread(target=reporter.stop.set).start())
     try:
         reporter.run()

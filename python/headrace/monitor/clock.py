@@ -1,14 +1,14 @@
-"""The time of this process: the wall clock's at its start, and steady from then on, even if the wall clock is set."""
+"""The time of this process: that of the wall clock at its start, and steady from then on, even if the wall clock is set."""
 
 from __future__ import annotations
 
 import time
 
-_JUMP = 0.5  # seconds between the two clocks that are more than drift
+_JUMP = 0.5  # difference in seconds between the two clocks that is more than drift
 
 
 def _steady() -> float:
-    return time.clock_gettime(time.CLOCK_BOOTTIME)  # goes on while the machine sleeps
+    return time.clock_gettime(time.CLOCK_BOOTTIME)  # continues while the machine sleeps
 
 
 _START = time.time() - _steady()

@@ -1,7 +1,7 @@
-"""The thread that reads all pages of this host once a second and keeps them.
+"""The thread that reads all pages of this host once a second and stores their figures.
 
-Reading every counter takes longer than reading the sums, so it happens as often as a share of one core allows, at most every
-second and at least every half a minute. Times are those of a clock that does not jump (clock.py).
+Reading every counter takes longer than reading the sums, so it is done as often as a fixed share of one core allows, between once a
+second and once in half a minute. Times are those of a clock that does not jump (clock.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from headrace.monitor.limits import Seldom
 from headrace.monitor.model import Sweep
 from headrace.monitor.source import Source
 
-_DETAILS_SHARE = 0.015  # of a core, for counters by name and peer
+_DETAILS_SHARE = 0.015  # share of a core for counters by name and peer
 _DETAILS_SECONDS = (0.9, 30.0)
 _TIDY_SECONDS = 10.0
 
@@ -45,8 +45,8 @@ class Collector:
         self._stop = threading.Event()
         self._failed = Seldom(lambda text: print(text, file=sys.stderr, flush=True))
         self.due = 0.0  # when the next round begins, by time.monotonic()
-        self.details_least = 0.0  # asked for by a monitor that has to store them
-        self.details_seconds = _DETAILS_SECONDS[0]  # between two looks at all counters
+        self.details_least = 0.0  # requested by a monitor that has to store them
+        self.details_seconds = _DETAILS_SECONDS[0]  # between two readings of all counters
         self._details_due = 0.0
         self._tidy_due = 0.0
         self._ended: set[tuple[str, int]] = set()
@@ -68,7 +68,7 @@ class Collector:
         while not self._stop.is_set():
             try:
                 self.round()
-            except Exception as error:  # the jobs and the web page go on; the page shows the error
+            except Exception as error:  # the jobs and the web page continue; the page shows the error
                 self._failed(traceback.format_exc().rstrip())
                 self._publish(State(self.state.round + 1, self.state.time, self.state.details_round, self.state.sweep, self.state.machine,
                                     [f"the collector failed ({type(error).__name__}: {error}) and tries again"], time.thread_time()))

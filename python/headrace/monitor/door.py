@@ -1,8 +1,9 @@
-"""Connections to the page: limits on their silence, and on the number of those that have not shown the token.
+"""Connections to the page: limits on how long they may be silent, and on the number of those that have not presented the token.
 
-A connection is a stranger until it brings a request with the token. The oldest of too many strangers is dropped, so that the
-next one is heard; a connection that has shown the token never makes room for a stranger. A request has to be whole some seconds
-after its connection was made or its predecessor answered. Dropped and senseless requests are counted and not logged.
+A connection is a stranger until it sends a request with the token. If there are too many strangers, the oldest is dropped, so that
+the next one is served; a connection that has presented the token is never dropped for a stranger. A request must be complete within
+some seconds after its connection was made or the previous request was answered. Dropped and malformed requests are counted and not
+logged.
 
 Owner: the server's loop, whose thread alone uses it.
 """
@@ -44,7 +45,7 @@ class Door:
             del self._by_address[guest.client]
 
     def shown(self, address: object) -> None:
-        """Notes that a request with the token has come from this address."""
+        """Notes that a request with the token has arrived from this address."""
         guest = self._by_address.get(tuple(address) if isinstance(address, (tuple, list)) else address)
         if guest is None or guest in self._known:
             return
@@ -60,7 +61,7 @@ class Door:
 
 
 class Guest(H11Protocol):
-    """uvicorn's protocol for a connection, with a door (`app.state.door`) that knows it."""
+    """uvicorn's protocol for a connection that is registered with a door (`app.state.door`)."""
 
     _timer: asyncio.TimerHandle | None = None
 
@@ -69,7 +70,7 @@ class Guest(H11Protocol):
         return self.config.app.state.door
 
     def asks(self) -> bool:
-        """True while a request is whole and not answered yet."""
+        """True while a complete request is not answered yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -112,7 +113,7 @@ class Guest(H11Protocol):
 
 
 class Quiet(logging.Filter):
-    """Filter of a logger: drops messages that any stranger can cause, and passes others once a minute at most."""
+    """Filter of a logger: drops messages that any stranger can cause, and passes others at most once a minute."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -24,12 +24,12 @@ from headrace.problem import sentence
 
 _EXTRA = "--parquet needs pyarrow: pip install 'headrace[parquet]'. --sql needs nothing, and --form csv can be read by everything"
 _ROWS = 65536  # of a batch
-_WIDEST = 60  # characters of a column of a table
+_WIDEST = 60  # maximum characters per column of a table
 _TIMES = {"began", "ended", "seen", "time"}
 _WORDS = {"job", "program", "host", "cpus", "gpu", "kind", "name"}
 _REALS = {"least", "mean", "most", "mpi", "value"}
 
-# File: the rows of one job (:key), and the time range of the machine's rows.
+# By file: the rows of one job (:key), and the time range of the machine's rows.
 TABLES = {
     "jobs": "SELECT key AS job, program, size, began, seen, ended AS finished FROM jobs WHERE key = :key",
     "ranks": """SELECT jobs.key AS job, rank, pid, host, cpus, gpu, ranks.seen, ranks.ended AS finished, calls, mpi_ns, wait_ns, sent, sent_bytes, received,
@@ -44,7 +44,7 @@ TABLES = {
 
 
 def open_for_questions(path: Path) -> sealed.Sealed:
-    """Read-only, with all views and tables of the newest form, none of them the file's own. Raises Unreadable."""
+    """Opens a history read-only, with all current views and tables, none of which come from the file. Raises Unreadable."""
     db = connect(path, text_most=1 << 26)
     db.execute("PRAGMA query_only = OFF")  # for the following views in memory; the file itself is open read-only
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'marks'").fetchone():
@@ -61,7 +61,7 @@ def _batches(cursor: sqlite3.Cursor) -> Iterator[list[tuple]]:
 
 
 def _plain(value: object) -> object:
-    """A value that JSON has: bytes as hexadecimal digits, no infinity or NaN."""
+    """Returns a value that JSON can represent: bytes as hexadecimal digits, no infinity or NaN."""
     if isinstance(value, bytes):
         return value.hex()
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -74,7 +74,7 @@ def _cell(value: object) -> str:
 
 
 def _table(names: list[str], batches: Iterable[list[tuple]]) -> Iterator[str]:
-    """Lines of a table; columns are as wide as the first batch needs."""
+    """Returns the lines of a table; columns are as wide as the first batch requires."""
     widths: list[int] = []
     for rows in batches:
         cells = [[_cell(value) for value in row] for row in rows]
@@ -129,7 +129,7 @@ def _converted(name: str, values: tuple) -> list:
 
 
 def parquet(db: sqlite3.Connection, key: str, folder: Path) -> list[str]:
-    """Writes a file for each of TABLES, whole or not at all. Raises ModuleNotFoundError, OSError."""
+    """Writes a file for each of TABLES, complete or not at all. Raises ModuleNotFoundError, OSError."""
     import pyarrow as arrow
     import pyarrow.parquet
 

@@ -1,8 +1,8 @@
 """The history file: written by one thread of one process, read by any number (SQLite in WAL mode).
 
-A file that is damaged or of another version is set aside under another name and a new one begun. A full disk costs history and
-nothing else: figures not written now become part of the next span that can be. Another monitor that writes the file holds a
-lock, which the system releases with the process.
+A file that is damaged or of another version is renamed, and a new one is begun. A full disk costs only history: figures that cannot
+be written now become part of the next span that can be written. A monitor that writes the file holds a lock, which the system
+releases with the process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headrace.monitor.thin import Limits, thin
 from headrace.monitor.write import Writer
 
 _MEBI = 1 << 20
-_DAMAGED = (sqlite3.DatabaseError, UnicodeError)  # the latter if SQLite names bytes that are no text
+_DAMAGED = (sqlite3.DatabaseError, UnicodeError)  # the latter if SQLite reports bytes that are not text
 
 
 def default_path() -> Path:
@@ -30,15 +30,15 @@ def default_path() -> Path:
 
 
 class Busy(Exception):
-    """Another process writes this file."""
+    """Another process is writing this file."""
 
 
 class Unreadable(Exception):
-    """Not a history file that this version reads."""
+    """The file is not a history that this version can read."""
 
 
 def connect(path: Path, seconds: float | None = None, text_most: int = _MEBI) -> sealed.Sealed:
-    """Opens for reading; `seconds`: for all questions together. Raises Unreadable."""
+    """Opens for reading; `seconds`: time limit for all queries together. Raises Unreadable."""
     try:
         connection = sealed.connect(path, seconds, text_most)
     except FileNotFoundError:
@@ -63,7 +63,8 @@ def _unreadable(path: Path, error: Exception) -> Unreadable:
 
 
 def check(path: Path, seconds: float) -> None:
-    """Checks a run that somebody else may have saved: all of it is as a monitor writes it. Raises Unreadable, KeyboardInterrupt."""
+    """Checks that a run, which somebody else may have saved, contains only what a monitor writes. Raises Unreadable,
+    KeyboardInterrupt."""
     connection = connect(path, seconds)
     try:
         sealed.check_contents(connection)
@@ -86,7 +87,7 @@ class History:
         self.limits = limits or Limits()
         self.remarks: list[str] = []  # for the user: files set aside
         self.trouble = ""  # why nothing is written now
-        self._again = 0.0  # when to try again after trouble
+        self._again = 0.0  # when to try again after a failure
         if path == default_path():
             own_files.own_directory(path.parent)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -124,7 +125,7 @@ class History:
         finally:
             os.umask(old_mask)
         self.db.executescript(ADDED)
-        self.db.execute("PRAGMA synchronous = OFF")  # a crash of the machine may cost the file, which is then set aside
+        self.db.execute("PRAGMA synchronous = OFF")  # a crash of the machine may damage the file, which is then set aside
         self.db.execute("PRAGMA journal_size_limit = 4194304")
         self.writer = Writer(self.db)
 
@@ -152,7 +153,7 @@ class History:
         self.remarks.append(f"the history {self.path} could not be used ({why}); it is now {aside.name}, and a new one has begun")
 
     def write(self, sweep: Sweep, machine: dict[str, dict[str, float]]) -> None:
-        """Writes a sweep and the figures of hosts. After trouble it tries again every ten seconds."""
+        """Writes a sweep and the figures of hosts. After a failure, it tries again every ten seconds."""
         if self.trouble and sweep.time < self._again:
             return
         try:
@@ -161,7 +162,7 @@ class History:
             self.db.execute("COMMIT")
             self.writer.kept()
             self.trouble = ""
-        except sqlite3.OperationalError as error:  # full disk, file out of reach
+        except sqlite3.OperationalError as error:  # full disk, inaccessible file
             self._give_up(error, sweep.time)
         except sqlite3.DatabaseError as error:
             self._set_aside(str(error))
@@ -177,7 +178,7 @@ class History:
         self._again = now + 10
 
     def tidy(self, now: float) -> None:
-        """Thins aged spans and keeps the file below its bound. To be called about every ten seconds."""
+        """Thins old spans and keeps the file below its size limit. To be called about every ten seconds."""
         if self.trouble:
             return
         try:
@@ -189,7 +190,7 @@ class History:
             self._give_up(error, now)
 
     def used(self) -> int:
-        """Bytes of the file in use."""
+        """Returns the number of bytes of the file in use."""
         page, pages, free = (self.db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count"))
         return page * (pages - free)
 

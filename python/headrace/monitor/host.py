@@ -1,4 +1,5 @@
-"""Figures of the machine: cores, network interfaces, GPUs. Rates since the last look; a GPU library that fails is left alone."""
+"""Figures of the machine: cores, network interfaces, GPUs. Rates are since the last call; a GPU library that fails is not used
+again."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ class Host:
         self._before: tuple[float, dict[str, tuple[int, int]], tuple[int, int]] | None = None
 
     def look(self) -> dict[str, dict[str, float]]:
-        """{host: {"cpu.busy": share of all cores, "net.eth0.rx": bytes a second, "gpu.0.busy": share}}"""
+        """Returns {host: {"cpu.busy": share of all cores, "net.eth0.rx": bytes per second, "gpu.0.busy": share}}."""
         now, net, cpu = time.monotonic(), self._net(), self._cpu()
         figures: dict[str, float] = {}
         if self._before:
@@ -49,7 +50,7 @@ class Host:
         return found
 
     def _cpu(self) -> tuple[int, int]:
-        """(busy, all) in ticks, of all cores."""
+        """Returns (busy, all) in ticks, of all cores."""
         try:
             words = (self.proc / "stat").read_text().partition("\n")[0].split()[1:9]
             ticks = [int(word) for word in words]

@@ -1,4 +1,4 @@
-"""Limits on what strangers can use up in a monitor: descriptors, and lines of its error output."""
+"""Limits on the resources of a monitor that strangers can use up: descriptors, and lines of its error output."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _DESCRIPTORS = 1 << 16
 
 
 def many_descriptors() -> int:
-    """Raises the soft limit of open files as far as the hard one allows, and returns it. Each page of counters takes one, and each
-    connection."""
+    """Raises the soft limit of open files as far as the hard limit allows, and returns it. Each page of counters and each
+    connection needs one descriptor."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_DESCRIPTORS, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -24,13 +24,13 @@ def many_descriptors() -> int:
 
 
 class Seldom:
-    """Says the first of many sentences of a kind at once, and the number of those in between at most once in `seconds`. Thread-safe."""
+    """Prints the first of many similar sentences at once, and the number of further ones at most once in `seconds`. Thread-safe."""
 
     def __init__(self, say: Callable[[str], None], seconds: float = 60.0):
         self._say, self._seconds = say, seconds
         self._lock = threading.Lock()
         self._next = 0.0
-        self.count = 0  # of sentences left out
+        self.count = 0  # number of sentences left out
 
     def __call__(self, sentence: str) -> None:
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""Makes a listening socket, or says why not in one sentence."""
+"""Makes a listening socket, or states in one sentence why it cannot."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import socket
 
 
 class Refused(Exception):
-    """One sentence: why it cannot listen."""
+    """One sentence: why no listening socket could be made."""
 
 
 def listen(address: str, port: int) -> socket.socket:

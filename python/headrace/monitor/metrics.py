@@ -1,4 +1,4 @@
-"""`/metrics`: the newest figures in the text format that Prometheus reads, for jobs that run or have just ended."""
+"""`/metrics`: the newest figures in the text format that Prometheus reads, for jobs that are running or have just ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A source's readings of a rank, in the form that the collector, the history and the views share.
+"""A source's readings of a rank, in the form used by the collector, the history and the views.
 
 All figures are sums since the rank's start, except gauges, which are current values. Times are nanoseconds.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-TEXT_MOST = 120  # characters of any name that comes from a page
+TEXT_MOST = 120  # maximum characters of any name from a page
 
 
 class Brief(NamedTuple):
@@ -16,7 +16,7 @@ class Brief(NamedTuple):
 
     calls: int = 0  # of MPI functions
     mpi_ns: int = 0  # inside MPI calls
-    wait_ns: int = 0  # of that, waiting for another rank
+    wait_ns: int = 0  # part of that: waiting for another rank
     sent: int = 0  # messages
     sent_bytes: int = 0
     received: int = 0
@@ -30,14 +30,14 @@ SUMS = 7  # the first fields of Brief are sums, the others gauges
 
 
 class Count(NamedTuple):
-    """One counter of many: number of events, bytes, time."""
+    """One of many counters: number of events, bytes, time."""
 
     count: int = 0
     bytes: int = 0
     ns: int = 0
 
 
-# Kinds of detailed counters. The key is a name, or a rank where the kind is one of PEERS. The numbers are in saved files.
+# Kinds of detailed counters. The key is a name, or a rank if the kind is one of PEERS. The numbers are used in saved files.
 KINDS = {
     "call": 1,  # MPI functions; bytes are those of messages sent in them
     "sent_to": 2,  # messages of the program, by peer
@@ -48,7 +48,7 @@ KINDS = {
     "size": 7,  # messages sent by size class in bytes: "4-7"; they count no bytes
     "collective": 8,  # by algorithm; they count no time
     "access": 9,  # of windows and files: "put", "read"
-    "library": 10,  # statistics of the library itself, which MPI_T has as well
+    "library": 10,  # statistics of the library itself, which MPI_T also provides
     "phase": 11,  # marks of MPI_Pcontrol
     "queue": 12,  # gauge: count is the depth now, bytes the highest depth
 }
@@ -61,14 +61,14 @@ Details = dict[str, dict[str, Count]]  # kind -> key -> counter; the key of a pe
 class Mark(NamedTuple):
     """A call of MPI_Pcontrol."""
 
-    number: int  # of the rank, from 0 on
+    number: int  # number of the mark in its rank, from 0
     time: float  # seconds since the epoch
     level: int
 
 
 @dataclass(frozen=True)
 class Rank:
-    """One process of a job. `job` is unique across hosts and times. A source has cleaned all texts."""
+    """One process of a job. `job` is unique across hosts and times. All texts have been cleaned by the source."""
 
     job: str
     rank: int
@@ -77,20 +77,20 @@ class Rank:
     host: str
     program: str
     began: float  # seconds since the epoch
-    cpus: str = ""  # that it is bound to: "0-3"
+    cpus: str = ""  # CPUs that it is bound to: "0-3"
     gpu: str = ""
 
 
 @dataclass
 class Reading:
-    """One rank at one time. `ended`: its process has finished, or does not exist any more."""
+    """The readings of one rank at one time. `ended`: its process has finished, or does not exist any more."""
 
     rank: Rank
     brief: Brief
     ended: bool = False
-    details: Details | None = None  # None: not asked for
-    function: str = ""  # the MPI function it is in now; "": the program computes
-    waits_for: int | None = None  # the rank, if it has waited for one longer than a moment
+    details: Details | None = None  # None: not requested
+    function: str = ""  # the MPI function that it is in; "": none, the program is computing
+    waits_for: int | None = None  # the rank that it has been waiting for, if for longer than a moment
     marks: tuple[Mark, ...] = ()  # the last ones, with details
 
 
@@ -101,7 +101,7 @@ class Reporter(NamedTuple):
     address: str
     live: bool
     since: float  # seconds since the epoch: connected, or lost
-    ranks: int  # that ran at its last report
+    ranks: int  # jobs that were running at its last report
     why: str = ""  # a sentence: why it is lost
 
 
@@ -113,18 +113,18 @@ class Sweep:
     readings: list[Reading] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)  # sentences: pages of another version, unreadable ones
     machine: dict[str, dict[str, float]] = field(default_factory=dict)  # figures of other hosts
-    unseen: frozenset[str] = frozenset()  # jobs that may go on on hosts that cannot be read now
+    unseen: frozenset[str] = frozenset()  # jobs that may still run on hosts that cannot be read now
     reporters: list[Reporter] = field(default_factory=list)
 
 
 def clean(text: str, most: int = TEXT_MOST) -> str:
-    """Cleans a name from a page: printable, of bounded length."""
+    """Cleans a name from a page: the result is printable and of limited length."""
     kept = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[:most + 1])
     return kept if len(kept) <= most else kept[:most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def size_class(power: int) -> str:
-    """Label of messages of 2^(power-1) to 2^power - 1 bytes; class 0 is empty messages."""
+    """Returns the label of messages of 2^(power-1) to 2^power - 1 bytes; class 0 is for empty messages."""
     if power < 2:
         return str(power)
     return f"{1 << (power - 1)}-{(1 << power) - 1}"

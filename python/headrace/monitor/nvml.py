@@ -10,7 +10,7 @@ _GPUS_MOST = 64
 _NVLINK = (("nvlink_tx", 138), ("nvlink_rx", 139))  # NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX and _RX, in KiB since the driver's start
 _ALL_LINKS = 0xFFFFFFFF
 _PCIE = (("pcie_tx", 0), ("pcie_rx", 1))  # NVML_PCIE_UTIL_TX_BYTES and _RX_BYTES
-_PCIE_SECONDS = 1.0  # between two looks at a GPU's
+_PCIE_SECONDS = 1.0  # seconds between two queries of a GPU's
 
 
 class _Utilisation(ctypes.Structure):
@@ -31,8 +31,8 @@ class _Field(ctypes.Structure):
 
 
 class _Pcie(threading.Thread):
-    """Bytes a second over PCIe. The library measures for 20 ms, during which the caller sleeps, hence a thread. (It also counts bytes, in
-    32 bits, which wrap in less than a tenth of a second.)"""
+    """Bytes per second over PCIe. The library measures for 20 ms, during which the caller sleeps, so this runs in a thread. (The
+    library also counts bytes, but in 32 bits, which wrap in less than a tenth of a second.)"""
 
     def __init__(self, library: ctypes.CDLL, devices: list[ctypes.c_void_p]):
         super().__init__(name="headrace-pcie", daemon=True)
@@ -72,7 +72,7 @@ class Nvml:
             self._devices = []
 
     def _end(self) -> None:
-        """Ends the library's threads, which must not outlive the interpreter."""
+        """Ends the threads that use the library, which must not outlive the interpreter."""
         if self._pcie:
             self._pcie.end()
         self._library.nvmlShutdown()
@@ -100,7 +100,7 @@ class Nvml:
         return {**figures, **(self._pcie.figures.copy() if self._pcie else {})}
 
     def _nvlink(self, index: int, device: ctypes.c_void_p) -> dict[str, float]:
-        """Bytes since the last look; nothing if the driver does not count them."""
+        """Returns the bytes since the last call; nothing if the driver does not count them."""
         # Driver 580 also writes to the element behind the last one, if that looks like a field of NVLink: so one empty element
         # more.
         fields = (_Field * (len(_NVLINK) + 1))()

@@ -1,6 +1,6 @@
 """The pages of counters of this host's processes as a source. Not thread-safe.
 
-A page stays open when its process has ended, so its last figures are read once more, with details, and then it is closed.
+A page stays open when its process has ended, so that its last figures are read once more, with details; then it is closed.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from headrace.monitor import clock
 from headrace.monitor.model import Brief, Count, Details, Mark, Rank, Reading, Sweep, clean
 
 _LOOK_SECONDS = 1.8  # between two searches for new pages
-_COUNTER_MOST = 1 << 58  # no process has counted more
+_COUNTER_MOST = 1 << 58  # no process can have counted more
 _JOB_MOST = 1 << 62  # sum over all ranks of a job that the history can add up
 
 
 class Pages:
     def __init__(self, saved: list[Page] | None = None):
-        """`saved`: the pages of a file of counters, instead of this host's."""
+        """`saved`: the pages of a file of counters, used instead of this host's."""
         self._pages: dict[str, Page] = {page.place: page for page in saved or ()}
         self._saved = saved is not None
         self._who: dict[str, Rank] = {}
@@ -71,7 +71,7 @@ class Pages:
 
 
 def _bounded(one: Reading, sums: dict[str, int]) -> None:
-    """`sums`: the largest figures of each job's ranks, added up. Raises ValueError if a page holds impossible figures."""
+    """`sums`: the sums of the largest figures of each job's ranks. Raises ValueError if a page contains impossible figures."""
     most = max(one.brief)
     for counts in (one.details or {}).values():
         most = max(most, *map(max, counts.values())) if counts else most
@@ -85,7 +85,7 @@ def _value(now: Snapshot, name: str) -> int:
 
 
 def _long_wait(now: Snapshot) -> int:
-    """Nanoseconds of a wait that has not ended, which its counter does not include yet."""
+    """Returns the nanoseconds of a wait that has not ended, which its counter does not include yet."""
     since = _value(now, "now.waiting_since")
     return max(0, time.monotonic_ns() - since) if since and now.state == "running" else 0
 
@@ -99,7 +99,7 @@ def _rank(page: Page, now: Snapshot) -> Rank:
 
 
 def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Reading:
-    """`who`: the identity of each known page's rank, by place; filled here."""
+    """`who`: the identity of each known page's rank, by index; filled in here."""
     now = page.read()
     rank = who.get(page.place)
     if rank is None:
@@ -129,7 +129,7 @@ def _now(now: Snapshot) -> tuple[str, int | None]:
 
 
 def _marks(now: Snapshot) -> tuple[Mark, ...]:
-    """The marks that the page has kept, which are the last ones."""
+    """Returns the marks that the page still contains, which are the last ones."""
     count = _value(now, "phase.marks")
     if not count or not {"phase.time", "phase.level"} <= now.page._counters.keys():
         return ()
@@ -157,7 +157,7 @@ def _triples(now: Snapshot, count: str, size: str = "", ns: str = "", prefix: st
 
 
 def _peers(found: dict[str, Count], most: int) -> dict[str, Count]:
-    """The peers of this job; counters shared by several ("others (same host)") have no place in a matrix."""
+    """Returns the peers of this job; counters shared by several ("others (same host)") are not part of a matrix."""
     return {key: count for key, count in found.items() if key.isdecimal() and int(key) < most}
 
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-_NOTICEABLE = 0.02  # of the time: least extra wait of the others, on average, when one rank holds them up
+_NOTICEABLE = 0.02  # share of the time: least extra wait of the others, on average, when one rank holds them up
 
 
 class Point(NamedTuple):
@@ -23,14 +23,14 @@ class Point(NamedTuple):
 
 
 def point(rows: Iterable[tuple[int, ...]], seconds: float) -> Point:
-    """Combines rows (rank, wait_ns, mpi_ns, sent, sent_bytes, posted, unexpected, unexpected_bytes), one a rank."""
+    """Combines rows (rank, wait_ns, mpi_ns, sent, sent_bytes, posted, unexpected, unexpected_bytes), one per rank."""
     rows = list(rows)
     if not rows:
         return Point(0.0, 0.0, 0.0, 0.0, None, 0, 0, 0, 0, 0)
     scale = 1 / (max(1e-3, seconds) * 1e9)
     ranks, waits, mpi, *sums = zip(*rows)
     shares = [min(1.0, wait * scale) for wait in waits]
-    inside = [min(1.0, max(time * scale, wait)) for time, wait in zip(mpi, shares)]  # a wait is part of a call, ended or not
+    inside = [min(1.0, max(time * scale, wait)) for time, wait in zip(mpi, shares)]  # even a pending wait is part of a call
     least, mean = min(shares), sum(shares) / len(rows)
     slowest = ranks[shares.index(least)] if mean - least > _NOTICEABLE else None
     return Point(round(least, 5), round(mean, 5), round(max(shares), 5), round(sum(inside) / len(rows), 5), slowest,

@@ -1,7 +1,7 @@
-"""Sums over the history of one job, for the views. All of it works on a saved run as well.
+"""Sums over the history of one job, for the views. Everything here also works on a saved run.
 
-`Range` is a stretch of time and some of the ranks. The whole run is answered from totals, which are exact despite thinning;
-a part of it from the spans that end in it.
+`Range` is an interval of time and a set of ranks. Queries of the whole run use totals, which are exact despite thinning; queries of
+a part use the spans that end in it.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from headrace.monitor.points import Point, of_span
 from headrace.monitor.schema import CHANGES, SAMPLES
 
 WORD_MOST = 400  # characters of a search
-ENDED_MOST = 500  # jobs of a list
-POINTS_MOST = 1500  # of a timeline: more than the columns of a screen
-MARKS_MOST = 2000  # of a timeline, the last ones
+ENDED_MOST = 500  # maximum number of jobs in a list
+POINTS_MOST = 1500  # maximum number of points of a timeline: more than a screen has columns
+MARKS_MOST = 2000  # maximum number of marks of a timeline, the last ones
 RANKS_MOST = 1 << 20
-_POINTS_OF_SOME = 200  # combined for a choice of ranks, if only to name one
-_POINTS_FEW = 8  # too few to count how often a rank is the slowest
+_POINTS_OF_SOME = 200  # combined for a choice of ranks, even if only to name one
+_POINTS_FEW = 8  # fewer points than this are too few to count how often a rank is the slowest
 _SUMS = ("calls", "mpi_ns", "wait_ns", "sent", "sent_bytes", "received", "received_bytes")
 _GAUGES = ("posted", "unexpected", "unexpected_bytes")
 
 
 class Wrong(Exception):
-    """A question that cannot be answered, with a sentence."""
+    """A request that cannot be answered; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def ranks_of(text: str) -> frozenset[int] | None:
 
 
 def _found(db: sqlite3.Connection, search: str) -> str:
-    """A condition of SQL on `jobs`: :word occurs in their key, program or a host."""
+    """Returns an SQL condition on `jobs`: :word occurs in their key, program or a host."""
     if not search:
         return "1"
     db.create_function("has_word", 2, lambda text, word: word in str(text or "").casefold(), deterministic=True)
@@ -76,8 +76,8 @@ def _found(db: sqlite3.Connection, search: str) -> str:
 
 
 def jobs(db: sqlite3.Connection, search: str = "", also: Iterable[str] = ()) -> list[dict]:
-    """All running jobs first, then ENDED_MOST that have ended, the newest first. `search`: a part of key, program or host. `also`: numbers
-    or keys of jobs that are listed in any case."""
+    """Returns all running jobs, then up to ENDED_MOST that have ended, the newest first. `search`: a part of key, program or host.
+    `also`: numbers or keys of jobs that are listed in any case."""
     word = {"word": search.casefold()}
     found = _found(db, search)
     listed = {number for (number,) in db.execute(
@@ -95,14 +95,14 @@ def jobs(db: sqlite3.Connection, search: str = "", also: Iterable[str] = ()) -> 
 
 
 def count(db: sqlite3.Connection, search: str = "") -> dict[str, int]:
-    """Number of jobs, and of those that a search finds, listed or not."""
+    """Returns the number of jobs, and of those that a search finds, whether listed or not."""
     found = _found(db, search)
     return {"all": db.execute("SELECT count(*) FROM jobs").fetchone()[0],
             "found": db.execute(f"SELECT count(*) FROM jobs WHERE {found}", {"word": search.casefold()}).fetchone()[0]}
 
 
 def job_id(db: sqlite3.Connection, word: str) -> int:
-    """Id of the job with a number or key; the newest one for "". Raises Wrong."""
+    """Returns the id of the job with a number or key; of the newest one for "". Raises Wrong."""
     if word == "":
         row = db.execute("SELECT id FROM jobs ORDER BY ended, began DESC, id DESC LIMIT 1").fetchone()
     else:
@@ -113,7 +113,7 @@ def job_id(db: sqlite3.Connection, word: str) -> int:
 
 
 def ranks(db: sqlite3.Connection, part: Range) -> list[dict]:
-    """One row a rank: its identity, sums of the range, current gauges."""
+    """Returns one row per rank: its identity, sums of the range, current gauges."""
     rows = db.execute(f"SELECT rank, pid, host, cpus, gpu, ended, seen, {', '.join(_SUMS + _GAUGES)} FROM ranks WHERE job = ? ORDER BY rank", (part.job,))
     names = ("rank", "pid", "host", "cpus", "gpu", "ended", "seen", *_SUMS, *_GAUGES)
     found = [dict(zip(names, row)) for row in rows if part.has(row[0])]
@@ -134,7 +134,8 @@ def ranks(db: sqlite3.Connection, part: Range) -> list[dict]:
 
 
 def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = False) -> list[tuple]:
-    """(rank, key, count, bytes, ns) of a kind if `by_rank`, otherwise summed over ranks without rank; keys as text or ranks."""
+    """Returns (rank, key, count, bytes, ns) for a kind if `by_rank`, otherwise sums over the ranks, without a rank; keys are text
+    or ranks."""
     if kind not in KINDS:
         raise Wrong(f"there is no kind of counter {kind[:40]!r}")
     if part.whole() or kind == "queue":
@@ -156,8 +157,8 @@ def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = Fal
 
 
 def timeline(db: sqlite3.Connection, part: Range, most: int = POINTS_MOST) -> dict[str, list]:
-    """Columns over time: the fields of Point, with messages and bytes a second. When there are more spans than a screen can show, one
-    stands for several; it is typical except for the slowest rank and the peaks."""
+    """Returns columns over time: the fields of Point, with messages and bytes per second. If there are more spans than a screen can
+    show, one represents several; its values are typical, except for the slowest rank and the peaks."""
     spans = db.execute("SELECT spans.id, began, ended, points.* FROM spans JOIN points ON span = spans.id WHERE job = ? AND what = ? "
                        "AND ended > ? AND ended <= ? ORDER BY ended", (part.job, SAMPLES, *part.times())).fetchall()
     columns: dict[str, list] = {name: [] for name in ("time", *Point._fields)}
@@ -171,8 +172,8 @@ def timeline(db: sqlite3.Connection, part: Range, most: int = POINTS_MOST) -> di
 
 
 def slowest(db: sqlite3.Connection, part: Range) -> dict:
-    """The rank that holds the others up, if that is more than chance (`rank`; None: no rank), its share of the time, the share of equal
-    ranks, and the number of points."""
+    """Returns the rank that holds up the others, if that is more than chance (`rank`; None: no rank), its share of the time, the
+    share expected of equal ranks, and the number of points."""
     line = timeline(db, part, POINTS_MOST if part.ranks is None else _POINTS_OF_SOME)["slowest"]
     rows = ranks(db, part)
     rank, times = chance.often(line, len(rows))
@@ -183,7 +184,8 @@ def slowest(db: sqlite3.Connection, part: Range) -> dict:
 
 
 def marks(db: sqlite3.Connection, part: Range) -> list[dict]:
-    """Calls of MPI_Pcontrol, of all ranks together by their number: times of the first and last rank, and the number of ranks."""
+    """Returns calls of MPI_Pcontrol, combined over all ranks by number: times of the first and last rank, and the number of
+    ranks."""
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'marks'").fetchone():
         return []  # a run that was saved before marks were kept
     found: dict[tuple[int, int], list] = {}
@@ -197,7 +199,7 @@ def marks(db: sqlite3.Connection, part: Range) -> list[dict]:
 
 
 def machine(db: sqlite3.Connection, began: float | None, ended: float | None) -> dict[str, dict[str, list]]:
-    """{host: {figure: [[times], [values]]}}, thinned to the resolution of a screen."""
+    """Returns {host: {figure: [[times], [values]]}}, thinned to the resolution of a screen."""
     begin, end = int(began or 0), int(ended if ended is not None else 1 << 60)
     first, last = db.execute("SELECT min(time), max(time) FROM machine WHERE time >= ? AND time <= ?", (begin, end)).fetchone()
     if first is None:

@@ -1,4 +1,5 @@
-"""Makes a history of a made-up run: `python -m headrace.monitor.recorded FILE --ranks 256 --seconds 600`. For tests and measurements."""
+"""Makes the history of a synthetic run: `python -m headrace.monitor.recorded FILE --ranks 256 --seconds 600`. For tests and
+measurements."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from headrace.monitor.synthetic import Job, Synthetic
 
 
 def record(path: Path, job: Job, seconds: int, details: int = 10, machine: bool = True) -> None:
-    """Records `seconds` of the job's life, details every `details` seconds, thinned like a collector's. The job then ends."""
+    """Records `seconds` of the job's life, with details every `details` seconds, thinned like a collector's. The job then ends."""
     source, history = Synthetic(job), History(path, most_bytes=1 << 40)
     noise = random.Random(job.seed)
     for second in range(1, seconds + 1):

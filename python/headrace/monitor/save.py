@@ -1,4 +1,4 @@
-"""One run as one file: the rows of a job in a history of their own."""
+"""Saves one run as one file: a history that contains only the rows of that job."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from headrace.monitor.schema import ADDED, OF_A_JOB, OF_A_SPAN, TABLES, VERSION
 
 
 def save(history: Path, file: Path, job: str = "") -> str:
-    """Writes `job` (by default the newest) of `history` to `file`, whole or not at all. Returns a sentence. Raises Unreadable, Wrong,
-    OSError."""
+    """Writes `job` (by default the newest) of `history` to `file`, complete or not at all. Returns a sentence. Raises Unreadable,
+    Wrong, OSError."""
     reader = connect(history)
     number = job_id(reader, job)
     size, program, key = reader.execute("SELECT size, program, key FROM jobs WHERE id = ?", (number,)).fetchone()

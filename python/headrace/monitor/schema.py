@@ -1,12 +1,12 @@
-"""The tables of a history file. Saved runs are files of the same form, so the version changes when a column does."""
+"""The tables of a history file. Saved runs are files of the same format, so the version changes if a column does."""
 
 from __future__ import annotations
 
 VERSION = 1
 
-# Kinds of a span's rows. A span is a stretch of time of one job that one set of rows describes.
-SAMPLES = 0  # rows of `samples`, one a rank
-CHANGES = 1  # rows of `changes`, one a counter
+# Kinds of a span's rows. A span is an interval of time of one job, described by one set of rows.
+SAMPLES = 0  # rows of `samples`, one per rank
+CHANGES = 1  # rows of `changes`, one per counter
 
 TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value);
@@ -40,7 +40,7 @@ FIRST_VIEWS = {
 }
 TABLES += "".join(f"CREATE VIEW {name} AS {select};\n" for name, select in FIRST_VIEWS.items())
 
-# Views for questions in SQL, with jobs, kinds and counters by name.
+# Views for SQL queries, with jobs, kinds and counters by name.
 VIEWS = {
     "rank_samples": """SELECT jobs.key AS job, spans.began, spans.ended, rank, calls, mpi_ns, wait_ns, sent, sent_bytes, received, received_bytes,
                        posted, unexpected, unexpected_bytes FROM samples JOIN spans ON spans.id = span JOIN jobs ON jobs.id = spans.job""",
@@ -54,7 +54,7 @@ VIEWS = {
     "host_figures": "SELECT time, host, names.name AS name, value FROM machine JOIN names ON names.id = what",
 }
 
-# Later additions, which a file of this version may lack. An old file gets them when it is written again.
+# Later additions, which a file of this version may lack. They are added when an old file is next written.
 MARKS = """marks(job INTEGER, rank INTEGER, number INTEGER, time REAL, level INTEGER, PRIMARY KEY(job, rank, number)) WITHOUT ROWID;"""
 ADDED = f"CREATE TABLE IF NOT EXISTS {MARKS}" + "".join(f"CREATE VIEW IF NOT EXISTS {name} AS {select};" for name, select in VIEWS.items())
 

@@ -1,7 +1,7 @@
-"""A history that somebody else may have made, opened for questions: whatever the file contains, it is only read, and each question ends.
+"""Opens a history that somebody else may have made for queries: whatever the file contains, it is only read, and every query ends.
 
-A file of SQLite is in part a program: views, triggers and virtual tables run when a table of that name is read. So the
-tables must be those that a monitor makes, and our views are never taken from the file.
+An SQLite file is partly a program: views, triggers and virtual tables run when a table of that name is read. So the tables must be
+those that a monitor makes, and views are never taken from the file.
 
 Owner: the caller closes the connection. Threads: one at a time.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from headrace.own_files import open_regular
 from headrace.monitor.schema import ADDED, TABLES
 
-_OPERATIONS = 100_000  # of SQLite's machine between two checks of the clock and of signals
+_OPERATIONS = 100_000  # instructions of SQLite's virtual machine between two checks of the clock and of signals
 _TEXT_MOST = 1 << 20  # bytes of a value
 _SCHEMA_MOST = 200  # tables, indices and views
 _NULLS = {("points", "slowest")}
@@ -34,16 +34,16 @@ _FUNCTIONS_NOT = frozenset({"load_extension", "readfile", "writefile", "edit", "
 
 
 class Unusual(sqlite3.DatabaseError):
-    """A few words: why the file is no history made by a monitor."""
+    """A few words: why the file is not a history made by a monitor."""
 
 
 class Late(sqlite3.OperationalError):
-    """A question took longer than allowed."""
+    """A query took longer than allowed."""
 
 
 @functools.cache
 def _columns() -> dict[str, tuple[tuple[str, str], ...]]:
-    """Names and types of our tables' columns."""
+    """Returns names and types of our tables' columns."""
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
         db.executescript(TABLES + ADDED)
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -51,7 +51,7 @@ def _columns() -> dict[str, tuple[tuple[str, str], ...]]:
 
 
 class Sealed(sqlite3.Connection):
-    """`until`: the time (monotonic) after which questions end with Late. `ending`: an event that ends them as well."""
+    """`until`: the time (monotonic) after which queries end with Late. `ending`: an event that also ends them."""
 
     until: float | None = None
     ending: threading.Event | None = None
@@ -60,21 +60,21 @@ class Sealed(sqlite3.Connection):
         self.until = None if seconds is None else time.monotonic() + seconds
 
     def look(self) -> bool:
-        """Called by SQLite at intervals; runs Python's signal handlers as well."""
+        """Called by SQLite at intervals; also runs Python's signal handlers."""
         return self.late() or self.ending is not None and self.ending.is_set()
 
     def late(self) -> bool:
         return self.until is not None and time.monotonic() > self.until
 
     def ended(self, error: sqlite3.OperationalError) -> BaseException:
-        """Error behind an interrupted question: too late, or Ctrl-C."""
+        """Returns the error behind an interrupted query: too late, or Ctrl-C."""
         if "interrupted" not in str(error):
             return error
         return Late("the answer takes too long") if self.late() else KeyboardInterrupt()
 
 
 def connect(path: Path, seconds: float | None = None, text_most: int = _TEXT_MOST) -> Sealed:
-    """`seconds`: for all questions together. Raises sqlite3.DatabaseError, including Unusual and Late, and OSError."""
+    """`seconds`: time limit for all queries together. Raises sqlite3.DatabaseError, including Unusual and Late, and OSError."""
     with open(open_regular(path, 1 << 62), "rb"):
         pass  # neither a FIFO nor a device, for which SQLite would wait
     db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5, check_same_thread=False, factory=Sealed)
@@ -112,7 +112,7 @@ def _check_tables(db: Sealed) -> None:
 
 
 def _right(table: str, column: str, kind: str) -> str:
-    """SQL that is true if the value is of the kind that a monitor writes."""
+    """Returns SQL that is true if the value has the type that a monitor writes."""
     right = {"INTEGER": f"typeof({column}) = 'integer'",
              "REAL": f"(typeof({column}) IN ('real', 'integer') AND {column} BETWEEN -{_REAL_MOST} AND {_REAL_MOST})",
              "TEXT": f"(typeof({column}) = 'text' AND length({column}) <= {_NAME_MOST})"}[kind]
@@ -120,8 +120,8 @@ def _right(table: str, column: str, kind: str) -> str:
 
 
 def check_contents(db: Sealed) -> None:
-    """Reads all of it once to find pages used twice, indexes that differ from their tables, values of another type, and figures whose
-    sums overflow. Raises sqlite3.DatabaseError, including Unusual and Late."""
+    """Reads the whole file once to find pages used twice, indexes that differ from their tables, values of a wrong type, and
+    figures whose sums overflow. Raises sqlite3.DatabaseError, including Unusual and Late."""
     if (said := db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
         raise Unusual(str(said)[:200])
     there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

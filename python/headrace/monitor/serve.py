@@ -21,7 +21,7 @@ from headrace.monitor.server import application
 
 
 class _Server(uvicorn.Server):
-    """Tells the event streams to end, so that a stop does not wait for browsers."""
+    """Ends the event streams, so that a stop does not wait for browsers."""
 
     def handle_exit(self, sig: int, frame: object) -> None:
         self.config.app.state.closing = True
@@ -52,7 +52,7 @@ def configuration(app: Starlette) -> uvicorn.Config:
 
 
 def serve(place: Place, listener: socket.socket, token: str | None, started: Callable[[str, str], None]) -> None:
-    """`started` gets the address to open, and the token."""
+    """`started` is called with the address to open, and the token."""
     token = token or secrets.token_urlsafe(18)
     host, port = listener.getsockname()[:2]
     gate = Gate(token, port, frozenset({host, socket.gethostname().lower(), socket.getfqdn().lower()}) if not host.startswith("127.") else frozenset())

@@ -1,4 +1,4 @@
-"""The web server: the page, its questions, events, metrics. Needs `pip install headrace[monitor]` (Starlette, uvicorn)."""
+"""The web server: the page, its requests, events, metrics. Needs `pip install headrace[monitor]` (Starlette, uvicorn)."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
 }
 _REFUSED = {**_HEADERS, "Connection": "close"}
-_EVENT_SECONDS = 0.25  # between two looks of the event stream for something new
+_EVENT_SECONDS = 0.25  # seconds between two checks of the event stream for new data
 _STREAMS_MOST = 32
 
 
 class Guard:
-    """Lets requests through that name this server correctly and hold the token; a correct token in the address becomes a cookie."""
+    """Accepts requests that name this server correctly and contain the token; a correct token in the address becomes a cookie."""
 
     def __init__(self, app: ASGIApp, gate: Gate):
         self.app, self.gate = app, gate
@@ -126,7 +126,7 @@ def _asset(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
 
 def application(place: Place, gate: Gate) -> Starlette:
     routes = [Route("/api/events", _events), Route("/api/{name}", _answer), Route("/metrics", _metrics)]
-    for file in sorted(ASSETS.iterdir()):  # only these: no path of a request becomes a path of the file system
+    for file in sorted(ASSETS.iterdir()):  # only these, so that no path of a request becomes a path of the file system
         if file.suffix in _TYPES:
             routes.append(Route("/" if file.name == "index.html" else f"/{file.name}", _asset(file.name, _TYPES[file.suffix])))
     app = Starlette(routes=routes, middleware=[Middleware(Guard, gate=gate), Middleware(GZipMiddleware, minimum_size=4096, compresslevel=1)])

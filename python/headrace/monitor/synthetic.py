@@ -1,4 +1,5 @@
-"""A made-up job with the traffic of a 3D halo exchange: the same readings for the same seed and time. For tests and pictures.
+"""A synthetic job with the traffic of a 3D halo exchange, which yields the same readings for the same seed and time. For tests and
+pictures.
 
 Rank `slow` computes longer than the others, which wait for it; only its neighbours wait for it directly.
 """
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 from headrace.monitor.model import Brief, Count, Details, Mark, Rank, Reading, Sweep, size_class
 
 _FACE = 32 * 32 * 8  # bytes of a face of the halo
-_STEPS = 200  # a second
+_STEPS = 200  # per second
 _PHASE_STEPS = 4000  # between two marks
 
 
 def grid(ranks: int) -> tuple[int, int, int]:
-    """Three factors, as equal as possible."""
+    """Returns three factors that are as equal as possible."""
     best = (ranks, 1, 1)
     for x in range(1, ranks + 1):
         if ranks % x:
@@ -30,7 +31,7 @@ def grid(ranks: int) -> tuple[int, int, int]:
 
 
 def neighbours(rank: int, shape: tuple[int, int, int]) -> list[int]:
-    """Neighbours on a torus; a rank may occur twice if an axis has length 2, and is not its own neighbour."""
+    """Returns the neighbours on a torus; a rank may occur twice if an axis has length 2, and is not its own neighbour."""
     x, y, z = shape
     at = (rank // (y * z), rank // z % y, rank % z)
     found = []
@@ -57,7 +58,7 @@ class Job:
 
 
 class Synthetic:
-    """A source with a clock that the owner sets. Not thread-safe."""
+    """A source whose clock is set by the owner. Not thread-safe."""
 
     def __init__(self, *jobs: Job):
         self.jobs = jobs or (Job(),)
@@ -94,7 +95,7 @@ class Synthetic:
                        "MPI_Waitall" if waits else "", job.slow % job.ranks if waits else None, self._marks(job, rank, steps) if details else ())
 
     def _marks(self, job: Job, rank: int, steps: int) -> tuple[Mark, ...]:
-        """Two alternating phases of unequal length; ranks enter them slightly apart."""
+        """Returns the marks of two alternating phases of unequal length, which ranks enter at slightly different times."""
         count = steps // _PHASE_STEPS
         return tuple(Mark(number, job.began + (number + 1 - (number % 2) * 0.4) * _PHASE_STEPS / _STEPS + rank * 1e-4, 2 + number % 2)
                      for number in range(max(0, count - 64), count))

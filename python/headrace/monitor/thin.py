@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headrace.monitor import points
 from headrace.monitor.schema import CHANGES, SAMPLES
 
-_SPANS_MOST = 60  # new spans of a job and level in one call, so that no call takes long
+_SPANS_MOST = 60  # maximum new spans of a job and level per call, so that no call takes long
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """`headrace top`: figures of this host's jobs in a terminal, read from their pages; stores nothing.
 
-Computes the figures between two looks; top_text.py formats them, top_screen.py handles the terminal.
+Computes the figures between two readings; top_text.py formats them, top_screen.py handles the terminal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headrace.monitor.top_text import short, text
 
 __all__ = ["Row", "main", "rows", "short", "text"]
 
-_CALLS = 4  # functions of a job with most time
+_CALLS = 4  # number of functions shown: those of a job with the most time
 _LOOKS = 60  # that a live view remembers, with the slowest rank of each
 
 
@@ -50,7 +50,7 @@ class Row:
 
 
 def rows(before: Sweep, after: Sweep, seen: dict[str, deque] | None = None) -> list[Row]:
-    """`seen`: slowest ranks of earlier looks, by job; the one found now is added."""
+    """`seen`: slowest ranks of earlier readings, by job; the one found now is added."""
     old = {(reading.rank.job, reading.rank.rank): reading for reading in before.readings}
     jobs: dict[str, list[Reading]] = {}
     for reading in after.readings:
@@ -61,7 +61,7 @@ def rows(before: Sweep, after: Sweep, seen: dict[str, deque] | None = None) -> l
 
 def _row(job: str, readings: list[Reading], old: dict[tuple[str, int], Reading], then: float, now: float, seen: deque) -> Row:
     first = readings[0].rank
-    # Compared with the last sweep; with the job's start if the job is new, and for the first look.
+    # Compared with the last sweep, or with the job's start if the job is new and in the first reading.
     since = then if all((job, reading.rank.rank) in old for reading in readings) else min(reading.rank.began for reading in readings)
     if since != then:
         old = {}
@@ -88,7 +88,7 @@ def _row(job: str, readings: list[Reading], old: dict[tuple[str, int], Reading],
 
 
 def _functions(readings: list[Reading], old: dict[tuple[str, int], Reading], seconds: float) -> dict[str, float]:
-    """Shares of the ranks' time. They add up to 1 at most."""
+    """Returns shares of the ranks' time, which add up to at most 1."""
     times: dict[str, float] = {}
     for reading in readings:
         for name, time_ in _times(reading, old.get((reading.rank.job, reading.rank.rank)), seconds * 1e9).items():
@@ -98,21 +98,21 @@ def _functions(readings: list[Reading], old: dict[tuple[str, int], Reading], sec
 
 
 def _all_in_one_call(reading: Reading, known: Reading | None) -> bool:
-    """True if the rank is in the same call as at the last look and has begun no other: its length is counted when it ends."""
+    """True if the rank is in the same call as in the last reading and has begun no other; its length is counted when it ends."""
     return (known is not None and not reading.ended and reading.function != "" and known.function == reading.function
             and known.brief.calls == reading.brief.calls)
 
 
 def _times(reading: Reading, known: Reading | None, length: float) -> dict[str, float]:
-    """Time that a rank spent in each function within `length` nanoseconds."""
+    """Returns the time that a rank spent in each function within `length` nanoseconds."""
     now, before = ((each.details or {}).get("call", {}) if each else {} for each in (reading, known))
     if _all_in_one_call(reading, known):
         return {reading.function: length}
     found = {name: max(0.0, counter.ns - (before[name].ns if name in before else 0)) for name, counter in now.items()}
     excess = sum(found.values()) - length
-    if excess > 0 and known and known.function in found:  # its beginning was before the first look
+    if excess > 0 and known and known.function in found:  # it began before the first reading
         found[known.function] -= min(excess, found[known.function])
-    whole = sum(found.values())  # still too much if threads were in calls at once, or lengths are estimated
+    whole = sum(found.values())  # still too long if several threads were in calls at once, or lengths are estimated
     return {name: time_ * length / whole for name, time_ in found.items()} if whole > length else found
 
 
@@ -174,7 +174,7 @@ def main(argv: list[str], source: Source | None = None) -> int:
     many_descriptors()
     source = source or Pages()
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # names may have letters that the terminal lacks
+        sys.stdout.reconfigure(errors="replace")  # names may contain letters that the terminal cannot show
     try:
         if args.once or args.json or not is_terminal():
             return _printed(source, args)

@@ -22,7 +22,7 @@ def is_terminal() -> bool:
 
 
 def width() -> int | None:
-    """Columns of the terminal, or those of $COLUMNS; None: no limit."""
+    """Returns the columns of the terminal, or those of $COLUMNS; None: no limit."""
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
         return None
     return shutil.get_terminal_size().columns
@@ -62,11 +62,11 @@ class Screen:
         sys.stdout.flush()
 
     def ended(self, seconds: float) -> bool:
-        """Waits that long, or until q is typed; True if the program shall end."""
+        """Waits that long, or until q is typed; True if the program is to end."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if not self._before:
                 time.sleep(left)
-            elif select.select([sys.stdin], [], [], left)[0] and os.read(sys.stdin.fileno(), 1) in b"qQ":  # nothing: the terminal is gone
+            elif select.select([sys.stdin], [], [], left)[0] and os.read(sys.stdin.fileno(), 1) in b"qQ":  # empty: terminal gone
                 return True
         return False

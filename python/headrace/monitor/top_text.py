@@ -1,4 +1,5 @@
-"""The lines of text of `headrace top`. Columns are left out in an order to fit the terminal; shares of time and the slowest rank stay."""
+"""The text of `headrace top`. To fit the terminal, columns are left out in a fixed order; shares of time and the slowest rank
+stay."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def short(value: float, unit: str = "") -> str:
 
 
 def percents(shares: Sequence[float]) -> list[str]:
-    """Whole percents whose sum is no larger than that of the shares: rounding up one rounds down another."""
+    """Returns whole percents whose sum is no larger than that of the shares: if one is rounded up, another is rounded down."""
     exact = [100 * share for share in shares]
     whole = [int(value) for value in exact]
     order = sorted(range(len(exact)), key=lambda place: whole[place] - exact[place])
@@ -40,9 +41,9 @@ def _slowest(row: Row) -> str:
 class _Column:
     title: str
     cell: Callable[[Row], str]
-    least: int  # least width; names are cut, figures are not
+    least: int  # least width; names are truncated, figures are not
     most: int
-    gives_way: int = 0  # the order in which columns are left out for lack of room; 0: never
+    gives_way: int = 0  # the order in which columns are left out to save space; 0: never
     name: bool = False  # on the left
 
 
@@ -60,7 +61,7 @@ _COLUMNS = (
 
 
 def _fit(found: Sequence[Row], columns: int | None) -> list[tuple[_Column, int]]:
-    """Columns and their widths: as wide as they need, or as the terminal allows."""
+    """Returns columns and their widths: as wide as necessary, or as the terminal allows."""
     def least(column: _Column) -> int:
         return column.least if column.name and columns is not None else max(column.least, *(len(column.cell(row)) for row in found))
 
@@ -89,7 +90,7 @@ def _line(cells: Sequence[tuple[_Column, int, str]]) -> str:
 
 
 def _list(title: str, items: Sequence[str], columns: int | None, between: str = "  ") -> list[str]:
-    """A title and items, in as many lines as needed."""
+    """Returns a title and items, in as many lines as needed."""
     lines = [f"  {title:<{_INDENT - 2}}"]
     for item in items:
         if columns is not None and len(lines[-1]) > _INDENT and len(lines[-1]) + len(between) + len(item) > columns:
@@ -114,7 +115,7 @@ def _job(row: Row, shown: list[tuple[_Column, int]], columns: int | None) -> lis
 
 
 def text(found: Sequence[Row], remarks: Sequence[str], columns: int | None = None) -> str:
-    """Lines of at most `columns` letters (None: no limit)."""
+    """Returns lines of at most `columns` characters (None: no limit)."""
     lines: list[str] = []
     if found:
         shown = _fit(found, columns)

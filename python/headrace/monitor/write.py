@@ -1,7 +1,7 @@
 """Turns sweeps into rows: the changes since the last one that was written.
 
-The last written state is held in memory, and read back from the file for a job that is already in it, so that sums are
-right however often the monitor restarts.
+The last written state is kept in memory, and read back from the file for a job that is already in it, so that sums are correct
+however often the monitor restarts.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _NONE = Count()
 _RANK_ROW = "INSERT OR REPLACE INTO ranks VALUES (" + ", ".join("?" * 18) + ")"
 _SAMPLE_ROW = "INSERT INTO samples VALUES (" + ", ".join("?" * 12) + ")"
 _MARKS_MOST = 50_000  # of a job
-_KEYS_MOST = 100_000  # names in the file; a program cannot make it grow without end
+_KEYS_MOST = 100_000  # maximum number of names in the file, so that a program cannot make it grow without end
 
 
 @dataclass
 class _Known:
-    """A job as last written."""
+    """The state of a job as last written."""
 
     id: int
     briefs: dict[int, Brief] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Writer:
             (int(sweep.time), host, self._name(what), value) for host, figures in machine.items() for what, value in figures.items()])
 
     def _end_others(self, there: set[str]) -> None:
-        """Marks jobs that ended while no monitor looked."""
+        """Marks jobs that ended while no monitor was running."""
         for number, key in self.db.execute("SELECT id, key FROM jobs WHERE NOT ended").fetchall():
             if key not in there:
                 self.db.execute("UPDATE jobs SET ended = 1 WHERE id = ?", (number,))
@@ -76,7 +76,7 @@ class Writer:
         return found
 
     def _job(self, key: str, readings: list[Reading], now: float, unseen: bool) -> None:
-        """`unseen`: other ranks of the job may go on."""
+        """`unseen`: other ranks of the job may still run."""
         known = self._jobs.get(key) or self._meet(key, readings)
         if known.ended:
             if all(reading.ended and reading.brief == known.briefs.get(reading.rank.rank) for reading in readings):
@@ -87,7 +87,7 @@ class Writer:
         if any(reading.details is not None for reading in readings):
             self._changes(known, readings, now)
             self._marks(known, readings)
-            # A last look at the details of an ended job comes before it counts as ended.
+            # The details of an ended job are read a last time before it counts as ended.
             known.ended = not unseen and all(reading.ended for reading in readings)
         self.db.execute("UPDATE jobs SET seen = ?, ended = ? WHERE id = ?", (now, known.ended, known.id))
 

@@ -1,9 +1,9 @@
 """Derives rows of the selection table from times. Pure functions.
 
-The built-in choice stays wherever another algorithm is not better beyond doubt: three quarters of its rounds are faster
-than three quarters of the other's, and the median of the ratios has a margin. Among hundreds of comparisons some look
-so by chance, so the first choices are measured again. A row holds for the numbers of ranks above half of the measured one,
-up to it, and likewise for hosts and for ranks on each; rows of one host hold for one host alone.
+The built-in choice stays unless another algorithm is better beyond doubt: three quarters of its rounds are faster than three
+quarters of the other's, and the median of the ratios exceeds a margin. Among hundreds of comparisons, some meet this by chance, so
+the first choices are measured again. A row applies to numbers of ranks up to the measured one and above half of it, and likewise
+for hosts and for ranks per host; rows for one host apply only to one host.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ DEFAULT = "default"  # the built-in choice
 MARGIN = 0.05  # least gain of an algorithm over it
 CLOSE = 0.03   # this close to the best, the choice of the next smaller size is kept
 
-Times = dict[str, dict[int, list[float]]]  # algorithm, bytes as selection counts them, a time for each round
+Times = dict[str, dict[int, list[float]]]  # by algorithm and bytes as selection counts them: one time per round
 
 
 @dataclass(frozen=True)
 class Choice:
     bytes: int
     algorithm: str
-    ratio: float  # of its time to the built-in choice's
+    ratio: float  # ratio of its time to that of the built-in choice
     before: float = 0.0  # microseconds, with the built-in choice
     after: float = 0.0
     rounds: int = 0
@@ -37,14 +37,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Group:
-    """One operation at one number of ranks in one kind of memory."""
+    """One operation with one number of ranks and one kind of memory."""
 
     operation: str
     ranks: int
-    oversubscribed: bool  # more than there are CPUs
+    oversubscribed: bool  # more ranks than CPUs
     memory: str  # host, device
     hosts: int = 1
-    each: int = 0  # ranks on each host, where there are several
+    each: int = 0  # ranks on each host, if there are several hosts
 
     def where(self) -> str:
         return f"{self.ranks} ranks" if self.hosts == 1 else f"{self.hosts} hosts x {self.each}"
@@ -66,13 +66,13 @@ def choose(times: Times) -> list[Choice]:
 
 
 def winners(choices: dict[Group, list[Choice]]) -> dict[Group, list[str]]:
-    """For the groups in which something would change: the algorithms to measure again, the built-in choice first."""
+    """Returns, for the groups in which something would change, the algorithms to measure again, the built-in choice first."""
     names = {group: dict.fromkeys(choice.algorithm for choice in of_group) for group, of_group in choices.items()}
     return {group: list(dict.fromkeys([DEFAULT, *found])) for group, found in names.items() if set(found) != {DEFAULT}}
 
 
 def _ratio(times: list[float], standard: list[float]) -> float | None:
-    """The median ratio over the rounds; None unless it is better beyond doubt."""
+    """Returns the median ratio over the rounds; None unless it is better beyond doubt."""
     ratios = [ours / theirs for ours, theirs in zip(times, standard) if theirs > 0]
     if not ratios or _quartile(times, 3) >= _quartile(standard, 1):
         return None
@@ -106,7 +106,7 @@ def merged(old: list[dict], chosen: dict[Group, list[Choice]]) -> list[dict]:
     for row in table:
         operation, memory, over_hosts, _ = _place(row)
         if over_hosts and (not found or _place(found[-1])[:3] != (operation, memory, True)):
-            # The rows above hold for some sizes and numbers of ranks of one host; other jobs of one host must not reach the rows
+            # The rows above apply to some sizes and numbers of ranks on one host; other jobs on one host must not reach the rows
             # below.
             found.append({"operation": operation, "max_hosts": 1, **({"memory": memory} if memory else {}), "algorithm": DEFAULT,
                           "why": "the rows below were measured over several hosts"})
@@ -115,7 +115,7 @@ def merged(old: list[dict], chosen: dict[Group, list[Choice]]) -> list[dict]:
 
 
 def rows(chosen: dict[Group, list[Choice]]) -> list[dict]:
-    """The rows of a tuning file, in the order they are tried: one host before several."""
+    """Returns the rows of a tuning file, in the order in which they are tried: one host before several."""
     table = []
     for operation, memory in dict.fromkeys((g.operation, g.memory) for g in chosen):
         of_these = [group for group in chosen if (group.operation, group.memory) == (operation, memory)]
@@ -167,7 +167,8 @@ def _without_tail(found: list[dict]) -> list[dict]:
 
 
 def _runs(group: Group, choices: list[Choice], where: dict) -> list[dict]:
-    """Adjacent sizes with one algorithm as one row; above the largest size measured, the built-in choice."""
+    """Combines adjacent sizes with the same algorithm into one row; above the largest size measured, the built-in choice
+    applies."""
     runs: list[list[Choice]] = []
     for choice in choices:
         if runs and runs[-1][0].algorithm == choice.algorithm:
@@ -181,7 +182,7 @@ def _runs(group: Group, choices: list[Choice], where: dict) -> list[dict]:
 
 
 def why(run: list[Choice]) -> str:
-    """A sentence with the figures of adjacent sizes with one algorithm."""
+    """Returns a sentence with the figures of adjacent sizes with the same algorithm."""
     if not run[0].changes:
         return "no algorithm was faster beyond doubt"
     best = min(run, key=lambda choice: choice.ratio)

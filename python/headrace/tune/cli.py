@@ -43,7 +43,7 @@ def _operations(text: str) -> tuple[str, ...]:
 
 
 def _hosts(text: str) -> dict[str, int]:
-    """Parses names and the number of ranks on each: 0 if it is not given."""
+    """Parses host names and the number of ranks on each; 0 if it is not given."""
     found: dict[str, int] = {}
     for part in filter(None, text.split(",")):
         name, _, number = part.partition(":")
@@ -95,7 +95,7 @@ def _interrupted(number: int, frame: object) -> None:
 
 def main(argv: list[str]) -> int:
     args = _arguments(argv)
-    signal.signal(signal.SIGTERM, _interrupted)  # started processes are ended, and the run can be resumed
+    signal.signal(signal.SIGTERM, _interrupted)  # ends started processes; the run can be resumed
     try:
         if args.explain is not None:
             return explain.explain(args.build or Path(sys.prefix), args.explain)

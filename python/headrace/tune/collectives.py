@@ -1,5 +1,5 @@
-"""Times of every algorithm of a collective, round by round, with the installed benchmark: on one host by numbers of ranks, and
-over several by ranks on each."""
+"""Measures every algorithm of a collective, round by round, with the installed benchmark: on one host by number of ranks, and on
+several hosts by ranks per host."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from headrace.tune.work import Work
 
 # Selection counts one block for these operations; the benchmark's size is that of all blocks.
 BLOCKS = ("gather", "scatter", "allgather", "alltoall")
-# Not every rank knows the sizes of operations with a count for each rank, so no row can name them; neighbourhood operations have
-# one algorithm.
+# Not every rank knows the sizes of operations with a count for each rank, so no row can specify them; neighbourhood operations have
+# only one algorithm.
 OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan",
               *BLOCKS)
 
@@ -35,8 +35,8 @@ class Plan:
 
 @dataclass
 class Collectives:
-    """Groups to be measured, and their times. `time_of`: times of a group with an algorithm, by bytes as selection counts them; raises
-    Failed if it cannot be measured."""
+    """Groups to be measured, and their times. `time_of`: returns the times of a group with an algorithm, by bytes as selection
+    counts them; raises Failed if they cannot be measured."""
 
     names: dict[Group, list[str]]  # algorithms, the built-in choice first
     plan: Plan
@@ -44,11 +44,12 @@ class Collectives:
     times: dict[Group, Times] = field(default_factory=dict)
 
     def steps(self) -> Iterator[str]:
-        """Steps of the first rounds."""
+        """Returns the steps of the first rounds."""
         return (_step(group, name) for group, names in self.names.items() for name in names for _ in range(self.plan.rounds))
 
     def likely(self) -> Counter[str]:
-        """Steps that would be measured again by present knowledge; at the start, half of the groups with one algorithm."""
+        """Returns the steps that would be measured again as far as known now; at the start, half of the groups with one
+        algorithm."""
         if not self.times:
             return Counter(_step(group, name) for group in list(self.names)[::2] for name in self.names[group][:2] for _ in range(self.plan.rounds))
         again = winners({group: choose(times) for group, times in self.times.items()})
@@ -56,7 +57,7 @@ class Collectives:
 
     def measure(self, work: Work) -> dict[Group, list[Choice]]:
         """Measures all algorithms in the first rounds, and the winners in as many more; returns the choices."""
-        others = work.progress.later - self.likely()  # of the following work
+        others = work.progress.later - self.likely()  # names of the steps that follow
         self._rounds(self.names, range(self.plan.rounds), work, others)
         again = winners({group: choose(times) for group, times in self.times.items()})
         work.progress.later = others
@@ -67,7 +68,8 @@ class Collectives:
                 for group, times in self.times.items()}
 
     def _rounds(self, names: dict[Group, list[str]], rounds: range, work: Work, later: Counter[str] | None) -> None:
-        """Measures the named algorithms in rotating order. One that fails once is dropped; a failure leaves other operations alone."""
+        """Measures the named algorithms in rotating order. An algorithm that fails once is dropped; a failure does not affect other
+        operations."""
         failed: set[tuple[Group, str]] = set()
         for round_ in rounds:
             for group in names:
@@ -101,13 +103,13 @@ class Collectives:
 
 
 def selection(programs: Programs) -> dict:
-    """The library's answer: tools/selection.cpp."""
+    """Returns the library's selection (tools/selection.cpp)."""
     return json.loads(run([programs.find("selection")], 60, programs.environment()))
 
 
 def candidates(known: list[dict], group: Group) -> list[str]:
-    """Algorithms that apply: device ones for device memory only, those through shared memory within one host only, compositions if ranks
-    are on several hosts and several on each."""
+    """Returns the algorithms that apply: device algorithms only for device memory, those on shared memory only within one host,
+    compositions if ranks are on several hosts with several ranks on each."""
     unfit = "shared" if group.memory == "device" or group.hosts > 1 else "devices"
     if group.hosts > 1 and group.memory != "device":
         known = [each for each in known if not each["devices"]]
@@ -145,7 +147,7 @@ def _run(programs: Programs, group: Group, algorithm: str, plan: Plan) -> dict:
 
 
 def _times(report: dict, group: Group) -> dict[int, float]:
-    """Times by the bytes that selection uses; the first of sizes that are equal then."""
+    """Returns times by the bytes that selection uses; of sizes that are then equal, the first."""
     times: dict[int, float] = {}
     for row in report["rows"]:
         bytes_ = row["bytes"] // group.ranks if group.operation in BLOCKS else row["bytes"]

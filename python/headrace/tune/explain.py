@@ -1,6 +1,6 @@
-"""`headrace tune --explain`: which rows of the tuning file and which tuned limits a run would use, by the counters that it has left.
+"""`headrace tune --explain`: shows which rows of the tuning file and which tuned limits a run would use, from its saved counters.
 
-A run counts collectives by operation and size, in powers of two; they are assumed to be of all ranks of the job.
+A run counts collectives by operation and size, in powers of two; all ranks of the job are assumed to have taken part.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Saved:
 
     @property
     def hosts(self) -> Counter[int]:
-        """Number of ranks of each host, by the host's number."""
+        """Returns the number of ranks on each host, by host number."""
         return Counter(page.about["host_number"] for page in self.pages)
 
     def sum(self, name: str) -> Counter:
@@ -77,12 +77,12 @@ def covers(row: dict, query: Query, bytes_: int) -> bool:
 
 
 def row_for(rows: Sequence[dict], query: Query, bytes_: int) -> int | None:
-    """The first row that covers it, counted from 1."""
+    """Returns the number of the first row that covers it, counted from 1."""
     return next((place for place, row in enumerate(rows, 1) if covers(row, query, bytes_)), None)
 
 
 def queries(saved: Saved, cpus: int) -> Iterator[tuple[Query, int]]:
-    """The run's operations, and the number of times on each rank."""
+    """Returns the run's operations, and the number of calls on each rank."""
     dimension = saved.pages[0].description["dimensions"].get("operation_size")
     if dimension is None:
         raise Failed(f"{saved.name} is of a library that does not count collectives by size")
@@ -119,7 +119,7 @@ def collectives(saved: Saved, rows: Sequence[dict], cpus: int) -> str:
 
 
 def limits(saved: Saved, text: str) -> str:
-    """For each tuned limit, the number of the run's messages with a length between the untuned value and that limit."""
+    """Returns, for each tuned limit, the number of the run's messages with a length between the untuned value and that limit."""
     sizes = {label: count for label, count in saved.sum("sent.sizes").items()}
     total = sum(sizes.values())
     lines = []

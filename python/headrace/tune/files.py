@@ -1,5 +1,5 @@
-"""The files that `headrace tune` writes: tuning.json (rows of the selection table), tuning.messages (limits of messages), and beside
-them the picture; each whole, or not at all."""
+"""The files that `headrace tune` writes: tuning.json (rows of the selection table), tuning.messages (limits of messages), and the
+picture beside them; each is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def put(path: Path, text: str) -> None:
 
 
 def fit(path: Path | None) -> None:
-    """Checks before anything is measured that the path is free, or a file that can be read and replaced. Raises Unfit, OSError."""
+    """Checks, before anything is measured, that the path is unused, or a file that can be read and replaced. Raises Unfit,
+    OSError."""
     if path is not None:
         _text(path)
 
@@ -34,14 +35,14 @@ def _text(path: Path) -> str:
 
 
 def write_rows(path: Path, content: dict) -> None:
-    """Writes a row a line, so that messages and people can refer to it."""
+    """Writes one row per line, so that messages and people can refer to it."""
     head = {key: value for key, value in content.items() if key != "rows"}
     table = ",\n".join("  " + json.dumps(row) for row in content["rows"])
     put(path, json.dumps(head, indent=1)[:-2] + ',\n "rows": [' + (f"\n{table}\n " if table else "") + "]\n}\n")
 
 
 def rows_before(path: Path, machine: dict, version: str) -> list[dict]:
-    """Rows of an earlier file of this machine and version; others are dropped."""
+    """Returns the rows of an earlier file of this machine and version; others are dropped."""
     try:
         content = json.loads(_text(path) or "{}")
         fits = content["format"] == FORMAT and content["machine"] == machine and content["version"] == version
@@ -62,5 +63,5 @@ def text_before(path: Path) -> str:
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """Name of the file of messages beside tuning.json, as in the library (src/base/tuned_knobs.cpp)."""
+    """Returns the name of the file of messages beside tuning.json, as in the library (src/base/tuned_knobs.cpp)."""
     return path.with_suffix(suffix) if path.suffix else Path(str(path) + suffix)

@@ -1,7 +1,7 @@
-"""Measurements of a run of `headrace tune`, a line each, in a file beside the one that it will write: a run that was
-interrupted in any way resumes where it was. The file is removed when all is written.
+"""Measurements of a run of `headrace tune`, one per line, in a file beside the output file, so that an interrupted run resumes
+where it stopped. The file is removed when all output has been written.
 
-Measurements of another machine or version are ignored. An unfinished line is ignored.
+Measurements of another machine or version are ignored, and so is an incomplete line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MOST = 1 << 26  # characters
 
 
 class Journal:
-    """`head`: must be equal for measurements to be reused. Without a path nothing is stored."""
+    """`head`: must be equal for measurements to be reused. Without a path, nothing is stored."""
 
     def __init__(self, path: Path | None, head: dict, afresh: bool = False):
         self.path, self.found, self._file = path, {}, None

@@ -1,7 +1,8 @@
-"""The limits of messages, each knob by itself, for each kind of peers that it matters for, with the installed latency benchmark.
+"""Measures the limits of messages, each knob separately, for each kind of peers that it affects, with the installed latency
+benchmark.
 
-A value replaces the present one if its messages are faster beyond doubt (choose.py): in the geometric mean over
-the sizes that the knob affects. Choices are measured again.
+A value replaces the current one if its messages are faster beyond doubt (choose.py), in the geometric mean over the sizes that the
+knob affects. Choices are measured again.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Trial:
     sizes: tuple[int, ...]
     memory: str = "host"
     over_hosts: bool = False
-    by_peers: bool = False  # the library has a value for each kind of peers
+    by_peers: bool = False  # the library supports a value for each kind of peers
     peers: Peers = ALL
 
     def text(self) -> str:
@@ -65,8 +66,8 @@ TRIALS = (
 
 @dataclass(frozen=True)
 class Found:
-    """The value chosen for one knob; None: unchanged. `ratio`: of the time with it to that with the present value; both in microseconds,
-    geometric means over the sizes."""
+    """The value chosen for one knob; None: unchanged. `ratio`: ratio of the time with it to that with the current value; both are
+    geometric means over the sizes, in microseconds."""
 
     trial: Trial
     value: int | str | None = None
@@ -76,7 +77,7 @@ class Found:
     rounds: int = 0
 
     def lines(self) -> list[str]:
-        """Lines of the file; none if no value was better."""
+        """Returns the lines of the file; none if no value was better."""
         if self.value is None:
             return []
         trial = self.trial
@@ -87,13 +88,13 @@ class Found:
 
 
 def names(trial: Trial) -> list[str]:
-    """The texts before "=" in the file."""
+    """Returns the texts before "=" in the file."""
     return [f"{trial.knob} @ {peers}" if peers else trial.knob for peers in trial.peers.names]
 
 
 def trials(peers: Iterable[Peers], device: bool, over_hosts: bool) -> list[Trial]:
-    """Trials that matter for this case: over hosts, or on this one; with buffers on GPUs, or without. A knob that is the same for all peers
-    is measured with the last kind."""
+    """Returns the trials for this case: between hosts, or on this one; with buffers on GPUs, or without. A knob with one value for
+    all peers is measured with the last kind."""
     kinds = list(peers)
     found = []
     for trial in TRIALS:
@@ -107,14 +108,14 @@ def trials(peers: Iterable[Peers], device: bool, over_hosts: bool) -> list[Trial
 
 
 def _worth(peers: Peers) -> int:
-    """The largest useful eager limit: an eager message takes the receiver's memory, and saves a round trip, so no more than is copied in
-    that time, as in src/transport/ucx/path.cpp, to the next power of two."""
+    """Returns the largest useful eager limit: an eager message takes memory at the receiver and saves a round trip, so the limit is
+    the number of bytes copied in that time, as in src/transport/ucx/path.cpp, rounded to the next power of two."""
     copied = 2 * peers.delay * 1e-6 * 8e9
     return min(max(64 * K, 1 << math.ceil(math.log2(max(copied, 1)))), 1024 * K)
 
 
 def _time(programs: Programs, trial: Trial, value: int | str, arguments: tuple[str, ...], timeout: float) -> float:
-    """Geometric mean of the times over the sizes."""
+    """Returns the geometric mean of the times over the sizes."""
     ours = libraries.headrace(programs)
     setting = {} if value == DEFAULT else {f"HEADRACE_{trial.knob.upper()}": str(value)}
     peers = trial.peers
@@ -142,7 +143,7 @@ class Messages:
         return (_step(trial, value) for trial in self.chosen for value in (DEFAULT, *trial.values) for _ in range(self.rounds))
 
     def likely(self) -> Counter[str]:
-        """Steps that would be measured again if half of the knobs changed."""
+        """Returns the steps that would be measured again if half of the knobs changed."""
         return Counter(_step(trial, value) for trial in self.chosen[::2] for value in (DEFAULT, trial.values[0]) for _ in range(self.rounds))
 
     def measure(self, work: Work) -> list[Found]:
@@ -171,7 +172,7 @@ class Messages:
         return Found(trial, value, choice.ratio, choice.before, choice.after, choice.rounds)
 
     def _rounds(self, trial: Trial, values: list[int | str], rounds: range, times: Times, work: Work) -> None:
-        """Measures each value once a round, in rotating order. One that fails is dropped; the present one must not fail."""
+        """Measures each value once per round, in rotating order. A value that fails is dropped; the current one must not fail."""
         failed: set[int | str] = set()
         for round_ in rounds:
             shift = round_ % len(values)
@@ -214,7 +215,8 @@ def _settled(found: list[Found]) -> list[Found]:
 
 
 def text(found: list[Found], before: str, machine: str, version: str, about: str) -> str:
-    """The new file: the values found, and an earlier file's lines, if of the same machine and version, for knobs not measured."""
+    """Returns the new file: the values found and, for knobs that were not measured, the lines of an earlier file of the same
+    machine and version."""
     final = _settled(found)
     measured = {"machine", "version", *(name for each in (*found, *final) for name in names(each.trial)),
                 *(each.trial.knob for each in found if each.trial.peers.name)}
@@ -226,12 +228,12 @@ def text(found: list[Found], before: str, machine: str, version: str, about: str
 
 
 def settings(text_: str) -> dict[str, str]:
-    """Values of a file by the text before "="."""
+    """Returns the values of a file by the text before "="."""
     pairs = (line.split("#")[0].partition("=") for line in text_.splitlines())
     return {name.strip(): value.strip() for name, equals, value in pairs if equals}
 
 
 def fits(text_: str, machine: str, version: str) -> bool:
-    """True if the file was measured here, with this version: other files' lines are dropped."""
+    """True if the file was measured on this machine with this version; lines of other files are dropped."""
     found = settings(text_)
     return found.get("machine") == machine and found.get("version") == version

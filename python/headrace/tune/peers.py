@@ -1,7 +1,7 @@
-"""Peers: kinds of pairs for which limits of messages are measured, each by one pair that represents it.
+"""Peers: kinds of pairs for which limits of messages are measured, each represented by one pair.
 
-On a host: two cores of one last-level cache and two of different ones, where the CPU has both. Between hosts: pairs by their delay,
-grouped within a factor of two.
+On a host: two cores under one last-level cache and two under different ones, if the CPU has both. Between hosts: pairs grouped by
+their delay, within a factor of two.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headrace.bench.child import Failed, run, run_json
 from headrace.bench.programs import Programs
 
 ALIKE = 2.0  # delays within this factor
-MOST_HOSTS = 16  # whose pairs are measured: each pair takes a tenth of a second or two
+MOST_HOSTS = 16  # hosts whose pairs are measured: each pair takes a tenth of a second or two
 CPUS = Path("/sys/devices/system/cpu")
 
 
@@ -33,7 +33,7 @@ class Peers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the kind in the file's lines."""
+        """Returns the names of the kind in the file's lines."""
         return self.pairs or (self.name,)
 
     def text(self) -> str:
@@ -44,7 +44,8 @@ ALL = Peers()
 
 
 def last_cache(cpu: int, cpus: Path = CPUS) -> str:
-    """The CPUs of its last-level cache, as the system lists them; "" if it does not say. Mirrors src/base/last_cache.cpp."""
+    """Returns the CPUs of a CPU's last-level cache, as the system lists them; "" if it does not report them. Mirrors
+    src/base/last_cache.cpp."""
     found: dict[int, str] = {}
     for index in (cpus / f"cpu{cpu}/cache").glob("index*"):
         try:
@@ -55,7 +56,7 @@ def last_cache(cpu: int, cpus: Path = CPUS) -> str:
 
 
 def of_this_host(allowed: Sequence[int] | None = None, cpus: Path = CPUS) -> list[Peers]:
-    """Same cache and same host, if this host has more than one last-level cache; else all."""
+    """Returns same cache and same host, if this host has more than one last-level cache; otherwise all."""
     allowed = sorted(os.sched_getaffinity(0)) if allowed is None else sorted(allowed)
     caches: dict[str, list[int]] = {}
     for cpu in allowed:
@@ -67,13 +68,13 @@ def of_this_host(allowed: Sequence[int] | None = None, cpus: Path = CPUS) -> lis
     same_host = Peers("same-host", ("--bind-to", f"user:{far[0]},{far[1]}"), about="two caches of this host")
     if near is None:
         return [same_host]
-    # The hardware threads of one core are listed apart from each other: the middle one is another core's.
+    # The hardware threads of one core are not adjacent in the list, so the middle one belongs to another core.
     pair = near[0], near[1] if len(near) == 2 else near[len(near) // 2 - 1] if len(near) // 2 > 1 else near[1]
     return [Peers("same-cache", ("--bind-to", f"user:{pair[0]},{pair[1]}"), about="one cache"), same_host]
 
 
 def names_of_hosts(programs: Programs, hosts: Sequence[str]) -> list[str]:
-    """Names of the hosts given; without any those of the allocation, one a host, in its order."""
+    """Returns the names of the given hosts; if there are none, those of the allocation, each once, in its order."""
     if hosts:
         return list(hosts)
     text = run([str(programs.mpiexec), "--ppn", "1", "sh", "-c", 'echo "headrace-host $(uname -n)"'], 120, programs.environment())
@@ -81,7 +82,7 @@ def names_of_hosts(programs: Programs, hosts: Sequence[str]) -> list[str]:
 
 
 def one_host(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Options that keep mpiexec on one host where it would take several by default."""
+    """Returns options that keep mpiexec on one host where it would use several by default."""
     return ("--nodes", "1") if in_allocation(environment) else ()
 
 
@@ -96,8 +97,8 @@ def in_allocation(environment: Mapping[str, str]) -> bool:
 
 
 def delays(programs: Programs, hosts: Sequence[str]) -> dict:
-    """Delay of each pair, by the names that the ranks have for their hosts: [[one, other, microseconds, place, place], ...]; places are
-    indices of `hosts`. Raises Failed."""
+    """Returns the delay of each pair, by the host names that the ranks report: [[one, other, microseconds, place, place], ...];
+    places are indices into `hosts`. Raises Failed."""
     used = hosts[:MOST_HOSTS]
     report = run_json([str(programs.mpiexec), "--hosts", ",".join(f"{host}:1" for host in used), "--bind-to", "none", "-n", str(len(used)),
                        str(programs.find("links")), "--sizes", "4096", "--reps", "9"], 300,
@@ -115,7 +116,8 @@ def delays(programs: Programs, hosts: Sequence[str]) -> dict:
 
 
 def of_hosts(measured: dict, hosts: Sequence[str]) -> list[Peers]:
-    """Kinds of pairs, by ascending delay. A single kind stands for all hosts, including those that were not measured."""
+    """Returns the kinds of pairs, by ascending delay. A single kind represents all hosts, including those that were not
+    measured."""
     kinds: list[list[list]] = []
     for pair in sorted(measured["pairs"], key=lambda each: each[2]):
         if kinds and pair[2] <= ALIKE * kinds[-1][0][2]:

@@ -1,4 +1,4 @@
-"""One run of `headrace tune`: the plan, the measuring, and the files."""
+"""One run of `headrace tune`: planning, measuring, and writing the files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Where:
-    """This host, the named hosts, or one after the other. `hosts`: names; `each`: ranks on each."""
+    """This host, the named hosts, or first this host and then those. `hosts`: names; `each`: ranks on each."""
 
     here: bool
     hosts: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ def _where(args: argparse.Namespace, programs: Programs, cpus: int) -> Where:
 
 
 def _wanted(args: argparse.Namespace) -> tuple[bool, bool]:
-    """True for messages, for collectives, if they are to be measured."""
+    """Returns whether messages, and whether collectives, are to be measured."""
     named = args.operations is not None or args.collectives
     return args.messages or not named, named or not args.messages
 
@@ -97,7 +97,7 @@ def _measure(args: argparse.Namespace, programs: Programs, known: dict, work: Wo
 
 @dataclass(frozen=True)
 class Places:
-    """Paths of the files; None: not written."""
+    """Paths of the files; None: the file is not written."""
 
     rows: Path | None
     messages: Path | None
@@ -111,7 +111,7 @@ class Places:
 
 
 def _places(args: argparse.Namespace, known: dict) -> Places:
-    """`--output` names the file of rows, or without rows that of the messages."""
+    """`--output` names the file of rows, or if there are no rows, that of the messages."""
     if args.dry_run:
         return Places(None, None)
     wants_messages, wants_collectives = _wanted(args)

@@ -15,13 +15,13 @@ _BAR = 20
 
 
 def bar(ratio: float) -> str:
-    """A bar whose length is the ratio of the time after to the time before."""
+    """Returns a bar whose length is the ratio of the time after to the time before."""
     filled = min(max(round(ratio * _BAR), 1), _BAR)
     return "#" * filled + "." * (_BAR - filled)
 
 
 def collectives(chosen: Mapping[Group, Sequence[Choice]]) -> str:
-    """The changes, as a table."""
+    """Returns the changes as a table."""
     rows = [[group.operation if first else "", group.memory, group.where(), size_text(choice.bytes), choice.algorithm, number(choice.before),
              number(choice.after), f"{choice.ratio:.2f}", bar(choice.ratio)]
             for group, choices in chosen.items() for first, choice in _changes(choices)]
@@ -46,7 +46,8 @@ def messages(found: Sequence[Found]) -> str:
 
 
 def picture(chosen: Mapping[Group, Sequence[Choice]], found: Sequence[Found]) -> str:
-    """A panel for each collective that changes, and one with the limits of messages that do. Empty if nothing changes."""
+    """Returns a picture with a panel for each collective that changes, and one for the limits of messages that change. Empty if
+    nothing changes."""
     panels = []
     for group, choices in chosen.items():
         if any(choice.changes for choice in choices):
@@ -54,7 +55,7 @@ def picture(chosen: Mapping[Group, Sequence[Choice]], found: Sequence[Found]) ->
             after = plot.Line("after", [(choice.bytes or 1, choice.after) for choice in choices])
             panels.append(plot.svg(f"{group.operation}, {group.where()}, {group.memory} memory", "microseconds", [before, after]))
     changed = [each for each in found if each.value is not None]
-    panels = [panel for panel in panels if panel]  # one size makes no line
+    panels = [panel for panel in panels if panel]  # a single size makes no line
     if changed:
         panels.append(_bars(changed))
     if not panels:
@@ -68,7 +69,7 @@ def picture(chosen: Mapping[Group, Sequence[Choice]], found: Sequence[Found]) ->
 
 
 def _bars(found: Sequence[Found]) -> str:
-    """Bars of the time before (grey, the full width) and after."""
+    """Draws bars of the time before (grey, the full width) and after."""
     left, wide = 20, plot.WIDTH - 60
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{plot.WIDTH}" height="{plot.HEIGHT}" viewBox="0 0 {plot.WIDTH} {plot.HEIGHT}" '
            'font-family="sans-serif" font-size="12">', f'<rect width="{plot.WIDTH}" height="{plot.HEIGHT}" fill="white"/>',

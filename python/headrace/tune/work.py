@@ -1,4 +1,4 @@
-"""Work: the measurements of a run, each done once, shown by the progress bar, and written to the journal."""
+"""Work: the measurements of a run, each of which is done once, shown by the progress bar, and written to the journal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Work:
 
     def do(self, name: str, key: str, measure: Callable[[], Result]) -> Result:
         """`name`: steps of one name take equally long. `key`: identifies this measurement, also in later runs.
-        The result of measure() is written as JSON, and read back as such. Failed is passed on, and not written."""
+        The result of measure() is written as JSON, and read back as such. Failed is raised to the caller, and not written."""
         if key in self.journal.found:
             self.progress.skip(name)
             self.repeated += 1
@@ -30,5 +30,5 @@ class Work:
         return value
 
     def left_out(self, name: str) -> None:
-        """Counts a step that is skipped because its like has failed."""
+        """Counts a step that is skipped because a similar one has failed."""
         self.progress.skip(name)

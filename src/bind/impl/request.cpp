@@ -30,8 +30,8 @@ class RequestArray {
   std::unique_ptr<p2p::Request*[]> large_;
 };
 
-// Makes a round of progress for a call that tests one request. Repeated tests of a null or inactive one let other
-// threads in now and then.
+// Makes a round of progress for a call that tests one request. Repeated tests of a null or inactive one occasionally
+// let other threads in.
 void poll_for(const p2p::Request* request, TestGuard& guard) {
   constexpr unsigned kCallsPerTurn = 32;
   thread_local unsigned calls = 0;
@@ -121,8 +121,8 @@ struct FirstReady {
   bool any = false;  // true if any request counts
 };
 
-// Searches the handles only up to the first complete one, so that a program that completes one after the other does not
-// have all looked up in every call.
+// Searches the handles only up to the first complete one, so that not all handles are looked up in every call of a
+// program that completes one after another.
 Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first) {
   *first = {};
   for (int i = 0; i < count; ++i) {

@@ -8,14 +8,14 @@
 namespace hr::coll {
 namespace {
 
-// Returns the first step. The process of a pair that goes on for both starts with its second partial.
+// Returns the first step. The process of a pair that continues for both starts with its second partial.
 constexpr int first_step(const Doubling& doubling, int rank) noexcept { return rank < doubling.paired ? 1 : 0; }
 // Returns the step of the result.
 constexpr int last_step(const Doubling& doubling, int rank) noexcept {
   return first_step(doubling, rank) + shared::doublings(doubling.power);
 }
 
-// Returns the number of partials that others may read. The result counts if the other process of a pair reads it.
+// Returns the number of partials that others may read, including the result if the other process of a pair reads it.
 constexpr int places(int size) noexcept {
   const Doubling doubling(size);
   return last_step(doubling, 0) + (doubling.paired > 0 ? 1 : 0);
@@ -25,7 +25,7 @@ bool probe(const Query& query) noexcept {
   return query.ranks > 1 && shared::partials_fit(query, places(query.ranks) - 1, places(query.ranks));
 }
 
-// Waits for the result of the other process of the pair, which goes on for both.
+// Waits for the result of the other process of the pair, which continues for both.
 Task wait_for_result(const Call& call, const Doubling& doubling, const shared::Partials& partials) {
   const int other = call.rank() + 1;
   shared::PartialThere there{call, other, last_step(doubling, other)};

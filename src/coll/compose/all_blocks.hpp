@@ -1,4 +1,4 @@
-// The blocks of all processes as packed bytes, host after host. Gathers collect them; scatters distribute them.
+// AllBlocks: the blocks of all processes as packed bytes, host after host; for compositions of gathers and scatters.
 //
 // They lie in the program's buffer if that has the same order and no holes. Otherwise they lie in separate memory:
 // pack() copies them there from the buffer, and unpack() back into the buffer. Owner: a local of the coroutine.

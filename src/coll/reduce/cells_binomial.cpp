@@ -1,6 +1,6 @@
 // Reduce up a binomial tree through shared flag lines: like binomial.cpp, but each process reads its children's partial
-// results from shared memory. For many processes, each with its own core, whose vectors the root alone would take long
-// to combine.
+// results from shared memory. For many processes, each with its own core, where combining all vectors at the root would
+// take long.
 #include "coll/registry.hpp"
 #include "coll/shared/partials.hpp"
 

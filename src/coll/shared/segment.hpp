@@ -124,7 +124,7 @@ class Segment {
   void note_all_arrived(std::uint64_t sequence_number) noexcept {
     if (known_finished_ < sequence_number) known_finished_ = sequence_number;
   }
-  // Returns the number of times to look at a flag before making progress.
+  // Returns how often to check a flag before making progress.
   [[nodiscard]] unsigned looks() const noexcept { return looks_; }
 
   // --- Exchange of device addresses (device/buffers.hpp, address_exchange.cpp). Flag lines must be open ---

@@ -81,7 +81,7 @@ std::uint32_t choose(const Agreement& agreement, const std::uint64_t* words, std
   for (int i = 0; i < kWordsPerRound; ++i) free += std::popcount(words[i]);
   std::uint32_t key[3] = {agreement.members.context, static_cast<std::uint32_t>(agreement.members.tag), attempt};
   if (agreement.remote_leader >= 0) {
-    // The two sides have nothing else in common.
+    // The two sides share no other data.
     key[0] = agreement.leader_context;
     key[1] = static_cast<std::uint32_t>(agreement.leader_tag);
   }

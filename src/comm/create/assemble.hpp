@@ -16,7 +16,7 @@ class Participants {
   explicit Participants(const Communicator& comm);
   Participants(const Participants&) = delete;
   Participants& operator=(const Participants&) = delete;
-  // Returns the members and the tag of the next creation from `comm`; counts it.
+  // Returns the members and the tag of the next creation from `comm`, and counts that creation.
   [[nodiscard]] Members next_creation(Communicator& comm) const;
   [[nodiscard]] int size() const noexcept { return procs_.size(); }
   [[nodiscard]] int me() const noexcept { return me_; }

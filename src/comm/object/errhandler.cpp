@@ -71,7 +71,7 @@ int invoke(Errhandler& handler, void* handle, int code, std::string_view text) {
     case ErrhandlerKind::kAbort:
       break;
   }
-  // The exit status of a process has 8 bits, and must not become 0.
+  // The exit status has only 8 bits, and must not become 0.
   const int status = error_class_of(code) & 0xff;
   boot::abort(status == 0 ? 1 : status, text);
 }

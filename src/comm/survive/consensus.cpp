@@ -17,7 +17,7 @@ namespace {
 
 // Number of later consensus operations of a communicator that are decided before one is forgotten.
 constexpr std::uint32_t kRemembered = 32;
-// Limits of the messages for a consensus in which this process does not yet take part, and of the table's entries.
+// Limit the messages for a consensus in which this process does not yet take part, and the table's entries.
 constexpr std::size_t kMostEarly = 65536;
 constexpr std::size_t kMostKnown = 65536;
 
@@ -114,7 +114,7 @@ void on_active_message(const p2p::ActiveMessage& arrived) {
   if (!decode(arrived.payload, arrived.bytes, begun ? static_cast<int>(known->second.procs.size()) : -1, &message))
     return drop_message(arrived.from, "it is no message of an agreement");
   if (!begun) {
-    // Members do not send more messages before this process takes part, and few agreements are that far ahead.
+    // Members send no more messages than this before this process takes part, and few agreements are that far ahead.
     if (key.first >= p2p::kMostContexts || (known == table().end() && table().size() >= kMostKnown) ||
         (known != table().end() && known->second.early.size() >= kMostEarly))
       return drop_message(arrived.from, "it is of an agreement that this process does not know");

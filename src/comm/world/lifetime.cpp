@@ -85,7 +85,7 @@ Communicator* predefined_communicator(std::uintptr_t abi_value) noexcept {
 
 Status init() {
   state = std::make_unique<State>();
-  // Contexts of an earlier use of MPI that the program or a pending operation still holds.
+  // Keeps contexts of an earlier use of MPI that the program or a pending operation still holds.
   const auto keep = [](const Communicator& comm) { keep_context(comm.context()); };
   Arena<Communicator>::instance().for_each(keep);
   Arena<Communicator>::instance().for_each(keep, ObjectKind::kRevokedCommunicator);

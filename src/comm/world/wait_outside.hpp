@@ -1,5 +1,5 @@
-// Waits for events that no message reports: of a socket or the launcher. Internal to comm/. Threads: library lock,
-// released during the wait.
+// Waits for events that no message reports, such as those of a socket or the launcher. Internal to comm/. Threads:
+// library lock, released during the wait.
 #pragma once
 
 #include <poll.h>
@@ -12,7 +12,7 @@
 namespace hr::comm {
 
 // Waits until done() is true; calls it between rounds of progress. After many rounds it also sleeps briefly between
-// them, so that others can use the core.
+// them, so that other threads can use the core.
 template <class Done>
 void wait_outside(Done&& done) {
   constexpr unsigned kEager = 2000;

@@ -2,7 +2,7 @@
 // copied to the host, in groups of whole elements, and packed there; unpacking reads, changes and writes it back.
 //
 // Slow, and unpacking rewrites the gaps between the data with their old contents, so the program must not change those
-// on the device meanwhile. Neither is true of the kernels.
+// on the device in the meantime. The kernels have neither drawback.
 #pragma once
 
 #include <cstddef>

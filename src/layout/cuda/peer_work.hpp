@@ -45,8 +45,8 @@ class PeerWork {
     View to;
     std::size_t bytes = 0;
   };
-  // Starts the moves in few launches: long contiguous pieces are moved by copy engine, as are one or two contiguous
-  // ones alone; the others share kernels.
+  // Starts the moves in few launches: a copy engine moves long contiguous pieces, and one or two contiguous pieces on
+  // their own; the others share kernels.
   Status move(const mem::Location& near, std::span<const Move> moves);
   // Starts one copy between addresses that the device of `near` can access.
   Status copy(const mem::Location& near, mem::cuda::DeviceAddress to, mem::cuda::DeviceAddress from, std::size_t bytes);

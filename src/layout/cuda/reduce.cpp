@@ -202,7 +202,7 @@ ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& 
   args.true_value = fortran ? fortran_booleans().true_value : 1;
   args.false_value = fortran ? fortran_booleans().false_value : 0;
 
-  // By vectors, the elements at both ends, fewer than two vectors of them, get a thread each.
+  // If vectors are used, the elements at both ends, which fill less than two vectors, get a thread each.
   constexpr std::uint64_t kVector = 16;
   made.units =
       args.access == kernels::kReduceByVectors

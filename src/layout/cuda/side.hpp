@@ -11,8 +11,9 @@
 
 namespace hr::layout::cuda {
 
-// One side of a copy: tells where the n-th byte of the packed form is. Numbers only, trivially copyable: it may be sent
-// to another process, which adjusts the three addresses to its mappings. Borrows the memory they point to.
+// One side of a copy: locates the n-th byte of the packed form. It contains only numbers and is trivially copyable, so
+// it may be sent to another process, which adjusts the three addresses to its mappings. Borrows the memory they point
+// to.
 struct SideShape {
   static constexpr std::int32_t kLinear = -1;
 

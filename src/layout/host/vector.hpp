@@ -74,13 +74,13 @@ template <std::size_t N>
 }
 
 // The hardware does not prefetch for stores that leave bytes out, so a loop that writes at least kFar bytes prefetches
-// the lines itself. Processors with vectors of a whole line gain by this from the first-level cache on, and by stores
-// that do not cross lines; older ones do not.
+// the lines itself. Processors with vectors as long as a line benefit from this once the data exceeds the first-level
+// cache, and from stores that do not cross lines; older ones do not.
 constexpr bool kWholeLines = kVector == 64;
 constexpr std::int64_t kFar = std::int64_t{1} << 20;
 constexpr std::int64_t kAhead = 1024;
-// Number of bytes from which on prefetching pays: more than the first-level cache holds, on processors that gain by it
-// there.
+// Smallest number of bytes for which prefetching pays: more than the first-level cache holds, on processors that
+// benefit from it there.
 constexpr std::int64_t kBeyondFirst = kWholeLines ? std::int64_t{32} << 10 : kFar;
 constexpr std::int64_t kRunsAhead = 32;  // of a list
 

@@ -40,7 +40,7 @@ struct Free {
   void operator()(void* memory) const noexcept { std::free(memory); }
 };
 struct State final : FileState {
-  // Other processes read these at any time; a table in use has an id. Untouched pages cost nothing.
+  // Other processes may read these at any time; a table in use has an id. Pages that are never touched take no memory.
   std::unique_ptr<ChunkTable[], Free> tables{static_cast<ChunkTable*>(std::calloc(kTables, sizeof(ChunkTable)))};
   std::size_t open_descriptors = 0;
   std::uint64_t stamp = 0;

@@ -29,7 +29,7 @@ class Descriptor {
   int number_;
 };
 
-// True if a resource of this process is exhausted for the moment.
+// True if a resource of this process is temporarily exhausted.
 bool exhausted(int error) noexcept { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
 Status refused(const char* call, const char* why) { return fail(Errc::kUnsupportedOperation, "%s: %s", call, why); }

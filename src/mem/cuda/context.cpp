@@ -21,7 +21,7 @@ namespace {
 
 struct Contexts final : FileState {
   std::vector<std::unique_ptr<Context>> all;  // owns every Context; a handful at most, so searched linearly
-  bool kernels_noted = false;                 // their absence is logged once
+  bool kernels_noted = false;                 // true once the absence of kernels has been logged
 };
 
 // *id: the context's id, which differs from that of a destroyed context at the same address; 0 if the driver has no
@@ -130,7 +130,7 @@ Status Context::find_or_open(const Location& location, Context** context) {
   }
   if (ContextHandle primary = active_primary(location.device); primary != nullptr) {
     const Status opened = open(primary, location.device, context);
-    // We keep one reference until release(); the new one is surplus if we have it already.
+    // We keep one reference until release(); the new one is released if we already have one.
     if (!opened.ok() || (*context)->primary_retained_) {
       (void)driver().primary_release(location.device);
     } else {
@@ -340,7 +340,7 @@ Status Context::set_fence(bool* set, std::uint32_t* number) {
 bool Context::fence_passed(std::uint32_t number) {
   const auto reached = std::atomic_ref<std::uint32_t>(*fence_word_).load(std::memory_order_acquire);
   if (static_cast<std::int32_t>(reached - number) >= 0) return true;
-  // A device in an error state no longer writes fences, so the stream is queried now and then.
+  // A device in an error state no longer writes fences, so the stream is also queried from time to time.
   constexpr std::uint32_t kLooks = 1024;
   if (++looks_at_fence_ % kLooks != 0) return false;
   const Current current(*this);
@@ -420,7 +420,7 @@ void Context::release() noexcept {
   if (twin_ != nullptr) twin_->release();
   const bool entered = alive(handle_, id_) && driver().context_push(handle_) == kSuccess;
   if (entered) {
-    // Failures here mean that the program is shutting CUDA down, and nothing is left to release.
+    // A failure here means that the program is shutting CUDA down, and that nothing is left to release.
     if (resident_copier_ != nullptr) resident_copier_->release();
     for (const Buffer& buffer : free_buffers_) (void)driver().memory_free(buffer.address);
     for (const std::span<std::byte> memory : free_pinned_) (void)driver().host_free(memory.data());

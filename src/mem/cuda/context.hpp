@@ -62,8 +62,8 @@ class Context {
   [[nodiscard]] int multiprocessors() const noexcept { return multiprocessors_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return stream_; }
 
-  // Returns a blocking stream for copies that need not wait for one another; `key` chooses between kCopyStreams. The
-  // context must be current. There are few, as they share the device's queues with the program's streams.
+  // Returns a blocking stream for copies that need not wait for one another; `key` selects one of kCopyStreams streams.
+  // The context must be current. Their number is small, as they share the device's queues with the program's streams.
   static constexpr int kCopyStreams = 2;
   Status copy_stream(int key, StreamHandle* stream);
 

@@ -217,7 +217,7 @@ const Driver& driver() noexcept;
 // latter must then be neither used nor queried until the capture has ended.
 [[nodiscard]] bool default_stream_barred() noexcept;
 
-// Name and text of an error, for messages: "CUDA_ERROR_X (text)". They are the driver's, and never freed.
+// Name and text of an error, for messages: "CUDA_ERROR_X (text)". Both belong to the driver and are never freed.
 struct ErrorText {
   const char* name = "unknown CUDA error";
   const char* text = "";

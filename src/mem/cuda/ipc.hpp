@@ -1,9 +1,9 @@
 // Maps memory of one process into another, with a bounded cache of mappings.
 //
-// The exporter hands out an Export (it travels in messages); the importer maps that memory once and keeps the mapping.
-// Memory that the exporter's program frees stays in use while it is mapped anywhere. So the exporter looks for freed
-// allocations (sweep_exports(), by the driver's buffer id, which differs for every allocation ever made) and notifies
-// the processes that have the Export, which unmap it (revoke_import()).
+// The exporter sends an Export in a message; the importer maps that memory once and keeps the mapping. Memory that the
+// exporter's program frees stays in use while it is mapped anywhere. So the exporter looks for freed allocations
+// (sweep_exports(), by the driver's buffer id, which differs for every allocation ever made) and notifies the processes
+// that have the Export, which then unmap the memory (revoke_import()).
 //
 // Memory of cuMemAlloc and cudaMalloc is exported by legacy IPC, an allocation at a time; memory in chunks (VMM) by
 // file descriptors (chunk_export.hpp), as many chunks as are needed. Pool and managed memory cannot be exported. Owner:
@@ -20,7 +20,7 @@
 
 namespace hr::mem::cuda {
 
-// Trivially copyable: 88 bytes of a message.
+// Trivially copyable; takes 88 bytes of a message.
 struct Export {
   std::uint64_t id = 0;    // of the allocation in the exporter; 0: none
   std::uint64_t base = 0;  // its address there
@@ -53,7 +53,7 @@ void hide_chunks_from(int process);
 
 // Functions by which the caller is notified about exports.
 struct ExportHooks {
-  // Called when the first export is made: from then on sweep_exports() must be called now and then, until there are no
+  // Called when the first export is made: from then on sweep_exports() must be called regularly, until there are no
   // more exports.
   void (*begin)() = nullptr;
   // Called when an allocation exported to `process` has been freed.

@@ -1,9 +1,9 @@
 // ResidentCopier: a kernel that stays on a device for short copies (kernels/resident_copy.cu), and the mailbox through
 // which it receives them. It starts a copy sooner than a copy engine does (docs/adr/0012-resident-copy-kernel.md).
 //
-// It is launched while the process waits for messages, and exits when no entry has come for a while: until then, a
-// request of the program to its device, say to free memory, may have to wait. Entries are written only for a kernel
-// that is known to run. A kernel sets a flag when it exits: entries still pending then are not done, and their
+// It is launched while the process waits for messages, and exits when no entry has arrived for a while; until then, a
+// request of the program to its device, for example to free memory, may have to wait. Entries are written only for a
+// kernel that is known to run. A kernel sets a flag when it exits: entries still pending then are not done, and their
 // submitters copy by other means.
 //
 // Order: it runs on a separate stream that nothing waits for. So copies are submitted only while the default stream is
@@ -39,7 +39,7 @@ class ResidentCopier {
 
   // Launches it for copies of up to `bytes`, if it does not run. Does nothing if entries of the last launch are pending
   // or it has not started yet, or if the kernel cannot run: no kernels, no memory, a device in an error state. If the
-  // last launches got no entry, launches only now and then. The context must be current.
+  // last launches got no entry, launches it only occasionally. The context must be current.
   void launch(std::size_t bytes);
   // False if launch() would do nothing.
   [[nodiscard]] bool wants_launch(std::size_t bytes) const;
@@ -50,7 +50,8 @@ class ResidentCopier {
   // True unless it is disabled or known to be unable to run.
   [[nodiscard]] bool usable() const noexcept { return !disabled_ && state_ != State::kImpossible; }
 
-  // running(): it accepts copies of that size now. starting_soon(): it will so soon that it is worth waiting for.
+  // running(): the kernel accepts copies of that size now. starting_soon(): it soon will, so that waiting for it is
+  // worthwhile.
   [[nodiscard]] bool running(std::size_t bytes);
   [[nodiscard]] bool starting_soon(std::size_t bytes) const;
   // False if the mailbox is full. `bytes` > 0.

@@ -15,7 +15,7 @@
 namespace hr::mem::cuda {
 
 struct TwoRows {
-  // Longer copies are made by copy engine anyway; a single byte cannot be split into two rows.
+  // Longer copies are made by a copy engine anyway; a single byte cannot be split into two rows.
   static constexpr std::size_t kBelow = 32768;
 
   std::size_t bytes = 0;

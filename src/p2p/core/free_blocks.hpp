@@ -1,5 +1,5 @@
 // FreeBlocks: memory of destroyed records and coroutine frames, kept for the next ones of the same size, so that bursts
-// of small messages do not call malloc again and again.
+// of small messages do not call malloc repeatedly.
 //
 // Owner: the engine, which frees it. Threads: library lock.
 #pragma once

@@ -1,11 +1,11 @@
 // Arrivals: the handler of each kind of message, and the checks that a message from another process must pass before it
 // is acted upon.
 //
-// A transport vouches for the sender of a message and for the length of its payload, and for nothing else. The rest is
-// checked here and in the handlers: lengths before anything is read, contexts and ranges before they are used, and a
-// cookie before it is cast to a request: that request must be pending in this process, have the sender as its peer, and
-// be in a phase in which such a message is possible. An invalid message is dropped (base/dropped.hpp) and changes
-// nothing. Short eager messages bear no cost for this. Threads: library lock.
+// A transport guarantees only the sender of a message and the length of its payload. Everything else is checked here
+// and in the handlers: lengths before anything is read, contexts and ranges before they are used, and a cookie before
+// it is cast to a request: that request must be pending in this process, have the sender as its peer, and be in a phase
+// in which such a message is possible. An invalid message is dropped (base/dropped.hpp) and changes nothing. This adds
+// no cost to short eager messages. Threads: library lock.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 // windows of messages if many are pending at once. The fastest sample of each counts, as the process may lose its core
 // during a sample. The way changes only while no timed message is pending.
 //
-// Two times count: the transfer time, from the match of a ready-to-send message, or from the end of the previous
+// Two times are measured: the transfer time, from the match of a ready-to-send message, or from the end of the previous
 // message, to the end of the message; and the interval from the end of one message to the end of the next. A message
 // that was read remotely leaves its cache lines with the wrong core, and the program's own loads and stores fetch them
 // back, which the transfer time does not include. If the program computes for long between messages, the intervals say
@@ -41,7 +41,7 @@ class Autotune {
   [[nodiscard]] bool decided() const noexcept { return phase_ == Phase::kDecided; }
   [[nodiscard]] bool under_way() const noexcept { return under_way_ != 0; }
 
-  // Begins a message that goes by way(). True: it is timed, and end() or drop() must be called for it.
+  // Begins a message that uses way(). True: it is timed, and end() or drop() must be called for it.
   [[nodiscard]] bool begin(std::uint64_t now) {
     if (decided()) [[likely]] {
       if (++since_choice_ < between_) return false;
@@ -52,7 +52,7 @@ class Autotune {
   }
   // Ends a timed message. True: a choice was made.
   bool end(std::size_t bytes, std::uint64_t now);
-  // Forgets a timed message that did not go by way() after all.
+  // Forgets a timed message that did not use way() after all.
   void drop() noexcept {
     if (--under_way_ == 0) sample_ = {};
   }

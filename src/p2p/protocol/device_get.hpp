@@ -2,10 +2,10 @@
 // memory and moves the data by one copy or one kernel on its own GPU, converting between the layouts.
 //
 // Order: work of the sender's program on its default stream must be done before the data is read. If it is not, the
-// ready-to-send message is sent all the same, as messages match in the order sent, and the receiver asks for a message
-// when it is done. Progress: a hook polls the pending copies and the sends whose receivers wait for that message.
-// Nothing here waits.
-// Owner: the tables in device_get.cpp, until everything in them is complete. Threads: library lock.
+// ready-to-send message is sent anyway, as messages match in the order sent, and the receiver requests a message when
+// that work is done. Progress: a hook polls the pending copies and the sends whose receivers wait for that message. No
+// function here waits. Owner: the tables in device_get.cpp, until everything in them is complete. Threads: library
+// lock.
 #pragma once
 
 #include <cstdint>

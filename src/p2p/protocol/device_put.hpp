@@ -3,8 +3,8 @@
 //
 // Order: work of the receiver's program on its default stream must be done before its buffer is written to; while it is
 // not, another protocol handles the message. If the sender cannot map the memory, the data goes through the transport.
-// Progress: a hook polls the copies. Nothing here waits.
-// Owner: the table in device_put.cpp, until everything in it is complete. Threads: library lock.
+// Progress: a hook polls the copies. No function here waits. Owner: the table in device_put.cpp, until everything in it
+// is complete. Threads: library lock.
 #pragma once
 
 #include <cstddef>

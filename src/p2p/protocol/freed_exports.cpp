@@ -10,7 +10,7 @@ namespace hr::p2p::freed_exports {
 namespace {
 
 constexpr double kSweepSeconds = 200e-6;
-// Rounds between two looks at the clock.
+// Number of rounds between two readings of the clock.
 constexpr unsigned kRoundsBetweenLooks = 64;
 
 struct State final : FileState {

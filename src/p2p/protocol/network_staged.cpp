@@ -5,9 +5,9 @@
 // is on the host, the transport reads or writes it directly, or the data is packed and unpacked there.
 //
 // Each process has a number of chunks, set by a knob, for sending, and as many for receiving, so that sends never wait
-// for receives. A message that finds no chunk for a while, because the receivers of others make no progress, continues
-// through the transport (as a stream does). Nothing waits: a progress hook polls the pending pieces.
-// Owner: the tables here, until everything in them is complete. Threads: library lock.
+// for receives. A message that finds no chunk for a while, because the receivers of other messages make no progress,
+// continues through the transport (as a stream does). No call waits: a progress hook polls the pending pieces. Owner:
+// the tables here, until everything in them is complete. Threads: library lock.
 #include <algorithm>
 #include <bit>
 #include <cstring>

@@ -24,7 +24,7 @@ class PinnedPool {
   [[nodiscard]] bool usable() const noexcept { return memory_ != nullptr; }
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   [[nodiscard]] std::byte* host(std::uint32_t chunk) const noexcept { return memory_.get() + chunk * chunk_bytes_; }
-  // Pins the memory for copies of views like this one, once.
+  // Pins the memory for copies of views like this one, unless it is already pinned.
   Status pin(const layout::View& view);
   [[nodiscard]] mem::cuda::DeviceAddress address(std::uint32_t chunk) const noexcept {
     return pinned_.address() + chunk * chunk_bytes_;

@@ -38,8 +38,8 @@ struct ReadyToSend {
   std::size_t tail_bytes = 0;
 };
 
-// Everything that the choice of a protocol depends on, besides the peer and the knobs: messages of one class go the
-// same way.
+// Everything that the choice of a protocol depends on, besides the peer and the knobs: messages of one class use the
+// same protocol.
 struct MessageClass {
   std::size_t bytes = 0;        // bytes to move, rounded down to the least of the size class; 0: none
   std::uint64_t flags = 0;      // wire::RtsFlag, except kPending

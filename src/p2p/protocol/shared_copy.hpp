@@ -24,7 +24,8 @@
 // - such requests are neither cancelled (they have matched their message) nor destroyed (the engine or the waiting call
 //   holds them), and they keep their communicators and types alive;
 // - only the addresses of a request are used, which are copied before;
-// - the engine and its peers stay: MPI_Finalize waits for the progress thread, and no other thread may be in MPI then.
+// - the engine and its peers remain: MPI_Finalize waits for the progress thread, and no other thread may be in MPI
+//   then.
 // A copy made during a delivery keeps the lock, as the ring's reader is not done with its message.
 //
 // Owner: shared_copy.cpp's tables, until the engine ends; the state of a message belongs to its request; the receive

@@ -7,7 +7,7 @@
 // location (wire::Piece), and the receiver returns the chunk (wire::kChunk). The sender serves its messages in turn, a
 // chunk each. If no chunk is returned for a while, a message continues through the transport (as a stream does), so
 // that a receiver that makes no progress does not hold up others; so does a message for which there is no staging
-// memory. If a copy fails, both processes end the message: the sender reports how many bytes will not arrive. Nothing
+// memory. If a copy fails, both processes end the message: the sender reports how many bytes will not arrive. No call
 // waits: a progress hook polls the pending copies. Data on devices is ordered after the default streams because all
 // work is put on blocking streams (mem/cuda/context.hpp). Owner: the tables in staged_send.cpp and staged_receive.cpp,
 // until everything in them is complete. Threads: library lock.

@@ -23,7 +23,7 @@ constexpr double kHolds = 100e-3;
 constexpr double kOften = 50e-3;
 constexpr long kShortSleepNanoseconds = 20'000;
 
-// State of this thread at the last look.
+// State of this thread at the last check.
 struct Look {
   long given_way = -1;  // -1: not yet
   long slept = 0;
@@ -38,7 +38,7 @@ double core_seconds() noexcept {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Changes since the last look.
+// Changes since the last check.
 struct Since {
   long given_way = 0;
   bool slept = false;

@@ -3,13 +3,13 @@
 // A thread that lost its core without having slept gave way to another: it was preempted, or its sched_yield() let
 // another thread run. The system counts both (getrusage: involuntary switches). The length of a yield shows which kind
 // of thread got the core. Waiting processes and threads of MPI give the core back at once: yielding to such waiters is
-// the quickest way to get the messages they have for us. A program that computes keeps the core until the system
-// preempts it, milliseconds later (some kernels also end the time slice of a thread that yields). Beside such a load, a
-// waiting thread should sleep. A sleeping thread keeps its scheduling credit, and gets the core as soon as a message
-// arrives. A result is valid for a while, as loads and CPU assignments change.
+// the fastest way to receive their messages. A program that computes keeps the core until the system preempts it,
+// milliseconds later (some kernels also end the time slice of a thread that yields). If there is such a load, a waiting
+// thread should sleep. A sleeping thread keeps its scheduling credit, and gets the core as soon as a message arrives. A
+// result is valid for a while, as loads and CPU assignments change.
 //
 // Owner: progress.hpp holds the result, one per process, as most processes wait in one thread. Threads: library lock;
-// yield_core() and short_sleep() let other threads in meanwhile.
+// yield_core() and short_sleep() let other threads take it meanwhile.
 #pragma once
 
 namespace hr::p2p::oversubscription {
@@ -24,7 +24,7 @@ struct Found {
 
 // Returns the last result if it is still valid; measures nothing.
 [[nodiscard]] Kind known() noexcept;
-// Yields the core once, and updates the result. Returns after a time by itself, without help from another thread.
+// Yields the core once, and updates the result. Returns after some time even if no other thread yields.
 void yield_core() noexcept;
 // Sleeps for some tens of microseconds; for waits that no message ends, while a load competes for the core.
 void short_sleep() noexcept;

@@ -45,13 +45,13 @@ bool run_hooks() {
   return moved;
 }
 
-// Pacing of a waiting rank. If it has a core to itself, it polls for milliseconds, and checks now and then whether it
+// Pacing of a waiting rank. If it has a core to itself, it polls for milliseconds, and checks occasionally whether it
 // still has; if others wait for the core, it yields almost at once, as the sender of the awaited message may need the
 // core.
 constexpr unsigned kSpinShared = 20;
 constexpr unsigned kSpinSharedPolled = 1;  // the writer of the awaited word may be waiting for this core
-// Longer than it takes to wake a sleeper; otherwise two processes that exchange messages would put each other to sleep
-// again and again.
+// Longer than it takes to wake a sleeper; otherwise two processes that exchange messages would repeatedly put each
+// other to sleep.
 constexpr unsigned kSpinBesideLoad = 1500;
 constexpr unsigned kLookEvery = 512;
 constexpr unsigned kSpinAlone = 20000;

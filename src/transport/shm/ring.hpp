@@ -106,8 +106,8 @@ class Producer {
     return true;
   }
   // Prefetches, within a burst of messages, the line of a cell that a later message will use. The line is in the
-  // consumer's cache, and the stores of these messages, and all later ones, would wait for one such line after the
-  // other.
+  // consumer's cache, and without this, the stores of these messages, and all later ones, would wait for one such line
+  // after the other.
   void prefetch_next_cells() noexcept {
     prefetch_for_write(&memory_->cells[(next_cell_ + kAhead) % kCells], kCacheLine);
   }

@@ -1,8 +1,8 @@
 // Segment: the shared-memory file of a job on a node. It holds a doorbell, shared words and a staging area per process,
 // a ring per ordered pair and exchange buffers per pair.
 //
-// The file is sparse. A ring gets memory when its sender first connects, and more at the first need (reserve(), so that
-// a full /dev/shm is an error and not a bus error later); a staging area, when its process first stages data. The
+// The file is sparse. A ring gets memory when its sender first connects, and more when it first needs it (reserve(), so
+// that a full /dev/shm is an error and not a bus error later); a staging area, when its process first stages data. The
 // lowest rank of the node creates the file, without a name wherever possible, so that it is never left behind when
 // processes die; the others open it through the creator's descriptor, which the creator keeps until all have attached
 // (settle()). If it needs a name, the last process to attach unlinks it. Owner: the shm transport. Threads: library
@@ -40,8 +40,8 @@ class Segment {
   [[nodiscard]] int descriptor() const noexcept { return file_.descriptor(); }
   // Returns the name that the others attach to.
   [[nodiscard]] std::string name() const { return file_.name(); }
-  // Called before the creator leaves: waits a moment for processes that have not attached yet, and otherwise leaves
-  // them the file under the name it was created for.
+  // Called before the creator leaves: waits briefly for processes that have not attached yet; if some still have not,
+  // the file gets the name that it was created for.
   void settle() noexcept;
 
   // Backs the first `payload_bytes` of the ring's payload, and everything before them, with memory.

@@ -187,7 +187,7 @@ class Shm : public Transport {
     // Value tuned for processes at this distance; 0: not tuned.
     std::size_t eager_bytes = 0;
   };
-  // Gives the ring to a peer of the node its initial memory.
+  // Backs the ring to a peer of the node with its initial memory.
   Status reserve(int peer);
   void notify(Doorbell& bell) noexcept {
     if (!direct_) [[unlikely]]
@@ -248,7 +248,7 @@ void Shm::create(const Job& job) {
   if (own_ != 0) return;
   created_ = segment_.create(path_, sizes_);
   if (!created_.ok()) why_not_created_ = take_detail();
-  // On a failure the others must learn of it, as they would otherwise wait forever.
+  // If this fails, the others must be informed, as they would otherwise wait forever.
   boot::node_put(kFile, created_.ok() ? segment_.name() : std::string(kFailed) + why_not_created_);
 }
 
@@ -259,7 +259,7 @@ Status Shm::open() {
   } else {
     std::string answer;
     HR_TRY(boot::node_get(kFile, &answer));
-    // Every process reports the reason, as any of them may be heard first.
+    // Every process reports the reason, as any of the reports may be seen first.
     if (answer.starts_with(kFailed)) {
       return fail(Errc::kOther, "rank %d %s", ranks_[0], answer.c_str() + kFailed.size());
     }
@@ -269,7 +269,7 @@ Status Shm::open() {
       const Status named = segment_.attach(path_, sizes_);
       if (!named.ok()) {
         // Or the creator has died: the launcher knows why, and is about to end this process. Its report must appear
-        // before the one from here.
+        // before that of this process.
         if (answer != path_) ::poll(nullptr, 0, kLaunchersTime);
         set_detail(std::move(why));
       }
@@ -507,7 +507,7 @@ Status Shm::put(int proc, const RemoteKey* key, std::span<const RemotePart> part
 }
 
 // Transport between processes of several jobs. The launcher does not end this process when one of another job dies, so
-// this process checks now and then: each process keeps its byte of the file locked while it lives.
+// this process checks from time to time: each process keeps its byte of the file locked while it lives.
 class Between final : public Shm {
  public:
   Between(const Job& job, const Handlers& handlers, std::span<const int> here, std::span<const int> theirs)
@@ -573,7 +573,7 @@ void Between::check_presence() {
     const int proc = left_[at];
     const std::int32_t pid = pid_of(proc);
     if (pid <= 0 || is_present(segment_.descriptor(), local(proc))) continue;
-    // It may have left meanwhile.
+    // The peer may have left in the meantime.
     if (pid_of(proc) == kGone) continue;
     handlers_.failed(proc, fail(Errc::kOther, "process %d, which was it, has ended", static_cast<int>(pid)));
   }

@@ -1,5 +1,5 @@
 // Checks for test programs of several ranks: a failed one prints rank, file, line and values, and ends the job with
-// MPI_Abort, so that no other rank waits for ever. Header only. Threads: any, as far as MPI_Abort may be called.
+// MPI_Abort, so that no other rank waits forever. Header only. Threads: any, as far as MPI_Abort may be called.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-"""The checks of `headrace doctor`, a file each. To add one: its file, and its line here."""
+"""The checks of `headrace doctor`, one per file. To add one, write its file, and add a line here."""
 
 from headrace.doctor.check import Check
 from headrace.doctor.checks import (cgroup, clock, cpus, distance, files, gpus, launchers, limits, listening, numa, other_mpi, reading,

@@ -1,4 +1,4 @@
-"""Limits of the cgroup that this process is in (both versions), against what the machine has."""
+"""Limits of this process's cgroup (both versions), compared with the machine's resources."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ROOT = "/sys/fs/cgroup"
 
 
 def _places(facts: Facts, controller: str) -> Iterator[str]:
-    """Directories whose limits hold for this process, from its own upwards: each one's limit counts."""
+    """Returns the directories whose limits apply to this process, from its own upwards; all of the limits count."""
     for line in (facts.read("/proc/self/cgroup") or "0::/").splitlines():
         _, controllers, path = (line.split(":", 2) + ["", ""])[:3]
         if controllers and controller not in controllers.split(","):
@@ -32,14 +32,14 @@ def _values(facts: Facts, controller: str, name: str) -> Iterator[tuple[str, str
 
 
 def memory_limit(facts: Facts) -> tuple[int, str] | None:
-    """The lowest limit in bytes, and its file."""
+    """Returns the lowest limit in bytes, and its file."""
     found = [(int(text), file) for name in ("memory.max", "memory.limit_in_bytes")
              for file, text in _values(facts, "memory", name) if text.isdigit()]
     return min(found, default=None)
 
 
 def cpu_limit(facts: Facts) -> tuple[float, str] | None:
-    """The lowest quota in CPUs, and its file."""
+    """Returns the lowest quota in CPUs, and its file."""
     found = []
     for file, text in _values(facts, "cpu", "cpu.max"):
         quota, _, period = text.partition(" ")

@@ -1,4 +1,4 @@
-"""The clock that MPI_Wtime reads, and whether the machine is a virtual one or a container."""
+"""Checks the clock that MPI_Wtime reads, and whether this is a virtual machine or a container."""
 
 from __future__ import annotations
 

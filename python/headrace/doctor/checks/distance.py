@@ -1,4 +1,4 @@
-"""Distance of GPUs and RDMA devices from the CPUs that may be used, by NUMA nodes."""
+"""Checks the distance of GPUs and RDMA devices from the CPUs that may be used, by NUMA nodes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _GPU_CLASSES = ("0x0300", "0x0302")
 
 
 def _nodes(facts: Facts) -> dict[int, frozenset[int]]:
-    """CPUs by node."""
+    """Returns the CPUs by node."""
     names = [name for name in facts.names("/sys/devices/system/node") if re.fullmatch(r"node\d+", name)]
     return {int(name[4:]): cpu_list(facts.read(f"/sys/devices/system/node/{name}/cpulist") or "") for name in names}
 
 
 def _gpus(facts: Facts) -> dict[str, int]:
-    """The node of each GPU, by address; -1: the machine does not say."""
+    """Returns the node of each GPU, by address; -1: the machine does not report it."""
     where = "/sys/bus/pci/devices"
     return {f"GPU {name}": _node(facts, f"{where}/{name}") for name in facts.names(where)
             if facts.read(f"{where}/{name}/vendor") == _NVIDIA and (facts.read(f"{where}/{name}/class") or "").startswith(_GPU_CLASSES)}

@@ -1,4 +1,4 @@
-"""This installation's files, against the list that pip keeps of them: missing, changed, or written by another package too."""
+"""Compares this installation's files with pip's list of them: missing, changed, or also written by another package."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AGAIN = "pip install --force-reinstall --no-deps headrace"
 
 @dataclass
 class Package:
-    """One that pip has installed; `files` by absolute path, with "sha256=..." or "" each."""
+    """A package that pip has installed; `files`: "sha256=..." or "" by absolute path."""
 
     name: str
     version: str
@@ -47,7 +47,7 @@ def _packages(folder: Path) -> Iterator[Package]:
 
 
 def _hash(path: str) -> str | None:
-    """In RECORD's notation; None where it cannot be read."""
+    """Returns the hash in RECORD's notation; None if the file cannot be read."""
     try:
         digest = hashlib.sha256(own_files.read_bytes(path, _MOST)).digest()
     except OSError:
@@ -61,13 +61,13 @@ def _list(paths: Iterable[str], prefix: Path) -> str:
 
 
 def _installed(prefix: Path) -> list[Package]:
-    """Of all Pythons of the prefix; lib64 is most often a link to lib."""
+    """Returns the packages of all Pythons of the prefix; lib64 is usually a link to lib."""
     folders = {folder.resolve() for folder in prefix.glob("lib*/python3*/*-packages")}
     return [package for folder in sorted(folders) for package in _packages(folder)]
 
 
 def _cut_off(path: str) -> bool:
-    """True for a library or program that ends before its tables: a copy that broke off, a full disk."""
+    """True for a library or program that ends before its tables, after an interrupted copy or on a full disk."""
     try:
         with open(path, "rb") as file:
             head = file.read(64)
@@ -81,7 +81,7 @@ def _cut_off(path: str) -> bool:
 
 
 def _without_list(prefix: Path) -> bool:
-    """True if pip has installed Headrace here, and its list is gone."""
+    """True if pip has installed Headrace here, but its list of files is missing."""
     return any((folder / "headrace/cli.py").is_file() for folder in prefix.glob("lib*/python3*/*-packages"))
 
 

@@ -105,7 +105,7 @@ def _mps(facts: Facts) -> Iterator[Finding]:
 
 
 def _clocks(devices: list[dict]) -> Iterator[Finding]:
-    """Reasons that hold clocks down now; an idle GPU is slow without any."""
+    """Returns the reasons that currently reduce the clocks; an idle GPU is slow without any reason."""
     def with_clock(index: int, why: str) -> str:
         device = devices[index]
         return f"GPU {index}: {why}" + (f" ({device['clock']} of {device['most']} MHz)" if device.get("clock") and device.get("most") else "")

@@ -1,4 +1,4 @@
-"""Launchers of ranks here and on other hosts."""
+"""Checks the launchers that can start ranks here and on other hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of a process: memory that it may lock, files that it may open, address space, stack, size of files."""
+"""Checks the limits of a process: locked memory, open files, address space, stack, file size."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from headrace.doctor.facts import UNLIMITED, Facts, size
 from headrace.doctor.finding import Finding, error, note, ok, warning
 
-_FILES_OF_A_RANK = 8  # its pipes and sockets at mpiexec, with room
+_FILES_OF_A_RANK = 8  # pipes and sockets of mpiexec for each rank, with some reserve
 _FILES_BESIDE = 64
-_LEAST_SPACE = 512 << 20  # of addresses; UCX and a Python program want most of it
+_LEAST_SPACE = 512 << 20  # bytes of address space; UCX and a Python program need most of it
 _USUAL_SPACE = 8 << 30
 _USUAL_STACK = 1 << 20
 _USUAL_FILE = 256 << 20

@@ -1,4 +1,4 @@
-"""Reachability of ranks over TCP: where UCX would listen, and where ranks that run now listen."""
+"""Checks the reachability of ranks over TCP: where UCX would listen, and where running ranks listen."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _takes_tcp(facts: Facts) -> bool:
 
 
 def _devices(facts: Facts, there: list[str]) -> list[str]:
-    """Devices that TCP would take."""
+    """Returns the devices that TCP would use."""
     text = facts.environment.get("UCX_NET_DEVICES") or facts.environment.get("HEADRACE_NETWORK_DEVICES") or "all"
     names = text.split(",")
     return [device for device in there if "all" in names or device in names]
@@ -45,7 +45,7 @@ def _configuration(facts: Facts) -> Iterator[Finding]:
 
 
 def _address(text: str) -> str:
-    """Parses an address of /proc/net/tcp: words in the machine's byte order."""
+    """Parses an address of /proc/net/tcp, which consists of words in the machine's byte order."""
     words = (bytes.fromhex(text[at:at + 8])[::-1] for at in range(0, len(text), 8))
     return str(ipaddress.ip_address(b"".join(words)))
 
@@ -63,7 +63,7 @@ def _sockets(facts: Facts, process: str) -> set[str]:
 
 
 def _listens_on(facts: Facts, process: str) -> list[str]:
-    """Addresses outside the loopback, with their ports."""
+    """Returns listening addresses other than the loopback, with their ports."""
     own, found = _sockets(facts, process), []
     for table in ("tcp", "tcp6") if own else ():
         for line in (facts.read(f"/proc/{process}/net/{table}") or "").splitlines()[1:]:
@@ -78,7 +78,7 @@ def _listens_on(facts: Facts, process: str) -> list[str]:
 
 
 def _ranks(facts: Facts) -> Iterator[Finding]:
-    """Processes that have this library and UCX in their memory, if this user may look at them."""
+    """Returns processes that have loaded this library and UCX, as far as this user may examine them."""
     for process in filter(str.isdigit, facts.names("/proc")):
         mapped = facts.read(f"/proc/{process}/maps") or ""
         if "libmpi" not in mapped or "libucp" not in mapped:

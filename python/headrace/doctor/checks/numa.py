@@ -1,4 +1,4 @@
-"""NUMA nodes, automatic NUMA balancing, transparent huge pages."""
+"""Checks NUMA nodes, automatic NUMA balancing, and transparent huge pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PAGES = "/sys/kernel/mm/transparent_hugepage"
 
 
 def _chosen(text: str | None) -> str | None:
-    """The chosen word of text like "always [madvise] never"."""
+    """Returns the selected word of text like "always [madvise] never"."""
     found = re.search(r"\[(\w+)\]", text or "")
     return found[1] if found else None
 

@@ -1,4 +1,4 @@
-"""Another MPI in the way: its mpicc or mpiexec first in PATH, its libmpi first for the loader, its variables set."""
+"""Detects another MPI that interferes: its mpicc or mpiexec first in PATH, its libmpi first for the loader, its variables set."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from headrace.doctor.finding import Finding, note, ok, warning
 
 _PROGRAMS = ("mpicc", "mpiexec")
 _LIBRARIES = ("libmpi_abi.so.1", "libmpi.so.12")
-_MARK = b"HEADRACE_"  # in everything that we build
+_MARK = b"HEADRACE_"  # contained in everything that we build
 _SHOWN = 8
 
 
 def is_ours(path: Path) -> bool:
-    """True for files of any Headrace: looks for a mark, since names and links tell little."""
+    """True for files of any version of Headrace: looks for a mark, as names and links are not reliable."""
     try:
         return _MARK in own_files.read_bytes(path, 1 << 28)
     except OSError:

@@ -1,4 +1,4 @@
-"""Single copy: tries whether a rank may read another's memory, and then looks for the cause of a refusal."""
+"""Single copy: tests whether a rank may read another's memory, and if not, looks for the cause."""
 
 from __future__ import annotations
 

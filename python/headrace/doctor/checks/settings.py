@@ -1,4 +1,4 @@
-"""HEADRACE_ variables. The library itself lists its settings and reports wrong values."""
+"""Checks HEADRACE_ variables. The library itself lists its settings and reports invalid values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.bench.child import Failed
 from headrace.doctor.facts import Facts, is_file
 from headrace.doctor.finding import Finding, note, ok, warning
 
-# Read, but no settings of the library.
+# Variables that are read, but are not settings of the library.
 _OTHERS = ("HEADRACE_CONFIG_FILE", "HEADRACE_CC", "HEADRACE_CXX", "HEADRACE_FC", "HEADRACE_PYTHON", "HEADRACE_FORTRAN_CACHE")
 _SECONDS = 5
 _SAYS = "[headrace] "

@@ -1,4 +1,4 @@
-"""/dev/shm (or the directory of HEADRACE_SHM_DIR): room for the messages of a job."""
+"""Checks that /dev/shm (or the directory of HEADRACE_SHM_DIR) has room for the messages of a job."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ _LEFT_FREE = 0.1
 
 
 def needed(ranks: int, amd: bool) -> int:
-    """Most bytes of ranks that all talk to one another: a ring a sender and receiver, exchange buffers a pair."""
+    """Returns the maximum bytes for ranks that all communicate with each other: a ring per sender and receiver, exchange buffers
+    per pair."""
     ring = 2048 if amd and ranks <= 8 else 512 if ranks <= 16 else 128 if ranks <= 64 else 64
     buffers = 256 if ranks <= 16 else 32
     return (ranks * (ranks - 1) * ring + ranks * (ranks - 1) // 2 * buffers) << 10
 
 
 def _in_use(facts: Facts) -> set[str]:
-    """Paths that processes have open or mapped, for processes that this user may look into."""
+    """Returns paths that processes have open or mapped, for processes that this user may examine."""
     used = set()
     for process in filter(str.isdigit, facts.names("/proc")):
         for descriptor in facts.names(f"/proc/{process}/fd"):
@@ -42,7 +43,7 @@ def _left_over(facts: Facts, directory: str) -> Iterator[Finding]:
             state = facts.path(f"{directory}/{name}").stat()
         except OSError:
             continue
-        if name.startswith(_PREFIX) and facts.user in (state.st_uid, 0):  # others' processes cannot be looked into
+        if name.startswith(_PREFIX) and facts.user in (state.st_uid, 0):  # processes of other users cannot be examined
             names.append((f"{directory}/{name}", state.st_blocks * 512))
     if not names:
         return

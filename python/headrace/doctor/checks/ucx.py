@@ -1,4 +1,5 @@
-"""UCX, which carries messages between hosts: found, its version, its transports and devices, variables that narrow them."""
+"""Checks UCX, which carries messages between hosts: its location, version, transports and devices, and variables that restrict
+them."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ print("found", library.ucp_get_version_string().decode(), path)"""
 
 
 def candidates(facts: Facts) -> list[str]:
-    """The places where the library looks, in its order."""
+    """Returns the paths that the library searches, in the same order."""
     named = facts.environment.get("HEADRACE_UCX_DIR")
     if named:
         return [str(facts.path(named) / _NAME)]
@@ -32,7 +33,7 @@ def candidates(facts: Facts) -> list[str]:
 
 
 def find(facts: Facts) -> tuple[str, Path] | str:
-    """Version and path; else the reason."""
+    """Returns version and path, or the reason why UCX was not found."""
     why = ""
     for path in candidates(facts):
         try:
@@ -48,7 +49,7 @@ def find(facts: Facts) -> tuple[str, Path] | str:
 
 
 def _transports(facts: Facts, library: Path) -> dict[str, list[str]]:
-    """Devices of each transport, from ucx_info -d; raises Failed if it cannot be run."""
+    """Returns the devices of each transport, from ucx_info -d; raises Failed if it cannot be run."""
     tool = library.parent.parent / "bin" / "ucx_info"
     command = str(tool) if is_file(tool) else str((facts.programs("ucx_info") or ["ucx_info"])[0])
     libraries = ":".join(filter(None, [str(library.parent), facts.environment.get("LD_LIBRARY_PATH")]))
@@ -65,7 +66,7 @@ def _transports(facts: Facts, library: Path) -> dict[str, list[str]]:
 
 
 def network_devices(facts: Facts) -> dict[str, list[str]] | str:
-    """Devices of each network transport; else why they are not known."""
+    """Returns the devices of each network transport, or the reason why they are not known."""
     opened = find(facts)
     if isinstance(opened, str):
         return "UCX is not found, without which no rank listens"

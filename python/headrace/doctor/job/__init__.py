@@ -1,5 +1,5 @@
-"""`headrace doctor --job`: problems of a job, found in its counters. A check a file; to add one: its file, and its
-line here."""
+"""`headrace doctor --job`: finds problems of a job in its counters. There is one check per file; to add one, write its file and add
+a line here."""
 
 from headrace.doctor.check import Check
 from headrace.doctor.job import balance, devices, messages, placement, queues, ranks

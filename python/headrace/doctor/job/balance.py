@@ -1,4 +1,4 @@
-"""Time that ranks wait in MPI, and for which rank: one that all others wait for has more to do, or a slower place."""
+"""Time that ranks wait in MPI, and for which rank: a rank that all others wait for has more work, or a slower CPU or GPU."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from headrace.doctor.finding import Finding, note, ok, warning
 from headrace.doctor.job.facts import Job, JobFacts, numbers
 
 _MUCH = 0.25   # of the time
-_SPREAD = 0.2  # between the ranks that wait most and least
+_SPREAD = 0.2  # difference between the ranks that wait most and least
 _MOST_OF_IT = 0.5
 
 
 def _waited_for(job: Job) -> tuple[int, float] | None:
-    """The rank that others waited for longest, and its share of all waiting with a known cause."""
+    """Returns the rank that others waited for longest, and its share of all waiting time with a known cause."""
     waits: Counter = Counter()
     for rank in job.ranks:
         waits.update({other: time for other, time in rank.table("peer.wait").items() if isinstance(other, int)})

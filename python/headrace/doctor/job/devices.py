@@ -1,4 +1,4 @@
-"""Device memory that went through the host although ranks share one; IPC mappings that are made again and again."""
+"""Device memory that went through the host although the ranks share a host; IPC mappings that are made repeatedly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of jobs: their ranks with what the pages of counters hold, of running jobs or of a file (docs/counters.md)."""
+"""Facts about jobs: their ranks with the contents of their counter pages, of running jobs or from a file (docs/counters.md)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Rank:
 
     @property
     def seconds(self) -> float:
-        """Seconds since MPI_Init."""
+        """Returns the seconds since MPI_Init."""
         return max((self.now.ended or self.now.taken) - self.now.begun, 0.001)
 
     def count(self, name: str) -> int:
-        """Value of a counter; 0 if the page's library does not count it."""
+        """Returns the value of a counter; 0 if the page's library does not have it."""
         try:
             return self.now.value(name)
         except KeyError:
@@ -37,7 +37,7 @@ class Rank:
 
     @property
     def waited(self) -> float:
-        """Share of its time that it has waited in MPI."""
+        """Returns the share of its time that the rank has waited in MPI."""
         return min(self.count("wait.time") / 1e9 / self.seconds, 1.0)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from headrace.doctor.finding import Finding, note, ok
 from headrace.doctor.job.facts import JobFacts, Rank
 
-_SHORT = 256          # bytes, on the mean
+_SHORT = 256          # mean bytes
 _MANY = 100_000       # a second, to one rank
 
 
 def _busiest(rank: Rank) -> tuple[float, float, int] | None:
-    """Messages a second, their mean length, and their destination: the most frequent short ones."""
+    """Returns rate per second, mean length and destination of the most frequent short messages."""
     sizes = rank.table("peer.bytes")
     found = [(count / rank.seconds, sizes.get(peer, 0) / count, peer)
              for peer, count in rank.table("peer.messages").items() if isinstance(peer, int)]

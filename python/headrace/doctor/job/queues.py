@@ -1,4 +1,4 @@
-"""Messages that came before their receives, and their cost; long queues of receives."""
+"""Messages that arrived before their receives, and their cost; long queues of receives."""
 
 from __future__ import annotations
 

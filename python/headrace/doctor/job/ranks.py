@@ -1,4 +1,4 @@
-"""Ranks whose pages exist; those that have died without MPI_Finalize; pages that cannot be read."""
+"""Ranks whose pages exist; ranks that have died without MPI_Finalize; pages that cannot be read."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`headrace doctor --run`: measures every link and names those that are slower than the others. A check a file; to
-add one: its file, and its line here."""
+"""`headrace doctor --run`: measures every link and names those that are slower than the others. There is one check per file; to add
+one, write its file and add a line here."""
 
 from headrace.doctor.check import Check
 from headrace.doctor.run import builds, crowd, odd

@@ -1,4 +1,4 @@
-"""Compares the builds of the library on all hosts: each is asked for its own before anything is measured."""
+"""Compares the builds of the library on all hosts, which report them before anything is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Share of a link that is left when all ranks talk in pairs: less than alone if they share a switch, a card or memory."""
+"""Share of a link's speed that is left when all ranks communicate in pairs: it falls if they share a switch, a card or memory."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Links:
     what: str  # "hosts", "GPUs", "host and GPUs", "cores"
     ends: Sequence[str]
     bytes: int  # of a long message
-    latency: Times  # none between a host and its GPUs
+    latency: Times  # empty between a host and its GPUs
     stream: Times
     together: Times  # the same with all ranks busy
 
@@ -39,7 +39,7 @@ class Links:
         return f"{self.ends[pair[0]]} {arrow} {self.ends[pair[1]]}"
 
     def rate(self, time: float) -> str:
-        """Rate of a long message that takes this many microseconds."""
+        """Returns the rate of a long message that takes this many microseconds."""
         megabytes = self.bytes / time
         return f"{megabytes / 1000:.1f} GB/s" if megabytes >= 1000 else f"{megabytes:.0f} MB/s"
 
@@ -52,13 +52,13 @@ class RunFacts:
 
 
 def slower(times: Times) -> list[tuple[float, tuple[int, int]]]:
-    """Time of each link over the median of all; the worst first."""
+    """Returns the time of each link divided by the median of all; the worst first."""
     usual = statistics.median_low(times.values())
     return sorted(((time / usual, pair) for pair, time in times.items()), reverse=True)
 
 
 def read(report: Mapping, what: str, ends: Sequence[str]) -> Links:
-    """Reads the JSON of the benchmark. Takes the best time of each link: others were only disturbed."""
+    """Reads the JSON of the benchmark. Uses the best time of each link, as longer ones are due to disturbances."""
     found: dict[tuple[str, bool], dict] = {}
     length = _SHORT
     for row in report["rows"]:
@@ -71,7 +71,7 @@ def read(report: Mapping, what: str, ends: Sequence[str]) -> Links:
 
 
 def _builds(programs: Programs, where: Sequence[str]) -> dict[str, str]:
-    """Identifies the library's build on each host, by the name of the host."""
+    """Returns the id of the library's build on each host, by host name."""
     ask = 'echo "headrace-build $(uname -n) $(sha256sum "$0" 2>/dev/null | cut -c 1-64 || :) none"'
     text = run([str(programs.mpiexec), *where, "--ppn", "1", "sh", "-c", ask, str(programs.library)], 120, programs.environment())
     words = (line.split() for line in text.splitlines() if "headrace-build" in line)
@@ -83,7 +83,7 @@ def _host_names(report: Mapping, ranks: int) -> list[str]:
 
 
 def _host_and_gpus(programs: Programs, gpus: int) -> Links:
-    """Measures with a rank a GPU, placed as ranks of a job are."""
+    """Measures with one rank per GPU, placed like the ranks of a job."""
     command = [str(programs.mpiexec), "-n", str(gpus), str(programs.find("host_gpu"))]
     report = run_json(command, SECONDS, {**programs.environment(), "HEADRACE_OVERSUBSCRIBE": "quiet"})
     return read(report, HOST_AND_GPUS, ["host", *(f"GPU {index}" for index in range(gpus))])

@@ -1,9 +1,9 @@
 """A connection between two processes that hold the same secret.
 
-Each proves it before the other looks at any of its messages: a greeting of fixed length with a number used once, then
-HMAC-SHA256 over both numbers and the proving side. After that every message has a length, which is bounded, and a tag over its
-direction, its number and its bytes, so that one that was changed, left out, sent twice or sent back is refused before it is
-unpacked. Nothing is encrypted: the figures are visible on the network.
+Each side proves this before the other reads any of its messages: it sends a greeting of fixed length with a nonce, then HMAC-SHA256
+over both nonces and its role. After that, every message has a limited length and a tag over its direction, number and bytes, so
+that a message that was changed, dropped, repeated or reflected is refused before it is unpacked. Nothing is encrypted: the figures
+are visible on the network.
 
 Owner: its maker. Threads: one at a time. Errors: Refused with a sentence, or OSError.
 """
@@ -27,7 +27,7 @@ _GREETING_SECONDS = 5.0
 
 
 class Refused(Exception):
-    """One sentence: why the other side is refused."""
+    """One sentence: why the other side was refused."""
 
 
 class WrongSecret(Refused):
@@ -43,7 +43,7 @@ def _digest(key: bytes, *parts: bytes) -> bytes:
 
 
 def _read(connection: socket.socket, length: int, seconds: float) -> bytes:
-    """Reads all of it within that time, however slowly it comes."""
+    """Reads all bytes within that time, however slowly they arrive."""
     end, parts, left = time.monotonic() + seconds, [], length
     while left:
         connection.settimeout(max(1e-3, end - time.monotonic()))
@@ -86,7 +86,7 @@ class Channel:
         return _unpack(body)
 
     def cut(self) -> None:
-        """Cuts the connection, from any thread; a waiting thread gets an error."""
+        """Cuts the connection, from any thread; a thread that waits on it gets an error."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
 
@@ -106,8 +106,8 @@ def _unpack(body: bytes) -> object:
 
 
 class Greeting:
-    """The monitor's side of the proof, in steps that do not wait: many silent connections cost a socket each, and no thread. The caller
-    owns the connection."""
+    """The monitor's side of the proof, in steps that do not wait, so that silent connections each cost a socket, but no thread. The
+    caller owns the connection."""
 
     def __init__(self, connection: socket.socket, secret: bytes):
         """Raises OSError."""
@@ -119,8 +119,8 @@ class Greeting:
         connection.send(_MAGIC + self._own)
 
     def take(self) -> Channel | None:
-        """Called when something can be read: returns the channel once the secret is proven, None until then. Raises WrongSecret before any
-        content of the other side counts, Closed, OSError."""
+        """Called when data can be read: returns the channel once the secret is proven, None until then. Raises WrongSecret before
+        any content from the other side is used, Closed, OSError."""
         part = self._connection.recv(len(_MAGIC) + _NONCE + _TAG - len(self._said))
         if not part:
             raise Closed("the connection was closed")

@@ -1,11 +1,11 @@
-"""A source of the reports of other hosts' collectors together with this host's pages.
+"""A source that combines the reports of other hosts' collectors with this host's pages.
 
-A thread takes connections, and each has a thread of its own as soon as it has proven the secret. If too many have not, the
-oldest is dropped, so that one that knows the secret is always heard. The last report of a host is kept; figures of a host that has not just
-reported are left out, and its jobs are named as unseen, so that they do not count as ended. A lost host is shown for a
-while, and is the same again when it comes back.
+One thread accepts connections, and each connection gets its own thread once it has proven the secret. If too many have not, the
+oldest is dropped, so that a collector that knows the secret is always served. The last report of a host is kept; figures of a host
+that has not reported recently are left out, and its jobs are listed as unseen, so that they do not count as ended. A lost host is
+shown for a while, and is recognised when it reconnects.
 
-Owner: the command. Threads: sweep() of the collector's; the rest by `_lock`.
+Owner: the command. Threads: sweep() is called by the collector's; the rest is guarded by `_lock`.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from headrace.monitor.limits import Seldom
 from headrace.monitor.model import Reading, Reporter, Sweep
 from headrace.monitor.source import Source
 
-_FRESH = 1.25  # periods: older reports are left out of a sweep
-_LOST_SECONDS = 10.0  # without a report
+_FRESH = 1.25  # periods; older reports are left out of a sweep
+_LOST_SECONDS = 10.0  # seconds without a report
 _FORGET_SECONDS = 900.0  # after which a lost host's jobs count as ended
 _CONNECTIONS_MOST = 1024
 _STRANGERS_MOST = 256  # that have not proven the secret yet
 _REFUSED_MOST = 64  # that have given a wrong proof, and wait for the answer
 _CLOSED_SECONDS = 0.3  # after which the end of the monitor is noticed
-_AHEAD = 0.3  # of a period: time before the collector's round at which reports are asked for
-_CLOCK = 0.5  # seconds by which another clock may be off before its times are corrected
+_AHEAD = 0.3  # fraction of a period: time before the collector's round at which reports are requested
+_CLOCK = 0.5  # seconds by which another host's clock may be off before its times are corrected
 
 
 @dataclass
@@ -70,7 +70,7 @@ def _address(connection: socket.socket) -> str:
 class Gather:
     def __init__(self, own: Source, listener: socket.socket, secret: bytes, say: Callable[[str], None]):
         self.own, self._listener, self._secret, self._say = own, listener, secret, say
-        self.collector: Collector | None = None  # reports are timed for its rounds
+        self.collector: Collector | None = None  # reports are requested in time for its rounds
         self._lock = threading.Lock()
         self._hosts: dict[str, _Host] = {}
         self._slower = Slower()
@@ -164,7 +164,7 @@ class Gather:
             connection.close()
 
     def _refuse(self, connection: socket.socket) -> None:
-        """Delays the answer that its secret is wrong."""
+        """Answers, after a delay, that the secret is wrong."""
         self._refused[connection] = time.monotonic() + self._slower.wrong()
         self._wrong(f"somebody at {_address(connection)} wanted to report and does not know the secret; refused")
         if len(self._refused) > _REFUSED_MOST:
@@ -209,7 +209,7 @@ class Gather:
             self._misunderstood(f"a collector at {address} was not understood: {why}")
 
     def _wait(self) -> float:
-        """Seconds until the next look of that host, in time for a round of the collector at least half a period away."""
+        """Returns the seconds until that host's next reading, in time for a round of the collector at least half a period away."""
         if not self.collector or not self.collector.due:
             return self.collector.period if self.collector else 1.0
         period = self.collector.period
@@ -225,7 +225,7 @@ class Gather:
             host = self._hosts.get(report.place)
             if host is None or host.channel is not channel:
                 if host and host.channel:
-                    host.channel.cut()  # half open, or a second collector of the same host
+                    host.channel.cut()  # a half-open connection, or a second collector on the same host
                 since = clock.now()
                 before = host
                 host = self._hosts[report.place] = _Host(report.host, address, channel, since)
@@ -238,7 +238,8 @@ class Gather:
 
     @staticmethod
     def _merge(host: _Host, readings: list[Reading]) -> None:
-        """Merges a report: details stay until newer ones come; a rank that has ended stays until the collector has had its last ones."""
+        """Merges a report: details stay until newer ones arrive; a rank that has ended stays until the collector has read its last
+        ones."""
         now = {(reading.rank.job, reading.rank.rank): reading for reading in readings}
         for key, before in host.readings.items():
             after = now.get(key)
@@ -279,8 +280,8 @@ class Gather:
 
     @staticmethod
     def _add(found: Sweep, host: _Host, there: dict[tuple[str, int], str], unseen: set[str], fresh: bool, details: bool) -> None:
-        """Adds a host's ranks. A rank read before on the same host is the same; on another host its job is a different one of the same
-        name."""
+        """Adds a host's ranks. A rank seen before on the same host is the same rank; on another host, it belongs to a different job
+        of the same name."""
         others = {key[0] for key, reading in host.readings.items() if there.get(key, reading.rank.host) != reading.rank.host}
         for key, reading in host.readings.items():
             if reading.rank.job in others:
@@ -300,7 +301,8 @@ class Gather:
             found.remarks += [f"{host.name}: {remark}" for remark in host.remarks]
 
     def _forget(self, now: float, details: bool) -> None:
-        """Forgets hosts that ended by themselves once the collector has had their last figures, and lost ones after a while."""
+        """Forgets hosts whose collectors have ended normally once their last figures have been read, and lost hosts after a
+        while."""
         for place, host in list(self._hosts.items()):
             if host.channel is None and (details if not host.why else now - host.heard > _FORGET_SECONDS):
                 del self._hosts[place]

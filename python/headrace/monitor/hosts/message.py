@@ -1,4 +1,5 @@
-"""A report: the readings of one host's collector, as JSON, and back. Received reports are checked in form, length and range."""
+"""A report: the readings of one host's collector as JSON, and the conversion back. The format, length and range of received reports
+are checked."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from headrace.monitor.model import KINDS, PEERS, Brief, Count, Details, Mark, Ra
 
 _SUM_MOST = 1 << 62
 _RANKS_MOST = 1 << 16
-_NAMES_MOST = 1 << 13  # of a kind, in one rank
+_NAMES_MOST = 1 << 13  # maximum number of counters of one kind in one rank
 _MARKS_MOST = 1024
 _MACHINE_MOST = 1024
 
@@ -21,11 +22,11 @@ class Wrong(Exception):
 class Report:
     place: str  # identifies this host
     host: str
-    time: float  # by its clock
+    time: float  # by that host's clock
     readings: list[Reading] = field(default_factory=list)
     machine: dict[str, float] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
-    last: bool = False  # the collector ends by itself
+    last: bool = False  # the collector is ending normally
 
 
 def pack(report: Report) -> dict:

@@ -1,7 +1,7 @@
 """`headrace monitor --report-to`: sends this host's readings to a monitor on another one.
 
-It reads about once a second, when the monitor asks for it, and goes on reading without a connection, so that the last
-figures of ranks that end meanwhile are sent later. It tries to connect again at growing intervals, up to half a minute.
+It reads about once a second, when the monitor requests it, and continues without a connection, so that the last figures of ranks
+that end in the meantime are sent later. It tries to reconnect at growing intervals, up to half a minute.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headrace.monitor.model import Reading
 
 _ENDED_MOST = 20_000  # ranks kept for an unreachable monitor
 _AGAIN = (1.0, 30.0)  # seconds between two tries
-_WAIT = (0.1, 5.0)  # that a monitor may ask for
+_WAIT = (0.1, 5.0)  # range of periods that a monitor may request
 
 
 def place() -> str:
@@ -83,7 +83,7 @@ class Reporter:
         return Report(place(), platform.node(), clock.now(), list(self._outbox.values()), machine, state.remarks[:8], last)
 
     def _exchange(self) -> float:
-        """Sends the readings. Returns seconds until the next look."""
+        """Sends the readings. Returns the seconds until the next reading."""
         try:
             if self._channel is None and not self._connected():
                 return self.collector.period

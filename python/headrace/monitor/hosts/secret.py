@@ -14,7 +14,7 @@ _MOST = 1024
 
 
 class Unusable(Exception):
-    """One sentence: why there is no secret."""
+    """One sentence: why there is no usable secret."""
 
 
 def default_path() -> Path:
@@ -42,7 +42,7 @@ def _checked(text: str, place: str) -> bytes:
 
 
 def read_or_make(path: Path) -> bytes:
-    """Reads the secret's file, or makes it. Raises Unusable."""
+    """Reads the secret's file, or creates it. Raises Unusable."""
     if str(path) == "-" or path.exists():
         return read(path)
     try:
@@ -53,7 +53,7 @@ def read_or_make(path: Path) -> bytes:
         with os.fdopen(file, "w", encoding="utf-8") as out:
             out.write(secrets.token_urlsafe(32) + "\n")
     except FileExistsError:
-        pass  # another monitor has just made it
+        pass  # another monitor has just created it
     except OSError as error:
         raise Unusable(f"no secret can be kept in {path}: {error.strerror}") from None
     return read(path)

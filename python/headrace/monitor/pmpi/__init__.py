@@ -1,10 +1,10 @@
-"""`headrace monitor pmpi FILE`: a library for jobs of another MPI, so that the monitor sees them as far as possible.
+"""`headrace monitor pmpi FILE`: builds a library for jobs of another MPI, so that the monitor sees them as far as possible.
 
     headrace monitor pmpi libheadrace_pmpi.so --mpicc mpicc        # that MPI's
     mpiexec -genv LD_PRELOAD $PWD/libheadrace_pmpi.so ...          # Open MPI: mpirun -x LD_PRELOAD=...
 
-It is built here, by that MPI's compiler, from the declarations of that MPI's mpi.h (`prototypes`, `wrappers`) and a page of counters of
-the same form as Headrace's own (the files in C, which are put together): no other way fits every MPI and version.
+It is built on this machine with that MPI's compiler, from the declarations in its mpi.h (`prototypes`, `wrappers`) and from C files
+that keep a page of counters in the same format as Headrace's own, as no other method works for every MPI and version.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PARTS = [Path(__file__).parent / f"{name}.c" for name in ("layout", "counting",
 
 
 class Failed(Exception):
-    """One sentence: why it was not built, perhaps with the compiler's output."""
+    """One sentence: why the library was not built, perhaps with the compiler's output."""
 
 
 def _run(words: list[str], what: str, folder: str) -> str:

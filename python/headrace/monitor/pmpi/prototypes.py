@@ -1,4 +1,4 @@
-"""Declarations of an mpi.h after the preprocessor: functions that exist as MPI_ and as PMPI_."""
+"""Parses the declarations of a preprocessed mpi.h: functions that exist as MPI_ and as PMPI_."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _split(text: str) -> list[str]:
 
 
 def _function(name: str, arguments: str) -> Function | None:
-    """Returns None for a function that cannot be called with the arguments it was given: a variable number, or some without a name."""
+    """Returns None for a function whose arguments cannot be passed on: their number varies, or some have no name."""
     declarations = [] if arguments.strip() in ("", "void") else _split(arguments)
     names = []
     for declaration in declarations:

@@ -1,4 +1,4 @@
-"""The C source of a library that counts: the parts that are the same for all, then a function MPI_X for each PMPI_X."""
+"""Generates the C source of a library that counts: the common parts, then a function MPI_X for each PMPI_X."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SENDS = {"Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsen
 _BOTH = {"Sendrecv", "Isendrecv"}
 _INITS = {"Send_init", "Bsend_init", "Ssend_init", "Rsend_init"}
 _FROM = {"Recv", "Probe", "Mprobe", "Sendrecv", "Sendrecv_replace"}  # wait for their `source`
-# Functions in which a rank waits for others, besides anything else.
+# Functions in which a rank waits for others, among other things.
 _WAITS = _FROM | {
     "Ssend", "Mrecv", "Wait", "Waitall", "Waitany", "Waitsome", "Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather",
     "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan",
@@ -56,7 +56,7 @@ def _wrapper(number: int, function: Function) -> str:
 
 
 def write(functions: list[Function], parts: list[Path]) -> str:
-    """A function and its large form count as one."""
+    """Writes the wrapper of a function; a function and its large-count form count as one."""
     numbers: dict[str, int] = {}
     for function in functions:
         numbers.setdefault(function.name.removesuffix("_c"), len(numbers) + 1)
