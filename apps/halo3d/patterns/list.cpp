@@ -7,10 +7,9 @@ extern const PatternRecord kDatatype, kPackedX, kPacked, kStaged, kIsendRecvX, k
     kOverlapAsync, kOverlapFused, kOverlapNeighbor, kStreams, kGraph;
 
 std::span<const PatternRecord* const> all_patterns() {
-  static constexpr const PatternRecord* kList[] = {&kDatatype,     &kPackedX,      &kStaged,          &kPacked,
-                                                   &kIsendRecvX,   &kIsendRecv,    &kIsendIrecv,      &kOverlap,
-                                                   &kOverlapAsync, &kOverlapFused, &kOverlapNeighbor, &kStreams,
-                                                   &kGraph};
+  static constexpr const PatternRecord* kList[] = {
+      &kDatatype, &kPackedX,      &kStaged,       &kPacked,          &kIsendRecvX, &kIsendRecv, &kIsendIrecv,
+      &kOverlap,  &kOverlapAsync, &kOverlapFused, &kOverlapNeighbor, &kStreams,    &kGraph};
   return kList;
 }
 

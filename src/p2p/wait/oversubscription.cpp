@@ -8,8 +8,8 @@
 #include "base/clock.hpp"
 #include "base/lock.hpp"
 #include "base/statistics.hpp"
-#include "p2p/wait/loaded_core.hpp"
 #include "p2p/progress.hpp"
+#include "p2p/wait/loaded_core.hpp"
 
 namespace hr::p2p::oversubscription {
 namespace {
