@@ -129,7 +129,7 @@ class Commands(unittest.TestCase):
 
     def test_labels(self):
         """The page names all existing labels and no others, except those of parts that this build may lack."""
-        said = re.search(r"One area \(labels: ([^)]*)\)", PAGE.read_text(encoding="utf-8"))[1]
+        said = re.search(r"[Oo]ne area \(labels: ([^)]*)\)", PAGE.read_text(encoding="utf-8"))[1]
         named = set(re.findall(r"`([\w]+)`", said))
         there = set(self.done(["ctest", "--test-dir", BUILD, "--print-labels"]).split("All Labels:")[1].split())
         self.assertEqual(there - named, set(), "CONTRIBUTING.md does not name these labels")
