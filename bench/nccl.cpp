@@ -1,10 +1,11 @@
 // nccl: the same operations on device memory by MPI and by NCCL, called from C++ in one process a GPU, in turns.
 //
-//   nccl_sync               each call, and a synchronisation of its stream, as an MPI program waits for each of its
-//   calls nccl_enqueued           calls one after the other in a stream, one synchronisation at the end nccl_graph the
-//   same as one CUDA graph mpi                     blocking MPI calls kernel_...              an empty kernel before
-//   each call; before MPI also a synchronisation of its stream bare_push, bare_pull    messages only: copies by the
-//   sender or by the receiver, a synchronisation after each round
+// - nccl_sync: each call, and a synchronisation of its stream, as an MPI program waits for each of its calls
+// - nccl_enqueued: calls one after the other in a stream, one synchronisation at the end
+// - nccl_graph: the same as one CUDA graph
+// - mpi: blocking MPI calls
+// - kernel_...: an empty kernel before each call; before MPI also a synchronisation of its stream
+// - bare_push, bare_pull: messages only, as copies by the sender or by the receiver; a synchronisation after each round
 //
 // Microseconds a call: the slowest rank's mean over the calls of a batch, the median of the batches of a round, the
 // median of the rounds. Sizes are those of the larger of a rank's two buffers. Each way's results are checked once for
@@ -15,7 +16,6 @@
 
 #include "common/measure.hpp"
 #include "common/program.hpp"
-#include "nccl/graph.hpp"
 #include "nccl/operation.hpp"
 #include "nccl/peers.hpp"
 
@@ -151,8 +151,8 @@ class Comparison {
       once();
     });
     if (operation.collective == nullptr && peers_->ready()) {
-      const auto push = [&] { peers_->push(operation, exchange); };
-      const auto pull = [&] { peers_->pull(operation, exchange); };
+      const auto push = [&] { peers_->copy(operation, exchange, true); };
+      const auto pull = [&] { peers_->copy(operation, exchange, false); };
       check(operation, exchange, "a bare push", push);
       check(operation, exchange, "a bare pull", pull);
       add("bare_push", push);
@@ -188,11 +188,14 @@ class Comparison {
   // Decides on the calls of a batch, warms up, and measures all ways in turns.
   void measure(const std::string& operation, std::size_t bytes) {
     const int calls = batch_size();
-    std::vector<std::unique_ptr<bench::Graph>> graphs;
+    std::vector<std::unique_ptr<gpu::Graph>> graphs;
     for (const auto& [name, enqueue] : graphs_) {
-      graphs.push_back(std::make_unique<bench::Graph>(stream_, calls, enqueue));
+      graphs.push_back(std::make_unique<gpu::Graph>());
+      gpu::Graph::begin(stream_);
+      for (int i = 0; i < calls; ++i) enqueue();
+      graphs.back()->end(stream_);
       ways_.push_back({name, [this, graph = graphs.back().get()](int) {
-                         graph->launch();
+                         graph->launch(stream_);
                          synchronize();
                        }});
     }
@@ -374,7 +377,7 @@ bool open_nccl(const bench::World& world, const Choice& choice, bench::Nccl& ncc
   int all = opened ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, world.comm);
   if (all == 0) {
-    // Of the ranks that cannot, the lowest says so.
+    // The lowest of the ranks that cannot open it reports that.
     int first = opened ? world.size : world.rank;
     MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world.comm);
     if (first == world.rank) {

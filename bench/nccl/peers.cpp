@@ -36,29 +36,19 @@ Peers::~Peers() {
   for (gpu::Stream stream : streams_) gpu::destroy_stream(stream);
 }
 
-void Peers::push(const Compared& operation, const Exchange& exchange) {
+void Peers::copy(const Compared& operation, const Exchange& exchange, bool push) {
+  const auto here = [&](const Transfer& each) { return (push ? each.from : each.to) == exchange.place.rank; };
+  const auto there = [&](const Transfer& each) { return static_cast<std::size_t>(push ? each.to : each.from); };
   for (const Transfer& each : operation.transfers) {
-    if (each.from != exchange.place.rank) continue;
-    const auto to = static_cast<std::size_t>(each.to);
-    gpu::copy_async(receive_[to] + static_cast<std::size_t>(each.to_block) * exchange.count,
-                    exchange.send + static_cast<std::size_t>(each.from_block) * exchange.count, 4 * exchange.count,
-                    streams_[to]);
+    if (!here(each)) continue;
+    float* const to = push ? receive_[there(each)] : exchange.receive;
+    const float* const from = push ? exchange.send : send_[there(each)];
+    gpu::copy_async(to + static_cast<std::size_t>(each.to_block) * exchange.count,
+                    from + static_cast<std::size_t>(each.from_block) * exchange.count, 4 * exchange.count,
+                    streams_[there(each)]);
   }
   for (const Transfer& each : operation.transfers) {
-    if (each.from == exchange.place.rank) gpu::synchronize(streams_[static_cast<std::size_t>(each.to)]);
-  }
-}
-
-void Peers::pull(const Compared& operation, const Exchange& exchange) {
-  for (const Transfer& each : operation.transfers) {
-    if (each.to != exchange.place.rank) continue;
-    const auto from = static_cast<std::size_t>(each.from);
-    gpu::copy_async(exchange.receive + static_cast<std::size_t>(each.to_block) * exchange.count,
-                    send_[from] + static_cast<std::size_t>(each.from_block) * exchange.count, 4 * exchange.count,
-                    streams_[from]);
-  }
-  for (const Transfer& each : operation.transfers) {
-    if (each.to == exchange.place.rank) gpu::synchronize(streams_[static_cast<std::size_t>(each.from)]);
+    if (here(each)) gpu::synchronize(streams_[there(each)]);
   }
 }
 

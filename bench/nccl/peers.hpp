@@ -21,10 +21,9 @@ class Peers {
   // True if each rank can reach the memory of all others; the same on all ranks.
   bool ready() const { return ready_; }
 
-  // Copies the blocks that this rank sends into the receivers' buffers (push), or those that it receives out of the
-  // senders' (pull), each peer's in a stream of its own, and waits for all.
-  void push(const Compared& operation, const Exchange& exchange);
-  void pull(const Compared& operation, const Exchange& exchange);
+  // Copies the blocks that this rank sends into the receivers' buffers (`push`), or those that it receives out of the
+  // senders', each peer's in a stream of its own, and waits for all.
+  void copy(const Compared& operation, const Exchange& exchange, bool push);
 
  private:
   std::vector<float*> send_, receive_;  // by rank
