@@ -2,9 +2,8 @@
 // all buffers. All links are used in both directions at once, and every element is read before the same thread
 // overwrites it, so that it also works in place. pull: each GPU reads all of every buffer and stores nothing across a
 // link, which is faster for short vectors.
-#include <algorithm>
-
 #include "coll/device/buffers.hpp"
+#include "coll/device/parts.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 
@@ -13,14 +12,12 @@ namespace {
 
 using device::DeviceBuffers;
 
-// Parts begin at multiples of this many elements, so that wide accesses are aligned to cache lines.
-constexpr Count kGrain = 256;
+constexpr Count kGrain = 256;  // elements
 
 // The inputs are all contributions in the order of ranks, so that the result has the same bits everywhere.
-Status reduce(const Call& call, DeviceBuffers& buffers, Count first, Count count, bool push) {
+Status reduce(const Call& call, DeviceBuffers& buffers, bool push) {
   layout::cuda::Reduction reduction;
-  reduction.first = first;
-  reduction.count = count;
+  device::take_part(reduction, call.recv.all().count, kGrain, push ? call.rank() : 0, push ? call.size() : 1);
   for (int rank = 0; rank < call.size(); ++rank) {
     DeviceBuffers::PeerPointers pointers;
     HR_TRY(buffers.peer_pointers(call, rank, &pointers));
@@ -30,16 +27,9 @@ Status reduce(const Call& call, DeviceBuffers& buffers, Count first, Count count
   return buffers.work().reduce(buffers.near(), *call.op, *contribution(call).type, reduction);
 }
 
-Status start_push(const Call& call, DeviceBuffers& buffers) {
-  const Count count = call.recv.all().count;
-  const Cut cut{(count + kGrain - 1) / kGrain, call.size()};
-  const Count first = std::min(count, cut.begin(call.rank()) * kGrain);
-  return reduce(call, buffers, first, std::min(count, cut.begin(call.rank() + 1) * kGrain) - first, true);
-}
+Status start_push(const Call& call, DeviceBuffers& buffers) { return reduce(call, buffers, true); }
 
-Status start_pull(const Call& call, DeviceBuffers& buffers) {
-  return reduce(call, buffers, 0, call.recv.all().count, false);
-}
+Status start_pull(const Call& call, DeviceBuffers& buffers) { return reduce(call, buffers, false); }
 
 Task push(const Call& call) { return DeviceBuffers::execute(call, &start_push); }
 Task pull(const Call& call) { return DeviceBuffers::execute(call, &start_pull); }

@@ -1,11 +1,9 @@
 // Long broadcasts by GPUs: each GPU but the root's reads its part of the data from the root, and stores it into its own
 // and all other buffers. So every link carries the data once, while with all readers at the root its link would carry
 // it once for each of them.
-#include <algorithm>
-
 #include "base/abi.hpp"
 #include "coll/device/buffers.hpp"
-#include "coll/reduction.hpp"
+#include "coll/device/parts.hpp"
 #include "coll/registry.hpp"
 
 namespace hr::coll {
@@ -13,17 +11,15 @@ namespace {
 
 using device::DeviceBuffers;
 
-constexpr Count kGrain = 4096;  // bytes; parts begin at multiples of it
+constexpr Count kGrain = 4096;  // bytes
 
 Status start(const Call& call, DeviceBuffers& buffers) {
   if (!buffers.whole_everywhere(call)) return buffers.fetch(call);
   if (call.is_root()) return kOk;
   const auto bytes = static_cast<Count>(call.recv.all().packed);
-  const Cut cut{(bytes + kGrain - 1) / kGrain, call.size() - 1};
   const int part = (call.rank() - call.root - 1 + call.size()) % call.size();
   layout::cuda::Reduction copy;
-  copy.first = std::min(bytes, cut.begin(part) * kGrain);
-  copy.count = std::min(bytes, cut.begin(part + 1) * kGrain) - copy.first;
+  device::take_part(copy, bytes, kGrain, part, call.size() - 1);
   for (int i = 0; i < call.size(); ++i) {
     const int rank = (call.rank() + i) % call.size();
     DeviceBuffers::PeerPointers pointers;

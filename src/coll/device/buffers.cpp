@@ -207,7 +207,10 @@ Status DeviceBuffers::store_at_root(const Call& call) {
   HR_TRY(peer_pointers(call, call.root, &root));
   const std::uint64_t block = addresses_of(call, call.root).recv.bytes / static_cast<unsigned>(call.size());
   const Piece& piece = addresses_of(call, call.rank()).pieces[0];
-  return work_.copy(near_, root.recv + static_cast<unsigned>(call.rank()) * block, piece.side.address, piece.bytes);
+  const auto to = static_cast<std::uintptr_t>(root.recv + static_cast<unsigned>(call.rank()) * block);
+  const layout::cuda::PeerWork::Move move{
+      piece.side, layout::bytes_view(reinterpret_cast<const void*>(to), piece.bytes, near_), piece.bytes};
+  return work_.move(near_, {&move, 1});
 }
 
 Status DeviceBuffers::fetch(const Call& call) {

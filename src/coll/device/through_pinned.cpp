@@ -85,38 +85,20 @@ class Mirror {
 
   Status start_out() {
     if (typed_) return layout::copy(device_->all(), typed_->view());
-    if (begin_resident(true)) return kOk;
-    return start(1, [&](Context& context, mem::cuda::StreamHandle stream, const Segment& segment) -> Status {
-      HR_CUDA(context.device(), copy_async, (staging_.address() + segment.at, segment.address, segment.bytes, stream),
-              "%zu bytes of a collective", segment.bytes);
-      return kOk;
-    });
+    return begin_resident(true) ? kOk : start_out_by_engine();
   }
 
   Status start_in() {
     if (typed_) return layout::copy(typed_->view(), device_->all());
-    if (begin_resident(false)) return kOk;
-    std::size_t rows_at = segment_bytes_;
-    return start(0, [&](Context& context, mem::cuda::StreamHandle stream, const Segment& segment) -> Status {
-      const TwoRows rows{segment.bytes};
-      if (context.time_sliced() && TwoRows::serves(segment.bytes)) {
-        rows.lay_out(staging_.data() + segment.at, staging_.data() + rows_at);
-        HR_TRY(rows.start_in(context, stream, staging_.address() + rows_at, segment.address));
-        rows_at += rows.span();
-        return kOk;
-      }
-      HR_CUDA(context.device(), copy_async, (segment.address, staging_.address() + segment.at, segment.bytes, stream),
-              "%zu bytes of a collective", segment.bytes);
-      return kOk;
-    });
+    return begin_resident(false) ? kOk : start_in_by_engine();
   }
 
   // Condition (shared/wait.hpp): true once the started copies are done.
   bool operator()() {
     bool done = true;
     if (resident_copy_.active()) {
-      status_ = layout::cuda::poll_resident_copy(resident_copy_, &done, [&](Context& context) -> Status {
-        return start(context, out_ ? 1 : 0, resident_copy_.target(), resident_copy_.source(), resident_copy_.bytes());
+      status_ = layout::cuda::poll_resident_copy(resident_copy_, &done, [&](Context&) -> Status {
+        return out_ ? start_out_by_engine() : start_in_by_engine();
       });
     } else {
       status_ = copies_.poll("a copy of a collective's buffer", &done);
@@ -195,11 +177,28 @@ class Mirror {
     return false;
   }
 
-  Status start(Context& context, int lane, DeviceAddress to, DeviceAddress from, std::size_t bytes) {
-    mem::cuda::StreamHandle stream = nullptr;
-    HR_TRY(context.copy_stream(lane, &stream));
-    HR_CUDA(context.device(), copy_async, (to, from, bytes, stream), "%zu bytes of a collective", bytes);
-    return copies_.record(context, stream);
+  Status start_out_by_engine() {
+    return start(1, [&](Context& context, mem::cuda::StreamHandle stream, const Segment& segment) -> Status {
+      HR_CUDA(context.device(), copy_async, (staging_.address() + segment.at, segment.address, segment.bytes, stream),
+              "%zu bytes of a collective", segment.bytes);
+      return kOk;
+    });
+  }
+
+  Status start_in_by_engine() {
+    std::size_t rows_at = segment_bytes_;
+    return start(0, [&](Context& context, mem::cuda::StreamHandle stream, const Segment& segment) -> Status {
+      const TwoRows rows{segment.bytes};
+      if (context.time_sliced() && TwoRows::serves(segment.bytes)) {
+        rows.lay_out(staging_.data() + segment.at, staging_.data() + rows_at);
+        HR_TRY(rows.start_in(context, stream, staging_.address() + rows_at, segment.address));
+        rows_at += rows.span();
+        return kOk;
+      }
+      HR_CUDA(context.device(), copy_async, (segment.address, staging_.address() + segment.at, segment.bytes, stream),
+              "%zu bytes of a collective", segment.bytes);
+      return kOk;
+    });
   }
 
   template <class Copy>

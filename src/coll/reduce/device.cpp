@@ -1,9 +1,8 @@
 // Reduce by GPUs: each GPU combines its part of the vector, read from all buffers, and stores the result at the root.
 // The results of the others fill the root's link, so from three processes on the root of a long vector combines
 // nothing.
-#include <algorithm>
-
 #include "coll/device/buffers.hpp"
+#include "coll/device/parts.hpp"
 #include "coll/reduction.hpp"
 #include "coll/registry.hpp"
 
@@ -21,10 +20,8 @@ Status start(const Call& call, DeviceBuffers& buffers) {
   const int parts = all_combine ? call.size() : call.size() - 1;
   const int part = all_combine ? call.rank() : (call.rank() + call.size() - call.root - 1) % call.size();
   if (part == parts) return kOk;  // the root
-  const Cut cut{(count + kGrain - 1) / kGrain, parts};
   layout::cuda::Reduction reduction;
-  reduction.first = std::min(count, cut.begin(part) * kGrain);
-  reduction.count = std::min(count, cut.begin(part + 1) * kGrain) - reduction.first;
+  device::take_part(reduction, count, kGrain, part, parts);
   for (int rank = 0; rank < call.size(); ++rank) {
     DeviceBuffers::PeerPointers pointers;
     HR_TRY(buffers.peer_pointers(call, rank, &pointers));

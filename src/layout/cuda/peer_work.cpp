@@ -80,19 +80,6 @@ Status PeerWork::move(const mem::Location& near, std::span<const Move> moves) {
   return status;
 }
 
-Status PeerWork::copy(const mem::Location& near, mem::cuda::DeviceAddress to, mem::cuda::DeviceAddress from,
-                      std::size_t bytes) {
-  Context* context = nullptr;
-  HR_TRY(Context::of(near, &context));
-  const Current current(*context);
-  HR_TRY(current.status());
-  mem::cuda::StreamHandle stream = nullptr;
-  HR_TRY(context->copy_stream(0, &stream));
-  HR_CUDA(context->device(), copy_async, (to, from, bytes, stream), "%zu bytes from %#llx to %#llx", bytes,
-          static_cast<unsigned long long>(from), static_cast<unsigned long long>(to));
-  return work_events_[0].record(*context, stream);
-}
-
 Status PeerWork::reduce(const mem::Location& near, const Op& op, const Datatype& type, const Reduction& reduction) {
   if (reduction.count == 0) return kOk;
   Context* context = nullptr;

@@ -39,7 +39,7 @@ class PeerMappings {
 class PeerWork {
  public:
   // One piece: moves the first `bytes` packed bytes of a side that the device of `near` can access into a view on that
-  // device.
+  // device, or into a contiguous view that it can access.
   struct Move {
     SideShape from;
     View to;
@@ -48,8 +48,6 @@ class PeerWork {
   // Starts the moves in few launches: a copy engine moves long contiguous pieces, and one or two contiguous pieces on
   // their own; the others share kernels.
   Status move(const mem::Location& near, std::span<const Move> moves);
-  // Starts one copy between addresses that the device of `near` can access.
-  Status copy(const mem::Location& near, mem::cuda::DeviceAddress to, mem::cuda::DeviceAddress from, std::size_t bytes);
   // MPI_ERR_UNSUPPORTED_OPERATION, and nothing has happened, if there is no kernel.
   Status reduce(const mem::Location& near, const Op& op, const Datatype& type, const Reduction& reduction);
   // True if there are kernels for reduce().
