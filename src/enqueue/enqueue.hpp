@@ -56,8 +56,7 @@ Status wait(p2p::Request& request, StatusSink sink);
 [[nodiscard]] bool wait_releases(const p2p::Request& request) noexcept;
 
 // Waits until every operation that was enqueued on the communicator is over; of those in graphs, each that a stream has
-// come to. Errors: of the
-// operations.
+// come to. Errors: those of the operations.
 Status finish(comm::Communicator& comm);
 // Does so for all communicators, and logs the errors.
 void finish_all();

@@ -37,15 +37,21 @@ class EnqueuedState final : public p2p::RequestState {
   OperationPointer operation_;
 };
 
-// Gives the device work without the library lock: the driver may wait for room in the stream, which needs this library
-// to go on. The queue has the order in which threads append.
-Status append_unlocked(Stream& stream, std::vector<StreamOperation>& work) {
+// Calls the driver without the library lock, and keeps the text of its error.
+template <class Driver>
+Status unlocked(const Driver& call) {
   const int depth = LibraryLock::suspend();
-  const Status status = stream.device_.append(work);
+  const Status status = call();
   std::string why = status.ok() ? std::string() : take_detail();
   LibraryLock::resume(depth);
   if (!status.ok()) set_detail(std::move(why));
   return status;
+}
+
+// Gives the device work: the driver may wait for room in the stream, which needs this library to go on. The queue has
+// the order in which threads append.
+Status append_unlocked(Stream& stream, std::vector<StreamOperation>& work) {
+  return unlocked([&] { return stream.device_.append(work); });
 }
 
 class Appending {
@@ -67,11 +73,6 @@ void add_wait(const Operation& operation, std::vector<StreamOperation>& work) {
   work.push_back(operation.stream_->device_.wait(place.done(), place.number));
   // A graph waits again at its next launch.
   if (operation.captured_) work.push_back(ProgramStream::write(place.done(), place.number - 1));
-}
-
-void forget(const OperationPointer& operation) {
-  auto& queue = operation->stream_->queue_;
-  std::erase(queue, operation);
 }
 
 }  // namespace
@@ -113,12 +114,7 @@ Status Attached::synchronize() {
                 "the communicator's stream is being captured, and this call would wait for it: use the _enqueue "
                 "functions, or another communicator");
   }
-  const int depth = LibraryLock::suspend();
-  const Status status = stream_->device_.synchronize();
-  std::string why = status.ok() ? std::string() : take_detail();
-  LibraryLock::resume(depth);
-  if (!status.ok()) set_detail(std::move(why));
-  return status;
+  return unlocked([&] { return stream_->device_.synchronize(); });
 }
 
 Status create_communicator(comm::Communicator& comm, Stream* stream, Ref<comm::Communicator>* made) {
@@ -207,7 +203,7 @@ Status append(Attached& attached, std::vector<OperationPointer> operations, bool
     std::erase(attached.captured_, first);
     --state->captured;
   } else {
-    forget(first);
+    std::erase(stream.queue_, first);
     attached.unfinished_ -= static_cast<int>(operations.size());
     subtract(Statistic::enqueued_pending, operations.size());
   }
