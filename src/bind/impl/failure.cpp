@@ -1,10 +1,9 @@
-// User-level failure mitigation (include/mpi-ext.h). Entry points and bodies are not separate, as these functions are
-// not in the standard.
+// User-level failure mitigation (include/mpi-ext.h).
 #pragma GCC visibility push(default)
 #include "mpi-ext.h"
 #pragma GCC visibility pop
 
-#include "bind/entry.hpp"
+#include "bind/impl/extension_entry.hpp"
 #include "comm/consensus.hpp"
 #include "comm/failure.hpp"
 #include "comm/shrink.hpp"
@@ -15,16 +14,8 @@ namespace {
 // Calls body(comm), with the library lock held, for a communicator that may have been revoked.
 template <class Body>
 int enter(const Call& call, MPI_Comm handle, const Body& body) {
-  if (!ready) [[unlikely]]
-    if (!runtime::in_use()) not_ready(call.function);
-  const LibraryGuard guard;
-  auto* const comm = lookup_revoked_too<comm::Communicator>(handle);
-  if (comm == nullptr) return report_handle(call, nullptr, "comm", handle, ObjectKind::kCommunicator);
-  const Status status = body(*comm);
-  return status.ok() ? MPI_SUCCESS : raise(call, comm, status);
+  return enter_with(call, handle, [](MPI_Comm comm) { return lookup_revoked_too<comm::Communicator>(comm); }, body);
 }
-
-Status null_pointer(const char* parameter) { return fail(Errc::kArg, "%s is a null pointer", parameter); }
 
 Status hand_out(Ref<comm::Group> group, MPI_Group* handle) {
   if (!group) return fail(Errc::kNoMem, "no room for another group: free some that are not needed");

@@ -1,11 +1,10 @@
-// Operations in streams (include/mpi-ext.h). Entry points and bodies are not separate, as these functions are not in
-// the standard.
+// Operations in streams (include/mpi-ext.h).
 #pragma GCC visibility push(default)
 #include "mpi-ext.h"
 #pragma GCC visibility pop
 
-#include "bind/entry.hpp"
 #include "bind/impl/completion.hpp"
+#include "bind/impl/extension_entry.hpp"
 #include "bind/status.hpp"
 #include "enqueue/enqueue.hpp"
 #include "p2p/progress.hpp"
@@ -23,23 +22,11 @@ int enter(const Call& call, Object* where, const Body& body) {
   return status.ok() ? MPI_SUCCESS : raise(call, where, status);
 }
 
-void check_ready(const Call& call) {
-  if (!ready) [[unlikely]]
-    if (!runtime::in_use()) not_ready(call.function);
-}
-
 // Calls body(comm) for a communicator.
 template <class Body>
 int enter_on(const Call& call, MPI_Comm handle, const Body& body) {
-  check_ready(call);
-  const LibraryGuard guard;
-  auto* const comm = lookup<comm::Communicator>(handle);
-  if (comm == nullptr) return report_handle(call, nullptr, "comm", handle, ObjectKind::kCommunicator);
-  const Ref<comm::Communicator> alive = Ref<comm::Communicator>::share(comm);
-  return enter(call, comm, [&] { return body(*comm); });
+  return enter_with(call, handle, [](MPI_Comm comm) { return lookup<comm::Communicator>(comm); }, body);
 }
-
-Status null_pointer(const char* parameter) { return fail(Errc::kArg, "%s is a null pointer", parameter); }
 
 Status find_stream(MPIX_Stream handle, Stream** stream) {
   *stream = nullptr;

@@ -1,0 +1,30 @@
+// Entry of the functions that are not in the standard (include/mpi-ext.h), whose entry points and bodies are not
+// separate.
+#pragma once
+
+#include "bind/entry.hpp"
+
+namespace hr::bind {
+
+// Ends the program if the library is not in use.
+inline void check_ready(const Call& call) {
+  if (!ready) [[unlikely]]
+    if (!runtime::in_use()) not_ready(call.function);
+}
+
+// Calls body(comm), with the library lock held, for a communicator that find(handle) returns; it stays alive
+// until the end of the call.
+template <class Find, class Body>
+int enter_with(const Call& call, MPI_Comm handle, const Find& find, const Body& body) {
+  check_ready(call);
+  const LibraryGuard guard;
+  comm::Communicator* const comm = find(handle);
+  if (comm == nullptr) return report_handle(call, nullptr, "comm", handle, ObjectKind::kCommunicator);
+  const Ref<comm::Communicator> alive = Ref<comm::Communicator>::share(comm);
+  const Status status = body(*comm);
+  return status.ok() ? MPI_SUCCESS : raise(call, comm, status);
+}
+
+inline Status null_pointer(const char* parameter) { return fail(Errc::kArg, "%s is a null pointer", parameter); }
+
+}  // namespace hr::bind
