@@ -6,8 +6,8 @@
 namespace hr::counters {
 namespace {
 
-// After a call of more than kLong ns, which is much longer than reading the clock, the next one is timed, too; of
-// shorter calls, one in kOneOf is timed.
+// Times also the call after one of more than kLong ns, which is much longer than reading the clock; of shorter calls,
+// one in kOneOf is timed.
 constexpr Value kLong = 5000;
 constexpr Value kOneOf = 1024;
 

@@ -34,7 +34,7 @@ class DriverCalls(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="driver-calls-") as work:
             few, many = calls(Path(work), pattern, short), calls(Path(work), pattern, long)
         step = {name: (many[name] - few[name]) / RANKS / (long - short) for name in many}
-        # Of the program: five kernels, three events, a wait of each of its two streams, one for an event, one for a stream.
+        # The program makes: five kernels, three events, a wait of each of its two streams, one for an event, one for a stream.
         for name, most in {**dict.fromkeys(MADE_ONCE, 0), "cuStreamWaitEvent": 2, "cuEventSynchronize": 1, "cuStreamSynchronize": 1,
                            **limits}.items():
             with self.subTest(pattern=pattern, call=name):

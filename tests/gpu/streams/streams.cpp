@@ -1,5 +1,5 @@
 // Operations of MPI in streams: their order among kernels, copies and events, every kind of memory, graphs, and errors.
-// Without arguments, or with "all", every part; else those that are named.
+// Runs the parts that are named; without arguments, or with "all", every part.
 #include <mpix-device.h>
 
 #include <functional>
