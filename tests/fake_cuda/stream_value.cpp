@@ -36,7 +36,7 @@ Word find_word(void* stream, Address address, const char* call = __builtin_FUNCT
   Context* context = nullptr;
   word.result = require_context(&context, call);
   if (word.result != kSuccess) return word;
-  word.result = use_stream(context, stream, &word.stream);
+  word.result = use_stream(context, stream, &word.stream, call);
   if (word.result != kSuccess) return word;
   std::lock_guard lock(state().mutex);
   if (address % 4 != 0 || find_allocation(address) == nullptr) {
@@ -107,6 +107,7 @@ FAKE_API Result cuStreamGetCtx(void* handle, Context** context) {
   if (reinterpret_cast<std::uintptr_t>(handle) <= 2) return require_context(context);
   const std::lock_guard lock(work_mutex());
   auto* const stream = static_cast<Stream*>(handle);
+  expect_not_destroyed(stream);
   if (streams().count(stream) == 0 || !stream->alive) return kInvalidHandle;
   *context = stream->context;
   return kSuccess;
