@@ -245,6 +245,15 @@ Status append_wait(const OperationPointer& operation) {
   return append_unlocked(stream, work);
 }
 
+Status append_and_launch(Stream& stream, std::span<StreamOperation> waits, mem::cuda::FunctionHandle function,
+                         unsigned blocks, unsigned threads, void* parameter) {
+  const Appending appending(stream);
+  return unlocked([&] {
+    HR_TRY(stream.device_.append(waits));
+    return stream.device_.launch(function, blocks, threads, parameter);
+  });
+}
+
 // --- requests ---
 
 Status make_request(const OperationPointer& operation, p2p::Request** request) {

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "enqueue/operation.hpp"
+#include "enqueue/paired.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::enqueue {
@@ -25,14 +26,28 @@ bool any_launched(const Attached& attached) {
   });
 }
 
+// True if the stream may have work of pairs to do, of which the library does not see the end.
+bool any_paired(Attached& attached) {
+  if (!attached.paired_) return false;
+  auto capture = mem::cuda::ProgramStream::Capture::kNone;
+  const mem::cuda::ProgramStream& device = attached.stream_->device_;
+  const bool idle =
+      !device.capture(&capture).ok() || capture != mem::cuda::ProgramStream::Capture::kNone || device.idle();
+  attached.paired_ = !idle;
+  return !idle;
+}
+
 Status finish(Attached& attached) {
-  HR_TRY(p2p::wait_until([&] { return (attached.unfinished_ == 0 && !any_launched(attached)) || is_gone(attached); }));
+  HR_TRY(p2p::wait_until([&] {
+    return is_gone(attached) || (attached.unfinished_ == 0 && !any_launched(attached) && !any_paired(attached));
+  }));
   return attached.take_error();
 }
 
 }  // namespace
 
 Status wait(p2p::Request& request, StatusSink sink) {
+  if (Paired* const paired = paired_of(request); paired != nullptr) return wait_paired(request, *paired, sink);
   const Served served = served_for(request);
   const OperationPointer& operation = served.operation;
   // First, so that the answer does not depend on whether the operation is over.

@@ -65,7 +65,7 @@ beside_nccl() {  # beside_nccl RANKS: the same by NCCL from C++, if it is here
 
 for count in "${ranks[@]}"; do
   # The parts one by one, so that one that hangs does not hide the others.
-  for part in cold any blocking collectives derived errors graph kinds many memory persistent refused two; do
+  for part in cold any blocking collectives derived errors graph kinds many matched memory persistent refused two; do
     step "streams $part" 20 "$count" "$build/gpu_tests/mpi_streams" $part
   done
   step "random exchanges" 30 "$count" "$build/gpu_tests/mpi_streams_random" --seed random --exchanges 1000
@@ -73,7 +73,7 @@ for count in "${ranks[@]}"; do
   cat "/tmp/streams.$$.log"
   beside_nccl "$count"
 done
-for what in receive any allreduce graph; do dead_peer $what; done
+for what in receive any allreduce graph matched; do dead_peer $what; done
 rm -f "/tmp/streams.$$.log"
 echo "$failed failed in $((SECONDS - begun)) s"
 exit $failed

@@ -24,6 +24,9 @@ class DeadPeer(unittest.TestCase):
     def test_a_graph(self):
         self.go_on("graph")
 
+    def test_a_matched_message(self):
+        self.go_on("matched")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -297,7 +297,7 @@ int MPIX_Matchall(int count, MPI_Request array_of_requests[]) {
   return enter(kCall, nullptr, [&] {
     std::vector<p2p::Request*> requests;
     HR_TRY(find_all(count, array_of_requests, &requests));
-    p2p::poll();
-    return kOk;
+    if (!requests.empty() && requests.front()->communicator_ != nullptr) blame(requests.front()->communicator_);
+    return enqueue::match_all(requests);
   });
 }

@@ -180,6 +180,23 @@ Status ProgramStream::append(std::span<StreamOperation> operations) const {
   return kOk;
 }
 
+Status ProgramStream::launch(FunctionHandle function, unsigned blocks, unsigned threads, void* parameter) const {
+  bool pushed = false;
+  HR_TRY(enter(&pushed));
+  const Left left(pushed);
+  void* parameters[] = {parameter};
+  HR_CUDA(device_, launch, (function, blocks, 1, 1, threads, 1, 1, 0, handle_, parameters, nullptr), "stream %p",
+          handle_);
+  return kOk;
+}
+
+bool ProgramStream::idle() const noexcept {
+  bool pushed = false;
+  if (!enter(&pushed).ok()) return true;
+  const Left left(pushed);
+  return driver().stream_query(handle_) != kNotReady;
+}
+
 Status ProgramStream::synchronize() const {
   bool pushed = false;
   HR_TRY(enter(&pushed));

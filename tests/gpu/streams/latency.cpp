@@ -112,6 +112,30 @@ void run(const check::Environment& mpi, bool brief) {
   }
   {
     const Lane lane(kernels);
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    if (paired) {
+      CHECK_OK(MPI_Send_init(from.get(), 8, MPI_BYTE, partner, 0, lane.comm(), &requests[0]));
+      CHECK_OK(MPI_Recv_init(to.get(), 8, MPI_BYTE, partner, 0, lane.comm(), &requests[1]));
+      CHECK_OK(MPIX_Matchall(2, requests));
+    }
+    const auto one = [&](int which) {
+      CHECK_OK(MPIX_Startall_enqueue(1, &requests[which], lane.comm()));
+      CHECK_OK(MPIX_Wait_enqueue(&requests[which], MPI_STATUS_IGNORE));
+    };
+    const auto both = [&] {
+      if (!paired) return;
+      one(lane.rank % 2);
+      one(1 - lane.rank % 2);
+    };
+    table.enqueued("hop of 8 B matched before, enqueued", lane, 2, both);
+    table.in_graph("hop of 8 B matched before, in a graph", lane, 10, 2, both);
+    table.host("host time of a start and a wait, matched, both ways", lane, both);
+    for (MPI_Request& each : requests) {
+      if (each != MPI_REQUEST_NULL) CHECK_OK(MPI_Request_free(&each));
+    }
+  }
+  {
+    const Lane lane(kernels);
     table.row("kernel and allreduce 8 B, host synchronises", table.repeats(), [&] {
       for (int i = 0; i < table.repeats(); ++i) {
         lane.fill(from, 1, 0, 0, 2);
