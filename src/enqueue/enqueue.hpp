@@ -57,6 +57,14 @@ Status match_all(std::span<p2p::Request* const> requests);
 // which must not use its handle any more. Errors: MPI_ERR_REQUEST if it was not enqueued, or outside the capture in
 // which this call is made, whether or not it is over.
 Status wait(p2p::Request& request, StatusSink sink);
+// Makes the streams wait for those of several operations that they can wait for together, in few calls of the driver,
+// and marks these; wait() serves the others. Errors: those of wait(); what is marked is done all the same.
+struct Waiting {
+  p2p::Request* request = nullptr;
+  StatusSink sink;
+  bool done = false;
+};
+Status wait_together(std::span<Waiting> all);
 // True if wait() has taken the program's reference.
 [[nodiscard]] bool wait_releases(const p2p::Request& request) noexcept;
 

@@ -236,12 +236,13 @@ Status check_wait(Stream& stream, bool enqueued_in_capture, const char* what) {
               what);
 }
 
-Status append_wait(const OperationPointer& operation) {
-  Stream& stream = *operation->stream_;
-  operation->waited_ = true;
+Status append_waits(Stream& stream, std::span<const OperationPointer> operations) {
   const Appending appending(stream);
   std::vector<StreamOperation>& work = work_of_call();
-  add_wait(*operation, work);
+  for (const OperationPointer& each : operations) {
+    each->waited_ = true;
+    add_wait(*each, work);
+  }
   return append_unlocked(stream, work);
 }
 

@@ -121,8 +121,8 @@ Status append_and_launch(Stream& stream, std::span<mem::cuda::StreamOperation> w
                          mem::cuda::FunctionHandle function, unsigned blocks, unsigned threads, void* parameter);
 // Returns an error if a wait for `what`, which was enqueued in a capture or not, cannot be put there now.
 Status check_wait(Stream& stream, bool enqueued_in_capture, const char* what);
-// Puts a wait for the operation there. check_wait() has been called.
-Status append_wait(const OperationPointer& operation);
+// Puts waits for operations of the stream there. check_wait() has been called.
+Status append_waits(Stream& stream, std::span<const OperationPointer> operations);
 
 // Makes a request of the program for the operation. Errors: MPI_ERR_NO_MEM.
 Status make_request(const OperationPointer& operation, p2p::Request** request);

@@ -328,18 +328,21 @@ Status start_paired(std::span<p2p::Request* const> requests, Attached& attached,
   return kOk;
 }
 
-Status wait_paired(p2p::Request& request, Paired& pair, StatusSink sink) {
-  if (!pair.started_) {
-    if (sink.report != nullptr) sink.report(sink.status, p2p::Completion{});
-    return kOk;
+Status wait_paired(Stream& stream, std::span<Waiting* const> all) {
+  std::vector<Paired*> receives;
+  for (Waiting* const each : all) {
+    Paired* const pair = paired_of(*each->request);
+    if (pair->is_receive_) receives.push_back(pair);
   }
-  HR_TRY(check_wait(*pair.stream_, pair.captured_, pair.text().c_str()));
-  Paired* const pairs[] = {&pair};
-  if (pair.is_receive_) HR_TRY(append(*pair.stream_, pairs));
-  pair.started_ = false;
-  request.active_ = false;
-  add(Statistic::enqueued_done);
-  if (sink.report != nullptr) sink.report(sink.status, pair.result_);
+  HR_TRY(append(stream, receives));
+  for (Waiting* const each : all) {
+    Paired& pair = *paired_of(*each->request);
+    pair.started_ = false;
+    each->request->active_ = false;
+    each->done = true;
+    add(Statistic::enqueued_done);
+    if (each->sink.report != nullptr) each->sink.report(each->sink.status, pair.result_);
+  }
   return kOk;
 }
 

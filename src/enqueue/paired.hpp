@@ -67,7 +67,8 @@ struct PairedMemory {
 
 // For start_all() and wait().
 Status start_paired(std::span<p2p::Request* const> requests, Attached& attached, bool captured);
-Status wait_paired(p2p::Request& request, Paired& paired, StatusSink sink);
+// All of these were started in one stream, in a capture or not; check_wait() has been called.
+Status wait_paired(Stream& stream, std::span<Waiting* const> all);
 // Releases the pairs whose other process has failed. Called in rounds of progress.
 void look_after_pairs();
 

@@ -44,31 +44,86 @@ Status finish(Attached& attached) {
   return attached.take_error();
 }
 
+// Waits that one stream can be given together.
+struct Pending {
+  // Goes on to another stream, or to operations outside the capture, whose state is looked at once.
+  template <class Text>
+  Status expect(Stream& other, bool in_capture, const Text& text) {
+    if (stream == &other && captured == in_capture) return kOk;
+    HR_TRY(check_wait(other, in_capture, text().c_str()));
+    HR_TRY(append());
+    stream = &other;
+    captured = in_capture;
+    return kOk;
+  }
+  Status append() {
+    if (!operations.empty()) HR_TRY(append_operations());
+    if (!pairs.empty()) HR_TRY(wait_paired(*stream, pairs));
+    operations.clear();
+    waiting.clear();
+    pairs.clear();
+    return kOk;
+  }
+
+  Stream* stream = nullptr;
+  bool captured = false;
+  std::vector<OperationPointer> operations;
+  std::vector<Waiting*> waiting;  // for the operations
+  std::vector<Waiting*> pairs;
+
+ private:
+  Status append_operations() {
+    std::vector<StatusSink> before;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      before.push_back(operations[i]->sink_);
+      if (waiting[i]->sink.report != nullptr) operations[i]->sink_ = waiting[i]->sink;
+    }
+    const Status status = append_waits(*stream, operations);
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (!status.ok()) operations[i]->sink_ = before[i];
+      waiting[i]->done = status.ok();
+    }
+    return status;
+  }
+};
+
 }  // namespace
 
 Status wait(p2p::Request& request, StatusSink sink) {
-  if (Paired* const paired = paired_of(request); paired != nullptr) return wait_paired(request, *paired, sink);
+  Waiting one[] = {{&request, sink}};
+  HR_TRY(wait_together(one));
+  if (one[0].done) return kOk;
   const Served served = served_for(request);
-  const OperationPointer& operation = served.operation;
   // First, so that the answer does not depend on whether the operation is over.
   if (served.stream != nullptr) {
-    const std::string what = operation == nullptr ? request.state_->what() : operation->what();
+    const std::string what = served.operation == nullptr ? request.state_->what() : served.operation->what();
     HR_TRY(check_wait(*served.stream, served.captured, what.c_str()));
   }
-  if (operation == nullptr || operation->done_) {
-    const bool inactive = request.persistent() && !request.active();
-    if (!served.made_here && !inactive && !(request.persistent() && request.complete())) {
-      return fail(Errc::kRequest, "the request was not enqueued in a stream: complete it with MPI_Wait");
-    }
-    report(sink, inactive ? p2p::Completion{} : request.completion_);
-    if (request.persistent()) request.active_ = false;
-    return kOk;
+  const bool inactive = request.persistent() && !request.active();
+  if (!served.made_here && !inactive && !(request.persistent() && request.complete())) {
+    return fail(Errc::kRequest, "the request was not enqueued in a stream: complete it with MPI_Wait");
   }
-  const StatusSink before = operation->sink_;
-  if (sink.report != nullptr) operation->sink_ = sink;
-  const Status status = append_wait(operation);
-  if (!status.ok()) operation->sink_ = before;
-  return status;
+  report(sink, inactive ? p2p::Completion{} : request.completion_);
+  if (request.persistent()) request.active_ = false;
+  return kOk;
+}
+
+Status wait_together(std::span<Waiting> all) {
+  Pending pending;
+  for (Waiting& each : all) {
+    if (const Paired* const pair = paired_of(*each.request); pair != nullptr) {
+      if (!pair->started_) continue;
+      HR_TRY(pending.expect(*pair->stream_, pair->captured_, [&] { return pair->text(); }));
+      pending.pairs.push_back(&each);
+      continue;
+    }
+    const Served served = served_for(*each.request);
+    if (served.operation == nullptr || served.operation->done_) continue;
+    HR_TRY(pending.expect(*served.stream, served.captured, [&] { return served.operation->what(); }));
+    pending.waiting.push_back(&each);
+    pending.operations.push_back(served.operation);
+  }
+  return pending.append();
 }
 
 bool wait_releases(const p2p::Request& request) noexcept { return !request.persistent(); }

@@ -1,5 +1,7 @@
 #include "mem/cuda/program_stream.hpp"
 
+#include <algorithm>
+
 #include "mem/cuda/deferred_free.hpp"
 
 namespace hr::mem::cuda {
@@ -7,6 +9,7 @@ namespace {
 
 constexpr std::uintptr_t kPerThreadStream = 2;
 constexpr int kRelaxedCapture = 2;
+constexpr std::size_t kMostInBatch = 256;  // the driver's limit
 constexpr int kNotCapturing = 0, kCapturing = 1;
 
 }  // namespace
@@ -164,10 +167,10 @@ Status ProgramStream::append(std::span<StreamOperation> operations) const {
   bool pushed = false;
   HR_TRY(enter(&pushed));
   const Left left(pushed);
-  if (operations.size() > 1 && batched_) {
-    HR_CUDA(device_, stream_batch, (handle_, static_cast<unsigned>(operations.size()), operations.data(), 0),
-            "stream %p", handle_);
-    return kOk;
+  while (operations.size() > 1 && batched_) {
+    const std::size_t count = std::min(operations.size(), kMostInBatch);
+    HR_CUDA(device_, stream_batch, (handle_, static_cast<unsigned>(count), operations.data(), 0), "stream %p", handle_);
+    operations = operations.subspan(count);
   }
   for (const StreamOperation& each : operations) {
     const auto value = static_cast<std::uint32_t>(each.value);

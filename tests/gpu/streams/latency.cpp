@@ -2,7 +2,7 @@
 // of interest on real devices only.
 //
 //   mpi_streams_latency [--short]
-//   mpi_streams_latency --enqueue TIMES     makes only so many of each call, for a count of driver calls
+//   mpi_streams_latency --enqueue|--matched TIMES     makes only so many of each call, for a count of driver calls
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -165,20 +165,45 @@ void run(const check::Environment& mpi, bool brief) {
   }
 }
 
-// The same buffers in every call, as in a program's main loop. The streams are waited for seldom.
-void enqueue(const check::Environment& mpi, int times) {
+// The same buffers in every call, as in a program's main loop. The stream begins with a wait for the host, so that no
+// operation is over when the stream is to wait for it.
+template <class Work>
+void enqueue(const check::Environment& mpi, int times, const Lane& lane, const Work& work) {
+  constexpr int kGate = 99;
+  Buffer gate(4096, MemoryKind::kDevice);
+  const Word open = 1;
+  MPI_Request opens = MPI_REQUEST_NULL;
+  CHECK_OK(MPI_Send_init(&open, 1, MPI_UINT32_T, lane.rank, kGate, lane.comm(), &opens));
+  CHECK_OK(MPIX_Recv_enqueue(gate.get(), 1, MPI_UINT32_T, lane.rank, kGate, lane.comm(), MPI_STATUS_IGNORE));
+  for (int i = 0; i < times; ++i) work();
+  CHECK_OK(MPI_Start(&opens));
+  CHECK_OK(MPI_Wait(&opens, MPI_STATUS_IGNORE));
+  CHECK_OK(MPI_Request_free(&opens));
+  lane.wait();
+  if (mpi.rank == 0) std::printf("%d times\n", times);
+}
+
+void enqueue(const check::Environment& mpi, const std::string& what, int times) {
   const Kernels kernels;
   const Lane lane(kernels);
   Buffer from(4096, MemoryKind::kDevice), to(4096, MemoryKind::kDevice), sum(4096, MemoryKind::kDevice);
-  MPI_Request request = MPI_REQUEST_NULL;
-  for (int i = 0; i < times; ++i) {
-    CHECK_OK(MPIX_Isend_enqueue(from.get(), 8, MPI_BYTE, lane.next, 0, lane.comm(), &request));
-    CHECK_OK(MPIX_Recv_enqueue(to.get(), 8, MPI_BYTE, lane.previous, 0, lane.comm(), MPI_STATUS_IGNORE));
-    CHECK_OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
-    CHECK_OK(MPIX_Allreduce_enqueue(from.get(), sum.get(), 2, MPI_UINT32_T, MPI_SUM, lane.comm()));
+  MPI_Request requests[2];
+  if (what == "--enqueue") {
+    return enqueue(mpi, times, lane, [&] {
+      CHECK_OK(MPIX_Isend_enqueue(from.get(), 8, MPI_BYTE, lane.next, 0, lane.comm(), &requests[0]));
+      CHECK_OK(MPIX_Irecv_enqueue(to.get(), 8, MPI_BYTE, lane.previous, 0, lane.comm(), &requests[1]));
+      CHECK_OK(MPIX_Waitall_enqueue(2, requests, MPI_STATUSES_IGNORE));
+      CHECK_OK(MPIX_Allreduce_enqueue(from.get(), sum.get(), 2, MPI_UINT32_T, MPI_SUM, lane.comm()));
+    });
   }
-  lane.wait();
-  if (mpi.rank == 0) std::printf("%d times 4 calls\n", times);
+  CHECK_OK(MPI_Send_init(from.get(), 8, MPI_BYTE, lane.next, 0, lane.comm(), &requests[0]));
+  CHECK_OK(MPI_Recv_init(to.get(), 8, MPI_BYTE, lane.previous, 0, lane.comm(), &requests[1]));
+  CHECK_OK(MPIX_Matchall(2, requests));
+  enqueue(mpi, times, lane, [&] {
+    CHECK_OK(MPIX_Startall_enqueue(2, requests, lane.comm()));
+    CHECK_OK(MPIX_Waitall_enqueue(2, requests, MPI_STATUSES_IGNORE));
+  });
+  for (MPI_Request& each : requests) CHECK_OK(MPI_Request_free(&each));
 }
 
 }  // namespace
@@ -189,8 +214,8 @@ int main(int argc, char** argv) {
   if (!hr::test::select_device()) return 0;
   if (mpi.rank == 0)
     std::printf("%d ranks, %d devices, %s\n", mpi.size, gpu::device_count(), gpu::device_name().c_str());
-  if (argc > 2 && std::strcmp(argv[1], "--enqueue") == 0) {
-    streams::enqueue(mpi, std::atoi(argv[2]));
+  if (argc > 2) {
+    streams::enqueue(mpi, argv[1], std::atoi(argv[2]));
     return 0;
   }
   streams::run(mpi, argc > 1 && std::strcmp(argv[1], "--short") == 0);
