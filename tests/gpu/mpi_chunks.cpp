@@ -69,7 +69,7 @@ void exchange(const Ring& ring, unsigned char* data, std::size_t bytes, MemoryKi
   const auto own = content(bytes, salt * 64 + static_cast<unsigned>(ring.rank));
   gpu::copy(data, own.data(), bytes);
   DeviceMemory receive(bytes + 2 * kGuard, receive_kind, gpu::device());
-  gpu::fill(receive.get(), kPoison, receive.size());
+  receive.fill(kPoison);
   CHECK_OK(MPI_Sendrecv(data, static_cast<int>(bytes), MPI_BYTE, ring.next(), 1, receive.bytes() + kGuard,
                         static_cast<int>(bytes), MPI_BYTE, ring.previous(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   expect_bytes(receive.read(), kGuard, content(bytes, salt * 64 + static_cast<unsigned>(ring.previous())), what);
@@ -91,7 +91,7 @@ void exchange_strided(const Ring& ring, unsigned char* data, std::size_t bytes, 
                   theirs.begin() + static_cast<std::ptrdiff_t>(32 * i + 16));
   }
   DeviceMemory receive(wanted.size() + 2 * kGuard, MemoryKind::kVmm, gpu::device());
-  gpu::fill(receive.get(), kPoison, receive.size());
+  receive.fill(kPoison);
   CHECK_OK(MPI_Sendrecv(data, 1, type, ring.next(), 1, receive.bytes() + kGuard, static_cast<int>(wanted.size()),
                         MPI_BYTE, ring.previous(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   expect_bytes(receive.read(), kGuard, wanted, what);
