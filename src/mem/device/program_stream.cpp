@@ -31,8 +31,8 @@ Status ProgramStream::open(StreamHandle handle, ProgramStream* made) {
   ContextHandle context = nullptr;
   if (reinterpret_cast<std::uintptr_t>(handle) > kPerThreadStream && driver->stream_context != nullptr) {
     if (const Result result = driver->stream_context(handle, &context); result != kSuccess) {
-      return fail(Errc::kArg, "%p is no stream of this process (%s: %s)", handle, driver->symbol_of("stream_context"),
-                  error_text(result).name);
+      return fail(Errc::kArg, "%p is no %s of this process (%s: %s)", handle, driver->names.stream_type,
+                  driver->symbol_of("stream_context"), error_text(result).name);
     }
   } else if (driver->context_current(&context) != kSuccess || context == nullptr) {
     return fail(Errc::kOther, "the calling thread has no current device context: call %s first",
