@@ -10,8 +10,8 @@
 
 namespace hr::enqueue {
 
-using mem::cuda::ProgramStream;
-using mem::cuda::StreamOperation;
+using mem::device::ProgramStream;
+using mem::device::StreamOperation;
 
 LayerState<State> state;
 
@@ -156,7 +156,7 @@ Status check_capture(Stream& stream, bool* captured) {
   *captured = capture == ProgramStream::Capture::kActive;
   if (*captured && !stream.device_.can_be_captured()) {
     return fail(Errc::kUnsupportedOperation,
-                "this CUDA driver cannot capture stream memory operations: enqueue the operation outside the capture "
+                "this driver cannot capture stream memory operations: enqueue the operation outside the capture "
                 "(the capture is still valid)");
   }
   return kOk;

@@ -13,7 +13,7 @@
 #include "base/layer_state.hpp"
 #include "comm/communicator.hpp"
 #include "enqueue/enqueue.hpp"
-#include "mem/cuda/deferred_free.hpp"
+#include "mem/device/deferred_free.hpp"
 
 namespace hr::enqueue {
 
@@ -85,7 +85,7 @@ struct State {
   std::vector<OperationPointer> running;
   std::vector<OperationPointer> orphans;  // of graphs whose communicator was freed
   std::unordered_map<p2p::Request*, Started> persistent;
-  mem::cuda::DeferredFrees::Hold frees;
+  mem::device::DeferredFrees::Hold frees;
   std::size_t captured = 0;  // operations of graphs
   bool advancing = false;
   bool hooked = false;

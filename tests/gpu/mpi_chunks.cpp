@@ -44,7 +44,7 @@ class Direct {
   [[nodiscard]] unsigned long long take() { return uses_.take(); }
 
  private:
-  Variable uses_{"HEADRACE_CUDA_IPC_CHUNKS"};
+  Variable uses_{"HEADRACE_DEVICE_IPC_CHUNKS"};
 };
 
 void expect_bytes(const std::vector<std::byte>& found, std::size_t at, const std::vector<std::byte>& wanted,
@@ -156,7 +156,7 @@ void mixed(const Ring& ring) {
 void remap(const Ring& ring, bool direct) {
   constexpr std::size_t kChunks = 4;
   constexpr unsigned kCycles = 60;
-  Variable revoked("HEADRACE_CUDA_IPC_REVOCATIONS");
+  Variable revoked("HEADRACE_DEVICE_IPC_REVOCATIONS");
   Segment segment = Segment::full(kChunks);
   const std::size_t chunk = segment.chunk_bytes();
   for (unsigned cycle = 0; cycle < kCycles; ++cycle) {

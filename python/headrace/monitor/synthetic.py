@@ -130,7 +130,7 @@ class Synthetic:
             "memory": {f"sent {place}": faces, f"received {place}": faces},
             "size": {size_class(_FACE.bit_length()): Count(sends), size_class(4): Count(steps)},
             "collective": {"allreduce/shared": Count(steps, steps * 8, steps * 20_000)},
-            "library": {"cuda_ipc_hits": Count(direct), "cuda_ipc_misses": Count(len(peers))},
+            "library": {"device_ipc_hits": Count(direct), "device_ipc_misses": Count(len(peers))},
             "queue": {"posted": Count(len(peers), 2 * len(peers)), "unexpected": Count(min(3, sends), 9)},
             "phase": {"marks": Count(steps // _PHASE_STEPS)},
         }
