@@ -37,7 +37,7 @@ function slider(name: string, moved: () => void): { input: HTMLInputElement; put
   return { input, put: (value) => { if (!held) input.value = String(value); } };
 }
 
-const option = (job: Job, chosen: boolean): HTMLElement => keyed(el("option", { value: job.id, selected: chosen }, `${job.key} · ${job.program} · ${job.size}${job.ended ? "" : " · running"}`), String(job.id));
+const option = (job: Job, chosen: boolean): HTMLElement => keyed(el("option", { value: job.id, selected: chosen }, `${job.batch_job ? `${job.batch} ${job.batch_job} · ` : ""}${job.key} · ${job.program}${job.user ? ` · ${job.user}` : ""} · ${job.size}${job.ended ? "" : " · running"}`), String(job.id));
 
 /** The last line of an incomplete list of jobs. */
 export const olderOption = (older: number): HTMLElement[] => older ? [keyed(el("option", { disabled: true, value: "" }, `${older.toLocaleString("en")} more: search in Jobs`), "older")] : [];
@@ -73,7 +73,7 @@ export function frame(state: State, go: (change: Address) => void, themed: () =>
       renewChildren(job, [...jobs.map((each) => option(each, each.id === chosen?.id)), ...olderOption(older)]);
       if (chosen && job.value !== String(chosen.id)) job.value = String(chosen.id);
       for (const [input, value] of [[ranks, address.ranks], [filter, address.filter]] as const) if (document.activeElement !== input && input.value !== (value ?? "")) input.value = value ?? "";
-      filter.placeholder = filter.ariaLabel = address.view === "jobs" ? "search runs" : "filter: name";
+      filter.placeholder = filter.ariaLabel = address.view === "jobs" ? "search runs: user:ada host:n1" : "filter: name";
       if (!chosen) return;
       const length = Math.max(1e-3, chosen.seen - chosen.began), at = (value: string | undefined, otherwise: number): number => value ? Math.round((Number(value) - chosen.began) / length * STEPS) : otherwise;
       from.put(at(address.from, 0));

@@ -3,6 +3,7 @@
 export interface Job {
   id: number; key: string; program: string; size: number; began: number; seen: number; ended: number; known: number;
   calls: number; wait_ns: number; mpi_ns: number; sent: number; sent_bytes: number; received_bytes: number; hosts: string;
+  user: string; command: string; batch: string; batch_job: string; batch_name: string; found: number;
 }
 
 /** Number of runs in the history, and of those that match the search. */

@@ -10,7 +10,7 @@ from headrace.monitor import query
 from headrace.monitor.answers import Place
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import History, connect
-from headrace.monitor.model import Reporter, clean
+from headrace.monitor.model import Origin, Reporter, clean
 from headrace.monitor.query import Range
 from headrace.monitor.recorded import record
 from headrace.monitor.synthetic import Job, Synthetic
@@ -23,7 +23,7 @@ def recorded(folder):
     path = Path(folder) / "history.sqlite"
     job = Job(ranks=256, seconds=180)
     record(path, job, 180)
-    record(path, Job(key="synthetic-2", ranks=27, began=job.began + 1000, seconds=40, program=EVIL, slow=0, seed=2), 40)
+    record(path, Job(key="synthetic-2", ranks=27, began=job.began + 1000, seconds=40, program=EVIL, slow=0, seed=2, origin=Origin("eve", EVIL, "Slurm", EVIL, EVIL)), 40)
     return path
 
 

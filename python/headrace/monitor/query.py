@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headrace.monitor import chance
-from headrace.monitor.model import KINDS, PEERS
+from headrace.monitor.model import KINDS, PEERS, Origin
 from headrace.monitor.points import Point, of_span
 from headrace.monitor.schema import CHANGES, SAMPLES
 
@@ -66,23 +66,51 @@ def ranks_of(text: str) -> frozenset[int] | None:
     return frozenset(found) or None
 
 
-def _found(db: sqlite3.Connection, search: str) -> str:
-    """Returns an SQL condition on `jobs`: :word occurs in their key, program or a host."""
-    if not search:
-        return "1"
+_ORIGIN = "EXISTS (SELECT 1 FROM origins WHERE origins.job = jobs.id AND has_word({}, {{}}))"
+_WORDS_MOST = 16
+# Fields that a search can name, and their conditions.
+_FIELDS = {
+    "job": "has_word(jobs.key, {})",
+    "program": "has_word(program, {})",
+    "host": "EXISTS (SELECT 1 FROM ranks WHERE ranks.job = jobs.id AND has_word(host, {}))",
+    "user": _ORIGIN.format("user"),
+    "command": _ORIGIN.format("command"),
+    "batch": _ORIGIN.format("batch || ' ' || batch_job || ' ' || batch_name"),
+}
+
+
+def has(db: sqlite3.Connection, table: str) -> bool:
+    """False in a run that was saved before the table was kept."""
+    return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone())
+
+
+def _found(db: sqlite3.Connection, search: str) -> tuple[str, dict[str, str]]:
+    """Returns an SQL condition on `jobs`, and its values. All words must match: a word occurs in any field, FIELD:word in that one,
+    and state:running or state:ended chooses by state. Raises Wrong."""
     db.create_function("has_word", 2, lambda text, word: word in str(text or "").casefold(), deterministic=True)
-    return ("(has_word(jobs.key, :word) OR has_word(program, :word) "
-            "OR EXISTS (SELECT 1 FROM ranks WHERE ranks.job = jobs.id AND has_word(host, :word)))")
+    conditions, values = ["1"], {}
+    fields = _FIELDS if has(db, "origins") else {name: field for name, field in _FIELDS.items() if "origins" not in field}
+    for number, word in enumerate(search.casefold().split()[:_WORDS_MOST]):
+        name, colon, rest = word.partition(":")
+        if colon and name == "state":
+            if rest not in ("running", "ended"):
+                raise Wrong(f"state:{rest[:40]} is neither state:running nor state:ended")
+            conditions.append("jobs.ended" if rest == "ended" else "NOT jobs.ended")
+            continue
+        chosen = [fields[name]] if colon and name in fields else [] if colon and name in _FIELDS else list(fields.values())
+        values[f"w{number}"] = rest if colon and name in _FIELDS else word
+        conditions.append("(" + " OR ".join(field.format(f":w{number}") for field in chosen or ["0"]) + ")")
+    return " AND ".join(conditions), values
 
 
 def jobs(db: sqlite3.Connection, search: str = "", also: Iterable[str] = ()) -> list[dict]:
-    """Returns all running jobs, then up to ENDED_MOST that have ended, the newest first. `search`: a part of key, program or host.
-    `also`: numbers or keys of jobs that are listed in any case."""
-    word = {"word": search.casefold()}
-    found = _found(db, search)
+    """Returns all running jobs, then up to ENDED_MOST that have ended, the newest first. `search`: words (see _found).
+    `also`: numbers or keys of jobs that are listed in any case, with `found` 0 if the search does not find them."""
+    found, word = _found(db, search)
     listed = {number for (number,) in db.execute(
         f"SELECT id FROM (SELECT id FROM jobs WHERE NOT ended AND {found}) UNION "
         f"SELECT id FROM (SELECT id FROM jobs WHERE ended AND {found} ORDER BY began DESC, id DESC LIMIT {ENDED_MOST})", word)}
+    searched = frozenset(listed)
     for name in filter(None, also):
         listed.update(number for (number,) in db.execute("SELECT id FROM jobs WHERE key = ? OR CAST(id AS TEXT) = ?", (name, name)))
     rows = db.execute("SELECT jobs.id, jobs.key, program, size, began, jobs.seen, jobs.ended, count(ranks.rank), sum(calls), sum(wait_ns), "
@@ -91,14 +119,15 @@ def jobs(db: sqlite3.Connection, search: str = "", also: Iterable[str] = ()) -> 
                       "GROUP BY jobs.id ORDER BY jobs.ended != 0, jobs.began DESC, jobs.id DESC")
     names = ("id", "key", "program", "size", "began", "seen", "ended", "known", "calls", "wait_ns", "mpi_ns", "sent", "sent_bytes",
              "received_bytes", "hosts")
-    return [dict(zip(names, row)) for row in rows]
+    origins = {number: said for number, *said in db.execute("SELECT job, user, command, batch, batch_job, batch_name FROM origins")} if has(db, "origins") else {}
+    return [{**dict(zip(names, row)), **dict(zip(Origin._fields, origins.get(row[0], Origin()))), "found": int(row[0] in searched)} for row in rows]
 
 
 def count(db: sqlite3.Connection, search: str = "") -> dict[str, int]:
     """Returns the number of jobs, and of those that a search finds, whether listed or not."""
-    found = _found(db, search)
+    found, word = _found(db, search)
     return {"all": db.execute("SELECT count(*) FROM jobs").fetchone()[0],
-            "found": db.execute(f"SELECT count(*) FROM jobs WHERE {found}", {"word": search.casefold()}).fetchone()[0]}
+            "found": db.execute(f"SELECT count(*) FROM jobs WHERE {found}", word).fetchone()[0]}
 
 
 def job_id(db: sqlite3.Connection, word: str) -> int:
@@ -186,8 +215,8 @@ def slowest(db: sqlite3.Connection, part: Range) -> dict:
 def marks(db: sqlite3.Connection, part: Range) -> list[dict]:
     """Returns calls of MPI_Pcontrol, combined over all ranks by number: times of the first and last rank, and the number of
     ranks."""
-    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'marks'").fetchone():
-        return []  # a run that was saved before marks were kept
+    if not has(db, "marks"):
+        return []
     found: dict[tuple[int, int], list] = {}
     for rank, number, time, level in db.execute("SELECT rank, number, time, level FROM marks WHERE job = ? AND time > ? AND time <= ? ORDER BY time, number",
                                                 (part.job, *part.times())):
