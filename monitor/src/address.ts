@@ -1,10 +1,10 @@
-// The address holds everything that is shown, so that a view can be kept and sent: view, job, range of time, ranks, filter, metric.
+// The address holds everything that is shown, so that a view can be kept and sent: view, job, range of time, ranks, filter, metric, node.
 
-export type Field = "view" | "job" | "other" | "from" | "to" | "ranks" | "filter" | "metric";
+export type Field = "view" | "job" | "other" | "from" | "to" | "ranks" | "filter" | "metric" | "host";
 
 export type Address = Partial<Record<Field, string>>;
 
-const fields: Field[] = ["view", "job", "other", "from", "to", "ranks", "filter", "metric"];
+const fields: Field[] = ["view", "job", "other", "from", "to", "ranks", "filter", "metric", "host"];
 
 export function read(): Address {
   const asked = new URLSearchParams(location.search);

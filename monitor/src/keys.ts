@@ -1,11 +1,11 @@
-// Keys: 1 to 9, 0 and c choose a view, [ and ] the one beside it, / the filter, t dark or light, Escape leaves the filter, ? shows this.
+// Keys: 1 to 9, 0, c, n and l choose a view, [ and ] the one beside it, / the filter, t dark or light, Escape leaves the filter, ? shows this.
 import type { Address } from "./address";
 import { el } from "./dom";
 import type { View } from "./view";
 
-const OF_VIEWS = "1234567890c";
+const OF_VIEWS = "1234567890cnl";
 
-const help: [string, string][] = [["1 to 9, 0, c", "choose a view"], ["[ and ]", "the view before, after"], ["j and k", "the next job, the one before"],
+const help: [string, string][] = [["1 to 9, 0, c, n, l", "choose a view"], ["[ and ]", "the view before, after"], ["j and k", "the next job, the one before"],
   ["/", "filter by name"], ["r", "choose ranks"], ["t", "dark or light"], ["w", "the whole run"], ["arrows", "move over cells of the matrix"], ["?", "this list"]];
 
 /** The key of the view at that place. */

@@ -31,6 +31,23 @@ export interface Mark { number: number; level: number; first: number; last: numb
 
 export interface Reporter { host: string; address: string; live: boolean; since: number; ranks: number; why: string; }
 
+/** A node, as the mean over a time; figures that were not read are null. */
+export interface Node {
+  host: string; silent: boolean; cpu: number | null; gpus: number; gpu: number | null; rx: number; tx: number; links: number; down: number;
+  use: number | null; busiest: string; errors: number; discards: number; ranks: number; jobs: string[]; more_jobs: number;
+}
+
+export interface Cluster { from: number; to: number; left_out: number; nodes: Node[]; }
+
+/** Rates are per second; `up` is the share of looks at which the link was up. */
+export interface Link {
+  host: string; kind: string; link: string; up: number | null; use: number | null; use_most: number | null; errors_most: number | null; rx: number | null; tx: number | null;
+  packets: number | null; waits: number | null; discards: number | null; errors: number | null; retries: number | null; congestion: number | null; speed: number | null;
+}
+
+/** A rank on a node, and what it sends to other nodes. */
+export interface User { id: number; job: string; program: string; user: string; batch: string; rank: number; cpus: string; gpu: string; sent: number | null; }
+
 export type Machine = Record<string, Record<string, [number[], number[]]>>;
 
 export interface News {

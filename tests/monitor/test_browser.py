@@ -165,7 +165,7 @@ class Views(unittest.TestCase):
         self.assertEqual(self.page.query_selector_all("#view img, #view script"), [])
 
     def test_keys(self):
-        for key, view in (("3", "matrix"), ("1", "jobs"), ("]", "ranks"), ("[", "jobs"), ("0", "hosts")):
+        for key, view in (("3", "matrix"), ("1", "jobs"), ("]", "ranks"), ("[", "jobs"), ("0", "hosts"), ("n", "cluster"), ("l", "links")):
             self.at.after(lambda: self.page.keyboard.press(key))
             self.assertEqual(self.page.evaluate("document.body.dataset.view"), view)
         self.page.keyboard.press("/")
@@ -218,6 +218,7 @@ class Live(support.Scratch):
             for name in VIEWS:
                 at.view(name)
                 self.assertTrue(at.page.inner_text("#view").strip(), name)
+            at.view("jobs")
             self.assertIn("No job yet", at.page.inner_text("#view"))
             self.assertEqual(at.complaints, [])
 

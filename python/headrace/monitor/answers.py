@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headrace.monitor import query
+from headrace.monitor import cluster, query
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import connect
+from headrace.monitor.model import TEXT_MOST
 from headrace.monitor.query import Range, Wrong
 from headrace.monitor.sealed import Late
 
@@ -93,11 +94,32 @@ def _marks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
 
 
 def _machine(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
-    return query.machine(db, _time(asked.get("from", ""), "from"), _time(asked.get("to", ""), "to"))
+    return query.machine(db, _time(asked.get("from", ""), "from"), _time(asked.get("to", ""), "to"), _host(asked))
+
+
+def _host(asked: Mapping[str, str]) -> str:
+    return asked.get("host", "")[:TEXT_MOST]
+
+
+def _times(asked: Mapping[str, str]) -> tuple[float | None, float | None]:
+    return _time(asked.get("from", ""), "from"), _time(asked.get("to", ""), "to")
+
+
+def _nodes(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return cluster.nodes(db, *_times(asked))
+
+
+def _links(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return cluster.links(db, *_times(asked), _host(asked))
+
+
+def _users(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return cluster.users(db, _host(asked), *_times(asked))
 
 
 ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = {
-    "jobs": _jobs, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine}
+    "jobs": _jobs, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine,
+    "nodes": _nodes, "links": _links, "users": _users}
 
 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:

@@ -22,6 +22,9 @@ from headrace.monitor.source import Source
 _DETAILS_SHARE = 0.015  # share of a core for counters by name and peer
 _DETAILS_SECONDS = (0.9, 30.0)
 _TIDY_SECONDS = 10.0
+_LOOK_SHARE = 0.04  # share of a core for looks and writing; a large cluster is looked at less often
+_PERIOD_MOST = 30.0
+_MACHINE_ROWS = 2000  # figures of hosts kept per second; those of a large cluster are kept less often
 
 
 @dataclass
@@ -44,6 +47,8 @@ class Collector:
         self.changed = threading.Condition()
         self._stop = threading.Event()
         self._failed = Seldom(lambda text: print(text, file=sys.stderr, flush=True))
+        self._least = period
+        self._machine_due = 0.0
         self.due = 0.0  # when the next round begins, by time.monotonic()
         self.details_least = 0.0  # requested by a monitor that has to store them
         self.details_seconds = _DETAILS_SECONDS[0]  # between two readings of all counters
@@ -88,7 +93,10 @@ class Collector:
         sweep.time = sweep.time or clock.now()
         machine = {**sweep.machine, **(self.host.look() if self.host else {})}
         if self.history:
-            self.history.write(sweep, machine)
+            kept = now >= self._machine_due
+            self.history.write(sweep, machine if kept else {})
+            if kept:
+                self._machine_due = now + sum(map(len, machine.values())) / _MACHINE_ROWS - 0.5 * self._least
             if now >= self._tidy_due:
                 self.history.tidy(sweep.time)
                 self._tidy_due = now + _TIDY_SECONDS
@@ -96,6 +104,9 @@ class Collector:
             least, most = _DETAILS_SECONDS
             self.details_seconds = min(most, max(least, self.details_least, (time.thread_time() - used) / _DETAILS_SHARE))
             self._details_due = now + self.details_seconds
+        else:
+            cost = time.thread_time() - used
+            self.period = min(_PERIOD_MOST, max(self._least, cost / _LOOK_SHARE))
         self._publish(State(self.state.round + 1, sweep.time, self.state.details_round + details, sweep, machine, self._remarks(sweep),
                             time.thread_time()))
 

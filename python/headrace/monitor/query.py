@@ -20,6 +20,7 @@ ENDED_MOST = 500  # maximum number of jobs in a list
 POINTS_MOST = 1500  # maximum number of points of a timeline: more than a screen has columns
 MARKS_MOST = 2000  # maximum number of marks of a timeline, the last ones
 RANKS_MOST = 1 << 20
+HOSTS_MOST = 8  # hosts with all their figures over time in one answer
 _POINTS_OF_SOME = 200  # combined for a choice of ranks, even if only to name one
 _POINTS_FEW = 8  # fewer points than this are too few to count how often a rank is the slowest
 _SUMS = ("calls", "mpi_ns", "wait_ns", "sent", "sent_bytes", "received", "received_bytes")
@@ -227,17 +228,18 @@ def marks(db: sqlite3.Connection, part: Range) -> list[dict]:
             for (number, level), (first, last, count) in list(found.items())[-MARKS_MOST:]]
 
 
-def machine(db: sqlite3.Connection, began: float | None, ended: float | None) -> dict[str, dict[str, list]]:
-    """Returns {host: {figure: [[times], [values]]}}, thinned to the resolution of a screen."""
+def machine(db: sqlite3.Connection, began: float | None, ended: float | None, chosen: str = "") -> dict[str, dict[str, list]]:
+    """Returns {host: {figure: [[times], [values]]}}, thinned to the resolution of a screen; of the host `chosen`, or of the first few."""
     begin, end = int(began or 0), int(ended if ended is not None else 1 << 60)
     first, last = db.execute("SELECT min(time), max(time) FROM machine WHERE time >= ? AND time <= ?", (begin, end)).fetchone()
     if first is None:
         return {}
     step = max(1, (last - first) // POINTS_MOST + 1)
     found: dict[str, dict[str, list]] = {}
+    hosts = [chosen] if chosen else [host for (host,) in db.execute("SELECT DISTINCT host FROM machine WHERE time >= ? AND time <= ? ORDER BY host LIMIT ?", (first, last, HOSTS_MOST))]
     for when, host, name, value in db.execute(
-            "SELECT time, host, name, max(value) FROM machine JOIN names ON names.id = what WHERE time >= ? AND time <= ? "
-            "GROUP BY host, what, time / ? ORDER BY time", (first, last, step)):
+            f"SELECT time, host, name, max(value) FROM machine JOIN names ON names.id = what WHERE time >= ? AND time <= ? "
+            f"AND host IN ({', '.join('?' * len(hosts))}) GROUP BY host, what, time / ? ORDER BY time", (first, last, *hosts, step)):
         times, values = found.setdefault(host, {}).setdefault(name, [[], []])
         times.append(when)
         values.append(value)
