@@ -14,6 +14,9 @@ from pathlib import Path
 from headrace import counters, own_files
 from headrace.counters.saved import MAGIC
 from headrace.monitor import all_users
+from headrace.monitor.alerts import Alerts
+from headrace.monitor.alerts import Wrong as WrongRules
+from headrace.monitor.alerts import read as read_rules
 from headrace.monitor.answers import Place
 from headrace.monitor.collector import Collector
 from headrace.monitor.export import main as export
@@ -50,6 +53,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--reports", metavar="[ADDRESS:]PORT", help="take reports of other hosts' collectors there (address: 127.0.0.1)")
     parser.add_argument("--secret-file", type=Path, metavar="FILE", default=secret.default_path(),
                         help="holds what collectors and monitor prove to each other; -: the first line of standard input (%(default)s)")
+    parser.add_argument("--alerts", type=Path, metavar="FILE", help="rules in JSON, and the command or web hook that is told when one holds")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--save", type=Path, metavar="FILE", help="save a run as one file, and end")
     only.add_argument("--open", type=Path, metavar="FILE", help="show a saved run, or the counters that mpiexec --save-counters wrote")
@@ -67,6 +71,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         parser.error(str(error))
     if args.reports and (args.save or args.open or args.report_to):
         parser.error("--reports is for a monitor that shows what runs now")
+    if args.alerts and (args.save or args.open or args.report_to):
+        parser.error("--alerts is for a monitor that shows what runs now")
     return args
 
 
@@ -175,6 +181,7 @@ def _open(args: argparse.Namespace) -> int:
 
 def _live(args: argparse.Namespace) -> int:
     path = args.history or default_path()
+    rules = read_rules(args.alerts) if args.alerts else None
     with tempfile.TemporaryDirectory(prefix="headrace-monitor-") as folder:
         try:
             history = History(path, args.history_size << 20)
@@ -186,7 +193,7 @@ def _live(args: argparse.Namespace) -> int:
         gather = None
         try:
             gather = _gather(args) if args.reports else None
-            collector = Collector(gather or Pages(everyone=args.all_users), history, Host())
+            collector = Collector(gather or Pages(everyone=args.all_users), history, Host(), alerts=rules and Alerts(rules))
             if gather:
                 gather.collector = collector
                 gather.start()
@@ -207,7 +214,7 @@ def main(argv: list[str]) -> int:
     many_descriptors()
     try:
         return _save(args) if args.save else _open(args) if args.open else _report(args) if args.report_to else _live(args)
-    except (Unreadable, Wrong, Refused, CannotListen, secret.Unusable, counters.Problem, OSError, sqlite3.Error) as problem:
+    except (Unreadable, Wrong, WrongRules, Refused, CannotListen, secret.Unusable, counters.Problem, OSError, sqlite3.Error) as problem:
         _say(sentence(problem))
         return 2
     except KeyboardInterrupt:

@@ -13,6 +13,7 @@ import traceback
 from dataclasses import dataclass, field
 
 from headrace.monitor import clock
+from headrace.monitor.alerts import Alerts
 from headrace.monitor.history import History
 from headrace.monitor.host import Host
 from headrace.monitor.limits import Seldom
@@ -41,9 +42,9 @@ class State:
 
 
 class Collector:
-    def __init__(self, source: Source, history: History | None, host: Host | None = None, period: float = 1.0):
+    def __init__(self, source: Source, history: History | None, host: Host | None = None, period: float = 1.0, alerts: Alerts | None = None):
         self.source, self.history, self.host, self.period = source, history, host, period
-        self.state = State()
+        self.state, self.alerts = State(), alerts
         self.changed = threading.Condition()
         self._stop = threading.Event()
         self._failed = Seldom(lambda text: print(text, file=sys.stderr, flush=True))
@@ -92,6 +93,8 @@ class Collector:
         self._ended = ended
         sweep.time = sweep.time or clock.now()
         machine = {**sweep.machine, **(self.host.look() if self.host else {})}
+        if self.alerts:
+            self.alerts.look(sweep, machine)
         if self.history:
             kept = now >= self._machine_due
             self.history.write(sweep, machine if kept else {})
@@ -111,7 +114,7 @@ class Collector:
                             time.thread_time()))
 
     def _remarks(self, sweep: Sweep) -> list[str]:
-        said = list(sweep.remarks)
+        said = [*(self.alerts.remarks() if self.alerts else []), *sweep.remarks]
         if self.history:
             said += self.history.remarks + ([self.history.trouble] if self.history.trouble else [])
         return said + (self.host.remarks if self.host else [])
