@@ -5,12 +5,13 @@ import time
 import unittest
 
 import support
-from headrace.monitor import cluster
+from headrace.monitor import metrics
 from headrace.monitor.answers import Place, answer
-from headrace.monitor.collector import Collector
+from headrace.monitor.collector import Collector, State
 from headrace.monitor.fabric import Fabric
 from headrace.monitor.history import History, connect
 from headrace.monitor.host import Host
+from headrace.monitor.model import Count
 from headrace.monitor.nvml import Nvml
 from headrace.monitor.query import Wrong
 from headrace.monitor.synthetic import Job, Synthetic
@@ -201,6 +202,23 @@ class Large(support.Scratch):
         self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory, 64 << 10)
         rows = history.db.execute("SELECT count(DISTINCT time) FROM machine").fetchone()[0]
         self.assertEqual(rows, 1)  # 9,000 figures are kept every few seconds only
+
+    def test_the_number_of_series_is_bounded(self):
+        source = Synthetic(Job(ranks=4096, slow=0), Job(key="small", ranks=4, slow=0))
+        source.time += 10
+        sweep = source.sweep(True)
+        counts = {f"MPI_F{number}": Count(1, 2, number) for number in range(200)}
+        for reading in sweep.readings:
+            reading.details["call"] = counts
+        state = State(sweep=sweep, machine={f"n{number}": figures(2) for number in range(10)}, functions=metrics.functions(sweep))
+        lines = metrics.text(state).splitlines()
+        self.assertLess(len(lines), 1000)
+        for line in ('headrace_wait_seconds_total{mpi_job="small",program="halo3d",rank="3",host="synthetic"}', 'headrace_function_calls_total{mpi_job="synthetic-1",function="MPI_F199"} 4096',
+                     'headrace_function_calls_total{mpi_job="small",function="other"} 704', 'headrace_link_errors_per_second{host="n3",link="mlx5_0:1",kind="infiniband"} 7.0',
+                     'headrace_link_up{host="n9",link="mlx5_0:1",kind="infiniband"} 1.0', 'headrace_host_gpu{host="n0",device="0",figure="busy"} 0.4', "headrace_series_left_out 4096",
+                     'headrace_job_info{mpi_job="small",program="halo3d",user="ada",batch="Slurm",batch_job="48213",batch_name="halo-weak-256"} 1',
+                     f'headrace_job_sent_messages_total{{mpi_job="synthetic-1"}} {sum(one.brief.sent for one in sweep.readings if one.rank.job == "synthetic-1")}'):
+            self.assertTrue(any(line in each for each in lines), line)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from headrace.monitor.alerts import Alerts
 from headrace.monitor.history import History
 from headrace.monitor.host import Host
 from headrace.monitor.limits import Seldom
-from headrace.monitor.model import Sweep
+from headrace.monitor.metrics import functions
+from headrace.monitor.model import Count, Sweep
 from headrace.monitor.source import Source
 
 _DETAILS_SHARE = 0.015  # share of a core for counters by name and peer
@@ -39,6 +40,7 @@ class State:
     machine: dict[str, dict[str, float]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     cpu_seconds: float = 0.0  # of the thread since its start
+    functions: dict[str, dict[str, Count]] = field(default_factory=dict)  # of each job, from the last round with details
 
 
 class Collector:
@@ -77,7 +79,7 @@ class Collector:
             except Exception as error:  # the jobs and the web page continue; the page shows the error
                 self._failed(traceback.format_exc().rstrip())
                 self._publish(State(self.state.round + 1, self.state.time, self.state.details_round, self.state.sweep, self.state.machine,
-                                    [f"the collector failed ({type(error).__name__}: {error}) and tries again"], time.thread_time()))
+                                    [f"the collector failed ({type(error).__name__}: {error}) and tries again"], time.thread_time(), self.state.functions))
             now = time.monotonic()
             begin = self.due = max(begin + self.period, now - self.period)
             self._stop.wait(max(0.0, begin - now))
@@ -111,7 +113,7 @@ class Collector:
             cost = time.thread_time() - used
             self.period = min(_PERIOD_MOST, max(self._least, cost / _LOOK_SHARE))
         self._publish(State(self.state.round + 1, sweep.time, self.state.details_round + details, sweep, machine, self._remarks(sweep),
-                            time.thread_time()))
+                            time.thread_time(), functions(sweep) if details else self.state.functions))
 
     def _remarks(self, sweep: Sweep) -> list[str]:
         said = [*(self.alerts.remarks() if self.alerts else []), *sweep.remarks]
