@@ -2,6 +2,9 @@
 
 export type Field = "view" | "job" | "other" | "from" | "to" | "ranks" | "filter" | "metric" | "host";
 
+/** Seconds since 1970 of the beginning; `-300` in the address is 300 s before the end. */
+export const beginning = (from: string, end: number): number => Number(from) < 0 ? end + Number(from) : Number(from);
+
 export type Address = Partial<Record<Field, string>>;
 
 const fields: Field[] = ["view", "job", "other", "from", "to", "ranks", "filter", "metric", "host"];

@@ -110,7 +110,7 @@ function step(by: number): void {
 }
 
 addEventListener("popstate", () => { address = read(); void update(); });
-keys(views, () => ({ ...address, view: view().name }), go, step, () => { nextTheme(); redraw(); });
+keys(views, () => ({ ...address, view: view().name }), go, step, () => { nextTheme(); redraw(); }, around.play);
 void update();
 listen((told) => {
   const fresh = told.round !== news.round, back = lost;

@@ -20,7 +20,7 @@ export interface RankRow {
 
 export interface Matrix { size: number; metric: string; from: number[]; to: number[]; value: number[]; }
 
-export interface Counter { name: string; count: number; bytes: number; ns: number; rank?: number; }
+export interface Counter { name: string; count: number; bytes: number; ns: number; rank?: number; seconds?: number; p99?: number; worst?: number | null; }
 
 export interface Timeline {
   time: number[]; least: number[]; mean: number[]; most: number[]; mpi: number[]; slowest: (number | null)[];

@@ -112,6 +112,30 @@ class Views(unittest.TestCase):
         self.assertEqual(self.at.sum("call count"), self.of("call", 1, ended=began + 90))
         self.assertLess(self.at.sum("call count"), self.of("call", 1))
 
+    def test_the_last_minutes(self):
+        self.at.open(job=self.job, view="calls")
+        seen = self.db.execute("SELECT seen FROM jobs WHERE id = ?", (self.job,)).fetchone()[0]
+        self.at.after(lambda: self.at.press("button[data-from='-300']"))  # longer than the run
+        self.assertEqual(self.at.sum("call count"), self.of("call", 1, began=seen - 300))
+        self.at.open(job=self.job, view="calls", **{"from": -60})
+        self.assertEqual(self.at.sum("call count"), self.of("call", 1, began=seen - 60))
+        self.assertLess(self.at.sum("call count"), self.of("call", 1))
+        self.assertIn("(60 s)", self.page.inner_text(".slider .range"))
+
+    def test_playback(self):
+        self.at.view("timeline")
+        whole = self.at.sum("points")
+        began = self.db.execute("SELECT began FROM jobs WHERE id = ?", (self.job,)).fetchone()[0]
+        self.at.after(lambda: self.page.keyboard.press("p"))
+        self.page.wait_for_function("to => Number(new URLSearchParams(location.search).get('to')) > to", arg=began + 25)
+        self.page.keyboard.press("p")
+        self.assertEqual(self.page.inner_text("button[name=play]"), "play")
+        self.page.wait_for_function("() => document.body.dataset.address === location.search")
+        self.assertLess(self.at.sum("points"), whole)
+        self.at.view("calls")  # at the same time
+        self.assertIn("to=", self.page.url)
+        self.assertLess(self.at.sum("call count"), self.of("call", 1))
+
     def test_wrong_ranks_get_a_sentence(self):
         self.at.view("ranks")
         self.page.fill("input[name=ranks]", "many")

@@ -148,6 +148,18 @@ class Sums(support.Scratch):
         with self.assertRaises(Wrong):
             answer(Place(self.path), "links", {"from": "noon"})
 
+    def test_a_time_relative_to_the_newest_figures(self):
+        place = Place(self.path)
+        self.assertEqual(answer(place, "nodes", {"from": "-5"})["from"], self.end - 5)
+        self.assertEqual(answer(place, "timeline", {"from": "-6"})["time"], answer(place, "timeline", {"from": str(self.end - 6)})["time"])
+        self.assertEqual(len(answer(place, "timeline", {"from": "-6", "to": str(self.end - 4)})["time"]), 2)
+
+    def test_the_rank_whose_calls_take_longest(self):
+        rows = {row["name"]: row for row in answer(Place(self.path), "counters", {"kind": "call"})}
+        by_rank = self.db.execute("SELECT ns * 1.0 / count, rank FROM totals JOIN names ON names.id = key WHERE kind = 1 AND name = 'MPI_Waitall' ORDER BY 1").fetchall()
+        self.assertEqual((rows["MPI_Waitall"]["p99"], rows["MPI_Waitall"]["worst"]), by_rank[-1])
+        self.assertEqual((rows["MPI_Init"]["worst"], rows["MPI_Init"]["seconds"]), (None, 10.0))
+
     def test_who_is_on_a_link(self):
         found = answer(Place(self.path), "users", {"host": "node0001"})
         self.assertEqual({row["rank"] for row in found}, {0, 1, 2, 3})

@@ -6,6 +6,7 @@ a part use the spans that end in it.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -184,6 +185,23 @@ def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = Fal
     for _, key, *figures in chosen:
         sums[key] = [old + new for old, new in zip(sums.get(key, (0, 0, 0)), figures)]
     return [(key, *figures) for key, figures in sums.items()]
+
+
+def calls(db: sqlite3.Connection, part: Range) -> list[dict]:
+    """Returns the counters of MPI functions with the seconds that they are of; the mean time of a call of the rank at the 99th percentile of
+    the ranks (`p99`, nanoseconds), and the rank whose calls take longest, if they are of several ranks."""
+    began, seen = db.execute("SELECT began, seen FROM jobs WHERE id = ?", (part.job,)).fetchone()
+    begin, end = part.times()
+    seconds = max(1e-3, min(end, seen) - max(begin, began))
+    by_name: dict[str, list[tuple[int, int, int, int]]] = {}
+    for rank, name, *figures in counters(db, part, "call", by_rank=True):
+        by_name.setdefault(name, []).append((rank, *figures))
+    found = []
+    for name, rows in by_name.items():
+        means = sorted((ns / count, rank) for rank, count, _, ns in rows if count and ns)
+        found.append({"name": name, "count": sum(row[1] for row in rows), "bytes": sum(row[2] for row in rows), "ns": sum(row[3] for row in rows), "seconds": seconds,
+                      "p99": means[math.ceil(0.99 * len(means)) - 1][0] if means else 0.0, "worst": means[-1][1] if len(means) > 1 else None})
+    return found
 
 
 def timeline(db: sqlite3.Connection, part: Range, most: int = POINTS_MOST) -> dict[str, list]:
