@@ -5,6 +5,7 @@
 #include "mem/device/context.hpp"
 #include "mem/independent.hpp"
 #include "mem/mem.hpp"
+#include "mem/recall.hpp"
 #include "mem/residency.hpp"
 #include "mem/state.hpp"
 
@@ -140,11 +141,21 @@ Status ask(const device::Driver& driver, const void* address, std::size_t bytes,
   return host_has_it && !IndependentScope::active() ? finish_default_stream(*location) : kOk;
 }
 
+bool is_about(const Answer& answer, std::uintptr_t pointer, std::size_t bytes) noexcept {
+  if (pointer - answer.begin >= answer.bytes) return false;
+  // Pinned memory must also end within the range.
+  return !answer.location.pinned || bytes <= answer.begin + answer.bytes - pointer;
+}
+
 const Location* known(std::uintptr_t pointer, std::size_t bytes) noexcept {
   for (const Answer& answer : state().answers) {
-    if (answer.epoch != DriverEpoch::current() || pointer - answer.begin >= answer.bytes) continue;
-    // Pinned memory must also end within the range.
-    if (!answer.location.pinned || bytes <= answer.begin + answer.bytes - pointer) return &answer.location;
+    if (answer.epoch == DriverEpoch::current() && is_about(answer, pointer, bytes)) return &answer.location;
+  }
+  if (!RecallScope::active()) return nullptr;
+  for (const Answer& answer : state().recalled) {
+    if (!is_about(answer, pointer, bytes)) continue;
+    RecallScope::note_use();
+    return &answer.location;
   }
   return nullptr;
 }
@@ -156,11 +167,12 @@ void remember(std::uintptr_t pointer, const Location& location) noexcept {
   constexpr std::uintptr_t kPage = 4096;
   const bool allocation = location.kind == Kind::kDevice || location.pinned;
   if (location.managed || (allocation && (location.context == nullptr || location.bytes == 0))) return;
-  if (!DriverEpoch::tracked()) return;  // no device is in use, as far as we know
   State& kept = state();
-  kept.answers[kept.next_answer++ % std::size(kept.answers)] = {DriverEpoch::current(),
-                                                                allocation ? location.base : pointer & ~(kPage - 1),
-                                                                allocation ? location.bytes : kPage, location};
+  const Answer answer{DriverEpoch::current(), allocation ? location.base : pointer & ~(kPage - 1),
+                      allocation ? location.bytes : kPage, location};
+  if (RecallScope::active()) kept.recalled[kept.next_recalled++ % std::size(kept.recalled)] = answer;
+  if (!DriverEpoch::tracked()) return;  // no device is in use, as far as we know
+  kept.answers[kept.next_answer++ % std::size(kept.answers)] = answer;
 }
 
 }  // namespace

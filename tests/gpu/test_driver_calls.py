@@ -23,7 +23,7 @@ def calls(work: Path, pattern: str, steps: int) -> Counter:
     total = Counter()
     for file in files:
         for line in file.read_text(encoding="utf-8").splitlines():
-            name, number = line.split()
+            name, number, _ = line.split()
             total[name] += int(number)
     return total
 

@@ -91,8 +91,6 @@ class Left {
 
 Status ProgramStream::capture(Capture* state) const {
   *state = Capture::kNone;
-  if (context() == nullptr || !Context::alive(context_, id_))
-    return fail(Errc::kOther, "the context of stream %p has been destroyed", handle_);
   if (driver().stream_is_capturing == nullptr) return kOk;
   bool pushed = false;
   HR_TRY(enter(&pushed));
@@ -106,8 +104,9 @@ Status ProgramStream::capture(Capture* state) const {
         "with it is captured");
   }
   if (result != kSuccess) {
-    return fail(Errc::kOther, "stream %p of the communicator was destroyed, or its device failed (%s)", handle_,
-                error_text(result).name);
+    return fail(Errc::kOther,
+                "stream %p of the communicator cannot be used: its context was destroyed, or its device failed (%s)",
+                handle_, error_text(result).name);
   }
   *state = status == kNotCapturing ? Capture::kNone : status == kCapturing ? Capture::kActive : Capture::kBroken;
   return kOk;

@@ -26,7 +26,8 @@ class ProgramStream {
   [[nodiscard]] Context* context() const noexcept { return Context::find(context_, id_); }
 
   enum class Capture : std::uint8_t { kNone, kActive, kBroken };
-  // Reports whether the program is capturing the stream. Errors: MPI_ERR_OTHER for a stream that was destroyed.
+  // Reports whether the program is capturing the stream, which must exist. Errors: MPI_ERR_OTHER (its context was
+  // destroyed, its device failed).
   Status capture(Capture* state) const;
   // True if the driver can capture the operations of append(). Tries it once, with a stream of the library.
   [[nodiscard]] bool can_be_captured();
