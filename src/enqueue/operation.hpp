@@ -112,7 +112,7 @@ Status append_wait(const OperationPointer& operation);
 
 // Makes a request of the program for the operation. Errors: MPI_ERR_NO_MEM.
 Status make_request(const OperationPointer& operation, p2p::Request** request);
-// What append() or start_all() has served for a request.
+// Result of append() or start_all() for a request.
 struct Served {
   OperationPointer operation;  // null: none, or the persistent request's is over
   Stream* stream = nullptr;    // null: none

@@ -1,6 +1,7 @@
 // Messages that a receiver waits for in its call: pairs of ranks send back and forth, of random sizes, from and to
 // random offsets, sooner or later after the receive has begun, in blocking and non-blocking form. Checks every byte,
-// and that kernels on the receiving GPUs have moved some of them (HEADRACE_DEVICE_RESIDENT_COPIES), or none if none may.
+// and that kernels on the receiving GPUs have moved some of them (HEADRACE_DEVICE_RESIDENT_COPIES), or none if none
+// may.
 //
 //   mpi_resident_copy [all] [--messages N] [--seed N] [--expect some|none|any] [--kind device|pool|managed]
 //

@@ -16,7 +16,7 @@ struct Costs {
   double device_bytes_per_second = 1.4e12;  // copies within a device
   double switch_seconds = 150e-6;  // a time-sliced device (docs/adr/0020-time-sliced-gpu.md) until it has switched to a
                                    // process that has work for its multiprocessors
-  double piece_seconds = 20e-6;  // a blocking copy of a short piece
+  double piece_seconds = 20e-6;    // a blocking copy of a short piece
 };
 
 [[nodiscard]] const Costs& costs() noexcept;
