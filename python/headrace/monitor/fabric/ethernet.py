@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from .port import Port, add, folders, text
+from .port import Port, add_all, folders, text
 
 _MEGABIT = 1e6 / 8
 _COUNTERS = {
@@ -29,7 +29,5 @@ def ports(sys: Path) -> Iterator[Port]:
             continue
         port = Port("ethernet", interface.name)
         state(port, interface)
-        for figure, names in _COUNTERS.items():
-            for name in names:
-                add(port, figure, interface / "statistics" / name)
+        add_all(port, _COUNTERS, interface / "statistics")
         yield port

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from .port import Port, add, folders, text
+from .port import Port, add, add_all, folders, text
 
 _WORD = 4  # bytes: the unit of the data counters
 _COUNTERS = {
@@ -38,8 +38,6 @@ def ports(sys: Path) -> Iterator[Port]:
                     port.strange.append("rate")
             add(port, "rx", place / "counters/port_rcv_data", _WORD)
             add(port, "tx", place / "counters/port_xmit_data", _WORD)
-            for folder, table in (("counters", _COUNTERS), ("hw_counters", _HARDWARE)):
-                for figure, names in table.items():
-                    for name in names:
-                        add(port, figure, place / folder / name)
+            add_all(port, _COUNTERS, place / "counters")
+            add_all(port, _HARDWARE, place / "hw_counters")
             yield port

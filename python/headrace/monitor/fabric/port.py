@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -63,3 +63,10 @@ def add(port: Port, figure: str, path: Path, scale: int = 1) -> None:
         port.counters[figure] = port.counters.get(figure, 0) + int(said) * scale
     else:
         port.strange.append(path.name)
+
+
+def add_all(port: Port, table: Mapping[str, tuple[str, ...]], folder: Path) -> None:
+    """Adds the counters of a folder, by figure."""
+    for figure, names in table.items():
+        for name in names:
+            add(port, figure, folder / name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .ethernet import state
-from .port import Port, add, folders
+from .port import Port, add_all, folders
 
 _COUNTERS = {
     "rx": ("hni_sts_rx_ok_octets",), "tx": ("hni_sts_tx_ok_octets",),
@@ -22,7 +22,5 @@ def ports(sys: Path) -> Iterator[Port]:
         port = Port("slingshot", device.name)
         for interface in folders(device / "device/net"):
             state(port, interface)
-        for figure, names in _COUNTERS.items():
-            for name in names:
-                add(port, figure, device / "device/telemetry" / name)
+        add_all(port, _COUNTERS, device / "device/telemetry")
         yield port
