@@ -104,7 +104,7 @@ Status ask(const device::Driver& driver, const void* address, std::size_t bytes,
   }
   if (result != device::kSuccess) [[unlikely]] {
     expected = false;
-    // Before the program has initialised the driver, nothing can be device memory, and an address unknown to the driver
+    // Nothing can be device memory before the program has initialised the driver, and an address unknown to the driver
     // is host memory.
     if (result == device::kNotInitialized || result == device::kDeinitialized || result == device::kInvalidValue)
       return kOk;

@@ -1,7 +1,7 @@
 // State of mem/ for the process: made by init() or at its first use, destroyed by shutdown(), after which the next use
 // makes a new one.
 //
-// It does not hold facts that cannot change while the process lives: the opened driver (device/driver.hpp), the
+// It does not hold facts that cannot change while the process lives: the opened driver (device.hpp), the
 // location of the program's own memory (known_host.cpp), the open page table (residency.cpp), and that the program uses
 // OpenACC (present_table.cpp).
 //
