@@ -10,8 +10,8 @@
 
 namespace hr::enqueue {
 
-using mem::cuda::ProgramStream;
-using mem::cuda::StreamOperation;
+using mem::device::ProgramStream;
+using mem::device::StreamOperation;
 
 LayerState<State> state;
 
@@ -170,7 +170,7 @@ Status check_capture(Stream& stream, bool* captured) {
   *captured = capture == ProgramStream::Capture::kActive;
   if (*captured && !stream.device_.can_be_captured()) {
     return fail(Errc::kUnsupportedOperation,
-                "this CUDA driver cannot capture stream memory operations: enqueue the operation outside the capture "
+                "this driver cannot capture stream memory operations: enqueue the operation outside the capture "
                 "(the capture is still valid)");
   }
   return kOk;
@@ -246,7 +246,7 @@ Status append_waits(Stream& stream, std::span<const OperationPointer> operations
   return append_unlocked(stream, work);
 }
 
-Status append_and_launch(Stream& stream, std::span<StreamOperation> waits, mem::cuda::FunctionHandle function,
+Status append_and_launch(Stream& stream, std::span<StreamOperation> waits, mem::device::FunctionHandle function,
                          unsigned blocks, unsigned threads, void* parameter) {
   const Appending appending(stream);
   return unlocked([&] {

@@ -14,8 +14,8 @@
 #include "base/layer_state.hpp"
 #include "comm/communicator.hpp"
 #include "enqueue/enqueue.hpp"
-#include "mem/cuda/deferred_free.hpp"
-#include "mem/cuda/ipc.hpp"
+#include "mem/device/deferred_free.hpp"
+#include "mem/device/ipc.hpp"
 
 namespace hr::enqueue {
 
@@ -92,14 +92,14 @@ struct State {
   std::vector<std::unique_ptr<WordPool>> words;
   std::vector<Paired*> pairs;
   std::vector<std::unique_ptr<PairedMemory>> paired_memory;
-  std::vector<mem::cuda::Mapping*> paired_mappings;
+  std::vector<mem::device::Mapping*> paired_mappings;
   std::size_t failed_seen = 0;  // of p2p::failed_processes()
   std::vector<Attached*> communicators;
   std::vector<Ref<Stream>> streams;  // with a queue
   std::vector<OperationPointer> running;
   std::vector<OperationPointer> orphans;  // of graphs whose communicator was freed
   std::unordered_map<p2p::Request*, Started> persistent;
-  mem::cuda::DeferredFrees::Hold frees;
+  mem::device::DeferredFrees::Hold frees;
   std::size_t captured = 0;  // operations of graphs
   bool advancing = false;
   bool hooked = false;
@@ -117,8 +117,8 @@ Status check_capture(Stream& stream, bool* captured);
 // Puts operations that start together at the end of the stream, and, if `waits`, the waits for their ends.
 Status append(Attached& attached, std::span<const OperationPointer> operations, bool waits, bool captured);
 // Puts waits there, and a kernel with one parameter.
-Status append_and_launch(Stream& stream, std::span<mem::cuda::StreamOperation> waits,
-                         mem::cuda::FunctionHandle function, unsigned blocks, unsigned threads, void* parameter);
+Status append_and_launch(Stream& stream, std::span<mem::device::StreamOperation> waits,
+                         mem::device::FunctionHandle function, unsigned blocks, unsigned threads, void* parameter);
 // Returns an error if a wait for `what`, which was enqueued in a capture or not, cannot be put there now.
 Status check_wait(Stream& stream, bool enqueued_in_capture, const char* what);
 // Puts waits for operations of the stream there. check_wait() has been called.
@@ -126,7 +126,7 @@ Status append_waits(Stream& stream, std::span<const OperationPointer> operations
 
 // Makes a request of the program for the operation. Errors: MPI_ERR_NO_MEM.
 Status make_request(const OperationPointer& operation, p2p::Request** request);
-// What append() or start_all() has served for a request.
+// Result of append() or start_all() for a request.
 struct Served {
   OperationPointer operation;  // null: none, or the persistent request's is over
   Stream* stream = nullptr;    // null: none

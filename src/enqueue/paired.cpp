@@ -7,7 +7,7 @@
 #include "base/statistics.hpp"
 #include "boot/boot.hpp"
 #include "comm/communicator.hpp"
-#include "mem/cuda/device_links.hpp"
+#include "mem/device/device_links.hpp"
 #include "mem/independent.hpp"
 #include "p2p/partitioned.hpp"
 #include "p2p/process_failure.hpp"
@@ -16,11 +16,11 @@
 namespace hr::enqueue {
 namespace {
 
-using mem::cuda::Context;
-using mem::cuda::Current;
-using mem::cuda::DeviceAddress;
-using mem::cuda::ProgramStream;
-using mem::cuda::StreamOperation;
+using mem::device::Context;
+using mem::device::Current;
+using mem::device::DeviceAddress;
+using mem::device::ProgramStream;
+using mem::device::StreamOperation;
 
 constexpr const char* kKernel = "hr_paired";
 // Longer messages gain less from it than the second copy costs.
@@ -41,7 +41,7 @@ struct Card {
   std::uint64_t locality = 0;  // of the memory's device
   std::uint64_t bytes = 0;
   std::uint64_t address = 0;  // of the words
-  mem::cuda::Export memory;
+  mem::device::Export memory;
 };
 
 // A persistent message that is being matched.
@@ -100,10 +100,10 @@ void prepare(Match& match) {
   match.own.bytes = view.packed;
   if (!view.contiguous || !view.where.is_device() || view.where.managed || view.where.context == nullptr ||
       view.packed == 0 || view.packed > kMostBytes || !is_plain(*match.request) ||
-      !mem::cuda::exports_to(match.proc, view.where))
+      !mem::device::exports_to(match.proc, view.where))
     return;
   Context* context = nullptr;
-  mem::cuda::FunctionHandle kernel = nullptr;
+  mem::device::FunctionHandle kernel = nullptr;
   bool able = Context::of(view.where, &context).ok();
   if (able) {
     const Current current(*context);
@@ -156,20 +156,20 @@ bool connect(Match& match, std::unique_ptr<Paired>* made) {
   if (match.own.able == 0 || match.other.able == 0 || bytes > (receives ? match.own.bytes : match.other.bytes))
     return false;
   Context* context = nullptr;
-  mem::cuda::Mapping* mapping = nullptr;
-  mem::cuda::FunctionHandle kernel = nullptr;
+  mem::device::Mapping* mapping = nullptr;
+  mem::device::FunctionHandle kernel = nullptr;
   if (!Context::of(match.where, &context).ok()) return false;
   const Current current(*context);
-  if (!current.status().ok() || !mem::cuda::has_atomics(*context, match.other.locality) ||
+  if (!current.status().ok() || !mem::device::has_atomics(*context, match.other.locality) ||
       !context->kernel(kKernel, &kernel).ok() || kernel == nullptr ||
-      !mem::cuda::map_import(*context, match.proc, match.other.memory, &mapping).ok())
+      !mem::device::map_import(*context, match.proc, match.other.memory, &mapping).ok())
     return false;
   state->paired_mappings.push_back(mapping);
   auto pair = std::make_unique<Paired>(*match.request, match.proc);
   const auto data = reinterpret_cast<std::uintptr_t>(match.request->view_.data());
   kernels::PairedMove& move = pair->move_;
   move.own = match.own.address;
-  move.other = match.other.address - match.other.memory.base + mem::cuda::base_of(*mapping);
+  move.other = match.other.address - match.other.memory.base + mem::device::base_of(*mapping);
   move.bytes = bytes;
   move.from = receives ? move.own + kWordBytes : data;
   move.to = receives ? data : move.other + kWordBytes;
@@ -240,9 +240,9 @@ Status Paired::release() {
   HR_TRY(Context::of(where, &context));
   const Current current(*context);
   HR_TRY(current.status());
-  HR_CUDA(context->device(), stream_write_value,
-          (context->stream(), move_.own + offsetof(kernels::PairedWords, ready), 2 * kernels::kPairedReleased, 0),
-          "releasing a stream");
+  HR_DEVICE(context->device(), stream_write_value,
+            (context->stream(), move_.own + offsetof(kernels::PairedWords, ready), 2 * kernels::kPairedReleased, 0),
+            "releasing a stream");
   return kOk;
 }
 
@@ -299,7 +299,7 @@ Status start_paired(std::span<p2p::Request* const> requests, Attached& attached,
     Paired& pair = *paired_of(*each);
     if (attached.stream_->device_.context() == nullptr ||
         attached.stream_->device_.context()->handle() != pair.context_) {
-      return fail(Errc::kRequest, "the %s was matched for memory of another CUDA context than that of the stream",
+      return fail(Errc::kRequest, "the %s was matched for memory of another context than that of the stream",
                   pair.text().c_str());
     }
     if (pair.started_) {
@@ -309,6 +309,7 @@ Status start_paired(std::span<p2p::Request* const> requests, Attached& attached,
     if (!pair.is_receive_) sends.push_back(&pair);
   }
   if (!sends.empty()) HR_TRY(append(*attached.stream_, sends));
+  add(Statistic::enqueued_by_streams, requests.size());
   for (p2p::Request* const each : requests) {
     Paired& pair = *paired_of(*each);
     pair.stream_ = attached.stream_;
@@ -340,7 +341,6 @@ Status wait_paired(Stream& stream, std::span<Waiting* const> all) {
     pair.started_ = false;
     each->request->active_ = false;
     each->done = true;
-    add(Statistic::enqueued_done);
     if (each->sink.report != nullptr) each->sink.report(each->sink.status, pair.result_);
   }
   return kOk;

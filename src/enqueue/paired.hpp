@@ -19,8 +19,8 @@
 #include <span>
 
 #include "enqueue/operation.hpp"
-#include "mem/cuda/exported_buffer.hpp"
-#include "mem/cuda/ipc.hpp"
+#include "mem/device/exported_buffer.hpp"
+#include "mem/device/ipc.hpp"
 #include "paired_arguments.hpp"
 
 namespace hr::enqueue {
@@ -48,8 +48,8 @@ class Paired final : public p2p::RequestState {
   kernels::PairedMove move_{};
   p2p::Completion result_;  // of a wait
   mem::Location where_;     // of the words, for work of the library
-  mem::cuda::ContextHandle context_ = nullptr;
-  mem::cuda::FunctionHandle kernel_ = nullptr;
+  mem::device::ContextHandle context_ = nullptr;
+  mem::device::FunctionHandle kernel_ = nullptr;
   Ref<Stream> stream_;     // that started it last
   bool started_ = false;   // and is not waited for
   bool captured_ = false;  // the start belongs to a graph
@@ -61,7 +61,7 @@ class Paired final : public p2p::RequestState {
 
 // Device memory for words and slots.
 struct PairedMemory {
-  mem::cuda::ExportedBuffer buffer;
+  mem::device::ExportedBuffer buffer;
   std::size_t used = 0;
 };
 

@@ -89,7 +89,7 @@ void end_orphans() {
   for (const OperationPointer& first : state->orphans) {
     if (!first->place_.reached()) continue;
     log::write(log::Level::kError,
-               "a CUDA graph was launched after the communicator of its operations was freed: they did nothing");
+               "a graph was launched after the communicator of its operations was freed: they did nothing");
     first->place_.expect_again();
     first->place_.set_begun();
     first->place_.set_done();
@@ -196,7 +196,7 @@ void watch() {
 
 State::State() = default;
 State::~State() {
-  for (mem::cuda::Mapping* const each : paired_mappings) mem::cuda::unpin(each);
+  for (mem::device::Mapping* const each : paired_mappings) mem::device::unpin(each);
 }
 
 void init() { state = std::make_unique<State>(); }

@@ -29,10 +29,10 @@ bool any_launched(const Attached& attached) {
 // True if the stream may have work of pairs to do, of which the library does not see the end.
 bool any_paired(Attached& attached) {
   if (!attached.paired_) return false;
-  auto capture = mem::cuda::ProgramStream::Capture::kNone;
-  const mem::cuda::ProgramStream& device = attached.stream_->device_;
+  auto capture = mem::device::ProgramStream::Capture::kNone;
+  const mem::device::ProgramStream& device = attached.stream_->device_;
   const bool idle =
-      !device.capture(&capture).ok() || capture != mem::cuda::ProgramStream::Capture::kNone || device.idle();
+      !device.capture(&capture).ok() || capture != mem::device::ProgramStream::Capture::kNone || device.idle();
   attached.paired_ = !idle;
   return !idle;
 }

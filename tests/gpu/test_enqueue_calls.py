@@ -2,29 +2,20 @@
 counts them (FAKE_CUDA_COUNTS, tests/fake_cuda)."""
 
 import os
-import subprocess
 import tempfile
 import unittest
 from collections import Counter
 from pathlib import Path
 
-MPIEXEC, LATENCY = os.environ["HR_MPIEXEC"], os.environ["HR_STREAMS_LATENCY"]
+import driver_counts
+
+LATENCY = os.environ["HR_STREAMS_LATENCY"]
 RANKS = 2
 
 
 def calls(work: Path, what: str, times: int) -> Counter:
     """Returns the driver calls of the ranks' first threads, which make this many of each MPI call."""
-    prefix = work / f"{what}-{times}"
-    subprocess.run([MPIEXEC, "--timeout", "60", "-n", str(RANKS), LATENCY, what, str(times)],
-                   env={**os.environ, "FAKE_CUDA_COUNTS": str(prefix)}, check=True, timeout=90, stdout=subprocess.DEVNULL)
-    files = list(work.glob(f"{prefix.name}.*"))
-    assert len(files) == RANKS, files
-    total = Counter()
-    for file in files:
-        for line in file.read_text(encoding="utf-8").splitlines():
-            name, _, number = line.split()
-            total[name] += int(number)
-    return total
+    return driver_counts.calls(work / f"{what}-{times}", RANKS, driver_counts.FIRST_THREAD, LATENCY, what, str(times))
 
 
 def calls_each_time(what: str) -> dict[str, float]:

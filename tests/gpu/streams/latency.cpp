@@ -1,5 +1,6 @@
 // Latency of operations in streams and graphs, medians of five runs, beside blocking calls. Prints a table; figures are
-// of interest on real devices only.
+// of interest on real devices only. The last columns count, since the row before, the operations of this rank that the
+// library's thread carried out, and the starts that its streams carry out alone, which a graph counts at its capture.
 //
 //   mpi_streams_latency [--short]
 //   mpi_streams_latency --enqueue|--matched TIMES     makes only so many of each call, for a count of driver calls
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../variable.hpp"
 #include "lane.hpp"
 
 namespace streams {
@@ -35,10 +37,15 @@ class Table {
  public:
   Table(const check::Environment& mpi, bool brief) : mpi_(mpi), repeats_(brief ? 4 : 100), launches_(brief ? 2 : 10) {}
 
+  void head() const {
+    if (mpi_.rank == 0) std::printf("%-52s %13s  %6s %6s\n", "", "median", "host", "stream");
+  }
   template <class Work>
   void row(const char* what, int times, const Work& work) const {
     const double found = median(times, work);
-    if (mpi_.rank == 0) std::printf("%-52s %10.2f us\n", what, found), std::fflush(stdout);
+    if (mpi_.rank != 0) return;
+    std::printf("%-52s %10.2f us  %6llu %6llu\n", what, found, done_.take(), by_streams_.take());
+    std::fflush(stdout);
   }
 
   // `inside` operations a launch.
@@ -78,7 +85,71 @@ class Table {
  private:
   const check::Environment& mpi_;
   int repeats_, launches_;
+  mutable hr::test::Variable done_{"HEADRACE_ENQUEUED_DONE"}, by_streams_{"HEADRACE_ENQUEUED_BY_STREAMS"};
 };
+
+// A send and a receive of persistent requests, which MPIX_Matchall has matched.
+class Matched {
+ public:
+  Matched(const Lane& lane, int bytes, const Buffer& from, int next, const Buffer& to, int previous) : lane_(lane) {
+    CHECK_OK(MPI_Send_init(from.get(), bytes, MPI_BYTE, next, 0, lane.comm(), &requests_[0]));
+    CHECK_OK(MPI_Recv_init(to.get(), bytes, MPI_BYTE, previous, 0, lane.comm(), &requests_[1]));
+    CHECK_OK(MPIX_Matchall(2, requests_));
+  }
+  ~Matched() {
+    for (MPI_Request& each : requests_) CHECK_OK(MPI_Request_free(&each));
+  }
+  Matched(const Matched&) = delete;
+  Matched& operator=(const Matched&) = delete;
+
+  void send() { run(0, 1); }
+  void receive() { run(1, 1); }
+  void both() { run(0, 2); }
+
+ private:
+  void run(int first, int count) {
+    CHECK_OK(MPIX_Startall_enqueue(count, requests_ + first, lane_.comm()));
+    CHECK_OK(MPIX_Waitall_enqueue(count, requests_ + first, MPI_STATUSES_IGNORE));
+  }
+
+  const Lane& lane_;
+  MPI_Request requests_[2];
+};
+
+void matched_hop(const Table& table, const Kernels& kernels, int partner, int bytes, const Buffer& from,
+                 const Buffer& to) {
+  const Lane lane(kernels);
+  Matched matched(lane, bytes, from, partner, to, partner);
+  const auto hop = [&] {
+    lane.rank % 2 == 0 ? matched.send() : matched.receive();
+    lane.rank % 2 == 0 ? matched.receive() : matched.send();
+  };
+  const auto with_kernel = [&] {
+    if (lane.rank % 2 == 1) matched.receive();
+    lane.fill(from, 1, 0, 0, 2);
+    matched.send();
+    if (lane.rank % 2 == 0) matched.receive();
+  };
+  const std::string what = " of " + std::to_string(bytes) + " B, matched, ";
+  table.enqueued(("hop" + what + "enqueued").c_str(), lane, 2, hop);
+  table.in_graph(("hop" + what + "in a graph").c_str(), lane, 10, 2, hop);
+  if (bytes != 8) return;
+  table.enqueued(("kernel and hop" + what + "enqueued").c_str(), lane, 2, with_kernel);
+  table.in_graph(("kernel and hop" + what + "in a graph").c_str(), lane, 10, 2, with_kernel);
+  table.host("host time of a start and a wait, matched, both ways", lane, hop);
+}
+
+void matched_ring(const Table& table, const Kernels& kernels, int bytes, const Buffer& from, const Buffer& to) {
+  const Lane lane(kernels);
+  Matched matched(lane, bytes, from, lane.next, to, lane.previous);
+  const auto ring = [&] {
+    lane.fill(from, 1, 0, 0, 2);
+    matched.both();
+  };
+  const std::string what = "kernel and ring of " + std::to_string(bytes) + " B, matched, ";
+  table.enqueued((what + "enqueued").c_str(), lane, 1, ring);
+  table.in_graph((what + "in a graph").c_str(), lane, 10, 1, ring);
+}
 
 void run(const check::Environment& mpi, bool brief) {
   const Kernels kernels;
@@ -86,6 +157,7 @@ void run(const check::Environment& mpi, bool brief) {
   const std::size_t most = brief ? std::size_t{1} << 20 : std::size_t{64} << 20;
   Buffer from(most, MemoryKind::kDevice), to(most, MemoryKind::kDevice);
   gpu::synchronize();
+  table.head();
   const int partner = mpi.rank ^ 1;
   const bool paired = partner < mpi.size && mpi.size > 1;
   const auto hop = [&](const Lane& lane) {
@@ -110,30 +182,10 @@ void run(const check::Environment& mpi, bool brief) {
     table.enqueued("hop of 8 B, enqueued", lane, 2, [&] { hop(lane); });
     table.in_graph("hop of 8 B, in a graph", lane, 10, 2, [&] { hop(lane); });
   }
-  {
-    const Lane lane(kernels);
-    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    if (paired) {
-      CHECK_OK(MPI_Send_init(from.get(), 8, MPI_BYTE, partner, 0, lane.comm(), &requests[0]));
-      CHECK_OK(MPI_Recv_init(to.get(), 8, MPI_BYTE, partner, 0, lane.comm(), &requests[1]));
-      CHECK_OK(MPIX_Matchall(2, requests));
-    }
-    const auto one = [&](int which) {
-      CHECK_OK(MPIX_Startall_enqueue(1, &requests[which], lane.comm()));
-      CHECK_OK(MPIX_Wait_enqueue(&requests[which], MPI_STATUS_IGNORE));
-    };
-    const auto both = [&] {
-      if (!paired) return;
-      one(lane.rank % 2);
-      one(1 - lane.rank % 2);
-    };
-    table.enqueued("hop of 8 B matched before, enqueued", lane, 2, both);
-    table.in_graph("hop of 8 B matched before, in a graph", lane, 10, 2, both);
-    table.host("host time of a start and a wait, matched, both ways", lane, both);
-    for (MPI_Request& each : requests) {
-      if (each != MPI_REQUEST_NULL) CHECK_OK(MPI_Request_free(&each));
-    }
+  for (const int bytes : {8, 1024, 8192, 32768}) {
+    if (paired) matched_hop(table, kernels, partner, bytes, from, to);
   }
+  for (const int bytes : {8, 32768}) matched_ring(table, kernels, bytes, from, to);
   {
     const Lane lane(kernels);
     table.row("kernel and allreduce 8 B, host synchronises", table.repeats(), [&] {
