@@ -65,7 +65,7 @@ class Attached final : public comm::StreamUse {
 
   comm::Communicator& comm_;
   Ref<Stream> stream_;
-  bool paired_ = false;                     // the stream may have work of pairs
+  bool matched_ = false;                    // the stream may have work of matched requests
   int unfinished_ = 0;                      // operations that are not over, without those of graphs
   std::vector<OperationPointer> captured_;  // operations of graphs
 
@@ -83,16 +83,16 @@ struct Started {
   bool running = false;   // one has started it, a graph perhaps
 };
 
-class Paired;
-struct PairedMemory;
+class Matched;
+struct MatchedMemory;
 
 struct State {
   State();
   ~State();
   std::vector<std::unique_ptr<WordPool>> words;
-  std::vector<Paired*> pairs;
-  std::vector<std::unique_ptr<PairedMemory>> paired_memory;
-  std::vector<mem::device::Mapping*> paired_mappings;
+  std::vector<Matched*> matched;
+  std::vector<std::unique_ptr<MatchedMemory>> matched_memory;
+  std::vector<mem::device::Mapping*> matched_mappings;
   std::size_t failed_seen = 0;  // of p2p::failed_processes()
   std::vector<Attached*> communicators;
   std::vector<Ref<Stream>> streams;  // with a queue

@@ -1,6 +1,6 @@
 // Persistent requests that a stream starts: point-to-point, partitioned, and collective ones.
+#include "enqueue/matched.hpp"
 #include "enqueue/operation.hpp"
-#include "enqueue/paired.hpp"
 #include "p2p/partitioned.hpp"
 
 namespace hr::enqueue {
@@ -95,18 +95,18 @@ Status start_ordinary(std::span<p2p::Request* const> requests, Attached& attache
 Status start_all(std::span<p2p::Request* const> all, comm::Communicator& comm) {
   Attached* attached = nullptr;
   HR_TRY(attached_to(comm, &attached));
-  std::vector<p2p::Request*> requests, paired;
+  std::vector<p2p::Request*> requests, matched;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool is_paired = paired_of(*all[i]) != nullptr;
-    if (!is_paired) HR_TRY(check(*all[i], i));
-    (is_paired ? paired : requests).push_back(all[i]);
+    const bool is_matched = matched_of(*all[i]) != nullptr;
+    if (!is_matched) HR_TRY(check(*all[i], i));
+    (is_matched ? matched : requests).push_back(all[i]);
   }
   if (all.empty()) return kOk;
   bool captured = false;
   HR_TRY(check_capture(*attached->stream_, &captured));
   // Those in which the stream may wait come last.
   if (!requests.empty()) HR_TRY(start_ordinary(requests, *attached, captured));
-  return paired.empty() ? kOk : start_paired(paired, *attached, captured);
+  return matched.empty() ? kOk : start_matched(matched, *attached, captured);
 }
 
 }  // namespace hr::enqueue

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "enqueue/matched.hpp"
 #include "enqueue/operation.hpp"
-#include "enqueue/paired.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::enqueue {
@@ -26,20 +26,20 @@ bool any_launched(const Attached& attached) {
   });
 }
 
-// True if the stream may have work of pairs to do, of which the library does not see the end.
-bool any_paired(Attached& attached) {
-  if (!attached.paired_) return false;
+// True if the stream may have work of matched requests to do, of which the library does not see the end.
+bool any_matched(Attached& attached) {
+  if (!attached.matched_) return false;
   auto capture = mem::device::ProgramStream::Capture::kNone;
   const mem::device::ProgramStream& device = attached.stream_->device_;
   const bool idle =
       !device.capture(&capture).ok() || capture != mem::device::ProgramStream::Capture::kNone || device.idle();
-  attached.paired_ = !idle;
+  attached.matched_ = !idle;
   return !idle;
 }
 
 Status finish(Attached& attached) {
   HR_TRY(p2p::wait_until([&] {
-    return is_gone(attached) || (attached.unfinished_ == 0 && !any_launched(attached) && !any_paired(attached));
+    return is_gone(attached) || (attached.unfinished_ == 0 && !any_launched(attached) && !any_matched(attached));
   }));
   return attached.take_error();
 }
@@ -58,10 +58,10 @@ struct Pending {
   }
   Status append() {
     if (!operations.empty()) HR_TRY(append_operations());
-    if (!pairs.empty()) HR_TRY(wait_paired(*stream, pairs));
+    if (!matched.empty()) HR_TRY(wait_matched(*stream, matched));
     operations.clear();
     waiting.clear();
-    pairs.clear();
+    matched.clear();
     return kOk;
   }
 
@@ -69,7 +69,7 @@ struct Pending {
   bool captured = false;
   std::vector<OperationPointer> operations;
   std::vector<Waiting*> waiting;  // for the operations
-  std::vector<Waiting*> pairs;
+  std::vector<Waiting*> matched;
 
  private:
   Status append_operations() {
@@ -111,10 +111,10 @@ Status wait(p2p::Request& request, StatusSink sink) {
 Status wait_together(std::span<Waiting> all) {
   Pending pending;
   for (Waiting& each : all) {
-    if (const Paired* const pair = paired_of(*each.request); pair != nullptr) {
-      if (!pair->started_) continue;
-      HR_TRY(pending.expect(*pair->stream_, pair->captured_, [&] { return pair->text(); }));
-      pending.pairs.push_back(&each);
+    if (const Matched* const matched = matched_of(*each.request); matched != nullptr) {
+      if (!matched->started_) continue;
+      HR_TRY(pending.expect(*matched->stream_, matched->captured_, [&] { return matched->text(); }));
+      pending.matched.push_back(&each);
       continue;
     }
     const Served served = served_for(*each.request);

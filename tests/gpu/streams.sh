@@ -77,13 +77,14 @@ for count in "${ranks[@]}"; do
   if ! step "streams ${parts[*]}" 30 "$count" "$build/gpu_tests/mpi_streams" "${parts[@]}"; then
     for part in "${parts[@]}"; do step "streams $part" 10 "$count" "$build/gpu_tests/mpi_streams" "$part"; done
   fi
+  step "reductions" 20 "$count" "$build/gpu_tests/mpi_streams_allreduce"
   step "random exchanges" 30 "$count" "$build/gpu_tests/mpi_streams_random" --seed random --exchanges 1000
   step "latency" 40 "$count" "$build/gpu_tests/mpi_streams_latency" "${latency[@]}"
   cat "/tmp/streams.$$.log"
   alone "/tmp/streams.$$.log"
   beside_nccl "$count"
 done
-for what in receive any allreduce graph matched; do dead_peer $what; done
+for what in receive any allreduce graph matched reduction; do dead_peer $what; done
 rm -f "/tmp/streams.$$.log"
 echo "$failed failed in $((SECONDS - begun)) s"
 exit $failed

@@ -42,6 +42,9 @@ class EnqueueCalls(unittest.TestCase):
     def test_one_wait_and_one_kernel(self):  # in each of two
         self.assert_each_time("--matched", {"cuStreamIsCapturing": 2, "appended": 2, "cuLaunchKernel": 2}, 6)
 
+    def test_one_wait_and_two_kernels(self):  # the start of a reduction waits for nothing
+        self.assert_each_time("--reduced", {"cuStreamIsCapturing": 2, "appended": 1, "cuLaunchKernel": 2}, 6)
+
 
 if __name__ == "__main__":
     unittest.main()

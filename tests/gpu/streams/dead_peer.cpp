@@ -1,7 +1,7 @@
 // The last rank dies while the streams of the others wait for it: by an enqueued receive that names it, by one from any
-// rank, by a reduction, in a graph, and by a message that was matched before. The streams go on soon, the next call
-// returns MPIX_ERR_PROC_FAILED, and the others still reach each other. At its end each says "went on". Run it with
-// mpiexec --enable-recovery on three ranks or more.
+// rank, by a reduction, in a graph, and by a message or a reduction that was matched before. The streams go on soon,
+// the next call returns MPIX_ERR_PROC_FAILED, and the others still reach each other. At its end each says "went on".
+// Run it with mpiexec --enable-recovery on three ranks or more.
 #include <signal.h>
 #include <unistd.h>
 
@@ -31,8 +31,12 @@ void run(const check::Environment& mpi, const std::string& what) {
       CHECK_OK(MPIX_Matchall(1, &matched));
     }
   }
+  if (what == "reduction") {
+    CHECK_OK(MPI_Allreduce_init(from.get(), to.get(), 16, MPI_UINT32_T, MPI_SUM, lane.comm(), MPI_INFO_NULL, &matched));
+    CHECK_OK(MPIX_Matchall(1, &matched));
+  }
   const auto depend = [&] {
-    if (what == "matched") {
+    if (matched != MPI_REQUEST_NULL) {
       CHECK_OK(MPIX_Startall_enqueue(1, &matched, lane.comm()));
       CHECK_OK(MPIX_Wait_enqueue(&matched, MPI_STATUS_IGNORE));
     } else if (what == "receive") {

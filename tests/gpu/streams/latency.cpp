@@ -3,7 +3,8 @@
 // library's thread carried out, and the starts that its streams carry out alone, which a graph counts at its capture.
 //
 //   mpi_streams_latency [--short]
-//   mpi_streams_latency --enqueue|--matched TIMES     makes only so many of each call, for a count of driver calls
+//   mpi_streams_latency --enqueue|--matched|--reduced TIMES     makes only so many of each call, for a count of driver
+//   calls
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -151,6 +152,30 @@ void matched_ring(const Table& table, const Kernels& kernels, int bytes, const B
   table.in_graph((what + "in a graph").c_str(), lane, 10, 1, ring);
 }
 
+void matched_allreduce(const Table& table, const Kernels& kernels, int bytes, const Buffer& from, const Buffer& to) {
+  const Lane lane(kernels);
+  MPI_Request request = MPI_REQUEST_NULL;
+  CHECK_OK(
+      MPI_Allreduce_init(from.get(), to.get(), bytes / 4, MPI_UINT32_T, MPI_SUM, lane.comm(), MPI_INFO_NULL, &request));
+  CHECK_OK(MPIX_Matchall(1, &request));
+  const auto alone = [&] {
+    CHECK_OK(MPIX_Startall_enqueue(1, &request, lane.comm()));
+    CHECK_OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
+  };
+  const auto after_a_kernel = [&] {
+    lane.fill(from, 1, 0, 0, 2);
+    alone();
+  };
+  const std::string what = "allreduce of " + std::to_string(bytes) + " B, matched, ";
+  table.enqueued(("kernel and " + what + "enqueued").c_str(), lane, 1, after_a_kernel);
+  table.in_graph(("kernel and " + what + "in a graph").c_str(), lane, 10, 1, after_a_kernel);
+  if (bytes == 8) {
+    table.in_graph((what + "in a graph").c_str(), lane, 10, 1, alone);
+    table.host("host time of a start and a wait, allreduce, matched", lane, alone);
+  }
+  CHECK_OK(MPI_Request_free(&request));
+}
+
 void run(const check::Environment& mpi, bool brief) {
   const Kernels kernels;
   const Table table(mpi, brief);
@@ -186,6 +211,7 @@ void run(const check::Environment& mpi, bool brief) {
     if (paired) matched_hop(table, kernels, partner, bytes, from, to);
   }
   for (const int bytes : {8, 32768}) matched_ring(table, kernels, bytes, from, to);
+  for (const int bytes : {8, 1024, 8192}) matched_allreduce(table, kernels, bytes, from, to);
   {
     const Lane lane(kernels);
     table.row("kernel and allreduce 8 B, host synchronises", table.repeats(), [&] {
@@ -247,6 +273,17 @@ void enqueue(const check::Environment& mpi, const std::string& what, int times) 
       CHECK_OK(MPIX_Waitall_enqueue(2, requests, MPI_STATUSES_IGNORE));
       CHECK_OK(MPIX_Allreduce_enqueue(from.get(), sum.get(), 2, MPI_UINT32_T, MPI_SUM, lane.comm()));
     });
+  }
+  if (what == "--reduced") {
+    CHECK_OK(
+        MPI_Allreduce_init(from.get(), sum.get(), 2, MPI_UINT32_T, MPI_SUM, lane.comm(), MPI_INFO_NULL, &requests[0]));
+    CHECK_OK(MPIX_Matchall(1, requests));
+    enqueue(mpi, times, lane, [&] {
+      CHECK_OK(MPIX_Startall_enqueue(1, requests, lane.comm()));
+      CHECK_OK(MPIX_Waitall_enqueue(1, requests, MPI_STATUSES_IGNORE));
+    });
+    CHECK_OK(MPI_Request_free(&requests[0]));
+    return;
   }
   CHECK_OK(MPI_Send_init(from.get(), 8, MPI_BYTE, lane.next, 0, lane.comm(), &requests[0]));
   CHECK_OK(MPI_Recv_init(to.get(), 8, MPI_BYTE, lane.previous, 0, lane.comm(), &requests[1]));
