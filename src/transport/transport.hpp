@@ -231,6 +231,10 @@ class Transport {
   // and write; their users define their meaning. Every process has the same number of words; empty if there are none.
   virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
+  // Tells the other processes of the node which CPUs this one is confined to, by a nonzero number that stands for the
+  // set; returns how many processes of the node have told the same, this one included.
+  virtual int tell_cpus(std::uint64_t /*cpus*/) noexcept { return 1; }
+
   // Returns the memory in which that process stages data for others, mapped in this process: the same bytes in all
   // processes, and of the same size for each of them. Empty if there is none. A process that calls this for itself gets
   // memory backed by pages (empty if there are none left, which is noted once); the others may access it once a message
