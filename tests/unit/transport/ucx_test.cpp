@@ -12,10 +12,10 @@
 
 #include "base/clock.hpp"
 #include "boot/boot.hpp"
-#include "transport/ucx/address.hpp"
-#include "transport/ucx/in_order.hpp"
+#include "transport/network/address.hpp"
+#include "transport/network/in_order.hpp"
 #include "transport/ucx/path.hpp"
-#include "transport/ucx/sleepers.hpp"
+#include "transport/network/sleepers.hpp"
 
 namespace hr::transport {
 namespace {
@@ -450,35 +450,35 @@ TEST(UcxAddress, SurvivesTheLaunchersAlphabet) {
   for (std::size_t length = 0; length < 70; ++length) {
     std::vector<std::byte> bytes(length);
     for (std::size_t at = 0; at < length; ++at) bytes[at] = static_cast<std::byte>(at * 37 + 250);
-    const std::string text = ucx::encode(bytes);
+    const std::string text = network::encode(bytes);
     EXPECT_EQ(text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
               std::string::npos);
     std::vector<std::byte> back;
-    ASSERT_TRUE(ucx::decode(text, &back));
+    ASSERT_TRUE(network::decode(text, &back));
     EXPECT_EQ(back, bytes);
   }
   std::vector<std::byte> ignored;
-  EXPECT_FALSE(ucx::decode("abc=", &ignored));
-  EXPECT_FALSE(ucx::decode("a", &ignored));
+  EXPECT_FALSE(network::decode("abc=", &ignored));
+  EXPECT_FALSE(network::decode("a", &ignored));
 }
 
 TEST(UcxAddress, LongOnesTakeSeveralKeys) {
   ASSERT_TRUE(boot::init().ok());
   std::vector<std::byte> bytes(5000);
   for (std::size_t at = 0; at < bytes.size(); ++at) bytes[at] = static_cast<std::byte>(at * 11);
-  ASSERT_TRUE(ucx::publish_address(4, bytes, "node17").ok());
+  ASSERT_TRUE(network::publish_address("ucx", 4, bytes, "node17").ok());
   std::vector<std::byte> back;
   std::string host;
-  ASSERT_TRUE(ucx::fetch_address(4, &back, &host).ok()) << take_detail();
+  ASSERT_TRUE(network::fetch_address("ucx", 4, &back, &host).ok()) << take_detail();
   EXPECT_EQ(back, bytes);
   EXPECT_EQ(host, "node17");
   ASSERT_TRUE(boot::put("headrace-ucx-5-0", "no address").ok());
-  EXPECT_FALSE(ucx::fetch_address(5, &back, &host).ok());
+  EXPECT_FALSE(network::fetch_address("ucx", 5, &back, &host).ok());
   EXPECT_NE(take_detail().find("rank 5"), std::string::npos);
 }
 
 TEST(UcxInOrder, EarlyOnesWait) {
-  ucx::InOrder<int> order;
+  network::InOrder<int> order;
   std::vector<int> out;
   const auto deliver = [&](int& thing) { out.push_back(thing); };
   for (int number : {2, 1, 4, 0, 3, 5})
@@ -488,7 +488,7 @@ TEST(UcxInOrder, EarlyOnesWait) {
 }
 
 TEST(UcxInOrder, WhatHasBeenHereOrIsFarAheadIsRefused) {
-  using Order = ucx::InOrder<int>;
+  using Order = network::InOrder<int>;
   Order order;
   std::vector<int> out;
   const auto deliver = [&](int& thing) { out.push_back(thing); };
@@ -506,18 +506,18 @@ TEST(UcxAddress, ASecretGoesWithIt) {
   std::vector<std::byte> address(20, std::byte{7});
   const auto bare = address;
   std::uint64_t secret = 0;
-  ucx::append_secret(0x0123456789abcdef, &address);
-  ASSERT_TRUE(ucx::split_secret(&address, &secret));
+  network::append_secret(0x0123456789abcdef, &address);
+  ASSERT_TRUE(network::split_secret(&address, &secret));
   EXPECT_EQ(secret, 0x0123456789abcdefU);
   EXPECT_EQ(address, bare);
   for (const std::size_t bytes : {0U, 4U, 8U}) {
     address.resize(bytes);
-    EXPECT_FALSE(ucx::split_secret(&address, &secret));
+    EXPECT_FALSE(network::split_secret(&address, &secret));
   }
 }
 
 TEST(UcxSleepers, EveryThreadThatIsArmedIsWoken) {
-  ucx::Sleepers sleepers;
+  network::Sleepers sleepers;
   ASSERT_TRUE(sleepers.open(-1).ok());
   constexpr int kThreads = 4;
   for (int round = 0; round < 50; ++round) {
@@ -546,7 +546,7 @@ TEST(UcxSleepers, EveryThreadThatIsArmedIsWoken) {
 }
 
 TEST(UcxSleepers, ABellThatIsNotHeardYetKeepsNoOtherThreadAwake) {
-  ucx::Sleepers sleepers;
+  network::Sleepers sleepers;
   ASSERT_TRUE(sleepers.open(-1).ok());
   const auto first = sleepers.arm();
   sleepers.wake();

@@ -1,0 +1,37 @@
+// Library: the libfabric functions that this library calls, found at run time, so that it neither links to libfabric
+// nor needs it. All others are reached through the objects that these return.
+//
+// Owner: process-wide; opened once, never closed. Threads: library lock.
+#pragma once
+
+#include <rdma/fabric.h>
+
+#include <string>
+
+#include "base/status.hpp"
+
+namespace hr::transport::ofi {
+
+// Oldest interface version with all that is used here; newer libraries support it.
+inline constexpr std::uint32_t kVersion = FI_VERSION(1, 9);
+
+struct Library {
+  decltype(&::fi_getinfo) getinfo = nullptr;
+  decltype(&::fi_freeinfo) freeinfo = nullptr;
+  decltype(&::fi_dupinfo) dupinfo = nullptr;
+  decltype(&::fi_fabric) fabric = nullptr;
+  decltype(&::fi_version) version = nullptr;
+  decltype(&::fi_strerror) strerror = nullptr;
+  std::string path;  // path of libfabric.so.1 where it was found
+
+  // Returns the text of an error, which libfabric's functions return as a negative number.
+  [[nodiscard]] std::string text(long error) const { return strerror(static_cast<int>(error < 0 ? -error : error)); }
+};
+
+// Opens the library at the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.
+Status open_library(const Library** out);
+
+// True if this host has a network for which libfabric is the library of choice (Slingshot, EFA, Omni-Path).
+[[nodiscard]] bool host_has_own_network();
+
+}  // namespace hr::transport::ofi
