@@ -1,10 +1,13 @@
 #include "transport/ofi/library.hpp"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
-#include <vector>
+#include <type_traits>
+#include <utility>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
@@ -72,7 +75,40 @@ bool has_entry(const char* directory, std::string_view begin) {
   return false;
 }
 
+bool is_only_thread() noexcept {
+  struct stat tasks{};
+  return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;  // "." and ".." count
+}
+
+constexpr const char* kEagerLimit = "FI_OFI_RXM_EAGER_LIMIT";
+constexpr std::pair<const char*, const char*> kSettings[] = {
+    {"IPATH_NO_BACKTRACE", "1"},
+    {"HFI_NO_BACKTRACE", "1"},
+    {"FI_OFI_RXM_MSG_RX_SIZE", "64"},
+    {"FI_OFI_RXM_MSG_TX_SIZE", "64"},
+    {"FI_OFI_RXM_RX_SIZE", "256"},
+    {"FI_OFI_RXM_TX_SIZE", "256"},
+    {"FI_OFI_RXM_CM_PROGRESS_INTERVAL", "1000"},
+};
+
 }  // namespace
+
+Settings::Settings() noexcept {
+  if (!is_only_thread()) return;
+  // Over TCP ofi_rxm sends longer messages at once, straight into the receiver's buffer; over verbs it cannot.
+  std::error_code none;
+  if (!std::filesystem::exists("/sys/class/infiniband", none) && environment(kEagerLimit) == nullptr &&
+      ::setenv(kEagerLimit, "65792", 0) == 0) {
+    set_.push_back(kEagerLimit);
+  }
+  for (const auto& [name, value] : kSettings) {
+    if (environment(name) == nullptr && ::setenv(name, value, 0) == 0) set_.push_back(name);
+  }
+}
+
+Settings::~Settings() {
+  for (const char* name : set_) ::unsetenv(name);
+}
 
 bool host_has_own_network() {
   static const bool has = [] {

@@ -7,6 +7,7 @@
 #include <rdma/fabric.h>
 
 #include <string>
+#include <vector>
 
 #include "base/status.hpp"
 
@@ -26,6 +27,21 @@ struct Library {
 
   // Returns the text of an error, which libfabric's functions return as a negative number.
   [[nodiscard]] std::string text(long error) const { return strerror(static_cast<int>(error < 0 ? -error : error)); }
+};
+
+// Sets variables of libfabric, unless the user has set them, while the library and its providers start, and removes
+// them again: handlers of crash signals, which are the program's or this library's, stay as they are, and ofi_rxm keeps
+// smaller buffers and looks for new connections more often. Does nothing in a process with several threads, of which
+// another may read the environment. Owner: the starting call.
+class Settings {
+ public:
+  Settings() noexcept;
+  ~Settings();
+  Settings(const Settings&) = delete;
+  Settings& operator=(const Settings&) = delete;
+
+ private:
+  std::vector<const char*> set_;
 };
 
 // Opens the library at the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.

@@ -856,8 +856,9 @@ bool Ofi::progress() {
   const ssize_t count = ::fi_cq_read(fabric_.queue(), entries.data(), entries.size());
   for (ssize_t i = 0; i < count; ++i) {
     const fi_cq_data_entry& entry = entries[static_cast<std::size_t>(i)];
-    if ((entry.flags & FI_RECV) != 0) {
-      if (entry.len != 0) arrive(static_cast<const std::byte*>(entry.buf), entry.len);
+    // The end of a buffer may be reported alone, without a receive.
+    if ((entry.flags & (FI_RECV | FI_MULTI_RECV)) != 0) {
+      if ((entry.flags & FI_RECV) != 0 && entry.len != 0) arrive(static_cast<const std::byte*>(entry.buf), entry.len);
       if ((entry.flags & FI_MULTI_RECV) != 0) unposted_.push_back(static_cast<Landing*>(entry.op_context));
     } else if (entry.op_context != nullptr) {
       Requests::end(*static_cast<Request*>(entry.op_context), 0);
@@ -944,6 +945,7 @@ Status Ofi::finalize() {
 }
 
 Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transport>* out) {
+  const Settings settings;
   const Library* library = nullptr;
   Status status = open_library(&library);
   std::unique_ptr<Ofi> made;
@@ -960,6 +962,7 @@ Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transpor
 }
 
 bool can_open() {
+  const Settings settings;
   const Library* library = nullptr;
   if (open_library(&library).ok()) return true;
   static_cast<void>(take_detail());

@@ -511,8 +511,8 @@ void Ucx::post(Peer& peer, Buffer* buffer) {
   how.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
   how.flags = UCP_AM_SEND_FLAG_EAGER;
   how.cb.send = sent;
-  const ucs_status_ptr_t answer =
-      library_.am_send_nbx(peer.endpoint, kMessages, nullptr, 0, &buffer->wire.head, sizeof(Head) + buffer->bytes, &how);
+  const ucs_status_ptr_t answer = library_.am_send_nbx(peer.endpoint, kMessages, nullptr, 0, &buffer->wire.head,
+                                                       sizeof(Head) + buffer->bytes, &how);
   if (UCS_PTR_IS_PTR(answer)) {
     ++peer.in_flight;
     return;

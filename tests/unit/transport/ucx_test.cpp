@@ -472,7 +472,7 @@ TEST(UcxAddress, LongOnesTakeSeveralKeys) {
   ASSERT_TRUE(network::fetch_address("ucx", 4, &back, &host).ok()) << take_detail();
   EXPECT_EQ(back, bytes);
   EXPECT_EQ(host, "node17");
-  ASSERT_TRUE(boot::put("headrace-ucx-5-0", "no address").ok());
+  ASSERT_TRUE(boot::put("headrace-network-5-0", "no address").ok());
   EXPECT_FALSE(network::fetch_address("ucx", 5, &back, &host).ok());
   EXPECT_NE(take_detail().find("rank 5"), std::string::npos);
 }
