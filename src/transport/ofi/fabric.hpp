@@ -64,9 +64,12 @@ class Fabric {
 
   // True if data and messages share a byte stream, or unreliable datagrams, of the kernel.
   [[nodiscard]] bool is_kernel_network() const noexcept { return kernel_network_; }
+  // True if a message that does not fit ends the use of a buffer of several receives, and no completion says so.
+  [[nodiscard]] bool releases_truncated() const noexcept { return releases_truncated_; }
 
  private:
   Status choose(bool loopback_alone);
+  int ask(const std::string& provider, bool loopback, fi_info** all) const;
   Status failed(const char* what, long error) const;
 
   const Library& library_;
@@ -78,6 +81,7 @@ class Fabric {
   fid_ep* endpoint_ = nullptr;
   int descriptor_ = -1;
   bool kernel_network_ = false;
+  bool releases_truncated_ = false;
 };
 
 }  // namespace hr::transport::ofi

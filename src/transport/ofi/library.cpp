@@ -89,6 +89,7 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
     {"FI_OFI_RXM_RX_SIZE", "256"},
     {"FI_OFI_RXM_TX_SIZE", "256"},
     {"FI_OFI_RXM_CM_PROGRESS_INTERVAL", "1000"},
+    {"FI_TCP_MAX_RX_SIZE", "256"},
 };
 
 }  // namespace
@@ -109,6 +110,8 @@ Settings::Settings() noexcept {
 Settings::~Settings() {
   for (const char* name : set_) ::unsetenv(name);
 }
+
+bool host_has_fabric() { return has_entry("/sys/class/infiniband", "") || has_entry("/sys/class/cxi", ""); }
 
 bool host_has_own_network() {
   static const bool has = [] {

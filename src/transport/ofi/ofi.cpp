@@ -61,6 +61,9 @@ constexpr std::size_t kFront = sizeof(Front) + sizeof(Head);
 constexpr std::size_t kMostOnStack = 256;
 // Limit of messages to a peer that the provider is not done with; further ones wait in the layer above.
 constexpr int kMostInFlight = 32;
+// Limit of messages begun since the last round of progress. Without rounds a provider notices no loss of a connection,
+// and drops what it is given; a refusal makes the layer above begin one.
+constexpr int kMostUnpolled = 256;
 // Buffers that messages land in.
 constexpr std::size_t kLandings = 3;
 constexpr std::size_t kLandingBytes = std::size_t{512} << 10;
@@ -247,6 +250,9 @@ class Ofi final : public Transport {
   // True if all hosts of this job are this machine (mpiexec --as-hosts).
   [[nodiscard]] bool listens_on_loopback() const { return boot::identity().declared_hosts && !late_; }
   [[nodiscard]] Status why_failed(const Peer& peer) const;
+  [[nodiscard]] bool has_room(const Peer& peer) noexcept {
+    return peer.in_flight < kMostInFlight && peer.failure == 0 && unpolled_++ < kMostUnpolled;
+  }
   [[nodiscard]] Status no_room(const Peer& peer) const { return peer.told ? why_failed(peer) : Status::again(); }
   Status usable(int proc);
   Status move(int proc, const RemoteKey* key, std::span<const RemotePart> parts, bool write, Operation* done);
@@ -302,6 +308,7 @@ class Ofi final : public Transport {
   std::unordered_map<std::uint64_t, Kept> kept_;       // indexed by token
   std::vector<Fetch*> fetches_;                        // those not ended
   std::unordered_map<int, std::uint32_t> farewells_;   // numbers of messages that processes sent before disconnecting
+  int unpolled_ = 0;                                   // messages begun since the last round of progress
   std::uint64_t next_source_ = 1;
   std::uint64_t next_token_ = 1;
   std::vector<Peer*> broken_;  // failed, and operations not ended yet
@@ -581,7 +588,7 @@ Buffer* Ofi::buffer(std::size_t bytes) {
 
 std::byte* Ofi::reserve(int proc, std::size_t bytes) {
   Peer& to = peer(proc);
-  if (to.in_flight >= kMostInFlight || to.failure != 0 || bytes > kMaxPayload) return nullptr;
+  if (bytes > kMaxPayload || !has_room(to)) return nullptr;
   if (to.reserved != nullptr && to.reserved->room < bytes) {
     buffers_.give_back(to.reserved);
     to.reserved = nullptr;
@@ -603,7 +610,7 @@ Status Ofi::send(int proc, const Header& header, const void* payload, std::size_
   Peer& to = peer(proc);
   const std::size_t whole = kFront + bytes;
   if (whole <= std::min(kMostOnStack, fabric_.info().tx_attr->inject_size)) {
-    if (to.in_flight >= kMostInFlight || to.failure != 0) return no_room(to);
+    if (!has_room(to)) return no_room(to);
     std::byte message[kMostOnStack];
     const Front front = Front::kMessage;
     const Head head{to.sent, to.own_name, to.secret, header};
@@ -845,13 +852,16 @@ void Ofi::read_error() {
   const auto landing =
       std::ranges::find_if(landings_, [&](const Landing& each) { return &each.room == error.op_context; });
   if (landing != landings_.end()) {
-    if ((error.flags & FI_MULTI_RECV) != 0) unposted_.push_back(&*landing);
+    const bool released = error.err == FI_ETRUNC && fabric_.releases_truncated();
+    if ((error.flags & FI_MULTI_RECV) != 0 || released) unposted_.push_back(&*landing);
+    if (error.err == FI_ETRUNC) drop_message(-1, "it is longer than any message");
     return;
   }
   if (error.op_context != nullptr) Requests::end(*static_cast<Request*>(error.op_context), error.err);
 }
 
 bool Ofi::progress() {
+  unpolled_ = 0;
   std::array<fi_cq_data_entry, 16> entries;
   const ssize_t count = ::fi_cq_read(fabric_.queue(), entries.data(), entries.size());
   for (ssize_t i = 0; i < count; ++i) {
