@@ -29,7 +29,7 @@ BUILD := build/pip
 PEERS := .cache/peers
 RANKS ?= 8
 
-BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev nlohmann-json3-dev
+BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev nlohmann-json3-dev libfabric-dev libfabric1
 # chromium: headrace monitor is tested in a browser.
 TEST_PACKAGES := libgtest-dev gdb gfortran chromium mandoc man-db
 # libpmix-dev: Debian's Slurm opens libpmix.so, by the name that only the development package has.

@@ -1,4 +1,4 @@
-// Transport: sends bytes to other processes. self, shm and ucx implement this interface; p2p uses nothing else.
+// Transport: sends bytes to other processes. self, shm, ucx and ofi implement this interface; p2p uses nothing else.
 //
 // A transport carries messages: a fixed 24-byte header, from which it reads only the kind, and a payload. Messages from
 // one process to another arrive in the order in which they were accepted. progress() passes each to the handler that an
@@ -300,6 +300,10 @@ struct Record {
   // does not support that.
   Status (*connect_groups)(const Job& job, const Handlers& handlers, const PeerGroups& here,
                            std::unique_ptr<Transport>* out) = nullptr;
+  // For transports that fill gaps, of which one is used: true if its library can be opened here. Null: always.
+  bool (*can_open)() = nullptr;
+  // True if this host has a network that the transport serves better than its siblings. Null: never.
+  bool (*has_own_network)() = nullptr;
 };
 
 // Starts the transports; collective over the job. Unset handlers are set to one that drops the message. Errors:

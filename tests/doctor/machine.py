@@ -32,7 +32,8 @@ class MachineTest(unittest.TestCase):
         work = tempfile.TemporaryDirectory()
         self.addCleanup(work.cleanup)
         self.root = Path(work.name)
-        self.answers = {"--config": CONFIG, "-c": "found 1.22.0 /ucx/lib/libucp.so.0\n", "-d": UCX_DEVICES}
+        self.answers = {"--config": CONFIG, "-c": "found 1.22.0 /ucx/lib/libucp.so.0\n", "-d": UCX_DEVICES,
+                        "libfabric.so.1": "found 1.20 /lib/libfabric.so.1\n"}
         for path, text in FILES.items():
             self.write(path, text)
         (self.root / "dev/shm").mkdir(parents=True)
