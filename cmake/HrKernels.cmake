@@ -14,6 +14,7 @@
 include_guard(GLOBAL)
 
 set(HR_FAKE_CUDA_DIR ${CMAKE_BINARY_DIR}/fake_cuda CACHE INTERNAL "where the fake driver and host kernels are built")
+set(HR_FAKE_HIP_DIR ${CMAKE_BINARY_DIR}/fake_hip CACHE INTERNAL "where the fake HIP runtime is built")
 set(HR_KERNELS_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../kernels CACHE INTERNAL "portability.hpp")
 set(HR_FATBIN_TEMPLATE ${CMAKE_CURRENT_LIST_DIR}/fatbin.S.in CACHE INTERNAL "assembly that embeds an image")
 
@@ -68,6 +69,8 @@ function(hr_fatbin name)
   set(HR_NAME ${name})
   set(HR_IMAGE "")
   set(HR_HAVE_IMAGE 0)
+  set(HR_CODE_OBJECTS "")
+  set(HR_HAVE_CODE_OBJECTS 0)
   set(assembly ${CMAKE_CURRENT_BINARY_DIR}/${name}_fatbin.S)
   if(nvcc)
     set(HR_IMAGE ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin)

@@ -1,4 +1,5 @@
-// portability.hpp: lets one kernel source compile for the GPU (nvcc) and, for the tests' fake driver, for the CPU.
+// portability.hpp: lets one kernel source compile for GPUs (nvcc for NVIDIA's, clang for AMD's) and, for the tests' fake
+// drivers, for the CPU.
 //
 //   HR_KERNEL(scale, (float* data, int n, float factor)) {
 //     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) data[i] *= factor;
@@ -20,6 +21,47 @@
 #define HR_CONSTANT __grid_constant__ const
 #define HR_UNROLL _Pragma("unroll")
 #define HR_NO_UNROLL _Pragma("unroll 1")
+
+#elif defined(__HIP__)  // without HIP's headers: the attributes and functions of the compiler are all that is needed
+
+#include <cstring>
+#define memcpy __builtin_memcpy  // the C library's is for the host alone
+
+#define HR_DEVICE static __attribute__((device, always_inline)) inline
+#define HR_METHOD __attribute__((device, always_inline)) inline
+#define HR_KERNEL(name, parameters) \
+  extern "C" __attribute__((global, amdgpu_flat_work_group_size(1, 256))) void name parameters
+#define HR_CONSTANT const
+#define HR_UNROLL _Pragma("unroll")
+#define HR_NO_UNROLL _Pragma("nounroll")
+
+namespace hr_amd {
+
+struct Dim3 {
+  unsigned x, y, z;
+};
+HR_DEVICE Dim3 thread_index() {
+  return {__builtin_amdgcn_workitem_id_x(), __builtin_amdgcn_workitem_id_y(), __builtin_amdgcn_workitem_id_z()};
+}
+HR_DEVICE Dim3 block_index() {
+  return {__builtin_amdgcn_workgroup_id_x(), __builtin_amdgcn_workgroup_id_y(), __builtin_amdgcn_workgroup_id_z()};
+}
+HR_DEVICE Dim3 block() {
+  return {__builtin_amdgcn_workgroup_size_x(), __builtin_amdgcn_workgroup_size_y(), __builtin_amdgcn_workgroup_size_z()};
+}
+// The runtime launches whole blocks alone.
+HR_DEVICE Dim3 grid() {
+  const Dim3 threads = block();
+  return {__builtin_amdgcn_grid_size_x() / threads.x, __builtin_amdgcn_grid_size_y() / threads.y,
+          __builtin_amdgcn_grid_size_z() / threads.z};
+}
+
+}  // namespace hr_amd
+
+#define gridDim (::hr_amd::grid())
+#define blockDim (::hr_amd::block())
+#define blockIdx (::hr_amd::block_index())
+#define threadIdx (::hr_amd::thread_index())
 
 #else
 
