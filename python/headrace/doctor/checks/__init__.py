@@ -1,7 +1,7 @@
 """The checks of `headrace doctor`, one per file. To add one, write its file, and add a line here."""
 
 from headrace.doctor.check import Check
-from headrace.doctor.checks import (cgroup, clock, cpus, distance, files, gpus, launchers, limits, listening, numa, other_mpi, reading,
+from headrace.doctor.checks import (amd, cgroup, clock, cpus, distance, files, gpus, launchers, limits, listening, numa, other_mpi, reading,
                                     settings, shm, ucx)
 
 CHECKS = (
@@ -20,4 +20,5 @@ CHECKS = (
     Check("ucx", "Network", "UCX: version, transports, devices, variables that narrow them", ucx.look),
     Check("listening", "Network", "who can reach ranks over TCP: what UCX would listen on, what ranks that run listen on", listening.look),
     Check("gpu", "GPUs", "NVIDIA driver, devices, peer access, IPC, MPS, MIG, ECC, persistence", gpus.look),
+    Check("amd", "GPUs", "AMD GPUs: HIP runtime, access, devices, variables that hide them", amd.look),
 )
