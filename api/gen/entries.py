@@ -124,6 +124,9 @@ class Writer:
             self.emit(f"if ({flag}) [[unlikely]] if (!consume_pass()) return checked_{name}({names});")
         elif not function.any_time:
             self.emit("if (!ready) [[unlikely]] if (!runtime::in_use()) not_ready(kCall.function);")
+        if function.channel:
+            self.emit(f"if (LibraryLock::enabled()) [[unlikely]] if (int code_ = 0; channel_calls::{function.impl_name}"
+                      f"(kCall, {', '.join(self.names())}, &code_)) return code_;")
         self.emit("TestGuard guard;" if function.tests else "const LibraryGuard guard;")
         self.emit(f"const counters::CallIf<{self.number}> counted(guard.entered());" if function.tests else
                   f"const counters::Call<{self.number}> counted;")

@@ -33,6 +33,7 @@
 #include "mem/mem.hpp"
 #include "mpi.h"
 #include "p2p/buffered.hpp"
+#include "p2p/channel.hpp"
 #include "p2p/counting.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/progress_thread.hpp"
@@ -190,6 +191,8 @@ Status init_world(int required, int* provided) {
   state.main_thread = ::pthread_self();
   if (state.level != MPI_THREAD_SINGLE) DriverEpoch::set_multithreaded();
   if (state.level == MPI_THREAD_MULTIPLE) enable_threads();
+  // Communicators of an earlier session have their channel already, and the checker looks at calls one by one.
+  if (state.level == MPI_THREAD_MULTIPLE && state.uses == 1 && !state.checked) p2p::channels::offer();
   check::allow_threads(state.level);
   *provided = state.level;
   return comm::connect_parent();

@@ -115,13 +115,16 @@ Status free(Communicator& comm) {
   if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be freed", comm.name_.c_str());
   HR_TRY(comm.attributes_.clear(comm.handle()));
   if (state != nullptr && state->parent == &comm) state->parent = nullptr;
+  keep_for_channel(comm);
   release(&comm);
   return kOk;
 }
 
 Status disconnect(Communicator& comm) {
   if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be disconnected", comm.name_.c_str());
-  HR_TRY(p2p::wait_until([&comm] { return !has_pending_operations(comm); }));
+  HR_TRY(p2p::wait_until([&comm] {
+    return comm.channel_operations_.load(std::memory_order_acquire) == 0 && !has_pending_operations(comm);
+  }));
   leave_together(comm);
   comm.disconnects_ = true;
   return free(comm);
