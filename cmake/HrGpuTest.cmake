@@ -18,7 +18,7 @@ function(hr_gpu_test name)
   set(fake LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/fake_cuda)
   hr_gpu_test_run(${name} ${name} ENVIRONMENT ${fake})
   hr_gpu_test_run(${name}_lazy ${name} ENVIRONMENT ${fake} FAKE_CUDA_LAZY=1)
-  hr_gpu_test_run(${name}_copy_engine ${name} ENVIRONMENT ${fake} HEADRACE_CUDA_KERNELS=off)
+  hr_gpu_test_run(${name}_copy_engine ${name} ENVIRONMENT ${fake} HEADRACE_DEVICE_KERNELS=off)
 endfunction()
 
 # hr_gpu_test_run(<test> <target> [ARGS ...] [ENVIRONMENT ...]): one more run of such a program.

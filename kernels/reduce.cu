@@ -1,5 +1,5 @@
 // reduce: combines arrays of elements, also on peer devices, into one or several outputs. There is one kernel per
-// element type and kind of operation; src/layout/cuda/reduce.cpp assigns kernels to MPI types.
+// element type and kind of operation; src/layout/device/reduce.cpp assigns kernels to MPI types.
 #include "portability.hpp"
 #include "reduce_arguments.hpp"
 #include "reduce_loops.hpp"

@@ -63,6 +63,11 @@ def enum_name(knob: dict) -> str:
     return "".join(word.capitalize() for word in knob["name"].split("_")) + "Choice"
 
 
+def former_names(knob: dict) -> list[str]:
+    names = knob.get("was", [])
+    return [names] if isinstance(names, str) else names
+
+
 def write_knobs(knobs: list[dict], out: Path) -> None:
     lines = [BANNER.format(source="api/knobs.yaml"),
              "#include <cstddef>\n#include <string>\n\nnamespace hr {\n\n"]
@@ -86,8 +91,8 @@ def write_knobs(knobs: list[dict], out: Path) -> None:
     lines.append("\n\n// HR_FORMER_KNOBS(X): X(former, name) for each name that a knob had in an earlier version and that is still taken.\n"
                  "#define HR_FORMER_KNOBS(X)")
     for knob in knobs:
-        if "was" in knob:
-            lines.append(f" \\\n  X({json.dumps(knob['was'])}, {json.dumps(knob['name'])})")
+        for former in former_names(knob):
+            lines.append(f" \\\n  X({json.dumps(former)}, {json.dumps(knob['name'])})")
     lines.append("\n\n}  // namespace hr\n")
     put(out / "knob_table.hpp", "".join(lines))
 

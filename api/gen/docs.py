@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .base import former_names
 from .model import Function, Tables
 from .prose import filled
 
@@ -89,7 +90,8 @@ def knobs(tables: Tables) -> str:
     rows = []
     for knob in tables.knobs:
         default = str(knob["default"]).lower() if knob["type"] == "bool" else knob["default"]
-        former = f" (In earlier versions `HEADRACE_{knob['was'].upper()}`, still accepted.)" if "was" in knob else ""
+        names = ", ".join(f"`HEADRACE_{name.upper()}`" for name in former_names(knob))
+        former = f" (In earlier versions {names}, still accepted.)" if names else ""
         rows.append(f"| `HEADRACE_{knob['name'].upper()}` | {knob_type(knob)} | `{default}` | {knob['scope']} |"
                     f" {knob['sentence']}{former} |\n")
     return KNOBS.format(rows="".join(rows))

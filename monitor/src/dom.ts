@@ -38,6 +38,6 @@ export function keyed<E extends Node>(element: E, key: string): E {
 export const keyOf = (element: Node): string | undefined => keys.get(element);
 
 /** An exact sum of the view, for close inspection and for tests. */
-export function sum(name: string, value: number, shown: string): HTMLElement {
-  return el("span", { class: "sum", "data-sum": name, "data-value": value, title: value.toLocaleString("en") }, `${name} `, el("b", {}, shown));
+export function sum(name: string, value: number, shown: string, words = name): HTMLElement {
+  return el("span", { class: "sum", "data-sum": name, "data-value": value, title: value.toLocaleString("en") }, `${words} `, el("b", {}, shown));
 }

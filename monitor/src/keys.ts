@@ -1,12 +1,12 @@
-// Keys: 1 to 9, 0 and c choose a view, [ and ] the one beside it, / the filter, t dark or light, Escape leaves the filter, ? shows this.
+// Keys: 1 to 9, 0, c, n and l choose a view, [ and ] the one beside it, / the filter, t dark or light, Escape leaves the filter, ? shows this.
 import type { Address } from "./address";
 import { el } from "./dom";
 import type { View } from "./view";
 
-const OF_VIEWS = "1234567890c";
+const OF_VIEWS = "1234567890cnl";
 
-const help: [string, string][] = [["1 to 9, 0, c", "choose a view"], ["[ and ]", "the view before, after"], ["j and k", "the next job, the one before"],
-  ["/", "filter by name"], ["r", "choose ranks"], ["t", "dark or light"], ["w", "the whole run"], ["arrows", "move over cells of the matrix"], ["?", "this list"]];
+const help: [string, string][] = [["1 to 9, 0, c, n, l", "choose a view"], ["[ and ]", "the view before, after"], ["j and k", "the next job, the one before"],
+  ["/", "filter by name"], ["r", "choose ranks"], ["t", "dark or light"], ["w", "the whole run"], ["p", "play the run, or pause"], ["arrows", "move over cells of the matrix"], ["?", "this list"]];
 
 /** The key of the view at that place. */
 export const keyOfView = (place: number): string | undefined => OF_VIEWS[place];
@@ -18,7 +18,7 @@ function showHelp(): void {
   box.showModal();
 }
 
-export function keys(views: View[], now: () => Address, go: (change: Address) => void, step: (by: number) => void, theme: () => void): void {
+export function keys(views: View[], now: () => Address, go: (change: Address) => void, step: (by: number) => void, theme: () => void, play: () => void): void {
   addEventListener("keydown", (event) => {
     const where = event.target as HTMLElement;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -33,6 +33,7 @@ export function keys(views: View[], now: () => Address, go: (change: Address) =>
     else if (event.key === "r") input("ranks");
     else if (event.key === "t") theme();
     else if (event.key === "w") go({ from: "", to: "" });
+    else if (event.key === "p") play();
     else if (event.key === "?") showHelp();
   });
 }

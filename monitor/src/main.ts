@@ -8,16 +8,18 @@ import { state } from "./state";
 import "./style.css";
 import type { Count, Job, News } from "./types";
 import { jobOf, type View } from "./view";
+import { cluster } from "./views/cluster";
 import { compare } from "./views/compare";
 import { calls, collectives, sizes, ways } from "./views/counters";
 import { hosts } from "./views/hosts";
 import { jobs as jobsView } from "./views/jobs";
+import { links } from "./views/links";
 import { matrix } from "./views/matrix";
 import { queues } from "./views/queues";
 import { ranks } from "./views/ranks";
 import { timeline } from "./views/timeline";
 
-const views: View[] = [jobsView, ranks, matrix, calls, ways, timeline, queues, collectives, sizes, hosts, compare];
+const views: View[] = [jobsView, ranks, matrix, calls, ways, timeline, queues, collectives, sizes, hosts, compare, cluster, links];
 const saved = localStorage.getItem("theme");
 if (saved === "dark" || saved === "light") document.documentElement.dataset.theme = saved;
 
@@ -99,7 +101,7 @@ function redraw(): void {
 function changes(): boolean {
   if (address.to) return false;
   const job = chosen(), other = view() === compare ? jobOf(jobs, address.other) : undefined;
-  return !job || !job.ended || (other !== undefined && !other.ended) || view() === jobsView || view() === hosts;
+  return !job || !job.ended || (other !== undefined && !other.ended) || [jobsView, hosts, cluster, links].includes(view());
 }
 
 function step(by: number): void {
@@ -108,7 +110,7 @@ function step(by: number): void {
 }
 
 addEventListener("popstate", () => { address = read(); void update(); });
-keys(views, () => ({ ...address, view: view().name }), go, step, () => { nextTheme(); redraw(); });
+keys(views, () => ({ ...address, view: view().name }), go, step, () => { nextTheme(); redraw(); }, around.play);
 void update();
 listen((told) => {
   const fresh = told.round !== news.round, back = lost;

@@ -74,6 +74,7 @@ function fill<Row>(name: string, shown: Table<Row>): void {
     const by = order?.column === number ? order : undefined, text = columns[number]!.title + (by ? (by.down ? " ▾" : " ▴") : "");
     set(place, "aria-sort", by && (by.down ? "descending" : "ascending"));
     if (button.textContent !== text) button.textContent = text;
+    if (rows[0]) set(place, "class", typeof columns[number]!.value(rows[0]) === "number" ? "number" : undefined);
   });
   const wanted = new Set<string>();
   let at = body.firstChild;

@@ -3,6 +3,7 @@
 export interface Job {
   id: number; key: string; program: string; size: number; began: number; seen: number; ended: number; known: number;
   calls: number; wait_ns: number; mpi_ns: number; sent: number; sent_bytes: number; received_bytes: number; hosts: string;
+  user: string; command: string; batch: string; batch_job: string; batch_name: string; found: number;
 }
 
 /** Number of runs in the history, and of those that match the search. */
@@ -19,7 +20,7 @@ export interface RankRow {
 
 export interface Matrix { size: number; metric: string; from: number[]; to: number[]; value: number[]; }
 
-export interface Counter { name: string; count: number; bytes: number; ns: number; rank?: number; }
+export interface Counter { name: string; count: number; bytes: number; ns: number; rank?: number; seconds?: number; p99?: number; worst?: number | null; }
 
 export interface Timeline {
   time: number[]; least: number[]; mean: number[]; most: number[]; mpi: number[]; slowest: (number | null)[];
@@ -29,6 +30,23 @@ export interface Timeline {
 export interface Mark { number: number; level: number; first: number; last: number; ranks: number; }
 
 export interface Reporter { host: string; address: string; live: boolean; since: number; ranks: number; why: string; }
+
+/** A node, as the mean over a time; figures that were not read are null. */
+export interface Node {
+  host: string; silent: boolean; cpu: number | null; gpus: number; gpu: number | null; rx: number; tx: number; links: number; down: number;
+  use: number | null; busiest: string; errors: number; discards: number; ranks: number; jobs: string[]; more_jobs: number;
+}
+
+export interface Cluster { from: number; to: number; left_out: number; nodes: Node[]; }
+
+/** Rates are per second; `up` is the share of looks at which the link was up. */
+export interface Link {
+  host: string; kind: string; link: string; up: number | null; use: number | null; use_most: number | null; errors_most: number | null; rx: number | null; tx: number | null;
+  packets: number | null; waits: number | null; discards: number | null; errors: number | null; retries: number | null; congestion: number | null; speed: number | null;
+}
+
+/** A rank on a node, and what it sends to other nodes. */
+export interface User { id: number; job: string; program: string; user: string; batch: string; rank: number; cpus: string; gpu: string; sent: number | null; }
 
 export type Machine = Record<string, Record<string, [number[], number[]]>>;
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from headrace import half_removed
 
 try:
-    from headrace import completion, everything, installation, modulefile
+    from headrace import completion, everything, installation, modulefile, stack
     from headrace import map as where
     from headrace.bench import cli as bench
     from headrace.bench.child import Failed
@@ -68,7 +68,8 @@ def config(_: argparse.Namespace) -> int:
 
 # Commands that parse their own arguments.
 MAINS: dict[str, Callable[[list[str]], int]] = {"bench": bench.main, "map": where.main, "tune": tune.main, "course": course.main,
-                                               "doctor": doctor.main, "monitor": monitor.main, "top": top.main}
+                                               "doctor": doctor.main, "monitor": monitor.main, "top": top.main,
+                                               "stack": stack.main}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -104,6 +105,7 @@ def run(arguments: list[str]) -> int:
     commands.add_parser("doctor", help="what this machine can do for a job, and what will cause trouble; headrace doctor --help")
     commands.add_parser("top", help="what the jobs of this host do, in the terminal; headrace top --help")
     commands.add_parser("monitor", help="the same as a web page, with history; headrace monitor --help")
+    commands.add_parser("stack", help="the call stacks of a running job's ranks, equal ones together; headrace stack --help")
     commands.add_parser("bench", help="benchmarks, alone or beside other libraries; headrace bench --help")
     commands.add_parser("tune", help="measures messages and collectives here, for programs to use; headrace tune --help")
     commands.add_parser("course", help="programs to learn from, beside published figures; headrace course --help")

@@ -1,6 +1,6 @@
 // DriverEpoch: shows whether the program may have used its devices since an earlier moment.
 //
-// A result of the CUDA driver about a pointer or a stream stays valid until the program calls the driver again, and a
+// A result of a device's driver about a pointer or a stream stays valid until the program calls the driver again, and a
 // query costs microseconds. So results are kept for a driver epoch: a series of calls of this library that are so close
 // to one another that no driver call fits between them, that is, within 3/4 of the time of the cheapest driver call
 // that matters, which is to make a stream wait for an event (0.2 us on an H200's host; launches, copies, allocations

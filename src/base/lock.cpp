@@ -12,10 +12,16 @@ std::mutex mutex;
 // Recursion depth of this thread; nonzero exactly while it holds the mutex.
 thread_local int held_depth = 0;
 constexpr int kTries = 20;
+constexpr int kTriesAwake = 400;
 constexpr int kTriesSoon = 40;
+std::atomic<int> tries_of_waits{kTries};
 }  // namespace
 
 void LibraryLock::enable() noexcept { enabled_ = true; }
+
+void LibraryLock::wait_awake(bool awake) noexcept {
+  tries_of_waits.store(awake ? kTriesAwake : kTries, std::memory_order_relaxed);
+}
 
 bool LibraryLock::try_acquire() noexcept {
   if (!mutex.try_lock()) return false;
@@ -41,7 +47,9 @@ bool LibraryLock::take(int tries, bool sleeps) noexcept {
 }
 
 // Spins first, as a round of progress takes less time than falling asleep.
-void LibraryLock::take_waiting() noexcept { static_cast<void>(take(kTries, true)); }
+void LibraryLock::take_waiting() noexcept {
+  static_cast<void>(take(tries_of_waits.load(std::memory_order_relaxed), true));
+}
 
 void LibraryLock::acquire_slow() noexcept {
   if (held_depth++ != 0) return;

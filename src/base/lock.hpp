@@ -22,6 +22,9 @@ class LibraryLock {
  public:
   // Called once, in MPI_Init_thread, before other threads may enter.
   static void enable() noexcept;
+  // With cores to spare: a thread that waits for the lock stays awake for as long as a round of progress may take that
+  // gives a device work. Otherwise it falls asleep sooner. Called with the lock.
+  static void wait_awake(bool awake) noexcept;
   [[nodiscard]] static bool enabled() noexcept { return enabled_; }
 
   static void acquire() noexcept {

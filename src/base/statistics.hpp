@@ -13,17 +13,17 @@
 
 // X(name, kind, sentence)
 #define HR_STATISTICS(X)                                                                                               \
-  X(cuda_ipc_mappings, kLevel, "Allocations of other processes' GPU memory that are mapped now.")                      \
-  X(cuda_ipc_mapped_bytes, kLevel, "Bytes of other processes' GPU memory that are mapped now.")                        \
-  X(cuda_ipc_hits, kCounter, "Uses of other processes' GPU memory that found it mapped.")                              \
-  X(cuda_ipc_misses, kCounter, "Uses of other processes' GPU memory that had to map it.")                              \
-  X(cuda_ipc_evictions, kCounter, "Mappings given up to make room for others (HEADRACE_CUDA_IPC_MAPPINGS).")           \
-  X(cuda_ipc_revocations, kCounter, "Mappings given up because the memory was freed by its owner.")                    \
-  X(cuda_ipc_chunks, kCounter, "Uses of other processes' GPU memory that is put together from chunks (VMM).")          \
-  X(cuda_resident_copies, kCounter,                                                                                    \
-    "Messages copied by a kernel that waited on the GPU for them (HEADRACE_CUDA_RESIDENT_COPY_BYTES).")                \
-  X(cuda_staged, kCounter, "Messages received that went through staging memory on their way to or from a GPU.")        \
-  X(cuda_copy_launches, kCounter, "Kernels launched to move data of derived types or several pieces at once.")         \
+  X(device_ipc_mappings, kLevel, "Allocations of other processes' GPU memory that are mapped now.")                    \
+  X(device_ipc_mapped_bytes, kLevel, "Bytes of other processes' GPU memory that are mapped now.")                      \
+  X(device_ipc_hits, kCounter, "Uses of other processes' GPU memory that found it mapped.")                            \
+  X(device_ipc_misses, kCounter, "Uses of other processes' GPU memory that had to map it.")                            \
+  X(device_ipc_evictions, kCounter, "Mappings given up to make room for others (HEADRACE_DEVICE_IPC_MAPPINGS).")       \
+  X(device_ipc_revocations, kCounter, "Mappings given up because the memory was freed by its owner.")                  \
+  X(device_ipc_chunks, kCounter, "Uses of other processes' GPU memory that is put together from chunks (VMM).")        \
+  X(device_resident_copies, kCounter,                                                                                  \
+    "Messages copied by a kernel that waited on the GPU for them (HEADRACE_DEVICE_RESIDENT_COPY_BYTES).")              \
+  X(device_staged, kCounter, "Messages received that went through staging memory on their way to or from a GPU.")      \
+  X(device_copy_launches, kCounter, "Kernels launched to move data of derived types or several pieces at once.")       \
   X(coll_device, kCounter, "Collective operations that this process's GPU took part in instead of going by messages.") \
   X(coll_through_pinned, kCounter,                                                                                     \
     "Collective operations of device buffers that ran on copies of them in pinned memory.")                            \

@@ -16,7 +16,8 @@
 #include "boot/boot.hpp"
 #include "boot/node_flag.hpp"
 #include "layout/view.hpp"
-#include "mem/cuda/program_state.hpp"
+#include "mem/device.hpp"
+#include "mem/device/program_state.hpp"
 #include "mem/mem.hpp"
 #include "mem/present_table.hpp"
 
@@ -62,14 +63,14 @@ int ranks_of_node() { return static_cast<int>(boot::processes().of_this_host().s
 // --- before the first call: MPI_Init after the first use of a device ---
 
 void check_start() {
-  const int device = mem::cuda::first_device_in_use();
+  const int device = mem::device::first_device_in_use();
   if (device < 0) return;
   log::write(
       log::Level::kError,
-      "check device: MPI_Init: the program has already used CUDA device %d; a rank does not yet know its place on the "
-      "node then, so all ranks take the same device. Call MPI_Init before the first offload region or CUDA call, then "
+      "check device: MPI_Init: the program has already used %s device %d; a rank does not yet know its place on the "
+      "node then, so all ranks take the same device. Call MPI_Init before the first offload region or %s call, then "
       "choose the device by the rank on the node (docs/offload.md)",
-      device);
+      mem::device::driver().names.maker, device, mem::device::driver().names.maker);
 }
 
 // --- all ranks of a node on device 0 ---
@@ -78,7 +79,7 @@ void check_start() {
 // reports the mistake.
 void check_default_device(const layout::View& view) {
   static bool looked = false;
-  const int devices = mem::cuda::devices_seen();
+  const int devices = mem::device::devices_seen();
   if (looked || view.where.device != 0 || devices < 2) return;
   looked = true;
   const boot::Processes& processes = boot::processes();
@@ -91,21 +92,22 @@ void check_default_device(const layout::View& view) {
   if (!boot::set_node_flag("device0-told-" + std::to_string(processes.host_of(processes.self())))) return;
   log::write(log::Level::kError,
              "check device: %s: all %d ranks of this node use device 0 of %d; choose one by the rank on the node "
-             "(MPI_Comm_split_type, MPI_COMM_TYPE_SHARED): cudaSetDevice, acc_set_device_num or "
+             "(MPI_Comm_split_type, MPI_COMM_TYPE_SHARED): %s, acc_set_device_num or "
              "omp_set_default_device of that rank modulo the number of devices",
-             current.function, ranks, devices);
+             current.function, ranks, devices, mem::device::driver().names.set_device);
 }
 
 // --- a context of another device ---
 
 void check_context(const layout::View& view, const Argument& argument) {
-  const int device = mem::cuda::current_device();
+  const int device = mem::device::current_device();
   if (device < 0 || view.where.device < 0 || device == view.where.device || !first_time(Pitfall::kOtherDevice)) return;
   log::write(log::Level::kError,
              "check device: %s: %s (%p) is memory of device %d, but device %d is current; what the program starts now "
-             "is not ordered with this message. Make the buffer's device current first (cudaSetDevice, "
+             "is not ordered with this message. Make the buffer's device current first (%s, "
              "acc_set_device_num, omp_set_default_device)",
-             current.function, argument.name, argument.address, static_cast<int>(view.where.device), device);
+             current.function, argument.name, argument.address, static_cast<int>(view.where.device), device,
+             mem::device::driver().names.set_device);
 }
 
 // --- a queue that has not been waited for ---

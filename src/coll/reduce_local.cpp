@@ -2,7 +2,7 @@
 #include "coll/check.hpp"
 #include "coll/coll.hpp"
 #include "coll/view_tools.hpp"
-#include "layout/cuda/reduce.hpp"
+#include "layout/device/reduce.hpp"
 
 namespace hr::coll {
 
@@ -19,7 +19,7 @@ Status reduce_local(const void* inbuf, void* inoutbuf, Count count, Datatype& ty
 
   if (in.where.is_device() && inout.where.is_device()) {
     bool done = false;
-    HR_TRY(layout::cuda::apply(op, in, inout, &done));
+    HR_TRY(layout::device::apply(op, in, inout, &done));
     if (done) return kOk;
   }
   TypedScratch in_copy(in.where.is_device() ? count : 0, type);

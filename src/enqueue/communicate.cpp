@@ -3,6 +3,7 @@
 
 #include "enqueue/operation.hpp"
 #include "mem/independent.hpp"
+#include "mem/recall.hpp"
 #include "p2p/process_failure.hpp"
 
 namespace hr::enqueue {
@@ -16,6 +17,21 @@ Status look_at(const void* buffer, Count count, const Datatype& type, View* view
   return layout::make_view(buffer, count, type, view);
 }
 
+// Calls look() for a first look at buffers, which may be described as they were earlier; errors are confirmed.
+// *recalled: the description may be out of date.
+template <class Look>
+Status first_look(bool* recalled, const Look& look) {
+  {
+    const mem::RecallScope scope;
+    const Status status = look();
+    *recalled = scope.used();
+    if (status.ok() || !*recalled) return status;
+  }
+  static_cast<void>(take_detail());
+  *recalled = false;
+  return look();
+}
+
 // A buffer that is looked at in the call, for its errors, and again at each start, because the program may have freed
 // it in between.
 class Buffer {
@@ -25,13 +41,13 @@ class Buffer {
 
   Status check() {
     View view;
-    HR_TRY(look_at(address_, count_, *type_, &view));
+    HR_TRY(first_look(&recalled_, [&] { return look_at(address_, count_, *type_, &view); }));
     allocation_ = view.where.id;
     return kOk;
   }
   Status look(View* view) const {
     HR_TRY(look_at(address_, count_, *type_, view));
-    if (view->where.id == allocation_) return kOk;
+    if (view->where.id == allocation_ || (recalled_ && view->where.id != 0)) return kOk;
     return fail(Errc::kBuffer, "the buffer %p was freed after the operation was enqueued", address_);
   }
 
@@ -40,6 +56,7 @@ class Buffer {
   Count count_;
   Ref<Datatype> type_;
   std::uint64_t allocation_ = 0;  // the driver's number; 0: none
+  bool recalled_ = false;         // it may be that of an earlier allocation at the same address
 };
 
 std::string peer_text(const char* what, const char* direction, int rank, int tag) {
@@ -112,8 +129,11 @@ class Allreduce final : public Operation {
         type_(Ref<Datatype>::share(&type)),
         op_(Ref<layout::Op>::share(&op)) {}
   Status check() {
-    coll::Call call;
-    return describe(call);
+    bool recalled = false;
+    return first_look(&recalled, [&] {
+      coll::Call call;
+      return describe(call);
+    });
   }
   Status start(p2p::Request** inner) override {
     coll::Call call;
@@ -143,7 +163,8 @@ Status enqueue(Attached& attached, const std::shared_ptr<Made>& operation, p2p::
   HR_TRY(operation->check());
   HR_TRY(check_capture(*attached.stream_, &captured));
   if (request != nullptr) HR_TRY(make_request(operation, request));
-  const Status status = append(attached, {operation}, request == nullptr, captured);
+  const OperationPointer only[] = {operation};
+  const Status status = append(attached, only, request == nullptr, captured);
   if (request != nullptr && (!status.ok() || captured)) {
     p2p::Request* const program = *request;
     // A graph starts the operation at each launch: no request completes with it.

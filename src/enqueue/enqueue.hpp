@@ -38,8 +38,8 @@ Status create_communicator(comm::Communicator& comm, Stream* stream, Ref<comm::C
 
 // The communicator must have a stream of a device. With `request` null the stream waits for the end of the operation;
 // else *request gets a reference, the caller's. Errors: MPI_ERR_COMM (no such stream), MPI_ERR_BUFFER, MPI_ERR_OTHER
-// (the stream was destroyed, or its capture cannot hold the operation, which leaves the capture valid); the error of an
-// earlier operation of the communicator.
+// (the stream's context was destroyed, or its capture cannot hold the operation, which leaves the capture valid); the
+// error of an earlier operation of the communicator.
 Status send(const void* buffer, Count count, layout::Datatype& type, int to, int tag, comm::Communicator& comm,
             p2p::Request** request);
 Status receive(void* buffer, Count count, layout::Datatype& type, int from, int tag, comm::Communicator& comm,
@@ -50,7 +50,8 @@ Status allreduce(const void* send, void* receive, Count count, layout::Datatype&
 // once they have started, so that kernels may mark partitions. Errors, beside the above: MPI_ERR_REQUEST.
 Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& comm);
 // Makes the stream wait for an enqueued operation. A persistent request stays; another one is over for the program,
-// which must not use its handle any more. Errors: MPI_ERR_REQUEST if it was not enqueued.
+// which must not use its handle any more. Errors: MPI_ERR_REQUEST if it was not enqueued, or outside the capture in
+// which this call is made, whether or not it is over.
 Status wait(p2p::Request& request, StatusSink sink);
 // True if wait() has taken the program's reference.
 [[nodiscard]] bool wait_releases(const p2p::Request& request) noexcept;

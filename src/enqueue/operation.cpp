@@ -10,8 +10,8 @@
 
 namespace hr::enqueue {
 
-using mem::cuda::ProgramStream;
-using mem::cuda::StreamOperation;
+using mem::device::ProgramStream;
+using mem::device::StreamOperation;
 
 LayerState<State> state;
 
@@ -50,7 +50,7 @@ Status unlocked(const Driver& call) {
 
 // Gives the device work: the driver may wait for room in the stream, which needs this library to go on. The queue has
 // the order in which threads append.
-Status append_unlocked(Stream& stream, std::vector<StreamOperation>& work) {
+Status append_unlocked(Stream& stream, std::span<StreamOperation> work) {
   return unlocked([&] { return stream.device_.append(work); });
 }
 
@@ -67,6 +67,13 @@ class Appending {
  private:
   Stream& stream_;
 };
+
+// Memory for the work of one call, kept for the next calls of the thread.
+std::vector<StreamOperation>& work_of_call() {
+  static thread_local std::vector<StreamOperation> work;
+  work.clear();
+  return work;
+}
 
 void add_wait(const Operation& operation, std::vector<StreamOperation>& work) {
   const Place& place = operation.place_;
@@ -86,6 +93,13 @@ Operation::~Operation() {
 Attached::~Attached() {
   if (state == nullptr) return;
   std::erase(state->communicators, this);
+  // The program may destroy the stream now, unless it has other communicators.
+  if (std::ranges::none_of(state->communicators,
+                           [&](const Attached* each) { return each->stream_.get() == stream_.get(); })) {
+    std::erase_if(state->persistent, [&](const auto& each) {
+      return each.second.stream.get() == stream_.get() && each.second.last == nullptr;
+    });
+  }
   for (const OperationPointer& each : captured_) {
     each->comm_ = nullptr;
     state->orphans.push_back(each);
@@ -156,19 +170,19 @@ Status check_capture(Stream& stream, bool* captured) {
   *captured = capture == ProgramStream::Capture::kActive;
   if (*captured && !stream.device_.can_be_captured()) {
     return fail(Errc::kUnsupportedOperation,
-                "this CUDA driver cannot capture stream memory operations: enqueue the operation outside the capture "
+                "this driver cannot capture stream memory operations: enqueue the operation outside the capture "
                 "(the capture is still valid)");
   }
   return kOk;
 }
 
-Status append(Attached& attached, std::vector<OperationPointer> operations, bool waits, bool captured) {
+Status append(Attached& attached, std::span<const OperationPointer> operations, bool waits, bool captured) {
   Stream& stream = *attached.stream_;
   if (!captured) {
     HR_TRY(p2p::wait_until([&] { return stream.queue_.size() < kMostQueued && stream.words_->any_free(); }));
   }
   const Appending appending(stream);
-  std::vector<StreamOperation> work;
+  std::vector<StreamOperation>& work = work_of_call();
   for (const OperationPointer& each : operations) {
     HR_TRY(stream.words_->take(&each->place_));
     each->captured_ = captured;
@@ -210,23 +224,23 @@ Status append(Attached& attached, std::vector<OperationPointer> operations, bool
   return status;
 }
 
-Status append_wait(const OperationPointer& operation) {
-  Stream& stream = *operation->stream_;
+Status check_wait(Stream& stream, bool enqueued_in_capture, const char* what) {
   bool captured = false;
   HR_TRY(check_capture(stream, &captured));
-  if (captured != operation->captured_) {
-    return fail(
-        Errc::kRequest,
-        operation->captured_
-            ? "the %s belongs to a graph: wait for it in the same capture (MPIX_Wait_enqueue)"
-            : "the %s was enqueued before the capture, which cannot wait for it: enqueue both in the capture, or "
-              "wait before it (the capture is still valid)",
-        operation->what().c_str());
-  }
+  if (captured == enqueued_in_capture) return kOk;
+  return fail(Errc::kRequest,
+              enqueued_in_capture
+                  ? "the %s belongs to a graph: wait for it in the same capture (MPIX_Wait_enqueue)"
+                  : "the %s was enqueued before the capture, which cannot wait for it: enqueue both in the capture, or "
+                    "wait before it (the capture is still valid)",
+              what);
+}
+
+Status append_wait(const OperationPointer& operation) {
+  Stream& stream = *operation->stream_;
   operation->waited_ = true;
-  if (operation->done_) return kOk;
   const Appending appending(stream);
-  std::vector<StreamOperation> work;
+  std::vector<StreamOperation>& work = work_of_call();
   add_wait(*operation, work);
   return append_unlocked(stream, work);
 }
@@ -246,12 +260,14 @@ Status make_request(const OperationPointer& operation, p2p::Request** request) {
   return kOk;
 }
 
-OperationPointer operation_of(const p2p::Request& request, bool* known) {
-  auto* const enqueued = dynamic_cast<EnqueuedState*>(request.state_.get());
-  *known = enqueued != nullptr;
-  if (*known) return enqueued->operation_;
+Served served_for(const p2p::Request& request) {
+  if (auto* const enqueued = dynamic_cast<EnqueuedState*>(request.state_.get()); enqueued != nullptr) {
+    const OperationPointer& operation = enqueued->operation_;
+    return {operation, operation->stream_.get(), operation->captured_, true};
+  }
   const auto found = state->persistent.find(const_cast<p2p::Request*>(&request));
-  return found == state->persistent.end() ? nullptr : found->second.last;
+  if (found == state->persistent.end()) return {};
+  return {found->second.last, found->second.stream.get(), found->second.captured, false};
 }
 
 }  // namespace hr::enqueue

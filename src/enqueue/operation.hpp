@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -13,7 +14,7 @@
 #include "base/layer_state.hpp"
 #include "comm/communicator.hpp"
 #include "enqueue/enqueue.hpp"
-#include "mem/cuda/deferred_free.hpp"
+#include "mem/device/deferred_free.hpp"
 
 namespace hr::enqueue {
 
@@ -73,9 +74,11 @@ class Attached final : public comm::StreamUse {
 
 // Operations that start a persistent request.
 struct Started {
-  OperationPointer last;
-  int pending = 0;       // starts that are not over, without those of graphs
-  bool running = false;  // one has started it, a graph perhaps
+  OperationPointer last;  // null once all are over
+  Ref<Stream> stream;     // of the last one
+  bool captured = false;  // the last one belongs to a graph
+  int pending = 0;        // starts that are not over, without those of graphs
+  bool running = false;   // one has started it, a graph perhaps
 };
 
 struct State {
@@ -85,7 +88,7 @@ struct State {
   std::vector<OperationPointer> running;
   std::vector<OperationPointer> orphans;  // of graphs whose communicator was freed
   std::unordered_map<p2p::Request*, Started> persistent;
-  mem::cuda::DeferredFrees::Hold frees;
+  mem::device::DeferredFrees::Hold frees;
   std::size_t captured = 0;  // operations of graphs
   bool advancing = false;
   bool hooked = false;
@@ -97,19 +100,26 @@ extern LayerState<State> state;
 // Returns the communicator's stream of a device, and the error of an earlier operation. Errors: see enqueue.hpp.
 Status attached_to(comm::Communicator& comm, Attached** attached);
 
-// Reports whether the stream is captured. Errors: MPI_ERR_OTHER (the stream was destroyed, its capture is broken),
+// Reports whether the stream is captured. Errors: MPI_ERR_OTHER (its context was destroyed, its capture is broken),
 // MPI_ERR_UNSUPPORTED_OPERATION if the driver cannot capture the operations of append().
 Status check_capture(Stream& stream, bool* captured);
 // Puts operations that start together at the end of the stream, and, if `waits`, the waits for their ends.
-Status append(Attached& attached, std::vector<OperationPointer> operations, bool waits, bool captured);
-// Puts a wait for the operation there.
+Status append(Attached& attached, std::span<const OperationPointer> operations, bool waits, bool captured);
+// Returns an error if a wait for `what`, which was enqueued in a capture or not, cannot be put there now.
+Status check_wait(Stream& stream, bool enqueued_in_capture, const char* what);
+// Puts a wait for the operation there. check_wait() has been called.
 Status append_wait(const OperationPointer& operation);
 
 // Makes a request of the program for the operation. Errors: MPI_ERR_NO_MEM.
 Status make_request(const OperationPointer& operation, p2p::Request** request);
-// Returns the operation of a request that append() or start_all() has served; null if there is none. *known: true if
-// the request is one of make_request().
-OperationPointer operation_of(const p2p::Request& request, bool* known);
+// Result of append() or start_all() for a request.
+struct Served {
+  OperationPointer operation;  // null: none, or the persistent request's is over
+  Stream* stream = nullptr;    // null: none
+  bool captured = false;       // it belongs to a graph
+  bool made_here = false;      // the request is one of make_request()
+};
+Served served_for(const p2p::Request& request);
 
 // Registers the hook that starts and completes operations, and wakes the thread that makes progress.
 void watch();

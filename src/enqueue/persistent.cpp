@@ -43,7 +43,7 @@ class Persistent final : public Operation {
       return;
     }
     request_->active_ = !captured_ && inner != nullptr && !waited_;
-    if (started.last.get() == this && !captured_) state->persistent.erase(request_);
+    if (started.last.get() == this && !captured_) started.last = nullptr;
   }
 
   [[nodiscard]] std::string what() const override { return request_->state_->what(); }
@@ -55,7 +55,8 @@ Status check(const p2p::Request& request, std::size_t index) {
   if (!request.persistent() || request.state_ == nullptr) {
     return fail(Errc::kRequest, "array_of_requests[%zu] is not persistent: only such requests can be started", index);
   }
-  if (request.active() && !state->persistent.contains(const_cast<p2p::Request*>(&request))) {
+  const auto started = state->persistent.find(const_cast<p2p::Request*>(&request));
+  if (request.active() && (started == state->persistent.end() || started->second.last == nullptr)) {
     return fail(Errc::kRequest, "array_of_requests[%zu] is active: complete it before a stream starts it", index);
   }
   return kOk;
@@ -77,6 +78,8 @@ Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& co
     made->waits_to_begin_ = p2p::is_partitioned(*each);
     Started& started = state->persistent[each];
     started.last = made;
+    started.stream = attached->stream_;
+    started.captured = captured;
     operations.push_back(std::move(made));
     if (captured) continue;  // a request of a graph is active only while it runs
     ++started.pending;
@@ -89,7 +92,7 @@ Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& co
   for (p2p::Request* const each : requests) {
     Started& started = state->persistent[each];
     if (!captured && --started.pending == 0) each->active_ = false;
-    if (started.pending == 0) state->persistent.erase(each);
+    if (started.pending == 0) started.last = nullptr;
   }
   return status;
 }

@@ -88,7 +88,7 @@ void end_orphans() {
   for (const OperationPointer& first : state->orphans) {
     if (!first->place_.reached()) continue;
     log::write(log::Level::kError,
-               "a CUDA graph was launched after the communicator of its operations was freed: they did nothing");
+               "a graph was launched after the communicator of its operations was freed: they did nothing");
     first->place_.expect_again();
     first->place_.set_begun();
     first->place_.set_done();

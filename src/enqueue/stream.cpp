@@ -27,15 +27,15 @@ bool read_hex(std::string_view text, void* to, std::size_t bytes) noexcept {
   return true;
 }
 
-Status open_words(const mem::cuda::ProgramStream& stream, WordPool** words) {
-  mem::cuda::Context* const context = stream.context();
-  if (context == nullptr) return fail(Errc::kOther, "the CUDA context of the stream has been destroyed");
+Status open_words(const mem::device::ProgramStream& stream, WordPool** words) {
+  mem::device::Context* const context = stream.context();
+  if (context == nullptr) return fail(Errc::kOther, "the context of the stream has been destroyed");
   for (const auto& known : state->words) {
     if (!known->is_of(*context)) continue;
     *words = known.get();
     return kOk;
   }
-  const mem::cuda::Current current(*context);
+  const mem::device::Current current(*context);
   HR_TRY(current.status());
   auto made = std::make_unique<WordPool>();
   HR_TRY(made->open(*context));
@@ -78,7 +78,7 @@ Status create_stream(const comm::Info* info, Ref<Stream>* made) {
                 value->c_str(), 2 * sizeof handle);
   }
   Stream& stream = **made;
-  HR_TRY(mem::cuda::ProgramStream::open(handle, &stream.device_));
+  HR_TRY(mem::device::ProgramStream::open(handle, &stream.device_));
   return open_words(stream.device_, &stream.words_);
 }
 

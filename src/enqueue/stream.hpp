@@ -10,7 +10,7 @@
 #include "base/object.hpp"
 #include "comm/info.hpp"
 #include "enqueue/words.hpp"
-#include "mem/cuda/program_stream.hpp"
+#include "mem/device/program_stream.hpp"
 
 namespace hr::enqueue {
 
@@ -24,7 +24,7 @@ class Stream final : public Object {
 
   [[nodiscard]] bool has_device() const noexcept { return words_ != nullptr; }
 
-  mem::cuda::ProgramStream device_;
+  mem::device::ProgramStream device_;
   WordPool* words_ = nullptr;           // null: no stream of a device
   std::deque<OperationPointer> queue_;  // in the order of the stream; it has not come to the first one yet
   bool appending_ = false;              // a thread gives the device work, without the library lock

@@ -33,11 +33,16 @@ Status finish(Attached& attached) {
 }  // namespace
 
 Status wait(p2p::Request& request, StatusSink sink) {
-  bool known = false;
-  const OperationPointer operation = operation_of(request, &known);
+  const Served served = served_for(request);
+  const OperationPointer& operation = served.operation;
+  // First, so that the answer does not depend on whether the operation is over.
+  if (served.stream != nullptr) {
+    const std::string what = operation == nullptr ? request.state_->what() : operation->what();
+    HR_TRY(check_wait(*served.stream, served.captured, what.c_str()));
+  }
   if (operation == nullptr || operation->done_) {
     const bool inactive = request.persistent() && !request.active();
-    if (!known && !inactive && !(request.persistent() && request.complete())) {
+    if (!served.made_here && !inactive && !(request.persistent() && request.complete())) {
       return fail(Errc::kRequest, "the request was not enqueued in a stream: complete it with MPI_Wait");
     }
     report(sink, inactive ? p2p::Completion{} : request.completion_);

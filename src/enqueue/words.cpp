@@ -4,13 +4,13 @@
 
 namespace hr::enqueue {
 
-Status WordPool::open(mem::cuda::Context& context) {
+Status WordPool::open(mem::device::Context& context) {
   context_ = context.handle();
   id_ = context.id();
   return grow(context);
 }
 
-Status WordPool::grow(mem::cuda::Context& context) {
+Status WordPool::grow(mem::device::Context& context) {
   auto made = std::make_unique<Chunk>();
   made->memory = p2p::take_pages(p2p::kPageBytes);
   if (made->memory == nullptr) return fail(Errc::kNoMem, "no memory for more enqueued operations");
@@ -24,9 +24,9 @@ Status WordPool::grow(mem::cuda::Context& context) {
 
 Status WordPool::take(Place* place) {
   if (free_.empty()) {
-    mem::cuda::Context* const context = mem::cuda::Context::find(context_, id_);
-    if (context == nullptr) return fail(Errc::kOther, "the CUDA context of the stream has been destroyed");
-    const mem::cuda::Current current(*context);
+    mem::device::Context* const context = mem::device::Context::find(context_, id_);
+    if (context == nullptr) return fail(Errc::kOther, "the context of the stream has been destroyed");
+    const mem::device::Current current(*context);
     HR_TRY(current.status());
     HR_TRY(grow(*context));
   }

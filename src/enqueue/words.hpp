@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "mem/cuda/pinned.hpp"
+#include "mem/device/pinned.hpp"
 #include "p2p/core/pages.hpp"
 
 namespace hr::enqueue {
@@ -30,12 +30,12 @@ struct alignas(64) Words {
 // One use of words.
 struct Place {
   Words* words = nullptr;
-  mem::cuda::DeviceAddress device = 0;  // the address of `words` for devices
+  mem::device::DeviceAddress device = 0;  // the address of `words` for devices
   std::uint32_t number = 0;
 
-  [[nodiscard]] mem::cuda::DeviceAddress start() const noexcept { return device + offsetof(Words, start); }
-  [[nodiscard]] mem::cuda::DeviceAddress begun() const noexcept { return device + offsetof(Words, begun); }
-  [[nodiscard]] mem::cuda::DeviceAddress done() const noexcept { return device + offsetof(Words, done); }
+  [[nodiscard]] mem::device::DeviceAddress start() const noexcept { return device + offsetof(Words, start); }
+  [[nodiscard]] mem::device::DeviceAddress begun() const noexcept { return device + offsetof(Words, begun); }
+  [[nodiscard]] mem::device::DeviceAddress done() const noexcept { return device + offsetof(Words, done); }
 
   // True once the stream has come to the operation.
   [[nodiscard]] bool reached() const noexcept {
@@ -56,8 +56,8 @@ struct Place {
 class WordPool {
  public:
   // Makes the first words, so that no memory need be pinned while a stream waits. The context must be current.
-  Status open(mem::cuda::Context& context);
-  [[nodiscard]] bool is_of(const mem::cuda::Context& context) const noexcept {
+  Status open(mem::device::Context& context);
+  [[nodiscard]] bool is_of(const mem::device::Context& context) const noexcept {
     return context.handle() == context_ && context.id() == id_;
   }
   // False if all words are in use.
@@ -69,15 +69,15 @@ class WordPool {
  private:
   struct Chunk {
     p2p::Pages memory;
-    mem::cuda::PinnedRange pinned;  // destroyed before the memory
+    mem::device::PinnedRange pinned;  // destroyed before the memory
   };
   struct Free {
     Words* words;
-    mem::cuda::DeviceAddress device;
+    mem::device::DeviceAddress device;
   };
-  Status grow(mem::cuda::Context& context);
+  Status grow(mem::device::Context& context);
 
-  mem::cuda::ContextHandle context_ = nullptr;
+  mem::device::ContextHandle context_ = nullptr;
   std::uint64_t id_ = 0;
   std::vector<std::unique_ptr<Chunk>> chunks_;
   std::vector<Free> free_;

@@ -5,11 +5,11 @@
 
 #include "boot/boot.hpp"
 #include "io/state.hpp"
-#include "layout/cuda/chunk_copy.hpp"
+#include "layout/device/chunk_copy.hpp"
 
 namespace hr::io {
 
-using layout::cuda::ChunkCopy;
+using layout::device::ChunkCopy;
 using p2p::Task;
 
 namespace {
@@ -40,7 +40,7 @@ class Chunks {
     return pool_->pin(memory);
   }
   [[nodiscard]] std::byte* host(std::uint32_t chunk) const { return pool_->host(chunk); }
-  [[nodiscard]] mem::cuda::DeviceAddress address(std::uint32_t chunk) const { return pool_->address(chunk); }
+  [[nodiscard]] mem::device::DeviceAddress address(std::uint32_t chunk) const { return pool_->address(chunk); }
 
  private:
   std::unique_ptr<p2p::PinnedPool> pool_;
@@ -183,7 +183,7 @@ Task read_pieces(Pieces* pieces, Status* failed, std::size_t* done) {
 }  // namespace
 
 bool device_moves(const layout::View& memory) {
-  return memory.where.is_device() && memory.packed != 0 && layout::cuda::movable(memory);
+  return memory.where.is_device() && memory.packed != 0 && layout::device::movable(memory);
 }
 
 Task move_by_device(Operation* operation) {

@@ -52,7 +52,7 @@ enum class Form : std::uint8_t {
   kBlocks,      // several blocks, any number of dims
 };
 
-// State that layout/cuda keeps on devices for a layout (its block list); freed with the layout.
+// State that layout/device keeps on devices for a layout (its block list); freed with the layout.
 class DeviceMetadata {
  public:
   virtual ~DeviceMetadata() = default;

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "base/abi.hpp"
-#include "layout/cuda/engine.hpp"
+#include "layout/device/engine.hpp"
 #include "layout/host/engine.hpp"
 #include "layout/op.hpp"
 #include "mem/independent.hpp"
@@ -99,7 +99,7 @@ Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* 
   if (bytes == 0) return kOk;
   if (from.where.is_device()) [[unlikely]] {
     if (from.contiguous) return mem::copy(to, kHostMemory, from.data() + offset, from.where, bytes);
-    return cuda::pack(from, offset, bytes, to);
+    return device::pack(from, offset, bytes, to);
   }
   if (from.contiguous) {
     std::memcpy(to, from.data() + offset, bytes);
@@ -113,7 +113,7 @@ Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::
   if (bytes == 0) return kOk;
   if (to.where.is_device()) [[unlikely]] {
     if (to.contiguous) return mem::copy(to.data() + offset, to.where, from, kHostMemory, bytes);
-    return cuda::unpack(to, offset, bytes, from);
+    return device::unpack(to, offset, bytes, from);
   }
   if (to.contiguous) {
     std::memcpy(to.data() + offset, from, bytes);
@@ -137,7 +137,7 @@ Status copy(const View& from, const View& to) {
     return kOk;
   }
   if (from.contiguous && to.contiguous) return mem::copy(to.data(), to.where, from.data(), from.where, bytes);
-  if (from_device && to_device) return cuda::copy(from, to);
+  if (from_device && to_device) return device::copy(from, to);
   if (!from_device && from.contiguous) return unpack(to, 0, bytes, from.data());
   if (!to_device && to.contiguous) return pack(from, 0, bytes, to.data());
   return copy_staged(from, to, bytes);

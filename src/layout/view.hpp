@@ -2,8 +2,8 @@
 //
 // A view's packed form is the concatenation of its data in typemap order, `packed` bytes long. All operations use byte
 // offsets into that packed form, so that a transfer may cut it anywhere (even inside an element). The engine (host/,
-// cuda/) is chosen by the location. Owner: none; a View borrows buffer and type. Data on the device is visible to every
-// stream on return.
+// device/) is chosen by the location. Owner: none; a View borrows buffer and type. Data on the device is visible to
+// every stream on return.
 #pragma once
 
 #include <cstddef>
@@ -63,7 +63,7 @@ inline Status make_view(const void* buffer, Count count, const Datatype& type, V
   const bool overflow = __builtin_mul_overflow(count, type.size(), &packed);
   view->packed = static_cast<std::size_t>(packed);
   const auto data = reinterpret_cast<std::uintptr_t>(view->data());
-  if (overflow || packed == 0 || data < detail::kFirstValidAddress || mem::detail::maybe_cuda) [[unlikely]]
+  if (overflow || packed == 0 || data < detail::kFirstValidAddress || mem::detail::maybe_device) [[unlikely]]
     return detail::complete_view(overflow, view);
   return kOk;
 }
@@ -77,7 +77,7 @@ inline Status make_view_like(const View& other, const void* buffer, View* view) 
   view->contiguous = other.contiguous;
   view->where = mem::Location{};
   const auto data = reinterpret_cast<std::uintptr_t>(view->data());
-  if (other.packed == 0 || data < detail::kFirstValidAddress || mem::detail::maybe_cuda) [[unlikely]]
+  if (other.packed == 0 || data < detail::kFirstValidAddress || mem::detail::maybe_device) [[unlikely]]
     return detail::complete_view(false, view);
   return kOk;
 }
@@ -86,7 +86,7 @@ inline Status make_view_like(const View& other, const void* buffer, View* view) 
 // comparison without a driver, some more with one (mem::known_host()).
 inline bool surely_host(const void* address) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) >= detail::kFirstValidAddress &&
-         (!mem::detail::maybe_cuda || detail::known_host(address));
+         (!mem::detail::maybe_device || detail::known_host(address));
 }
 
 // Finds contiguous data without a View in the most frequent case: host memory, while there is no device memory. If
@@ -94,7 +94,7 @@ inline bool surely_host(const void* address) noexcept {
 inline bool as_contiguous_host(const void* buffer, Count count, const Datatype& type, const std::byte** data,
                                std::size_t* bytes) {
   Count packed = 0;
-  if (mem::detail::maybe_cuda || !type.contiguous(count) || __builtin_mul_overflow(count, type.size(), &packed)) {
+  if (mem::detail::maybe_device || !type.contiguous(count) || __builtin_mul_overflow(count, type.size(), &packed)) {
     return false;
   }
   const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(type.true_lb());

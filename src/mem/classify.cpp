@@ -1,38 +1,39 @@
 #include <iterator>
 
 #include "base/driver_epoch.hpp"
-#include "mem/cuda/context.hpp"
-#include "mem/cuda/driver.hpp"
+#include "mem/device.hpp"
+#include "mem/device/context.hpp"
 #include "mem/independent.hpp"
 #include "mem/mem.hpp"
+#include "mem/recall.hpp"
 #include "mem/residency.hpp"
 #include "mem/state.hpp"
 
 namespace hr::mem::detail {
 
-bool maybe_cuda = true;
+bool maybe_device = true;
 
 namespace {
 
 // Waits for the default stream of the current context.
-Status finish_default_stream(cuda::ContextHandle handle, int device) {
-  if (cuda::default_stream_barred()) {
+Status finish_default_stream(device::ContextHandle handle, int device) {
+  if (device::default_stream_barred()) {
     Location like;
     like.kind = Kind::kDevice;
     like.context = handle;
     like.device = static_cast<std::int16_t>(device);
-    cuda::Context* context = nullptr;
-    HR_TRY(cuda::Context::of(like, &context));
+    device::Context* context = nullptr;
+    HR_TRY(device::Context::of(like, &context));
     return context->finish_default_stream();
   }
-  HR_CUDA(device, stream_synchronize, (cuda::legacy_stream()), "waiting for the default stream");
+  HR_DEVICE(device, stream_synchronize, (device::legacy_stream()), "waiting for the default stream");
   return kOk;
 }
 
 // Waits for the work on managed memory that the program has put on the legacy default stream, because the CPU may
 // access the memory next. Such work can be expected in the owning context and in the caller's current one.
 Status finish_default_stream(const Location& location) {
-  const cuda::Driver& driver = cuda::driver();
+  const device::Driver& driver = device::driver();
   void* current = nullptr;
   int device = location.device;
   (void)driver.context_current(&current);
@@ -41,7 +42,7 @@ Status finish_default_stream(const Location& location) {
     HR_TRY(finish_default_stream(current, device));
   }
   if (location.context != nullptr && location.context != current) {
-    HR_CUDA(location.device, context_push, (location.context), "context %p", location.context);
+    HR_DEVICE(location.device, context_push, (location.context), "context %p", location.context);
     const Status status = finish_default_stream(location.context, location.device);
     (void)driver.context_pop(&current);
     return status;
@@ -53,64 +54,67 @@ Status finish_default_stream(const Location& location) {
 // than this before this process gets its next time slice.
 constexpr std::size_t kWorthATimeSlice = std::size_t{256} << 10;
 
-bool is_for_host(const void* address, std::size_t bytes, cuda::ContextHandle handle, int device) {
+bool is_for_host(const void* address, std::size_t bytes, device::ContextHandle handle, int device) {
   if (mapped_for_host(static_cast<const std::byte*>(address) + bytes / 2)) return true;
   if (bytes >= kWorthATimeSlice) return false;
   Location like;
   like.kind = Kind::kDevice;
   like.context = handle;
   like.device = static_cast<std::int16_t>(device);
-  cuda::Context* context = nullptr;
-  if (cuda::Context::of(like, &context).ok()) return context->time_sliced();
+  device::Context* context = nullptr;
+  if (device::Context::of(like, &context).ok()) return context->time_sliced();
   static_cast<void>(take_detail());
   return true;
 }
 
 // True if all `bytes` bytes lie in one range that the program has registered or allocated with the driver.
-bool covers_range(const cuda::Driver& driver, std::uintptr_t pointer, std::size_t bytes, const Location& range) {
+bool covers_range(const device::Driver& driver, std::uintptr_t pointer, std::size_t bytes, const Location& range) {
   if (bytes <= 1) return true;
   if (range.bytes != 0) return pointer - range.base < range.bytes && bytes <= range.base + range.bytes - pointer;
   unsigned long long id = 0;
-  return driver.pointer_get_attribute(&id, cuda::kAttributeBufferId, pointer + bytes - 1) == cuda::kSuccess &&
+  return driver.pointer_get_attribute(&id, device::kAttributeBufferId, pointer + bytes - 1) == device::kSuccess &&
          id == range.id;
 }
 
-Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, Location* location) {
+Status ask(const device::Driver& driver, const void* address, std::size_t bytes, Location* location) {
   // Most buffers are host memory, which a query for a single attribute recognises in less time. Programs whose last
   // buffer was on a device mostly pass another one.
-  bool& expected = state().last_was_cudas;
+  bool& expected = state().last_was_the_drivers;
   unsigned memory_type = 0;
-  int attributes[] = {cuda::kAttributeMemoryType,    cuda::kAttributeIsManaged,   cuda::kAttributeContext,
-                      cuda::kAttributeDeviceOrdinal, cuda::kAttributeRangeStart,  cuda::kAttributeRangeSize,
-                      cuda::kAttributeBufferId,      cuda::kAttributeHandleTypes, cuda::kAttributeHostPointer};
+  int attributes[] = {device::kAttributeMemoryType,    device::kAttributeIsManaged,   device::kAttributeContext,
+                      device::kAttributeDeviceOrdinal, device::kAttributeRangeStart,  device::kAttributeRangeSize,
+                      device::kAttributeBufferId,      device::kAttributeHandleTypes, device::kAttributeHostPointer};
   unsigned managed = 0;
   void* context = nullptr;
   int device = -1;
-  cuda::DeviceAddress start = 0;
+  device::DeviceAddress start = 0;
   std::size_t size = 0;
   unsigned long long id = 0;
   unsigned long long handle_types = 0;
   void* host = nullptr;
   void* values[] = {&memory_type, &managed, &context, &device, &start, &size, &id, &handle_types, &host};
   const auto pointer = reinterpret_cast<std::uintptr_t>(address);
-  cuda::Result result = cuda::kSuccess;
+  device::Result result = device::kSuccess;
   if (!expected) {
     result = driver.pointer_get_attributes(1, attributes, values, pointer);
-    if (result == cuda::kSuccess && memory_type == 0) return kOk;
+    if (result == device::kSuccess && memory_type == 0) return kOk;
   }
-  if (result == cuda::kSuccess) {
+  if (result == device::kSuccess) {
     result = driver.pointer_get_attributes(sizeof attributes / sizeof *attributes, attributes, values, pointer);
   }
-  if (result != cuda::kSuccess) [[unlikely]] {
+  if (result != device::kSuccess) [[unlikely]] {
     expected = false;
-    // Before cuInit nothing can be device memory, and an address unknown to the driver is host memory.
-    if (result == cuda::kNotInitialized || result == cuda::kDeinitialized || result == cuda::kInvalidValue) return kOk;
-    const cuda::ErrorText error = cuda::error_text(result);
-    return fail(Errc::kBuffer, "cuPointerGetAttributes for buffer %p failed: %s (%s)", address, error.name, error.text);
+    // Nothing can be device memory before the program has initialised the driver, and an address unknown to the driver
+    // is host memory.
+    if (result == device::kNotInitialized || result == device::kDeinitialized || result == device::kInvalidValue)
+      return kOk;
+    const device::ErrorText error = device::error_text(result);
+    return fail(Errc::kBuffer, "%s for buffer %p failed: %s (%s)", driver.symbol_of("pointer_get_attributes"), address,
+                error.name, error.text);
   }
   expected = memory_type != 0;
   if (memory_type == 0) return kOk;
-  if (memory_type == cuda::kMemoryTypeHost && managed == 0) {
+  if (memory_type == device::kMemoryTypeHost && managed == 0) {
     if (host != nullptr && host != address) {
       return fail(Errc::kBuffer, "buffer %p is a device's address for host memory; pass the CPU's address of it, %p",
                   address, host);
@@ -130,18 +134,28 @@ Status ask(const cuda::Driver& driver, const void* address, std::size_t bytes, L
   location->kind = host_has_it ? Kind::kManaged : Kind::kDevice;
   location->device = static_cast<std::int16_t>(device);
   location->context = context;
-  location->chunks = context == nullptr && managed == 0 && (handle_types & cuda::kHandleFileDescriptor) != 0;
+  location->chunks = context == nullptr && managed == 0 && (handle_types & device::kHandleFileDescriptor) != 0;
   location->base = static_cast<std::uintptr_t>(start);
   location->bytes = size;
   location->id = id;
   return host_has_it && !IndependentScope::active() ? finish_default_stream(*location) : kOk;
 }
 
+bool is_about(const Answer& answer, std::uintptr_t pointer, std::size_t bytes) noexcept {
+  if (pointer - answer.begin >= answer.bytes) return false;
+  // Pinned memory must also end within the range.
+  return !answer.location.pinned || bytes <= answer.begin + answer.bytes - pointer;
+}
+
 const Location* known(std::uintptr_t pointer, std::size_t bytes) noexcept {
   for (const Answer& answer : state().answers) {
-    if (answer.epoch != DriverEpoch::current() || pointer - answer.begin >= answer.bytes) continue;
-    // Pinned memory must also end within the range.
-    if (!answer.location.pinned || bytes <= answer.begin + answer.bytes - pointer) return &answer.location;
+    if (answer.epoch == DriverEpoch::current() && is_about(answer, pointer, bytes)) return &answer.location;
+  }
+  if (!RecallScope::active()) return nullptr;
+  for (const Answer& answer : state().recalled) {
+    if (!is_about(answer, pointer, bytes)) continue;
+    RecallScope::note_use();
+    return &answer.location;
   }
   return nullptr;
 }
@@ -153,11 +167,12 @@ void remember(std::uintptr_t pointer, const Location& location) noexcept {
   constexpr std::uintptr_t kPage = 4096;
   const bool allocation = location.kind == Kind::kDevice || location.pinned;
   if (location.managed || (allocation && (location.context == nullptr || location.bytes == 0))) return;
-  if (!DriverEpoch::tracked()) return;  // no device is in use, as far as we know
   State& kept = state();
-  kept.answers[kept.next_answer++ % std::size(kept.answers)] = {DriverEpoch::current(),
-                                                                allocation ? location.base : pointer & ~(kPage - 1),
-                                                                allocation ? location.bytes : kPage, location};
+  const Answer answer{DriverEpoch::current(), allocation ? location.base : pointer & ~(kPage - 1),
+                      allocation ? location.bytes : kPage, location};
+  if (RecallScope::active()) kept.recalled[kept.next_recalled++ % std::size(kept.recalled)] = answer;
+  if (!DriverEpoch::tracked()) return;  // no device is in use, as far as we know
+  kept.answers[kept.next_answer++ % std::size(kept.answers)] = answer;
 }
 
 }  // namespace
@@ -181,7 +196,7 @@ Status classify_unknown(const void* address, Location* location, std::size_t byt
     return kOk;
   }
   *location = Location{};
-  const cuda::Driver* driver = cuda::find_driver();
+  const device::Driver* driver = device::find_driver();
   if (driver == nullptr) return kOk;
   HR_TRY(detail::ask(*driver, address, bytes, location));
   detail::remember(pointer, *location);

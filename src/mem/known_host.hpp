@@ -1,4 +1,4 @@
-// Identifies addresses that are certainly host memory, so that the CUDA driver need not be queried: the heap that grows
+// Identifies addresses that are certainly host memory, so that the driver need not be queried: the heap that grows
 // from the end of the program (brk), the calling thread's stack, and the program's own data. No driver ever places
 // memory there; memory that a program registers there stays host memory. About all other addresses, in particular
 // mapped memory, nothing is known. Only values that cannot change are cached; the heap's end is read every time.

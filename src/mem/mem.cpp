@@ -1,8 +1,8 @@
 #include "mem/mem.hpp"
 
-#include "mem/cuda/context.hpp"
-#include "mem/cuda/driver.hpp"
-#include "mem/cuda/ipc.hpp"
+#include "mem/device.hpp"
+#include "mem/device/context.hpp"
+#include "mem/device/ipc.hpp"
 #include "mem/state.hpp"
 
 namespace hr::mem {
@@ -11,13 +11,13 @@ Status check_range(const void* address, std::size_t bytes, const Location& locat
   if (!location.is_device() || bytes == 0) return kOk;
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   const auto outside = [&](const char* why) {
-    return fail(Errc::kBuffer, "buffer %p, %zu bytes: %s its allocation of %zu bytes at %#zx on CUDA device %d",
-                address, bytes, why, location.bytes, static_cast<std::size_t>(location.base),
-                static_cast<int>(location.device));
+    return fail(Errc::kBuffer, "buffer %p, %zu bytes: %s its allocation of %zu bytes at %#zx on device %d", address,
+                bytes, why, location.bytes, static_cast<std::size_t>(location.base), static_cast<int>(location.device));
   };
   const auto mapped = [](std::uintptr_t at) {
     int answer = 0;
-    return cuda::driver().pointer_get_attribute(&answer, cuda::kAttributeMapped, at) == cuda::kSuccess && answer != 0;
+    return device::driver().pointer_get_attribute(&answer, device::kAttributeMapped, at) == device::kSuccess &&
+           answer != 0;
   };
   const std::uintptr_t end = location.base + location.bytes;
   if (location.bytes != 0 && (begin < location.base || bytes > end - begin)) {
@@ -30,20 +30,21 @@ Status check_range(const void* address, std::size_t bytes, const Location& locat
   if (location.context == nullptr) {
     // A reserved range (VMM) may be only partly mapped, so the last byte must be backed by memory, too.
     int last = 1;
-    const cuda::Result result = cuda::driver().pointer_get_attribute(&last, cuda::kAttributeMapped, begin + bytes - 1);
-    if (result == cuda::kSuccess && last == 0) return outside("ends in an unmapped part of");
+    const device::Result result =
+        device::driver().pointer_get_attribute(&last, device::kAttributeMapped, begin + bytes - 1);
+    if (result == device::kSuccess && last == 0) return outside("ends in an unmapped part of");
   }
   return kOk;
 }
 
 void set_export_hooks(void (*begin)(), void (*revoke)(int process, std::uint64_t allocation),
                       void (*refuse)(int process)) {
-  cuda::set_export_hooks({begin, revoke, refuse});
+  device::set_export_hooks({begin, revoke, refuse});
 }
-void sweep_exports() { cuda::sweep_exports(); }
-bool any_exports() noexcept { return cuda::any_exports(); }
-void forget_peer_memory(int process, std::uint64_t allocation) noexcept { cuda::revoke_import(process, allocation); }
-void hide_chunks_from(int process) { cuda::hide_chunks_from(process); }
+void sweep_exports() { device::sweep_exports(); }
+bool any_exports() noexcept { return device::any_exports(); }
+void forget_peer_memory(int process, std::uint64_t allocation) noexcept { device::revoke_import(process, allocation); }
+void hide_chunks_from(int process) { device::hide_chunks_from(process); }
 
 State& detail::make_state() {
   current_state = std::make_unique<State>();
@@ -52,19 +53,24 @@ State& detail::make_state() {
 
 void init() {
   static_cast<void>(state());
-  static_cast<void>(cuda::find_driver());
+  static_cast<void>(device::find_driver());
 }
 
-bool cuda_available() {
-  const cuda::Driver* driver = cuda::find_driver();
+bool device_available() {
+  const device::Driver* driver = device::find_driver();
   int devices = 0;
-  return driver != nullptr && driver->init(0) == cuda::kSuccess &&
-         driver->device_get_count(&devices) == cuda::kSuccess && devices > 0;
+  return driver != nullptr && driver->init(0) == device::kSuccess &&
+         driver->device_get_count(&devices) == device::kSuccess && devices > 0;
+}
+
+bool device_available(int support) {
+  const device::Driver* driver = device::find_driver();
+  return driver != nullptr && driver->support == support && device_available();
 }
 
 void shutdown() {
   if (detail::current_state == nullptr) return;
-  cuda::release_contexts();
+  device::release_contexts();
   detail::current_state.reset();
 }
 

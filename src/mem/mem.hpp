@@ -1,11 +1,11 @@
-// mem: classifies memory by its address, and copies between kinds. One interface for host memory and CUDA's.
+// mem: classifies memory by its address, and copies between kinds. One interface for host memory and devices'.
 //
-// The CUDA driver is opened with dlopen when MPI is initialised, at the latest at the first classification; if there is
-// none, classification is one predictable branch. Before the program itself has initialised CUDA, every classification
-// returns "host" (no context is ever created for a classification). The driver's answers are kept only for a driver
-// epoch (base/driver_epoch.hpp): the program may free and allocate between two epochs. Threads: library lock; every
-// function may be called from any thread that holds it, even one that has never used CUDA. A copy runs in the context
-// that owns the memory and leaves the caller's current context as it was.
+// The driver of the devices is opened when MPI is initialised, at the latest at the first classification; if there is
+// none, classification is one predictable branch. Before the program itself has initialised its devices, every
+// classification returns "host" (no context is ever created for a classification). The driver's answers are kept only
+// for a driver epoch (base/driver_epoch.hpp): the program may free and allocate between two epochs. Threads: library
+// lock; every function may be called from any thread that holds it, even one that has never used a device. A copy runs
+// in the context that owns the memory and leaves the caller's current context as it was.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct Location {
   bool chunks = false;       // VMM memory that can be exported, chunk by chunk
   bool independent = false;  // work on it takes no account of the default stream (independent.hpp)
   std::int16_t device = -1;  // ordinal of the device that owns it; -1 for host memory unless pinned
-  void* context = nullptr;   // CUcontext that the allocation, or the pinning, belongs to; null for pool and VMM memory
+  void* context = nullptr;   // context that the allocation, or the pinning, belongs to; null for pool and VMM memory
   std::uintptr_t base = 0;   // start of the allocation (0 for host; pinned: of that part; VMM: perhaps of a chunk)
   std::size_t bytes = 0;     // its size
   std::uint64_t id = 0;      // driver's buffer id: differs when an address is reused; VMM: of the chunk at that address
@@ -35,7 +35,7 @@ struct Location {
 };
 
 namespace detail {
-extern bool maybe_cuda;  // false once no driver was found, for the rest of the process
+extern bool maybe_device;  // false once no driver was found, for the rest of the process
 Status classify_slow(const void* address, std::size_t bytes, Location* location);
 }  // namespace detail
 
@@ -43,9 +43,9 @@ Status classify_slow(const void* address, std::size_t bytes, Location* location)
 // `bytes` bytes of which it knows only a part, as it refuses to copy them as one. Managed memory whose middle page (of
 // `bytes` from there) was last touched by a device counts as the device's for now. The CPU may access any other managed
 // memory next, so for it earlier work of the program on the legacy default stream is complete on return. Errors:
-// MPI_ERR_BUFFER, naming the pointer and the CUDA error, if a device is in an error state.
+// MPI_ERR_BUFFER, naming the pointer and the driver's error, if a device is in an error state.
 inline Status classify(const void* address, Location* location, std::size_t bytes = 0) {
-  if (!detail::maybe_cuda) [[likely]] {
+  if (!detail::maybe_device) [[likely]] {
     *location = Location{};
     return kOk;
   }
@@ -56,10 +56,10 @@ inline Status classify(const void* address, Location* location, std::size_t byte
 Status classify_unknown(const void* address, Location* location, std::size_t bytes = 0);
 
 // Makes the library classify every buffer from now on, as if a driver had been found: for checks. Call after init().
-inline void check_every_buffer() noexcept { detail::maybe_cuda = true; }
+inline void check_every_buffer() noexcept { detail::maybe_device = true; }
 
 // False if no driver was found, so that nothing can be device memory.
-inline bool maybe_device() noexcept { return detail::maybe_cuda; }
+inline bool maybe_device() noexcept { return detail::maybe_device; }
 
 // True if the address alone shows that it is host memory (known_host.hpp): the heap, the stack, the program's data.
 // Does not query the driver; memory there that the program has registered with it is host memory all the same.
@@ -72,7 +72,7 @@ Status check_range(const void* address, std::size_t bytes, const Location& locat
 // earlier work of the caller on the legacy default stream.
 Status copy(void* to, const Location& to_where, const void* from, const Location& from_where, std::size_t bytes);
 
-// Sets functions that are called about exported memory (mem/cuda/ipc.hpp): `begin` at the first export, after which
+// Sets functions that are called about exported memory (mem/device/ipc.hpp): `begin` at the first export, after which
 // sweep_exports() must be called to look for allocations that the program has freed; `revoke` for each process that may
 // have mapped such an allocation, and which then calls forget_peer_memory(); `refuse` when VMM memory of `process`
 // cannot be mapped here, and that process then calls hide_chunks_from().
@@ -83,12 +83,14 @@ void sweep_exports();
 void forget_peer_memory(int process, std::uint64_t allocation) noexcept;
 void hide_chunks_from(int process);
 
-// Makes the state and opens the library of the CUDA driver, if there is one, without calling any of its functions.
+// Makes the state and opens the library of the devices' driver, if there is one, without calling any of its functions.
 // Otherwise the first message would have to do this (0.2 ms).
 void init();
 
-// True if a usable CUDA driver and at least one device are present (may load the driver; creates no context).
-bool cuda_available();
+// True if a usable driver and at least one device are present (may load the driver; creates no context).
+bool device_available();
+// Likewise; true only if the maker is the one of this MPIX_GPU_SUPPORT_* number.
+bool device_available(int support);
 
 // Releases everything that the library holds on devices (streams, modules, staging) and ends the state. Called once
 // from MPI_Finalize.

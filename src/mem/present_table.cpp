@@ -2,8 +2,8 @@
 
 #include <dlfcn.h>
 
-#include "mem/cuda/driver.hpp"
-#include "mem/cuda/program_state.hpp"
+#include "mem/device.hpp"
+#include "mem/device/program_state.hpp"
 #include "mem/imports.hpp"
 
 namespace hr::mem {
@@ -15,8 +15,9 @@ bool look_up(const char* name, Function*& function) {
   return function != nullptr;
 }
 
-// True if a query about the device does not start it. Without CUDA, devices are of another kind, which we do not use.
-bool may_ask(int device) { return cuda::find_driver() == nullptr || cuda::context_exists(device); }
+// True if a query about the device does not start it. Without a driver that we use, devices are of another kind, which
+// we do not use.
+bool may_ask(int device) { return device::find_driver() == nullptr || device::context_exists(device); }
 
 // True if OpenACC may be queried. GCC has one library for both OpenACC and OpenMP, and it aborts a program that uses a
 // device through one and queries it through the other. So it is queried through OpenACC only if something imports that.

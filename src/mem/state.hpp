@@ -1,9 +1,9 @@
 // State of mem/ for the process: made by init() or at its first use, destroyed by shutdown(), after which the next use
 // makes a new one.
 //
-// It does not hold facts that cannot change while the process lives: the opened driver (cuda/driver.hpp), the location
-// of the program's own memory (known_host.cpp), the open page table (residency.cpp), and that the program uses OpenACC
-// (present_table.cpp).
+// It does not hold facts that cannot change while the process lives: the opened driver (device.hpp), the
+// location of the program's own memory (known_host.cpp), the open page table (residency.cpp), and that the program uses
+// OpenACC (present_table.cpp).
 //
 // Owner: process-wide. Threads: library lock.
 #pragma once
@@ -28,7 +28,10 @@ struct State {
   // Searched for every buffer whose address alone does not identify it as host memory.
   Answer answers[4];
   unsigned next_answer = 0;
-  bool last_was_cudas = false;  // the last buffer that the driver was asked about was memory of its own
+  // For RecallScope: whatever the epoch.
+  Answer recalled[16];
+  unsigned next_recalled = 0;
+  bool last_was_the_drivers = false;  // the last buffer that the driver was asked about was memory of its own
   FileStates<State> files;
 };
 

@@ -63,7 +63,7 @@ class Reader {
 // Fields of a typemap node, without its children.
 struct Node {
   Typemap::Kind kind;
-  bool marked;
+  std::uint8_t marked;    // 0 or 1
   std::uint16_t uniform;  // handle; 0: none
   std::uint32_t alignment;
   Count size, leaves, lb, ub, true_lb, true_ub, count, stride;
@@ -72,8 +72,12 @@ static_assert(sizeof(Node) == 8 * sizeof(Count) + 8);  // no padding: equal type
 
 void write(const Typemap& map, Writer& to) {
   const auto uniform = static_cast<std::uint16_t>(map.uniform == nullptr ? 0 : map.uniform->abi);
-  const Node node{map.kind, map.marked, uniform,     map.alignment, map.size,  map.leaves,
-                  map.lb,   map.ub,     map.true_lb, map.true_ub,   map.count, map.stride};
+  const Node node{map.kind,    std::uint8_t{map.marked},
+                  uniform,     map.alignment,
+                  map.size,    map.leaves,
+                  map.lb,      map.ub,
+                  map.true_lb, map.true_ub,
+                  map.count,   map.stride};
   to.put(node);
   to.put(map.displacements);
   to.put(map.repeats);
@@ -126,8 +130,9 @@ bool read(Reader& from, int depth, TypemapRef* out) {
   if (depth > kMostDepth) return false;
   if (!from.get(&node) || !from.get(&map->displacements) || !from.get(&map->repeats) || !from.get(&children))
     return false;
+  if (node.marked > 1) return false;
   map->kind = node.kind;
-  map->marked = node.marked;
+  map->marked = node.marked != 0;
   map->alignment = node.alignment;
   map->uniform = node.uniform == 0 ? nullptr : layout::basic_type(node.uniform);
   map->size = node.size;

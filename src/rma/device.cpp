@@ -7,16 +7,16 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "comm/agree.hpp"
-#include "mem/cuda/fence.hpp"
-#include "mem/cuda/ipc.hpp"
+#include "mem/device/fence.hpp"
+#include "mem/device/ipc.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::rma {
 
-using mem::cuda::Context;
-using mem::cuda::Current;
-using mem::cuda::Export;
+using mem::device::Context;
+using mem::device::Current;
+using mem::device::Export;
 
 namespace {
 
@@ -48,18 +48,18 @@ WindowExport export_own(Window& window) {
   WindowExport own;
   const std::vector<int> procs = others_here(window);
   if (!window.where_.is_device() || procs.empty() || window.own().bytes == 0) return own;
-  const auto begin = reinterpret_cast<mem::cuda::DeviceAddress>(window.own().base);
-  const auto end = begin + static_cast<mem::cuda::DeviceAddress>(window.own().bytes);
-  own.exported = had(mem::cuda::export_to(procs, window.where_, {begin, end}, &own.memory)) ? 1 : 0;
+  const auto begin = reinterpret_cast<mem::device::DeviceAddress>(window.own().base);
+  const auto end = begin + static_cast<mem::device::DeviceAddress>(window.own().bytes);
+  own.exported = had(mem::device::export_to(procs, window.where_, {begin, end}, &own.memory)) ? 1 : 0;
   return own;
 }
 
 Status map(Window& window, Context& context, int rank, const Export& memory) {
   Member& member = window.member(rank);
-  mem::cuda::Mapping* mapping = nullptr;
-  HR_TRY(mem::cuda::map_import(context, window.proc(rank), memory, &mapping));
+  mem::device::Mapping* mapping = nullptr;
+  HR_TRY(mem::device::map_import(context, window.proc(rank), memory, &mapping));
   window.mappings_.push_back(mapping);
-  auto* const base = reinterpret_cast<std::byte*>(mem::cuda::base_of(*mapping) + (member.address - memory.base));
+  auto* const base = reinterpret_cast<std::byte*>(mem::device::base_of(*mapping) + (member.address - memory.base));
   auto where = std::make_unique<mem::Location>();
   HR_TRY(mem::classify(base, where.get(), static_cast<std::size_t>(member.bytes)));
   if (!where->is_device()) return fail(Errc::kUnsupportedOperation, "the driver does not know the mapping");
@@ -94,7 +94,7 @@ Status share_devices(Window& window, const std::vector<Facts>& facts) {
   const bool any = std::any_of(facts.begin(), facts.end(), [](const Facts& each) { return each.device != 0; });
   if (!any) return kOk;
   const bool shares = window.file_ != nullptr;
-  const bool maps = shares && knobs().cuda_ipc != CudaIpcChoice::kOff;
+  const bool maps = shares && knobs().device_ipc != DeviceIpcChoice::kOff;
   const WindowExport own = maps ? export_own(window) : WindowExport{};
   std::vector<WindowExport> exports(facts.size());
   HR_TRY(p2p::run_blocking(comm::allgather(exchange_members(window, kExportsTag), &own, sizeof own,
@@ -108,13 +108,13 @@ Status share_devices(Window& window, const std::vector<Facts>& facts) {
 }
 
 void unmap_devices(Window& window) noexcept {
-  for (mem::cuda::Mapping* mapping : window.mappings_) mem::cuda::unpin(mapping);
+  for (mem::device::Mapping* mapping : window.mappings_) mem::device::unpin(mapping);
   window.mappings_.clear();
 }
 
 Status settle_device(const Window& window) {
   if (!window.where_.is_device()) return kOk;
-  mem::cuda::Fence fence;
+  mem::device::Fence fence;
   HR_TRY(fence.set(window.where_));
   if (fence.passed()) return kOk;
   p2p::PolledWait polled;

@@ -1,7 +1,7 @@
-// Windows in device memory: processes of one host whose own parts are on devices map each other's parts (CUDA IPC,
-// mem/cuda/ipc.hpp). Put and get are then one copy or kernel of the origin; updates hold the target's lock
+// Windows in device memory: processes of one host whose own parts are on devices map each other's parts (IPC,
+// mem/device/ipc.hpp). Put and get are then one copy or kernel of the origin; updates hold the target's lock
 // (exclusion.hpp). A process that cannot map a part sends its operations to the target as messages; with
-// HEADRACE_CUDA_IPC=off a process maps and exports nothing. Internal to rma/.
+// HEADRACE_DEVICE_IPC=off a process maps and exports nothing. Internal to rma/.
 #pragma once
 
 #include <vector>

@@ -40,7 +40,7 @@
 #include "rma/lock_word.hpp"
 #include "transport/transport.hpp"
 
-namespace hr::mem::cuda {
+namespace hr::mem::device {
 struct Mapping;
 }
 
@@ -173,10 +173,10 @@ class Window final : public Object {
   struct Free {
     void operator()(std::byte* memory) const noexcept;
   };
-  std::unique_ptr<std::byte, Free> memory_;    // allocated if no data is shared
-  transport::RemoteKey key_{};                 // to this process's part through the network; empty: none
-  std::vector<mem::cuda::Mapping*> mappings_;  // of others' device memory (device.hpp)
-  std::unique_ptr<Control> own_control_;       // if it is not shared
+  std::unique_ptr<std::byte, Free> memory_;      // allocated if no data is shared
+  transport::RemoteKey key_{};                   // to this process's part through the network; empty: none
+  std::vector<mem::device::Mapping*> mappings_;  // of others' device memory (device.hpp)
+  std::unique_ptr<Control> own_control_;         // if it is not shared
 };
 
 }  // namespace hr::rma

@@ -114,7 +114,7 @@ class JobTest(unittest.TestCase):
         self.assertEqual(self.doctor(Made(tables={1: {**device, "received.bytes": {"device_get": 1 << 30}}})), (0, {}))
         self.finds(Made(tables={1: {**device, "received.bytes": {"staged": 1 << 30}}}), 1, "devices.staged", "1 GiB")
         self.finds(Made(tables={1: {**device, "received.bytes": {"network_staged": 1 << 30}}}), 0, "devices.network")
-        self.finds(Made(tables={1: {**device, "received.bytes": {}, "library.cuda_ipc_misses": 5000}}), 1, "devices.ipc", "5,000")
+        self.finds(Made(tables={1: {**device, "received.bytes": {}, "library.device_ipc_misses": 5000}}), 1, "devices.ipc", "5,000")
 
     def test_numbers(self):
         self.assertEqual(numbers([3, 1, 2, 7, 9, 10]), "1-3, 7, 9-10")

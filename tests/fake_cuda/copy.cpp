@@ -1,11 +1,17 @@
 // Copies and fills of the fake driver.
+//
+// Pageable host memory (which the driver neither allocated nor registered) as on hardware: a copy from it reads it at
+// the call, whatever the stream has to do before; a copy into it waits for the stream. Captured copies do neither.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "state.hpp"
 #include "stream.hpp"
+#include "stream_state.hpp"
 
 using namespace fake_cuda;
 
@@ -20,13 +26,47 @@ Begun begin(void* stream, const char* call) {
   Begun begun;
   begun.result = require_context(&begun.context, call);
   if (begun.result != kSuccess) return begun;
-  begun.result = use_stream(begun.context, stream, &begun.stream);
+  begun.result = use_stream(begun.context, stream, &begun.stream, call);
   return begun;
 }
 
 Result check(Context* context, Address address, std::size_t bytes) {
   std::lock_guard lock(state().mutex);
   return check_access(context, address, bytes, false);
+}
+
+bool is_pageable(Address address) {
+  std::lock_guard lock(state().mutex);
+  return !in_device_range(address) && find_allocation(address) == nullptr;
+}
+
+bool is_captured(Stream* stream) {
+  std::lock_guard lock(work_mutex());
+  return stream->capture != nullptr;
+}
+
+// Source of a copy: what is there now if it is pageable, else what is there when the copy is made.
+class Source {
+ public:
+  // `rows` pieces of `bytes` bytes, `pitch` bytes apart.
+  Source(Stream* stream, Address from, std::size_t bytes, std::size_t rows = 1, std::size_t pitch = 0) : from_(from) {
+    if (!is_pageable(from) || is_captured(stream)) return;
+    now_ = std::make_shared<std::vector<unsigned char>>((rows - 1) * pitch + bytes);
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::memcpy(now_->data() + row * pitch, reinterpret_cast<const void*>(from + row * pitch), bytes);
+    }
+  }
+  [[nodiscard]] const void* at(std::size_t offset) const {
+    return now_ != nullptr ? now_->data() + offset : alias(from_ + offset);
+  }
+
+ private:
+  Address from_;
+  std::shared_ptr<std::vector<unsigned char>> now_;
+};
+
+Result after_copy_to(Stream* stream, Address to) {
+  return is_pageable(to) && !is_captured(stream) ? synchronize_stream(stream) : kSuccess;
 }
 
 // FAKE_CUDA_SLOW=device: the device's copies take a millisecond a MiB longer.
@@ -43,14 +83,14 @@ Result copy_on(void* stream, Address to, Address from, std::size_t bytes, const 
   if (bytes == 0) return kSuccess;
   if (const Result result = check(begun.context, to, bytes); result != kSuccess) return result;
   if (const Result result = check(begun.context, from, bytes); result != kSuccess) return result;
-  enqueue(begun.stream, [=] {
+  enqueue(begun.stream, [=, source = Source(begun.stream, from, bytes)] {
     be_slow(*begun.context, bytes);
-    std::memmove(alias(to), alias(from), bytes);
+    std::memmove(alias(to), source.at(0), bytes);
     pages_go_to_device(from, bytes);
     pages_go_to_device(to, bytes);
     return kSuccess;
   });
-  return kSuccess;
+  return after_copy_to(begun.stream, to);
 }
 
 Result wait(Result result) {
@@ -99,18 +139,19 @@ Result copy_box(void* stream, const Operand& from, const Operand& to, std::size_
     const std::size_t span = ((depth - 1) * side->height + height - 1) * side->pitch + width;
     if (const Result result = check(begun.context, side->start(), span); result != kSuccess) return result;
   }
-  enqueue(begun.stream, [=] {
+  const std::size_t rows = (depth - 1) * from.height + height;
+  enqueue(begun.stream, [=, source = Source(begun.stream, from.start(), width, rows, from.pitch)] {
     for (std::size_t z = 0; z < depth; ++z) {
       for (std::size_t y = 0; y < height; ++y) {
-        std::memmove(alias(to.start() + (z * to.height + y) * to.pitch),
-                     alias(from.start() + (z * from.height + y) * from.pitch), width);
+        std::memmove(alias(to.start() + (z * to.height + y) * to.pitch), source.at((z * from.height + y) * from.pitch),
+                     width);
         pages_go_to_device(to.start() + (z * to.height + y) * to.pitch, width);
         pages_go_to_device(from.start() + (z * from.height + y) * from.pitch, width);
       }
     }
     return kSuccess;
   });
-  return kSuccess;
+  return after_copy_to(begun.stream, to.start());
 }
 
 struct Copy2D {
@@ -198,13 +239,13 @@ Result copy_between(Address to, Context* to_context, Address from, Context* from
   if (bytes == 0) return kSuccess;
   if (const Result result = check(to_context, to, bytes); result != kSuccess) return result;
   if (const Result result = check(from_context, from, bytes); result != kSuccess) return result;
-  enqueue(begun.stream, [=] {
-    std::memmove(alias(to), alias(from), bytes);
+  enqueue(begun.stream, [=, source = Source(begun.stream, from, bytes)] {
+    std::memmove(alias(to), source.at(0), bytes);
     pages_go_to_device(from, bytes);
     pages_go_to_device(to, bytes);
     return kSuccess;
   });
-  return kSuccess;
+  return after_copy_to(begun.stream, to);
 }
 }  // namespace
 

@@ -1,5 +1,5 @@
 // Counts of driver calls: with FAKE_CUDA_COUNTS=PREFIX each process writes PREFIX.<pid> when it ends, a line "call
-// number" for each call that it has made, without the version in its name.
+// number main" for each call that it has made, without the version in its name; `main`: those of its first thread.
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,18 +15,25 @@ namespace {
 
 struct Counts {
   std::mutex mutex;
-  std::map<const char*, std::uint64_t> calls;  // by the address of the name
+  struct Number {
+    std::uint64_t all = 0, main = 0;
+  };
+  std::map<const char*, Number> calls;  // by the address of the name
   std::string file;
 };
 
 void write_all(Counts& counts) {
   const std::lock_guard lock(counts.mutex);
-  std::map<std::string, std::uint64_t> named;
-  for (const auto& [call, number] : counts.calls) named[without_version(call)] += number;
+  std::map<std::string, Counts::Number> named;
+  for (const auto& [call, number] : counts.calls) {
+    named[without_version(call)].all += number.all;
+    named[without_version(call)].main += number.main;
+  }
   std::FILE* const out = std::fopen((counts.file + '.' + std::to_string(::getpid())).c_str(), "w");
   if (out == nullptr) return;
   for (const auto& [call, number] : named) {
-    std::fprintf(out, "%s %llu\n", call.c_str(), static_cast<unsigned long long>(number));
+    std::fprintf(out, "%s %llu %llu\n", call.c_str(), static_cast<unsigned long long>(number.all),
+                 static_cast<unsigned long long>(number.main));
   }
   std::fclose(out);
 }
@@ -49,8 +56,10 @@ Counts* counts() {
 void count(const char* call) {
   Counts* const all = counts();
   if (all == nullptr) return;
+  static thread_local const bool is_main = ::gettid() == ::getpid();
   const std::lock_guard lock(all->mutex);
-  ++all->calls[call];
+  ++all->calls[call].all;
+  if (is_main) ++all->calls[call].main;
 }
 
 }  // namespace fake_cuda

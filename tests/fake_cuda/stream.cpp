@@ -1,5 +1,6 @@
 #include "stream.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
@@ -102,13 +103,21 @@ Stream* make_stream(Context* context, bool blocking) {
   return stream;
 }
 
-Result use_stream(Context* context, void* handle, Stream** stream) {
+void expect_not_destroyed(const Stream* stream, const char* call) {
+  if (streams().count(const_cast<Stream*>(stream)) == 0 || !stream->destroyed) return;
+  std::fprintf(stderr, "fake CUDA driver: %s uses stream %p, which was destroyed: drivers crash here\n", call,
+               static_cast<const void*>(stream));
+  std::abort();
+}
+
+Result use_stream(Context* context, void* handle, Stream** stream, const char* call) {
   std::lock_guard lock(work_mutex());
   if (reinterpret_cast<std::uintptr_t>(handle) <= 2) {
     *stream = context->legacy;
     return legacy_stream_is_usable(context, true);
   }
   *stream = static_cast<Stream*>(handle);
+  expect_not_destroyed(*stream, call);
   const bool known = streams().count(*stream) != 0 && (*stream)->alive && (*stream)->context == context;
   return known ? kSuccess : kInvalidHandle;
 }
@@ -195,7 +204,9 @@ FAKE_API Result cuStreamDestroy_v2(void* handle) {
   if (const Result result = require_init(); result != kSuccess) return result;
   std::unique_lock lock(work_mutex());
   auto* stream = static_cast<Stream*>(handle);
+  expect_not_destroyed(stream);
   if (streams().count(stream) == 0 || !stream->alive || stream->context->legacy == stream) return kInvalidHandle;
+  stream->destroyed = true;
   if (stream->last != nullptr) want(stream->last);  // work enqueued on it still runs
   stream->alive = false;
   stream->context->streams.erase(stream);
@@ -215,6 +226,7 @@ FAKE_API Result cuStreamSynchronize(void* handle) {
   auto* stream = static_cast<Stream*>(handle);
   {
     std::lock_guard lock(work_mutex());
+    expect_not_destroyed(stream);
     if (streams().count(stream) == 0 || !stream->alive) return kInvalidHandle;
     if (const Result result = not_captured(stream); result != kSuccess) return result;
   }

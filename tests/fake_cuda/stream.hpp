@@ -18,7 +18,8 @@ using OperationPointer = std::shared_ptr<Operation>;
 
 // Finds the context's stream behind a program's handle (0, 1 and 2 are default streams) for work or a query. Errors:
 // not a stream of the context, or the default stream may not be used now (capture.cpp).
-Result use_stream(Context* context, void* handle, Stream** stream);
+// A stream that the program destroyed ends the process; `call`: the driver function called by the program.
+Result use_stream(Context* context, void* handle, Stream** stream, const char* call = __builtin_FUNCTION());
 Stream* make_stream(Context* context, bool blocking);
 
 // Gives work to a stream; a failing work makes the context's error sticky. `after`: an operation it also waits for.

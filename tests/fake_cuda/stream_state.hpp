@@ -33,6 +33,7 @@ struct Stream {
   Context* context = nullptr;
   bool blocking = true;
   bool alive = true;
+  bool destroyed = false;  // by the program; then, unlike after the end of its context, any use of it ends the process
   std::deque<OperationPointer> queue;
   OperationPointer last;
   std::shared_ptr<Capture> capture;  // null: not captured
@@ -49,6 +50,9 @@ std::mutex& work_mutex();
 std::set<Stream*>& streams();
 std::set<Event*>& events();
 std::set<std::shared_ptr<Capture>>& captures();
+
+// Ends the process, saying so, if the program destroyed the stream: drivers crash then. Called under the mutex.
+void expect_not_destroyed(const Stream* stream, const char* call = __builtin_FUNCTION());
 
 // Makes a stream part of a capture, unless it is part of one. Called under the mutex.
 void join(const std::shared_ptr<Capture>& capture, Stream* stream);

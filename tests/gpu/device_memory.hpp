@@ -66,6 +66,13 @@ class DeviceMemory {
       on_device([&] { gpu::copy(bytes() + offset, from.data(), from.size()); });
     }
   }
+  void fill(unsigned char value) {
+    if (cpu_accessible()) {
+      std::memset(pointer_, value, bytes_);
+    } else {
+      on_device([&] { gpu::fill(pointer_, value, bytes_); });
+    }
+  }
   [[nodiscard]] std::vector<std::byte> read() const {
     std::vector<std::byte> content(bytes_);
     if (cpu_accessible()) {

@@ -44,7 +44,7 @@ class Direct {
   [[nodiscard]] unsigned long long take() { return uses_.take(); }
 
  private:
-  Variable uses_{"HEADRACE_CUDA_IPC_CHUNKS"};
+  Variable uses_{"HEADRACE_DEVICE_IPC_CHUNKS"};
 };
 
 void expect_bytes(const std::vector<std::byte>& found, std::size_t at, const std::vector<std::byte>& wanted,
@@ -69,7 +69,7 @@ void exchange(const Ring& ring, unsigned char* data, std::size_t bytes, MemoryKi
   const auto own = content(bytes, salt * 64 + static_cast<unsigned>(ring.rank));
   gpu::copy(data, own.data(), bytes);
   DeviceMemory receive(bytes + 2 * kGuard, receive_kind, gpu::device());
-  gpu::fill(receive.get(), kPoison, receive.size());
+  receive.fill(kPoison);
   CHECK_OK(MPI_Sendrecv(data, static_cast<int>(bytes), MPI_BYTE, ring.next(), 1, receive.bytes() + kGuard,
                         static_cast<int>(bytes), MPI_BYTE, ring.previous(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   expect_bytes(receive.read(), kGuard, content(bytes, salt * 64 + static_cast<unsigned>(ring.previous())), what);
@@ -91,7 +91,7 @@ void exchange_strided(const Ring& ring, unsigned char* data, std::size_t bytes, 
                   theirs.begin() + static_cast<std::ptrdiff_t>(32 * i + 16));
   }
   DeviceMemory receive(wanted.size() + 2 * kGuard, MemoryKind::kVmm, gpu::device());
-  gpu::fill(receive.get(), kPoison, receive.size());
+  receive.fill(kPoison);
   CHECK_OK(MPI_Sendrecv(data, 1, type, ring.next(), 1, receive.bytes() + kGuard, static_cast<int>(wanted.size()),
                         MPI_BYTE, ring.previous(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   expect_bytes(receive.read(), kGuard, wanted, what);
@@ -156,7 +156,7 @@ void mixed(const Ring& ring) {
 void remap(const Ring& ring, bool direct) {
   constexpr std::size_t kChunks = 4;
   constexpr unsigned kCycles = 60;
-  Variable revoked("HEADRACE_CUDA_IPC_REVOCATIONS");
+  Variable revoked("HEADRACE_DEVICE_IPC_REVOCATIONS");
   Segment segment = Segment::full(kChunks);
   const std::size_t chunk = segment.chunk_bytes();
   for (unsigned cycle = 0; cycle < kCycles; ++cycle) {

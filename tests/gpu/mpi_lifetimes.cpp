@@ -170,7 +170,7 @@ std::uint64_t settled(std::uint64_t wanted, std::uint64_t room) {
     CHECK_OK(MPI_Allreduce(MPI_IN_PLACE, &done, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
     if (done == 0) continue;
     if (found > wanted + room) {
-      hr::test::Variable mapped("HEADRACE_CUDA_IPC_MAPPED_BYTES", MPI_T_PVAR_CLASS_LEVEL);
+      hr::test::Variable mapped("HEADRACE_DEVICE_IPC_MAPPED_BYTES", MPI_T_PVAR_CLASS_LEVEL);
       check::fail(__FILE__, __LINE__,
                   std::to_string(found) + " bytes are in use, " + std::to_string(wanted) +
                       " were before; this rank has " + std::to_string(mapped.value()) + " bytes of others mapped");

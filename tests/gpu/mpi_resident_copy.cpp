@@ -1,6 +1,7 @@
 // Messages that a receiver waits for in its call: pairs of ranks send back and forth, of random sizes, from and to
 // random offsets, sooner or later after the receive has begun, in blocking and non-blocking form. Checks every byte,
-// and that kernels on the receiving GPUs have moved some of them (HEADRACE_CUDA_RESIDENT_COPIES), or none if none may.
+// and that kernels on the receiving GPUs have moved some of them (HEADRACE_DEVICE_RESIDENT_COPIES), or none if none
+// may.
 //
 //   mpi_resident_copy [all] [--messages N] [--seed N] [--expect some|none|any] [--kind device|pool|managed]
 //
@@ -136,7 +137,7 @@ int main(int argc, char** argv) {
   unsigned long long resident_copy = 0;
   {
     Pair pair(seed, mpi.rank, kind);
-    hr::test::Variable variable("HEADRACE_CUDA_RESIDENT_COPIES");
+    hr::test::Variable variable("HEADRACE_DEVICE_RESIDENT_COPIES");
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     // The machine decides whether a kernel runs in time: continue until one has, on every rank.
     for (int number = 0, open = 1; number < messages || open != 0; ++number) {

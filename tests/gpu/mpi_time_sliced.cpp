@@ -22,7 +22,7 @@ constexpr std::byte kPoison{0x5A};
 constexpr std::size_t kGuard = 64;  // bytes on both sides of received data
 
 struct Counts {
-  Variable staged{"HEADRACE_CUDA_STAGED"};
+  Variable staged{"HEADRACE_DEVICE_STAGED"};
   Variable pinned{"HEADRACE_COLL_THROUGH_PINNED"};
   Variable devices{"HEADRACE_COLL_DEVICE"};
   void reset() { staged.take(), pinned.take(), devices.take(); }

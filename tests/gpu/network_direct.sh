@@ -1,5 +1,5 @@
 #!/bin/bash
-# Messages of GPU memory between processes that share nothing, by UCX (HEADRACE_CUDA_NETWORK_DIRECT=on) and through
+# Messages of GPU memory between processes that share nothing, by UCX (HEADRACE_DEVICE_NETWORK_DIRECT=on) and through
 # pinned memory (off): correctness for every kind of memory, and speed. Over TCP on the loopback, where UCX copies.
 #
 #   tests/gpu/network_direct.sh BUILD_DIR [LOG_DIR]
@@ -26,7 +26,7 @@ check() {  # check NAME RANKS PROGRAM ARGS...
   grep -v 'bytes from rank' "$logs/$name.log" | tail -n 20
 }
 
-export HEADRACE_CUDA_NETWORK_DIRECT=on
+export HEADRACE_DEVICE_NETWORK_DIRECT=on
 check direct_transfers 2 "$build/gpu_tests/mpi_transfers"
 for ranks in 2 4; do
   check direct_random_exchange_$ranks $ranks "$build/gpu_tests/mpi_random_exchange" --seed random --exchanges 500 --largest 2097152
@@ -43,7 +43,7 @@ for kinds in pinned cuda cuda,host host,cuda; do
     [ "$kinds" = pinned ] && [ $direct = on ] && continue
     echo "--- $kinds, direct $direct"
     for program in "bandwidth --window 4 --sizes 256K,1M,64M --reps 7" "latency --sizes 128K,1M --reps 7"; do
-      HEADRACE_CUDA_NETWORK_DIRECT=$direct timeout 60 "$mpiexec" --timeout 55 -n 2 "$build/bin/"$program --mem $kinds 2>&1 |
+      HEADRACE_DEVICE_NETWORK_DIRECT=$direct timeout 60 "$mpiexec" --timeout 55 -n 2 "$build/bin/"$program --mem $kinds 2>&1 |
         grep -E '^ +[0-9]|rror'
     done
   done

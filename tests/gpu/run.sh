@@ -67,12 +67,12 @@ for program in "$build"/gpu_tests/unit_*; do
   name=$(basename "$program")
   run "$name" 300 "$program"
   [ "$name" = unit_cuda_ipc ] && continue  # tests the driver alone
-  HEADRACE_CUDA_KERNELS=off run "${name}_copy_engine" 300 "$program"
+  HEADRACE_DEVICE_KERNELS=off run "${name}_copy_engine" 300 "$program"
 done
 
 # Several ranks share the devices of the machine round robin, as if kernels of several processes ran at the same time,
 # which the tests expect. Behaviour without MPS comes after.
-export HEADRACE_CUDA_TIME_SLICING=off
+export HEADRACE_DEVICE_TIME_SLICING=off
 for program in "$build"/gpu_tests/mpi_*; do
   [ -x "$program" ] || continue
   name=$(basename "$program")
@@ -93,11 +93,11 @@ for program in "$build"/gpu_tests/mpi_*; do
     mpi_transfers | mpi_collectives | mpi_random_*)
       expect=()
       [ "$name" = mpi_random_pieces ] && expect=(--expect either)  # GPUs do not carry out all of it then
-      HEADRACE_CUDA_KERNELS=off ranks "${name}_copy_engine" 2 120 "$program" "${expect[@]}"
+      HEADRACE_DEVICE_KERNELS=off ranks "${name}_copy_engine" 2 120 "$program" "${expect[@]}"
       ;;
   esac
 done
-unset HEADRACE_CUDA_TIME_SLICING
+unset HEADRACE_DEVICE_TIME_SLICING
 
 # Ranks that share a device: in turns, unless MPS is active.
 for count in 2 4; do

@@ -10,6 +10,7 @@
 set -u
 build=$(cd "${1:?usage: tests/gpu/streams.sh BUILD_DIR [RANKS...]}" && pwd)
 shift
+source=$(cd "$(dirname "$0")/../.." && pwd)
 library=$(find "$build" -name 'libmpi_abi.so*' -not -path '*/CMakeFiles/*' -print -quit)
 mpiexec=$(find "$build" -name mpiexec -type f -perm -u+x -print -quit)
 LD_LIBRARY_PATH=$(printf %s "${LD_LIBRARY_PATH:-}" | tr ':' '\n' | grep -v fake_cuda | paste -sd:)
@@ -55,6 +56,13 @@ dead_peer() {  # dead_peer WHAT: the last of three ranks dies, the streams of th
   fi
 }
 
+beside_nccl() {  # beside_nccl RANKS: the same by NCCL from C++, if it is here
+  [ "${HR_FAKE:-0}" != 1 ] && [ -n "$(find "$build" -name nccl -type f -perm -u+x -print -quit)" ] || return 0
+  timeout -k 5 30 python3 "$source/bench/nccl.py" --build "$build" --ranks "$1" --rounds 3 --limit 15 --timeout 25 \
+    --operations kernel,allreduce,ring --sizes 8,1M,64M \
+    --ways nccl_enqueued,nccl_graph,kernel_nccl_enqueued,kernel_nccl_graph || echo "NCCL: not measured"
+}
+
 for count in "${ranks[@]}"; do
   # The parts one by one, so that one that hangs does not hide the others.
   for part in cold any blocking collectives derived errors graph kinds many memory persistent refused two; do
@@ -63,6 +71,7 @@ for count in "${ranks[@]}"; do
   step "random exchanges" 30 "$count" "$build/gpu_tests/mpi_streams_random" --seed random --exchanges 1000
   step "latency" 40 "$count" "$build/gpu_tests/mpi_streams_latency" "${latency[@]}"
   cat "/tmp/streams.$$.log"
+  beside_nccl "$count"
 done
 for what in receive any allreduce graph; do dead_peer $what; done
 rm -f "/tmp/streams.$$.log"

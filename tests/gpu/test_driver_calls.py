@@ -2,30 +2,22 @@
 which counts them (FAKE_CUDA_COUNTS, tests/fake_cuda)."""
 
 import os
-import subprocess
 import tempfile
 import unittest
 from collections import Counter
 from pathlib import Path
 
-MPIEXEC, HALO3D = os.environ["HR_MPIEXEC"], os.environ["HR_HALO3D"]
+import driver_counts
+
+HALO3D = os.environ["HR_HALO3D"]
 RANKS, MESSAGES = 2, 6  # a rank sends six faces and receives six
 MADE_ONCE = ("cuMemHostAlloc", "cuMemAlloc", "cuEventCreate", "cuStreamCreateWithPriority", "cuIpcOpenMemHandle")
 
 
 def calls(work: Path, pattern: str, steps: int) -> Counter:
     """Returns the driver calls of all ranks in a run of so many steps."""
-    subprocess.run([MPIEXEC, "--timeout", "60", "-n", str(RANKS), HALO3D, "--device", "cuda", "--local", "16", "--pattern", pattern,
-                    "--no-identity-check", "--steps", str(steps)], env={**os.environ, "FAKE_CUDA_COUNTS": str(work / f"{pattern}-{steps}")},
-                   check=True, timeout=90, stdout=subprocess.DEVNULL)
-    files = list(work.glob(f"{pattern}-{steps}.*"))
-    assert len(files) == RANKS, files
-    total = Counter()
-    for file in files:
-        for line in file.read_text(encoding="utf-8").splitlines():
-            name, number = line.split()
-            total[name] += int(number)
-    return total
+    return driver_counts.calls(work / f"{pattern}-{steps}", RANKS, driver_counts.ALL_THREADS, HALO3D, "--device", "cuda", "--local", "16",
+                               "--pattern", pattern, "--no-identity-check", "--steps", str(steps))
 
 
 class DriverCalls(unittest.TestCase):

@@ -46,7 +46,7 @@ WORDS = (0, 1, 8, 0xFF, 1 << 31, (1 << 32) - 1, 1 << 40, (1 << 58) + 1, (1 << 63
 class Rich(Maker):
     """A maker with all kinds of counters that any reader uses."""
 
-    SCALARS = (*Maker.SCALARS, "phase.marks", "library.cuda_ipc_hits")
+    SCALARS = (*Maker.SCALARS, "phase.marks", "library.device_ipc_hits")
 
     def description(self):
         found, dimensions, at = super().description()
@@ -63,7 +63,7 @@ def seed_page(number):
     maker.values = {"function.calls": [0, 5, 7, number], "function.time": [0, 50, 70, 1], "wait.time": 60, "peer.process": [3, 2, 0], "peer.messages": [4, 1, 9],
                     "peer.bytes": [400, 100, 900], "peer.wait": [60, 0, 0], "received.messages": [6, 1], "posted.now": 2, "unexpected.most": 8, "now.function": 2,
                     "now.waiting_for": 3, "now.waiting_since": 1, "phase.marks": 6, "phase.time": [5, 6, 3, 4], "phase.level": [1, 2, 3, (1 << 64) - 1],
-                    "library.cuda_ipc_hits": 9, "collective.sizes": [3, 0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0]}
+                    "library.device_ipc_hits": 9, "collective.sizes": [3, 0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0]}
     return bytes(maker.bytes())
 
 

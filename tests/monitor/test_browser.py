@@ -10,7 +10,7 @@ from headrace.monitor import query
 from headrace.monitor.answers import Place
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import History, connect
-from headrace.monitor.model import Reporter, clean
+from headrace.monitor.model import Origin, Reporter, clean
 from headrace.monitor.query import Range
 from headrace.monitor.recorded import record
 from headrace.monitor.synthetic import Job, Synthetic
@@ -23,7 +23,7 @@ def recorded(folder):
     path = Path(folder) / "history.sqlite"
     job = Job(ranks=256, seconds=180)
     record(path, job, 180)
-    record(path, Job(key="synthetic-2", ranks=27, began=job.began + 1000, seconds=40, program=EVIL, slow=0, seed=2), 40)
+    record(path, Job(key="synthetic-2", ranks=27, began=job.began + 1000, seconds=40, program=EVIL, slow=0, seed=2, origin=Origin("eve", EVIL, "Slurm", EVIL, EVIL)), 40)
     return path
 
 
@@ -112,6 +112,30 @@ class Views(unittest.TestCase):
         self.assertEqual(self.at.sum("call count"), self.of("call", 1, ended=began + 90))
         self.assertLess(self.at.sum("call count"), self.of("call", 1))
 
+    def test_the_last_minutes(self):
+        self.at.open(job=self.job, view="calls")
+        seen = self.db.execute("SELECT seen FROM jobs WHERE id = ?", (self.job,)).fetchone()[0]
+        self.at.after(lambda: self.at.press("button[data-from='-300']"))  # longer than the run
+        self.assertEqual(self.at.sum("call count"), self.of("call", 1, began=seen - 300))
+        self.at.open(job=self.job, view="calls", **{"from": -60})
+        self.assertEqual(self.at.sum("call count"), self.of("call", 1, began=seen - 60))
+        self.assertLess(self.at.sum("call count"), self.of("call", 1))
+        self.assertIn("(60 s)", self.page.inner_text(".slider .range"))
+
+    def test_playback(self):
+        self.at.view("timeline")
+        whole = self.at.sum("points")
+        began = self.db.execute("SELECT began FROM jobs WHERE id = ?", (self.job,)).fetchone()[0]
+        self.at.after(lambda: self.page.keyboard.press("p"))
+        self.page.wait_for_function("to => Number(new URLSearchParams(location.search).get('to')) > to", arg=began + 25)
+        self.page.keyboard.press("p")
+        self.assertEqual(self.page.inner_text("button[name=play]"), "play")
+        self.page.wait_for_function("() => document.body.dataset.address === location.search")
+        self.assertLess(self.at.sum("points"), whole)
+        self.at.view("ranks")  # at the same time
+        self.assertIn("to=", self.page.url)
+        self.assertLess(self.at.sum("calls"), self.db.execute("SELECT sum(calls) FROM ranks WHERE job = ?", (self.job,)).fetchone()[0])
+
     def test_wrong_ranks_get_a_sentence(self):
         self.at.view("ranks")
         self.page.fill("input[name=ranks]", "many")
@@ -165,7 +189,7 @@ class Views(unittest.TestCase):
         self.assertEqual(self.page.query_selector_all("#view img, #view script"), [])
 
     def test_keys(self):
-        for key, view in (("3", "matrix"), ("1", "jobs"), ("]", "ranks"), ("[", "jobs"), ("0", "hosts")):
+        for key, view in (("3", "matrix"), ("1", "jobs"), ("]", "ranks"), ("[", "jobs"), ("0", "hosts"), ("n", "cluster"), ("l", "links")):
             self.at.after(lambda: self.page.keyboard.press(key))
             self.assertEqual(self.page.evaluate("document.body.dataset.view"), view)
         self.page.keyboard.press("/")
@@ -218,6 +242,7 @@ class Live(support.Scratch):
             for name in VIEWS:
                 at.view(name)
                 self.assertTrue(at.page.inner_text("#view").strip(), name)
+            at.view("jobs")
             self.assertIn("No job yet", at.page.inner_text("#view"))
             self.assertEqual(at.complaints, [])
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import support
 from headrace.monitor import clock
 from headrace.monitor.collector import Collector
+from headrace.monitor.fabric import Fabric
 from headrace.monitor.history import History, connect
 from headrace.monitor.host import Host
 from headrace.monitor.nvml import Nvml
@@ -80,7 +81,7 @@ class Machine(support.Scratch):
         (self.folder / "stat").write_text(f"cpu {busy} 0 0 {1000 - busy} 0 0 0 0 0 0\n")
 
     def test_rates(self):
-        host = Host(self.folder, Nvml("no-such-library.so"))
+        host = Host(self.folder, Nvml("no-such-library.so"), Fabric(self.folder))
         self.proc(100, 1000)
         self.assertEqual(host.look(), {})
         (self.folder / "stat").write_text("cpu 175 0 0 925 0 0 0 0 0 0\n")
@@ -102,7 +103,7 @@ class Machine(support.Scratch):
                                    "gpu.0.pcie_tx": 100e3, "gpu.0.pcie_rx": 101e3, "gpu.1.pcie_tx": 200e3, "gpu.1.pcie_rx": 201e3})
 
     def test_nothing_to_read(self):
-        host = Host(self.folder / "missing", Nvml("no-such-library.so"))
+        host = Host(self.folder / "missing", Nvml("no-such-library.so"), Fabric(self.folder))
         self.assertEqual((host.look(), host.look()), ({}, {}))
 
     def test_this_machine(self):

@@ -102,7 +102,7 @@ class Serving(support.Scratch):
             self.assertEqual(status, 200 if path.endswith(",x") else 400, path)
             self.assertTrue(path.endswith(",x") or len(said["problem"]) < 200)
         self.assertEqual(self.get("/api/nothing")[0], 404)
-        self.assertEqual(set(ANSWERS), {"jobs", "slowest", "ranks", "matrix", "counters", "timeline", "marks", "machine"})
+        self.assertEqual(set(ANSWERS), {"jobs", "slowest", "ranks", "matrix", "counters", "timeline", "marks", "machine", "nodes", "links", "users"})
 
     def test_no_other_file_is_served(self):
         for path in ("/../server.py", "/..%2fserver.py", "/server.py", "/assets/index.html", "//etc/passwd"):
@@ -168,7 +168,17 @@ class Live(support.Scratch):
             self.assertRegex(line, r'^[a-z_]+(\{([a-z_]+="(\\.|[^"\\])*",?)*\})? [-0-9.e+]+$')
         dashboard = json.loads((support.ROOT / "python/headrace/monitor/grafana.json").read_text())
         names = {line.partition("{")[0].partition(" ")[0] for line in lines} | {"headrace_host_cpu", "headrace_host_network_bytes_per_second", "headrace_host_gpu"}
-        for panel in dashboard["panels"]:
+        names |= {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE headrace_link_")}  # this host may have no link
+        self.assertTrue({"title", "uid", "schemaVersion", "panels", "templating", "time"} <= dashboard.keys())
+        self.assertEqual(len({panel["id"] for panel in dashboard["panels"]}), len(dashboard["panels"]))
+        taken = set()
+        for panel in dashboard["panels"]:  # what Grafana needs of each, and no two in one place
+            self.assertTrue({"id", "type", "title", "gridPos", "datasource", "targets"} <= panel.keys(), panel)
+            at = panel["gridPos"]
+            cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+            self.assertTrue(at["x"] + at["w"] <= 24 and not cells & taken, panel["title"])
+            taken |= cells
+            self.assertEqual(len({target["refId"] for target in panel["targets"]}), len(panel["targets"]))
             for target in panel["targets"]:
                 self.assertTrue(set(support.re_names(target["expr"])) <= names, target["expr"])
 

@@ -61,8 +61,8 @@ class Choice(unittest.TestCase):
             return {trial.knob for trial in messages.trials([ALL], *words)}
         self.assertEqual(knobs(False, False), {"eager_bytes", "single_copy_bytes"})
         self.assertEqual(knobs(False, True), {"network_eager_bytes"})
-        self.assertIn("cuda_network_chunks", knobs(True, True))
-        self.assertLessEqual({"cuda_staging_bytes", "cuda_resident_copy_bytes", "cuda_pipeline_chunks"}, knobs(True, False))
+        self.assertIn("device_network_chunks", knobs(True, True))
+        self.assertLessEqual({"device_staging_bytes", "device_resident_copy_bytes", "device_pipeline_chunks"}, knobs(True, False))
 
 
 NEAR, FAR = Peers("same-cache", ("--bind-to", "user:0,1"), about="one cache"), Peers("same-host", ("--bind-to", "user:0,8"), about="two caches")

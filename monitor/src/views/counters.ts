@@ -23,13 +23,18 @@ function list(scene: Scene, what: List, said: Counter[]): void {
     scene.place.append(el("p", { class: "quiet", "data-empty": what.kind }, said.length ? `None of ${said.length} has "${scene.address.filter ?? ""}" in its name.` : `${what.none}${within(scene.address)}.${what.ours ? " Of jobs of other MPIs this is not seen." : ""}`));
     return;
   }
-  scene.place.append(el("p", { class: "sums" }, ...what.figures.map((figure) => sum(`${what.kind} ${figure}`, total(figure), `${show[figure](total(figure))}`))));
+  scene.place.append(el("p", { class: "sums" }, ...what.figures.map((figure) => sum(`${what.kind} ${figure}`, total(figure), show[figure](total(figure)), titles[figure]))));
   const whole = Math.max(1, total(what.bar));
   const columns: Column<Counter>[] = [{ title: what.names ?? "name", value: (row) => row.name }];
   for (const figure of what.figures) columns.push({ title: titles[figure], value: (row) => row[figure], text: (row) => show[figure](row[figure]),
     bar: figure === what.bar ? (row) => row[figure] / whole : undefined });
   columns.push({ title: "share", value: (row) => row[what.bar] / whole, text: (row) => share(row[what.bar] / whole) });
   if (what.figures.includes("ns")) columns.push({ title: "mean", value: (row) => row.ns / Math.max(1, row.count), text: (row) => seconds(row.ns / 1e9 / Math.max(1, row.count)) });
+  if (what.kind === "call") columns.push(
+    { title: "calls/s", value: (row) => row.count / (row.seconds ?? 1), text: (row) => short(row.count / (row.seconds ?? 1)) },
+    { title: "99 % of ranks below", value: (row) => row.p99 ?? 0, text: (row) => seconds((row.p99 ?? 0) / 1e9) },
+    { title: "longest in rank", value: (row) => row.worst ?? -1, text: (row) => row.worst === null || row.worst === undefined ? "-" : String(row.worst),
+      go: (row) => { if (typeof row.worst === "number") scene.go({ view: "ranks", ranks: String(row.worst) }); } });
   scene.place.append(table(what.kind, columns, rows, scene.again));
 }
 

@@ -1,24 +1,72 @@
+import type { Address } from "../address";
 import { ask } from "../ask";
 import { el, keyed, sum } from "../dom";
-import { bytes, date, share } from "../format";
+import { bytes, date, share, short } from "../format";
 import { colour, plot, type Line } from "../plot";
 import { table } from "../table";
-import type { Machine, Reporter } from "../types";
+import type { Cluster, Link, Machine, Node, Reporter, User } from "../types";
 import { passes, type Scene, type View } from "../view";
+import { linkTable } from "./links";
 
 const groups: [string, string, RegExp, (value: number) => string][] = [
   ["cores", "Cores, share that works", /^cpu\./, share],
   ["gpus", "GPUs, share of time and of memory", /^gpu\.\d+\.(busy|memory)$/, share],
   ["nvlink", "NVLink, bytes since the look before", /^gpu\.\d+\.nvlink/, bytes],
   ["pcie", "PCIe, bytes a second, as of 20 ms in each", /^gpu\.\d+\.pcie/, bytes],
-  ["network", "Network, bytes a second", /^net\./, bytes],
+  ["links", "Links, share of their speed", /^link\..*\.use$/, share],
+  ["network", "Network, bytes a second", /^(net\.|link\..*\.[rt]x$)/, bytes],
+  ["errors", "Links: errors, discards, retries, congestion a second", /^link\..*\.(errors|discards|retries|congestion)$/, short],
 ];
 const palette = ["accent", "mark", "good", "bad", "faint"];
 const LINES_MOST = 16;
 
-function draw(scene: Scene, said: Machine): void {
-  const hosts = Object.keys(said).sort();
-  scene.place.append(el("p", { class: "sums" }, sum("hosts", hosts.length, String(hosts.length))));
+/** Shows one node. */
+export const open = (scene: Scene, host: string): void => scene.go({ view: "hosts", host, filter: "" });
+
+interface Said { all: Cluster; machine: Machine; links: Link[]; users: User[]; }
+
+const rate = (value: number): string => `${bytes(value)}/s`;
+
+function drawTable(scene: Scene, nodes: Node[]): void {
+  scene.place.append(el("h3", {}, "Nodes"), table<Node>("nodes", [
+    { title: "node", value: (node) => node.host, go: (node) => open(scene, node.host) },
+    { title: "cores", value: (node) => node.cpu ?? -1, text: (node) => node.cpu === null ? node.silent ? "silent" : "-" : share(node.cpu), bar: (node) => node.cpu ?? 0 },
+    { title: "GPUs", value: (node) => node.gpus },
+    { title: "GPUs in use", value: (node) => node.gpu ?? -1, text: (node) => node.gpu === null ? "-" : share(node.gpu), bar: (node) => node.gpu ?? 0 },
+    { title: "busiest link", value: (node) => node.use ?? -1, text: (node) => node.use === null ? "-" : `${share(node.use)} ${node.busiest}`, bar: (node) => node.use ?? 0 },
+    { title: "received", value: (node) => node.rx, text: (node) => rate(node.rx) },
+    { title: "sent", value: (node) => node.tx, text: (node) => rate(node.tx) },
+    { title: "links down", value: (node) => node.down },
+    { title: "errors/s", value: (node) => node.errors, text: (node) => short(node.errors) },
+    { title: "ranks", value: (node) => node.ranks },
+    { title: "jobs", value: (node) => node.jobs.join(", ") + (node.more_jobs ? ` and ${node.more_jobs} more` : ""), wraps: true },
+  ], nodes, scene.again, { mark: (node) => node.silent || node.down > 0 || node.errors > 0, more: "the filter chooses others" }));
+}
+
+function drawUsers(scene: Scene, users: User[]): void {
+  scene.place.append(el("h3", {}, "Who is on its links"));
+  if (!users.length) {
+    scene.place.append(el("p", { class: "quiet" }, "No rank of a job that the monitor sees ran on this node in this time; the traffic is that of other programs."));
+    return;
+  }
+  const known = users.filter((user) => user.sent !== null), most = Math.max(1, ...known.map((user) => user.sent!));
+  scene.place.append(el("p", { class: "quiet" }, known.length ? "Bytes that each rank sent to other nodes, by its counters of peers. A node with several links spreads them."
+    : "Counters by peer were not read in this time; a longer one has some."),
+  table<User>("users", [
+    { title: "job", value: (user) => user.job, wraps: true, go: (user) => scene.go({ view: "timeline", job: String(user.id) }) },
+    { title: "user", value: (user) => user.user },
+    { title: "batch job", value: (user) => user.batch },
+    { title: "program", value: (user) => user.program, wraps: true },
+    { title: "rank", value: (user) => user.rank, go: (user) => scene.go({ view: "ranks", job: String(user.id), ranks: String(user.rank) }) },
+    { title: "CPUs", value: (user) => user.cpus },
+    { title: "GPU", value: (user) => user.gpu },
+    { title: "to other nodes", value: (user) => user.sent ?? -1, text: (user) => user.sent === null ? "-" : rate(user.sent), bar: (user) => (user.sent ?? 0) / most },
+  ], users, scene.again, { key: (user) => `${user.id} ${user.rank}` }));
+}
+
+function draw(scene: Scene, { all, machine: said, links, users }: Said): void {
+  const hosts = Object.keys(said).sort(), one = scene.address.host;
+  scene.place.append(el("p", { class: "sums" }, sum("hosts", all.nodes.length, String(all.nodes.length)), one ? el("button", { click: () => scene.go({ host: "" }) }, "all nodes") : null));
   const reporters = scene.news.reporters ?? [];
   if (reporters.length) scene.place.append(el("h3", {}, "Collectors that report"), table<Reporter>("reporters", [
     { title: "host", value: (each) => each.host },
@@ -27,6 +75,11 @@ function draw(scene: Scene, said: Machine): void {
     { title: "since", value: (each) => each.since, text: (each) => date(each.since) },
     { title: "ranks", value: (each) => each.ranks },
   ], reporters, scene.again, { mark: (each) => !each.live, key: (each) => `${each.host} ${each.address}` }));
+  const nodes = all.nodes.filter((node) => one ? node.host === one : passes(scene.address, node.host, ...node.jobs));
+  if (one && !nodes.length && !hosts.length) scene.place.append(el("p", { class: "quiet" }, `Nothing is known of node ${one} in this time.`));
+  if (nodes.length) drawTable(scene, nodes);
+  if (one && links.length) scene.place.append(el("h3", {}, "Its links"), linkTable(scene, links));
+  if (one) drawUsers(scene, users);
   for (const host of hosts) {
     const section = keyed(el("section", {}, el("h3", {}, host)), host);
     scene.place.append(section);
@@ -43,8 +96,18 @@ function draw(scene: Scene, said: Machine): void {
       if (all.length > figures.length) section.append(el("p", { class: "quiet" }, `${all.length - figures.length} more are left out; the filter chooses others.`));
     }
   }
-  if (!hosts.length) scene.place.append(el("p", { class: "quiet" }, "No figures of a host in this time."));
+  if (all.nodes.length > hosts.length && !one) scene.place.append(el("p", { class: "quiet" }, "Choose a node to see its figures over time, its links, and who is on them."));
+  if (!hosts.length && !all.nodes.length) scene.place.append(el("p", { class: "quiet" }, "No figures of a host in this time."));
 }
 
-export const hosts: View = { name: "hosts", title: "Hosts", needsJob: false,
-  load: (address) => ask<Machine>("machine", { from: address.from, to: address.to }), draw };
+const FEW = 8; // nodes whose figures over time are drawn together
+
+async function load(address: Address): Promise<Said> {
+  const time = { from: address.from, to: address.to }, here = { ...time, host: address.host };
+  const all = await ask<Cluster>("nodes", time);
+  const [machine, links, users] = await Promise.all([address.host || all.nodes.length <= FEW ? ask<Machine>("machine", here) : {},
+    address.host ? ask<Link[]>("links", here) : [], address.host ? ask<User[]>("users", here) : []]);
+  return { all, machine, links, users };
+}
+
+export const hosts: View = { name: "hosts", title: "Nodes", needsJob: false, load, draw };

@@ -3,16 +3,25 @@ import { el, sum } from "../dom";
 import { bytes, date, seconds, share, short } from "../format";
 import { table } from "../table";
 import type { Count, Job } from "../types";
-import { passes, type Scene, type View } from "../view";
+import type { Scene, View } from "../view";
 
 const waiting = (job: Job): number => Math.min(1, job.wait_ns / Math.max(1, 1e9 * (job.seen - job.began) * Math.max(1, job.known)));
+
+const batch = (job: Job): string => job.batch_job ? `${job.batch} ${job.batch_job}${job.batch_name ? ` ${job.batch_name}` : ""}` : "";
+const HOSTS_SHOWN = 6;
+
+/** The first hosts, and the number of others. */
+export function hostsOf(job: Job): string {
+  const all = (job.hosts ?? "").split(",");
+  return all.length > HOSTS_SHOWN ? `${all.slice(0, HOSTS_SHOWN).join(", ")} and ${all.length - HOSTS_SHOWN} more` : all.join(", ");
+}
 
 /** Number of runs in the history that are not in the list. */
 function leftOut(listed: number, count: Count, search: string | undefined): string {
   const rest = Math.max(0, count.found - listed);
   if (!rest) return "";
   return search ? `${rest.toLocaleString("en")} older runs with "${search}" are left out; more of the name finds them.`
-    : `${rest.toLocaleString("en")} older runs are left out; the search above finds them by job, program or host.`;
+    : `${rest.toLocaleString("en")} older runs are left out; the search above finds them by job, user, command, host or batch job.`;
 }
 
 function draw(scene: Scene, count: Count): void {
@@ -20,9 +29,9 @@ function draw(scene: Scene, count: Count): void {
     scene.place.append(el("p", { class: "quiet" }, "No job yet. Start one with mpiexec: it shows here within two seconds."));
     return;
   }
-  const jobs = scene.jobs.filter((job) => passes(scene.address, job.key, job.program, job.hosts ?? ""));
+  const jobs = scene.jobs.filter((job) => job.found);
   if (!jobs.length) {
-    scene.place.append(el("p", { class: "quiet" }, `None of ${count.all.toLocaleString("en")} runs has "${scene.address.filter ?? ""}" in its job, program or hosts.`));
+    scene.place.append(el("p", { class: "quiet" }, `None of ${count.all.toLocaleString("en")} runs has "${scene.address.filter ?? ""}" in its job, program, user, command, hosts or batch job. Fields can be named: user:ada host:node1 batch:4711 state:running.`));
     return;
   }
   const rest = leftOut(jobs.length, count, scene.address.filter);
@@ -32,15 +41,17 @@ function draw(scene: Scene, count: Count): void {
   if (rest) scene.place.append(el("p", { "data-left-out": Math.max(0, count.found - jobs.length) }, rest));
   scene.place.append(table<Job>("jobs", [
     { title: "job", value: (job) => job.key, wraps: true, go: (job) => scene.go({ job: String(job.id), view: "timeline", from: "", to: "" }) },
+    { title: "user", value: (job) => job.user },
+    { title: "batch job", value: batch, wraps: true },
     { title: "program", value: (job) => job.program, wraps: true },
+    { title: "command", value: (job) => job.command, wraps: true },
     { title: "ranks", value: (job) => job.size },
     { title: "state", value: (job) => job.ended ? "ended" : "running" },
     { title: "began", value: (job) => job.began, text: (job) => date(job.began) },
     { title: "time", value: (job) => job.seen - job.began, text: (job) => seconds(job.seen - job.began) },
-    { title: "messages", value: (job) => job.sent, text: (job) => short(job.sent) },
     { title: "bytes", value: (job) => job.sent_bytes, text: (job) => bytes(job.sent_bytes) },
     { title: "waiting", value: waiting, text: (job) => share(waiting(job)), bar: waiting },
-    { title: "hosts", value: (job) => job.hosts ?? "", text: (job) => (job.hosts ?? "").replaceAll(",", ", "), wraps: true },
+    { title: "hosts", value: (job) => job.hosts ?? "", text: hostsOf, wraps: true },
   ], jobs, scene.again, { mark: (job) => job.id === scene.job?.id, key: (job) => String(job.id) }));
   const now = scene.job ? scene.news.jobs?.[scene.job.key] : undefined;
   if (now && now.running) {

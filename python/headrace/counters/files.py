@@ -1,6 +1,7 @@
 """Finds the pages of this host: memory files that the ranks hold open and, until the job ends, our mpiexec.
 
-Reads the pages of this user's processes; root reads all, and each counts as its owner's. A page is accepted only if the file
+Reads the pages of this user's processes. With `everyone`, root and service users that may read other users' processes get all pages, and each
+counts as its owner's. A page is accepted only if the file
 belongs to the user of its process, is regular, and is not too long.
 """
 
@@ -70,14 +71,15 @@ class Idle:
         self._since = {each: math.inf if each in owners else before.get(each, now) for each in processes}
 
 
-def look(job: str | None = None, where: Iterable[str] | None = None, known: Iterable[Page] = (), idle: Idle | None = None) -> Found:
-    """Returns all pages that this user may read. `job`: only those of that job. `known`: pages of an earlier call, which are reused
+def look(job: str | None = None, where: Iterable[str] | None = None, known: Iterable[Page] = (), idle: Idle | None = None,
+         everyone: bool = False) -> Found:
+    """Returns this user's pages. `everyone`: those of all users, as far as this one may read them. `job`: only those of that job. `known`: pages of an earlier call, which are reused
     instead of being opened again. `idle`: the same object in each call, for frequent calls."""
     found = Found()
     seen: set[tuple[int, int]] = set()
     open_ones = {page.file: page for page in known}
     owners: Counter[int] = Counter()
-    for path in sorted({*files(directories() if where is None else where), *memory_files(idle)}):
+    for path in sorted({*files(directories() if where is None else where), *memory_files(idle, everyone)}):
         in_memory = path.startswith("/proc/")
         match = NAME.search(link(path) if in_memory else path)
         if match is None or job is not None and match["job"] != job:
@@ -93,7 +95,7 @@ def look(job: str | None = None, where: Iterable[str] | None = None, known: Iter
         owners[status.st_uid] += 1
         if owners[status.st_uid] > _most_of(status.st_uid):
             continue
-        page = open_ones.get(file) or _try(path, match, in_memory, found.problems)
+        page = open_ones.get(file) or _try(path, match, in_memory, everyone, found.problems)
         if page:
             found.pages.append(page)
     found.problems += [f"user {owner} has {count} pages of counters; {_most_of(owner)} are looked at"
@@ -107,10 +109,10 @@ def _most_of(owner: int) -> int:
     return _PAGES_MOST if owner == os.geteuid() else _OTHERS_MOST
 
 
-def _try(path: str, match: re.Match, in_memory: bool, problems: list[str]) -> Page | None:
+def _try(path: str, match: re.Match, in_memory: bool, everyone: bool, problems: list[str]) -> Page | None:
     """Returns the page; otherwise None, and adds the reason to `problems` if a user should see it."""
     try:
-        page = open_page(path, in_memory)
+        page = open_page(path, in_memory, everyone)
         if (page.job, page.rank) == (match["job"], int(match["rank"])):
             return page
         problems.append(f"{path}: this page says that it is rank {page.rank} of job {page.job}, which its name does not")
@@ -125,14 +127,14 @@ def _try(path: str, match: re.Match, in_memory: bool, problems: list[str]) -> Pa
     return None
 
 
-def open_page(path: str, in_memory: bool = False) -> Page:
+def open_page(path: str, in_memory: bool = False, everyone: bool = False) -> Page:
     """`in_memory`: the file is a process's descriptor, whose target that process's user must own. Raises Problem, OSError, Unfit
     (an OSError)."""
     user = os.geteuid()
     if in_memory:
         owners = (os.stat(os.path.dirname(os.path.dirname(path))).st_uid,)
     else:
-        owners = (user,) if user else None
+        owners = None if user == 0 and everyone else (user,)
     file = File(open_regular(path, PAGE_MOST, owners=owners, follow=in_memory))
     status = file.status()
     if file.size == 0:
@@ -164,7 +166,7 @@ def link(path: str) -> str:
         return ""
 
 
-def memory_files(idle: Idle | None = None) -> list[str]:
+def memory_files(idle: Idle | None = None, everyone: bool = False) -> list[str]:
     """Returns descriptors of processes; none is left once every process that has the page open has ended."""
     paths, user = [], os.geteuid()
     processes = [name for name in os.listdir("/proc") if name.isdigit()]
@@ -174,7 +176,7 @@ def memory_files(idle: Idle | None = None) -> list[str]:
             continue
         directory = f"/proc/{name}/fd"
         try:
-            if user != 0 and os.stat(f"/proc/{name}").st_uid != user:
+            if not everyone and os.stat(f"/proc/{name}").st_uid != user:
                 continue
             with os.scandir(directory) as entries:
                 numbers = [entry.name for entry in islice(entries, _NAMES_MOST)]

@@ -216,16 +216,20 @@ class Page:
 
     def alive(self) -> bool:
         """True if its process exists, and not merely another process with the same number. Only on the process's host."""
+        return self.process() is not None
+
+    def process(self) -> str | None:
+        """Returns the number of its process in /proc of this host, which a container numbers differently; None if it has ended."""
         pid, started = self.about.get("pid", 0), self.about.get("pid_started")
         if started is None:
-            return False
+            return None
         if _started(pid) == started:
-            return True
+            return str(pid)
         keeper = self.place.split("/")
         if keeper[:2] != ["", "proc"] or _namespace(keeper[2]) == _namespace("self"):
-            return False
+            return None
         # The page belongs to a container, whose processes have different numbers here.
-        return any(_started(name) == started and _innermost(name) == str(pid) for name in os.listdir("/proc") if name.isdigit())
+        return next((name for name in os.listdir("/proc") if name.isdigit() and _started(name) == started and _innermost(name) == str(pid)), None)
 
     def close(self) -> None:
         """Releases the memory; snapshots remain valid."""

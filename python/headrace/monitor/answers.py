@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headrace.monitor import query
+from headrace.monitor import cluster, query
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import connect
+from headrace.monitor.model import TEXT_MOST
 from headrace.monitor.query import Range, Wrong
 from headrace.monitor.sealed import Late
 
@@ -44,9 +45,18 @@ def _time(text: str, name: str) -> float | None:
     return value
 
 
+def _ends(asked: Mapping[str, str], last: Callable[[], float]) -> tuple[float | None, float | None]:
+    """Returns both ends of the time asked for. A negative beginning is relative to the end, or to the newest figures, of `last`."""
+    begin, end = _time(asked.get("from", ""), "from"), _time(asked.get("to", ""), "to")
+    if begin is not None and begin < 0:
+        begin += end if end is not None else last()
+    return begin, end
+
+
 def _range(db: sqlite3.Connection, asked: Mapping[str, str]) -> Range:
-    return Range(query.job_id(db, asked.get("job", "")), _time(asked.get("from", ""), "from"), _time(asked.get("to", ""), "to"),
-                 query.ranks_of(asked.get("ranks", "")[:4000]))
+    job = query.job_id(db, asked.get("job", ""))
+    ends = _ends(asked, lambda: db.execute("SELECT seen FROM jobs WHERE id = ?", (job,)).fetchone()[0])
+    return Range(job, *ends, query.ranks_of(asked.get("ranks", "")[:4000]))
 
 
 def _jobs(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
@@ -76,7 +86,7 @@ def _counters(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
         raise Wrong(f"there is no list of {kind[:40]!r}")
     if kind == "queue":
         return [dict(zip(("rank", "name", "count", "bytes", "ns"), row)) for row in query.counters(db, _range(db, asked), kind, by_rank=True)]
-    rows = [dict(zip(("name", "count", "bytes", "ns"), row)) for row in query.counters(db, _range(db, asked), kind)]
+    rows = query.calls(db, _range(db, asked)) if kind == "call" else [dict(zip(("name", "count", "bytes", "ns"), row)) for row in query.counters(db, _range(db, asked), kind)]
     return sorted(rows, key=lambda row: (-row["ns"], -row["bytes"], -row["count"], row["name"]))
 
 
@@ -93,11 +103,32 @@ def _marks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
 
 
 def _machine(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
-    return query.machine(db, _time(asked.get("from", ""), "from"), _time(asked.get("to", ""), "to"))
+    return query.machine(db, *_times(db, asked), _host(asked))
+
+
+def _host(asked: Mapping[str, str]) -> str:
+    return asked.get("host", "")[:TEXT_MOST]
+
+
+def _times(db: sqlite3.Connection, asked: Mapping[str, str]) -> tuple[float | None, float | None]:
+    return _ends(asked, lambda: cluster.window(db, None, None)[1])
+
+
+def _nodes(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return cluster.nodes(db, *_times(db, asked))
+
+
+def _links(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return cluster.links(db, *_times(db, asked), _host(asked))
+
+
+def _users(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return cluster.users(db, _host(asked), *_times(db, asked))
 
 
 ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = {
-    "jobs": _jobs, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine}
+    "jobs": _jobs, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine,
+    "nodes": _nodes, "links": _links, "users": _users}
 
 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:

@@ -13,6 +13,10 @@ from pathlib import Path
 
 from headrace import counters, own_files
 from headrace.counters.saved import MAGIC
+from headrace.monitor import all_users
+from headrace.monitor.alerts import Alerts
+from headrace.monitor.alerts import Wrong as WrongRules
+from headrace.monitor.alerts import read as read_rules
 from headrace.monitor.answers import Place
 from headrace.monitor.collector import Collector
 from headrace.monitor.export import main as export
@@ -49,12 +53,15 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--reports", metavar="[ADDRESS:]PORT", help="take reports of other hosts' collectors there (address: 127.0.0.1)")
     parser.add_argument("--secret-file", type=Path, metavar="FILE", default=secret.default_path(),
                         help="holds what collectors and monitor prove to each other; -: the first line of standard input (%(default)s)")
+    parser.add_argument("--alerts", type=Path, metavar="FILE", help="rules in JSON, and the command or web hook that is told when one holds")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--save", type=Path, metavar="FILE", help="save a run as one file, and end")
     only.add_argument("--open", type=Path, metavar="FILE", help="show a saved run, or the counters that mpiexec --save-counters wrote")
     only.add_argument("--report-to", metavar="HOST:PORT", help="report what this host's jobs do to a monitor there, and serve nothing")
     parser.add_argument("--job", default="", help="which run --save saves (the newest)")
+    all_users.add(parser)
     args = parser.parse_args(argv)
+    all_users.check(parser, args)
     if args.history_size < 1 or not 0 <= args.port <= 65535:
         parser.error("--history-size is at least 1, and --port from 0 to 65535")
     try:
@@ -64,6 +71,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         parser.error(str(error))
     if args.reports and (args.save or args.open or args.report_to):
         parser.error("--reports is for a monitor that shows what runs now")
+    if args.alerts and (args.save or args.open or args.report_to):
+        parser.error("--alerts is for a monitor that shows what runs now")
     return args
 
 
@@ -90,19 +99,19 @@ def _token(file: Path | None) -> str | None:
     return token
 
 
-def _one_sweep(path: Path) -> None:
+def _one_sweep(path: Path, everyone: bool) -> None:
     """Adds running jobs to the history, unless another monitor does."""
     try:
         history = History(path)
     except Busy:
         return
-    history.write(Pages().sweep(True), {})
+    history.write(Pages(everyone=everyone).sweep(True), {})
     history.close()
 
 
 def _save(args: argparse.Namespace) -> int:
     history = args.history or default_path()
-    _one_sweep(history)
+    _one_sweep(history, args.all_users)
     print(save(history, args.save, args.job))
     return 0
 
@@ -122,11 +131,11 @@ def _gather(args: argparse.Namespace) -> Gather:
     listener = listen(*args.reports)
     host, port = listener.getsockname()[:2]
     _say(f"takes reports on {host}, port {port}; on each host: headrace monitor --report-to HOST:{port} (secret: {args.secret_file})")
-    return Gather(Pages(), listener, key, _say)
+    return Gather(Pages(everyone=args.all_users), listener, key, _say)
 
 
 def _report(args: argparse.Namespace) -> int:
-    reporter = Reporter(Collector(Pages(), None, Host()), args.report_to, secret.read(args.secret_file), _say)
+    reporter = Reporter(Collector(Pages(everyone=args.all_users), None, Host()), args.report_to, secret.read(args.secret_file), _say)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # In a thread, as the main thread may hold the event's lock now.
         signal.signal(number, lambda *_: threading.Thread(target=reporter.stop.set).start())
@@ -172,6 +181,7 @@ def _open(args: argparse.Namespace) -> int:
 
 def _live(args: argparse.Namespace) -> int:
     path = args.history or default_path()
+    rules = read_rules(args.alerts) if args.alerts else None
     with tempfile.TemporaryDirectory(prefix="headrace-monitor-") as folder:
         try:
             history = History(path, args.history_size << 20)
@@ -183,7 +193,7 @@ def _live(args: argparse.Namespace) -> int:
         gather = None
         try:
             gather = _gather(args) if args.reports else None
-            collector = Collector(gather or Pages(), history, Host())
+            collector = Collector(gather or Pages(everyone=args.all_users), history, Host(), alerts=rules and Alerts(rules))
             if gather:
                 gather.collector = collector
                 gather.start()
@@ -204,7 +214,7 @@ def main(argv: list[str]) -> int:
     many_descriptors()
     try:
         return _save(args) if args.save else _open(args) if args.open else _report(args) if args.report_to else _live(args)
-    except (Unreadable, Wrong, Refused, CannotListen, secret.Unusable, counters.Problem, OSError, sqlite3.Error) as problem:
+    except (Unreadable, Wrong, WrongRules, Refused, CannotListen, secret.Unusable, counters.Problem, OSError, sqlite3.Error) as problem:
         _say(sentence(problem))
         return 2
     except KeyboardInterrupt:

@@ -13,15 +13,20 @@ import traceback
 from dataclasses import dataclass, field
 
 from headrace.monitor import clock
+from headrace.monitor.alerts import Alerts
 from headrace.monitor.history import History
 from headrace.monitor.host import Host
 from headrace.monitor.limits import Seldom
-from headrace.monitor.model import Sweep
+from headrace.monitor.metrics import functions
+from headrace.monitor.model import Count, Sweep
 from headrace.monitor.source import Source
 
 _DETAILS_SHARE = 0.015  # share of a core for counters by name and peer
 _DETAILS_SECONDS = (0.9, 30.0)
 _TIDY_SECONDS = 10.0
+_LOOK_SHARE = 0.04  # share of a core for looks and writing; a large cluster is looked at less often
+_PERIOD_MOST = 30.0
+_MACHINE_ROWS = 2000  # figures of hosts kept per second; those of a large cluster are kept less often
 
 
 @dataclass
@@ -35,15 +40,18 @@ class State:
     machine: dict[str, dict[str, float]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     cpu_seconds: float = 0.0  # of the thread since its start
+    functions: dict[str, dict[str, Count]] = field(default_factory=dict)  # of each job, from the last round with details
 
 
 class Collector:
-    def __init__(self, source: Source, history: History | None, host: Host | None = None, period: float = 1.0):
+    def __init__(self, source: Source, history: History | None, host: Host | None = None, period: float = 1.0, alerts: Alerts | None = None):
         self.source, self.history, self.host, self.period = source, history, host, period
-        self.state = State()
+        self.state, self.alerts = State(), alerts
         self.changed = threading.Condition()
         self._stop = threading.Event()
         self._failed = Seldom(lambda text: print(text, file=sys.stderr, flush=True))
+        self._least = period
+        self._machine_due = 0.0
         self.due = 0.0  # when the next round begins, by time.monotonic()
         self.details_least = 0.0  # requested by a monitor that has to store them
         self.details_seconds = _DETAILS_SECONDS[0]  # between two readings of all counters
@@ -71,7 +79,7 @@ class Collector:
             except Exception as error:  # the jobs and the web page continue; the page shows the error
                 self._failed(traceback.format_exc().rstrip())
                 self._publish(State(self.state.round + 1, self.state.time, self.state.details_round, self.state.sweep, self.state.machine,
-                                    [f"the collector failed ({type(error).__name__}: {error}) and tries again"], time.thread_time()))
+                                    [f"the collector failed ({type(error).__name__}: {error}) and tries again"], time.thread_time(), self.state.functions))
             now = time.monotonic()
             begin = self.due = max(begin + self.period, now - self.period)
             self._stop.wait(max(0.0, begin - now))
@@ -87,8 +95,13 @@ class Collector:
         self._ended = ended
         sweep.time = sweep.time or clock.now()
         machine = {**sweep.machine, **(self.host.look() if self.host else {})}
+        if self.alerts:
+            self.alerts.look(sweep, machine)
         if self.history:
-            self.history.write(sweep, machine)
+            kept = now >= self._machine_due
+            self.history.write(sweep, machine if kept else {})
+            if kept:
+                self._machine_due = now + sum(map(len, machine.values())) / _MACHINE_ROWS - 0.5 * self._least
             if now >= self._tidy_due:
                 self.history.tidy(sweep.time)
                 self._tidy_due = now + _TIDY_SECONDS
@@ -96,11 +109,14 @@ class Collector:
             least, most = _DETAILS_SECONDS
             self.details_seconds = min(most, max(least, self.details_least, (time.thread_time() - used) / _DETAILS_SHARE))
             self._details_due = now + self.details_seconds
+        else:
+            cost = time.thread_time() - used
+            self.period = min(_PERIOD_MOST, max(self._least, cost / _LOOK_SHARE))
         self._publish(State(self.state.round + 1, sweep.time, self.state.details_round + details, sweep, machine, self._remarks(sweep),
-                            time.thread_time()))
+                            time.thread_time(), functions(sweep) if details else self.state.functions))
 
     def _remarks(self, sweep: Sweep) -> list[str]:
-        said = list(sweep.remarks)
+        said = [*(self.alerts.remarks() if self.alerts else []), *sweep.remarks]
         if self.history:
             said += self.history.remarks + ([self.history.trouble] if self.history.trouble else [])
         return said + (self.host.remarks if self.host else [])

@@ -19,14 +19,14 @@ from headrace import own_files
 from headrace.monitor import sealed
 from headrace.monitor.history import Unreadable, connect, default_path
 from headrace.monitor.query import Wrong, job_id
-from headrace.monitor.schema import FIRST_VIEWS, MARKS, VIEWS
+from headrace.monitor.schema import FIRST_VIEWS, LATER, VIEWS
 from headrace.problem import sentence
 
 _EXTRA = "--parquet needs pyarrow: pip install 'headrace[parquet]'. --sql needs nothing, and --form csv can be read by everything"
 _ROWS = 65536  # of a batch
 _WIDEST = 60  # maximum characters per column of a table
 _TIMES = {"began", "ended", "seen", "time"}
-_WORDS = {"job", "program", "host", "cpus", "gpu", "kind", "name"}
+_WORDS = {"job", "program", "host", "cpus", "gpu", "kind", "name", "user", "command", "batch", "batch_job", "batch_name"}
 _REALS = {"least", "mean", "most", "mpi", "value"}
 
 # By file: the rows of one job (:key), and the time range of the machine's rows.
@@ -39,6 +39,7 @@ TABLES = {
     "rank_samples": "SELECT * FROM rank_samples WHERE job = :key",
     "timeline": "SELECT * FROM timeline WHERE job = :key",
     "phase_marks": "SELECT * FROM phase_marks WHERE job = :key",
+    "job_origins": "SELECT * FROM job_origins WHERE job = :key",
     "host_figures": "SELECT * FROM host_figures WHERE time BETWEEN (SELECT began - 5 FROM jobs WHERE key = :key) AND (SELECT seen + 5 FROM jobs WHERE key = :key)",
 }
 
@@ -47,8 +48,9 @@ def open_for_questions(path: Path) -> sealed.Sealed:
     """Opens a history read-only, with all current views and tables, none of which come from the file. Raises Unreadable."""
     db = connect(path, text_most=1 << 26)
     db.execute("PRAGMA query_only = OFF")  # for the following views in memory; the file itself is open read-only
-    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'marks'").fetchone():
-        db.execute(f"CREATE TEMP TABLE {MARKS}")
+    for name, table in LATER.items():
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone():
+            db.execute(f"CREATE TEMP TABLE {table}")
     for name, select in {**VIEWS, **FIRST_VIEWS}.items():
         db.execute(f"CREATE TEMP VIEW {name} AS {select}")
     db.execute("PRAGMA query_only = ON")

@@ -205,7 +205,7 @@ class History:
             for table, column in (*((table, "span") for table in OF_A_SPAN), ("spans", "id")):
                 self.db.executemany(f"DELETE FROM {table} WHERE {column} = ?", spans)
             self.db.execute("DELETE FROM jobs WHERE ended AND id NOT IN (SELECT job FROM spans)")
-            for table in ("ranks", "totals", "marks"):
+            for table in ("ranks", "totals", "marks", "origins"):
                 self.db.execute(f"DELETE FROM {table} WHERE job NOT IN (SELECT id FROM jobs)")
             self.db.execute("COMMIT")
         self.db.execute("PRAGMA incremental_vacuum(2000)").fetchall()

@@ -1,4 +1,4 @@
-"""Figures of the machine: cores, network interfaces, GPUs. Rates are since the last call; a GPU library that fails is not used
+"""Figures of the machine: cores, network interfaces, links, GPUs. Rates are since the last call; a GPU library that fails is not used
 again."""
 
 from __future__ import annotations
@@ -7,16 +7,17 @@ import platform
 import time
 from pathlib import Path
 
+from headrace.monitor.fabric import Fabric
 from headrace.monitor.nvml import Nvml
 
 _DEVICES_MOST = 32
 
 
 class Host:
-    def __init__(self, proc: Path = Path("/proc"), nvml: Nvml | None = None):
+    def __init__(self, proc: Path = Path("/proc"), nvml: Nvml | None = None, fabric: Fabric | None = None):
         self.proc, self.name = proc, platform.node() or "localhost"
         self.nvml = Nvml() if nvml is None else nvml
-        self.remarks: list[str] = []
+        self.fabric = Fabric() if fabric is None else fabric
         self._before: tuple[float, dict[str, tuple[int, int]], tuple[int, int]] | None = None
 
     def look(self) -> dict[str, dict[str, float]]:
@@ -34,7 +35,12 @@ class Host:
                     figures[f"net.{device}.tx"] = round(max(0, sent - net_then[device][1]) / seconds)
         self._before = (now, net, cpu)
         figures.update(self.nvml.look())
+        figures.update(self.fabric.look())
         return {self.name: figures} if figures else {}
+
+    @property
+    def remarks(self) -> list[str]:
+        return self.fabric.remarks
 
     def _net(self) -> dict[str, tuple[int, int]]:
         try:

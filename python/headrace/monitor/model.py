@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 TEXT_MOST = 120  # maximum characters of any name from a page
+COMMAND_MOST = 400  # maximum characters of a command line
 
 
 class Brief(NamedTuple):
@@ -66,6 +67,16 @@ class Mark(NamedTuple):
     level: int
 
 
+class Origin(NamedTuple):
+    """The origin of a job. All texts have been cleaned by the source, and are empty if unknown."""
+
+    user: str = ""
+    command: str = ""  # command line of a rank
+    batch: str = ""  # batch system: "Slurm", "PBS", "LSF"
+    batch_job: str = ""  # its number of the job
+    batch_name: str = ""
+
+
 @dataclass(frozen=True)
 class Rank:
     """One process of a job. `job` is unique across hosts and times. All texts have been cleaned by the source."""
@@ -79,6 +90,7 @@ class Rank:
     began: float  # seconds since the epoch
     cpus: str = ""  # CPUs that it is bound to: "0-3"
     gpu: str = ""
+    origin: Origin = Origin()
 
 
 @dataclass

@@ -9,6 +9,8 @@ import threading
 _GPUS_MOST = 64
 _NVLINK = (("nvlink_tx", 138), ("nvlink_rx", 139))  # NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX and _RX, in KiB since the driver's start
 _ALL_LINKS = 0xFFFFFFFF
+_THROTTLED = "nvmlDeviceGetCurrentClocksThrottleReasons"
+_SLOWED = 0x8 | 0x20 | 0x40 | 0x80  # by hardware, by temperature (software, hardware), by the power supply's brake
 _PCIE = (("pcie_tx", 0), ("pcie_rx", 1))  # NVML_PCIE_UTIL_TX_BYTES and _RX_BYTES
 _PCIE_SECONDS = 1.0  # seconds between two queries of a GPU's
 
@@ -96,6 +98,9 @@ class Nvml:
                 figures[f"gpu.{index}.busy"] = use.gpu / 100
             if self._library.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory)) == 0 and memory.total:
                 figures[f"gpu.{index}.memory"] = round(memory.used / memory.total, 4)
+            reasons = ctypes.c_ulonglong()
+            if hasattr(self._library, _THROTTLED) and getattr(self._library, _THROTTLED)(device, ctypes.byref(reasons)) == 0:
+                figures[f"gpu.{index}.throttled"] = float(bool(reasons.value & _SLOWED))
             figures.update(self._nvlink(index, device))
         return {**figures, **(self._pcie.figures.copy() if self._pcie else {})}
 

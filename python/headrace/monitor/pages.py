@@ -12,6 +12,7 @@ from headrace import counters
 from headrace.counters import Page, Problem, Snapshot
 from headrace.monitor import clock
 from headrace.monitor.model import Brief, Count, Details, Mark, Rank, Reading, Sweep, clean
+from headrace.monitor.origin import origin
 
 _LOOK_SECONDS = 1.8  # between two searches for new pages
 _COUNTER_MOST = 1 << 58  # no process can have counted more
@@ -19,8 +20,9 @@ _JOB_MOST = 1 << 62  # sum over all ranks of a job that the history can add up
 
 
 class Pages:
-    def __init__(self, saved: list[Page] | None = None):
-        """`saved`: the pages of a file of counters, used instead of this host's."""
+    def __init__(self, saved: list[Page] | None = None, everyone: bool = False):
+        """`saved`: the pages of a file of counters, used instead of this host's. `everyone`: those of all users."""
+        self._everyone = everyone
         self._pages: dict[str, Page] = {page.place: page for page in saved or ()}
         self._saved = saved is not None
         self._who: dict[str, Rank] = {}
@@ -53,7 +55,7 @@ class Pages:
         return found
 
     def _look(self) -> None:
-        found = counters.look(known=self._pages.values(), idle=self._idle)
+        found = counters.look(known=self._pages.values(), idle=self._idle, everyone=self._everyone)
         self._problems = found.problems
         seen = {page.place: page for page in found.pages}
         self._gone = set()
@@ -95,7 +97,8 @@ def _rank(page: Page, now: Snapshot) -> Rank:
     cores = about.get("cores", "")
     return Rank(clean(page.job_of_owner), page.rank, page.size, int(about.get("pid", 0)), clean(str(about.get("host", ""))),
                 clean(str(about.get("program", ""))).rpartition("/")[2], now.begun or now.taken,
-                clean(",".join(map(str, cores)) if isinstance(cores, list) else str(cores)), clean(str(about.get("gpus") or "")))
+                clean(",".join(map(str, cores)) if isinstance(cores, list) else str(cores)), clean(str(about.get("gpus") or "")),
+                origin(page))
 
 
 def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Reading:

@@ -6,12 +6,13 @@ a part use the spans that end in it.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headrace.monitor import chance
-from headrace.monitor.model import KINDS, PEERS
+from headrace.monitor.model import KINDS, PEERS, Origin
 from headrace.monitor.points import Point, of_span
 from headrace.monitor.schema import CHANGES, SAMPLES
 
@@ -20,6 +21,7 @@ ENDED_MOST = 500  # maximum number of jobs in a list
 POINTS_MOST = 1500  # maximum number of points of a timeline: more than a screen has columns
 MARKS_MOST = 2000  # maximum number of marks of a timeline, the last ones
 RANKS_MOST = 1 << 20
+HOSTS_MOST = 8  # hosts with all their figures over time in one answer
 _POINTS_OF_SOME = 200  # combined for a choice of ranks, even if only to name one
 _POINTS_FEW = 8  # fewer points than this are too few to count how often a rank is the slowest
 _SUMS = ("calls", "mpi_ns", "wait_ns", "sent", "sent_bytes", "received", "received_bytes")
@@ -66,23 +68,51 @@ def ranks_of(text: str) -> frozenset[int] | None:
     return frozenset(found) or None
 
 
-def _found(db: sqlite3.Connection, search: str) -> str:
-    """Returns an SQL condition on `jobs`: :word occurs in their key, program or a host."""
-    if not search:
-        return "1"
+_ORIGIN = "EXISTS (SELECT 1 FROM origins WHERE origins.job = jobs.id AND has_word({}, {{}}))"
+_WORDS_MOST = 16
+# Fields that a search can name, and their conditions.
+_FIELDS = {
+    "job": "has_word(jobs.key, {})",
+    "program": "has_word(program, {})",
+    "host": "EXISTS (SELECT 1 FROM ranks WHERE ranks.job = jobs.id AND has_word(host, {}))",
+    "user": _ORIGIN.format("user"),
+    "command": _ORIGIN.format("command"),
+    "batch": _ORIGIN.format("batch || ' ' || batch_job || ' ' || batch_name"),
+}
+
+
+def has(db: sqlite3.Connection, table: str) -> bool:
+    """False in a run that was saved before the table was kept."""
+    return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone())
+
+
+def _found(db: sqlite3.Connection, search: str) -> tuple[str, dict[str, str]]:
+    """Returns an SQL condition on `jobs`, and its values. All words must match: a word occurs in any field, FIELD:word in that one,
+    and state:running or state:ended chooses by state. Raises Wrong."""
     db.create_function("has_word", 2, lambda text, word: word in str(text or "").casefold(), deterministic=True)
-    return ("(has_word(jobs.key, :word) OR has_word(program, :word) "
-            "OR EXISTS (SELECT 1 FROM ranks WHERE ranks.job = jobs.id AND has_word(host, :word)))")
+    conditions, values = ["1"], {}
+    fields = _FIELDS if has(db, "origins") else {name: field for name, field in _FIELDS.items() if "origins" not in field}
+    for number, word in enumerate(search.casefold().split()[:_WORDS_MOST]):
+        name, colon, rest = word.partition(":")
+        if colon and name == "state":
+            if rest not in ("running", "ended"):
+                raise Wrong(f"state:{rest[:40]} is neither state:running nor state:ended")
+            conditions.append("jobs.ended" if rest == "ended" else "NOT jobs.ended")
+            continue
+        chosen = [fields[name]] if colon and name in fields else [] if colon and name in _FIELDS else list(fields.values())
+        values[f"w{number}"] = rest if colon and name in _FIELDS else word
+        conditions.append("(" + " OR ".join(field.format(f":w{number}") for field in chosen or ["0"]) + ")")
+    return " AND ".join(conditions), values
 
 
 def jobs(db: sqlite3.Connection, search: str = "", also: Iterable[str] = ()) -> list[dict]:
-    """Returns all running jobs, then up to ENDED_MOST that have ended, the newest first. `search`: a part of key, program or host.
-    `also`: numbers or keys of jobs that are listed in any case."""
-    word = {"word": search.casefold()}
-    found = _found(db, search)
+    """Returns all running jobs, then up to ENDED_MOST that have ended, the newest first. `search`: words (see _found).
+    `also`: numbers or keys of jobs that are listed in any case, with `found` 0 if the search does not find them."""
+    found, word = _found(db, search)
     listed = {number for (number,) in db.execute(
         f"SELECT id FROM (SELECT id FROM jobs WHERE NOT ended AND {found}) UNION "
         f"SELECT id FROM (SELECT id FROM jobs WHERE ended AND {found} ORDER BY began DESC, id DESC LIMIT {ENDED_MOST})", word)}
+    searched = frozenset(listed)
     for name in filter(None, also):
         listed.update(number for (number,) in db.execute("SELECT id FROM jobs WHERE key = ? OR CAST(id AS TEXT) = ?", (name, name)))
     rows = db.execute("SELECT jobs.id, jobs.key, program, size, began, jobs.seen, jobs.ended, count(ranks.rank), sum(calls), sum(wait_ns), "
@@ -91,14 +121,15 @@ def jobs(db: sqlite3.Connection, search: str = "", also: Iterable[str] = ()) -> 
                       "GROUP BY jobs.id ORDER BY jobs.ended != 0, jobs.began DESC, jobs.id DESC")
     names = ("id", "key", "program", "size", "began", "seen", "ended", "known", "calls", "wait_ns", "mpi_ns", "sent", "sent_bytes",
              "received_bytes", "hosts")
-    return [dict(zip(names, row)) for row in rows]
+    origins = {number: said for number, *said in db.execute("SELECT job, user, command, batch, batch_job, batch_name FROM origins")} if has(db, "origins") else {}
+    return [{**dict(zip(names, row)), **dict(zip(Origin._fields, origins.get(row[0], Origin()))), "found": int(row[0] in searched)} for row in rows]
 
 
 def count(db: sqlite3.Connection, search: str = "") -> dict[str, int]:
     """Returns the number of jobs, and of those that a search finds, whether listed or not."""
-    found = _found(db, search)
+    found, word = _found(db, search)
     return {"all": db.execute("SELECT count(*) FROM jobs").fetchone()[0],
-            "found": db.execute(f"SELECT count(*) FROM jobs WHERE {found}", {"word": search.casefold()}).fetchone()[0]}
+            "found": db.execute(f"SELECT count(*) FROM jobs WHERE {found}", word).fetchone()[0]}
 
 
 def job_id(db: sqlite3.Connection, word: str) -> int:
@@ -156,6 +187,23 @@ def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = Fal
     return [(key, *figures) for key, figures in sums.items()]
 
 
+def calls(db: sqlite3.Connection, part: Range) -> list[dict]:
+    """Returns the counters of MPI functions with the seconds that they are of; the mean time of a call of the rank at the 99th percentile of
+    the ranks (`p99`, nanoseconds), and the rank whose calls take longest, if they are of several ranks."""
+    began, seen = db.execute("SELECT began, seen FROM jobs WHERE id = ?", (part.job,)).fetchone()
+    begin, end = part.times()
+    seconds = max(1e-3, min(end, seen) - max(begin, began))
+    by_name: dict[str, list[tuple[int, int, int, int]]] = {}
+    for rank, name, *figures in counters(db, part, "call", by_rank=True):
+        by_name.setdefault(name, []).append((rank, *figures))
+    found = []
+    for name, rows in by_name.items():
+        means = sorted((ns / count, rank) for rank, count, _, ns in rows if count and ns)
+        found.append({"name": name, "count": sum(row[1] for row in rows), "bytes": sum(row[2] for row in rows), "ns": sum(row[3] for row in rows), "seconds": seconds,
+                      "p99": means[math.ceil(0.99 * len(means)) - 1][0] if means else 0.0, "worst": means[-1][1] if len(means) > 1 else None})
+    return found
+
+
 def timeline(db: sqlite3.Connection, part: Range, most: int = POINTS_MOST) -> dict[str, list]:
     """Returns columns over time: the fields of Point, with messages and bytes per second. If there are more spans than a screen can
     show, one represents several; its values are typical, except for the slowest rank and the peaks."""
@@ -186,8 +234,8 @@ def slowest(db: sqlite3.Connection, part: Range) -> dict:
 def marks(db: sqlite3.Connection, part: Range) -> list[dict]:
     """Returns calls of MPI_Pcontrol, combined over all ranks by number: times of the first and last rank, and the number of
     ranks."""
-    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'marks'").fetchone():
-        return []  # a run that was saved before marks were kept
+    if not has(db, "marks"):
+        return []
     found: dict[tuple[int, int], list] = {}
     for rank, number, time, level in db.execute("SELECT rank, number, time, level FROM marks WHERE job = ? AND time > ? AND time <= ? ORDER BY time, number",
                                                 (part.job, *part.times())):
@@ -198,17 +246,18 @@ def marks(db: sqlite3.Connection, part: Range) -> list[dict]:
             for (number, level), (first, last, count) in list(found.items())[-MARKS_MOST:]]
 
 
-def machine(db: sqlite3.Connection, began: float | None, ended: float | None) -> dict[str, dict[str, list]]:
-    """Returns {host: {figure: [[times], [values]]}}, thinned to the resolution of a screen."""
+def machine(db: sqlite3.Connection, began: float | None, ended: float | None, chosen: str = "") -> dict[str, dict[str, list]]:
+    """Returns {host: {figure: [[times], [values]]}}, thinned to the resolution of a screen; of the host `chosen`, or of the first few."""
     begin, end = int(began or 0), int(ended if ended is not None else 1 << 60)
     first, last = db.execute("SELECT min(time), max(time) FROM machine WHERE time >= ? AND time <= ?", (begin, end)).fetchone()
     if first is None:
         return {}
     step = max(1, (last - first) // POINTS_MOST + 1)
     found: dict[str, dict[str, list]] = {}
+    hosts = [chosen] if chosen else [host for (host,) in db.execute("SELECT DISTINCT host FROM machine WHERE time >= ? AND time <= ? ORDER BY host LIMIT ?", (first, last, HOSTS_MOST))]
     for when, host, name, value in db.execute(
-            "SELECT time, host, name, max(value) FROM machine JOIN names ON names.id = what WHERE time >= ? AND time <= ? "
-            "GROUP BY host, what, time / ? ORDER BY time", (first, last, step)):
+            f"SELECT time, host, name, max(value) FROM machine JOIN names ON names.id = what WHERE time >= ? AND time <= ? "
+            f"AND host IN ({', '.join('?' * len(hosts))}) GROUP BY host, what, time / ? ORDER BY time", (first, last, *hosts, step)):
         times, values = found.setdefault(host, {}).setdefault(name, [[], []])
         times.append(when)
         values.append(value)

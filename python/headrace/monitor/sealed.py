@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from headrace.own_files import open_regular
-from headrace.monitor.schema import ADDED, TABLES
+from headrace.monitor.schema import ADDED, LATER, TABLES
 
 _OPERATIONS = 100_000  # instructions of SQLite's virtual machine between two checks of the clock and of signals
 _TEXT_MOST = 1 << 20  # bytes of a value
@@ -101,8 +101,8 @@ def _check_tables(db: Sealed) -> None:
     made = {name: sql for kind, name, sql in found if kind == "table"}
     for name, columns in ours.items():
         if name not in made:
-            if name == "marks" and not any(name == other for _, other, _ in found):
-                continue  # from before marks were kept
+            if name in LATER and not any(name == other for _, other, _ in found):
+                continue  # from before it was kept
             raise Unusual(f"it has no table {name}")
         if not str(made[name]).upper().startswith("CREATE TABLE "):
             raise Unusual(f"its {name} is no plain table")

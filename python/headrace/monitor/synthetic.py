@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from headrace.monitor.model import Brief, Count, Details, Mark, Rank, Reading, Sweep, size_class
+from headrace.monitor.model import Brief, Count, Details, Mark, Origin, Rank, Reading, Sweep, size_class
 
 _FACE = 32 * 32 * 8  # bytes of a face of the halo
 _STEPS = 200  # per second
@@ -55,6 +55,8 @@ class Job:
     slow: int = 37
     device: bool = True
     seed: int = 1
+    origin: Origin = Origin("ada", "./halo3d --local 32 --steps 100000", "Slurm", "48213", "halo-weak-256")
+    per_node: int = 0  # ranks of a host, named node0001 and so on; 0: all are on one host, "synthetic"
 
 
 class Synthetic:
@@ -89,7 +91,8 @@ class Synthetic:
         unexpected = int(noise * (8 if rank in self._peers[job.key][job.slow % job.ranks] else 3)) if elapsed < job.seconds else 0
         brief = Brief(calls, wait + steps * 90_000, wait, sends, sends * _FACE, sends, sends * _FACE,
                       len(peers) if elapsed < job.seconds else 0, unexpected, unexpected * _FACE)
-        who = Rank(job.key, rank, job.ranks, 4000 + rank, "synthetic", job.program, job.began, str(rank), str(rank % 8) if job.device else "")
+        who = Rank(job.key, rank, job.ranks, 4000 + rank, f"node{rank // job.per_node + 1:04}" if job.per_node else "synthetic", job.program, job.began, str(rank), str(rank % 8) if job.device else "",
+                   job.origin)
         waits = rank != job.slow % job.ranks and elapsed < job.seconds
         return Reading(who, brief, elapsed >= job.seconds, self._details(job, rank, peers, steps, wait) if details else None,
                        "MPI_Waitall" if waits else "", job.slow % job.ranks if waits else None, self._marks(job, rank, steps) if details else ())
@@ -130,7 +133,7 @@ class Synthetic:
             "memory": {f"sent {place}": faces, f"received {place}": faces},
             "size": {size_class(_FACE.bit_length()): Count(sends), size_class(4): Count(steps)},
             "collective": {"allreduce/shared": Count(steps, steps * 8, steps * 20_000)},
-            "library": {"cuda_ipc_hits": Count(direct), "cuda_ipc_misses": Count(len(peers))},
+            "library": {"device_ipc_hits": Count(direct), "device_ipc_misses": Count(len(peers))},
             "queue": {"posted": Count(len(peers), 2 * len(peers)), "unexpected": Count(min(3, sends), 9)},
             "phase": {"marks": Count(steps // _PHASE_STEPS)},
         }

@@ -12,7 +12,7 @@ import time
 from collections import deque
 from dataclasses import asdict, dataclass
 
-from headrace.monitor import chance
+from headrace.monitor import all_users, chance
 from headrace.monitor.limits import many_descriptors
 from headrace.monitor.model import SUMS, Brief, Reading, Sweep
 from headrace.monitor.pages import Pages
@@ -129,7 +129,9 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--once", action="store_true", help="look for one period, print, end")
     parser.add_argument("--json", action="store_true", help="for programs: one JSON document (with --once), or one a period, each on a line")
     parser.add_argument("--period", type=float, default=1.0, metavar="S", help="seconds between two looks (%(default)s)")
+    all_users.add(parser)
     args = parser.parse_args(argv)
+    all_users.check(parser, args)
     if not 0.05 <= args.period <= 3600:
         parser.error("--period is from 0.05 to 3600 seconds")
     return args
@@ -172,7 +174,7 @@ def _printed(source: Source, args: argparse.Namespace) -> int:
 def main(argv: list[str], source: Source | None = None) -> int:
     args = _arguments(argv)
     many_descriptors()
-    source = source or Pages()
+    source = source or Pages(everyone=args.all_users)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # names may contain letters that the terminal cannot show
     try:

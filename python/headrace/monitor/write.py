@@ -10,7 +10,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from headrace.monitor.model import GAUGES, KINDS, PEERS, SUMS, Brief, Count, Reading, Sweep, clean
+from headrace.monitor.model import GAUGES, KINDS, PEERS, SUMS, Brief, Count, Origin, Reading, Sweep, clean
 from headrace.monitor.points import keep, point
 from headrace.monitor.schema import CHANGES, SAMPLES
 
@@ -33,6 +33,7 @@ class _Known:
     changed: float = 0.0
     ended: bool = False
     marks: dict[int, int] = field(default_factory=dict)  # number written, by rank
+    origin: Origin = Origin()
 
 
 class Writer:
@@ -83,6 +84,7 @@ class Writer:
                 return
             known = self._meet(key, readings)  # ranks of another host, unknown until now
             known.ended = False
+        self._origin(known, readings)
         self._samples(known, readings, now)
         if any(reading.details is not None for reading in readings):
             self._changes(known, readings, now)
@@ -90,6 +92,17 @@ class Writer:
             # The details of an ended job are read a last time before it counts as ended.
             known.ended = not unseen and all(reading.ended for reading in readings)
         self.db.execute("UPDATE jobs SET seen = ?, ended = ? WHERE id = ?", (now, known.ended, known.id))
+
+    def _origin(self, known: _Known, readings: list[Reading]) -> None:
+        """Keeps the first text of each kind that a rank tells; ranks of other hosts may tell more."""
+        if all(known.origin):
+            return
+        found = list(known.origin)
+        for origin in {reading.rank.origin: None for reading in readings}:
+            found = [old or new for old, new in zip(found, origin)]
+        if tuple(found) != known.origin:
+            known.origin = Origin(*found)
+            self.db.execute("INSERT OR REPLACE INTO origins VALUES (?, ?, ?, ?, ?, ?)", (known.id, *known.origin))
 
     def _marks(self, known: _Known, readings: list[Reading]) -> None:
         rows = []
@@ -120,6 +133,8 @@ class Writer:
             known.briefs[rank] = Brief(*figures)
         for kind, rank, name, *figures in self.db.execute("SELECT kind, rank, key, count, bytes, ns FROM totals WHERE job = ?", (number,)):
             known.totals[kind, rank, name] = Count(*figures)
+        if said := self.db.execute("SELECT user, command, batch, batch_job, batch_name FROM origins WHERE job = ?", (number,)).fetchone():
+            known.origin = Origin(*said)
         known.marks = {rank: number + 1 for rank, number in self.db.execute("SELECT rank, max(number) FROM marks WHERE job = ? GROUP BY rank", (number,))}
         last = self.db.execute("SELECT max(ended) FROM spans WHERE job = ? AND what = ?", (number, CHANGES)).fetchone()[0]
         known.changed = last or began

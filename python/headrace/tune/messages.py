@@ -53,14 +53,14 @@ TRIALS = (
     Trial("eager_bytes", (4 * K, 8 * K, 32 * K, 64 * K), _SHORT, by_peers=True),
     Trial("single_copy_bytes", (8 * K, 32 * K, 64 * K, 256 * K), (8 * K, 16 * K, 32 * K, 64 * K, 128 * K)),
     Trial("network_eager_bytes", (8 * K, 16 * K, 32 * K, 128 * K, 256 * K, 512 * K, 1024 * K), _OVER_HOSTS, over_hosts=True, by_peers=True),
-    Trial("cuda_eager_bytes", (256, 1 * K, 4 * K), (8, 256, 1 * K, 4 * K), "cuda"),
-    Trial("cuda_resident_copy_bytes", (0, 16 * K, 128 * K), (8, 4 * K, 64 * K, 512 * K), "cuda"),
-    Trial("cuda_pipeline_chunk_bytes", (256 * K, 512 * K, 1024 * K, 4096 * K), _LONG, "cuda"),
-    Trial("cuda_pipeline_chunks", (2, 8), _LONG, "cuda"),
-    Trial("cuda_network_chunk_bytes", (256 * K, 512 * K, 2048 * K, 4096 * K), _LONG, "cuda", over_hosts=True),
-    Trial("cuda_network_chunks", (2, 8, 16), _LONG, "cuda", over_hosts=True),
+    Trial("device_eager_bytes", (256, 1 * K, 4 * K), (8, 256, 1 * K, 4 * K), "cuda"),
+    Trial("device_resident_copy_bytes", (0, 16 * K, 128 * K), (8, 4 * K, 64 * K, 512 * K), "cuda"),
+    Trial("device_pipeline_chunk_bytes", (256 * K, 512 * K, 1024 * K, 4096 * K), _LONG, "cuda"),
+    Trial("device_pipeline_chunks", (2, 8), _LONG, "cuda"),
+    Trial("device_network_chunk_bytes", (256 * K, 512 * K, 2048 * K, 4096 * K), _LONG, "cuda", over_hosts=True),
+    Trial("device_network_chunks", (2, 8, 16), _LONG, "cuda", over_hosts=True),
     # Memory that other processes cannot map is staged.
-    Trial("cuda_staging_bytes", (4096 * K, 65536 * K), _LONG, "pool"),
+    Trial("device_staging_bytes", (4096 * K, 65536 * K), _LONG, "pool"),
 )
 
 

@@ -8,7 +8,7 @@
 
 int MPIX_Query_cuda_support(void) {
   const hr::LibraryGuard guard;
-  return hr::mem::cuda_available() ? 1 : 0;
+  return hr::mem::device_available(MPIX_GPU_SUPPORT_CUDA) ? 1 : 0;
 }
 
 int MPIX_GPU_query_support(int gpu_type, int* is_supported) {
@@ -17,6 +17,6 @@ int MPIX_GPU_query_support(int gpu_type, int* is_supported) {
     return MPI_ERR_ARG;
   }
   const hr::LibraryGuard guard;
-  *is_supported = gpu_type == MPIX_GPU_SUPPORT_CUDA && hr::mem::cuda_available() ? 1 : 0;
+  *is_supported = hr::mem::device_available(gpu_type) ? 1 : 0;
   return MPI_SUCCESS;
 }

@@ -16,7 +16,7 @@ constexpr Count kGrain = 256;  // elements
 
 // The inputs are all contributions in the order of ranks, so that the result has the same bits everywhere.
 Status reduce(const Call& call, DeviceBuffers& buffers, bool push) {
-  layout::cuda::Reduction reduction;
+  layout::device::Reduction reduction;
   device::take_part(reduction, call.recv.all().count, kGrain, push ? call.rank() : 0, push ? call.size() : 1);
   for (int rank = 0; rank < call.size(); ++rank) {
     DeviceBuffers::PeerPointers pointers;

@@ -18,7 +18,7 @@ Status start(const Call& call, DeviceBuffers& buffers) {
   if (call.is_root()) return kOk;
   const auto bytes = static_cast<Count>(call.recv.all().packed);
   const int part = (call.rank() - call.root - 1 + call.size()) % call.size();
-  layout::cuda::Reduction copy;
+  layout::device::Reduction copy;
   device::take_part(copy, bytes, kGrain, part, call.size() - 1);
   for (int i = 0; i < call.size(); ++i) {
     const int rank = (call.rank() + i) % call.size();
@@ -36,7 +36,7 @@ Status start(const Call& call, DeviceBuffers& buffers) {
 
 Task run(const Call& call) { return DeviceBuffers::execute(call, &start); }
 
-bool probe(const Query& query) noexcept { return on_devices(query) && query.ranks <= layout::cuda::kMaxReduceSides; }
+bool probe(const Query& query) noexcept { return on_devices(query) && query.ranks <= layout::device::kMaxReduceSides; }
 
 }  // namespace
 

@@ -12,8 +12,8 @@
 #include <cstdint>
 
 #include "coll/shared/segment.hpp"
-#include "layout/cuda/side.hpp"
-#include "mem/cuda/ipc.hpp"
+#include "layout/device/side.hpp"
+#include "mem/device/ipc.hpp"
 
 namespace hr::coll::device {
 
@@ -29,7 +29,7 @@ inline constexpr std::int32_t kEverybody = -1;
 struct Piece {
   static constexpr std::uint32_t kNoList = ~std::uint32_t{0};
 
-  layout::cuda::SideShape side;
+  layout::device::SideShape side;
   std::uint64_t bytes = 0;  // packed; 0: `side` and the fields that follow are unused
   std::int32_t reader = kEverybody;
   std::uint32_t allocation = 0;
@@ -50,10 +50,10 @@ struct DeviceAddresses {
   std::uint32_t allocation_count;
   std::uint32_t piece_count;
   std::uint32_t reserved;
-  std::uint64_t locality;  // of the device on which this process's work runs (mem/cuda/context.hpp); 0: none
+  std::uint64_t locality;  // of the device on which this process's work runs (mem/device/context.hpp); 0: none
   Buffer send;             // in place: the same as recv
   Buffer recv;
-  mem::cuda::Export allocations[kMaxAllocations];
+  mem::device::Export allocations[kMaxAllocations];
   Piece pieces[kMaxPieces];
 
   // Returns the number of bytes in use.

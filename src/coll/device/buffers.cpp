@@ -20,9 +20,9 @@ DeviceAddresses& addresses_of(const Call& call, int rank) noexcept {
 }
 
 struct DataFinal {
-  std::vector<mem::cuda::Fence>& fences;
+  std::vector<mem::device::Fence>& fences;
   bool operator()() {
-    for (mem::cuda::Fence& fence : fences) {
+    for (mem::device::Fence& fence : fences) {
       if (!fence.passed()) return false;
     }
     return true;
@@ -30,7 +30,7 @@ struct DataFinal {
 };
 
 struct WorkDone {
-  layout::cuda::PeerWork& work;
+  layout::device::PeerWork& work;
   Status status = kOk;
   bool operator()() {
     bool done = false;
@@ -112,9 +112,9 @@ Task DeviceBuffers::exchange(const Call& call) {
 void DeviceBuffers::note_all_devices(const Call& call) {
   for (int rank = 0; rank < call.size(); ++rank) {
     const std::uint64_t locality = addresses_of(call, rank).locality;
-    if (rank != call.rank()) static_cast<void>(mem::cuda::Context::note_peer_device(near_, locality));
+    if (rank != call.rank()) static_cast<void>(mem::device::Context::note_peer_device(near_, locality));
     for (int other = 0; other < rank && !time_sliced_; ++other) {
-      time_sliced_ = mem::cuda::Context::share_time_sliced(locality, addresses_of(call, other).locality);
+      time_sliced_ = mem::device::Context::share_time_sliced(locality, addresses_of(call, other).locality);
     }
   }
 }
@@ -208,7 +208,7 @@ Status DeviceBuffers::store_at_root(const Call& call) {
   const std::uint64_t block = addresses_of(call, call.root).recv.bytes / static_cast<unsigned>(call.size());
   const Piece& piece = addresses_of(call, call.rank()).pieces[0];
   const auto to = static_cast<std::uintptr_t>(root.recv + static_cast<unsigned>(call.rank()) * block);
-  const layout::cuda::PeerWork::Move move{
+  const layout::device::PeerWork::Move move{
       piece.side, layout::bytes_view(reinterpret_cast<const void*>(to), piece.bytes, near_), piece.bytes};
   return work_.move(near_, {&move, 1});
 }
@@ -229,7 +229,7 @@ Status DeviceBuffers::fetch(const Call& call) {
                   name(call.operation), source, static_cast<unsigned long long>(piece->bytes), taken.to.packed);
     }
     if (piece->bytes == 0) continue;
-    layout::cuda::PeerWork::Move move{piece->side, taken.to, piece->bytes};
+    layout::device::PeerWork::Move move{piece->side, taken.to, piece->bytes};
     std::uint64_t moved_by = 0;
     HR_TRY(map(call, source, piece->allocation, &moved_by));
     move.from.address += moved_by;

@@ -17,8 +17,8 @@
 
 #include "coll/device/addresses.hpp"
 #include "coll/device/pieces.hpp"
-#include "layout/cuda/peer_work.hpp"
-#include "mem/cuda/fence.hpp"
+#include "layout/device/peer_work.hpp"
+#include "mem/device/fence.hpp"
 #include "p2p/task.hpp"
 
 namespace hr::coll::device {
@@ -35,8 +35,8 @@ class DeviceBuffers {
   // --- For an operation whose processes have agreed ---
   // Pointers for this process's GPU to a member's buffers in a reduction; 0 for a buffer that the member does not use.
   struct PeerPointers {
-    mem::cuda::DeviceAddress send = 0;
-    mem::cuda::DeviceAddress recv = 0;
+    mem::device::DeviceAddress send = 0;
+    mem::device::DeviceAddress recv = 0;
   };
   Status peer_pointers(const Call& call, int rank, PeerPointers* pointers);
   // True if the receive buffers of all processes are contiguous, of the same length, open to the others, and so aligned
@@ -47,7 +47,7 @@ class DeviceBuffers {
 
   // Returns the location of memory on the device where this process's work runs.
   [[nodiscard]] const mem::Location& near() const noexcept { return near_; }
-  layout::cuda::PeerWork& work() noexcept { return work_; }
+  layout::device::PeerWork& work() noexcept { return work_; }
   // Waits until this process's work is done, publishes that, and waits until the others' work is done, too: then no
   // other process uses this one's buffers any more. `status`: this process's error so far; the others are notified in
   // any case.
@@ -63,7 +63,7 @@ class DeviceBuffers {
   };
   // Context to which the mappings belong.
   struct MappingContext {
-    mem::cuda::ContextHandle context = nullptr;
+    mem::device::ContextHandle context = nullptr;
     std::uint64_t id = 0;
     bool operator==(const MappingContext&) const = default;
   };
@@ -79,7 +79,7 @@ class DeviceBuffers {
   Status give(const Call& call, const Blocks& blocks, int block, int reader, DeviceAddresses& addresses);
   Status take(const Blocks& blocks, int block, const PieceName& name, DeviceAddresses& addresses);
   Status use(const layout::View& view);
-  Status add_allocation(const Call& call, const mem::Location& where, const mem::cuda::Range& range,
+  Status add_allocation(const Call& call, const mem::Location& where, const mem::device::Range& range,
                         DeviceAddresses& addresses, std::uint32_t* index);
   bool proven(const DeviceAddresses& addresses) const;
 
@@ -98,10 +98,10 @@ class DeviceBuffers {
   MappingContext mapping_context_;
   std::vector<Taken> taken_;
   std::vector<mem::Location> contexts_;  // one location for each context with data of this process
-  std::vector<mem::cuda::Fence> fences_;
-  std::vector<layout::cuda::PeerWork::Move> moves_;
-  layout::cuda::PeerMappings mappings_;
-  layout::cuda::PeerWork work_;
+  std::vector<mem::device::Fence> fences_;
+  std::vector<layout::device::PeerWork::Move> moves_;
+  layout::device::PeerMappings mappings_;
+  layout::device::PeerWork work_;
   // Allocations of this process that all others have mapped, from the contexts that they had then; and this process's
   // location and context then.
   std::vector<std::uint64_t> proven_;

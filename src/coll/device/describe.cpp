@@ -6,7 +6,7 @@
 #include "base/log.hpp"
 #include "coll/device/buffers.hpp"
 #include "coll/reduction.hpp"
-#include "layout/cuda/peer_side.hpp"
+#include "layout/device/peer_side.hpp"
 
 namespace hr::coll::device {
 namespace {
@@ -26,7 +26,7 @@ void DeviceBuffers::describe(const Call& call, DeviceAddresses& addresses) {
   near_ = {};
   taken_.clear();
   contexts_.clear();
-  if (knobs().cuda_ipc == CudaIpcChoice::kOff) return;
+  if (knobs().device_ipc == DeviceIpcChoice::kOff) return;
   const Status described = call.op != nullptr ? describe_operands(call, addresses) : describe_pieces(call, addresses);
   if (!described.ok()) {
     addresses.allocation_count = addresses.piece_count = 0;
@@ -37,11 +37,11 @@ void DeviceBuffers::describe(const Call& call, DeviceAddresses& addresses) {
     return;
   }
   addresses.flags |= DeviceAddresses::kReachable;
-  if (!near_.is_device() || layout::cuda::has_copy_kernels(near_)) addresses.flags |= DeviceAddresses::kKernels;
+  if (!near_.is_device() || layout::device::has_copy_kernels(near_)) addresses.flags |= DeviceAddresses::kKernels;
   if (near_.is_device()) {
-    mem::cuda::Context* context = nullptr;
-    if (mem::cuda::Context::of(near_, &context).ok()) mapping_context_ = {context->handle(), context->id()};
-    addresses.locality = mem::cuda::Context::locality_of(near_);
+    mem::device::Context* context = nullptr;
+    if (mem::device::Context::of(near_, &context).ok()) mapping_context_ = {context->handle(), context->id()};
+    addresses.locality = mem::device::Context::locality_of(near_);
     if (mapping_context_ != proven_context_) addresses.flags |= DeviceAddresses::kUnproven | DeviceAddresses::kMoved;
   }
   if (!proven(addresses)) addresses.flags |= DeviceAddresses::kUnproven;
@@ -49,12 +49,12 @@ void DeviceBuffers::describe(const Call& call, DeviceAddresses& addresses) {
 
 // Describes the buffers of a reduction, each as a whole.
 Status DeviceBuffers::describe_operands(const Call& call, DeviceAddresses& addresses) {
-  if (call.size() > layout::cuda::kMaxReduceSides) return unreachable("more processes than a kernel reads");
+  if (call.size() > layout::device::kMaxReduceSides) return unreachable("more processes than a kernel reads");
   const layout::Datatype& type = *contribution(call).type;
   HR_TRY(describe_buffer(call, call.recv, addresses, &addresses.recv));
   HR_TRY(describe_buffer(call, call.send, addresses, &addresses.send));
   if (call.send.none()) addresses.send = addresses.recv;
-  if (!near_.is_device() || !type.is_contiguous() || !layout::cuda::PeerWork::can_reduce(near_, *call.op, type))
+  if (!near_.is_device() || !type.is_contiguous() || !layout::device::PeerWork::can_reduce(near_, *call.op, type))
     return unreachable("no kernel for this reduction");
   return kOk;
 }
@@ -66,7 +66,7 @@ Status DeviceBuffers::describe_buffer(const Call& call, const Blocks& blocks, De
   if (!view.contiguous) return unreachable("operands with holes");
   HR_TRY(use(view));
   std::uint32_t allocation = 0;
-  HR_TRY(add_allocation(call, view.where, layout::cuda::addresses_of(view), addresses, &allocation));
+  HR_TRY(add_allocation(call, view.where, layout::device::addresses_of(view), addresses, &allocation));
   *buffer = {reinterpret_cast<std::uintptr_t>(view.data()), view.packed, allocation};
   return kOk;
 }
@@ -109,9 +109,9 @@ Status DeviceBuffers::give(const Call& call, const Blocks& blocks, int block, in
   piece.bytes = view.packed;
   // Adds the allocation for the whole buffer at once, if that is known.
   const View& whole = blocks.all().packed != 0 ? blocks.all() : view;
-  HR_TRY(add_allocation(call, view.where, layout::cuda::addresses_of(whole), addresses, &piece.allocation));
+  HR_TRY(add_allocation(call, view.where, layout::device::addresses_of(whole), addresses, &piece.allocation));
   mem::Location list;
-  HR_TRY(layout::cuda::side_for_peers(view, &piece.side, &list));
+  HR_TRY(layout::device::side_for_peers(view, &piece.side, &list));
   if (!view.contiguous) addresses.flags |= DeviceAddresses::kTyped;
   return list.id == 0 ? kOk : add_allocation(call, list, {}, addresses, &piece.list);
 }
@@ -124,12 +124,12 @@ Status DeviceBuffers::use(const View& view) {
   for (const mem::Location& known : contexts_) {
     if (same_context(known, view.where)) return kOk;
   }
-  if (!contexts_.empty() && !layout::cuda::can_access(near_, view)) return unreachable("another device's memory");
+  if (!contexts_.empty() && !layout::device::can_access(near_, view)) return unreachable("another device's memory");
   contexts_.push_back(view.where);
   return kOk;
 }
 
-Status DeviceBuffers::add_allocation(const Call& call, const mem::Location& where, const mem::cuda::Range& range,
+Status DeviceBuffers::add_allocation(const Call& call, const mem::Location& where, const mem::device::Range& range,
                                      DeviceAddresses& addresses, std::uint32_t* index) {
   const auto is_listed = [&](std::uint64_t id) {
     for (*index = 0; *index < addresses.allocation_count; ++*index) {
@@ -144,9 +144,9 @@ Status DeviceBuffers::add_allocation(const Call& call, const mem::Location& wher
       if (rank != call.rank()) others_.push_back(call.members->peer_proc(rank));
     }
   }
-  mem::cuda::Export exported;
+  mem::device::Export exported;
   exported.id = where.id;
-  if (!others_.empty()) HR_TRY(mem::cuda::export_to(others_, where, range, &exported));
+  if (!others_.empty()) HR_TRY(mem::device::export_to(others_, where, range, &exported));
   if (is_listed(exported.id)) return kOk;
   if (addresses.allocation_count == DeviceAddresses::kMaxAllocations)
     return unreachable("more allocations than an address exchange has room for");

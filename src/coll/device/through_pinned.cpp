@@ -8,19 +8,19 @@
 #include "coll/execute.hpp"
 #include "coll/shared/wait.hpp"
 #include "coll/view_tools.hpp"
-#include "layout/cuda/resident_copy.hpp"
-#include "mem/cuda/pinned_staging.hpp"
-#include "mem/cuda/two_rows.hpp"
-#include "mem/cuda/work_event.hpp"
+#include "layout/device/resident_copy.hpp"
+#include "mem/device/pinned_staging.hpp"
+#include "mem/device/two_rows.hpp"
+#include "mem/device/work_event.hpp"
 
 namespace hr::coll::device {
 namespace {
 
 using layout::View;
-using mem::cuda::Context;
-using mem::cuda::Current;
-using mem::cuda::DeviceAddress;
-using mem::cuda::TwoRows;
+using mem::device::Context;
+using mem::device::Current;
+using mem::device::DeviceAddress;
+using mem::device::TwoRows;
 using p2p::Task;
 
 bool on_device(const Call& call, const Blocks& blocks) { return data_kind_of(call, blocks) == DataKind::kDeviceData; }
@@ -32,7 +32,7 @@ bool is_whole(const Blocks& blocks) noexcept {
 bool is_dense(const layout::Datatype& type) noexcept { return type.contiguous(2) && type.true_lb() == 0; }
 
 std::size_t limit(const Call& call) noexcept {
-  return knobs().cuda_time_sliced_collective_bytes * static_cast<std::size_t>(call.size());
+  return knobs().device_time_sliced_collective_bytes * static_cast<std::size_t>(call.size());
 }
 
 // True if a buffer on a device is one view, or blocks of one dense type that are not long in total. Does not depend on
@@ -97,7 +97,7 @@ class Mirror {
   bool operator()() {
     bool done = true;
     if (resident_copy_.active()) {
-      status_ = layout::cuda::poll_resident_copy(resident_copy_, &done, [&](Context&) -> Status {
+      status_ = layout::device::poll_resident_copy(resident_copy_, &done, [&](Context&) -> Status {
         return out_ ? start_out_by_engine() : start_in_by_engine();
       });
     } else {
@@ -163,7 +163,7 @@ class Mirror {
 
   // Leaves the copy to the resident copy kernel of the device if that runs; if not, launches it for the copies to come.
   bool begin_resident(bool out) {
-    if (segments_.size() != 1 || segments_[0].bytes > knobs().cuda_resident_copy_bytes) return false;
+    if (segments_.size() != 1 || segments_[0].bytes > knobs().device_resident_copy_bytes) return false;
     const Segment& only = segments_[0];
     const std::size_t bytes = only.bytes;
     Context* context = nullptr;
@@ -178,16 +178,16 @@ class Mirror {
   }
 
   Status start_out_by_engine() {
-    return start(1, [&](Context& context, mem::cuda::StreamHandle stream, const Segment& segment) -> Status {
-      HR_CUDA(context.device(), copy_async, (staging_.address() + segment.at, segment.address, segment.bytes, stream),
-              "%zu bytes of a collective", segment.bytes);
+    return start(1, [&](Context& context, mem::device::StreamHandle stream, const Segment& segment) -> Status {
+      HR_DEVICE(context.device(), copy_async, (staging_.address() + segment.at, segment.address, segment.bytes, stream),
+                "%zu bytes of a collective", segment.bytes);
       return kOk;
     });
   }
 
   Status start_in_by_engine() {
     std::size_t rows_at = segment_bytes_;
-    return start(0, [&](Context& context, mem::cuda::StreamHandle stream, const Segment& segment) -> Status {
+    return start(0, [&](Context& context, mem::device::StreamHandle stream, const Segment& segment) -> Status {
       const TwoRows rows{segment.bytes};
       if (context.time_sliced() && TwoRows::serves(segment.bytes)) {
         rows.lay_out(staging_.data() + segment.at, staging_.data() + rows_at);
@@ -195,8 +195,8 @@ class Mirror {
         rows_at += rows.span();
         return kOk;
       }
-      HR_CUDA(context.device(), copy_async, (segment.address, staging_.address() + segment.at, segment.bytes, stream),
-              "%zu bytes of a collective", segment.bytes);
+      HR_DEVICE(context.device(), copy_async, (segment.address, staging_.address() + segment.at, segment.bytes, stream),
+                "%zu bytes of a collective", segment.bytes);
       return kOk;
     });
   }
@@ -207,7 +207,7 @@ class Mirror {
     HR_TRY(Context::of(where_, &context));
     const Current current(*context);
     HR_TRY(current.status());
-    mem::cuda::StreamHandle stream = nullptr;
+    mem::device::StreamHandle stream = nullptr;
     HR_TRY(context->copy_stream(lane, &stream));
     for (const Segment& segment : segments_) HR_TRY(copy(*context, stream, segment));
     return copies_.record(*context, stream);
@@ -220,9 +220,9 @@ class Mirror {
   std::size_t segment_bytes_ = 0;  // of all segments' copies; their rows (TwoRows) follow
   std::vector<Count> displacements_;
   std::optional<TypedScratch> typed_;
-  mem::cuda::PinnedStaging staging_;
-  mem::cuda::WorkEvent copies_;
-  mem::cuda::ResidentCopy resident_copy_;
+  mem::device::PinnedStaging staging_;
+  mem::device::WorkEvent copies_;
+  mem::device::ResidentCopy resident_copy_;
   bool out_ = false;  // the resident copy's direction
   Status status_{};
 };
@@ -258,7 +258,7 @@ bool short_enough_for_pinned(const Call& call) noexcept {
       serves(Operation::kBcast, Operation::kGather, Operation::kScatter, Operation::kAllgather, Operation::kAlltoall,
              Operation::kReduce, Operation::kAllreduce, Operation::kReduceScatter, Operation::kReduceScatterBlock,
              Operation::kScan, Operation::kExscan);
-  return (kKnown & serves(call.operation)) != 0 && longest(call) <= knobs().cuda_short_collective_bytes;
+  return (kKnown & serves(call.operation)) != 0 && longest(call) <= knobs().device_short_collective_bytes;
 }
 
 bool fits_pinned(const Call& call) { return fits(call, call.send) && fits(call, call.recv); }

@@ -20,7 +20,7 @@ Status start(const Call& call, DeviceBuffers& buffers) {
   const int parts = all_combine ? call.size() : call.size() - 1;
   const int part = all_combine ? call.rank() : (call.rank() + call.size() - call.root - 1) % call.size();
   if (part == parts) return kOk;  // the root
-  layout::cuda::Reduction reduction;
+  layout::device::Reduction reduction;
   device::take_part(reduction, count, kGrain, part, parts);
   for (int rank = 0; rank < call.size(); ++rank) {
     DeviceBuffers::PeerPointers pointers;

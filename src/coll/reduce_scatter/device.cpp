@@ -14,7 +14,7 @@ Status start(const Call& call, DeviceBuffers& buffers) {
   const Count count = result.count;
   Count first = 0;
   for (int rank = 0; rank < call.rank(); ++rank) first += call.send.count(rank);
-  layout::cuda::Reduction reduction;
+  layout::device::Reduction reduction;
   reduction.count = count;
   const auto before = static_cast<std::uint64_t>(first * result.type->extent());
   for (int rank = 0; rank < call.size(); ++rank) {

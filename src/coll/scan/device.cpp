@@ -11,7 +11,7 @@ using device::DeviceBuffers;
 
 Status start(const Call& call, DeviceBuffers& buffers) {
   const bool inclusive = call.operation == Operation::kScan;
-  layout::cuda::Reduction reduction;
+  layout::device::Reduction reduction;
   reduction.count = contribution(call).count;
   for (int rank = 0; rank <= call.rank(); ++rank) {
     DeviceBuffers::PeerPointers pointers;

@@ -1,94 +1,112 @@
-#include "mem/cuda/driver.hpp"
-
+// The maker CUDA: loads the functions of its driver into the table (mem/device.hpp), whose types and numbers follow the
+// ABI of this driver. The versioned symbol names fix each function's ABI.
 #include <dlfcn.h>
 
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
-#include <type_traits>
-#include <utility>
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "mem/mem.hpp"
+#include "mem/cuda/maker.hpp"
+
+extern "C" const unsigned char headrace_fatbin[];  // kernels/
 
 namespace hr::mem::cuda {
 namespace {
 
-Driver table;
-Driver bare;  // the same functions without CaptureScope
-bool searched = false;
-bool found = false;
+using device::Driver;
 
-// Returns the driver's own name for a member of Driver, for error texts.
-const char* symbol_of(const char* member) noexcept {
-#define HR_CUDA_SYMBOL(name, symbol, parameters) \
+// X(member, symbol)
+#define HR_CUDA_FUNCTIONS(X)                           \
+  X(init, cuInit)                                      \
+  X(get_error_name, cuGetErrorName)                    \
+  X(get_error_string, cuGetErrorString)                \
+  X(device_get_count, cuDeviceGetCount)                \
+  X(device_get_attribute, cuDeviceGetAttribute)        \
+  X(device_can_access_peer, cuDeviceCanAccessPeer)     \
+  X(primary_state, cuDevicePrimaryCtxGetState)         \
+  X(primary_retain, cuDevicePrimaryCtxRetain)          \
+  X(primary_release, cuDevicePrimaryCtxRelease_v2)     \
+  X(context_push, cuCtxPushCurrent_v2)                 \
+  X(context_pop, cuCtxPopCurrent_v2)                   \
+  X(context_current, cuCtxGetCurrent)                  \
+  X(context_device, cuCtxGetDevice)                    \
+  X(context_enable_peer, cuCtxEnablePeerAccess)        \
+  X(pointer_get_attributes, cuPointerGetAttributes)    \
+  X(pointer_get_attribute, cuPointerGetAttribute)      \
+  X(memory_allocate, cuMemAlloc_v2)                    \
+  X(memory_free, cuMemFree_v2)                         \
+  X(copy_async, cuMemcpyAsync)                         \
+  X(copy_pitched_async, cuMemcpy2DAsync_v2)            \
+  X(copy_peer_async, cuMemcpyPeerAsync)                \
+  X(stream_create, cuStreamCreateWithPriority)         \
+  X(stream_destroy, cuStreamDestroy_v2)                \
+  X(stream_synchronize, cuStreamSynchronize)           \
+  X(stream_wait_event, cuStreamWaitEvent)              \
+  X(event_create, cuEventCreate)                       \
+  X(event_destroy, cuEventDestroy_v2)                  \
+  X(event_record, cuEventRecord)                       \
+  X(event_query, cuEventQuery)                         \
+  X(stream_query, cuStreamQuery)                       \
+  X(host_allocate, cuMemHostAlloc)                     \
+  X(host_free, cuMemFreeHost)                          \
+  X(host_register, cuMemHostRegister_v2)               \
+  X(host_device_pointer, cuMemHostGetDevicePointer_v2) \
+  X(host_unregister, cuMemHostUnregister)              \
+  X(ipc_get_handle, cuIpcGetMemHandle)                 \
+  X(ipc_open_handle, cuIpcOpenMemHandle_v2)            \
+  X(ipc_close_handle, cuIpcCloseMemHandle)             \
+  X(module_load, cuModuleLoadData)                     \
+  X(module_unload, cuModuleUnload)                     \
+  X(module_function, cuModuleGetFunction)              \
+  X(launch, cuLaunchKernel)
+
+// Functions for memory in chunks (VMM).
+#define HR_CUDA_CHUNK_FUNCTIONS(X)                \
+  X(chunk_retain, cuMemRetainAllocationHandle)    \
+  X(chunk_export, cuMemExportToShareableHandle)   \
+  X(chunk_import, cuMemImportFromShareableHandle) \
+  X(chunk_release, cuMemRelease)                  \
+  X(address_reserve, cuMemAddressReserve)         \
+  X(address_free, cuMemAddressFree)               \
+  X(chunk_map, cuMemMap)                          \
+  X(chunk_unmap, cuMemUnmap)                      \
+  X(set_access, cuMemSetAccess)
+
+// The ids of contexts are there from CUDA 12.0 on, captures from 10.1, operations on memory in streams from 11.7, and
+// the functions of a module from 12.4.
+#define HR_CUDA_OPTIONAL_FUNCTIONS(X)                         \
+  X(context_id, cuCtxGetId)                                   \
+  X(stream_is_capturing, cuStreamIsCapturing)                 \
+  X(exchange_capture_mode, cuThreadExchangeStreamCaptureMode) \
+  X(stream_write_value, cuStreamWriteValue32_v2)              \
+  X(stream_wait_value, cuStreamWaitValue32_v2)                \
+  X(stream_batch, cuStreamBatchMemOp_v2)                      \
+  X(stream_context, cuStreamGetCtx)                           \
+  X(stream_begin_capture, cuStreamBeginCapture_v2)            \
+  X(stream_end_capture, cuStreamEndCapture)                   \
+  X(graph_destroy, cuGraphDestroy)                            \
+  X(module_function_count, cuModuleGetFunctionCount)          \
+  X(module_functions, cuModuleEnumerateFunctions)             \
+  X(function_load, cuFuncLoad)
+
+const char* symbol_of(const char* member) {
+#define HR_CUDA_SYMBOL(name, symbol) \
   if (std::strcmp(member, #name) == 0) return #symbol;
   HR_CUDA_FUNCTIONS(HR_CUDA_SYMBOL)
   HR_CUDA_CHUNK_FUNCTIONS(HR_CUDA_SYMBOL)
+  HR_CUDA_OPTIONAL_FUNCTIONS(HR_CUDA_SYMBOL)
 #undef HR_CUDA_SYMBOL
-  constexpr std::pair<const char*, const char*> kOptional[] = {{"stream_write_value", "cuStreamWriteValue32"},
-                                                               {"stream_wait_value", "cuStreamWaitValue32"},
-                                                               {"stream_batch", "cuStreamBatchMemOp"},
-                                                               {"stream_context", "cuStreamGetCtx"},
-                                                               {"stream_is_capturing", "cuStreamIsCapturing"},
-                                                               {"module_function_count", "cuModuleGetFunctionCount"},
-                                                               {"module_functions", "cuModuleEnumerateFunctions"},
-                                                               {"function_load", "cuFuncLoad"}};
-  for (const auto& [name, symbol] : kOptional) {
-    if (std::strcmp(member, name) == 0) return symbol;
-  }
   return member;
 }
 
-// Lets this thread make calls that the driver otherwise rejects during a capture.
-class CaptureScope {
- public:
-  CaptureScope() noexcept : changed_(bare.exchange_capture_mode(&mode_) == kSuccess) {}
-  ~CaptureScope() {
-    if (changed_) (void)bare.exchange_capture_mode(&mode_);
-  }
-  CaptureScope(const CaptureScope&) = delete;
-  CaptureScope& operator=(const CaptureScope&) = delete;
-
- private:
-  static constexpr int kRelaxed = 2;
-  int mode_ = kRelaxed;
-  bool changed_;
-};
-
-template <auto kMember>
-struct Scoped;
-template <class... Arguments, Result (*Driver::*kMember)(Arguments...)>
-struct Scoped<kMember> {
-  static Result call(Arguments... arguments) {
-    const CaptureScope scope;
-    return (bare.*kMember)(arguments...);
-  }
-};
-
-// Wraps the given members in a CaptureScope. Calls that only enqueue work on our streams or order it, and queries about
-// pointers and contexts, do not need it.
-template <auto... kMembers>
-void scope() noexcept {
-  bare = table;
-  if (bare.exchange_capture_mode == nullptr) return;
-  ((table.*kMembers = bare.*kMembers == nullptr ? nullptr : &Scoped<kMembers>::call), ...);
+// False if the library was built without a compiler of kernels. The header gives the size of the code at byte 8.
+bool holds_code(const unsigned char* image) {
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, image + 8, sizeof bytes);
+  return bytes != 0;
 }
 
-void scope_calls() noexcept {
-  scope<&Driver::primary_retain, &Driver::primary_release, &Driver::context_enable_peer, &Driver::memory_allocate,
-        &Driver::memory_free, &Driver::copy_async, &Driver::copy_pitched_async, &Driver::copy_peer_async,
-        &Driver::stream_create, &Driver::stream_destroy, &Driver::stream_synchronize, &Driver::event_create,
-        &Driver::event_destroy, &Driver::event_query, &Driver::stream_query, &Driver::host_allocate, &Driver::host_free,
-        &Driver::host_register, &Driver::host_unregister, &Driver::ipc_get_handle, &Driver::ipc_open_handle,
-        &Driver::ipc_close_handle, &Driver::module_load, &Driver::module_unload, &Driver::module_function,
-        &Driver::launch, &Driver::chunk_retain, &Driver::chunk_export, &Driver::chunk_import, &Driver::chunk_release,
-        &Driver::address_reserve, &Driver::address_free, &Driver::chunk_map, &Driver::chunk_unmap, &Driver::set_access,
-        &Driver::stream_write_value>();
-}
-
-bool open_driver() {
+bool open(Driver* table) {
   if (knobs().cuda == CudaChoice::kOff) return false;
   void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -96,82 +114,31 @@ bool open_driver() {
     return false;
   }
   const char* missing = nullptr;
-#define HR_CUDA_LOAD(member, symbol, parameters)                                      \
-  table.member = reinterpret_cast<decltype(table.member)>(::dlsym(library, #symbol)); \
-  if (table.member == nullptr) missing = #symbol;
-  HR_CUDA_FUNCTIONS(HR_CUDA_LOAD)
-  const char* const needed = missing;
+#define HR_CUDA_LOAD(member, symbol)                                                    \
+  table->member = reinterpret_cast<decltype(table->member)>(::dlsym(library, #symbol)); \
+  if (table->member == nullptr) missing = #symbol;
+  HR_CUDA_OPTIONAL_FUNCTIONS(HR_CUDA_LOAD)
+  missing = nullptr;
   HR_CUDA_CHUNK_FUNCTIONS(HR_CUDA_LOAD)
-  table.has_chunks = missing == needed;
+  table->has_chunks = missing == nullptr;
+  missing = nullptr;
+  HR_CUDA_FUNCTIONS(HR_CUDA_LOAD)
 #undef HR_CUDA_LOAD
-  table.context_id = reinterpret_cast<decltype(table.context_id)>(::dlsym(library, "cuCtxGetId"));
-  table.stream_write_value =
-      reinterpret_cast<decltype(table.stream_write_value)>(::dlsym(library, "cuStreamWriteValue32_v2"));
-  const auto optional = [library](auto* member, const char* symbol) {
-    *member = reinterpret_cast<std::remove_pointer_t<decltype(member)>>(::dlsym(library, symbol));
-  };
-  optional(&table.stream_wait_value, "cuStreamWaitValue32_v2");
-  optional(&table.stream_batch, "cuStreamBatchMemOp_v2");
-  optional(&table.stream_context, "cuStreamGetCtx");
-  optional(&table.stream_begin_capture, "cuStreamBeginCapture_v2");
-  optional(&table.stream_end_capture, "cuStreamEndCapture");
-  optional(&table.graph_destroy, "cuGraphDestroy");
-  optional(&table.module_function_count, "cuModuleGetFunctionCount");
-  optional(&table.module_functions, "cuModuleEnumerateFunctions");
-  optional(&table.function_load, "cuFuncLoad");
-  table.stream_is_capturing =
-      reinterpret_cast<decltype(table.stream_is_capturing)>(::dlsym(library, "cuStreamIsCapturing"));
-  table.exchange_capture_mode =
-      reinterpret_cast<decltype(table.exchange_capture_mode)>(::dlsym(library, "cuThreadExchangeStreamCaptureMode"));
-  if (needed != nullptr) {
+  if (missing != nullptr) {
     log::write(log::Level::kError, "the CUDA driver (libcuda.so.1) lacks %s: it is older than 11.2 and is not used",
-               needed);
+               missing);
     return false;
   }
-  scope_calls();
+  table->names = {"CUDA", "cudaStream_t", "cudaStreamPerThread", "cudaStreamCreateWithFlags", "cudaSetDevice"};
+  table->support = 0;  // MPIX_GPU_SUPPORT_CUDA
+  table->symbol_of = &symbol_of;
+  table->kernels = headrace_fatbin;
+  table->kernels_built = holds_code(headrace_fatbin);
   return true;
 }
 
 }  // namespace
 
-const Driver* find_driver() {
-  if (!searched) [[unlikely]] {
-    found = open_driver();
-    searched = true;
-    detail::maybe_cuda = found;
-  }
-  return found ? &table : nullptr;
-}
-
-const Driver& driver() noexcept { return table; }
-
-bool default_stream_barred() noexcept {
-  int status = 0;
-  return table.stream_is_capturing != nullptr &&
-         table.stream_is_capturing(legacy_stream(), &status) == kStreamCaptureImplicit;
-}
-
-ErrorText error_text(Result result) noexcept {
-  ErrorText text;
-  if (table.get_error_name != nullptr) {
-    (void)table.get_error_name(result, &text.name);
-    (void)table.get_error_string(result, &text.text);
-  }
-  return text;
-}
-
-Status report(Result result, const char* call, int device, const char* format, ...) {
-  if (result == kSuccess) return kOk;
-  char what[256];
-  std::va_list args;
-  va_start(args, format);
-  std::vsnprintf(what, sizeof what, format, args);
-  va_end(args);
-  const ErrorText error = error_text(result);
-  const bool capture = result >= kFirstCaptureError && result <= kLastCaptureError;
-  return fail(result == kOutOfMemory ? Errc::kNoMem : Errc::kOther, "%s on CUDA device %d failed: %s (%s)%s; %s",
-              symbol_of(call), device, error.name, error.text,
-              capture ? ", as the program is capturing a stream: call MPI before or after the capture" : "", what);
-}
+constinit const device::Maker kMaker{"CUDA", &open};
 
 }  // namespace hr::mem::cuda

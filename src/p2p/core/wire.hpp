@@ -59,18 +59,18 @@ struct Rts {
   std::uint64_t sender_cookie;
   std::uint64_t address;   // address of the packed form at the sender; 0 if it may not be read remotely
   std::uint64_t flags;     // RtsFlag
-  std::uint64_t locality;  // locality of the device that the data is on (mem/cuda/context.hpp); 0: none
+  std::uint64_t locality;  // locality of the device that the data is on (mem/device/context.hpp); 0: none
 };
 enum RtsFlag : std::uint64_t {
   kPending = 1,   // work that the data depends on is pending on the sender's device; kAsk requests kReady
   kDevice = 2,    // the data is on a device
   kManaged = 4,   // the data is in managed memory
   kMovable = 8,   // the sender's device can move the data by itself
-  kView = 16,     // a layout::cuda::PeerView follows: the receiver may fetch the data
+  kView = 16,     // a layout::device::PeerView follows: the receiver may fetch the data
   kPinned = 64,   // the data is in pinned host memory: the sender's device can store it in the receiver's memory
   kKept = 128,    // the sender's transport keeps the data: a transport::RendezvousData follows
   kDirect = 256,  // the sender's transport can send device memory, if the receiver chooses so
-  kChunks = 32,   // a mem::cuda::Export follows: the receiver may copy the data out of this memory, chunk by chunk
+  kChunks = 32,   // a mem::device::Export follows: the receiver may copy the data out of this memory, chunk by chunk
 };
 
 struct Cts {
@@ -96,8 +96,8 @@ enum Way : std::uint8_t {
   kWhole = 128,       // as a whole by the transport, from memory to memory
   kNetwork = 64,      // piece by piece, through pinned memory of both processes and the network
   kDeviceChunks = 8,  // the memory described with kChunks, else memory that the processes share
-  kPut = 32,          // a layout::cuda::PeerView follows the clear-to-send: the sender stores the data there
-  kRows = 16,         // clear-to-send: short pieces may lie in two rows; Piece: this one does (mem/cuda/two_rows.hpp)
+  kPut = 32,          // a layout::device::PeerView follows the clear-to-send: the sender stores the data there
+  kRows = 16,         // clear-to-send: short pieces may lie in two rows; Piece: this one does (mem/device/two_rows.hpp)
 };
 
 struct Piece {

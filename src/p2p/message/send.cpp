@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "base/knobs.hpp"
-#include "mem/cuda/context.hpp"
+#include "mem/device/context.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/counting.hpp"
 #include "p2p/process_failure.hpp"
@@ -35,7 +35,7 @@ bool eagerly(const Peer& peer, const layout::View& data) {
   if (data.packed > peer.eager_bytes) return false;
   if (data.where.is_host()) return true;
   if (peer.caps.same_address_space && data.where.is_device() && data.packed != 0) return false;
-  if (data.packed <= knobs().cuda_eager_bytes) return true;
+  if (data.packed <= knobs().device_eager_bytes) return true;
   return !device_get::serves(peer, data) && peer.has_our_locality && !staged::uses_resident_copier(peer, data);
 }
 
@@ -65,20 +65,20 @@ Status try_send_eager_sync(Peer& peer, Request& send) {
 struct DeviceRts {
   wire::Rts rts;
   union {
-    layout::cuda::PeerView view;
-    mem::cuda::Export chunks;
+    layout::device::PeerView view;
+    mem::device::Export chunks;
   };
 };
 
 Status try_send_device_rts(Peer& peer, Request& send) {
   DeviceRts message{
-      {cookie_of(send), 0, staged::flags_of(send.view_), mem::cuda::Context::locality_of(send.view_.where)}, {}};
+      {cookie_of(send), 0, staged::flags_of(send.view_), mem::device::Context::locality_of(send.view_.where)}, {}};
   peer.has_our_locality = true;
   std::size_t bytes = sizeof message.rts;
   if (network_direct::serves(peer, send.view_)) message.rts.flags |= wire::kDirect;
   // Data that will be staged anyway need not be described.
-  const bool fetched = !mem::cuda::Context::share_time_sliced(peer.locality, message.rts.locality) ||
-                       !send.view_.contiguous || send.view_.packed > kStagedTimeSlicedBytes;
+  const bool fetched = !mem::device::Context::share_time_sliced(peer.locality, message.rts.locality) ||
+                       !send.view_.contiguous || send.view_.packed > staged_time_sliced_bytes();
   if (fetched && device_get::serves(peer, send.view_)) {
     HR_TRY(device_get::describe(peer, send, &message.rts.flags, &message.view));
     if ((message.rts.flags & wire::kView) != 0) bytes += message.view.wire_bytes();

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "layout/cuda/chunk_copy.hpp"
-#include "mem/cuda/program_state.hpp"
+#include "layout/device/chunk_copy.hpp"
+#include "mem/device/program_state.hpp"
 
 namespace hr::p2p {
 
@@ -14,10 +14,10 @@ Status PartitionMarks::create(int partitions, const layout::View& data) {
   if (words_ == nullptr) return fail(Errc::kNoMem, "no memory for the marks of %d partitions", partitions);
   layout::View on_device = data;
   if (data.where.device < 0) {
-    on_device.where.device = static_cast<std::int16_t>(mem::cuda::first_device_in_use());
+    on_device.where.device = static_cast<std::int16_t>(mem::device::first_device_in_use());
     if (on_device.where.device < 0) return kOk;
   }
-  return layout::cuda::pin(on_device, {words_.get(), bytes_}, &pinned_);
+  return layout::device::pin(on_device, {words_.get(), bytes_}, &pinned_);
 }
 
 void PartitionMarks::clear() noexcept { std::memset(words_.get(), 0, bytes_); }

@@ -9,7 +9,7 @@
 #include <cstddef>
 
 #include "layout/view.hpp"
-#include "mem/cuda/pinned.hpp"
+#include "mem/device/pinned.hpp"
 #include "p2p/core/pages.hpp"
 
 namespace hr::p2p {
@@ -32,7 +32,7 @@ class PartitionMarks {
  private:
   Pages words_;
   std::size_t bytes_ = 0;
-  mem::cuda::PinnedRange pinned_;  // destroyed before the words
+  mem::device::PinnedRange pinned_;  // destroyed before the words
 };
 
 }  // namespace hr::p2p

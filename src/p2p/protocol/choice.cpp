@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/knobs.hpp"
-#include "layout/cuda/peer.hpp"
-#include "mem/cuda/ipc.hpp"
+#include "layout/device/peer.hpp"
+#include "mem/device/ipc.hpp"
 #include "p2p/core/engine.hpp"
 
 namespace hr::p2p {
@@ -46,12 +46,12 @@ MessageClass message_class(const ReadyToSend& rts, const Request& receive) {
   message.bytes = least_of_size_class(receive.total_);
   message.flags = rts.flags & ~std::uint64_t{wire::kPending};
   message.readable = rts.remote_address != 0;
-  message.from_contiguous = (rts.flags & wire::kView) == 0 || layout::cuda::is_contiguous(rts.tail);
+  message.from_contiguous = (rts.flags & wire::kView) == 0 || layout::device::is_contiguous(rts.tail);
   message.time_sliced = rts.time_sliced;
   message.to = to.where.kind;
   message.to_contiguous = to.contiguous;
   message.to_pinned = to.where.is_host() && to.where.pinned && to.where.context != nullptr;
-  message.to_exportable = (rts.flags & wire::kPinned) != 0 && mem::cuda::exports_to(rts.from_proc, to.where);
+  message.to_exportable = (rts.flags & wire::kPinned) != 0 && mem::device::exports_to(rts.from_proc, to.where);
   return message;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/knobs.hpp"
-#include "mem/cuda/fence.hpp"
+#include "mem/device/fence.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/protocol/rendezvous.hpp"
@@ -18,8 +18,8 @@ extern const Rendezvous kDeviceGet;
 namespace device_get {
 namespace {
 
-using layout::cuda::PeerCopy;
-using layout::cuda::PeerView;
+using layout::device::PeerCopy;
+using layout::device::PeerView;
 
 // Identifies a message by its sender and the cookie in its ready-to-send message.
 struct MessageName {
@@ -39,7 +39,7 @@ struct Get {
 // A send whose ready-to-send message was sent before its data was final.
 struct Pending final : Transfer {
   Pending() noexcept : Transfer(kDeviceGet) {}
-  mem::cuda::Fence fence;
+  mem::device::Fence fence;
 };
 // A send whose receiver waits for the data to become final.
 struct Unready {
@@ -113,15 +113,17 @@ bool advance(void*) {
 // No latency: the data moves without a further message.
 Estimate probe(const MessageClass& message, const transport::Caps& /*caps*/) {
   if ((message.flags & wire::kView) == 0 || message.bytes == 0) return kNotApplicable;
-  if (knobs().cuda_ipc == CudaIpcChoice::kOff) return kNotApplicable;
+  if (knobs().device_ipc == DeviceIpcChoice::kOff) return kNotApplicable;
   const auto bytes = static_cast<double>(message.bytes);
   if (message.to_host()) {
     const bool direct = message.to_pinned && message.to_contiguous && message.from_contiguous;
-    return direct ? Estimate{kDeviceCopySeconds + bytes / kPinnedBytesPerSecond} : kNotApplicable;
+    return direct ? Estimate{mem::device::costs().copy_seconds + bytes / mem::device::costs().pinned_bytes_per_second}
+                  : kNotApplicable;
   }
   // Within a device, the multiprocessors copy, so that a time-sliced device must switch.
-  return message.time_sliced ? Estimate{kSwitchSeconds + bytes / kDeviceBytesPerSecond}
-                             : Estimate{kDeviceCopySeconds + bytes / kPeerBytesPerSecond};
+  return message.time_sliced
+             ? Estimate{mem::device::costs().switch_seconds + bytes / mem::device::costs().device_bytes_per_second}
+             : Estimate{mem::device::costs().copy_seconds + bytes / mem::device::costs().peer_bytes_per_second};
 }
 
 std::unique_ptr<Get> take_get() {
@@ -200,16 +202,16 @@ constexpr Arrival kArrivals[] = {arrival_at_send<deliver_ask>(wire::Kind::kAsk),
 }  // namespace
 
 bool serves(const Peer& peer, const layout::View& data) noexcept {
-  return mem::cuda::exports_to(peer.proc, data.where) && data.packed != 0 && peer.caps.same_node &&
-         knobs().cuda_ipc != CudaIpcChoice::kOff;
+  return mem::device::exports_to(peer.proc, data.where) && data.packed != 0 && peer.caps.same_node &&
+         knobs().device_ipc != DeviceIpcChoice::kOff;
 }
 
 Status describe(const Peer& peer, Request& send, std::uint64_t* flags, PeerView* view) {
-  const Status described = layout::cuda::describe_view(send.view_, peer.proc, view);
+  const Status described = layout::device::describe_view(send.view_, peer.proc, view);
   if (described.errc() == Errc::kUnsupportedOperation) return kOk;
   HR_TRY(described);
   *flags |= wire::kView;
-  if (pending(send) == nullptr && !mem::cuda::Fence::needless(send.view_.where)) {
+  if (pending(send) == nullptr && !mem::device::Fence::needless(send.view_.where)) {
     auto made = std::make_unique<Pending>();
     HR_TRY(made->fence.set(send.view_.where));
     send.transfer_ = std::move(made);

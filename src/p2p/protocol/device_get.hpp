@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "layout/cuda/peer.hpp"
+#include "layout/device/peer.hpp"
 #include "p2p/core/engine.hpp"
 
 namespace hr::p2p::device_get {
@@ -19,5 +19,5 @@ namespace hr::p2p::device_get {
 [[nodiscard]] bool serves(const Peer& peer, const layout::View& data) noexcept;
 // Describes the view for the ready-to-send message. *flags: wire::kView is added, and kPending if the data is not
 // final; neither is if the memory cannot be exported.
-Status describe(const Peer& peer, Request& send, std::uint64_t* flags, layout::cuda::PeerView* view);
+Status describe(const Peer& peer, Request& send, std::uint64_t* flags, layout::device::PeerView* view);
 }  // namespace hr::p2p::device_get

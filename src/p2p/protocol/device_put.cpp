@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/knobs.hpp"
-#include "layout/cuda/peer_store.hpp"
-#include "mem/cuda/context.hpp"
-#include "mem/cuda/fence.hpp"
+#include "layout/device/peer_store.hpp"
+#include "mem/device/context.hpp"
+#include "mem/device/fence.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/protocol/rendezvous.hpp"
@@ -18,12 +18,12 @@ namespace hr::p2p {
 namespace device_put {
 namespace {
 
-using layout::cuda::PeerView;
+using layout::device::PeerView;
 
 struct Put {
   Request* send;
   int proc;
-  layout::cuda::PeerStore store;
+  layout::device::PeerStore store;
 };
 
 struct State final : FileState {
@@ -66,20 +66,21 @@ bool advance(void*) {
 
 // Counts two messages: the clear-to-send, and the notice that the data has been stored.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
-  if (knobs().cuda_ipc == CudaIpcChoice::kOff || !caps.same_node || message.bytes == 0) return kNotApplicable;
+  if (knobs().device_ipc == DeviceIpcChoice::kOff || !caps.same_node || message.bytes == 0) return kNotApplicable;
   if ((message.flags & wire::kPinned) == 0 || !message.to_contiguous || !message.to_exportable) return kNotApplicable;
-  return {2 * caps.latency_seconds + kDeviceCopySeconds + static_cast<double>(message.bytes) / kPinnedBytesPerSecond};
+  return {2 * caps.latency_seconds + mem::device::costs().copy_seconds +
+          static_cast<double>(message.bytes) / mem::device::costs().pinned_bytes_per_second};
 }
 
 Status begin(const ReadyToSend& rts, Request& receive) {
-  mem::cuda::Fence fence;
+  mem::device::Fence fence;
   HR_TRY(fence.set(receive.view_.where));
   if (!fence.passed()) return fail(Errc::kUnsupportedOperation, "the receiver's default stream is busy");
   struct {
     wire::Cts cts;
     PeerView view;
   } answer{};
-  HR_TRY(layout::cuda::describe_view(receive.view_, rts.from_proc, &answer.view));
+  HR_TRY(layout::device::describe_view(receive.view_, rts.from_proc, &answer.view));
   answer.cts = {reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kPut, answer.view.locality};
   send_control(rts.from_proc, wire::answer(wire::Kind::kCts, rts.sender_cookie), &answer,
                sizeof answer.cts + PeerView::kContiguousBytes);
@@ -124,7 +125,7 @@ constexpr Arrival kArrivals[] = {arrival_at_receive<deliver_stored>(wire::Kind::
 
 bool serves(const layout::View& data) noexcept {
   return data.where.pinned && data.where.context != nullptr && data.contiguous &&
-         knobs().cuda_ipc != CudaIpcChoice::kOff;
+         knobs().device_ipc != DeviceIpcChoice::kOff;
 }
 
 }  // namespace device_put

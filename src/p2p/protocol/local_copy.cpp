@@ -1,4 +1,4 @@
-#include "layout/cuda/local_copy.hpp"
+#include "layout/device/local_copy.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -19,7 +19,7 @@ namespace {
 struct Moving {
   Request* send;
   Request* receive;
-  layout::cuda::LocalCopy copy;
+  layout::device::LocalCopy copy;
 };
 
 struct State final : FileState {
@@ -74,7 +74,8 @@ Status start(Request& send, Request& receive, bool* started) {
 
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (!caps.same_address_space) return kNotApplicable;
-  return {message.from_device() || message.to_device() ? kDeviceCopySeconds : caps.memory().seconds(message.bytes)};
+  return {message.from_device() || message.to_device() ? mem::device::costs().copy_seconds
+                                                       : caps.memory().seconds(message.bytes)};
 }
 
 Status begin(const ReadyToSend& rts, Request& receive) {

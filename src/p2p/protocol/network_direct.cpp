@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/knobs.hpp"
-#include "mem/cuda/context.hpp"
-#include "mem/cuda/fence.hpp"
+#include "mem/device/context.hpp"
+#include "mem/device/fence.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/protocol/rendezvous.hpp"
@@ -29,7 +29,7 @@ namespace {
 // True if the network can access the data. Managed memory migrates, and networks can access pools and VMM allocations
 // only if those were made for it.
 bool is_reached(const layout::View& data) noexcept {
-  const bool forced = knobs().cuda_network_direct == CudaNetworkDirectChoice::kOn;
+  const bool forced = knobs().device_network_direct == DeviceNetworkDirectChoice::kOn;
   return data.contiguous && data.where.is_device() && !data.where.managed && (forced || data.where.context != nullptr);
 }
 
@@ -37,7 +37,7 @@ bool is_reached(const layout::View& data) noexcept {
 struct Outgoing : transport::Operation {
   Request* send = nullptr;
   int proc = -1;
-  mem::cuda::Fence fence;
+  mem::device::Fence fence;
   bool rts_sent = false;
 };
 
@@ -46,7 +46,7 @@ struct Waiting {
   Request* receive;
   int from;
   std::uint64_t sender_cookie;
-  mem::cuda::Fence fence;
+  mem::device::Fence fence;
 };
 
 // A receive whose data is ready to be fetched.
@@ -150,7 +150,7 @@ bool send_pending_rts() {
 
 void clear(Request& receive, int from, std::uint64_t sender_cookie) {
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kWhole,
-                      mem::cuda::Context::locality_of(receive.view_.where)};
+                      mem::device::Context::locality_of(receive.view_.where)};
   send_control(from, wire::answer(wire::Kind::kCts, sender_cookie), &cts, sizeof cts);
 }
 
@@ -203,7 +203,7 @@ constexpr Arrival kArrivals[] = {arrival_at_receive<deliver_whole>(wire::Kind::k
 Status begin(const ReadyToSend& rts, Request& receive) {
   if (receive.view_.where.is_device() && !is_reached(receive.view_))
     return fail(Errc::kUnsupportedOperation, "memory that the network may not reach");
-  mem::cuda::Fence fence;
+  mem::device::Fence fence;
   if (receive.view_.where.is_device()) HR_TRY(fence.set(receive.view_.where));
   if (fence.passed()) {
     clear(receive, rts.from_proc, rts.sender_cookie);
@@ -231,7 +231,7 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (caps.same_node || !caps.device_rendezvous || message.bytes == 0) return kNotApplicable;
   if ((message.flags & wire::kDirect) == 0 || !message.to_contiguous || message.to == mem::Kind::kManaged)
     return kNotApplicable;
-  if (knobs().cuda_network_direct == CudaNetworkDirectChoice::kOn) return {0};
+  if (knobs().device_network_direct == DeviceNetworkDirectChoice::kOn) return {0};
   return {2 * caps.latency_seconds + caps.messages().seconds(message.bytes), true};
 }
 

@@ -20,8 +20,8 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/statistics.hpp"
-#include "layout/cuda/chunk_copy.hpp"
-#include "mem/cuda/context.hpp"
+#include "layout/device/chunk_copy.hpp"
+#include "mem/device/context.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/protocol/pinned_pool.hpp"
@@ -31,7 +31,7 @@ namespace hr::p2p {
 namespace network_staged {
 namespace {
 
-using layout::cuda::ChunkCopy;
+using layout::device::ChunkCopy;
 
 // Head of a piece, before its transport::RendezvousData.
 struct PieceHead {
@@ -103,8 +103,8 @@ State& state() { return own<State>(); }
 
 PinnedPool* pool(std::unique_ptr<PinnedPool>& of) {
   if (of == nullptr) {
-    of = std::make_unique<PinnedPool>(knobs().cuda_network_chunk_bytes,
-                                      static_cast<std::size_t>(knobs().cuda_network_chunks));
+    of = std::make_unique<PinnedPool>(knobs().device_network_chunk_bytes,
+                                      static_cast<std::size_t>(knobs().device_network_chunks));
   }
   return of->usable() ? of.get() : nullptr;
 }
@@ -270,7 +270,7 @@ bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* 
   if ((cts.way & wire::kNetwork) == 0) return false;
   PinnedPool* const chunks = pool(state().out);
   if (chunks == nullptr) return false;
-  const bool by_device = send.view_.where.is_device() && layout::cuda::movable(send.view_);
+  const bool by_device = send.view_.where.is_device() && layout::device::movable(send.view_);
   if (by_device) {
     if (!chunks->pin(send.view_).ok()) {
       log::note_once(state().not_pinned, "device memory is not staged through pinned memory: %s",
@@ -294,7 +294,7 @@ bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* 
 // --- receiver ---
 
 bool by_device(const Request& receive) {
-  return receive.view_.where.is_device() && layout::cuda::movable(receive.view_);
+  return receive.view_.where.is_device() && layout::device::movable(receive.view_);
 }
 
 void taken(transport::Operation& self) { static_cast<Incoming&>(self).phase = Incoming::Phase::kReceived; }
@@ -440,9 +440,9 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
 
 Status begin(const ReadyToSend& rts, Request& receive) {
   log::write(log::Level::kTrace, "staged over the network: unpacked by the %s", by_device(receive) ? "device" : "CPU");
-  add(Statistic::cuda_staged);
+  add(Statistic::device_staged);
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, wire::kNetwork,
-                      mem::cuda::Context::locality_of(receive.view_.where)};
+                      mem::device::Context::locality_of(receive.view_.where)};
   send_control(rts.from_proc, wire::answer(wire::Kind::kCts, rts.sender_cookie), &cts, sizeof cts);
   return kOk;
 }

@@ -16,7 +16,7 @@ bool PinnedPool::take(std::uint32_t* chunk) {
 }
 
 Status PinnedPool::pin(const layout::View& view) {
-  return layout::cuda::pin(view, {memory_.get(), chunk_bytes_ * count_}, &pinned_);
+  return layout::device::pin(view, {memory_.get(), chunk_bytes_ * count_}, &pinned_);
 }
 
 }  // namespace hr::p2p

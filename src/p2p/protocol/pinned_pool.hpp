@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "layout/cuda/chunk_copy.hpp"
+#include "layout/device/chunk_copy.hpp"
 #include "layout/view.hpp"
-#include "mem/cuda/pinned.hpp"
+#include "mem/device/pinned.hpp"
 #include "p2p/core/pages.hpp"
 
 namespace hr::p2p {
@@ -26,15 +26,15 @@ class PinnedPool {
   [[nodiscard]] std::byte* host(std::uint32_t chunk) const noexcept { return memory_.get() + chunk * chunk_bytes_; }
   // Pins the memory for copies of views like this one, unless it is already pinned.
   Status pin(const layout::View& view);
-  [[nodiscard]] mem::cuda::DeviceAddress address(std::uint32_t chunk) const noexcept {
+  [[nodiscard]] mem::device::DeviceAddress address(std::uint32_t chunk) const noexcept {
     return pinned_.address() + chunk * chunk_bytes_;
   }
 
  private:
   std::size_t chunk_bytes_;
   std::size_t count_;
-  Pages memory_;                   // null: could not be allocated
-  mem::cuda::PinnedRange pinned_;  // destroyed before the memory
+  Pages memory_;                     // null: could not be allocated
+  mem::device::PinnedRange pinned_;  // destroyed before the memory
   std::vector<std::uint32_t> free_;
 };
 

@@ -9,8 +9,8 @@
 #include "base/clock.hpp"
 #include "base/events.hpp"
 #include "base/log.hpp"
-#include "layout/cuda/peer.hpp"
-#include "mem/cuda/context.hpp"
+#include "layout/device/peer.hpp"
+#include "mem/device/context.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/counting.hpp"
 #include "p2p/progress.hpp"
@@ -64,11 +64,11 @@ bool is_rts(int from, const std::byte* payload, std::size_t bytes) noexcept {
     return has_rendezvous(from, data);
   }
   if ((rts.flags & wire::kView) != 0) {
-    using layout::cuda::PeerView;
+    using layout::device::PeerView;
     if (tail_bytes < PeerView::kContiguousBytes || tail_bytes > sizeof(PeerView)) return false;
-    if (tail_bytes < sizeof(PeerView) && !layout::cuda::is_contiguous(tail)) return false;
+    if (tail_bytes < sizeof(PeerView) && !layout::device::is_contiguous(tail)) return false;
   }
-  return (rts.flags & wire::kChunks) == 0 || tail_bytes >= sizeof(mem::cuda::Export);
+  return (rts.flags & wire::kChunks) == 0 || tail_bytes >= sizeof(mem::device::Export);
 }
 
 ReadyToSend read_rts(const Envelope& envelope, int from_proc, std::size_t bytes, const std::byte* payload,
@@ -83,7 +83,7 @@ ReadyToSend read_rts(const Envelope& envelope, int from_proc, std::size_t bytes,
 
 void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
   ReadyToSend rts = matched;
-  rts.time_sliced = mem::cuda::Context::note_peer_device(receive.view_.where, rts.locality);
+  rts.time_sliced = mem::device::Context::note_peer_device(receive.view_.where, rts.locality);
   receive.recyclable_ = false;
   if (any_failures()) [[unlikely]]
     receive.begin();  // it may have been interrupted (process_failure.hpp)
@@ -126,11 +126,11 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
 bool clear_to_send(int from, Request& send, const std::byte* payload, std::size_t bytes) {
   wire::Cts cts;
   std::memcpy(&cts, payload, sizeof cts);
-  const bool has_view = bytes >= sizeof cts + layout::cuda::PeerView::kContiguousBytes;
+  const bool has_view = bytes >= sizeof cts + layout::device::PeerView::kContiguousBytes;
   if (cts.bytes == 0 || cts.bytes > send.view_.packed || ((cts.way & wire::kPut) != 0 && !has_view)) return false;
   if (is_held(send)) return false;  // another protocol is moving the data
   send.transfer_.reset();           // the protocol that would have moved the data no longer does
-  static_cast<void>(mem::cuda::Context::note_peer_device(send.view_.where, cts.locality));
+  static_cast<void>(mem::device::Context::note_peer_device(send.view_.where, cts.locality));
   peer_of(from).locality = cts.locality;
   send.peer_cookie_ = cts.receiver_cookie;
   send.total_ = cts.bytes;

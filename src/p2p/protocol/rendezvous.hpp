@@ -15,6 +15,7 @@
 #include <limits>
 #include <span>
 
+#include "mem/device/costs.hpp"
 #include "p2p/core/wire.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/process_failure.hpp"
@@ -31,7 +32,7 @@ struct ReadyToSend {
   std::uint64_t remote_address = 0;  // 0: not readable
   std::size_t bytes = 0;             // length of the whole packed form
   std::uint64_t flags = 0;           // wire::RtsFlag
-  std::uint64_t locality = 0;        // locality of the device that the data is on (mem/cuda/context.hpp); 0: none
+  std::uint64_t locality = 0;        // locality of the device that the data is on (mem/device/context.hpp); 0: none
   bool time_sliced = false;          // both ends are on one device, which the two processes share by time slicing
   // Additional data described by the flags; valid during begin().
   const std::byte* tail = nullptr;
@@ -68,21 +69,12 @@ struct Estimate {
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 inline constexpr Estimate kNotApplicable{kNever};
 
-// Costs of devices, which do not depend on the transport: one copy or kernel by a device, until its end is noticed;
-// copies between device memory and pinned host memory, and two such copies that overlap piecewise; copies between the
-// memory of two devices; copies within a device.
-inline constexpr double kDeviceCopySeconds = 10e-6;
-inline constexpr double kPinnedBytesPerSecond = 50e9;
-inline constexpr double kPinnedSeconds = 18e-6;
-inline constexpr double kPeerBytesPerSecond = 150e9;
-inline constexpr double kDeviceBytesPerSecond = 1.4e12;
-// Time that a time-sliced GPU (docs/adr/0020-time-sliced-gpu.md) takes to switch to a process that has work for its
-// multiprocessors.
-inline constexpr double kSwitchSeconds = 150e-6;
-
-// Up to this length two copies through pinned memory are quicker than one switch.
-inline constexpr auto kStagedTimeSlicedBytes = static_cast<std::size_t>(
-    (kSwitchSeconds - kPinnedSeconds) / (1 / kPinnedBytesPerSecond - 1 / kDeviceBytesPerSecond));
+// Up to this length two copies through pinned memory are quicker than one switch of a time-sliced device.
+[[nodiscard]] inline std::size_t staged_time_sliced_bytes() noexcept {
+  const mem::device::Costs& of = mem::device::costs();
+  return static_cast<std::size_t>((of.switch_seconds - of.pinned_seconds) /
+                                  (1 / of.pinned_bytes_per_second - 1 / of.device_bytes_per_second));
+}
 
 // A protocol. A function may be null if the protocol needs none.
 struct Rendezvous {

@@ -6,9 +6,9 @@
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/statistics.hpp"
-#include "layout/cuda/chunk_copy.hpp"
-#include "layout/cuda/peer.hpp"
-#include "mem/cuda/context.hpp"
+#include "layout/device/chunk_copy.hpp"
+#include "layout/device/peer.hpp"
+#include "mem/device/context.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/progress.hpp"
 
@@ -49,22 +49,23 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (message.from_device() && !movable) return kNotApplicable;
   if (!message.from_device() && !message.to_device()) return kNotApplicable;
   const bool kernels = message.time_sliced && !(message.from_contiguous && message.to_contiguous);
-  return {2 * caps.latency_seconds + (kernels ? kSwitchSeconds : 0) + kPinnedSeconds +
-          static_cast<double>(message.bytes) / kPinnedBytesPerSecond};
+  return {2 * caps.latency_seconds + (kernels ? mem::device::costs().switch_seconds : 0) +
+          mem::device::costs().pinned_seconds +
+          static_cast<double>(message.bytes) / mem::device::costs().pinned_bytes_per_second};
 }
 
 bool device_chunks(const ReadyToSend& rts, const layout::View& target) {
   // Copies within a device wait for its multiprocessors.
   if (rts.time_sliced) return false;
-  if ((rts.flags & wire::kChunks) == 0 || knobs().cuda_ipc == CudaIpcChoice::kOff) return false;
-  mem::cuda::Export chunks;
+  if ((rts.flags & wire::kChunks) == 0 || knobs().device_ipc == DeviceIpcChoice::kOff) return false;
+  mem::device::Export chunks;
   std::memcpy(&chunks, rts.tail, sizeof chunks);
   return accept_chunks(target, rts.from_proc, chunks);
 }
 
 Status begin(const ReadyToSend& rts, Request& receive) {
   Movers by_device = movers(rts, receive.view_);
-  if (by_device.receiver && !layout::cuda::movable(receive.view_)) {
+  if (by_device.receiver && !layout::device::movable(receive.view_)) {
     if (receive.view_.where.is_device()) {
       return fail(Errc::kUnsupportedOperation, "without kernels, data of derived types goes through the host");
     }
@@ -80,13 +81,13 @@ Status begin(const ReadyToSend& rts, Request& receive) {
     return fail(Errc::kUnsupportedOperation, "no memory is shared with rank %d", rts.from_proc);
   }
   const bool pinned = by_device.receiver && (way & wire::kDeviceChunks) == 0;
-  if (pinned && receive.view_.contiguous && layout::cuda::time_sliced(receive.view_)) way |= wire::kRows;
+  if (pinned && receive.view_.contiguous && layout::device::time_sliced(receive.view_)) way |= wire::kRows;
   log::write(log::Level::kTrace, "staged in %s: packed by the %s, unpacked by the %s",
              (way & wire::kDeviceChunks) != 0 ? "device memory" : "shared memory", by_device.sender ? "device" : "CPU",
              by_device.receiver ? "device" : "CPU");
-  add(Statistic::cuda_staged);
+  add(Statistic::device_staged);
   const wire::Cts cts{reinterpret_cast<std::uint64_t>(&receive), receive.total_, way,
-                      mem::cuda::Context::locality_of(receive.view_.where)};
+                      mem::device::Context::locality_of(receive.view_.where)};
   send_control(rts.from_proc, wire::answer(wire::Kind::kCts, rts.sender_cookie), &cts, sizeof cts);
   return kOk;
 }
@@ -118,7 +119,7 @@ constexpr Arrival kArrivals[] = {arrival_at_receive<arrive_piece, sizeof(wire::P
 
 std::uint64_t flags_of(const layout::View& data) {
   const std::uint64_t kind = data.where.is_device() ? wire::kDevice : wire::kManaged;
-  return layout::cuda::movable(data) ? kind | wire::kMovable : kind;
+  return layout::device::movable(data) ? kind | wire::kMovable : kind;
 }
 
 void watch() {

@@ -9,13 +9,13 @@
 // that a receiver that makes no progress does not hold up others; so does a message for which there is no staging
 // memory. If a copy fails, both processes end the message: the sender reports how many bytes will not arrive. No call
 // waits: a progress hook polls the pending copies. Data on devices is ordered after the default streams because all
-// work is put on blocking streams (mem/cuda/context.hpp). Owner: the tables in staged_send.cpp and staged_receive.cpp,
-// until everything in them is complete. Threads: library lock.
+// work is put on blocking streams (mem/device/context.hpp). Owner: the tables in staged_send.cpp and
+// staged_receive.cpp, until everything in them is complete. Threads: library lock.
 #pragma once
 
 #include <cstdint>
 
-#include "mem/cuda/ipc.hpp"
+#include "mem/device/ipc.hpp"
 #include "p2p/core/engine.hpp"
 #include "p2p/protocol/rendezvous.hpp"
 
@@ -33,7 +33,7 @@ void watch();
 // than going through the host.
 [[nodiscard]] bool uses_resident_copier(const Peer& peer, const layout::View& data);
 // Exports device chunks for a message from this device or managed view; false if there are none.
-bool export_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks);
+bool export_chunks(const Peer& peer, const layout::View& data, mem::device::Export* chunks);
 // Starts to send Request::total_ bytes; false if there is no staging memory.
 bool begin_send(int to_proc, Request& send, std::uint8_t way);
 // Handles the return of a chunk; false if that process does not have it.
@@ -51,7 +51,7 @@ void release_chunks();
 // --- staged_receive.cpp ---
 
 // Prepares to receive through these chunks; false if the receiver cannot reach them.
-bool accept_chunks(const layout::View& data, int from_proc, const mem::cuda::Export& chunks);
+bool accept_chunks(const layout::View& data, int from_proc, const mem::device::Export& chunks);
 // Handles a piece; false if it is not part of the message, or does not lie in memory of that process.
 [[nodiscard]] bool arrive_piece(int from_proc, Request& receive, const transport::Header& header,
                                 const std::byte* payload, std::size_t bytes);

@@ -5,7 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
-#include "layout/cuda/chunk_copy.hpp"
+#include "layout/device/chunk_copy.hpp"
 
 namespace hr::p2p::staged {
 namespace {
@@ -23,12 +23,12 @@ constexpr std::size_t kDeviceChunks = 4;
 }  // namespace
 
 Chunks::Chunks(std::span<std::byte> shared) : shared_(shared) {
-  const std::size_t chunk = std::bit_floor(knobs().cuda_pipeline_chunk_bytes);
+  const std::size_t chunk = std::bit_floor(knobs().device_pipeline_chunk_bytes);
   cut(chunk, shared.size() / chunk);
 }
 
 Status Chunks::allocate(const mem::Location& like) {
-  const std::size_t chunk = std::bit_floor(knobs().cuda_staging_bytes / kDeviceChunks);
+  const std::size_t chunk = std::bit_floor(knobs().device_staging_bytes / kDeviceChunks);
   HR_TRY(device_.allocate(like, chunk * kDeviceChunks));
   cut(chunk, kDeviceChunks);
   return kOk;
@@ -47,7 +47,7 @@ std::size_t Chunks::piece_bytes(std::size_t message_bytes, bool by_cpu) const no
   return std::min(most, std::max(least, std::bit_ceil(message_bytes / kPieces)));
 }
 
-Status Chunks::pin(const layout::View& view) { return layout::cuda::pin(view, shared_, &pinned_); }
+Status Chunks::pin(const layout::View& view) { return layout::device::pin(view, shared_, &pinned_); }
 
 bool Chunks::take(std::uint32_t* chunk) {
   if (free_.empty()) return false;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "layout/view.hpp"
-#include "mem/cuda/exported_buffer.hpp"
-#include "mem/cuda/pinned.hpp"
+#include "mem/device/exported_buffer.hpp"
+#include "mem/device/pinned.hpp"
 
 namespace hr::p2p::staged {
 
@@ -24,7 +24,7 @@ class Chunks {
 
   // Id of this memory in wire::Piece.
   [[nodiscard]] std::uint64_t id() const noexcept { return device_.id(); }
-  [[nodiscard]] const mem::cuda::ExportedBuffer& device() const noexcept { return device_; }
+  [[nodiscard]] const mem::device::ExportedBuffer& device() const noexcept { return device_; }
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   // Returns the size of the pieces of a message: small enough that several are pending at a time. `by_cpu`: the CPU of
   // one of the processes copies.
@@ -34,7 +34,7 @@ class Chunks {
   Status pin(const layout::View& view);
   // Both return the address of a chunk: host() for the CPU (shared memory), address() for devices.
   [[nodiscard]] std::byte* host(std::uint32_t chunk) const noexcept { return shared_.data() + chunk * chunk_bytes_; }
-  [[nodiscard]] mem::cuda::DeviceAddress address(std::uint32_t chunk) const noexcept {
+  [[nodiscard]] mem::device::DeviceAddress address(std::uint32_t chunk) const noexcept {
     return (shared_.empty() ? device_.address() : pinned_.address()) + chunk * chunk_bytes_;
   }
 
@@ -60,8 +60,8 @@ class Chunks {
   void cut(std::size_t chunk_bytes, std::size_t count);
 
   std::span<std::byte> shared_;
-  mem::cuda::PinnedRange pinned_;
-  mem::cuda::ExportedBuffer device_;
+  mem::device::PinnedRange pinned_;
+  mem::device::ExportedBuffer device_;
   std::size_t chunk_bytes_ = 0;
   std::size_t count_ = 0;
   std::vector<std::uint32_t> free_;

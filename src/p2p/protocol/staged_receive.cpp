@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "layout/cuda/chunk_copy.hpp"
-#include "mem/cuda/pinned.hpp"
-#include "mem/cuda/two_rows.hpp"
+#include "layout/device/chunk_copy.hpp"
+#include "mem/device/pinned.hpp"
+#include "mem/device/two_rows.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/protocol/staged.hpp"
 
 namespace hr::p2p::staged {
 namespace {
 
-using layout::cuda::ChunkCopy;
+using layout::device::ChunkCopy;
 
 // A piece that is being copied out of its chunk.
 struct Arrival {
@@ -29,9 +29,9 @@ struct Arrival {
 // This process's state for one sender.
 struct Sender {
   std::deque<Arrival> arrivals;  // in the order of their copies' ends
-  mem::cuda::PinnedRange pinned;
+  mem::device::PinnedRange pinned;
   bool pin_refused = false;
-  std::vector<mem::cuda::Export> chunks;  // device memory of the sender
+  std::vector<mem::device::Export> chunks;  // device memory of the sender
 };
 
 struct State final : FileState {
@@ -48,14 +48,14 @@ std::span<std::byte> shared_memory(int from_proc) { return peer_of(from_proc).tr
 // Pins the sender's shared memory for the device of this view.
 bool pin(Sender& sender, std::span<std::byte> memory, const layout::View& data) {
   if (sender.pin_refused) return false;
-  if (layout::cuda::pin(data, memory, &sender.pinned).ok()) return true;
+  if (layout::device::pin(data, memory, &sender.pinned).ok()) return true;
   log::note_once(state().noted, "messages to device memory are not staged through pinned memory: %s",
                  take_detail().c_str());
   sender.pin_refused = true;
   return false;
 }
 
-const mem::cuda::Export* chunks_of(const Sender& sender, std::uint64_t memory) {
+const mem::device::Export* chunks_of(const Sender& sender, std::uint64_t memory) {
   const auto found =
       std::find_if(sender.chunks.begin(), sender.chunks.end(), [&](const auto& each) { return each.id == memory; });
   return found == sender.chunks.end() ? nullptr : &*found;
@@ -68,13 +68,13 @@ Status start(int from_proc, Sender& sender, Arrival& arrival, std::size_t offset
     return arrival.copy.unpack(target, offset, piece.bytes, sender.pinned.address() + piece.at,
                                arrival.rows ? ChunkCopy::In::kPinnedRows : ChunkCopy::In::kPinned, from_proc);
   }
-  const mem::cuda::Export* const memory = chunks_of(sender, piece.memory);
+  const mem::device::Export* const memory = chunks_of(sender, piece.memory);
   if (memory == nullptr) return fail(Errc::kOther, "staging memory of rank %d is gone", from_proc);
   return arrival.copy.unpack(target, offset, piece.bytes, *memory, piece.at, from_proc);
 }
 
 // Unpacks by the CPU.
-Status unpack_rows(const layout::View& to, std::size_t offset, mem::cuda::TwoRows rows, const std::byte* chunk) {
+Status unpack_rows(const layout::View& to, std::size_t offset, mem::device::TwoRows rows, const std::byte* chunk) {
   HR_TRY(layout::unpack(to, offset, rows.width(), chunk));
   HR_TRY(layout::unpack(to, offset + rows.width(), rows.width(), chunk + rows.pitch()));
   return rows.odd() ? layout::unpack(to, offset + rows.bytes - 1, 1, chunk + rows.last()) : kOk;
@@ -82,13 +82,13 @@ Status unpack_rows(const layout::View& to, std::size_t offset, mem::cuda::TwoRow
 
 // False if the piece exceeds memory whose size this process knows.
 bool lies_in_memory(int from_proc, const wire::Piece& piece, bool rows) {
-  if (rows && !mem::cuda::TwoRows::serves(piece.bytes)) return false;
-  const std::size_t span = rows ? mem::cuda::TwoRows{piece.bytes}.span() : piece.bytes;
+  if (rows && !mem::device::TwoRows::serves(piece.bytes)) return false;
+  const std::size_t span = rows ? mem::device::TwoRows{piece.bytes}.span() : piece.bytes;
   if (piece.memory == 0) {
     const std::size_t all = shared_memory(from_proc).size();
     return piece.at <= all && span <= all - piece.at;
   }
-  const mem::cuda::Export* const memory = chunks_of(sender_of(from_proc), piece.memory);
+  const mem::device::Export* const memory = chunks_of(sender_of(from_proc), piece.memory);
   return memory == nullptr || (piece.at <= memory->bytes && span <= memory->bytes - piece.at);
 }
 
@@ -105,9 +105,9 @@ void give_back(int proc, std::uint32_t chunk, std::uint64_t memory) { send_contr
 
 }  // namespace
 
-bool accept_chunks(const layout::View& data, int from_proc, const mem::cuda::Export& chunks) {
+bool accept_chunks(const layout::View& data, int from_proc, const mem::device::Export& chunks) {
   Sender& sender = sender_of(from_proc);
-  if (!layout::cuda::map_peer_memory(data, from_proc, chunks).ok()) {
+  if (!layout::device::map_peer_memory(data, from_proc, chunks).ok()) {
     static_cast<void>(take_detail());  // noted where it was refused
     return false;
   }

@@ -7,9 +7,9 @@
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
-#include "layout/cuda/chunk_copy.hpp"
-#include "mem/cuda/context.hpp"
-#include "mem/cuda/two_rows.hpp"
+#include "layout/device/chunk_copy.hpp"
+#include "mem/device/context.hpp"
+#include "mem/device/two_rows.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/protocol/staged.hpp"
@@ -27,7 +27,7 @@ struct Part {
   std::size_t offset;
   std::size_t bytes;
   bool rows;
-  layout::cuda::ChunkCopy copy;
+  layout::device::ChunkCopy copy;
 };
 
 // A pending send. The next part starts at Request::offset_; everything before is in `parts`, or the receiver knows of
@@ -100,14 +100,14 @@ void note(Outgoing& message, Status failure) {
   message.failure_text = take_detail();
 }
 
-layout::cuda::ChunkCopy::In chunk_kind(std::uint8_t way, bool rows) noexcept {
-  using In = layout::cuda::ChunkCopy::In;
+layout::device::ChunkCopy::In chunk_kind(std::uint8_t way, bool rows) noexcept {
+  using In = layout::device::ChunkCopy::In;
   if ((way & wire::kDeviceChunks) != 0) return In::kDevice;
   return rows ? In::kPinnedRows : In::kPinned;
 }
 
 // Packs by the CPU.
-Status pack_rows(const layout::View& from, std::size_t offset, mem::cuda::TwoRows rows, std::byte* chunk) {
+Status pack_rows(const layout::View& from, std::size_t offset, mem::device::TwoRows rows, std::byte* chunk) {
   HR_TRY(layout::pack(from, offset, rows.width(), chunk));
   HR_TRY(layout::pack(from, offset + rows.width(), rows.width(), chunk + rows.pitch()));
   return rows.odd() ? layout::pack(from, offset + rows.bytes - 1, 1, chunk + rows.last()) : kOk;
@@ -122,8 +122,8 @@ bool start_part(Outgoing& message) {
   const std::size_t bytes = std::min(message.piece, send.total_ - offset);
   Status status = kOk;
   const bool by_cpu = (message.way & wire::kFromDevice) == 0;
-  const mem::cuda::TwoRows two_rows{bytes};
-  const bool rows = (message.way & wire::kRows) != 0 && mem::cuda::TwoRows::serves(bytes) &&
+  const mem::device::TwoRows two_rows{bytes};
+  const bool rows = (message.way & wire::kRows) != 0 && mem::device::TwoRows::serves(bytes) &&
                     two_rows.span() <= message.chunks->chunk_bytes() && (by_cpu || send.view_.contiguous);
   if (by_cpu) {
     std::byte* const to = message.chunks->host(chunk);
@@ -197,21 +197,21 @@ void end(Outgoing& message) {
 }  // namespace
 
 bool uses_resident_copier(const Peer& peer, const layout::View& data) {
-  if (!data.contiguous || data.packed > knobs().cuda_resident_copy_bytes || knobs().cuda_ipc == CudaIpcChoice::kOff ||
-      !peer.caps.same_node) {
+  if (!data.contiguous || data.packed > knobs().device_resident_copy_bytes ||
+      knobs().device_ipc == DeviceIpcChoice::kOff || !peer.caps.same_node) {
     return false;
   }
-  mem::cuda::Context* context = nullptr;
-  if (!mem::cuda::Context::of(data.where, &context).ok()) {
+  mem::device::Context* context = nullptr;
+  if (!mem::device::Context::of(data.where, &context).ok()) {
     static_cast<void>(take_detail());  // reported when the data is packed
     return false;
   }
   return context->resident_copier().usable() &&
-         !mem::cuda::Context::share_time_sliced(peer.locality, context->locality());
+         !mem::device::Context::share_time_sliced(peer.locality, context->locality());
 }
 
-bool export_chunks(const Peer& peer, const layout::View& data, mem::cuda::Export* chunks) {
-  if (!peer.caps.same_node || knobs().cuda_ipc == CudaIpcChoice::kOff) return false;
+bool export_chunks(const Peer& peer, const layout::View& data, mem::device::Export* chunks) {
+  if (!peer.caps.same_node || knobs().device_ipc == DeviceIpcChoice::kOff) return false;
   Chunks* const found = device_chunks(data.where);
   if (found == nullptr) return false;
   if (found->device().export_to(peer.proc, chunks).ok()) return true;

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t kLeastPiece = 4096;
 constexpr std::size_t kPieceUnit = 64;
-// Time of a blocking copy between a device and the transport's memory.
-constexpr double kDevicePieceSeconds = 20e-6;
 
 // Returns the size of a piece; short messages are cut, too, so that the receiver copies one piece while the sender
 // copies the next.
@@ -28,7 +26,9 @@ Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   const std::size_t piece = piece_of(message.bytes, caps);
   const auto pieces = static_cast<double>((message.bytes + piece - 1) / piece);
   const int devices = int{message.from_device()} + int{message.to_device()};
-  const double copies = devices * pieces * (message.time_sliced ? kSwitchSeconds : kDevicePieceSeconds);
+  const double copies =
+      devices * pieces *
+      (message.time_sliced ? mem::device::costs().switch_seconds : mem::device::costs().piece_seconds);
   return {caps.latency_seconds + caps.messages().seconds(message.bytes) + copies};
 }
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "mem/cuda/fence.hpp"
+#include "mem/device/fence.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/protocol/network_direct.hpp"
 #include "p2p/protocol/rendezvous.hpp"
@@ -89,7 +89,7 @@ transport::RendezvousData data_of(const std::byte* tail) noexcept {
 
 // True if the program has no pending work on the default stream, which would have to be done first.
 bool is_idle(const layout::View& data) {
-  mem::cuda::Fence fence;
+  mem::device::Fence fence;
   if (fence.set(data.where).ok()) return fence.passed();
   static_cast<void>(take_detail());
   return false;

@@ -181,6 +181,7 @@ Status launch() {
   state.running = true;
   state.owner = ::getpid();
   state.watching.store(state.watches, std::memory_order_relaxed);
+  LibraryLock::wait_awake(state.watches);
   log::write(log::Level::kDecision, "progress thread: %s",
              state.watches ? "watches while the program computes" : "sleeps until messages come");
   if (state.watches && !state.unbound && has_one_core()) {
@@ -212,6 +213,7 @@ void attend(Attention wanted) noexcept {
     return;
   }
   state.attention.store(wanted, std::memory_order_relaxed);
+  if (state.watches && !state.asleep.load(std::memory_order_relaxed)) return;
   state.woken.store(true, std::memory_order_relaxed);
   if (state.running && engine() != nullptr && engine()->sleeper.can_sleep()) engine()->sleeper.wake();
 }

@@ -2,15 +2,15 @@
 
 #include "base/clock.hpp"
 #include "base/knobs.hpp"
-#include "mem/cuda/context.hpp"
-#include "mem/cuda/resident_copier.hpp"
+#include "mem/device/context.hpp"
+#include "mem/device/resident_copier.hpp"
 #include "p2p/core/engine.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::p2p {
 namespace {
 
-using mem::cuda::Context;
+using mem::device::Context;
 
 // Time before a launch. A process that sends at the same time has sent its ready-to-send message by then.
 constexpr double kLookSeconds = 1e-6;
@@ -23,7 +23,7 @@ struct State final : FileState {
 void launch_resident_copier(const layout::View& data) {
   Context* context = nullptr;
   if (!Context::of(data.where, &context).ok() || !context->resident_copier().wants_launch(data.packed)) return;
-  const mem::cuda::Current current(*context);
+  const mem::device::Current current(*context);
   if (current.status().ok()) context->resident_copier().launch(data.packed);
 }
 
@@ -31,7 +31,7 @@ void launch_resident_copier(const layout::View& data) {
 
 void expect_resident_copy(const Request& pending) {
   const layout::View& data = pending.view_;
-  if (!data.where.is_device() || !data.contiguous || data.packed > knobs().cuda_resident_copy_bytes) return;
+  if (!data.where.is_device() || !data.contiguous || data.packed > knobs().device_resident_copy_bytes) return;
   if (pending.is_receive_ && pending.phase_ != Request::Phase::kPosted) return;
   launch_resident_copier(data);
 }
@@ -39,7 +39,7 @@ void expect_resident_copy(const Request& pending) {
 void ResidentCopyScope::begin(const Request& waited_for) {
   const layout::View& data = waited_for.view_;
   if (own<State>().scope_active || waited_for.complete() || !data.contiguous ||
-      data.packed > knobs().cuda_resident_copy_bytes)
+      data.packed > knobs().device_resident_copy_bytes)
     return;
   // The receive has matched its message, so only the copy remains.
   if (waited_for.is_receive_ && waited_for.phase_ != Request::Phase::kPosted) return;

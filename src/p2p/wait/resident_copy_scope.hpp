@@ -1,4 +1,4 @@
-// ResidentCopyScope: launches a resident copy kernel (mem/cuda/resident_copier.hpp) on a GPU while this process waits
+// ResidentCopyScope: launches a resident copy kernel (mem/device/resident_copier.hpp) on a GPU while this process waits
 // for a message from or to its memory, to copy this message or the next. Encloses a waiting loop; costs a comparison if
 // no GPU memory is involved.
 //

@@ -77,7 +77,7 @@ int exchange_buffers_for(int processes) {
 }
 
 std::size_t staging_bytes() {
-  return std::bit_floor(knobs().cuda_pipeline_chunk_bytes) * static_cast<std::size_t>(knobs().cuda_pipeline_chunks);
+  return std::bit_floor(knobs().device_pipeline_chunk_bytes) * static_cast<std::size_t>(knobs().device_pipeline_chunks);
 }
 
 // Areas of channels take addresses, but no memory before their first use.

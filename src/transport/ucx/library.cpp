@@ -11,6 +11,7 @@
 
 #include "base/knobs.hpp"
 #include "base/log.hpp"
+#include "transport/ucx/maker_names.hpp"
 
 namespace hr::transport::ucx {
 namespace {
@@ -89,14 +90,14 @@ void* open_any(std::string* tried) {
   return nullptr;
 }
 
-// True if UCX should load its CUDA module, without which it does not support device memory.
-bool wants_cuda() {
-  switch (knobs().cuda_network_direct) {
-    case CudaNetworkDirectChoice::kOn:
+// True if UCX should load its module for devices, without which it does not support device memory.
+bool wants_device_memory() {
+  switch (knobs().device_network_direct) {
+    case DeviceNetworkDirectChoice::kOn:
       return true;
-    case CudaNetworkDirectChoice::kOff:
+    case DeviceNetworkDirectChoice::kOff:
       return false;
-    case CudaNetworkDirectChoice::kAuto:
+    case DeviceNetworkDirectChoice::kAuto:
       break;
   }
   return host_has_rdma();
@@ -104,7 +105,7 @@ bool wants_cuda() {
 
 // Sets the options of the part of UCX that reads its settings while it is loaded: by default it prints warnings that
 // mean nothing to the user, handles crash signals, which are the program's or this library's (bind/crash.hpp), and
-// initialises CUDA, which only GPUDirect needs.
+// initialises the devices' driver, which only GPUDirect needs.
 void quieten(void* library) {
   using SetValue = ucs_status_t (*)(const char*, const char*);
   using DisableSignals = void (*)();
@@ -113,7 +114,7 @@ void quieten(void* library) {
     if (set != nullptr && !is_set(variable)) static_cast<void>(set(name, value));
   };
   set_unless("UCX_LOG_LEVEL", "LOG_LEVEL", "fatal");
-  set_unless("UCX_MODULES", "MODULES", wants_cuda() ? "^rocm,ze" : "^cuda,rocm,ze");
+  set_unless("UCX_MODULES", "MODULES", wants_device_memory() ? kOwnDeviceModules : kNoDeviceModules);
   set_unless("UCX_MEMTYPE_CACHE", "MEMTYPE_CACHE", "n");
   set_unless("UCX_VFS_ENABLE", "VFS_ENABLE", "n");
   const auto disable = reinterpret_cast<DisableSignals>(::dlsym(library, "ucs_debug_disable_signals"));

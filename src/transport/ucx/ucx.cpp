@@ -21,6 +21,7 @@
 #include "transport/ucx/buffers.hpp"
 #include "transport/ucx/disconnects.hpp"
 #include "transport/ucx/in_order.hpp"
+#include "transport/ucx/maker_names.hpp"
 #include "transport/ucx/memory.hpp"
 #include "transport/ucx/names.hpp"
 #include "transport/ucx/path.hpp"
@@ -63,7 +64,7 @@ std::size_t tuned_eager_bytes(const std::string& one, const std::string& other) 
 ucp_request_param_t of_memory(bool device, void* argument) noexcept {
   ucp_request_param_t how{};
   how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-  how.memory_type = device ? UCS_MEMORY_TYPE_CUDA : UCS_MEMORY_TYPE_HOST;
+  how.memory_type = device ? kDeviceMemory : UCS_MEMORY_TYPE_HOST;
   how.user_data = argument;
   return how;
 }
@@ -110,9 +111,9 @@ class Ucx final : public Transport {
 
   // False for a byte stream, which cannot read device memory, unless forced: UCX would copy it as this library does.
   [[nodiscard]] bool device_rendezvous(const Path& path) const noexcept {
-    const CudaNetworkDirectChoice choice = knobs().cuda_network_direct;
-    if (!worker_.knows_device_memory() || choice == CudaNetworkDirectChoice::kOff) return false;
-    return choice == CudaNetworkDirectChoice::kOn || !path.is_stream;
+    const DeviceNetworkDirectChoice choice = knobs().device_network_direct;
+    if (!worker_.knows_device_memory() || choice == DeviceNetworkDirectChoice::kOff) return false;
+    return choice == DeviceNetworkDirectChoice::kOn || !path.is_stream;
   }
 
   Status connect(int proc) override;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/knobs.hpp"
+#include "transport/ucx/maker_names.hpp"
 
 namespace hr::transport::ucx {
 namespace {
@@ -30,8 +31,8 @@ std::string microseconds(double seconds) { return std::to_string(std::llround(se
 // process that dies meanwhile would leave an endpoint that aborts this one.
 Settings our_settings(bool loopback_alone) {
   Settings all = {
-      {"TLS", "^shm,cuda_ipc,rocm_ipc"}, {"RCACHE_ENABLE", "n"}, {"TCP_RX_SEG_SIZE", "260k"},
-      {"TCP_TX_SEG_SIZE", "260k"},       {"TCP_CONN_NB", "y"},   {"WARN_UNUSED_ENV_VARS", "n"},
+      {"TLS", kNetworkPaths},      {"RCACHE_ENABLE", "n"}, {"TCP_RX_SEG_SIZE", "260k"},
+      {"TCP_TX_SEG_SIZE", "260k"}, {"TCP_CONN_NB", "y"},   {"WARN_UNUSED_ENV_VARS", "n"},
   };
   const Knobs& chosen = knobs();
   if (!chosen.network_devices.empty()) {
@@ -84,7 +85,7 @@ Status Worker::create(const Library& library, bool loopback_alone) {
   ucp_context_attr_t attributes{};
   attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
   device_memory_ = library.context_query(context_, &attributes) == UCS_OK &&
-                   (attributes.memory_types & std::uint64_t{1} << UCS_MEMORY_TYPE_CUDA) != 0;
+                   (attributes.memory_types & std::uint64_t{1} << kDeviceMemory) != 0;
   return kOk;
 }
 

@@ -270,7 +270,7 @@ class Player {
 
   const Settings& settings_;
   hr::test::Variable on_devices_{"HEADRACE_COLL_DEVICE"};
-  hr::test::Variable launches_{"HEADRACE_CUDA_COPY_LAUNCHES"};
+  hr::test::Variable launches_{"HEADRACE_DEVICE_COPY_LAUNCHES"};
   Networks networks_;
   std::map<const Network*, int> calls_;
   std::vector<std::unique_ptr<Pending>> pending_;

@@ -66,7 +66,7 @@ class Lane {
   ~Lane() {
     CHECK_OK(MPI_Comm_free(&comm_));
     CHECK_OK(MPIX_Stream_free(&named_));
-    if (owned_ && stream_ != nullptr) gpu::destroy_stream(stream_);
+    if (owned_) gpu::destroy_stream(stream_);
   }
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -74,7 +74,6 @@ class Lane {
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
   [[nodiscard]] gpu::Stream stream() const { return stream_; }
   [[nodiscard]] MPIX_Stream named() const { return named_; }
-  void destroy_stream() { gpu::destroy_stream(std::exchange(stream_, nullptr)); }
 
   // Kernels; the data is of Words.
   void fill(const Buffer& data, Word first, unsigned spins = 0, std::size_t offset = 0, std::size_t count = 0) const {

@@ -2,7 +2,9 @@
 // of interest on real devices only.
 //
 //   mpi_streams_latency [--short]
+//   mpi_streams_latency --enqueue TIMES     makes only so many of each call, for a count of driver calls
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "lane.hpp"
@@ -139,6 +141,22 @@ void run(const check::Environment& mpi, bool brief) {
   }
 }
 
+// The same buffers in every call, as in a program's main loop. The streams are waited for seldom.
+void enqueue(const check::Environment& mpi, int times) {
+  const Kernels kernels;
+  const Lane lane(kernels);
+  Buffer from(4096, MemoryKind::kDevice), to(4096, MemoryKind::kDevice), sum(4096, MemoryKind::kDevice);
+  MPI_Request request = MPI_REQUEST_NULL;
+  for (int i = 0; i < times; ++i) {
+    CHECK_OK(MPIX_Isend_enqueue(from.get(), 8, MPI_BYTE, lane.next, 0, lane.comm(), &request));
+    CHECK_OK(MPIX_Recv_enqueue(to.get(), 8, MPI_BYTE, lane.previous, 0, lane.comm(), MPI_STATUS_IGNORE));
+    CHECK_OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
+    CHECK_OK(MPIX_Allreduce_enqueue(from.get(), sum.get(), 2, MPI_UINT32_T, MPI_SUM, lane.comm()));
+  }
+  lane.wait();
+  if (mpi.rank == 0) std::printf("%d times 4 calls\n", times);
+}
+
 }  // namespace
 }  // namespace streams
 
@@ -147,6 +165,10 @@ int main(int argc, char** argv) {
   if (!hr::test::select_device()) return 0;
   if (mpi.rank == 0)
     std::printf("%d ranks, %d devices, %s\n", mpi.size, gpu::device_count(), gpu::device_name().c_str());
+  if (argc > 2 && std::strcmp(argv[1], "--enqueue") == 0) {
+    streams::enqueue(mpi, std::atoi(argv[2]));
+    return 0;
+  }
   streams::run(mpi, argc > 1 && std::strcmp(argv[1], "--short") == 0);
   return 0;
 }

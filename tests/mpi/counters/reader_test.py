@@ -78,7 +78,8 @@ class Reader(unittest.TestCase):
         path.chmod(0)
         if os.getuid() == 0:  # root may read everything, and is told the owner
             os.chown(path, 54_321, -1)
-            found = counters.look(job="job_1", where=[self.directory.name])
+            self.assertEqual(counters.look(job="job_1", where=[self.directory.name], everyone=False).pages, [])
+            found = counters.look(job="job_1", where=[self.directory.name], everyone=True)
             self.assertEqual([page.job_of_owner for page in found.pages], ["job_1@54321"])
             self.assertEqual(list(found.jobs()), ["job_1@54321"])
             return

@@ -412,7 +412,7 @@ int main(int argc, char** argv) {
   const check::Environment mpi(&argc, &argv);
   if (settings.memory != MemoryKind::kHost) gpu::select(mpi.rank % gpu::device_count());
   if (mpi.rank == 0) std::printf("seed %llu\n", static_cast<unsigned long long>(settings.seed));
-  hr::test::Variable mapped("HEADRACE_CUDA_IPC_MISSES");
+  hr::test::Variable mapped("HEADRACE_DEVICE_IPC_MISSES");
   Mix<int>(mpi, settings, MPI_INT, 12).play();
   Mix<double>(mpi, settings, MPI_DOUBLE, 3000).play();
   settings.epochs = settings.epochs / 2 + 1;

@@ -35,8 +35,10 @@ TEST(Knobs, ValuesComeFromDefaultFileAndEnvironment) {
 TEST(Knobs, NamesOfEarlierVersionsAreTaken) {
   EXPECT_EQ(knobs().shm_exchange_buffers, 3) << "HEADRACE_SHM_SHUTTLES";
   EXPECT_EQ(knob_origin(index_of("shm_exchange_buffers")), KnobOrigin::kEnvironment);
-  EXPECT_EQ(knobs().cuda_resident_copy_bytes, 4096u) << "cuda_attend_bytes in the file";
-  EXPECT_EQ(knob_origin(index_of("cuda_resident_copy_bytes")), KnobOrigin::kFile);
+  EXPECT_EQ(knobs().device_resident_copy_bytes, 4096u) << "cuda_attend_bytes in the file";
+  EXPECT_EQ(knob_origin(index_of("device_resident_copy_bytes")), KnobOrigin::kFile);
+  EXPECT_EQ(knobs().device_batch_bytes, 8192u) << "HEADRACE_CUDA_BATCH_BYTES";
+  EXPECT_EQ(knobs().device_ipc, DeviceIpcChoice::kOff) << "HEADRACE_CUDA_IPC";
   EXPECT_EQ(knobs().shm_nontemporal_stores, ShmNontemporalStoresChoice::kOff) << "the present name wins";
 }
 
@@ -95,14 +97,14 @@ TEST(Knobs, ThoseOfTheJobAreTakenFromProcessZero) {
   EXPECT_FALSE(names("eager_bytes")) << "the process's own affair";
 
   const std::vector<JobKnob> told = {
-      {"coll_shared_after", "9"}, {"cuda_pipeline_chunks", "2"}, {"of_another_version", "1"}, {"eager_bytes", "1"}};
+      {"coll_shared_after", "9"}, {"device_pipeline_chunks", "2"}, {"of_another_version", "1"}, {"eager_bytes", "1"}};
   const auto differed = take_job_knobs(told);
   EXPECT_EQ(knobs().coll_force, "") << "process 0 has the default";
   EXPECT_EQ(knobs().coll_shared_after, 9);
-  EXPECT_EQ(knobs().cuda_pipeline_chunks, 2);
+  EXPECT_EQ(knobs().device_pipeline_chunks, 2);
   EXPECT_NE(knobs().eager_bytes, 1U);
-  EXPECT_EQ(knob_origin(index_of("cuda_pipeline_chunks")), KnobOrigin::kJob);
-  ASSERT_EQ(differed.size(), 2U) << "cuda_pipeline_chunks was not set here";
+  EXPECT_EQ(knob_origin(index_of("device_pipeline_chunks")), KnobOrigin::kJob);
+  ASSERT_EQ(differed.size(), 2U) << "device_pipeline_chunks was not set here";
   EXPECT_EQ(differed[0].name, "coll_force");
   EXPECT_EQ(differed[0].text, "bcast:linear");
   EXPECT_TRUE(take_job_knobs(told).empty());
@@ -129,6 +131,8 @@ void prepare_knob_environment() {
   ::setenv("HEADRACE_CONFIG_FILE", path.c_str(), 1);
   ::setenv("HEADRACE_VERBOSE", "2", 1);
   ::setenv("HEADRACE_SPIN_ROUNDS", "many", 1);
+  ::setenv("HEADRACE_CUDA_BATCH_BYTES", "8K", 1);
+  ::setenv("HEADRACE_CUDA_IPC", "off", 1);
   ::setenv("HEADRACE_SHM_SHUTTLES", "3", 1);
   ::setenv("HEADRACE_SHM_PAST_CACHES", "on", 1);
   ::setenv("HEADRACE_SHM_NONTEMPORAL_STORES", "off", 1);

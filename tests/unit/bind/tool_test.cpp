@@ -162,7 +162,7 @@ class Performance : public Tool {
 };
 
 TEST_F(Performance, ALevelIsThereToBeRead) {
-  MPI_T_pvar_handle level = handle("HEADRACE_CUDA_IPC_MAPPINGS", MPI_T_PVAR_CLASS_LEVEL);
+  MPI_T_pvar_handle level = handle("HEADRACE_DEVICE_IPC_MAPPINGS", MPI_T_PVAR_CLASS_LEVEL);
   EXPECT_EQ(read(level), 0U);
   unsigned long long value = 5;
   EXPECT_EQ(MPI_T_pvar_start(session_, level), MPI_T_ERR_PVAR_NO_STARTSTOP);
@@ -191,7 +191,7 @@ TEST_F(Performance, ACounterIsWrittenAndReset) {
 }
 
 TEST_F(Performance, HandlesBelongToTheirSession) {
-  MPI_T_pvar_handle counter = handle("HEADRACE_CUDA_IPC_HITS", MPI_T_PVAR_CLASS_COUNTER);
+  MPI_T_pvar_handle counter = handle("HEADRACE_DEVICE_IPC_HITS", MPI_T_PVAR_CLASS_COUNTER);
   MPI_T_pvar_session other = MPI_T_PVAR_SESSION_NULL;
   unsigned long long value = 0;
   EXPECT_EQ(MPI_T_pvar_read(other, counter, &value), MPI_T_ERR_INVALID_SESSION);

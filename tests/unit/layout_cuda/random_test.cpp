@@ -12,7 +12,7 @@ class RandomOnDevice : public hr::test::GpuTest {
  protected:
   void SetUp() override {
     GpuTest::SetUp();
-    ASSERT_TRUE(set_knob("cuda_staging_bytes", "64K"));  // long transfers in several pieces
+    ASSERT_TRUE(set_knob("device_staging_bytes", "64K"));  // long transfers in several pieces
   }
   MemoryKind device_kind() { return hr::test::kDeviceKinds[random.number(0, std::size(hr::test::kDeviceKinds) - 1)]; }
   MemoryKind any_kind() { return hr::test::kAllKinds[random.number(0, std::size(hr::test::kAllKinds) - 1)]; }

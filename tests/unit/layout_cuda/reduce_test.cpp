@@ -1,6 +1,6 @@
 // Reductions by kernels against the host engine, bit by bit: every type and operation, all relevant numbers of inputs
 // and outputs, in place, from peers, at any alignment; nothing beside the results changes.
-#include "layout/cuda/reduce.hpp"
+#include "layout/device/reduce.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using hr::test::DeviceMemory;
 using hr::test::MemoryKind;
-using mem::cuda::DeviceAddress;
+using mem::device::DeviceAddress;
 
 constexpr std::uintptr_t kOperations[] = {abi::kMin,    abi::kMax,    abi::kSum,     abi::kProd, abi::kLand,
                                           abi::kLor,    abi::kLxor,   abi::kBand,    abi::kBor,  abi::kBxor,
@@ -124,11 +124,11 @@ class ReduceByKernel : public hr::test::GpuTest {
 
   const std::uint64_t seed = test_seed();
 
-  static mem::cuda::Context* context_of(const Arena& arena) {
+  static mem::device::Context* context_of(const Arena& arena) {
     mem::Location where;
-    mem::cuda::Context* context = nullptr;
+    mem::device::Context* context = nullptr;
     EXPECT_OK(mem::classify(arena.pointer(), &where));
-    EXPECT_OK(mem::cuda::Context::of(where, &context));
+    EXPECT_OK(mem::device::Context::of(where, &context));
     return context;
   }
 
@@ -136,18 +136,18 @@ class ReduceByKernel : public hr::test::GpuTest {
   static void launch(Op& op, const Datatype& type, const std::vector<Buffer>& inputs,
                      const std::vector<Buffer>& outputs, std::size_t first, std::size_t count, const Arena& local,
                      bool* launched) {
-    cuda::Reduction reduction;
+    device::Reduction reduction;
     reduction.ninputs = static_cast<int>(inputs.size());
     reduction.noutputs = static_cast<int>(outputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) reduction.inputs[i] = inputs[i].address();
     for (std::size_t i = 0; i < outputs.size(); ++i) reduction.outputs[i] = outputs[i].address();
     reduction.first = static_cast<Count>(first);
     reduction.count = static_cast<Count>(count);
-    mem::cuda::Context* context = context_of(local);
+    mem::device::Context* context = context_of(local);
     ASSERT_NE(context, nullptr);
-    const mem::cuda::Current current(*context);
+    const mem::device::Current current(*context);
     ASSERT_OK(current.status());
-    ASSERT_OK(cuda::launch_reduce(*context, op, type, reduction, launched));
+    ASSERT_OK(device::launch_reduce(*context, op, type, reduction, launched));
     ASSERT_OK(context->synchronize("a reduction"));
   }
 
@@ -186,7 +186,7 @@ TEST_F(ReduceByKernel, EveryTypeAndOperation) {
   for (const BasicType& row : basic_types()) {
     for (const std::uintptr_t operation : kOperations) {
       Op& op = *predefined_op(operation);
-      if (!cuda::can_reduce(op, *predefined_type(row.abi))) continue;
+      if (!device::can_reduce(op, *predefined_type(row.abi))) continue;
       ++combinations;
       for (const int ninputs : {1, 2, 3, 8, 16}) {
         for (const Alignment alignment : kAlignments) {
@@ -210,8 +210,8 @@ TEST_F(ReduceByKernel, FromAndToPeers) {
   {
     const Arena here(256, 0);
     const Arena there(256, gpu::device_count() - 1);
-    mem::cuda::Context* context = context_of(here);
-    const mem::cuda::Current current(*context);
+    mem::device::Context* context = context_of(here);
+    const mem::device::Current current(*context);
     if (context == context_of(there) || !context->can_access(*context_of(there))) GTEST_SKIP() << "no peer";
   }
   for (int i = 0; i < 50; ++i) {
@@ -276,9 +276,9 @@ TEST_F(ReduceByKernel, OfViews) {
   ASSERT_OK(make_view(inout.get(), 3, *predefined_type(abi::kInt), &inout_view));
   bool done = false;
   const Op user(OpKind::kUser, true);
-  ASSERT_OK(cuda::apply(user, in_view, inout_view, &done));
+  ASSERT_OK(device::apply(user, in_view, inout_view, &done));
   EXPECT_FALSE(done);
-  ASSERT_OK(cuda::apply(*predefined_op(abi::kSum), in_view, inout_view, &done));
+  ASSERT_OK(device::apply(*predefined_op(abi::kSum), in_view, inout_view, &done));
   if (!done) GTEST_SKIP() << "no kernels";
   const std::vector<int> sums = {11, 22, 33};
   EXPECT_TRUE(std::ranges::equal(inout.read(), std::as_bytes(std::span(sums))));
@@ -293,18 +293,18 @@ TEST(CanReduce, AllButWideReals) {
     for (const std::uintptr_t operation : kOperations) {
       const Op& op = *predefined_op(operation);
       if (op.kind() == OpKind::kReplace || op.kind() == OpKind::kNoOp) {
-        EXPECT_EQ(cuda::can_reduce(op, type), row.basic != Basic::kLongDoubleInt) << row.name;
+        EXPECT_EQ(device::can_reduce(op, type), row.basic != Basic::kLongDoubleInt) << row.name;
       } else if (check_op(op, type).ok()) {
-        EXPECT_EQ(cuda::can_reduce(op, type), !wide) << row.name << ", operation " << operation;
+        EXPECT_EQ(device::can_reduce(op, type), !wide) << row.name << ", operation " << operation;
       }
     }
   }
   (void)take_detail();
   Ref<Datatype> derived;
   ASSERT_OK(make_contiguous(2, *predefined(abi::kInt), CallForm::kPlain, &derived));
-  EXPECT_FALSE(cuda::can_reduce(*predefined_op(abi::kSum), *derived));
+  EXPECT_FALSE(device::can_reduce(*predefined_op(abi::kSum), *derived));
   const Op user(OpKind::kUser, true);
-  EXPECT_FALSE(cuda::can_reduce(user, *predefined(abi::kInt)));
+  EXPECT_FALSE(device::can_reduce(user, *predefined(abi::kInt)));
 }
 
 }  // namespace

@@ -125,11 +125,11 @@ TEST_F(Shapes, BlockListsEqualAndUnequal) {
 }
 
 TEST_F(Shapes, LongTransfersGoInPieces) {
-  ASSERT_TRUE(set_knob("cuda_staging_bytes", "64K"));
+  ASSERT_TRUE(set_knob("device_staging_bytes", "64K"));
   Ref<Datatype> type;
   ASSERT_TRUE(make_vector(50000, 3, 5, float_type(), CallForm::kLarge, &type).ok());
   expect_like_host(*committed(kOk, type), 1, 50000 * 20, 4, MemoryKind::kVmm, gpu::device_count() - 1);
-  ASSERT_TRUE(set_knob("cuda_staging_bytes", "16M"));
+  ASSERT_TRUE(set_knob("device_staging_bytes", "16M"));
 }
 
 TEST_F(Shapes, TypeFreedAndMadeAgain) {

@@ -8,9 +8,9 @@
 
 #include "driver_function.hpp"
 #include "main.hpp"
-#include "mem/cuda/device_buffer.hpp"
-#include "mem/cuda/ipc.hpp"
-#include "mem/cuda/work_event.hpp"
+#include "mem/device/device_buffer.hpp"
+#include "mem/device/ipc.hpp"
+#include "mem/device/work_event.hpp"
 #include "mem/mem.hpp"
 #include "memory_in_use.hpp"
 
@@ -36,10 +36,10 @@ void expect_working(const void* address, const Location& location) {
 
 TEST_F(Contexts, ExhaustedMemorySaysSo) {
   DeviceMemory memory(4096, MemoryKind::kDevice);
-  cuda::Context* context = nullptr;
-  ASSERT_TRUE(cuda::Context::of(where(memory.get()), &context).ok()) << take_detail();
-  const cuda::Current current(*context);
-  cuda::DeviceBuffer made;
+  device::Context* context = nullptr;
+  ASSERT_TRUE(device::Context::of(where(memory.get()), &context).ok()) << take_detail();
+  const device::Current current(*context);
+  device::DeviceBuffer made;
   EXPECT_EQ(made.allocate(*context, std::size_t{1} << 50).errc(), Errc::kNoMem);
   const std::string text = take_detail();
   EXPECT_NE(text.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << text;
@@ -50,8 +50,8 @@ TEST_F(Contexts, AThreadWithoutAContextExportsMemory) {
   DeviceMemory memory(4096, MemoryKind::kDevice);
   const Location location = where(memory.get());
   std::thread([&] {
-    cuda::Export made;
-    EXPECT_TRUE(cuda::export_to(1, location, &made).ok()) << take_detail();
+    device::Export made;
+    EXPECT_TRUE(device::export_to(1, location, &made).ok()) << take_detail();
   }).join();
   shutdown();
 }
@@ -59,14 +59,14 @@ TEST_F(Contexts, AThreadWithoutAContextExportsMemory) {
 // Work on a stream completes in order. unit_mem_one_question runs this with a driver that fails the second question.
 TEST_F(Contexts, ALaterEventAnswersForEarlierOnesOfItsStream) {
   DeviceMemory memory(4096, MemoryKind::kDevice);
-  cuda::Context* context = nullptr;
-  ASSERT_TRUE(cuda::Context::of(where(memory.get()), &context).ok()) << take_detail();
-  const cuda::Current current(*context);
-  cuda::WorkEvent first, second, third;
+  device::Context* context = nullptr;
+  ASSERT_TRUE(device::Context::of(where(memory.get()), &context).ok()) << take_detail();
+  const device::Current current(*context);
+  device::WorkEvent first, second, third;
   ASSERT_TRUE(first.record(*context, context->stream()).ok()) << take_detail();
   ASSERT_TRUE(second.record(*context, context->stream()).ok()) << take_detail();
   ASSERT_TRUE(context->synchronize("the test").ok()) << take_detail();
-  for (cuda::WorkEvent* each : {&second, &first}) {
+  for (device::WorkEvent* each : {&second, &first}) {
     bool done = false;
     EXPECT_TRUE(each->poll("work of the test", &done).ok()) << take_detail();
     EXPECT_TRUE(done);
@@ -74,7 +74,7 @@ TEST_F(Contexts, ALaterEventAnswersForEarlierOnesOfItsStream) {
   }
   // It says nothing about later ones, nor about other streams.
   ASSERT_TRUE(third.record(*context, context->stream()).ok()) << take_detail();
-  cuda::StreamHandle other = nullptr;
+  device::StreamHandle other = nullptr;
   ASSERT_TRUE(context->copy_stream(0, &other).ok()) << take_detail();
   EXPECT_TRUE(context->passed(context->stream(), 2));
   EXPECT_FALSE(context->passed(context->stream(), 3));
@@ -109,18 +109,18 @@ TEST_F(Contexts, NothingIsLeftAfterShutdown) {
     set_export_hooks([] { ++begun; }, [](int, std::uint64_t) {}, [](int) {});
     expect_working(memory.get(), where(memory.get()));
     const Location location = where(chunks.get());
-    EXPECT_TRUE(cuda::exports_to(3, location));
+    EXPECT_TRUE(device::exports_to(3, location));
     hide_chunks_from(3);
-    EXPECT_FALSE(cuda::exports_to(3, location));
-    cuda::Export made;
-    EXPECT_TRUE(cuda::export_to(1, location, &made).ok()) << take_detail();
-    EXPECT_TRUE(cuda::export_to(1, where(memory.get()), &made).ok()) << take_detail();
+    EXPECT_FALSE(device::exports_to(3, location));
+    device::Export made;
+    EXPECT_TRUE(device::export_to(1, location, &made).ok()) << take_detail();
+    EXPECT_TRUE(device::export_to(1, where(memory.get()), &made).ok()) << take_detail();
     EXPECT_EQ(begun, 1);
     EXPECT_TRUE(any_exports());
     EXPECT_GT(open_descriptors(), descriptors);
     shutdown();
     EXPECT_FALSE(any_exports());
-    EXPECT_TRUE(cuda::export_to(1, where(memory.get()), &made).ok()) << take_detail();
+    EXPECT_TRUE(device::export_to(1, where(memory.get()), &made).ok()) << take_detail();
     EXPECT_EQ(begun, 1) << "the hooks of before are called";
     shutdown();
     EXPECT_EQ(test::memory_in_use(), bytes);
@@ -167,22 +167,22 @@ TEST_F(Contexts, SurvivesAResetOfTheDevice) {
 
 TEST_F(Contexts, StagingIsReused) {
   DeviceMemory memory(4096, MemoryKind::kDevice);
-  cuda::Context* context = nullptr;
-  ASSERT_TRUE(cuda::Context::of(where(memory.get()), &context).ok());
-  cuda::Current current(*context);
+  device::Context* context = nullptr;
+  ASSERT_TRUE(device::Context::of(where(memory.get()), &context).ok());
+  device::Current current(*context);
   ASSERT_TRUE(current.status().ok());
-  cuda::DeviceAddress first = 0;
+  device::DeviceAddress first = 0;
   {
-    cuda::Staging staging;
+    device::Staging staging;
     ASSERT_TRUE(staging.take(*context, 100000).ok());
     first = staging.address();
-    cuda::Staging another;
+    device::Staging another;
     ASSERT_TRUE(another.take(*context, 100000).ok());
     EXPECT_NE(another.address(), first);
   }
-  cuda::Staging again;
+  device::Staging again;
   ASSERT_TRUE(again.take(*context, 120000).ok());
-  cuda::Staging other;
+  device::Staging other;
   ASSERT_TRUE(other.take(*context, 120000).ok());
   EXPECT_TRUE(again.address() == first || other.address() == first);
 }

@@ -59,7 +59,7 @@ TEST_F(Copy, NothingToCopy) { EXPECT_TRUE(copy(nullptr, Location{}, nullptr, Loc
 
 TEST_F(Copy, BetweenDevices) {
   if (gpu::device_count() < 2) GTEST_SKIP() << "one device";
-  ASSERT_TRUE(set_knob("cuda_staging_bytes", "1M"));
+  ASSERT_TRUE(set_knob("device_staging_bytes", "1M"));
   for (const MemoryKind from_kind : test::kDeviceKinds) {
     for (const MemoryKind to_kind : test::kDeviceKinds) {
       SCOPED_TRACE(::testing::Message() << from_kind << " to " << to_kind);

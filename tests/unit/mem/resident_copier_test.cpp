@@ -1,6 +1,6 @@
 // The kernel that waits for copies to make: every size and alignment, as many orders as it keeps, and orders that
 // coincide with its exit.
-#include "mem/cuda/resident_copier.hpp"
+#include "mem/device/resident_copier.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "main.hpp"
-#include "mem/cuda/context.hpp"
+#include "mem/device/context.hpp"
 #include "mem/mem.hpp"
 
-namespace hr::mem::cuda {
+namespace hr::mem::device {
 namespace {
 
 using test::DeviceMemory;
@@ -167,4 +167,4 @@ TEST_F(ResidentCopiers, IsNotThereForMoreThanItWasCalledFor) {
 }
 
 }  // namespace
-}  // namespace hr::mem::cuda
+}  // namespace hr::mem::device

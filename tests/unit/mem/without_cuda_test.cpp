@@ -38,7 +38,7 @@ TEST(WithoutCuda, EverythingIsHost) {
 
 TEST(WithoutCuda, AvailabilityIsReported) {
   if (expected().empty()) GTEST_SKIP() << "runs in processes of its own";
-  EXPECT_EQ(cuda_available(), expected() == "before_init");
+  EXPECT_EQ(device_available(), expected() == "before_init");
 }
 
 TEST(WithoutCuda, KnobOffTakesDevicePointersForHost) {

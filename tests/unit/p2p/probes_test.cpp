@@ -161,7 +161,7 @@ TEST(Probes, TimeSlices) {
   MessageClass message = device_message(std::size_t{1} << 20);
   message.time_sliced = true;
   EXPECT_EQ(order(message, memory_caps()).find("staged"), 0U);
-  message.bytes = kStagedTimeSlicedBytes * 2;
+  message.bytes = staged_time_sliced_bytes() * 2;
   EXPECT_EQ(order(message, memory_caps()).find("device_get"), 0U);
   message.bytes = 8192;
   message.to_contiguous = false;

@@ -30,8 +30,8 @@ def look(facts: JobFacts) -> Iterator[Finding]:
         if network >= _SOME:
             yield note("devices.network", f"job {job.name}: {size(network)} of device memory went to other hosts through pinned memory",
                        "the host's memory carries it twice", "with InfiniBand or RoCE: a UCX with CUDA support (HEADRACE_UCX_DIR), which reads GPUs by itself")
-        misses = max(rank.count("library.cuda_ipc_misses") for rank in job.ranks)
-        hits = sum(rank.count("library.cuda_ipc_hits") for rank in job.ranks)
+        misses = max(rank.count("library.device_ipc_misses") for rank in job.ranks)
+        hits = sum(rank.count("library.device_ipc_hits") for rank in job.ranks)
         if misses >= _MISSES and misses * len(job.ranks) > hits:
             yield warning("devices.ipc", f"job {job.name}: a rank mapped memory of others {misses:,} times",
                           "each mapping takes some hundred microseconds", "allocate buffers once and use them again, or from a pool "

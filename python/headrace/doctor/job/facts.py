@@ -73,7 +73,7 @@ def of(what: str) -> JobFacts:
     """`what`: a file, the name of a job, or "" for all jobs of this user on this host. Raises counters.Problem or OSError."""
     if what and Path(what).is_file():
         return JobFacts(_jobs(counters.load(what), running=False, problems=[]))
-    found = counters.look(what or None)
+    found = counters.look(what or None, everyone=bool(what))
     if what and not found.pages:
         raise counters.Problem(f"{what}: there is no such file, and no such job of this user runs on this host")
     return JobFacts(_jobs(found.pages, True, found.problems), found.problems)

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headrace.monitor.model import KINDS, PEERS, Brief, Count, Details, Mark, Rank, Reading, clean
+from headrace.monitor.model import COMMAND_MOST, KINDS, PEERS, Brief, Count, Details, Mark, Origin, Rank, Reading, clean
 
 _SUM_MOST = 1 << 62
 _RANKS_MOST = 1 << 16
 _NAMES_MOST = 1 << 13  # maximum number of counters of one kind in one rank
 _MARKS_MOST = 1024
-_MACHINE_MOST = 1024
+_MACHINE_MOST = 4096
+_PARTS = (15, 16)  # of a rank; collectors of older versions do not send its origin
 
 
 class Wrong(Exception):
@@ -38,7 +39,7 @@ def _pack(reading: Reading) -> list:
     who = reading.rank
     details = reading.details and {kind: {key: list(count) for key, count in counts.items()} for kind, counts in reading.details.items() if counts}
     return [who.job, who.rank, who.size, who.pid, who.host, who.program, who.began, who.cpus, who.gpu, list(reading.brief), reading.ended,
-            reading.function, reading.waits_for, details, [list(mark) for mark in reading.marks]]
+            reading.function, reading.waits_for, details, [list(mark) for mark in reading.marks], list(who.origin)]
 
 
 def _whole(value: object, most: int = _SUM_MOST, least: int = 0) -> int:
@@ -82,14 +83,21 @@ def unpack(said: object) -> Report:
 
 
 def _unpack(one: object) -> Reading:
-    job, rank, size, pid, host, program, began, cpus, gpu, brief, ended, function, waits_for, details, marks = _list(one, 15, 15)
+    parts = _list(one, _PARTS[1])
+    if len(parts) not in _PARTS:
+        raise Wrong("a list of another length")
+    job, rank, size, pid, host, program, began, cpus, gpu, brief, ended, function, waits_for, details, marks, *origin = parts
     who = Rank(_text(job), _whole(rank, 1 << 31), _whole(size, 1 << 31), _whole(pid, 1 << 31), _text(host), _text(program), _real(began),
-               _text(cpus), _text(gpu))
+               _text(cpus), _text(gpu), _origin(origin[0]) if origin else Origin())
     figures = Brief(*map(_whole, _list(brief, len(Brief._fields), len(Brief._fields))))
     return Reading(who, figures, ended is True, None if details is None else _details(details), _text(function),
                    None if waits_for is None else _whole(waits_for, 1 << 31),
                    tuple(Mark(_whole(number), _real(time), _whole(level, 1 << 31, -(1 << 31)))
                          for number, time, level in (_list(mark, 3, 3) for mark in _list(marks, _MARKS_MOST))))
+
+
+def _origin(said: object) -> Origin:
+    return Origin(*(_text(text, COMMAND_MOST) for text in _list(said, len(Origin._fields), len(Origin._fields))))
 
 
 def _details(said: object) -> Details:

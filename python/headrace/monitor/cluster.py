@@ -1,0 +1,138 @@
+"""Sums over hosts and links, for the views of the cluster, its nodes and its links; also of a saved run.
+
+A figure is the mean over the chosen time, or over the last minute before its end; of errors and of use, the highest value is given as
+well. A host without figures in that time is listed as silent if ranks run on it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+from headrace.monitor.model import KINDS, Origin
+from headrace.monitor.query import has
+from headrace.monitor.schema import CHANGES
+
+RECENT = 60.0  # seconds that count as now
+_HOSTS_MOST = 4096
+_LINKS_MOST = 20_000
+_USERS_MOST = 200  # ranks listed for a link
+_LINK = ("rx", "tx", "packets", "waits", "discards", "errors", "retries", "congestion", "speed")
+
+Figures = dict[str, tuple[float, float]]  # by name: mean and highest
+
+
+def window(db: sqlite3.Connection, began: float | None, ended: float | None) -> tuple[float, float]:
+    """Returns the time that counts: at most the last minute of a range that has no beginning."""
+    last = db.execute("SELECT max(time) FROM machine WHERE time <= ?", (int(ended) if ended is not None else 1 << 60,)).fetchone()[0]
+    seen = db.execute("SELECT max(seen) FROM jobs").fetchone()[0]
+    until = ended if ended is not None else max(float(last or 0), float(seen or 0))
+    return (began if began is not None else until - RECENT), until
+
+
+def means(db: sqlite3.Connection, begin: float, end: float, host: str = "") -> dict[str, Figures]:
+    found: dict[str, Figures] = {}
+    chosen = ("AND host = ?", (host,)) if host else ("", ())
+    for name, what, mean, most in db.execute(
+            f"SELECT host, names.name, m, h FROM (SELECT host, what, avg(value) AS m, max(value) AS h FROM machine "
+            f"WHERE time >= ? AND time <= ? {chosen[0]} GROUP BY host, what) JOIN names ON names.id = what", (int(begin), int(end) + 1, *chosen[1])):
+        found.setdefault(name, {})[what] = (mean, most)
+    return found
+
+
+def _links(figures: Figures) -> Iterator[dict]:
+    made: dict[str, dict] = {}
+    for what, (mean, most) in figures.items():
+        if not what.startswith("link."):
+            continue
+        _, kind, rest = what.split(".", 2)
+        name, _, figure = rest.rpartition(".")
+        link = made.setdefault(f"{kind}.{name}", {"kind": kind, "link": name, "up": None, "use": None, "use_most": None, "errors_most": None, **dict.fromkeys(_LINK)})
+        if figure == "up":
+            link["up"] = mean
+        elif figure == "use":
+            link["use"], link["use_most"] = round(mean, 5), most
+        elif figure in _LINK:
+            link[figure] = round(mean, 3)
+            if figure == "errors":
+                link["errors_most"] = most
+    yield from made.values()
+
+
+def links(db: sqlite3.Connection, began: float | None, ended: float | None, host: str = "") -> list[dict]:
+    """Returns every link; `up` is the share of the looks at which it was up. The busiest first, those that are down before all."""
+    begin, end = window(db, began, ended)
+    rows = [{"host": name, **link} for name, figures in means(db, begin, end, host).items() for link in _links(figures)]
+    rows.sort(key=lambda row: (row["up"] is None or row["up"] == 1.0, -(row["errors"] or 0), -(row["use"] or 0), row["host"], row["link"]))
+    return rows[:_LINKS_MOST]
+
+
+def _placed(db: sqlite3.Connection, begin: float, end: float) -> dict[str, tuple[dict[str, int], int]]:
+    """Returns for each host: the jobs that ran in that time with their ranks there, and the number of ranks."""
+    found: dict[str, tuple[dict[str, int], int]] = {}
+    for host, key, count in db.execute("SELECT host, jobs.key, count(*) FROM ranks JOIN jobs ON jobs.id = ranks.job "
+                                       "WHERE jobs.began <= ? AND jobs.seen >= ? GROUP BY host, jobs.id", (end, begin)):
+        there, ranks = found.get(host, ({}, 0))
+        found[host] = ({**there, key: count}, ranks + count)
+    return found
+
+
+def _gpus(figures: Figures) -> list[float]:
+    return [mean for what, (mean, _) in figures.items() if what.startswith("gpu.") and what.endswith(".busy")]
+
+
+def _node(name: str, figures: Figures, jobs: dict[str, int], ranks: int) -> dict:
+    there = list(_links(figures))
+    worst = max((link for link in there if link["use"] is not None), key=lambda link: link["use"], default=None)
+    gpus = _gpus(figures)
+    rated = {direction: [link[direction] for link in there if link[direction] is not None] for direction in ("rx", "tx")}
+    net = {direction: [mean for what, (mean, _) in figures.items() if what.startswith("net.") and not what.startswith("net.lo.") and what.endswith(f".{direction}")]
+           for direction in ("rx", "tx")}
+    return {"host": name, "silent": not figures, "cpu": figures.get("cpu.busy", (None,))[0], "gpus": len(gpus), "gpu": sum(gpus) / len(gpus) if gpus else None,
+            **{direction: sum(rated[direction] or net[direction]) for direction in ("rx", "tx")}, "links": len(there),
+            "down": sum(link["up"] is not None and link["up"] < 1 for link in there), "use": worst and worst["use"], "busiest": worst["link"] if worst else "",
+            "errors": sum(link["errors"] or 0 for link in there), "discards": sum(link["discards"] or 0 for link in there), "ranks": ranks, "jobs": sorted(jobs)[:8], "more_jobs": max(0, len(jobs) - 8)}
+
+
+def nodes(db: sqlite3.Connection, began: float | None, ended: float | None) -> dict:
+    """Returns all nodes with their sums and worst, and the time that they are of."""
+    begin, end = window(db, began, ended)
+    found, placed = means(db, begin, end), _placed(db, begin, end)
+    names = sorted(found.keys() | placed.keys())
+    rows = [_node(name, found.get(name, {}), *placed.get(name, ({}, 0))) for name in names[:_HOSTS_MOST]]
+    return {"from": begin, "to": end, "left_out": max(0, len(names) - _HOSTS_MOST), "nodes": rows}
+
+
+def users(db: sqlite3.Connection, host: str, began: float | None, ended: float | None) -> list[dict]:
+    """Returns the ranks on a host that ran in that time, with the bytes per second that they sent to other hosts: those share the host's
+    links. `sent` is None if no counters by peer were read in that time."""
+    begin, end = window(db, began, ended)
+    origins = {number: Origin(*said) for number, *said in db.execute("SELECT job, user, command, batch, batch_job, batch_name FROM origins")} if has(db, "origins") else {}
+    rows: list[dict] = []
+    for job, key, program in db.execute("SELECT DISTINCT jobs.id, key, program FROM jobs JOIN ranks ON ranks.job = jobs.id "
+                                        "WHERE host = ? AND began <= ? AND jobs.seen >= ?", (host, end, begin)).fetchall():
+        here = db.execute("SELECT rank, cpus, gpu FROM ranks WHERE job = ? AND host = ? ORDER BY rank", (job, host)).fetchall()
+        rates = _sent(db, job, [rank for rank, _, _ in here], host, begin, end)
+        origin = origins.get(job, Origin())
+        rows += [{"id": job, "job": key, "program": program, "user": origin.user, "batch": f"{origin.batch} {origin.batch_job}".strip(), "rank": rank, "cpus": cpus, "gpu": gpu,
+                  "sent": None if rates is None else round(rates.get(rank, 0.0))} for rank, cpus, gpu in here]
+    rows.sort(key=lambda row: (-(row["sent"] or 0), row["job"], row["rank"]))
+    return rows[:_USERS_MOST]
+
+
+def _sent(db: sqlite3.Connection, job: int, ranks: list[int], host: str, begin: float, end: float) -> dict[int, float] | None:
+    spans = db.execute("SELECT id, began, ended FROM spans WHERE job = ? AND what = ? AND ended > ? AND began < ? ORDER BY ended DESC LIMIT 200",
+                       (job, CHANGES, begin, end)).fetchall()
+    if not spans:
+        return None
+    where = {rank: there for rank, there in db.execute("SELECT rank, host FROM ranks WHERE job = ?", (job,))}
+    found: dict[int, float] = {}
+    kinds = f"{KINDS['sent_to']}, {KINDS['internal_to']}"
+    seconds = max(1e-3, sum(ended - began for _, began, ended in spans))
+    first, last = min(ranks), max(ranks)
+    mine = set(ranks)
+    for span, _, _ in spans:
+        for rank, peer, sent in db.execute(f"SELECT rank, key, bytes FROM changes WHERE span = ? AND kind IN ({kinds}) AND rank BETWEEN ? AND ?", (span, first, last)):
+            if rank in mine and where.get(peer, host) != host:
+                found[rank] = found.get(rank, 0.0) + sent / seconds
+    return found

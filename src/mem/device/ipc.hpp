@@ -1,0 +1,85 @@
+// Maps memory of one process into another, with a bounded cache of mappings.
+//
+// The exporter sends an Export in a message; the importer maps that memory once and keeps the mapping. Memory that the
+// exporter's program frees stays in use while it is mapped anywhere. So the exporter looks for freed allocations
+// (sweep_exports(), by the driver's buffer id, which differs for every allocation ever made) and notifies the processes
+// that have the Export, which then unmap the memory (revoke_import()).
+//
+// Memory that the driver allocates at once is exported by legacy IPC, an allocation at a time; memory in chunks (VMM)
+// by file descriptors (chunk_export.hpp), as many chunks as are needed. Pool and managed memory cannot be exported.
+// Owner: the tables belong to the state of mem/, until release_ipc(). A mapping in use is pinned and outlives its
+// revocation until it is unpinned. Threads: library lock. No function here waits for the device, but opening and
+// closing a mapping takes the driver a millisecond.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "mem/device/context.hpp"
+
+namespace hr::mem::device {
+
+// Trivially copyable; takes 88 bytes of a message.
+struct Export {
+  std::uint64_t id = 0;    // of the allocation in the exporter; 0: none
+  std::uint64_t base = 0;  // its address there
+  std::uint64_t bytes = 0;
+  IpcHandle handle{};  // or, for chunks, a ChunkTableName
+
+  // Set in the id if this is a range of chunks instead of an allocation: the id is then ours, and equals no buffer id.
+  static constexpr std::uint64_t kChunks = std::uint64_t{1} << 63;
+  [[nodiscard]] bool chunks() const noexcept { return (id & kChunks) != 0; }
+  [[nodiscard]] bool covers(DeviceAddress begin, DeviceAddress end) const noexcept {
+    return begin >= base && end <= base + bytes;
+  }
+};
+
+// Addresses to be made accessible to others.
+struct Range {
+  DeviceAddress begin = 0;
+  DeviceAddress end = 0;
+};
+
+// *out: the allocation that `where` describes, or the chunks that contain the range, for `processes` (their numbers in
+// the job). MPI_ERR_UNSUPPORTED_OPERATION for memory that cannot be exported.
+Status export_to(std::span<const int> processes, const Location& where, const Range& range, Export* out);
+// Does the same for a whole allocation and one process.
+Status export_to(int process, const Location& where, Export* out);
+// True if export_to() is worth trying.
+[[nodiscard]] bool exports_to(int process, const Location& where) noexcept;
+// Notes that `process` cannot map this process's memory in chunks.
+void hide_chunks_from(int process);
+
+// Functions by which the caller is notified about exports.
+struct ExportHooks {
+  // Called when the first export is made: from then on sweep_exports() must be called regularly, until there are no
+  // more exports.
+  void (*begin)() = nullptr;
+  // Called when an allocation exported to `process` has been freed.
+  void (*revoke)(int process, std::uint64_t id) = nullptr;
+  // Called when memory in chunks of `process` cannot be mapped here.
+  void (*refuse)(int process) = nullptr;
+};
+void set_export_hooks(const ExportHooks& hooks) noexcept;
+// Looks for exported allocations that have been freed, calls `revoke` for them, and forgets them; if there are many
+// exports, checks only a part of them each time. export_to() checks all of them before it exports another allocation,
+// which the driver may have put into the same block of memory.
+void sweep_exports();
+[[nodiscard]] bool any_exports() noexcept;
+
+// A mapping of another process's memory.
+struct Mapping;
+[[nodiscard]] DeviceAddress base_of(const Mapping& mapping) noexcept;
+
+// Maps it for use in `context` (which must be current), or finds it in the cache; pinned until unpin().
+// MPI_ERR_UNSUPPORTED_OPERATION: the driver or the system refuses (no access between the devices, another container),
+// and the error's text says why; later calls for the same process, context and kind of memory fail at once.
+Status map_import(Context& context, int process, const Export& what, Mapping** mapping);
+void unpin(Mapping* mapping) noexcept;
+void revoke_import(int process, std::uint64_t id) noexcept;
+
+// Unmaps everything.
+void release_ipc() noexcept;
+
+}  // namespace hr::mem::device

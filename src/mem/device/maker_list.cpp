@@ -1,0 +1,12 @@
+#include "mem/device/maker_list.hpp"
+
+#include "mem/cuda/maker.hpp"
+
+namespace hr::mem::device {
+
+std::span<const Maker* const> makers() noexcept {
+  static constexpr const Maker* kMakers[] = {&cuda::kMaker};
+  return kMakers;
+}
+
+}  // namespace hr::mem::device

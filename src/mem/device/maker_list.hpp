@@ -1,0 +1,13 @@
+// The makers of devices that the library knows, in the order in which they are tried. Owner: none; constant. Threads:
+// any.
+#pragma once
+
+#include <span>
+
+#include "mem/device.hpp"
+
+namespace hr::mem::device {
+
+[[nodiscard]] std::span<const Maker* const> makers() noexcept;
+
+}  // namespace hr::mem::device

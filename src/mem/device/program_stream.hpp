@@ -1,0 +1,58 @@
+// ProgramStream: a stream of the program, in which the library puts writes and waits of words.
+//
+// A stream that waits for a word holds no multiprocessor. Everything that the stream did before a write is visible to
+// the host once the word is; everything that the host or another device did before it set a word is visible to what
+// follows the wait.
+//
+// Owner: none; the program owns the stream. Threads: append() any, one at a time for a stream; the rest library lock.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "mem/device/context.hpp"
+
+namespace hr::mem::device {
+
+class ProgramStream {
+ public:
+  // Errors: MPI_ERR_OTHER (no driver, no current context, a driver without these operations), MPI_ERR_ARG (the stream
+  // of each thread, which names several streams; a handle that the driver does not know).
+  static Status open(StreamHandle handle, ProgramStream* made);
+
+  [[nodiscard]] StreamHandle handle() const noexcept { return handle_; }
+  // Returns our state in its context; null if the program has destroyed that.
+  [[nodiscard]] Context* context() const noexcept { return Context::find(context_, id_); }
+
+  enum class Capture : std::uint8_t { kNone, kActive, kBroken };
+  // Reports whether the program is capturing the stream, which must exist. Errors: MPI_ERR_OTHER (its context was
+  // destroyed, its device failed).
+  Status capture(Capture* state) const;
+  // True if the driver can capture the operations of append(). Tries it once, with a stream of the library.
+  [[nodiscard]] bool can_be_captured();
+
+  // Both make one operation for append().
+  [[nodiscard]] static StreamOperation write(DeviceAddress word, std::uint32_t value) noexcept;
+  // Waits until *word - value is not negative, as a signed number.
+  [[nodiscard]] StreamOperation wait(DeviceAddress word, std::uint32_t value) const noexcept;
+  // Puts the operations at the end of the stream, in this order. May wait for room in the stream: call it without the
+  // library lock.
+  Status append(std::span<StreamOperation> operations) const;
+  // Waits until the stream has done everything that it has now. Call it without the library lock.
+  Status synchronize() const;
+
+ private:
+  [[nodiscard]] Status enter(bool* pushed) const;
+  bool try_capture();
+
+  StreamHandle handle_ = nullptr;
+  ContextHandle context_ = nullptr;
+  std::uint64_t id_ = 0;
+  int device_ = -1;
+  unsigned wait_flags_ = 0;
+  bool batched_ = false;  // the driver takes several operations in one call
+  enum class Ability : std::uint8_t { kUnknown, kYes, kNo } capturable_ = Ability::kUnknown;
+};
+
+}  // namespace hr::mem::device

@@ -1,0 +1,86 @@
+"""`headrace stack`: what debuggers print, groups of equal stacks, and the ranks of a real job."""
+
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+import support
+from headrace import stack
+from headrace.monitor.query import Wrong
+from headrace.stack import Stack
+
+GDB = """
+[New LWP 12]
+Thread 2 (Thread 0x7f (LWP 12) "helper"):
+#0  0x00007f in poll () from /lib/libc.so.6
+
+Thread 1 (Thread 0x7f (LWP 11) "solver"):
+#0  0x00007f11 in hr::p2p::wait (request=...) at /src/wait.cpp:40
+#1  0x00007f12 in PMPI_Recv (buf=0x7ffd) from /opt/lib/libmpi_abi.so.1
+#2  0x0000aaaa in main (argc=1, argv=0x7ffe) at solver.c:12
+"""
+HALO3D, MPIEXEC = support.BUILD / "bin/halo3d", support.BUILD / "bin/mpiexec"
+
+
+class Texts(unittest.TestCase):
+    def test_gdb(self):
+        self.assertEqual(stack.of_gdb(GDB), (["hr::p2p::wait (wait.cpp:40)", "PMPI_Recv (libmpi_abi.so.1)", "main (solver.c:12)"], 2))
+        self.assertEqual(stack.of_gdb("ptrace: Operation not permitted.\n"), ([], 0))
+        frames, _ = stack.of_gdb("Thread 1 (x):\n" + "#1  f\x1b[2J () at a.c:1\n" * 100)
+        self.assertEqual((len(frames), frames[0].isprintable()), (64, True))
+
+    def test_py_spy(self):
+        self.assertEqual(stack.of_py_spy('Process 1: python3 a.py\n\nThread 1 (idle): "MainThread"\n    recv (comm.py:5)\n    <module> (/home/ada/a.py:9)\nThread 2 (idle)\n    other (b.py:1)\n'),
+                         ["recv (comm.py:5)", "<module> (a.py:9)"])
+
+    def test_groups(self):
+        same, other = ["poll", "PMPI_Recv (lib)", "main"], ["sleep", "PMPI_Recv (lib)", "main"]
+        stacks = [Stack(rank, 100 + rank, same if rank % 2 else other, now=f"in MPI_Recv, waits for rank {rank}") for rank in range(4)] + [Stack(7, 107, ["work", "main"])]
+        self.assertEqual([[one.rank for one in group] for group in stack.groups(stacks)], [[7], [0, 1, 2, 3]])
+        said = stack.text("j", 8, stacks)
+        self.assertIn("ranks 0-3\n", said)
+        self.assertIn("5 of 8 ranks", said)
+        self.assertNotIn("poll", said)
+        self.assertIn("sleep", stack.text("j", 8, stacks, full=True))
+
+    def test_no_debugger(self):
+        said = stack.text("j", 1, [Stack(0, 1, now="in MPI_Barrier", why="gdb is not installed; the system says: S (sleeping)")])
+        self.assertIn("in MPI_Barrier", said)
+        self.assertIn("no stack: gdb is not installed", said)
+
+    def test_a_debugger_that_hangs_is_ended(self):
+        self.assertEqual(stack._said(["sleep", "60"], 0.2), ("", "sleep took longer than 0.2 s"))
+        self.assertEqual(stack._said(["/no/gdb"], 0.2)[1], "/no/gdb: No such file or directory")
+
+    def test_no_job(self):
+        with self.assertRaisesRegex(Wrong, "no job of this user runs"):
+            stack._job("", [])
+
+
+@unittest.skipUnless(shutil.which("gdb"), "gdb is not installed")
+@unittest.skipUnless(HALO3D.is_file() or support.REQUIRED, "halo3d is not built")
+class Real(support.Scratch):
+    def test_ranks_of_a_running_job(self):
+        environment = {**os.environ, "PYTHONPATH": str(support.ROOT / "python"), "HEADRACE_OVERSUBSCRIBE": "quiet"}
+        job = subprocess.Popen([str(MPIEXEC), "--timeout", "60", "-n", "3", str(HALO3D), "--local", "16", "--steps", "100000000", "--no-identity-check"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+        self.addCleanup(lambda: (job.terminate(), job.wait(30)))
+
+        def ask(*words):
+            return subprocess.run([support.sys.executable, "-m", "headrace", "stack", str(job.pid), *words], capture_output=True, text=True, timeout=60, env=environment)
+        support.wait_for(lambda: "3 of 3 ranks" in ask("--seconds", "0.1").stdout, 30, "three ranks")
+        said = ask("--json")
+        ranks = json.loads(said.stdout)["ranks"]
+        self.assertEqual([rank["rank"] for rank in ranks], [0, 1, 2])
+        if any("not permitted" in rank["why"] for rank in ranks):
+            self.skipTest("this host permits no debugger")
+        for rank in ranks:
+            self.assertIn("main", " ".join(rank["frames"]), rank)
+        self.assertIsNone(job.poll())  # it goes on
+        self.assertIn("none of ranks 9", ask("--ranks", "9").stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
