@@ -150,7 +150,7 @@ Status add_use() {
     enqueue::init();
     fill_tables();
     comm::on_revoked(drop_from_table);
-    ready = !state.checked;
+    ready = state.checked ? kNotReady : kReady;
     checking = state.checked;
   }
   ++state.uses;
@@ -159,7 +159,7 @@ Status add_use() {
 
 void drop_use() {
   if (--state.uses > 0) return;
-  ready = false;
+  ready = kNotReady;
   checking = false;
   clear_tables();
   enqueue::finalize();
@@ -192,7 +192,8 @@ Status init_world(int required, int* provided) {
   if (state.level != MPI_THREAD_SINGLE) DriverEpoch::set_multithreaded();
   if (state.level == MPI_THREAD_MULTIPLE) enable_threads();
   // Communicators of an earlier session have their channel already, and the checker looks at calls one by one.
-  if (state.level == MPI_THREAD_MULTIPLE && state.uses == 1 && !state.checked) p2p::channels::offer();
+  if (state.level == MPI_THREAD_MULTIPLE && state.uses == 1 && !state.checked && p2p::channels::offer())
+    ready = kReadyWithChannels;
   check::allow_threads(state.level);
   *provided = state.level;
   return comm::connect_parent();

@@ -25,9 +25,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/list.hpp"
+#include "base/short_copy.hpp"
 #include "layout/view.hpp"
 #include "p2p/match/matching.hpp"
 #include "p2p/p2p.hpp"
@@ -85,9 +87,9 @@ struct ChannelOperation {
   ChannelOperation* whole = nullptr;  // the pair that this is a part of
   int parts = 0;                      // of a pair: those in progress
   bool shared = false;                // stands for all sends that complete at once
+  bool plain = false;                 // a receive into contiguous memory that only its request shows the end of
   bool freed = false;                 // the program has no handle any more
   bool buffered = false;              // a persistent buffered send: each start sends a copy
-  bool counted = false;               // in user.operations
   std::uint16_t uses = 0;             // how often the request has been given back: part of its cookie
   ChannelOperation* next = nullptr;   // free ones
 };
@@ -124,15 +126,18 @@ class Channel {
 
   // Waits until the request is complete.
   void wait(Request& request);
-  // Waits for each of these requests of this channel and gives it back; *all_ok: no completion carries an error, else
-  // nothing was given back.
-  void wait_all(Request* const* requests, int count, bool* all_ok);
+  // Waits for each of these requests of this channel and gives it back. False, and nothing is given back, if a
+  // completion carries an error.
+  [[nodiscard]] bool wait_all(Request* const* requests, int count);
   // Makes a round of progress unless another thread is making one.
   void round();
   // Takes back the handle of a request, which continues if it is not complete.
   void give_back(Request& request);
   // Ends what waits on a context. Called with the library lock: false if the lock of the channel is taken; try again.
   [[nodiscard]] bool try_end(std::uint32_t context, Status why);
+  // False if no operation that the program has started on the context is incomplete. Called with the library lock: also
+  // true if the lock of the channel is taken; try again.
+  [[nodiscard]] bool may_have_pending(std::uint32_t context);
   // A round for other channels: does nothing if the lock is taken.
   bool try_round();
   // True if messages that the program has no handle of, or that wait for room, have not left this process yet, and
@@ -151,6 +156,8 @@ class Channel {
 
  private:
   static constexpr unsigned kAddressBits = 48;
+  static constexpr std::size_t kSpareBytes = 256;
+  static constexpr std::size_t kMostSpare = 64;
   using Queues = MatcherWith<ApartAccounts>;
   struct Control {
     transport::Header header;
@@ -170,20 +177,85 @@ class Channel {
     IntrusiveList<Request, &Request::link_> streams;
   };
 
-  Queues* queues(std::uint32_t context);
+  // Null for a number out of range, which only a message can contain.
+  Queues* queues(std::uint32_t context) {
+    if (context < queues_.size() && queues_[context] != nullptr) [[likely]]
+      return queues_[context].get();
+    return make_queues(context);
+  }
+  [[gnu::noinline]] Queues* make_queues(std::uint32_t context);
   Status peer(int proc, Peer** out);
   Status connect(Peer& peer);
-  ChannelOperation* take(bool is_receive, const Envelope& envelope, int proc, const ChannelUser& user);
+  ChannelOperation* take(bool is_receive, const Envelope& envelope, int proc, const ChannelUser& user) {
+    if (free_ == nullptr && !make_operations()) [[unlikely]]
+      return nullptr;
+    ChannelOperation& operation = *std::exchange(free_, free_->next);
+    Request& request = *operation.request;
+    request.begin();
+    request.active_ = true;
+    request.persistent_ = false;
+    request.is_receive_ = is_receive;
+    request.phase_ = Request::Phase::kIdle;
+    request.synchronous_ = false;
+    request.context_ = envelope.context;
+    request.source_ = envelope.source;
+    request.tag_ = envelope.tag;
+    request.proc_ = proc;
+    request.revive(ObjectKind::kRequest);
+    operation.user = user;
+    if (user.operations != nullptr)
+      user.operations->store(user.operations->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return &operation;
+  }
+  [[gnu::noinline]] bool make_operations();
   Status no_memory();
-  void give(ChannelOperation& operation);
+  void give(ChannelOperation& operation) {
+    operation.request->poison();
+    ++operation.uses;
+    if (operation.user.operations != nullptr) {
+      std::atomic<std::uint32_t>& count = *operation.user.operations;
+      count.store(count.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    }
+    if (!operation.plain) [[unlikely]]
+      reset(operation);
+    operation.next = std::exchange(free_, &operation);
+  }
+  // Restores what take() expects, and only operations that are not plain change.
+  [[gnu::noinline]] static void reset(ChannelOperation& operation);
   void finish(ChannelOperation& operation, const Completion& completion);
   void finish_send(ChannelOperation& operation);
-  Status describe(ChannelOperation& operation, const ChannelBuffer& data, bool copied);
+  Status describe(ChannelOperation& operation, const ChannelBuffer& data, bool copied) {
+    operation.data = data.data;
+    operation.bytes = data.bytes;
+    operation.plain = operation.request->is_receive_ && data.view == nullptr;
+    return data.view == nullptr && !copied ? kOk : describe_slowly(operation, data, copied);
+  }
+  [[gnu::noinline]] Status describe_slowly(ChannelOperation& operation, const ChannelBuffer& data, bool copied);
   void begin_send(Peer& peer, ChannelOperation& operation);
   bool try_send(Peer& peer, ChannelOperation& operation);
-  void begin_receive(ChannelOperation& operation, Queues& queues);
+  void begin_receive(ChannelOperation& operation, Queues& here) {
+    if (here.look_first()) [[unlikely]]
+      return begin_receive_slowly(operation, here);
+    operation.request->phase_ = Request::Phase::kPosted;
+    here.post(*operation.request);
+  }
+  [[gnu::noinline]] void begin_receive_slowly(ChannelOperation& operation, Queues& here);
   void take_message(ChannelOperation& operation, Unexpected* message);
-  void fill(ChannelOperation& operation, const Envelope& envelope, const std::byte* data, std::size_t bytes);
+  // Make and end the record of an unexpected message. Records of short ones are kept for the next.
+  Unexpected* make_unexpected(std::size_t payload_bytes);
+  void end_unexpected(Unexpected* message) noexcept;
+  // Stores a message of contiguous data where it belongs, and completes the receive.
+  void fill(ChannelOperation& operation, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
+    if (!operation.plain || bytes > operation.bytes) [[unlikely]]
+      return fill_slowly(operation, envelope, data, bytes);
+    copy_short(operation.data, data, bytes);
+    Request& request = *operation.request;
+    request.completion_ = {envelope.source, envelope.tag, bytes, false, kOk};
+    request.phase_ = Request::Phase::kDone;
+    request.complete_.store(true, std::memory_order_release);
+  }
+  [[gnu::noinline]] void fill_slowly(ChannelOperation& operation, const Envelope& envelope, const std::byte* data,
+                                     std::size_t bytes);
   void fetch(ChannelOperation& operation, int from, const Envelope& envelope, std::size_t bytes, std::uint64_t sender,
              std::uint64_t address);
   void finish_received(ChannelOperation& operation, Completion& completion, std::size_t bytes);
@@ -211,6 +283,7 @@ class Channel {
   std::vector<Peer*> busy_;
   std::vector<std::unique_ptr<Queues>> queues_;  // indexed by the number of the context
   ChannelOperation* free_ = nullptr;
+  std::vector<Unexpected*> spare_;  // records of kSpareBytes
   std::vector<std::unique_ptr<ChannelOperation>> all_;
   Request* done_ = nullptr;
 };
@@ -218,9 +291,8 @@ class Channel {
 namespace channels {
 
 // Offers channels to the other processes; called once by a process whose threads may all call MPI, before it takes part
-// in the creation of a communicator. Does nothing where there can be none (docs/adr/0048-channels.md). Threads: library
-// lock.
-void offer();
+// in the creation of a communicator. False where there can be none (docs/adr/0048-channels.md). Threads: library lock.
+bool offer();
 // Returns the number of channels that the process offers, and 1 for one that offers none or is on another host. The
 // same in all processes that ask.
 [[nodiscard]] int offered_by(int proc) noexcept;

@@ -136,6 +136,7 @@ class alignas(64) Request final : public Object {
   Object* communicator_ = nullptr;
   void (*destroy_communicator_)(Object*) = nullptr;
   std::unique_ptr<RequestState> state_;
+  ChannelOperation* operation_ = nullptr;  // set for good in requests of a channel other than 0
   layout::View view_;
 
   // --- the rest of the point-to-point state, owned by p2p/ ---
@@ -144,7 +145,10 @@ class alignas(64) Request final : public Object {
   std::size_t total_ = 0;               // bytes to move
   std::unique_ptr<Transfer> transfer_;  // state of a rendezvous, if its protocol needs one
   std::string detail_;
-  ChannelOperation* operation_ = nullptr;  // set for good in requests of a channel other than 0
+
+  // True once there are requests of channels other than 0. Threads: any.
+  [[nodiscard]] static bool of_channels() noexcept { return of_channels_.load(std::memory_order_relaxed); }
+  static inline std::atomic<bool> of_channels_{false};
 };
 
 // Releases the program's reference to a reported request. A receive into contiguous host memory is kept for the next

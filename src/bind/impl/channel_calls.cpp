@@ -1,6 +1,8 @@
 // Sends, receives and probes on channels.
 #include "bind/channel_calls.hpp"
 
+#include <optional>
+
 #include "bind/entry.hpp"
 #include "bind/impl/request_support.hpp"
 #include "bind/status.hpp"
@@ -48,24 +50,29 @@ class Data {
       buffer_.data = const_cast<std::byte*>(data);
       return true;
     }
-    const LibraryGuard guard;
-    if (!layout::make_view(buf, count, *type, &view_).ok()) {
-      static_cast<void>(take_detail());
-      return false;
-    }
-    buffer_.bytes = view_.packed;
-    if (view_.contiguous && view_.where.is_host()) {
-      buffer_.data = view_.data();
-    } else if (view_.packed != 0) {
-      buffer_.view = &view_;
-    }
-    return true;
+    return describe_view(buf, count, *type);
   }
   [[nodiscard]] const ChannelBuffer& buffer() const noexcept { return buffer_; }
 
  private:
+  [[gnu::noinline]] bool describe_view(const void* buf, MPI_Count count, const layout::Datatype& type) {
+    const LibraryGuard guard;
+    layout::View& view = view_.emplace();
+    if (!layout::make_view(buf, count, type, &view).ok()) {
+      static_cast<void>(take_detail());
+      return false;
+    }
+    buffer_.bytes = view.packed;
+    if (view.contiguous && view.where.is_host()) {
+      buffer_.data = view.data();
+    } else if (view.packed != 0) {
+      buffer_.view = &view;
+    }
+    return true;
+  }
+
   ChannelBuffer buffer_;
-  layout::View view_;
+  std::optional<layout::View> view_;  // not set up for the usual short message
 };
 
 bool send_with(Mode mode, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,

@@ -144,8 +144,8 @@ void wait_for(Request* request) {
   static_cast<void>(p2p::wait(*request));
 }
 
-// Waits for requests of one channel and gives them back, under one lock. False if they are of several, or one must be
-// reported.
+// Waits for requests of one channel and gives them back, under one lock. False, and nothing is given back, if none is
+// of a channel, if they are of several, or if one must be reported.
 bool wait_for_all(int count, MPI_Request* handles) {
   constexpr int kMost = 128;
   if (count > kMost) return false;
@@ -153,18 +153,20 @@ bool wait_for_all(int count, MPI_Request* handles) {
   p2p::Channel* channel = nullptr;
   int number = 0;
   for (int i = 0; i < count; ++i) {
-    Request* request = request_of(handles[i]);
-    if (request == nullptr) continue;
+    Request* const request = request_of(handles[i]);
+    if (request == nullptr) {
+      if (handles[i] != MPI_REQUEST_NULL) return false;
+      continue;
+    }
     if (!is_channels(request) || request->persistent()) return false;
-    if (request->operation_->shared) continue;
-    if (channel != nullptr && request->operation_->channel != channel) return false;
-    channel = request->operation_->channel;
-    requests[number++] = request;
+    const p2p::ChannelOperation& operation = *request->operation_;
+    if (channel != nullptr && operation.channel != channel) return false;
+    channel = operation.channel;
+    if (!operation.shared) requests[number++] = request;
   }
-  bool all_ok = true;
-  if (number != 0) channel->wait_all(requests, number, &all_ok);
-  if (all_ok) std::fill_n(handles, count, MPI_REQUEST_NULL);
-  return all_ok;
+  if (channel == nullptr || (number != 0 && !channel->wait_all(requests, number))) return false;
+  std::fill_n(handles, count, MPI_REQUEST_NULL);
+  return true;
 }
 
 // Returns the index of the first complete request; -1 if there is none. *any: whether one counts.
@@ -248,10 +250,11 @@ bool wait(const Call& call, MPI_Request* request, MPI_Status* status, int* code)
 }
 
 bool waitall(const Call& call, int count, MPI_Request* requests, MPI_Status* statuses, int* code) {
-  if (!any_channels(count, requests)) return false;
+  if (count <= 0 || requests == nullptr) return false;
   const Outside outside;
   *code = MPI_SUCCESS;
   if (statuses == MPI_STATUSES_IGNORE && wait_for_all(count, requests)) return true;
+  if (!any_channels(count, requests)) return false;
   Report all;
   for (int i = 0; i < count; ++i) {
     Request* object = request_of(requests[i]);

@@ -7,7 +7,8 @@
 namespace hr::p2p::channel {
 namespace {
 
-constinit thread_local Channel* delivering = nullptr;
+// One word, so that the initial-exec model of thread-local storage has room for it: every message reads it.
+__attribute__((tls_model("initial-exec"))) constinit thread_local Channel* delivering = nullptr;
 
 Envelope envelope_of(const transport::Header& header) noexcept {
   return {static_cast<std::uint32_t>(header.words[0] >> 32), static_cast<int>(header.words[1] & 0xffffffffU),

@@ -30,6 +30,23 @@ constexpr unsigned kYieldsShared = 64;
 constexpr unsigned kLookAtOthers = 256;
 constexpr double kSleepSeconds = 500e-6;
 
+// Counts this thread among those that wait, once its wait is not short.
+class WaitingThread {
+ public:
+  WaitingThread() = default;
+  ~WaitingThread() {
+    if (counted_) waiting_on_channels.fetch_sub(1, std::memory_order_relaxed);
+  }
+  WaitingThread(const WaitingThread&) = delete;
+  WaitingThread& operator=(const WaitingThread&) = delete;
+  void begin() noexcept {
+    if (!std::exchange(counted_, true)) waiting_on_channels.fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  bool counted_ = false;
+};
+
 // A transport's report may come under the channel's lock, and may wait for the library lock.
 void fail_process(int proc, Status why) {
   const LibraryGuard guard;
@@ -48,6 +65,7 @@ void ChannelLock::wait() noexcept {
 Channel::Channel(int number) : number_(number) {}
 
 Channel::~Channel() {
+  for (Unexpected* each : spare_) Unexpected::destroy_apart(each);
   for (const auto& each : all_) {
     // A free request is not a live object, which the arena expects.
     each->request->revive(ObjectKind::kRequest);
@@ -81,59 +99,30 @@ Status Channel::no_memory() {
   return fail(Errc::kNoMem, "no memory for another request (channel %d has %zu)", number_, all_.size());
 }
 
-ChannelOperation* Channel::take(bool is_receive, const Envelope& envelope, int proc, const ChannelUser& user) {
-  if (free_ == nullptr) [[unlikely]] {
-    LibraryLock::acquire();
-    for (std::size_t i = 0; i < kBatch; ++i) {
-      Request* request = Arena<Request>::instance().create();
-      if (request == nullptr) break;
-      ChannelOperation& made = *all_.emplace_back(std::make_unique<ChannelOperation>());
-      made.channel = this;
-      made.request = request;
-      request->operation_ = &made;
-      request->poison();
-      made.next = std::exchange(free_, &made);
-    }
-    LibraryLock::release();
-    if (free_ == nullptr) return nullptr;
+bool Channel::make_operations() {
+  const LibraryGuard guard;
+  for (std::size_t i = 0; i < kBatch; ++i) {
+    Request* request = Arena<Request>::instance().create();
+    if (request == nullptr) break;
+    ChannelOperation& made = *all_.emplace_back(std::make_unique<ChannelOperation>());
+    made.channel = this;
+    made.request = request;
+    request->operation_ = &made;
+    request->poison();
+    made.next = std::exchange(free_, &made);
   }
-  ChannelOperation& operation = *std::exchange(free_, free_->next);
-  Request& request = *operation.request;
-  request.begin();
-  request.active_ = true;
-  request.persistent_ = false;
-  request.is_receive_ = is_receive;
-  request.phase_ = Request::Phase::kIdle;
-  request.synchronous_ = false;
-  request.context_ = envelope.context;
-  request.source_ = envelope.source;
-  request.tag_ = envelope.tag;
-  request.proc_ = proc;
-  request.revive(ObjectKind::kRequest);
+  Request::of_channels_.store(true, std::memory_order_relaxed);
+  return free_ != nullptr;
+}
+
+void Channel::reset(ChannelOperation& operation) {
   operation.freed = false;
   operation.buffered = false;
   operation.whole = nullptr;
   operation.parts = 0;
-  operation.user = user;
-  operation.counted = user.operations != nullptr;
-  if (operation.counted)
-    user.operations->store(user.operations->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  return &operation;
-}
-
-void Channel::give(ChannelOperation& operation) {
-  operation.request->poison();
-  ++operation.uses;
-  if (operation.counted) {
-    std::atomic<std::uint32_t>& count = *operation.user.operations;
-    count.store(count.load(std::memory_order_relaxed) - 1, std::memory_order_release);
-  }
-  operation.counted = false;
-  if (operation.type) {
-    const LibraryGuard guard;
-    operation.type = {};
-  }
-  operation.next = std::exchange(free_, &operation);
+  if (!operation.type) return;
+  const LibraryGuard guard;
+  operation.type = {};
 }
 
 void Channel::finish(ChannelOperation& operation, const Completion& completion) {
@@ -170,6 +159,7 @@ void Channel::give_back(Request& request) {
   const std::lock_guard<ChannelLock> guard(lock_);
   if (!request.active() || request.complete()) return give(operation);
   operation.freed = true;
+  operation.plain = false;
   request.persistent_ = false;
 }
 
@@ -234,6 +224,7 @@ Status Channel::start(Request& request) {
   ChannelOperation* apart =
       take(false, {request.context_, request.source_, request.tag_}, request.proc_, ChannelUser{});
   if (apart == nullptr) return no_memory();
+  apart->plain = false;
   apart->copy = std::move(operation.copy);
   apart->data = apart->copy.get();
   apart->bytes = operation.bytes;
@@ -293,14 +284,16 @@ void Channel::round() { static_cast<void>(try_round()); }
 
 template <class Done>
 void Channel::wait_for(Done&& done) {
-  const bool shared = node_oversubscribed() || progress.own_cores <= 1;
-  const unsigned spins = shared ? kSpinsShared : kSpins;
-  const unsigned yields = shared ? kYieldsShared : kYields;
+  WaitingThread counted;
   for (unsigned rounds = 0; !done();) {
     bool moved = false;
     for (int i = 0; i < kRoundsWithLock && !moved; ++i) moved = poll();
     if (done()) return;
     rounds = moved ? 0 : rounds + 1;
+    if (rounds == kSpinsShared) counted.begin();
+    const bool shared = rounds >= kSpinsShared && cores_are_shared();
+    const unsigned spins = shared ? kSpinsShared : kSpins;
+    const unsigned yields = shared ? kYieldsShared : kYields;
     const bool sleeps = rounds > spins + yields && busy_.empty();
     const auto armed = sleeps ? transport_->arm() : std::nullopt;
     if (armed) ++sleepers_;
@@ -328,17 +321,16 @@ void Channel::wait(Request& request) {
   wait_for([&request] { return request.complete(); });
 }
 
-void Channel::wait_all(Request* const* requests, int count, bool* all_ok) {
+bool Channel::wait_all(Request* const* requests, int count) {
   const std::lock_guard<ChannelLock> guard(lock_);
-  *all_ok = true;
+  bool all_ok = true;
   for (int i = 0; i < count; ++i) {
     Request& request = *requests[i];
-    wait_for([&request] { return request.complete(); });
-    *all_ok = *all_ok && request.completion_.error.ok();
+    if (!request.complete()) complete_now(request);
+    all_ok = all_ok && request.completion_.error.ok();
   }
-  for (int i = 0; i < count && *all_ok; ++i) {
-    if (!requests[i]->operation_->shared) give(*requests[i]->operation_);
-  }
+  for (int i = 0; i < count && all_ok; ++i) give(*requests[i]->operation_);
+  return all_ok;
 }
 
 Status Channel::probe(const Envelope& wanted, bool waits, bool* found, Completion* completion, Unexpected** taken) {
@@ -361,6 +353,16 @@ Status Channel::probe(const Envelope& wanted, bool waits, bool* found, Completio
   here.take(*message);
   *taken = message;
   return kOk;
+}
+
+bool Channel::may_have_pending(std::uint32_t context) {
+  if (!lock_.try_lock()) return true;
+  const bool found = std::any_of(all_.begin(), all_.end(), [context](const auto& each) {
+    const Request& request = *each->request;
+    return request.is(ObjectKind::kRequest) && request.context_ == context && request.active() && !request.complete();
+  });
+  lock_.unlock();
+  return found;
 }
 
 bool Channel::try_end(std::uint32_t context, Status why) {

@@ -22,6 +22,7 @@ constexpr int kMost = 16;
 // Rounds of channel 0 between two looks at the others.
 constexpr unsigned kRounds = 16;
 constexpr unsigned kSpins = 1000;
+constexpr unsigned kSpinsShared = 16;
 constexpr unsigned kYields = 1000;
 constexpr unsigned kLookAtOthers = 128;
 constexpr long kNapNanoseconds = 50'000;
@@ -65,17 +66,18 @@ bool on_round(void* /*argument*/) { return ++state.rounds % kRounds == 0 && poll
 
 }  // namespace
 
-void offer() {
+bool offer() {
   const auto active = transport::active();
   const auto found = std::find_if(active.begin(), active.end(), [](auto* each) { return each->most_channels() > 0; });
   if (found == active.end() || mem::maybe_device() || engine()->failure_watch != nullptr || state.over != nullptr)
-    return;
+    return false;
   const auto chosen = static_cast<int>(knobs().channels);
   const int number = std::min({chosen != 0 ? chosen : progress.own_cores, (*found)->most_channels() + 1, kMost});
-  if (number <= 1) return;
+  if (number <= 1) return false;
   state.over = *found;
   state.over->offer_channels(number);
   log::write(log::Level::kDecision, "channels: %d", number);
+  return true;
 }
 
 int offered_by(int proc) noexcept {
@@ -131,13 +133,12 @@ void pause_after_test() {
   thread_local unsigned calls = 0;
   ++calls;
   if (calls % kLookAtOthers == 0) progress_others();
-  if (calls % kYieldEvery == 0 && (node_oversubscribed() || progress.own_cores <= 1)) ::sched_yield();
+  if (calls % kYieldEvery == 0 && (cores_are_shared() || progress.own_cores <= 1)) ::sched_yield();
 }
 
 void Pace::pause(bool moved) {
   rounds_ = moved ? 0 : rounds_ + 1;
-  const bool shared = node_oversubscribed() || progress.own_cores <= 1;
-  const unsigned spins = shared ? 0 : kSpins;
+  const unsigned spins = cores_are_shared() ? kSpinsShared : kSpins;
   if (rounds_ % kLookAtOthers == kLookAtOthers - 1) progress_others();
   if (rounds_ < spins) return spin_pause();
   if (rounds_ < spins + kYields) return static_cast<void>(::sched_yield());

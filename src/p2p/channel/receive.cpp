@@ -5,7 +5,6 @@
 
 #include "base/dropped.hpp"
 #include "base/lock.hpp"
-#include "base/short_copy.hpp"
 #include "p2p/channel.hpp"
 #include "p2p/channel/arrivals.hpp"
 #include "p2p/core/steps.hpp"
@@ -14,14 +13,28 @@ namespace hr::p2p {
 
 using channel::Kind;
 
-// Null for a number out of range, which only a message can contain.
-Channel::Queues* Channel::queues(std::uint32_t context) {
-  if (context < queues_.size() && queues_[context] != nullptr) [[likely]]
-    return queues_[context].get();
+Channel::Queues* Channel::make_queues(std::uint32_t context) {
   if (context >= kMostContexts) return nullptr;
   if (context >= queues_.size()) queues_.resize(std::size_t{context} + 1);
   queues_[context] = std::make_unique<Queues>();
   return queues_[context].get();
+}
+
+Unexpected* Channel::make_unexpected(std::size_t payload_bytes) {
+  if (payload_bytes > kSpareBytes) return Unexpected::create_apart(payload_bytes);
+  if (spare_.empty()) return Unexpected::create_apart(kSpareBytes);
+  Unexpected* const message = spare_.back();
+  spare_.pop_back();
+  return message;
+}
+
+void Channel::end_unexpected(Unexpected* message) noexcept {
+  if (message->allocated != sizeof(Unexpected) + kSpareBytes || spare_.size() == kMostSpare)
+    return Unexpected::destroy_apart(message);
+  message->rendezvous = false;
+  message->sender_cookie = 0;
+  message->payload_bytes = 0;
+  spare_.push_back(message);
 }
 
 // Completes a receive whose data is in place, or in the operation's copy.
@@ -34,11 +47,8 @@ void Channel::finish_received(ChannelOperation& operation, Completion& completio
   finish(operation, completion);
 }
 
-void Channel::fill(ChannelOperation& operation, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
-  if (bytes <= operation.bytes && !operation.type) [[likely]] {
-    copy_short(operation.data, data, bytes);
-    return finish(operation, {envelope.source, envelope.tag, bytes, false, kOk});
-  }
+void Channel::fill_slowly(ChannelOperation& operation, const Envelope& envelope, const std::byte* data,
+                          std::size_t bytes) {
   const std::size_t fits = std::min(bytes, operation.bytes);
   Completion completion = received(envelope, bytes, operation.bytes);
   if (operation.type && fits != 0) {
@@ -104,19 +114,17 @@ void Channel::take_message(ChannelOperation& operation, Unexpected* message) {
   } else {
     fill(operation, message->envelope, message->payload, message->bytes);
   }
-  Unexpected::destroy_apart(message);
+  end_unexpected(message);
 }
 
-void Channel::begin_receive(ChannelOperation& operation, Queues& here) {
+void Channel::begin_receive_slowly(ChannelOperation& operation, Queues& here) {
   Request& request = *operation.request;
-  if (here.look_first()) [[unlikely]] {
-    Completion completion;
-    completion.error = here.ended();
-    if (!completion.error.ok()) return finish(operation, completion);
-    if (Unexpected* message = here.find({request.context_, request.source_, request.tag_}); message != nullptr) {
-      here.take(*message);
-      return take_message(operation, message);
-    }
+  Completion completion;
+  completion.error = here.ended();
+  if (!completion.error.ok()) return finish(operation, completion);
+  if (Unexpected* message = here.find({request.context_, request.source_, request.tag_}); message != nullptr) {
+    here.take(*message);
+    return take_message(operation, message);
   }
   request.phase_ = Request::Phase::kPosted;
   here.post(request);
@@ -161,7 +169,7 @@ void Channel::arrive_eager(int from, const Envelope& envelope, const std::byte* 
   if (here == nullptr) return drop_message(from, "there is no such context");
   if (Request* receive = here->match_posted(envelope); receive != nullptr) [[likely]]
     return fill(*receive->operation_, envelope, data, bytes);
-  Unexpected* message = Unexpected::create_apart(bytes);
+  Unexpected* message = make_unexpected(bytes);
   message->envelope = envelope;
   message->from_proc = from;
   message->bytes = bytes;
@@ -175,7 +183,7 @@ void Channel::arrive_rts(int from, const Envelope& envelope, std::size_t bytes, 
   if (here == nullptr) return drop_message(from, "there is no such context");
   if (Request* receive = here->match_posted(envelope); receive != nullptr)
     return fetch(*receive->operation_, from, envelope, bytes, sender, address);
-  Unexpected* message = Unexpected::create_apart(sizeof address);
+  Unexpected* message = make_unexpected(sizeof address);
   message->envelope = envelope;
   message->from_proc = from;
   message->bytes = bytes;
@@ -207,7 +215,7 @@ void Channel::arrive_cancel(int from, std::uint32_t context, std::uint64_t sende
   Unexpected* message = here == nullptr ? nullptr : here->find_sent(from, sender);
   if (message == nullptr) return;  // it has matched, and runs to completion
   here->take(*message);
-  Unexpected::destroy_apart(message);
+  end_unexpected(message);
   if (from == own_) return arrive_cancelled(own_, sender);
   control(from, channel::plain(Kind::kCancelled, 0, sender));
 }

@@ -40,9 +40,7 @@ void Channel::mark_busy(Peer& to) {
 }
 
 // Notes the data, and packs what is not contiguous. `copied`: the program's buffer is free on return.
-Status Channel::describe(ChannelOperation& operation, const ChannelBuffer& data, bool copied) {
-  operation.data = data.data;
-  operation.bytes = data.bytes;
+Status Channel::describe_slowly(ChannelOperation& operation, const ChannelBuffer& data, bool copied) {
   if (data.view != nullptr) {
     const LibraryGuard guard;
     operation.view = *data.view;
@@ -98,7 +96,7 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
     return finish_send(operation);
   }
   const bool kept = !request.synchronous_ && operation.bytes <= knobs().eager_bytes;
-  Unexpected* message = Unexpected::create_apart(kept ? operation.bytes : 0);
+  Unexpected* message = make_unexpected(kept ? operation.bytes : 0);
   message->envelope = envelope;
   message->from_proc = own_;
   message->bytes = operation.bytes;
@@ -196,12 +194,15 @@ Status Channel::pair(const ChannelBuffer& out_data, bool copied, int proc, const
     }
     return status;
   }
+  whole->plain = false;
   whole->request->completion_ = {};
   if (!receives) whole->request->completion_.source = abi::kProcNull;
   whole->request->detail_.clear();
   whole->parts = (sends ? 1 : 0) + (receives ? 1 : 0);
   for (ChannelOperation* each : {send, receive}) {
-    if (each != nullptr) each->whole = whole;
+    if (each == nullptr) continue;
+    each->whole = whole;
+    each->plain = false;
   }
   *out = whole->request;
   if (receives) begin_receive(*receive, *queues(wanted.context));
