@@ -13,6 +13,7 @@
 // before. No round is begun during a delivery (transport.hpp).
 #pragma once
 
+#include <atomic>
 #include <type_traits>
 #include <vector>
 
@@ -87,8 +88,8 @@ struct Progress {
   unsigned hooks_changed = 0;  // a running hook may add or remove hooks, itself included
   int polled_waits = 0;
   int sleeping_waits = 0;
-  int waiting_threads = 0;
-  int own_cores = 1;  // this process's share of the node's cores that it may use
+  int waiting_threads = 0;  // accessed by std::atomic_ref
+  int own_cores = 1;        // this process's share of the node's cores that it may use
 
   // Pacing, set by set_spin_limits(): rounds that a waiting loop spins before pause_longer() decides, and fruitless
   // test calls between two pauses.
@@ -103,6 +104,10 @@ struct Progress {
   shared_cpus::Found shared_cpus;
 };
 inline constinit Progress progress;
+// Number of threads that have waited on channels other than 0 for more than a moment (channel.hpp). Threads: any.
+alignas(64) inline constinit std::atomic<int> waiting_on_channels{0};
+// True if processes outnumber the node's cores, or the waiting threads this process's. Threads: any.
+[[nodiscard]] bool cores_are_shared() noexcept;
 // Forgets the state of an earlier engine.
 void begin_progress();
 

@@ -78,15 +78,20 @@ constexpr double kSleepAsking = 100e-6;
 // True if processes outnumbered their cores at the last look.
 bool is_crowded() noexcept {
   const Engine* state = engine();
-  return state == nullptr || state->oversubscribed || progress.shared_cpus.outnumbered;
+  return state == nullptr || state->oversubscribed || shared_cpus::outnumbered();
 }
 
 // True if other waiters need this core, which their number shows, or a yield that let one run.
 bool is_shared() noexcept {
-  return is_crowded() || progress.waiting_threads > progress.own_cores ||
-         oversubscription::known() == oversubscription::Kind::kWaitingPeers;
+  return cores_are_shared() || oversubscription::known() == oversubscription::Kind::kWaitingPeers;
 }
 bool is_loaded() noexcept { return oversubscription::known() == oversubscription::Kind::kLoad; }
+
+// Under the library lock, but other threads read the number.
+void count_waiting(int more) noexcept {
+  const std::atomic_ref<int> number(progress.waiting_threads);
+  number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
 
 // False while a message waits for room at a peer, or a wait for a condition, as no doorbell rings for these.
 bool may_sleep() noexcept {
@@ -180,6 +185,12 @@ bool node_oversubscribed() noexcept {
   return is_crowded();
 }
 
+bool cores_are_shared() noexcept {
+  const int waiting = std::atomic_ref(progress.waiting_threads).load(std::memory_order_relaxed) +
+                      waiting_on_channels.load(std::memory_order_relaxed);
+  return is_crowded() || waiting > progress.own_cores;
+}
+
 unsigned spins_before_progress() noexcept { return node_oversubscribed() ? kLooksShared : kLooksAlone; }
 
 void begin_progress() {
@@ -207,7 +218,7 @@ void count_cores() noexcept {
 
 void Backoff::begin_thread() noexcept {
   counted_ = ends_ = true;
-  ++progress.waiting_threads;
+  count_waiting(1);
   set_spin_limits();
 }
 
@@ -221,7 +232,7 @@ void Backoff::begin_long() noexcept {
 void Backoff::end() noexcept {
   if (timed_) counters::end_wait(whom_ < 0 ? waits_for(request_) : whom_);
   if (!counted_) return;
-  --progress.waiting_threads;
+  count_waiting(-1);
   set_spin_limits();
 }
 

@@ -1,6 +1,7 @@
 #include "p2p/wait/shared_cpus.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -45,6 +46,10 @@ void note(const topo::CpuSet& cpus, int processes) {
 
 }  // namespace
 
+bool outnumbered() noexcept {
+  return std::atomic_ref(progress.shared_cpus.outnumbered).load(std::memory_order_relaxed);
+}
+
 bool look() noexcept {
   Found& found = progress.shared_cpus;
   const double now = now_seconds();
@@ -52,9 +57,10 @@ bool look() noexcept {
   found.until = now + kHolds;
   const topo::CpuSet cpus = topo::allowed_cpus();
   const int processes = cpus.empty() ? 1 : sharers(cpus);
-  found.outnumbered = processes > static_cast<int>(cpus.size());
-  if (found.outnumbered) note(cpus, processes);
-  return found.outnumbered;
+  const bool outnumbered = processes > static_cast<int>(cpus.size());
+  std::atomic_ref(found.outnumbered).store(outnumbered, std::memory_order_relaxed);
+  if (outnumbered) note(cpus, processes);
+  return outnumbered;
 }
 
 }  // namespace hr::p2p::shared_cpus
