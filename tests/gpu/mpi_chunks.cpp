@@ -217,7 +217,8 @@ std::size_t open_descriptors() {
   return count;
 }
 
-// Waits until other processes release memory that is gone: they do when they hear of it, in some later call.
+// Waits until other processes release memory that its owner has freed: they do so when they learn of it, in some later
+// call.
 void settle(std::uint64_t memory, std::size_t descriptors) {
   // A real driver has memory and open files of its own, whose number varies.
   const std::uint64_t room = hr::test::on_fake_driver() ? 0 : std::uint64_t{4} << 20;

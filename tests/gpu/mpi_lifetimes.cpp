@@ -134,7 +134,7 @@ class Cycles {
   const check::Environment& mpi_;
 };
 
-// Waits until no more memory comes back: other processes release memory that its owner has freed in some later call.
+// Waits until no more memory is returned: other processes release memory that its owner has freed in some later call.
 std::uint64_t at_rest() {
   constexpr int kRounds = 200;
   std::uint64_t lowest = ~std::uint64_t{0};
@@ -159,7 +159,7 @@ std::uint64_t room_for(const Settings& settings) {
   return std::uint64_t{managed ? 256U : 4U} << 20;
 }
 
-// Waits for other processes to release memory that its owner has freed: they do when they hear of it, in some later
+// Waits for other processes to release memory that its owner has freed: they do so when they learn of it, in some later
 // call.
 std::uint64_t settled(std::uint64_t wanted, std::uint64_t room) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);

@@ -76,7 +76,7 @@ void exchange(MPI_Comm comm, int session, MemoryKind kind, std::size_t bytes) {
 }
 
 // Returns the resources held within a session once they are no more than before. Other processes release memory that
-// its owner has freed when they hear of it, in some later call.
+// its owner has freed when they learn of it, in some later call.
 Held settled(MPI_Comm comm, const Held& most) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   for (int done = 0;;) {

@@ -3,7 +3,8 @@
 //   mpi_time_sliced [all] [--expect pinned|direct|any] [--seed N]
 //
 // pinned: they run on it in turns (no MPS), so that all but long messages go through pinned memory. direct: kernels of
-// several processes run at the same time. The path of managed memory depends on the last toucher.
+// several processes run at the same time. The path of managed memory depends on whether the host or the device touched
+// it last.
 #include <cstdlib>
 #include <random>
 #include <string>

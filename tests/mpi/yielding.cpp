@@ -1,6 +1,6 @@
 // A rank that waits in a loop of testing calls, or in a thread, yields its core to the process that it waits for. All
 // ranks are on one core here, whatever the machine has: the turns take seconds if each lasts until the scheduler
-// preempts the waiting rank, and the number of unsuccessful calls tells which it was.
+// preempts the waiting rank, and the number of unsuccessful calls shows which was the case.
 //
 //   mpi_yielding test | testany | testall | testsome | status | iprobe | improbe | threads | overlap | load | spare
 //                spare stays | absent
@@ -158,7 +158,7 @@ void threads(const check::Environment& mpi) {
   CHECK(spun.value() < kTurns * kMostSpun);
 }
 
-// A rank that computes and tests now and then is not held up.
+// A rank that computes and tests now and then is not delayed.
 void overlap(const check::Environment& mpi) {
   int value = -1;
   MPI_Request request;

@@ -146,7 +146,7 @@ TEST(Autotune, AWayDoesNotChangeWhileMessagesAreUnderWay) {
   EXPECT_EQ(window.autotune.way(), 1U);
 }
 
-// Reads all end at once, half as late again as the last streamed message: no single message tells which is faster.
+// Reads all end at once, half as late again as the last streamed message: no single message shows which is faster.
 TEST(Autotune, AWindowIsTimedAsAWhole) {
   Window window(1000000);
   while (!window.autotune.decided()) {

@@ -75,7 +75,7 @@ void statuses() {
 }
 
 void requests() {
-  // More requests than fit a frame, of all sorts; none may stay.
+  // More requests of all kinds than fit a frame; none may remain.
   constexpr int kMany = 200;
   std::vector<int> out(kMany), in(kMany, -1);
   std::vector<MPI_Request> all(2 * kMany, MPI_REQUEST_NULL);
@@ -182,7 +182,7 @@ void sentinels() {
   CHECK_EQ(got, 77);
   CHECK_OK(MPI_Type_free(&type));
 
-  // Exactly as much as MPICH's constant calls for.
+  // Exactly the size that MPICH's constant demands.
   std::vector<char> buffer(3 * (4 + MPI_BSEND_OVERHEAD));
   CHECK_OK(MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size())));
   for (int i = 0; i < 3; ++i) CHECK_OK(MPI_Bsend(&i, 1, MPI_INT, rank, 5, MPI_COMM_WORLD));
