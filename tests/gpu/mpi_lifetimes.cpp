@@ -30,7 +30,7 @@ struct Settings {
   std::uint64_t seed = 1;
 };
 
-// A rank's buffer of a cycle; sender and receiver draw the same.
+// A rank's buffer in a cycle; sender and receiver draw the same one.
 struct Tensor {
   MemoryKind send_kind, receive_kind;
   std::size_t send_offset, receive_offset, bytes;
@@ -46,7 +46,7 @@ Tensor draw_tensor(const Settings& settings, int cycle, int sender) {
   Tensor tensor{};
   tensor.send_kind = kind();
   tensor.receive_kind = kind();
-  // Few sizes, so that addresses are given out again.
+  // Few sizes, so that addresses are reused.
   const std::size_t sizes[] = {settings.largest, settings.largest, settings.largest / 2, settings.largest / 2 + 8192,
                                4096};
   tensor.bytes = sizes[draw(random, 0, 4)];

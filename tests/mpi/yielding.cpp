@@ -56,7 +56,7 @@ class GivenWay {
   check::Statistic slept_{"HEADRACE_WAITS_SLEPT"};
 };
 
-// Tests with one call for the message, and receives it; true if it has come.
+// Tests for the message by one call, and receives it; true if it has arrived.
 using Ask = std::function<bool(MPI_Request* request, int from, int* value)>;
 
 bool take(int from, int* value) {
@@ -198,7 +198,7 @@ class Load {
   pid_t process_;
 };
 
-// Waits sleep beside a load, and do not keep yielding the core to it.
+// Waits sleep while another program loads the core, and do not keep yielding to it.
 void beside_load(const check::Environment& mpi) {
   const check::Statistic yielded("HEADRACE_WAITS_YIELDED");
   const check::Statistic slept("HEADRACE_WAITS_SLEPT");

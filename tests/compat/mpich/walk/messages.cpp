@@ -95,7 +95,7 @@ void requests() {
     if (i % 7 != 3) CHECK_EQ(states[i].MPI_TAG, i);
   }
 
-  // Persistent ones keep their number.
+  // Persistent requests keep their number.
   MPI_Request persistent[2];
   CHECK_OK(MPI_Send_init(&out[0], 1, MPI_INT, right, 3, MPI_COMM_WORLD, &persistent[0]));
   CHECK_OK(MPI_Recv_init(&in[0], 1, MPI_INT, left, 3, MPI_COMM_WORLD, &persistent[1]));
@@ -110,7 +110,7 @@ void requests() {
   CHECK_OK(MPI_Request_free(&persistent[1]));
   CHECK_EQ(persistent[1], MPI_REQUEST_NULL);
 
-  // Some, any, testall; statuses only where something completed.
+  // Some, any, testall; statuses are set only for completed requests.
   MPI_Request two[2];
   CHECK_OK(MPI_Irecv(&in[0], 1, MPI_INT, rank, 50, MPI_COMM_WORLD, &two[0]));
   CHECK_OK(MPI_Irecv(&in[1], 1, MPI_INT, rank, 51, MPI_COMM_WORLD, &two[1]));
@@ -132,7 +132,7 @@ void requests() {
   CHECK_OK(MPI_Test_cancelled(&state[0], &flag));
   CHECK_EQ(flag, 1);
 
-  // Errors of several: MPI_ERROR by MPICH's numbers.
+  // Errors of several requests: MPI_ERROR contains MPICH's numbers.
   char small = 0;
   CHECK_OK(MPI_Irecv(&small, 1, MPI_CHAR, rank, 60, MPI_COMM_SELF == MPI_COMM_WORLD ? 0 : MPI_COMM_WORLD, &two[0]));
   CHECK_OK(MPI_Irecv(&in[1], 1, MPI_INT, rank, 61, MPI_COMM_WORLD, &two[1]));
