@@ -1,4 +1,5 @@
-"""No file of the library names a maker of devices, but for the maker's own folder and a short list of names that users or other libraries see."""
+"""No file of the library names a maker of devices, except for the maker's own folder and a short list of names that users or other
+libraries see."""
 
 import re
 import unittest
@@ -55,7 +56,7 @@ class DeviceMakers(unittest.TestCase):
                                  "call the interface (src/mem/device.hpp), or let the maker's folder give the name")
 
     def test_list_holds_nothing_old(self):
-        """Every allowed name is still there."""
+        """Every allowed name still occurs."""
         for name, words in ALLOWED.items():
             text = (ROOT / name).read_text(encoding="utf-8")
             for word in words:

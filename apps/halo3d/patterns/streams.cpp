@@ -88,7 +88,7 @@ class Streams : public Pattern {
   std::array<MPI_Request, HaloMessages::kRequests> requests_;
 };
 
-// Every second step launches a graph of two, as the fields' two copies change places in each.
+// Every second step launches a graph of two steps, as each step swaps the two copies of the fields.
 class Graph final : public Streams {
  public:
   explicit Graph(const Setup& setup) : Streams(setup) {}
@@ -105,7 +105,7 @@ class Graph final : public Streams {
     graph_->launch();
   }
 
-  // An odd step is made on its own once somebody looks.
+  // An odd step is executed by itself when its result is needed.
   void exchange() override {
     if (begun_ % 2 == 1) enqueue_step();
     begun_ = 0;
