@@ -11,7 +11,7 @@ set(HR_NOT_ON_HIP
   "time_sliced"              # AMD's devices run the work of several processes at the same time
   "capture"                  # they look at the driver's own captures
   "unit_mem_(no|knob|before|one)"  # a driver that is missing: hip_program_* for HIP
-  "unit_cuda_ipc|gpu_staged" # tests of the fake CUDA driver itself, and of another library's use of it
+  "unit_cuda_ipc|gpu_staged|nccl" # tests of the fake CUDA driver itself, and of another library's use of it
   CACHE INTERNAL "")
 set(HR_HIP_IN_CHANGE_TIER
   "^gpu_mpi_transfers$|^gpu_mpi_collectives_lazy$|^gpu_registered_2$|^gpu_random_pieces_2$|^gpu_random_collectives_3$"

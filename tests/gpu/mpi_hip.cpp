@@ -1,8 +1,9 @@
 // A program that uses AMD's GPUs by HIP alone: exchanges between all kinds of memory that HIP has, buffers inside
 // allocations, queries of support, and the last error, which must stay the program's own.
 //
-//   mpiexec -n 2 mpi_hip
+//   mpiexec -n 2 mpi_hip [host|cuda]
 //
+// host: where HIP is not to be used; cuda: where CUDA's devices are used instead, as both makers have some.
 // It opens the runtime itself, so that it needs neither HIP's headers nor its library to be built. Without a device it
 // says so and ends well.
 #include <dlfcn.h>
@@ -189,15 +190,15 @@ void own_error_stays(int rank, int size) {
   CHECK(target.read(kCount) == values_of(before, kCount));
 }
 
-void queries(bool expected) {
+void queries(bool expected, bool cuda = false) {
   int supported = -1;
   CHECK(MPIX_Query_hip_support() == (expected ? 1 : 0));
   CHECK(MPIX_Query_rocm_support() == (expected ? 1 : 0));
-  CHECK(MPIX_Query_cuda_support() == 0);
+  CHECK(MPIX_Query_cuda_support() == (cuda ? 1 : 0));
   CHECK_OK(MPIX_GPU_query_support(MPIX_GPU_SUPPORT_HIP, &supported));
   CHECK(supported == (expected ? 1 : 0));
   CHECK_OK(MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &supported));
-  CHECK(supported == 0);
+  CHECK(supported == (cuda ? 1 : 0));
 }
 
 int device_count() {
@@ -208,12 +209,12 @@ int device_count() {
 }
 
 // Without a device of HIP, or where it is not to be used, host memory works.
-void host_only(int rank, int size) {
+void host_only(int rank, int size, bool cuda) {
   int mine = rank, got = -1;
   CHECK_OK(MPI_Sendrecv(&mine, 1, MPI_INT, (rank + 1) % size, 1, &got, 1, MPI_INT, (rank + size - 1) % size, 1,
                         MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   CHECK(got == (rank + size - 1) % size);
-  queries(false);
+  queries(false, cuda);
 }
 
 }  // namespace
@@ -225,8 +226,8 @@ int main(int argc, char** argv) {
   CHECK_OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   const std::string mode = argc > 1 ? argv[1] : "";
   const int devices = device_count();
-  if (devices == 0 || mode == "host") {
-    host_only(rank, size);
+  if (devices == 0 || mode == "host" || mode == "cuda") {
+    host_only(rank, size, mode == "cuda");
     if (rank == 0) std::printf("host memory alone\n");
   } else {
     hip("hipSetDevice", rank % devices);
