@@ -14,7 +14,7 @@ set(HR_NOT_ON_HIP
   "unit_cuda_ipc|gpu_staged|nccl" # tests of the fake CUDA driver itself, and of another library's use of it
   CACHE INTERNAL "")
 set(HR_HIP_IN_CHANGE_TIER
-  "^gpu_mpi_transfers$|^gpu_mpi_collectives_lazy$|^gpu_registered_2$|^gpu_random_pieces_2$|^gpu_random_collectives_3$"
+  "^gpu_mpi_collectives_lazy$|^gpu_registered_2$|^gpu_random_pieces_2$|^gpu_random_collectives_3$"
   "^gpu_lifetimes_4$|^gpu_resident_copy_2$|^gpu_default_stream_lazy$|^gpu_partitioned_kernel_2$"
   CACHE INTERNAL "")
 
