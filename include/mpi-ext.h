@@ -15,6 +15,11 @@ extern "C" {
  * present in this run; MPI need not be initialised. */
 #define MPIX_CUDA_AWARE_SUPPORT 1
 int MPIX_Query_cuda_support(void);
+/* The same for AMD GPUs (HIP, from ROCm 5.2 on), under both names that programs use. */
+#define MPIX_HIP_AWARE_SUPPORT 1
+#define MPIX_ROCM_AWARE_SUPPORT 1
+int MPIX_Query_hip_support(void);
+int MPIX_Query_rocm_support(void);
 
 /* gpu_type: one of these. Returns MPI_SUCCESS, or MPI_ERR_ARG for an unknown type. */
 #define MPIX_GPU_SUPPORT_CUDA 0
@@ -104,7 +109,8 @@ int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status 
 /* Starts persistent requests of any kind when the communicator's stream comes here. MPIX_Wait_enqueue or
  * MPIX_Waitall_enqueue completes them; they stay for the next start. */
 int MPIX_Startall_enqueue(int count, MPI_Request array_of_requests[], MPI_Comm comm);
-/* Checks that persistent requests can be captured, and makes progress; to be called before the capture. Local. */
+/* Matches persistent messages with those of other processes, which call it, too, so that streams move short ones
+ * between devices of a host by themselves. Only MPIX_Startall_enqueue and MPIX_Wait_enqueue serve these afterwards. */
 int MPIX_Matchall(int count, MPI_Request array_of_requests[]);
 
 #ifdef __cplusplus

@@ -231,6 +231,10 @@ class Transport {
   // and write; their users define their meaning. Every process has the same number of words; empty if there are none.
   virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
+  // Tells the other processes of the node which CPUs this one is confined to, by a nonzero number that stands for the
+  // set; returns how many processes of the node have told the same, this one included.
+  virtual int tell_cpus(std::uint64_t /*cpus*/) noexcept { return 1; }
+
   // Returns the memory in which that process stages data for others, mapped in this process: the same bytes in all
   // processes, and of the same size for each of them. Empty if there is none. A process that calls this for itself gets
   // memory backed by pages (empty if there are none left, which is noted once); the others may access it once a message
@@ -251,6 +255,21 @@ class Transport {
   // already.
   [[nodiscard]] virtual int arrivals() const noexcept { return -1; }
   [[nodiscard]] virtual bool arm_arrivals() { return false; }
+
+  // --- channels (p2p/channel.hpp) ---
+  // Returns the largest number of a channel, the same in all processes that share this transport; 0: there are none.
+  [[nodiscard]] virtual int most_channels() const noexcept { return 0; }
+  // Shows the others how many channels this process uses, channel 0 included; called once, before this process takes
+  // part in the creation of a communicator.
+  virtual void offer_channels(int /*number*/) noexcept {}
+  // Returns the number that this process has offered; 0 if it has not.
+  [[nodiscard]] virtual int channels_of(int /*proc*/) const noexcept { return 0; }
+  // Makes a transport of messages to the same processes, which arrive at the transport that they have made for the
+  // same number, from 1 on. It shares nothing that changes with this one, so it may run under another lock. Lifetime:
+  // must end before this transport. Errors: MPI_ERR_UNSUPPORTED_OPERATION; MPI_ERR_OTHER if there is no memory.
+  virtual Status make_channel(int /*number*/, const Handlers& /*handlers*/, std::unique_ptr<Transport>* /*out*/) {
+    return Errc::kUnsupportedOperation;
+  }
 
   // --- processes of other jobs ---
   // Returns the address by which processes of other jobs reach this one; empty: this transport uses no addresses.

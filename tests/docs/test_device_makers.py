@@ -7,14 +7,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("src", "launcher")
 MAKERS = re.compile(r"(?i:cuda|nvidia|\brocm|\bhip(?:_|\b))|\bcu[A-Z]\w+|\bhip[A-Z]")
-FOLDERS = ("src/mem/cuda/",)
+FOLDERS = ("src/mem/cuda/", "src/mem/hip/")
 
 # Names of one maker that users or other libraries see, and the one place that chooses the maker.
 ALLOWED = {
-    "src/mem/CMakeLists.txt": ("cuda/driver.cpp",),
-    "src/mem/device/maker_list.cpp": ("mem/cuda/maker.hpp", "cuda::kMaker"),
-    "src/bind/impl/extension.cpp": ("MPIX_Query_cuda_support", "MPIX_GPU_SUPPORT_CUDA", "MPIX_GPU_SUPPORT_HIP"),
-    "src/mpich/extension.cpp": ("MPIX_Query_cuda_support",),
+    "src/mem/CMakeLists.txt": ("cuda/driver.cpp", "hip/driver.cpp", "hip/runtime.cpp", "hip/pointer.cpp", "hip/contexts.cpp"),
+    "src/mem/device/maker_list.cpp": ("mem/cuda/maker.hpp", "cuda::kMaker", "mem/hip/maker.hpp", "hip::kMaker"),
+    "src/bind/impl/extension.cpp": ("MPIX_Query_cuda_support", "MPIX_Query_hip_support", "MPIX_Query_rocm_support", "MPIX_GPU_SUPPORT_CUDA", "MPIX_GPU_SUPPORT_HIP"),
+    "src/mpich/extension.cpp": ("MPIX_Query_cuda_support", "MPIX_Query_hip_support"),
     "src/enqueue/stream.hpp": ("cudaStream_t",),
     "src/enqueue/stream.cpp": ("cudaStream_t",),
     "src/base/counters_text.cpp": ("CUDA_VISIBLE_DEVICES",),

@@ -44,7 +44,7 @@ class MachineTest(unittest.TestCase):
                            locked=(UNLIMITED, UNLIMITED), files=(4096, 4096), address_space=(UNLIMITED, UNLIMITED),
                            file_size=(UNLIMITED, UNLIMITED), stack=(8 << 20, UNLIMITED), space=lambda path: Space(8 * GIB, 8 * GIB),
                            prefix=self.root / "headrace", run=self.run_program, try_single_copy=lambda: "",
-                           try_gpus=lambda: NO_GPU)
+                           try_gpus=lambda: NO_GPU, try_amd=lambda: {"state": "missing"})
 
     def write(self, path, text=""):
         file = self.root / path.lstrip("/")

@@ -122,11 +122,19 @@ class Graph final : public Streams {
 }  // namespace
 
 const PatternRecord kStreams = {
-    "streams", kNone, 11, "as overlap-fused, but the device's stream starts the messages and waits for them",
-    [](const Setup& setup) -> std::unique_ptr<Pattern> { return std::make_unique<Streams>(setup); }};
+    "streams",
+    kNone,
+    11,
+    "as overlap-fused, but the device's stream starts the messages and waits for them",
+    [](const Setup& setup) -> std::unique_ptr<Pattern> { return std::make_unique<Streams>(setup); },
+    true};
 const PatternRecord kGraph = {
-    "graph", kNone, 12, "as streams, two steps captured in a CUDA graph",
-    [](const Setup& setup) -> std::unique_ptr<Pattern> { return std::make_unique<Graph>(setup); }};
+    "graph",
+    kNone,
+    12,
+    "as streams, two steps captured in a CUDA graph",
+    [](const Setup& setup) -> std::unique_ptr<Pattern> { return std::make_unique<Graph>(setup); },
+    true};
 #endif
 
 }  // namespace halo3d

@@ -96,6 +96,8 @@ class PersistentBuffered final : public p2p::RequestState {
 
 }  // namespace
 
+Status check_room(comm::Communicator& comm, std::size_t bytes) { return pool_for(comm).check_room(bytes); }
+
 Status bsend(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm) {
   if (dest == abi::kProcNull) return kOk;
   layout::View view;
@@ -114,8 +116,9 @@ Status bsend_init(const void* buf, Count count, layout::Datatype& datatype, int 
   if (dest == abi::kProcNull) return persistent_nothing(p2p::Completion{}, request);
   layout::View view;
   HR_TRY(layout::make_view(buf, count, datatype, &view));
-  request = Arena<p2p::Request>::instance().create();
+  request = Arena<p2p::Request>::instance().create(false, comm.context(), comm.rank(), tag, comm.peer_proc(dest));
   if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request");
+  request->view_ = view;  // MPIX_Matchall looks at it
   request->persistent_ = true;
   request->active_ = false;
   keep_communicator(*request, comm);

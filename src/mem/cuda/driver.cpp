@@ -78,6 +78,7 @@ using device::Driver;
   X(context_id, cuCtxGetId)                                   \
   X(stream_is_capturing, cuStreamIsCapturing)                 \
   X(exchange_capture_mode, cuThreadExchangeStreamCaptureMode) \
+  X(peer_attribute, cuDeviceGetP2PAttribute)                  \
   X(stream_write_value, cuStreamWriteValue32_v2)              \
   X(stream_wait_value, cuStreamWaitValue32_v2)                \
   X(stream_batch, cuStreamBatchMemOp_v2)                      \

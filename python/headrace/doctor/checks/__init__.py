@@ -1,8 +1,8 @@
 """The checks of `headrace doctor`, one per file. To add one, write its file, and add a line here."""
 
 from headrace.doctor.check import Check
-from headrace.doctor.checks import (cgroup, clock, cpus, distance, files, gpus, launchers, limits, listening, numa, ofi, other_mpi,
-                                    reading, settings, shm, ucx)
+from headrace.doctor.checks import (amd, cgroup, clock, cpus, distance, files, gpus, launchers, limits, listening, numa, ofi,
+                                    other_mpi, reading, settings, shm, ucx)
 
 CHECKS = (
     Check("shm", "Memory", "/dev/shm: there, large enough, not full of files of dead jobs", shm.look),
@@ -21,4 +21,5 @@ CHECKS = (
     Check("ofi", "Network", "libfabric: version; whether jobs use it or UCX, and why", ofi.look),
     Check("listening", "Network", "who can reach ranks over TCP: what UCX would listen on, what ranks that run listen on", listening.look),
     Check("gpu", "GPUs", "NVIDIA driver, devices, peer access, IPC, MPS, MIG, ECC, persistence", gpus.look),
+    Check("amd", "GPUs", "AMD GPUs: HIP runtime, access, devices, variables that hide them", amd.look),
 )
