@@ -454,6 +454,12 @@ class Listening(MachineTest):
         self.assertNotIn("40000", found.evidence)
         self.assertNotIn("40003", found.evidence)
 
+    def test_ranks_over_libfabric(self):
+        self.rank(70, 501, maps="/lib/libmpi_abi.so.1\n/lib/libfabric.so.1\n")
+        self.table(70, "tcp", ("0500000A:9C42", "0A", 501))
+        found = self.assert_found("listening.rank", "note", "listens on 10.0.0.5 port 40002")
+        self.assertIn("without the job's secrets are dropped", found.cost)
+
     def test_what_is_no_rank_or_listens_on_the_loopback(self):
         self.rank(70, 501)
         self.table(70, "tcp", ("0100007F:9C40", "0A", 501))
