@@ -21,6 +21,7 @@
 #include "base/lock.hpp"
 #include "base/status.hpp"
 #include "p2p/wait/oversubscription.hpp"
+#include "p2p/wait/shared_cpus.hpp"
 
 namespace hr::p2p {
 
@@ -67,7 +68,7 @@ class PolledWait {
   bool held_ = false;
 };
 
-// True if the node was oversubscribed when the library was initialised.
+// True if processes outnumber the node's cores, or the CPUs that they are confined to together with this one.
 [[nodiscard]] bool node_oversubscribed() noexcept;
 
 // Returns how often a waiting loop may read a word in shared memory before it must make progress on everything else:
@@ -100,6 +101,7 @@ struct Progress {
   double since = 0;
   // Competition for the core.
   oversubscription::Found found;
+  shared_cpus::Found shared_cpus;
 };
 inline constinit Progress progress;
 // Number of threads that have waited on channels other than 0 for more than a moment (channel.hpp). Threads: any.

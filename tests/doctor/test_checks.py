@@ -379,6 +379,45 @@ class Ucx(MachineTest):
         self.assert_found("ucx.transports-chosen", "note")
 
 
+class Ofi(MachineTest):
+    def missing(self):
+        failed = Failed("exit code 1")
+        failed.said = "Traceback\nOSError: libfabric.so.1: cannot open shared object file"
+        self.answers["libfabric.so.1"] = failed
+
+    def test_found(self):
+        self.assert_found("ofi.found", "ok", "libfabric 1.20 in /lib/libfabric.so.1")
+        self.assert_found("ofi.choice", "ok", "go by UCX: no Slingshot")
+
+    def test_missing(self):
+        self.missing()
+        self.assert_found("ofi.absent", "ok", "libfabric.so.1: cannot open")
+        self.set(HEADRACE_NETWORK="ofi")
+        self.assert_found("ofi.missing", "error", "libfabric.so.1: cannot open")
+
+    def test_versions(self):
+        self.answers["libfabric.so.1"] = "found 1.8 /lib/libfabric.so.1\n"
+        self.assert_found("ofi.old", "note", "1.8")
+        self.set(HEADRACE_NETWORK="ofi")
+        self.assert_found("ofi.old", "error", "1.8")
+        self.answers["libfabric.so.1"] = "found 1.17 /lib/libfabric.so.1\n"
+        self.assert_found("ofi.slow-start", "note", "1.17")
+
+    def test_choice(self):
+        self.set(HEADRACE_NETWORK="ofi")
+        self.assert_found("ofi.choice", "ok", "go by libfabric: HEADRACE_NETWORK is ofi")
+        self.set(HEADRACE_NETWORK="auto")
+        self.write("/sys/class/cxi/cxi0/x")
+        self.assert_found("ofi.choice", "ok", "go by libfabric: this host has cxi0")
+        self.missing()
+        self.assert_found("ofi.own-network", "note", "cxi0")
+        self.assert_found("ofi.choice", "ok", "go by UCX")
+
+    def test_without_ucx(self):
+        self.answers["-c"] = Failed("exit code 1")
+        self.assert_found("ofi.choice", "ok", "go by libfabric: UCX is not found")
+
+
 class Listening(MachineTest):
     def rank(self, process, *sockets, maps="/lib/libmpi_abi.so.1\n/lib/libucp.so.0\n"):
         self.write(f"/proc/{process}/maps", maps)

@@ -178,6 +178,7 @@ class Shm : public Transport {
   Status get(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override;
   Status put(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override;
   std::span<SharedWord> shared_words(int proc) override { return segment_.words(local(proc)); }
+  int tell_cpus(std::uint64_t cpus) noexcept override;
   std::span<std::byte> staging(int proc) override;
   [[nodiscard]] int most_channels() const noexcept override { return segment_.sizes().channels; }
   void offer_channels(int number) noexcept override {
@@ -466,6 +467,16 @@ bool Shm::progress() {
     }
   }
   return moved;
+}
+
+int Shm::tell_cpus(std::uint64_t cpus) noexcept {
+  bell_->cpus.store(cpus, std::memory_order_relaxed);
+  int same = 0;
+  for (int process = 0; process < processes(); ++process) {
+    const Doorbell& bell = *segment_.doorbell(process);
+    same += bell.cpus.load(std::memory_order_relaxed) == cpus && bell.left.load(std::memory_order_relaxed) == 0;
+  }
+  return same;
 }
 
 std::span<std::byte> Shm::staging(int proc) {
