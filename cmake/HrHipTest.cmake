@@ -10,6 +10,7 @@ set(HR_NOT_ON_HIP
   "chunks"                   # memory in chunks is staged, and these tests look at mappings
   "time_sliced"              # AMD's devices run the work of several processes at the same time
   "capture"                  # they look at the driver's own captures
+  "unit_mem_(no|knob|before|one)"  # a driver that is missing: hip_program_* for HIP
   "unit_cuda_ipc|gpu_staged" # tests of the fake CUDA driver itself, and of another library's use of it
   CACHE INTERNAL "")
 set(HR_HIP_IN_CHANGE_TIER
@@ -45,6 +46,12 @@ function(hr_on_hip test environment prefix)
   set(arguments "")
   if(test MATCHES "random_pieces")  # kernels do not touch other devices' memory in a process
     set(arguments --expect either)
+  endif()
+  if(test MATCHES "^unit_mem")  # about CUDA's contexts, or the names of its calls; chunks, and pools without a context
+    string(JOIN ":" without Classify.EveryKind Classify.PoolAndVmmHaveNoContext Copy.FailureNamesCallPointerDeviceAndError
+           Contexts.ExhaustedMemorySaysSo Contexts.NothingIsLeftAfterShutdown Contexts.MemoryOfAContextThatIsNotThePrimary
+           Contexts.SurvivesAResetOfTheDevice)
+    set(arguments --gtest_filter=-${without})
   endif()
   string(REPLACE hip_gpu_ hip_ name hip_${test})
   set(${prefix}_name ${name} PARENT_SCOPE)

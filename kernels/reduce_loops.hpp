@@ -108,24 +108,31 @@ struct ByBytes : ByElements<T> {
   HR_DEVICE void store(std::uint64_t address, T value) { Element<T>::store_bytes(address, value); }
 };
 
-// Combines one unit, `offset` bytes into every buffer, of any number of inputs.
-template <class Access, class Op>
-HR_DEVICE void combine_at(const ReduceArguments& args, const Op& op, std::uint64_t offset) {
+// Returns one unit of any number of inputs, combined. `input` gives the address of the unit in each.
+template <class Access, class Op, class Input>
+HR_DEVICE typename Access::Unit combined(unsigned ninputs, const Op& op, const Input& input) {
   using Unit = typename Access::Unit;
   constexpr unsigned kBatch = Access::kBatch;
-  Unit value = Access::load(args.inputs[0] + offset);
+  Unit value = Access::load(input(0));
   HR_NO_UNROLL
-  for (unsigned from = 1; from < args.ninputs; from += kBatch) {
+  for (unsigned from = 1; from < ninputs; from += kBatch) {
     Unit next[kBatch];
     HR_UNROLL
     for (unsigned k = 0; k < kBatch; ++k) {
-      if (from + k < args.ninputs) next[k] = Access::load(args.inputs[from + k] + offset);
+      if (from + k < ninputs) next[k] = Access::load(input(from + k));
     }
     HR_UNROLL
     for (unsigned k = 0; k < kBatch; ++k) {
-      if (from + k < args.ninputs) value = Access::combine(op, value, next[k]);
+      if (from + k < ninputs) value = Access::combine(op, value, next[k]);
     }
   }
+  return value;
+}
+
+// Combines one unit, `offset` bytes into every buffer, of any number of inputs.
+template <class Access, class Op>
+HR_DEVICE void combine_at(const ReduceArguments& args, const Op& op, std::uint64_t offset) {
+  const auto value = combined<Access>(args.ninputs, op, [&](unsigned input) { return args.inputs[input] + offset; });
   HR_NO_UNROLL
   for (unsigned i = 0; i < args.noutputs; ++i) Access::store(args.outputs[i] + offset, value);
 }

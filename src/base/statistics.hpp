@@ -28,7 +28,9 @@
   X(coll_through_pinned, kCounter,                                                                                     \
     "Collective operations of device buffers that ran on copies of them in pinned memory.")                            \
   X(enqueued_pending, kLevel, "Operations that a stream has yet to come to, or waits for (graphs: that run now).")     \
-  X(enqueued_done, kCounter, "Operations that a stream started and that are over.")                                    \
+  X(enqueued_done, kCounter, "Operations that a stream started and that this process has carried out.")                \
+  X(enqueued_by_streams, kCounter,                                                                                     \
+    "Starts of matched operations, which streams carry out alone (MPIX_Matchall; in a graph: when it is captured).")   \
   X(single_copies, kCounter,                                                                                           \
     "Long messages received by copies straight from the sender's memory or into the receiver's.")                      \
   X(rma_by_system, kCounter, "Puts and gets of windows that the system copied from or to another process's memory.")   \

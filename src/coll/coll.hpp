@@ -35,6 +35,8 @@ Status run(Call& call);
 // *request: receives one reference, the caller's.
 Status start(Call& call, p2p::Request** request);
 Status init(Call& call, p2p::Request** request);
+// Returns the call of a request of init(), which owns it; null for other requests.
+[[nodiscard]] const Call* call_of(const p2p::Request& request) noexcept;
 
 // Checks a call before it is executed; may be null. While it is set, events::let_checker_look() must be on. An error
 // ends the call. Owner: check/.

@@ -147,6 +147,7 @@ class PendingCall final : public p2p::TaskFactory {
   }
   [[nodiscard]] const char* what() const noexcept override { return name(call_.operation); }
   void become_independent() override { call_.become_independent(); }
+  [[nodiscard]] const Call& call() const noexcept { return call_; }
 
  private:
   // Argument arrays of one buffer. The standard permits borrowing counts and displacements until completion, but some
@@ -188,8 +189,8 @@ class PendingCall final : public p2p::TaskFactory {
 
 namespace {
 
-// An operation on a communicator with a stream comes after the work of that stream, and of no other. The operations
-// that the stream itself starts are independent already.
+// An operation on a communicator with a stream comes after the work of that stream alone. The operations that the
+// stream itself starts are independent already.
 [[gnu::cold, gnu::noinline]] Status come_after_stream(Call& call) {
   if (call.independent) return kOk;
   call.become_independent();
@@ -250,6 +251,11 @@ Status init(Call& call, p2p::Request** request) {
   call.persistent = true;
   if (call_checker != nullptr) HR_TRY(call_checker(call));
   return p2p::task_init(std::make_unique<PendingCall>(call), call.comm, request);
+}
+
+const Call* call_of(const p2p::Request& request) noexcept {
+  const auto* const pending = dynamic_cast<const PendingCall*>(p2p::factory_of(request));
+  return pending == nullptr ? nullptr : &pending->call();
 }
 
 }  // namespace hr::coll

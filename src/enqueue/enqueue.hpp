@@ -49,10 +49,22 @@ Status allreduce(const void* send, void* receive, Count count, layout::Datatype&
 // Starts persistent requests of any kind when the stream comes here. For partitioned requests the stream goes on only
 // once they have started, so that kernels may mark partitions. Errors, beside the above: MPI_ERR_REQUEST.
 Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& comm);
+// Matches persistent messages with those of the other processes, which call this, too, so that streams can move them
+// without the library's threads (paired.hpp). Errors: MPI_ERR_REQUEST (a receive from any source or with any tag);
+// those of messages to the other processes.
+Status match_all(std::span<p2p::Request* const> requests);
 // Makes the stream wait for an enqueued operation. A persistent request stays; another one is over for the program,
 // which must not use its handle any more. Errors: MPI_ERR_REQUEST if it was not enqueued, or outside the capture in
 // which this call is made, whether or not it is over.
 Status wait(p2p::Request& request, StatusSink sink);
+// Makes the streams wait for those of several operations that they can wait for together, in few calls of the driver,
+// and marks these; wait() serves the others. Errors: those of wait(); what is marked is done all the same.
+struct Waiting {
+  p2p::Request* request = nullptr;
+  StatusSink sink;
+  bool done = false;
+};
+Status wait_together(std::span<Waiting> all);
 // True if wait() has taken the program's reference.
 [[nodiscard]] bool wait_releases(const p2p::Request& request) noexcept;
 

@@ -236,13 +236,23 @@ Status check_wait(Stream& stream, bool enqueued_in_capture, const char* what) {
               what);
 }
 
-Status append_wait(const OperationPointer& operation) {
-  Stream& stream = *operation->stream_;
-  operation->waited_ = true;
+Status append_waits(Stream& stream, std::span<const OperationPointer> operations) {
   const Appending appending(stream);
   std::vector<StreamOperation>& work = work_of_call();
-  add_wait(*operation, work);
+  for (const OperationPointer& each : operations) {
+    each->waited_ = true;
+    add_wait(*each, work);
+  }
   return append_unlocked(stream, work);
+}
+
+Status append_and_launch(Stream& stream, std::span<StreamOperation> waits, mem::device::FunctionHandle function,
+                         unsigned blocks, unsigned threads, void* parameter) {
+  const Appending appending(stream);
+  return unlocked([&] {
+    HR_TRY(stream.device_.append(waits));
+    return stream.device_.launch(function, blocks, threads, parameter);
+  });
 }
 
 // --- requests ---

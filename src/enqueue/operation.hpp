@@ -15,6 +15,7 @@
 #include "comm/communicator.hpp"
 #include "enqueue/enqueue.hpp"
 #include "mem/device/deferred_free.hpp"
+#include "mem/device/ipc.hpp"
 
 namespace hr::enqueue {
 
@@ -64,6 +65,7 @@ class Attached final : public comm::StreamUse {
 
   comm::Communicator& comm_;
   Ref<Stream> stream_;
+  bool matched_ = false;                    // the stream may have work of matched requests
   int unfinished_ = 0;                      // operations that are not over, without those of graphs
   std::vector<OperationPointer> captured_;  // operations of graphs
 
@@ -81,8 +83,17 @@ struct Started {
   bool running = false;   // one has started it, a graph perhaps
 };
 
+class Matched;
+struct MatchedMemory;
+
 struct State {
+  State();
+  ~State();
   std::vector<std::unique_ptr<WordPool>> words;
+  std::vector<Matched*> matched;
+  std::vector<std::unique_ptr<MatchedMemory>> matched_memory;
+  std::vector<mem::device::Mapping*> matched_mappings;
+  std::size_t failed_seen = 0;  // of p2p::failed_processes()
   std::vector<Attached*> communicators;
   std::vector<Ref<Stream>> streams;  // with a queue
   std::vector<OperationPointer> running;
@@ -105,10 +116,13 @@ Status attached_to(comm::Communicator& comm, Attached** attached);
 Status check_capture(Stream& stream, bool* captured);
 // Puts operations that start together at the end of the stream, and, if `waits`, the waits for their ends.
 Status append(Attached& attached, std::span<const OperationPointer> operations, bool waits, bool captured);
+// Puts waits there, and a kernel with one parameter.
+Status append_and_launch(Stream& stream, std::span<mem::device::StreamOperation> waits,
+                         mem::device::FunctionHandle function, unsigned blocks, unsigned threads, void* parameter);
 // Returns an error if a wait for `what`, which was enqueued in a capture or not, cannot be put there now.
 Status check_wait(Stream& stream, bool enqueued_in_capture, const char* what);
-// Puts a wait for the operation there. check_wait() has been called.
-Status append_wait(const OperationPointer& operation);
+// Puts waits for operations of the stream there. check_wait() has been called.
+Status append_waits(Stream& stream, std::span<const OperationPointer> operations);
 
 // Makes a request of the program for the operation. Errors: MPI_ERR_NO_MEM.
 Status make_request(const OperationPointer& operation, p2p::Request** request);

@@ -1,4 +1,5 @@
 // Persistent requests that a stream starts: point-to-point, partitioned, and collective ones.
+#include "enqueue/matched.hpp"
 #include "enqueue/operation.hpp"
 #include "p2p/partitioned.hpp"
 
@@ -62,23 +63,15 @@ Status check(const p2p::Request& request, std::size_t index) {
   return kOk;
 }
 
-}  // namespace
-
-Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& comm) {
-  Attached* attached = nullptr;
-  HR_TRY(attached_to(comm, &attached));
-  for (std::size_t i = 0; i < requests.size(); ++i) HR_TRY(check(*requests[i], i));
-  if (requests.empty()) return kOk;
-  bool captured = false;
-  HR_TRY(check_capture(*attached->stream_, &captured));
+Status start_ordinary(std::span<p2p::Request* const> requests, Attached& attached, bool captured) {
   std::vector<OperationPointer> operations;
   for (p2p::Request* const each : requests) {
     each->state_->become_independent();
-    auto made = std::make_shared<Persistent>(comm, *attached->stream_, *each);
+    auto made = std::make_shared<Persistent>(attached.comm_, *attached.stream_, *each);
     made->waits_to_begin_ = p2p::is_partitioned(*each);
     Started& started = state->persistent[each];
     started.last = made;
-    started.stream = attached->stream_;
+    started.stream = attached.stream_;
     started.captured = captured;
     operations.push_back(std::move(made));
     if (captured) continue;  // a request of a graph is active only while it runs
@@ -87,7 +80,7 @@ Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& co
     each->begin();
     each->active_ = true;
   }
-  const Status status = append(*attached, operations, false, captured);
+  const Status status = append(attached, operations, false, captured);
   if (status.ok()) return kOk;
   for (p2p::Request* const each : requests) {
     Started& started = state->persistent[each];
@@ -95,6 +88,25 @@ Status start_all(std::span<p2p::Request* const> requests, comm::Communicator& co
     if (started.pending == 0) started.last = nullptr;
   }
   return status;
+}
+
+}  // namespace
+
+Status start_all(std::span<p2p::Request* const> all, comm::Communicator& comm) {
+  Attached* attached = nullptr;
+  HR_TRY(attached_to(comm, &attached));
+  std::vector<p2p::Request*> requests, matched;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool is_matched = matched_of(*all[i]) != nullptr;
+    if (!is_matched) HR_TRY(check(*all[i], i));
+    (is_matched ? matched : requests).push_back(all[i]);
+  }
+  if (all.empty()) return kOk;
+  bool captured = false;
+  HR_TRY(check_capture(*attached->stream_, &captured));
+  // Operations in which the stream may wait come last.
+  if (!requests.empty()) HR_TRY(start_ordinary(requests, *attached, captured));
+  return matched.empty() ? kOk : start_matched(matched, *attached, captured);
 }
 
 }  // namespace hr::enqueue

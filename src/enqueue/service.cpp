@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/statistics.hpp"
+#include "enqueue/matched.hpp"
 #include "enqueue/operation.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
@@ -126,7 +127,7 @@ bool complete_running() {
 
 void attend(bool moved) {
   const bool busy = !state->running.empty() || !state->streams.empty();
-  const bool graphs = state->captured != 0;
+  const bool graphs = state->captured != 0 || !state->matched.empty();
   if (moved || busy) state->last_active = now_seconds();
   state->frees.set(busy || graphs);
   if (busy) return p2p::progress_thread::attend(Attention::kAwake);
@@ -145,9 +146,10 @@ bool advance(void* /*unused*/) {
   if (state->captured != 0) moved |= begin_launched();
   moved |= complete_running();
   if (!state->orphans.empty()) end_orphans();
+  look_after_matched();
   state->advancing = false;
   attend(moved);
-  if (state->running.empty() && state->streams.empty() && state->captured == 0) {
+  if (state->running.empty() && state->streams.empty() && state->captured == 0 && state->matched.empty()) {
     p2p::remove_hook(advance, nullptr);
     state->hooked = false;
   }
@@ -190,6 +192,11 @@ void watch() {
   if (!state->hooked) p2p::add_hook(advance, nullptr);
   state->hooked = true;
   p2p::progress_thread::attend(Attention::kAwake);
+}
+
+State::State() = default;
+State::~State() {
+  for (mem::device::Mapping* const each : matched_mappings) mem::device::unpin(each);
 }
 
 void init() { state = std::make_unique<State>(); }

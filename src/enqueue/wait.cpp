@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "enqueue/matched.hpp"
 #include "enqueue/operation.hpp"
 #include "p2p/progress.hpp"
 
@@ -25,35 +26,104 @@ bool any_launched(const Attached& attached) {
   });
 }
 
+// True if the stream may have work of matched requests to do, of which the library does not see the end.
+bool any_matched(Attached& attached) {
+  if (!attached.matched_) return false;
+  auto capture = mem::device::ProgramStream::Capture::kNone;
+  const mem::device::ProgramStream& device = attached.stream_->device_;
+  const bool idle =
+      !device.capture(&capture).ok() || capture != mem::device::ProgramStream::Capture::kNone || device.idle();
+  attached.matched_ = !idle;
+  return !idle;
+}
+
 Status finish(Attached& attached) {
-  HR_TRY(p2p::wait_until([&] { return (attached.unfinished_ == 0 && !any_launched(attached)) || is_gone(attached); }));
+  HR_TRY(p2p::wait_until([&] {
+    return is_gone(attached) || (attached.unfinished_ == 0 && !any_launched(attached) && !any_matched(attached));
+  }));
   return attached.take_error();
 }
+
+// Waits that one stream can be given together.
+struct Pending {
+  // Goes on to another stream, or to operations outside the capture, whose state is looked at once.
+  template <class Text>
+  Status expect(Stream& other, bool in_capture, const Text& text) {
+    if (stream == &other && captured == in_capture) return kOk;
+    HR_TRY(check_wait(other, in_capture, text().c_str()));
+    HR_TRY(append());
+    stream = &other;
+    captured = in_capture;
+    return kOk;
+  }
+  Status append() {
+    if (!operations.empty()) HR_TRY(append_operations());
+    if (!matched.empty()) HR_TRY(wait_matched(*stream, matched));
+    operations.clear();
+    waiting.clear();
+    matched.clear();
+    return kOk;
+  }
+
+  Stream* stream = nullptr;
+  bool captured = false;
+  std::vector<OperationPointer> operations;
+  std::vector<Waiting*> waiting;  // for the operations
+  std::vector<Waiting*> matched;
+
+ private:
+  Status append_operations() {
+    std::vector<StatusSink> before;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      before.push_back(operations[i]->sink_);
+      if (waiting[i]->sink.report != nullptr) operations[i]->sink_ = waiting[i]->sink;
+    }
+    const Status status = append_waits(*stream, operations);
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (!status.ok()) operations[i]->sink_ = before[i];
+      waiting[i]->done = status.ok();
+    }
+    return status;
+  }
+};
 
 }  // namespace
 
 Status wait(p2p::Request& request, StatusSink sink) {
+  Waiting one[] = {{&request, sink}};
+  HR_TRY(wait_together(one));
+  if (one[0].done) return kOk;
   const Served served = served_for(request);
-  const OperationPointer& operation = served.operation;
   // First, so that the answer does not depend on whether the operation is over.
   if (served.stream != nullptr) {
-    const std::string what = operation == nullptr ? request.state_->what() : operation->what();
+    const std::string what = served.operation == nullptr ? request.state_->what() : served.operation->what();
     HR_TRY(check_wait(*served.stream, served.captured, what.c_str()));
   }
-  if (operation == nullptr || operation->done_) {
-    const bool inactive = request.persistent() && !request.active();
-    if (!served.made_here && !inactive && !(request.persistent() && request.complete())) {
-      return fail(Errc::kRequest, "the request was not enqueued in a stream: complete it with MPI_Wait");
-    }
-    report(sink, inactive ? p2p::Completion{} : request.completion_);
-    if (request.persistent()) request.active_ = false;
-    return kOk;
+  const bool inactive = request.persistent() && !request.active();
+  if (!served.made_here && !inactive && !(request.persistent() && request.complete())) {
+    return fail(Errc::kRequest, "the request was not enqueued in a stream: complete it with MPI_Wait");
   }
-  const StatusSink before = operation->sink_;
-  if (sink.report != nullptr) operation->sink_ = sink;
-  const Status status = append_wait(operation);
-  if (!status.ok()) operation->sink_ = before;
-  return status;
+  report(sink, inactive ? p2p::Completion{} : request.completion_);
+  if (request.persistent()) request.active_ = false;
+  return kOk;
+}
+
+Status wait_together(std::span<Waiting> all) {
+  Pending pending;
+  for (Waiting& each : all) {
+    if (const Matched* const matched = matched_of(*each.request); matched != nullptr) {
+      if (!matched->started_) continue;
+      HR_TRY(pending.expect(*matched->stream_, matched->captured_, [&] { return matched->text(); }));
+      pending.matched.push_back(&each);
+      continue;
+    }
+    const Served served = served_for(*each.request);
+    if (served.operation == nullptr || served.operation->done_) continue;
+    HR_TRY(pending.expect(*served.stream, served.captured, [&] { return served.operation->what(); }));
+    pending.waiting.push_back(&each);
+    pending.operations.push_back(served.operation);
+  }
+  return pending.append();
 }
 
 bool wait_releases(const p2p::Request& request) noexcept { return !request.persistent(); }

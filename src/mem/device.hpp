@@ -69,7 +69,8 @@ inline constexpr int kDevicePciBus = 33;
 inline constexpr int kDevicePciDevice = 34;
 inline constexpr int kDevicePciDomain = 50;
 inline constexpr int kDeviceFlushesRemoteWrites = 98;
-inline constexpr int kDeviceMps = 133;  // processes share the device without time slices; may return an error
+inline constexpr int kDeviceMps = 133;     // processes share the device without time slices; may return an error
+inline constexpr int kPeerHasAtomics = 3;  // of the link between two devices
 
 inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy default stream
 inline constexpr unsigned kStreamNonBlocking = 1;
@@ -207,6 +208,7 @@ struct Driver {
   Result (*context_id)(ContextHandle, unsigned long long*) = nullptr;
   Result (*stream_is_capturing)(StreamHandle, int* status) = nullptr;
   Result (*exchange_capture_mode)(int* mode) = nullptr;
+  Result (*peer_attribute)(int* value, int attribute, int device, int peer) = nullptr;
   Result (*stream_write_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
   Result (*stream_wait_value)(StreamHandle, DeviceAddress, std::uint32_t, unsigned flags) = nullptr;
   Result (*stream_batch)(StreamHandle, unsigned count, StreamOperation*, unsigned flags) = nullptr;

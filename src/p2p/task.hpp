@@ -251,6 +251,8 @@ Status run_as_request(Task task, std::unique_ptr<TaskResources> resources, Objec
 
 // Makes an inactive persistent request whose every start runs factory->make() again.
 Status task_init(std::unique_ptr<TaskFactory> factory, Object* communicator, Request** request);
+// Returns the factory of such a request; null for other requests.
+[[nodiscard]] const TaskFactory* factory_of(const Request& request) noexcept;
 
 }  // namespace hr::p2p
 

@@ -56,7 +56,7 @@ class MachineTest(unittest.TestCase):
         self.write(path, text).chmod(0o755)
 
     def run_program(self, command, timeout, env=None):
-        """Output of programs: self.answers by their last word or first option. Raises an answer that is a Failed."""
+        """Returns the output of programs: self.answers, by their last word or first option. Raises an answer that is a Failed."""
         answer = self.answers.get(command[-1], self.answers.get(command[1] if command[1] != "-B" else command[2]))
         if isinstance(answer, Exception):
             raise answer

@@ -463,7 +463,7 @@ class Listening(MachineTest):
 
 
 class InstalledFiles(MachineTest):
-    """What pip has put under a prefix, and what became of it."""
+    """Files that pip has installed under a prefix, and later changes to them."""
 
     def package(self, name, *paths):
         """Writes the files, and the list of them as pip does."""

@@ -222,3 +222,28 @@ FAKE_HIP hipMemRetainAllocationHandle(Address* handle, void* address) {
 FAKE_HIP hipMemRelease(Address handle) {
   return on_device([&] { return cuMemRelease(handle); });
 }
+
+// --- memory in chunks: the driver's structs have HIP's layout ---
+
+FAKE_HIP hipMemGetAllocationGranularity(std::size_t* bytes, const void* properties, int option) {
+  return on_device([&] { return cuMemGetAllocationGranularity(bytes, properties, option); });
+}
+FAKE_HIP hipMemCreate(Address* handle, std::size_t bytes, const void* properties, unsigned long long flags) {
+  return on_device([&] { return cuMemCreate(handle, bytes, properties, flags); });
+}
+FAKE_HIP hipMemAddressReserve(Address* address, std::size_t bytes, std::size_t alignment, Address wanted,
+                              unsigned long long flags) {
+  return on_device([&] { return cuMemAddressReserve(address, bytes, alignment, wanted, flags); });
+}
+FAKE_HIP hipMemAddressFree(Address address, std::size_t bytes) {
+  return on_device([&] { return cuMemAddressFree(address, bytes); });
+}
+FAKE_HIP hipMemMap(Address address, std::size_t bytes, std::size_t offset, Address handle, unsigned long long flags) {
+  return on_device([&] { return cuMemMap(address, bytes, offset, handle, flags); });
+}
+FAKE_HIP hipMemUnmap(Address address, std::size_t bytes) {
+  return on_device([&] { return cuMemUnmap(address, bytes); });
+}
+FAKE_HIP hipMemSetAccess(Address address, std::size_t bytes, const void* access, std::size_t count) {
+  return on_device([&] { return cuMemSetAccess(address, bytes, access, count); });
+}

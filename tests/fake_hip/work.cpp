@@ -27,6 +27,26 @@ Result in_stream(void* stream, const Work& work) {
 
 constexpr int kMostKinds = 4;  // hipMemcpyDefault
 
+// The device whose engine must make a copy of pool memory, which the driver gives to no other; else the current one.
+Context* owner_of(Address address) {
+  int device = current_device();
+  {
+    std::lock_guard lock(fake_cuda::state().mutex);
+    const fake_cuda::Allocation* const found = fake_cuda::find_allocation(address);
+    if (found != nullptr && found->kind == fake_cuda::Kind::kPool) device = found->device;
+  }
+  return context_of(device);
+}
+
+// The runtime finds the devices by the addresses.
+Result copy(Address to, Address from, std::size_t bytes, void* stream) {
+  Context* const target = owner_of(to);
+  Context* const source = owner_of(from);
+  return target == source && target == fake_cuda::current_context()
+             ? cuMemcpyAsync(to, from, bytes, stream)
+             : cuMemcpyPeerAsync(to, target, from, source, bytes, stream);
+}
+
 }  // namespace
 }  // namespace fake_hip
 
@@ -53,6 +73,20 @@ FAKE_HIP hipStreamWaitEvent(void* stream, void* event, unsigned flags) {
 }
 FAKE_HIP hipStreamIsCapturing(void* stream, int* status) {
   return in_stream(stream, [&](void* native) { return cuStreamIsCapturing(native, status); });
+}
+FAKE_HIP hipStreamBeginCapture(void* stream, int mode) {
+  return in_stream(stream, [&](void* native) { return cuStreamBeginCapture_v2(native, mode); });
+}
+FAKE_HIP hipStreamEndCapture(void* stream, void** graph) {
+  return in_stream(stream, [&](void* native) { return cuStreamEndCapture(native, graph); });
+}
+FAKE_HIP hipGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long flags) {
+  return done(cuGraphInstantiateWithFlags(executable, graph, flags));
+}
+FAKE_HIP hipGraphDestroy(void* graph) { return done(cuGraphDestroy(graph)); }
+FAKE_HIP hipGraphExecDestroy(void* executable) { return done(cuGraphExecDestroy(executable)); }
+FAKE_HIP hipGraphLaunch(void* executable, void* stream) {
+  return in_stream(stream, [&](void* native) { return cuGraphLaunch(executable, native); });
 }
 FAKE_HIP hipThreadExchangeStreamCaptureMode(int* mode) { return done(cuThreadExchangeStreamCaptureMode(mode)); }
 FAKE_HIP hipStreamGetDevice(void* stream, int* device) {
@@ -86,7 +120,7 @@ FAKE_HIP hipEventSynchronize(void* event) { return done(cuEventSynchronize(event
 
 FAKE_HIP hipMemcpyAsync(Address to, Address from, std::size_t bytes, int kind, void* stream) {
   if (kind < 0 || kind > kMostKinds) return done(kInvalidValue);
-  return in_stream(stream, [&](void* native) { return cuMemcpyAsync(to, from, bytes, native); });
+  return in_stream(stream, [&](void* native) { return copy(to, from, bytes, native); });
 }
 FAKE_HIP hipMemcpy(Address to, Address from, std::size_t bytes, int kind) {
   if (kind < 0 || kind > kMostKinds) return done(kInvalidValue);

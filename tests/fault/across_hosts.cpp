@@ -31,8 +31,8 @@ void meet() {
   for (int each = 0; each < size; ++each) check(all[static_cast<std::size_t>(each)] == each, "wrong data");
 }
 
-// Keeps every rank here until all have what they need of the others: a process that ends drops data it has not sent
-// yet.
+// Keeps every rank here until all have what they need from the others: a process that ends drops data that it has not
+// sent yet.
 void meet_for_good() {
   meet();
   int nothing = 0;

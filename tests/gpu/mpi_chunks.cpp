@@ -1,6 +1,6 @@
 // Device memory made of chunks (VMM): ranges of one chunk, of many and of too many, and views that begin and end
 // anywhere in them; chunks that are replaced by others at the same address, ranges that grow, processes that may not
-// map. If GPUs can fetch directly, they must have done so; and at the end no mapping is left.
+// map. If GPUs can fetch directly, they must have done so; at the end, no mapping may be left.
 //
 //   mpi_chunks [all | PART...] [--cycles N]      parts: ranges mixed remap grow many cycles collectives; alone: refused
 #include <linux/filter.h>
@@ -128,7 +128,7 @@ void ranges(const Ring& ring, bool direct) {
   }
 }
 
-// Some chunks of one buffer may be exported to other processes, others not.
+// Some chunks of one buffer may be exported to other processes, others may not.
 void mixed(const Ring& ring) {
   constexpr std::size_t kChunks = 4;
   const int own = gpu::device();
@@ -226,7 +226,8 @@ std::string joined(const std::vector<std::string>& files) {
   return all;
 }
 
-// Waits until other processes release memory that is gone: they do when they hear of it, in some later call.
+// Waits until other processes release memory that its owner has freed: they do so when they learn of it, in some later
+// call.
 void settle(std::uint64_t memory, const std::vector<std::string>& before) {
   // A real driver has memory and open files of its own, whose number varies.
   const std::uint64_t room = hr::test::on_fake_driver() ? 0 : std::uint64_t{4} << 20;
@@ -332,7 +333,7 @@ void refused(const Ring& ring) {
   constexpr unsigned kPidfdGetfd = 438;
   if (ring.rank == 1) forbid(kPidfdGetfd);
   const Segment segment = Segment::full(3);
-  // The first messages discover that; later ones know.
+  // The first messages discover that; later ones are staged at once.
   for (unsigned i = 0; i < 4; ++i) {
     exchange(ring, segment.data() + 8, segment.bytes() - 8, MemoryKind::kVmm, i, "refused at first");
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -41,6 +41,7 @@ step() {  # step NAME SECONDS RANKS PROGRAM ARGS...
     echo "FAIL  $name, $count ranks, exit $?: $*"
     tail -n 60 "/tmp/streams.$$.log"
     failed=$((failed + 1))
+    return 1
   fi
 }
 
@@ -56,24 +57,34 @@ dead_peer() {  # dead_peer WHAT: the last of three ranks dies, the streams of th
   fi
 }
 
+alone() {  # alone TABLE: the host must have had no part in what was matched
+  awk '/ matched/ && !/host time/ {rows++; if ($(NF - 1) != 0 || $NF == 0) {wrong++; print "FAIL  by the host, not by the streams alone: " $0}}
+    END {if (rows && !wrong) print "pass  " rows " rows of matched operations: the streams carried them out alone"; exit wrong != 0 || !rows}' "$1" ||
+    failed=$((failed + 1))
+}
+
 beside_nccl() {  # beside_nccl RANKS: the same by NCCL from C++, if it is here
   [ "${HR_FAKE:-0}" != 1 ] && [ -n "$(find "$build" -name nccl -type f -perm -u+x -print -quit)" ] || return 0
-  timeout -k 5 30 python3 "$source/bench/nccl.py" --build "$build" --ranks "$1" --rounds 3 --limit 15 --timeout 25 \
-    --operations kernel,allreduce,ring --sizes 8,1M,64M \
+  timeout -k 5 30 python3 "$source/bench/nccl.py" --build "$build" --ranks "$1" --rounds 5 --limit 15 --timeout 25 \
+    --operations kernel,allreduce,ring --sizes 8,1K,8K,32K,1M \
     --ways nccl_enqueued,nccl_graph,kernel_nccl_enqueued,kernel_nccl_graph || echo "NCCL: not measured"
 }
 
+parts=(any blocking collectives derived errors graph kinds many matched memory persistent refused two)
 for count in "${ranks[@]}"; do
-  # The parts one by one, so that one that hangs does not hide the others.
-  for part in cold any blocking collectives derived errors graph kinds many memory persistent refused two; do
-    step "streams $part" 20 "$count" "$build/gpu_tests/mpi_streams" $part
-  done
+  step "streams cold" 20 "$count" "$build/gpu_tests/mpi_streams" cold
+  # If they fail together, one by one, so that one that hangs does not hide the others.
+  if ! step "streams ${parts[*]}" 30 "$count" "$build/gpu_tests/mpi_streams" "${parts[@]}"; then
+    for part in "${parts[@]}"; do step "streams $part" 10 "$count" "$build/gpu_tests/mpi_streams" "$part"; done
+  fi
+  step "reductions" 20 "$count" "$build/gpu_tests/mpi_streams_allreduce"
   step "random exchanges" 30 "$count" "$build/gpu_tests/mpi_streams_random" --seed random --exchanges 1000
   step "latency" 40 "$count" "$build/gpu_tests/mpi_streams_latency" "${latency[@]}"
   cat "/tmp/streams.$$.log"
+  alone "/tmp/streams.$$.log"
   beside_nccl "$count"
 done
-for what in receive any allreduce graph; do dead_peer $what; done
+for what in receive any allreduce graph matched reduction; do dead_peer $what; done
 rm -f "/tmp/streams.$$.log"
 echo "$failed failed in $((SECONDS - begun)) s"
 exit $failed

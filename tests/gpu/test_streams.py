@@ -24,6 +24,12 @@ class DeadPeer(unittest.TestCase):
     def test_a_graph(self):
         self.go_on("graph")
 
+    def test_a_matched_message(self):
+        self.go_on("matched")
+
+    def test_a_matched_reduction(self):
+        self.go_on("reduction")
+
 
 if __name__ == "__main__":
     unittest.main()

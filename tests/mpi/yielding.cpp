@@ -1,6 +1,6 @@
 // A rank that waits in a loop of testing calls, or in a thread, yields its core to the process that it waits for. All
 // ranks are on one core here, whatever the machine has: the turns take seconds if each lasts until the scheduler
-// preempts the waiting rank, and the number of unsuccessful calls tells which it was.
+// preempts the waiting rank, and the number of unsuccessful calls shows which was the case.
 //
 //   mpi_yielding test | testany | testall | testsome | status | iprobe | improbe | threads | overlap | load | spare
 //                spare stays | absent
@@ -62,7 +62,7 @@ class GivenWay {
   check::Statistic slept_{"HEADRACE_WAITS_SLEPT"};
 };
 
-// Tests with one call for the message, and receives it; true if it has come.
+// Tests for the message by one call, and receives it; true if it has arrived.
 using Ask = std::function<bool(MPI_Request* request, int from, int* value)>;
 
 bool take(int from, int* value) {
@@ -164,7 +164,7 @@ void threads(const check::Environment& mpi) {
   CHECK(spun.value() < kTurns * kMostSpun);
 }
 
-// A rank that computes and tests now and then is not held up.
+// A rank that computes and tests now and then is not delayed.
 void overlap(const check::Environment& mpi) {
   int value = -1;
   MPI_Request request;
@@ -204,7 +204,7 @@ class Load {
   pid_t process_;
 };
 
-// Waits sleep beside a load, and do not keep yielding the core to it.
+// Waits sleep while another program loads the core, and do not keep yielding to it.
 void beside_load(const check::Environment& mpi) {
   const check::Statistic yielded("HEADRACE_WAITS_YIELDED");
   const check::Statistic slept("HEADRACE_WAITS_SLEPT");

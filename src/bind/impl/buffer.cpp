@@ -116,8 +116,9 @@ Status bsend_init(const void* buf, Count count, layout::Datatype& datatype, int 
   if (dest == abi::kProcNull) return persistent_nothing(p2p::Completion{}, request);
   layout::View view;
   HR_TRY(layout::make_view(buf, count, datatype, &view));
-  request = Arena<p2p::Request>::instance().create();
+  request = Arena<p2p::Request>::instance().create(false, comm.context(), comm.rank(), tag, comm.peer_proc(dest));
   if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request");
+  request->view_ = view;  // MPIX_Matchall looks at it
   request->persistent_ = true;
   request->active_ = false;
   keep_communicator(*request, comm);

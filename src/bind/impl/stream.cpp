@@ -75,18 +75,53 @@ enqueue::StatusSink sink_of(MPI_Status* status) {
           status};
 }
 
+bool is_nothing(const p2p::Request* request) {
+  return request == nullptr || (!request->active() && !request->persistent() && request->state_ == nullptr);
+}
+
+void drop_waited(MPI_Request* handle, p2p::Request* request) {
+  if (!enqueue::wait_releases(*request)) return;
+  *handle = MPI_REQUEST_NULL;
+  p2p::release_request(request);
+}
+
 Status wait_for(MPI_Request* handle, int index, MPI_Status* status) {
   p2p::Request* request = nullptr;
   HR_TRY(impl::find_request(*handle, index, &request));
-  if (request == nullptr || (!request->active() && !request->persistent() && request->state_ == nullptr)) {
+  if (is_nothing(request)) {
     impl::report_empty(status);
     return kOk;
   }
   if (request->communicator_ != nullptr) blame(request->communicator_);
   HR_TRY(enqueue::wait(*request, sink_of(status)));
-  if (!enqueue::wait_releases(*request)) return kOk;
-  *handle = MPI_REQUEST_NULL;
-  p2p::release_request(request);
+  drop_waited(handle, request);
+  return kOk;
+}
+
+// Most of them together, and then the rest, so that an error comes after what is right.
+Status wait_for_all(int count, MPI_Request* handles, MPI_Status* statuses) {
+  const auto status_of = [&](int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]; };
+  std::vector<enqueue::Waiting> all;
+  std::vector<int> index;
+  for (int i = 0; i < count; ++i) {
+    p2p::Request* request = nullptr;
+    HR_TRY(impl::find_request(handles[i], i, &request));
+    if (is_nothing(request)) continue;
+    if (request->communicator_ != nullptr) blame(request->communicator_);
+    all.push_back({request, sink_of(status_of(i)), false});
+    index.push_back(i);
+  }
+  const Status status = enqueue::wait_together(all);
+  std::vector<bool> done(static_cast<std::size_t>(count), false);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (!all[k].done) continue;
+    done[static_cast<std::size_t>(index[k])] = true;
+    drop_waited(&handles[index[k]], all[k].request);
+  }
+  if (!status.ok()) return status;
+  for (int i = 0; i < count; ++i) {
+    if (!done[static_cast<std::size_t>(i)]) HR_TRY(wait_for(&handles[i], i, status_of(i)));
+  }
   return kOk;
 }
 
@@ -273,11 +308,7 @@ int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status 
   return enter(kCall, nullptr, [&]() -> Status {
     HR_TRY(check_count(count));
     if (array_of_requests == nullptr && count > 0) return null_pointer("array_of_requests");
-    for (int i = 0; i < count; ++i) {
-      HR_TRY(wait_for(&array_of_requests[i], i,
-                      array_of_statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &array_of_statuses[i]));
-    }
-    return kOk;
+    return wait_for_all(count, array_of_requests, array_of_statuses);
   });
 }
 
@@ -297,7 +328,7 @@ int MPIX_Matchall(int count, MPI_Request array_of_requests[]) {
   return enter(kCall, nullptr, [&] {
     std::vector<p2p::Request*> requests;
     HR_TRY(find_all(count, array_of_requests, &requests));
-    p2p::poll();
-    return kOk;
+    if (!requests.empty() && requests.front()->communicator_ != nullptr) blame(requests.front()->communicator_);
+    return enqueue::match_all(requests);
   });
 }

@@ -1,4 +1,4 @@
-// The begin and the end of communicators: the predefined ones from init() to finalize(), freeing, disconnecting.
+// The lifetime of communicators: the predefined ones from init() to finalize(), freeing, disconnecting.
 #include <algorithm>
 #include <memory>
 

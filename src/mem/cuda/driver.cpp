@@ -72,12 +72,13 @@ using device::Driver;
   X(chunk_unmap, cuMemUnmap)                      \
   X(set_access, cuMemSetAccess)
 
-// The ids of contexts are there from CUDA 12.0 on, captures from 10.1, operations on memory in streams from 11.7, and
-// the functions of a module from 12.4.
+// Context ids exist from CUDA 12.0 on, captures from 10.1, operations on memory in streams from 11.7, and the
+// enumeration of a module's functions from 12.4.
 #define HR_CUDA_OPTIONAL_FUNCTIONS(X)                         \
   X(context_id, cuCtxGetId)                                   \
   X(stream_is_capturing, cuStreamIsCapturing)                 \
   X(exchange_capture_mode, cuThreadExchangeStreamCaptureMode) \
+  X(peer_attribute, cuDeviceGetP2PAttribute)                  \
   X(stream_write_value, cuStreamWriteValue32_v2)              \
   X(stream_wait_value, cuStreamWaitValue32_v2)                \
   X(stream_batch, cuStreamBatchMemOp_v2)                      \

@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "mem/device/deferred_free.hpp"
 #include "mem/device/device_buffer.hpp"
+#include "mem/device/device_links.hpp"
 #include "mem/device/ipc.hpp"
 #include "mem/device/resident_copier.hpp"
 #include "mem/state.hpp"
@@ -62,15 +63,6 @@ std::uint64_t cheapest_call(StreamHandle stream, EventHandle event) {
     least = std::min(least, ticks() - begun);
   }
   return least;
-}
-
-std::uint64_t pci_bus_id_of(int device) noexcept {
-  int domain = 0, bus = 0, device_number = 0;
-  (void)driver().device_get_attribute(&domain, kDevicePciDomain, device);
-  (void)driver().device_get_attribute(&bus, kDevicePciBus, device);
-  (void)driver().device_get_attribute(&device_number, kDevicePciDevice, device);
-  return (static_cast<std::uint64_t>(domain) << 16) | (static_cast<std::uint64_t>(bus) << 8) |
-         static_cast<std::uint64_t>(device_number);
 }
 
 bool device_is_time_sliced(int device) noexcept {

@@ -1,5 +1,7 @@
 #include "mem/device/program_stream.hpp"
 
+#include <algorithm>
+
 #include "mem/device/deferred_free.hpp"
 
 namespace hr::mem::device {
@@ -7,6 +9,7 @@ namespace {
 
 constexpr std::uintptr_t kPerThreadStream = 2;
 constexpr int kRelaxedCapture = 2;
+constexpr std::size_t kMostInBatch = 256;  // the driver's limit
 constexpr int kNotCapturing = 0, kCapturing = 1;
 
 }  // namespace
@@ -164,10 +167,11 @@ Status ProgramStream::append(std::span<StreamOperation> operations) const {
   bool pushed = false;
   HR_TRY(enter(&pushed));
   const Left left(pushed);
-  if (operations.size() > 1 && batched_) {
-    HR_DEVICE(device_, stream_batch, (handle_, static_cast<unsigned>(operations.size()), operations.data(), 0),
-              "stream %p", handle_);
-    return kOk;
+  while (operations.size() > 1 && batched_) {
+    const std::size_t count = std::min(operations.size(), kMostInBatch);
+    HR_DEVICE(device_, stream_batch, (handle_, static_cast<unsigned>(count), operations.data(), 0), "stream %p",
+              handle_);
+    operations = operations.subspan(count);
   }
   for (const StreamOperation& each : operations) {
     const auto value = static_cast<std::uint32_t>(each.value);
@@ -178,6 +182,23 @@ Status ProgramStream::append(std::span<StreamOperation> operations) const {
     }
   }
   return kOk;
+}
+
+Status ProgramStream::launch(FunctionHandle function, unsigned blocks, unsigned threads, void* parameter) const {
+  bool pushed = false;
+  HR_TRY(enter(&pushed));
+  const Left left(pushed);
+  void* parameters[] = {parameter};
+  HR_DEVICE(device_, launch, (function, blocks, 1, 1, threads, 1, 1, 0, handle_, parameters, nullptr), "stream %p",
+            handle_);
+  return kOk;
+}
+
+bool ProgramStream::idle() const noexcept {
+  bool pushed = false;
+  if (!enter(&pushed).ok()) return true;
+  const Left left(pushed);
+  return driver().stream_query(handle_) != kNotReady;
 }
 
 Status ProgramStream::synchronize() const {

@@ -39,6 +39,10 @@ class ProgramStream {
   // Puts the operations at the end of the stream, in this order. May wait for room in the stream: call it without the
   // library lock.
   Status append(std::span<StreamOperation> operations) const;
+  // Puts a kernel with one parameter there. As append().
+  Status launch(FunctionHandle function, unsigned blocks, unsigned threads, void* parameter) const;
+  // True if the stream has done everything that it has now. It must not be captured.
+  [[nodiscard]] bool idle() const noexcept;
   // Waits until the stream has done everything that it has now. Call it without the library lock.
   Status synchronize() const;
 

@@ -55,7 +55,7 @@ Range range_of(DeviceAddress address) noexcept {
   const QuietCalls quietly;
   Range range;
   if (quietly(runtime().hipMemGetAddressRange(&range.start, &range.bytes, address)) != device::kSuccess) return {};
-  // Of registered memory, the runtime may give the device's address, or none.
+  // For registered memory, the runtime may give the device's address, or none.
   if (address - range.start >= range.bytes &&
       quietly(runtime().hipPointerGetAttribute(&range.start, kRangeStart, address)) != device::kSuccess)
     return {};

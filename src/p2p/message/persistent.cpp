@@ -64,6 +64,7 @@ Status make(const layout::View& data, const Envelope& envelope, int proc, bool i
     return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());
   request->persistent_ = true;
   request->active_ = false;
+  request->synchronous_ = mode == Mode::kSynchronous;
   request->state_ = std::make_unique<PersistentState>(data, envelope, proc, is_receive, mode);
   *out = request;
   return kOk;

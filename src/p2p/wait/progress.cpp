@@ -75,11 +75,10 @@ constexpr unsigned kAsksAlone = 1024;
 // Short, as the program may be waiting for something else as well.
 constexpr double kSleepAsking = 100e-6;
 
-// True if processes outnumbered their cores at the last look. Threads: any.
+// True if processes outnumbered their cores at the last look.
 bool is_crowded() noexcept {
   const Engine* state = engine();
-  return state == nullptr || state->oversubscribed ||
-         std::atomic_ref(progress.shared_cpus.outnumbered).load(std::memory_order_relaxed);
+  return state == nullptr || state->oversubscribed || shared_cpus::outnumbered();
 }
 
 // True if other waiters need this core, which their number shows, or a yield that let one run.

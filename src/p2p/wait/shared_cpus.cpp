@@ -46,6 +46,10 @@ void note(const topo::CpuSet& cpus, int processes) {
 
 }  // namespace
 
+bool outnumbered() noexcept {
+  return std::atomic_ref(progress.shared_cpus.outnumbered).load(std::memory_order_relaxed);
+}
+
 bool look() noexcept {
   Found& found = progress.shared_cpus;
   const double now = now_seconds();
@@ -55,8 +59,8 @@ bool look() noexcept {
   const int processes = cpus.empty() ? 1 : sharers(cpus);
   const bool outnumbered = processes > static_cast<int>(cpus.size());
   std::atomic_ref(found.outnumbered).store(outnumbered, std::memory_order_relaxed);
-  if (found.outnumbered) note(cpus, processes);
-  return found.outnumbered;
+  if (outnumbered) note(cpus, processes);
+  return outnumbered;
 }
 
 }  // namespace hr::p2p::shared_cpus

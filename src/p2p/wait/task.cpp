@@ -102,6 +102,8 @@ class TaskState final : public RequestState {
     if (resources_ != nullptr) resources_->become_independent();
   }
 
+  [[nodiscard]] const TaskFactory* factory() const noexcept { return factory_; }
+
   void launch(Task task);
   // True if the task made progress. If it has finished, this and the request may have been destroyed.
   bool advance();
@@ -209,6 +211,11 @@ Status task_init(std::unique_ptr<TaskFactory> factory, Object* communicator, Req
   made->active_ = false;
   *request = made;
   return kOk;
+}
+
+const TaskFactory* factory_of(const Request& request) noexcept {
+  const auto* const state = dynamic_cast<const TaskState*>(request.state_.get());
+  return state == nullptr ? nullptr : state->factory();
 }
 
 }  // namespace hr::p2p

@@ -87,7 +87,7 @@ class Ucx final : public Transport {
             .bytes_per_second = path.bytes_per_second};
   }
 
-  // False for networks whose put and get UCX makes of messages, unless forced: messages of this library do that as
+  // False for networks on which UCX emulates put and get by messages, unless forced: this library's messages do as
   // well.
   [[nodiscard]] bool exposed_memory(int proc, const Path& path) const noexcept {
     if (!may_expose() || static_cast<std::size_t>(proc) >= job_size_) return false;

@@ -1,7 +1,7 @@
 // The last rank dies while the streams of the others wait for it: by an enqueued receive that names it, by one from any
-// rank, by a reduction, and in a graph. The streams go on soon, the next call returns MPIX_ERR_PROC_FAILED, and the
-// others still reach each other. At its end each says "went on". Run it with mpiexec --enable-recovery on three ranks
-// or more.
+// rank, by a reduction, in a graph, and by a message or a reduction that was matched before. The streams go on soon,
+// the next call returns MPIX_ERR_PROC_FAILED, and the others still reach each other. At its end each says "went on".
+// Run it with mpiexec --enable-recovery on three ranks or more.
 #include <signal.h>
 #include <unistd.h>
 
@@ -22,8 +22,24 @@ void run(const check::Environment& mpi, const std::string& what) {
   Buffer from(64, MemoryKind::kDevice), to(64, MemoryKind::kDevice);
   from.put(counting(16, 1));
   gpu::synchronize();
+  MPI_Request matched = MPI_REQUEST_NULL;
+  if (what == "matched") {
+    for (int rank = 0; rank < victim; ++rank) {
+      if (mpi.rank != rank && mpi.rank != victim) continue;
+      CHECK_OK(mpi.rank == victim ? MPI_Send_init(from.get(), 16, MPI_UINT32_T, rank, 0, lane.comm(), &matched)
+                                  : MPI_Recv_init(to.get(), 16, MPI_UINT32_T, victim, 0, lane.comm(), &matched));
+      CHECK_OK(MPIX_Matchall(1, &matched));
+    }
+  }
+  if (what == "reduction") {
+    CHECK_OK(MPI_Allreduce_init(from.get(), to.get(), 16, MPI_UINT32_T, MPI_SUM, lane.comm(), MPI_INFO_NULL, &matched));
+    CHECK_OK(MPIX_Matchall(1, &matched));
+  }
   const auto depend = [&] {
-    if (what == "receive") {
+    if (matched != MPI_REQUEST_NULL) {
+      CHECK_OK(MPIX_Startall_enqueue(1, &matched, lane.comm()));
+      CHECK_OK(MPIX_Wait_enqueue(&matched, MPI_STATUS_IGNORE));
+    } else if (what == "receive") {
       CHECK_OK(MPIX_Recv_enqueue(to.get(), 16, MPI_UINT32_T, victim, 0, lane.comm(), MPI_STATUS_IGNORE));
     } else if (what == "any") {
       CHECK_OK(MPIX_Recv_enqueue(to.get(), 16, MPI_UINT32_T, MPI_ANY_SOURCE, 0, lane.comm(), MPI_STATUS_IGNORE));
@@ -32,7 +48,11 @@ void run(const check::Environment& mpi, const std::string& what) {
     }
     lane.fill(to, 9);  // the stream goes on
   };
-  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  // It dies once the others are ready, and have had everything that it has sent.
+  for (int rank = 0; rank < victim; ++rank) {
+    if (mpi.rank == rank) CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, victim, 1, MPI_COMM_WORLD));
+    if (mpi.rank == victim) CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  }
   if (mpi.rank == victim) ::kill(::getpid(), SIGKILL);
   std::unique_ptr<Graph> graph;
   if (what == "graph") {

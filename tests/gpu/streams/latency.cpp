@@ -1,12 +1,15 @@
 // Latency of operations in streams and graphs, medians of five runs, beside blocking calls. Prints a table; figures are
-// of interest on real devices only.
+// of interest on real devices only. The last columns count, since the row before, the operations of this rank that the
+// library's thread carried out, and the starts that its streams carry out alone, which a graph counts at its capture.
 //
 //   mpi_streams_latency [--short]
-//   mpi_streams_latency --enqueue TIMES     makes only so many of each call, for a count of driver calls
+//   mpi_streams_latency --enqueue|--matched|--reduced TIMES     makes only so many of each call, for a count of driver
+//   calls
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
+#include "../variable.hpp"
 #include "lane.hpp"
 
 namespace streams {
@@ -35,10 +38,15 @@ class Table {
  public:
   Table(const check::Environment& mpi, bool brief) : mpi_(mpi), repeats_(brief ? 4 : 100), launches_(brief ? 2 : 10) {}
 
+  void head() const {
+    if (mpi_.rank == 0) std::printf("%-52s %13s  %6s %6s\n", "", "median", "host", "stream");
+  }
   template <class Work>
   void row(const char* what, int times, const Work& work) const {
     const double found = median(times, work);
-    if (mpi_.rank == 0) std::printf("%-52s %10.2f us\n", what, found), std::fflush(stdout);
+    if (mpi_.rank != 0) return;
+    std::printf("%-52s %10.2f us  %6llu %6llu\n", what, found, done_.take(), by_streams_.take());
+    std::fflush(stdout);
   }
 
   // `inside` operations a launch.
@@ -78,7 +86,95 @@ class Table {
  private:
   const check::Environment& mpi_;
   int repeats_, launches_;
+  mutable hr::test::Variable done_{"HEADRACE_ENQUEUED_DONE"}, by_streams_{"HEADRACE_ENQUEUED_BY_STREAMS"};
 };
+
+// A send and a receive of persistent requests, which MPIX_Matchall has matched.
+class Matched {
+ public:
+  Matched(const Lane& lane, int bytes, const Buffer& from, int next, const Buffer& to, int previous) : lane_(lane) {
+    CHECK_OK(MPI_Send_init(from.get(), bytes, MPI_BYTE, next, 0, lane.comm(), &requests_[0]));
+    CHECK_OK(MPI_Recv_init(to.get(), bytes, MPI_BYTE, previous, 0, lane.comm(), &requests_[1]));
+    CHECK_OK(MPIX_Matchall(2, requests_));
+  }
+  ~Matched() {
+    for (MPI_Request& each : requests_) CHECK_OK(MPI_Request_free(&each));
+  }
+  Matched(const Matched&) = delete;
+  Matched& operator=(const Matched&) = delete;
+
+  void send() { run(0, 1); }
+  void receive() { run(1, 1); }
+  void both() { run(0, 2); }
+
+ private:
+  void run(int first, int count) {
+    CHECK_OK(MPIX_Startall_enqueue(count, requests_ + first, lane_.comm()));
+    CHECK_OK(MPIX_Waitall_enqueue(count, requests_ + first, MPI_STATUSES_IGNORE));
+  }
+
+  const Lane& lane_;
+  MPI_Request requests_[2];
+};
+
+void matched_hop(const Table& table, const Kernels& kernels, int partner, int bytes, const Buffer& from,
+                 const Buffer& to) {
+  const Lane lane(kernels);
+  Matched matched(lane, bytes, from, partner, to, partner);
+  const auto hop = [&] {
+    lane.rank % 2 == 0 ? matched.send() : matched.receive();
+    lane.rank % 2 == 0 ? matched.receive() : matched.send();
+  };
+  const auto with_kernel = [&] {
+    if (lane.rank % 2 == 1) matched.receive();
+    lane.fill(from, 1, 0, 0, 2);
+    matched.send();
+    if (lane.rank % 2 == 0) matched.receive();
+  };
+  const std::string what = " of " + std::to_string(bytes) + " B, matched, ";
+  table.enqueued(("hop" + what + "enqueued").c_str(), lane, 2, hop);
+  table.in_graph(("hop" + what + "in a graph").c_str(), lane, 10, 2, hop);
+  if (bytes != 8) return;
+  table.enqueued(("kernel and hop" + what + "enqueued").c_str(), lane, 2, with_kernel);
+  table.in_graph(("kernel and hop" + what + "in a graph").c_str(), lane, 10, 2, with_kernel);
+  table.host("host time of a start and a wait, matched, both ways", lane, hop);
+}
+
+void matched_ring(const Table& table, const Kernels& kernels, int bytes, const Buffer& from, const Buffer& to) {
+  const Lane lane(kernels);
+  Matched matched(lane, bytes, from, lane.next, to, lane.previous);
+  const auto ring = [&] {
+    lane.fill(from, 1, 0, 0, 2);
+    matched.both();
+  };
+  const std::string what = "kernel and ring of " + std::to_string(bytes) + " B, matched, ";
+  table.enqueued((what + "enqueued").c_str(), lane, 1, ring);
+  table.in_graph((what + "in a graph").c_str(), lane, 10, 1, ring);
+}
+
+void matched_allreduce(const Table& table, const Kernels& kernels, int bytes, const Buffer& from, const Buffer& to) {
+  const Lane lane(kernels);
+  MPI_Request request = MPI_REQUEST_NULL;
+  CHECK_OK(
+      MPI_Allreduce_init(from.get(), to.get(), bytes / 4, MPI_UINT32_T, MPI_SUM, lane.comm(), MPI_INFO_NULL, &request));
+  CHECK_OK(MPIX_Matchall(1, &request));
+  const auto alone = [&] {
+    CHECK_OK(MPIX_Startall_enqueue(1, &request, lane.comm()));
+    CHECK_OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
+  };
+  const auto after_a_kernel = [&] {
+    lane.fill(from, 1, 0, 0, 2);
+    alone();
+  };
+  const std::string what = "allreduce of " + std::to_string(bytes) + " B, matched, ";
+  table.enqueued(("kernel and " + what + "enqueued").c_str(), lane, 1, after_a_kernel);
+  table.in_graph(("kernel and " + what + "in a graph").c_str(), lane, 10, 1, after_a_kernel);
+  if (bytes == 8) {
+    table.in_graph((what + "in a graph").c_str(), lane, 10, 1, alone);
+    table.host("host time of a start and a wait, allreduce, matched", lane, alone);
+  }
+  CHECK_OK(MPI_Request_free(&request));
+}
 
 void run(const check::Environment& mpi, bool brief) {
   const Kernels kernels;
@@ -86,6 +182,7 @@ void run(const check::Environment& mpi, bool brief) {
   const std::size_t most = brief ? std::size_t{1} << 20 : std::size_t{64} << 20;
   Buffer from(most, MemoryKind::kDevice), to(most, MemoryKind::kDevice);
   gpu::synchronize();
+  table.head();
   const int partner = mpi.rank ^ 1;
   const bool paired = partner < mpi.size && mpi.size > 1;
   const auto hop = [&](const Lane& lane) {
@@ -110,6 +207,11 @@ void run(const check::Environment& mpi, bool brief) {
     table.enqueued("hop of 8 B, enqueued", lane, 2, [&] { hop(lane); });
     table.in_graph("hop of 8 B, in a graph", lane, 10, 2, [&] { hop(lane); });
   }
+  for (const int bytes : {8, 1024, 8192, 32768}) {
+    if (paired) matched_hop(table, kernels, partner, bytes, from, to);
+  }
+  for (const int bytes : {8, 32768}) matched_ring(table, kernels, bytes, from, to);
+  for (const int bytes : {8, 1024, 8192}) matched_allreduce(table, kernels, bytes, from, to);
   {
     const Lane lane(kernels);
     table.row("kernel and allreduce 8 B, host synchronises", table.repeats(), [&] {
@@ -141,20 +243,56 @@ void run(const check::Environment& mpi, bool brief) {
   }
 }
 
-// The same buffers in every call, as in a program's main loop. The streams are waited for seldom.
-void enqueue(const check::Environment& mpi, int times) {
+// The same buffers in every call, as in a program's main loop. The stream begins with a wait for the host, so that no
+// operation is over when the stream is to wait for it.
+template <class Work>
+void enqueue(const check::Environment& mpi, int times, const Lane& lane, const Work& work) {
+  constexpr int kGate = 99;
+  Buffer gate(4096, MemoryKind::kDevice);
+  const Word open = 1;
+  MPI_Request opens = MPI_REQUEST_NULL;
+  CHECK_OK(MPI_Send_init(&open, 1, MPI_UINT32_T, lane.rank, kGate, lane.comm(), &opens));
+  CHECK_OK(MPIX_Recv_enqueue(gate.get(), 1, MPI_UINT32_T, lane.rank, kGate, lane.comm(), MPI_STATUS_IGNORE));
+  for (int i = 0; i < times; ++i) work();
+  CHECK_OK(MPI_Start(&opens));
+  CHECK_OK(MPI_Wait(&opens, MPI_STATUS_IGNORE));
+  CHECK_OK(MPI_Request_free(&opens));
+  lane.wait();
+  if (mpi.rank == 0) std::printf("%d times\n", times);
+}
+
+void enqueue(const check::Environment& mpi, const std::string& what, int times) {
   const Kernels kernels;
   const Lane lane(kernels);
   Buffer from(4096, MemoryKind::kDevice), to(4096, MemoryKind::kDevice), sum(4096, MemoryKind::kDevice);
-  MPI_Request request = MPI_REQUEST_NULL;
-  for (int i = 0; i < times; ++i) {
-    CHECK_OK(MPIX_Isend_enqueue(from.get(), 8, MPI_BYTE, lane.next, 0, lane.comm(), &request));
-    CHECK_OK(MPIX_Recv_enqueue(to.get(), 8, MPI_BYTE, lane.previous, 0, lane.comm(), MPI_STATUS_IGNORE));
-    CHECK_OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
-    CHECK_OK(MPIX_Allreduce_enqueue(from.get(), sum.get(), 2, MPI_UINT32_T, MPI_SUM, lane.comm()));
+  MPI_Request requests[2];
+  if (what == "--enqueue") {
+    return enqueue(mpi, times, lane, [&] {
+      CHECK_OK(MPIX_Isend_enqueue(from.get(), 8, MPI_BYTE, lane.next, 0, lane.comm(), &requests[0]));
+      CHECK_OK(MPIX_Irecv_enqueue(to.get(), 8, MPI_BYTE, lane.previous, 0, lane.comm(), &requests[1]));
+      CHECK_OK(MPIX_Waitall_enqueue(2, requests, MPI_STATUSES_IGNORE));
+      CHECK_OK(MPIX_Allreduce_enqueue(from.get(), sum.get(), 2, MPI_UINT32_T, MPI_SUM, lane.comm()));
+    });
   }
-  lane.wait();
-  if (mpi.rank == 0) std::printf("%d times 4 calls\n", times);
+  if (what == "--reduced") {
+    CHECK_OK(
+        MPI_Allreduce_init(from.get(), sum.get(), 2, MPI_UINT32_T, MPI_SUM, lane.comm(), MPI_INFO_NULL, &requests[0]));
+    CHECK_OK(MPIX_Matchall(1, requests));
+    enqueue(mpi, times, lane, [&] {
+      CHECK_OK(MPIX_Startall_enqueue(1, requests, lane.comm()));
+      CHECK_OK(MPIX_Waitall_enqueue(1, requests, MPI_STATUSES_IGNORE));
+    });
+    CHECK_OK(MPI_Request_free(&requests[0]));
+    return;
+  }
+  CHECK_OK(MPI_Send_init(from.get(), 8, MPI_BYTE, lane.next, 0, lane.comm(), &requests[0]));
+  CHECK_OK(MPI_Recv_init(to.get(), 8, MPI_BYTE, lane.previous, 0, lane.comm(), &requests[1]));
+  CHECK_OK(MPIX_Matchall(2, requests));
+  enqueue(mpi, times, lane, [&] {
+    CHECK_OK(MPIX_Startall_enqueue(2, requests, lane.comm()));
+    CHECK_OK(MPIX_Waitall_enqueue(2, requests, MPI_STATUSES_IGNORE));
+  });
+  for (MPI_Request& each : requests) CHECK_OK(MPI_Request_free(&each));
 }
 
 }  // namespace
@@ -165,8 +303,8 @@ int main(int argc, char** argv) {
   if (!hr::test::select_device()) return 0;
   if (mpi.rank == 0)
     std::printf("%d ranks, %d devices, %s\n", mpi.size, gpu::device_count(), gpu::device_name().c_str());
-  if (argc > 2 && std::strcmp(argv[1], "--enqueue") == 0) {
-    streams::enqueue(mpi, std::atoi(argv[2]));
+  if (argc > 2) {
+    streams::enqueue(mpi, argv[1], std::atoi(argv[2]));
     return 0;
   }
   streams::run(mpi, argc > 1 && std::strcmp(argv[1], "--short") == 0);

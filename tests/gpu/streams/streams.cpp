@@ -2,6 +2,7 @@
 // Runs the parts that are named; without arguments, or with "all", every part.
 #include <mpix-device.h>
 
+#include <cstdlib>
 #include <functional>
 #include <map>
 
@@ -318,6 +319,105 @@ void graph(const Kernels& kernels) {
   }
 }
 
+// A message that may be matched before it is started. Each is one more than the last.
+struct Matched {
+  Matched(const Lane& lane, int index, std::size_t words, MemoryKind kind)
+      : count(words),
+        from(words * sizeof(Word), kind),
+        to(words * sizeof(Word), kind),
+        total(words * sizeof(Word), MemoryKind::kDevice),
+        first(value_of(lane.previous, index)) {
+    const int elements = static_cast<int>(words);
+    CHECK_OK(MPI_Send_init(from.get(), elements, MPI_UINT32_T, lane.next, index, lane.comm(), &send));
+    CHECK_OK(MPI_Recv_init(to.get(), elements, MPI_UINT32_T, lane.previous, index, lane.comm(), &receive));
+    from.put(counting(count, value_of(lane.rank, index)));
+    total.put(std::vector<Word>(count, 0));
+  }
+  ~Matched() {
+    CHECK_OK(MPI_Request_free(&send));
+    CHECK_OK(MPI_Request_free(&receive));
+  }
+  Matched(const Matched&) = delete;
+  Matched& operator=(const Matched&) = delete;
+
+  void expect_total(int rounds) const {
+    std::vector<Word> wanted(count, 0);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (int round = 0; round < rounds; ++round) wanted[i] += first + static_cast<Word>(i) + static_cast<Word>(round);
+    }
+    expect(total.take<Word>(), wanted, "matched messages of " + std::to_string(count) + " words");
+  }
+
+  std::size_t count;
+  Buffer from, to, total;
+  Word first;
+  MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
+};
+
+// Messages that were matched before: in a stream, in graphs, and in both by turns, with others in between. The sends
+// are started before the receives, and each is waited for alone.
+void matched(const Kernels& kernels) {
+  constexpr int kRounds = 40;
+  const Lane lane(kernels);
+  std::vector<std::unique_ptr<Matched>> all;
+  std::vector<MPI_Request> requests;
+  for (const std::size_t count : {2, 3, 1000, 8000, 20000}) {
+    const MemoryKind kind = count == 3 ? MemoryKind::kHostPinned : MemoryKind::kDevice;
+    all.push_back(std::make_unique<Matched>(lane, static_cast<int>(all.size()), count, kind));
+    requests.push_back(all.back()->send);
+    requests.push_back(all.back()->receive);
+  }
+  CHECK_OK(MPIX_Matchall(static_cast<int>(requests.size()), requests.data()));
+  CHECK_OK(MPIX_Matchall(static_cast<int>(requests.size()), requests.data()));  // nothing is left to match
+  Buffer ones(64, MemoryKind::kDevice), sum(64, MemoryKind::kDevice);
+  ones.put(std::vector<Word>(16, 1));
+  gpu::synchronize();
+  const auto step = [&] {
+    for (const auto& each : all) CHECK_OK(MPIX_Startall_enqueue(1, &each->send, lane.comm()));
+    for (const auto& each : all) CHECK_OK(MPIX_Startall_enqueue(1, &each->receive, lane.comm()));
+    for (const auto& each : all) CHECK_OK(MPIX_Wait_enqueue(&each->receive, MPI_STATUS_IGNORE));
+    CHECK_OK(MPIX_Allreduce_enqueue(ones.get(), sum.get(), 16, MPI_UINT32_T, MPI_SUM, lane.comm()));
+    for (const auto& each : all) {
+      CHECK_OK(MPIX_Wait_enqueue(&each->send, MPI_STATUS_IGNORE));
+      lane.step(each->total, each->to, each->from);
+    }
+  };
+  const Graph graph(lane, 0, step);
+  for (int round = 0; round < kRounds; ++round) {
+    if (round % 5 == 4) {
+      step();
+    } else {
+      graph.launch();
+    }
+  }
+  lane.wait();
+  for (const auto& each : all) each->expect_total(kRounds);
+
+  // The host can neither start nor wait for requests that streams carry out by themselves.
+  const bool moved_by_streams =
+      lane.size > 1 && hr::test::on_fake_driver() && std::getenv("HEADRACE_AS_HOSTS") == nullptr;
+  if (!moved_by_streams) return;
+  Matched& first = *all.front();
+  MPI_Request pair[2] = {first.receive, first.send};
+  MPI_Status statuses[2];
+  CHECK_CLASS(MPI_Start(&first.send), MPI_ERR_REQUEST);
+  CHECK_OK(MPIX_Startall_enqueue(2, pair, lane.comm()));
+  CHECK_CLASS(MPIX_Startall_enqueue(2, pair, lane.comm()), MPI_ERR_REQUEST);
+  CHECK_CLASS(MPI_Wait(&first.receive, MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
+  CHECK_OK(MPIX_Waitall_enqueue(2, pair, statuses));
+  int count = 0;
+  CHECK_OK(MPI_Get_count(&statuses[0], MPI_UINT32_T, &count));
+  CHECK(statuses[0].MPI_SOURCE == lane.previous && statuses[0].MPI_TAG == 0 && count == 2);
+  lane.step(first.total, first.to, first.from);
+  CHECK_OK(MPIX_Waitall_enqueue(2, pair, statuses));  // both are over
+  lane.wait();
+  first.expect_total(kRounds + 1);
+  MPI_Request any = MPI_REQUEST_NULL;
+  CHECK_OK(MPI_Recv_init(first.to.get(), 2, MPI_UINT32_T, MPI_ANY_SOURCE, 0, lane.comm(), &any));
+  CHECK_CLASS(MPIX_Matchall(1, &any), MPI_ERR_REQUEST);
+  CHECK_OK(MPI_Request_free(&any));
+}
+
 // Calls that a capture cannot hold fail, and the capture goes on.
 void refused_in_capture(const Kernels& kernels) {
   for (int mode = 0; mode < 3; ++mode) {
@@ -548,6 +648,7 @@ const std::map<std::string, std::function<void(const Kernels&)>>& parts() {
                                                                                  {"persistent", persistent},
                                                                                  {"graph", graph},
                                                                                  {"refused", refused_in_capture},
+                                                                                 {"matched", matched},
                                                                                  {"blocking", blocking},
                                                                                  {"cold", cold},
                                                                                  {"errors", errors},

@@ -322,7 +322,7 @@ TEST_F(Ucx, MemoryOfOthersIsReadAndWritten) {
   ASSERT_TRUE(side(0).get(1, &key, {&nothing, 1}, &empty).ok());
   EXPECT_TRUE(empty.complete);
   EXPECT_EQ(side(0).get(1, nullptr, {&all, 1}, nullptr).errc(), Errc::kUnsupportedOperation);
-  // A key that is not whole is refused, and the path stays.
+  // An incomplete key is refused, and the path stays open.
   RemoteKey part_of_key = key;
   part_of_key.bytes = 8;
   std::memset(part_of_key.data, 0x5a, 8);  // another number than the one that is known by now

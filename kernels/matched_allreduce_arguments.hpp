@@ -1,0 +1,43 @@
+// matched_allreduce_arguments.hpp: arguments of the kernels of a matched allreduce (src/enqueue/matched_allreduce.hpp);
+// shared by the kernels and the code that launches them.
+#pragma once
+
+#include <cstdint>
+
+namespace hr::kernels {
+
+inline constexpr std::uint32_t kMatchedThreads = 256;
+inline constexpr std::uint32_t kMatchedRanks = 16;
+inline constexpr std::uint32_t kMatchedGenerations = 2;
+
+// Words of one rank, in its device's memory.
+struct MatchedWords {
+  std::uint32_t released;              // not 0: nothing moves any more
+  std::uint32_t ended;                 // reductions that this rank has ended
+  std::uint32_t put[kMatchedRanks];    // vectors that this rank has put into the slots of each rank
+  std::uint32_t ready[kMatchedRanks];  // full slots of each rank: the stream waits until there is one
+};
+// Value of `ready` that no stream waits for.
+inline constexpr std::uint32_t kMatchedReleased = std::uint32_t{1} << 30;
+
+// Puts a rank's vector into the slots of all ranks.
+struct MatchedPut {
+  std::uint64_t own;  // MatchedWords of this rank
+  std::uint64_t from, bytes;
+  std::uint64_t generation;            // bytes from the slots of one generation to those of the next
+  std::uint64_t to[kMatchedRanks];     // slot of this rank at each rank
+  std::uint64_t ready[kMatchedRanks];  // word of this rank at each rank; 0: this rank itself
+};
+
+// Combines the slots of all ranks. The fields are as wide as addresses, as the fake driver looks at each.
+struct MatchedEnd {
+  std::uint64_t own;
+  std::uint64_t slots, slot;  // of rank 0, and bytes from one rank's to the next one's
+  std::uint64_t generation;
+  std::uint64_t to, count;  // elements of the kernel
+  std::uint64_t ranks, rank;
+  std::uint64_t op;       // ReduceOp
+  std::uint64_t vectors;  // not 0: `to` is aligned to 16 bytes
+};
+
+}  // namespace hr::kernels

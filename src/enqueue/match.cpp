@@ -1,0 +1,155 @@
+// MPIX_Matchall: the processes exchange cards for their persistent requests, map each other's memory, and agree on
+// which requests streams carry out.
+#include <utility>
+
+#include "boot/boot.hpp"
+#include "enqueue/matched.hpp"
+#include "enqueue/matched_allreduce.hpp"
+#include "enqueue/paired.hpp"
+#include "mem/device/device_links.hpp"
+#include "p2p/progress.hpp"
+
+namespace hr::enqueue {
+namespace {
+
+using mem::device::Context;
+
+constexpr std::size_t kMemoryBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostMemories = 64;
+
+// Returns memory with room for `bytes` more, in the context used for memory at `where`.
+Status find_memory(const mem::Location& where, std::size_t bytes, MatchedMemory** found) {
+  for (const auto& each : state->matched_memory) {
+    *found = each.get();
+    if (each->used + bytes <= kMemoryBytes && each->buffer.serves(where)) return kOk;
+  }
+  if (bytes > kMemoryBytes || state->matched_memory.size() >= kMostMemories)
+    return fail(Errc::kNoMem, "too many matched requests");
+  auto made = std::make_unique<MatchedMemory>();
+  HR_TRY(made->buffer.allocate(where, kMemoryBytes));
+  *found = made.get();
+  state->matched_memory.push_back(std::move(made));
+  return kOk;
+}
+
+using Matches = std::vector<std::unique_ptr<Match>>;
+
+// Sends and receives the cards of one match.
+Status begin_exchange(Match& match, std::vector<p2p::Request*>* pending) {
+  for (Side& side : match.sides) {
+    p2p::Request* made = nullptr;
+    HR_TRY(
+        p2p::ireceive(layout::bytes_view(&side.other, sizeof side.other), {match.context, side.rank, side.in}, &made));
+    pending->push_back(made);
+    HR_TRY(p2p::isend(layout::bytes_view(&side.own, sizeof side.own), side.proc,
+                      {match.context, match.comm->rank(), side.out}, p2p::Mode::kStandard, &made));
+    pending->push_back(made);
+  }
+  return kOk;
+}
+
+// Exchanges cards with the other processes of all matches.
+Status exchange(Matches& matches) {
+  std::vector<p2p::Request*> pending;
+  Status result = kOk;
+  for (const auto& each : matches) {
+    const Status status = begin_exchange(*each, &pending);
+    if (!status.ok() && result.ok()) result = status;
+  }
+  for (p2p::Request* const each : pending) {
+    if (!result.ok()) static_cast<void>(p2p::cancel(*each));
+    const Status waited = p2p::wait(*each);
+    const Status status = waited.ok() ? each->completion_.error : waited;
+    if (!status.ok() && result.ok()) {
+      result = status;
+      if (waited.ok()) set_detail(each->detail());
+    }
+    p2p::release_request(each);
+  }
+  return result;
+}
+
+bool all_able(const Match& match) {
+  for (const Side& each : match.sides) {
+    if (each.own.able == 0 || each.other.able == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Match::open(const char* kernel, Context** device, mem::device::FunctionHandle* function) const {
+  if (!Context::of(where, device).ok()) return false;
+  const mem::device::Current current(**device);
+  return current.status().ok() && (*device)->kernel(kernel, function).ok() && *function != nullptr;
+}
+
+Status Match::take_memory(std::size_t bytes, std::span<const std::byte> first) {
+  MatchedMemory* found = nullptr;
+  bytes = matched_slot(bytes);
+  HR_TRY(find_memory(where, bytes, &found));
+  words = found->buffer.address() + found->used;
+  for (Side& side : sides) {
+    HR_TRY(found->buffer.export_to(side.proc, &side.own.memory));
+    side.own.address = words;
+  }
+  found->used += bytes;
+  auto* const to = reinterpret_cast<void*>(static_cast<std::uintptr_t>(words));
+  mem::Location location;
+  HR_TRY(mem::classify(to, &location));
+  location.independent = true;
+  return mem::copy(to, location, first.data(), {}, first.size());
+}
+
+void Match::set_able(const Context& device) {
+  for (Side& each : sides) {
+    each.own.able = 1;
+    each.own.locality = device.locality();
+  }
+}
+
+bool Match::map(Context& device, const Side& side, std::uint64_t* address) const {
+  mem::device::Mapping* mapping = nullptr;
+  if (!mem::device::has_atomics(device, side.other.locality) ||
+      !mem::device::map_import(device, side.proc, side.other.memory, &mapping).ok())
+    return false;
+  state->matched_mappings.push_back(mapping);
+  *address = side.other.address - side.other.memory.base + mem::device::base_of(*mapping);
+  return true;
+}
+
+Status match_all(std::span<p2p::Request* const> requests) {
+  Matches matches;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    p2p::Request& request = *requests[i];
+    if (request.active() || request.communicator_ == nullptr || matched_of(request) != nullptr) continue;
+    std::unique_ptr<Match> made = match_allreduce(request);
+    if (made == nullptr) HR_TRY(match_message(request, i, &made));
+    if (made != nullptr) matches.push_back(std::move(made));
+  }
+  p2p::poll();
+  if (matches.empty()) return kOk;
+  for (const auto& each : matches) {
+    each->prepare();
+    static_cast<void>(take_detail());
+  }
+  HR_TRY(exchange(matches));
+  // All sides do it, or none does.
+  std::vector<std::unique_ptr<Matched>> made;
+  for (const auto& each : matches) {
+    made.push_back(all_able(*each) ? each->connect() : nullptr);
+    static_cast<void>(take_detail());
+    for (Side& side : each->sides) side.own.able = made.back() != nullptr ? 1 : 0;
+  }
+  HR_TRY(exchange(matches));
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (!all_able(*matches[i])) continue;
+    p2p::Request& request = *matches[i]->request;
+    made[i]->before_ = std::exchange(request.state_, nullptr);
+    request.state_ = std::move(made[i]);
+  }
+  if (!state->matched.empty()) watch();
+  return kOk;
+}
+
+}  // namespace hr::enqueue

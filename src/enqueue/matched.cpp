@@ -1,0 +1,156 @@
+#include "enqueue/matched.hpp"
+
+#include <algorithm>
+
+#include "base/statistics.hpp"
+#include "comm/failure.hpp"
+#include "enqueue/matched_allreduce.hpp"
+#include "enqueue/paired.hpp"
+#include "mem/independent.hpp"
+#include "p2p/process_failure.hpp"
+
+namespace hr::enqueue {
+namespace {
+
+using mem::device::Context;
+using mem::device::Current;
+
+// The requests of one call by kind: the driver gets the work of several pairs at once.
+struct Kinds {
+  void add(Matched& one) {
+    if (auto* const pair = dynamic_cast<Paired*>(&one); pair != nullptr) {
+      (pair->is_receive_ ? receives : sends).push_back(pair);
+    } else {
+      allreduces.push_back(static_cast<MatchedAllreduce*>(&one));
+    }
+  }
+  std::vector<Paired*> sends, receives;
+  std::vector<MatchedAllreduce*> allreduces;
+};
+
+// Returns kOk, or why the others will not take part any more.
+Status can_complete(const Matched& matched) {
+  if (comm::is_revoked(*matched.comm_)) return comm::revoked_error();
+  const auto failed = std::ranges::find_if(matched.procs_, [](int proc) { return p2p::has_failed(proc); });
+  return failed == matched.procs_.end() ? kOk : p2p::failure_error(*failed);
+}
+
+void note_error(const Matched& matched, Status status, Attached& attached) {
+  // Calls on a revoked communicator say so by themselves.
+  if (status.ok() || status == Errc::kRevoked) return;
+  attached.note_error(status, "an enqueued " + matched.text() + " failed: " + take_detail());
+}
+
+Status check_start(const Matched& matched, const Attached& attached) {
+  const Context* const context = attached.stream_->device_.context();
+  if (context == nullptr || context->handle() != matched.context_) {
+    return fail(Errc::kRequest, "the %s was matched for memory of another context than that of the stream",
+                matched.text().c_str());
+  }
+  if (matched.started_) {
+    return fail(Errc::kRequest, "the %s was started again before it was over: let the stream wait for it",
+                matched.text().c_str());
+  }
+  return kOk;
+}
+
+// A wait of the host would find it complete too early.
+void refuse_wait_of_host(p2p::Request& request, const Matched& matched) {
+  p2p::Completion refused;
+  refused.error =
+      fail(Errc::kRequest, "the %s was matched for streams (MPIX_Matchall): only MPIX_Wait_enqueue can wait for it",
+           matched.text().c_str());
+  request.finish(refused);
+  request.active_ = true;
+}
+
+}  // namespace
+
+Matched::Matched(const Match& match) : comm_(Ref<comm::Communicator>::share(match.comm)), where_(match.where) {
+  for (const Side& each : match.sides) procs_.push_back(each.proc);
+  state->matched.push_back(this);
+}
+
+Matched::~Matched() {
+  if (state != nullptr) std::erase(state->matched, this);
+}
+
+Status Matched::start(p2p::Request& /*request*/) {
+  return fail(Errc::kRequest, "the %s was matched for streams (MPIX_Matchall): only MPIX_Startall_enqueue can start it",
+              text().c_str());
+}
+
+Status Matched::release() {
+  released_ = true;
+  const mem::IndependentScope scope;
+  mem::Location where = where_;
+  where.independent = true;
+  Context* context = nullptr;
+  HR_TRY(Context::of(where, &context));
+  const Current current(*context);
+  HR_TRY(current.status());
+  for (const Release& each : releases()) {
+    HR_DEVICE(context->device(), stream_write_value, (context->stream(), each.word, each.value, 0),
+              "releasing a stream");
+  }
+  return kOk;
+}
+
+Matched* matched_of(const p2p::Request& request) { return dynamic_cast<Matched*>(request.state_.get()); }
+
+Status start_matched(std::span<p2p::Request* const> requests, Attached& attached, bool captured) {
+  Kinds kinds;
+  for (p2p::Request* const each : requests) {
+    HR_TRY(check_start(*matched_of(*each), attached));
+    kinds.add(*matched_of(*each));
+  }
+  // The stream may wait in a send.
+  HR_TRY(append_starts(*attached.stream_, kinds.allreduces));
+  HR_TRY(append_moves(*attached.stream_, kinds.sends));
+  add(Statistic::enqueued_by_streams, requests.size());
+  for (p2p::Request* const each : requests) {
+    Matched& matched = *matched_of(*each);
+    matched.stream_ = attached.stream_;
+    matched.started_ = true;
+    matched.captured_ = captured;
+    if (matched.released_) note_error(matched, can_complete(matched), attached);
+    if (captured) continue;
+    attached.matched_ = true;
+    refuse_wait_of_host(*each, matched);
+  }
+  return kOk;
+}
+
+Status wait_matched(Stream& stream, std::span<Waiting* const> all) {
+  Kinds kinds;
+  for (Waiting* const each : all) kinds.add(*matched_of(*each->request));
+  HR_TRY(append_moves(stream, kinds.receives));
+  HR_TRY(append_ends(stream, kinds.allreduces));
+  for (Waiting* const each : all) {
+    Matched& matched = *matched_of(*each->request);
+    matched.started_ = false;
+    each->request->active_ = false;
+    each->done = true;
+    if (each->sink.report != nullptr) each->sink.report(each->sink.status, matched.result_);
+  }
+  return kOk;
+}
+
+void look_after_matched() {
+  const bool more_failed = state->failed_seen != p2p::failed_processes().size();
+  state->failed_seen = p2p::failed_processes().size();
+  for (Matched* const one : state->matched) {
+    if (one->released_ || (!more_failed && !comm::is_revoked(*one->comm_))) continue;
+    const Status status = can_complete(*one);
+    if (status.ok()) continue;
+    std::string why = take_detail();
+    if (!one->release().ok()) static_cast<void>(take_detail());
+    for (Attached* const each : state->communicators) {
+      if (each->stream_.get() != one->stream_.get()) continue;
+      set_detail(why);
+      note_error(*one, status, *each);
+    }
+  }
+}
+
+}  // namespace hr::enqueue

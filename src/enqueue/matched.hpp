@@ -1,0 +1,136 @@
+// Matched: a persistent request that MPIX_Matchall has matched with the requests of the other processes, all on one
+// host and on devices. Streams carry it out by themselves: the library's threads take no part. Internal to enqueue/.
+//
+// Each process has words in device memory of its own, which the other processes' kernels count up and its own kernels
+// count down: a stream waits until a word is at least one, and then launches a kernel that takes from it. So every
+// start and every wait is the same work, whether or not it belongs to a graph.
+//
+// If one of the other processes fails, or the communicator is revoked, the service releases the request: its stream
+// waits no more, and nothing moves.
+//
+// Owner: the request, in place of its state, which it keeps. The memory of all sides stays until finalize(), as a graph
+// may still refer to it. Threads: library lock.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "enqueue/operation.hpp"
+#include "mem/device/exported_buffer.hpp"
+#include "mem/device/ipc.hpp"
+
+namespace hr::enqueue {
+
+struct Match;
+
+class Matched : public p2p::RequestState {
+ public:
+  explicit Matched(const Match& match);
+  ~Matched() override;
+
+  // For MPI_Start, which cannot start it.
+  Status start(p2p::Request& request) override;
+  Status cancel(p2p::Request& request) override { return before_->cancel(request); }
+  [[nodiscard]] Status may_free() const override { return before_->may_free(); }
+  [[nodiscard]] const char* what() const noexcept override { return before_->what(); }
+
+  // Name for error texts.
+  [[nodiscard]] virtual std::string text() const { return what(); }
+  // Writes the words that a stream waits for, so that it waits no more.
+  Status release();
+
+  std::unique_ptr<p2p::RequestState> before_;
+  Ref<comm::Communicator> comm_;
+  std::vector<int> procs_;  // the others
+  p2p::Completion result_;  // of a wait
+  mem::Location where_;     // of the words, for work of the library
+  mem::device::ContextHandle context_ = nullptr;
+  Ref<Stream> stream_;     // that started it last
+  bool started_ = false;   // and is not waited for
+  bool captured_ = false;  // the start belongs to a graph
+  bool released_ = false;
+
+ protected:
+  struct Release {
+    mem::device::DeviceAddress word;
+    std::uint32_t value;
+  };
+  // Returns the words to write, in this order.
+  [[nodiscard]] virtual std::vector<Release> releases() const = 0;
+};
+
+// Returns null if the request was not matched for streams.
+[[nodiscard]] Matched* matched_of(const p2p::Request& request);
+
+// For start_all() and wait().
+Status start_matched(std::span<p2p::Request* const> requests, Attached& attached, bool captured);
+// All of these were started in one stream, in a capture or not; check_wait() has been called.
+Status wait_matched(Stream& stream, std::span<Waiting* const> all);
+// Releases the requests that can no longer be carried out. Called in rounds of progress.
+void look_after_matched();
+
+// --- matching ---
+
+// One process's part in a match, for another one.
+struct Card {
+  std::uint64_t able = 0;
+  std::uint64_t locality = 0;  // of the memory's device
+  std::uint64_t bytes = 0;     // of the message or of the vector
+  std::uint64_t work = 0;      // the same number on all sides
+  std::uint64_t address = 0;   // of the words
+  mem::device::Export memory;
+};
+
+// Another process of a match. Cards to it and from it have these tags.
+struct Side {
+  int proc = -1;
+  int rank = -1;
+  int out = 0, in = 0;
+  Card own, other;
+};
+
+// A persistent request that is being matched. prepare() and connect() decide together, on all sides, whether streams
+// carry it out.
+struct Match {
+  explicit Match(p2p::Request& from, std::uint32_t context_of_cards)
+      : request(&from), comm(static_cast<comm::Communicator*>(from.communicator_)), context(context_of_cards) {}
+  virtual ~Match() = default;
+  Match(const Match&) = delete;
+  Match& operator=(const Match&) = delete;
+
+  // Looks whether this process can do it, takes memory, and fills in its cards.
+  virtual void prepare() = 0;
+  // Maps the memory of the others, whose cards are there. Returns null if that cannot be done.
+  virtual std::unique_ptr<Matched> connect() = 0;
+
+  // Finds the context of `where`, and loads a kernel. False if there is none.
+  bool open(const char* kernel, mem::device::Context** device, mem::device::FunctionHandle* function) const;
+  // Takes memory, `first` at its beginning, and exports it to all sides. The device's context must be current.
+  Status take_memory(std::size_t bytes, std::span<const std::byte> first);
+  void set_able(const mem::device::Context& device);
+  // Maps the memory of a side; *address: of its words, here. The device's context must be current.
+  bool map(mem::device::Context& device, const Side& side, std::uint64_t* address) const;
+
+  p2p::Request* request;
+  comm::Communicator* comm;
+  std::uint32_t context;
+  mem::Location where;
+  std::uint64_t words = 0;  // address of this process's words
+  std::vector<Side> sides;
+};
+
+// Device memory for words and slots.
+struct MatchedMemory {
+  mem::device::ExportedBuffer buffer;
+  std::size_t used = 0;
+};
+
+// A piece of MatchedMemory begins at a multiple of this.
+inline constexpr std::size_t kMatchedAlignment = 256;
+inline std::size_t matched_slot(std::uint64_t bytes) {
+  return (bytes + kMatchedAlignment - 1) / kMatchedAlignment * kMatchedAlignment;
+}
+
+}  // namespace hr::enqueue

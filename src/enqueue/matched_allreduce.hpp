@@ -1,0 +1,40 @@
+// MatchedAllreduce: a persistent allreduce of up to 8 KiB among devices of one host that MPIX_Matchall has matched.
+// Internal to enqueue/.
+//
+// Each rank owns a slot for the vector of each rank, twice. When a stream comes to the start, a kernel puts the rank's
+// vector into its slot at every rank, over peer memory; the wait waits for the vectors of the others, and a kernel
+// combines all of them in the order of ranks, so that all ranks get the same bits (kernels/matched_allreduce.cu). The
+// start waits for nothing: the slots that it writes are those of the reduction before the last one, which all ranks
+// have ended, as they have put their vectors for the last one after that.
+//
+// Owner, threads: see matched.hpp.
+#pragma once
+
+#include "coll/call.hpp"
+#include "enqueue/matched.hpp"
+#include "matched_allreduce_arguments.hpp"
+
+namespace hr::enqueue {
+
+class MatchedAllreduce final : public Matched {
+ public:
+  using Matched::Matched;
+
+  kernels::MatchedPut put_{};
+  kernels::MatchedEnd end_{};
+  mem::device::FunctionHandle put_kernel_ = nullptr;
+  mem::device::FunctionHandle end_kernel_ = nullptr;
+
+ private:
+  [[nodiscard]] std::vector<Release> releases() const override;
+};
+
+// Returns a match for a reduction that all of its processes, on this host, may carry out so; null for other requests.
+// The answer is the same on all processes.
+std::unique_ptr<Match> match_allreduce(p2p::Request& request);
+
+// Gives the device the starts of several reductions, and the waits and ends.
+Status append_starts(Stream& stream, std::span<MatchedAllreduce* const> all);
+Status append_ends(Stream& stream, std::span<MatchedAllreduce* const> all);
+
+}  // namespace hr::enqueue

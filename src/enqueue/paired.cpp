@@ -1,0 +1,149 @@
+#include "enqueue/paired.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "boot/boot.hpp"
+#include "p2p/partitioned.hpp"
+
+namespace hr::enqueue {
+namespace {
+
+using mem::device::Context;
+using mem::device::Current;
+using mem::device::StreamOperation;
+
+constexpr const char* kKernel = "hr_paired";
+// Longer messages gain less from it than the second copy costs.
+constexpr std::size_t kMostBytes = std::size_t{32} << 10;
+// The slots follow the words.
+constexpr std::size_t kWordBytes = kMatchedAlignment;
+static_assert(sizeof(kernels::PairedWords) <= kWordBytes);
+// Beside comm::ContextUse, for the cards.
+constexpr std::uint32_t kCardContext = comm::kSurvivorsContext + 1;
+// Cards have the message's tag with one more bit, which says in which direction the message goes.
+constexpr int kMostTag = 1 << 30;
+
+bool is_message(const p2p::Request& request) {
+  return request.persistent() && request.view_.type != nullptr &&
+         request.context_ == static_cast<comm::Communicator*>(request.communicator_)->context() &&
+         !p2p::is_partitioned(request);
+}
+
+// True for a receive, and for a send whose completion says nothing about its receive and that uses no buffer of the
+// program.
+bool is_plain(const p2p::Request& request) {
+  return !request.synchronous_ &&
+         std::strcmp(request.state_->what(), request.is_receive_ ? "persistent receive" : "persistent send") == 0;
+}
+
+struct MessageMatch final : Match {
+  MessageMatch(p2p::Request& from, int proc, int rank)
+      : Match(from, static_cast<comm::Communicator*>(from.communicator_)->context() + kCardContext) {
+    const int own = from.is_receive_ ? 1 : 0;
+    sides.push_back({proc, rank, from.tag_ * 2 + own, from.tag_ * 2 + 1 - own, {}, {}});
+  }
+
+  void prepare() override {
+    const layout::View& view = request->view_;
+    where = view.where;
+    side().own.bytes = view.packed;
+    if (!view.contiguous || !view.where.is_device() || view.where.managed || view.where.context == nullptr ||
+        view.packed == 0 || view.packed > kMostBytes || !is_plain(*request) ||
+        !mem::device::exports_to(side().proc, view.where))
+      return;
+    Context* device = nullptr;
+    mem::device::FunctionHandle kernel = nullptr;
+    if (!open(kKernel, &device, &kernel)) return;
+    const Current current(*device);
+    const kernels::PairedWords first{request->is_receive_ ? 0 : kernels::kPairedSlots, 0};
+    const std::size_t slots = request->is_receive_ ? kernels::kPairedSlots * matched_slot(view.packed) : 0;
+    if (take_memory(kWordBytes + slots, std::as_bytes(std::span(&first, 1))).ok()) set_able(*device);
+  }
+
+  std::unique_ptr<Matched> connect() override {
+    const bool receives = request->is_receive_;
+    const std::uint64_t bytes = receives ? side().other.bytes : side().own.bytes;
+    if (bytes > (receives ? side().own.bytes : side().other.bytes)) return nullptr;
+    Context* device = nullptr;
+    mem::device::FunctionHandle kernel = nullptr;
+    if (!open(kKernel, &device, &kernel)) return nullptr;
+    const Current current(*device);
+    auto pair = std::make_unique<Paired>(*this);
+    kernels::PairedMove& move = pair->move_;
+    if (!map(*device, side(), &move.other)) return nullptr;
+    const auto data = reinterpret_cast<std::uintptr_t>(request->view_.data());
+    move.own = words;
+    move.bytes = bytes;
+    move.from = receives ? move.own + kWordBytes : data;
+    move.to = receives ? data : move.other + kWordBytes;
+    (receives ? move.from_step : move.to_step) = matched_slot(receives ? side().own.bytes : side().other.bytes);
+    pair->context_ = device->handle();
+    pair->kernel_ = kernel;
+    if (receives) {
+      pair->result_.source = side().rank;
+      pair->result_.tag = request->tag_;
+      pair->result_.bytes = bytes;
+    }
+    return pair;
+  }
+
+  Side& side() { return sides.front(); }
+};
+
+}  // namespace
+
+Paired::Paired(const Match& match)
+    : Matched(match),
+      is_receive_(match.request->is_receive_),
+      rank_(match.sides.front().rank),
+      tag_(match.request->tag_) {}
+
+std::string Paired::text() const {
+  return std::string(what()) + (is_receive_ ? " from rank " : " to rank ") + std::to_string(rank_) + " with tag " +
+         std::to_string(tag_);
+}
+
+std::vector<Matched::Release> Paired::releases() const {
+  return {{move_.own + offsetof(kernels::PairedWords, ready), 2 * kernels::kPairedReleased}};
+}
+
+Status match_message(p2p::Request& request, std::size_t index, std::unique_ptr<Match>* match) {
+  if (!is_message(request)) return kOk;
+  if (request.is_receive_ && (request.source_ == abi::kAnySource || request.tag_ == abi::kAnyTag)) {
+    return fail(Errc::kRequest,
+                "array_of_requests[%zu] is a receive from any source or with any tag: only a receive that names both "
+                "can be matched before it is started",
+                index);
+  }
+  if (request.tag_ >= kMostTag) return kOk;
+  const auto& comm = *static_cast<comm::Communicator*>(request.communicator_);
+  const int proc = request.is_receive_ ? comm.peer_proc(request.source_) : request.proc_;
+  if (proc == boot::processes().self() || !p2p::shares_memory(proc)) return kOk;
+  int rank = request.source_;
+  if (!request.is_receive_) {
+    rank = 0;
+    while (comm.peer_proc(rank) != proc) ++rank;
+  }
+  *match = std::make_unique<MessageMatch>(request, proc, rank);
+  return kOk;
+}
+
+Status append_moves(Stream& stream, std::span<Paired* const> pairs) {
+  std::vector<StreamOperation> waits;
+  kernels::PairedMoves moves{};
+  while (!pairs.empty()) {
+    const std::size_t count = std::min<std::size_t>(pairs.size(), kernels::kPairedMoves);
+    waits.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      moves.each[i] = pairs[i]->move_;
+      waits.push_back(stream.device_.wait(pairs[i]->move_.own + offsetof(kernels::PairedWords, ready), 1));
+    }
+    HR_TRY(append_and_launch(stream, waits, pairs[0]->kernel_, static_cast<unsigned>(count), kernels::kPairedThreads,
+                             &moves));
+    pairs = pairs.subspan(count);
+  }
+  return kOk;
+}
+
+}  // namespace hr::enqueue
