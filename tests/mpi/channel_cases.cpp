@@ -298,6 +298,39 @@ void inter() {
   free_all(comms);
 }
 
+// Communicators of parts of the job have channels, too: of the ranks of each host in the opposite order, and of every
+// second rank. Those whose ranks are on several hosts have none, and are used at the same time.
+void parts() {
+  std::vector<MPI_Comm> comms = duplicates(4);
+  MPI_Comm host;
+  CHECK_OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, -rank, MPI_INFO_NULL, &host));
+  CHECK_OK(MPI_Comm_free(&comms[1]));
+  CHECK_OK(MPI_Comm_dup(host, &comms[1]));
+  CHECK_OK(MPI_Comm_free(&comms[2]));
+  CHECK_OK(MPI_Comm_split(host, rank % 2, -rank, &comms[2]));
+  CHECK_OK(MPI_Comm_free(&comms[3]));
+  CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &comms[3]));
+  std::vector<std::thread> running;
+  for (const MPI_Comm comm : comms) {
+    running.emplace_back([comm] {
+      int own = -1, all = 0;
+      CHECK_OK(MPI_Comm_rank(comm, &own));
+      CHECK_OK(MPI_Comm_size(comm, &all));
+      for (int round = 0; round < 50; ++round) {
+        int out = own * 1000 + round, in = -1;
+        const int source = (own + all - 1) % all;
+        MPI_Status status;
+        CHECK_OK(MPI_Sendrecv(&out, 1, MPI_INT, (own + 1) % all, 1, &in, 1, MPI_INT, MPI_ANY_SOURCE, 1, comm, &status));
+        CHECK_EQ(status.MPI_SOURCE, source);
+        CHECK_EQ(in, source * 1000 + round);
+      }
+    });
+  }
+  for (std::thread& each : running) each.join();
+  CHECK_OK(MPI_Comm_free(&host));
+  free_all(comms);
+}
+
 // One thread starts requests on several channels, another completes them, beside a collective operation.
 void completed_elsewhere() {
   constexpr int kComms = 3;
@@ -403,6 +436,7 @@ int main(int argc, char** argv) {
                {"partitioned", partitioned},
                {"freed", freed},
                {"inter", inter},
+               {"parts", parts},
                {"completed_elsewhere", completed_elsewhere},
                {"revoke", revoke},
                {"death", [] { death(false); }},

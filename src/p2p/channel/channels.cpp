@@ -105,6 +105,7 @@ void tidy_with(void (*tidy)()) { state.tidy = tidy; }
 
 void progress_others() {
   if (!LibraryLock::try_acquire()) return;
+  static_cast<void>(node_oversubscribed());  // looks again, as the threads that wait on channels do not
   static_cast<void>(p2p::poll());
   LibraryLock::release();
 }
