@@ -9,11 +9,15 @@ namespace hr::kernels {
 inline constexpr std::uint32_t kPairedThreads = 256;
 inline constexpr std::uint32_t kPairedMoves = 8;
 inline constexpr std::uint32_t kPairedSlots = 2;
+// A block copies at most so many bytes, if the message does not need more blocks than are worth their launch.
+inline constexpr std::uint64_t kPairedBlockBytes = 16384;
+inline constexpr std::uint64_t kPairedMostBlocks = 64;
 
 // Words of one side of a pair, in its device's memory.
 struct PairedWords {
-  std::uint32_t ready;  // free slots at the sender, full slots at the receiver: its stream waits until there is one
-  std::uint32_t moved;  // messages that this side has moved
+  std::uint32_t ready;     // free slots at the sender, full slots at the receiver: its stream waits until there is one
+  std::uint32_t moved;     // messages that this side has moved
+  std::uint32_t finished;  // blocks that have copied their part of the message that is moving
 };
 // `ready` is at least this once the pair is released: nothing moves any more, and nothing waits.
 inline constexpr std::uint32_t kPairedReleased = std::uint32_t{1} << 29;
@@ -22,9 +26,12 @@ struct PairedMove {
   std::uint64_t from, to;
   std::uint64_t from_step, to_step;  // bytes from one slot to the next; 0: not slots
   std::uint64_t bytes;
+  std::uint64_t blocks;      // that share the copy
   std::uint64_t own, other;  // PairedWords of this side and of the other
 };
+// A launch has `width` blocks for each move, at least as many as any of them needs.
 struct PairedMoves {
+  std::uint64_t width;
   PairedMove each[kPairedMoves];
 };
 

@@ -1,5 +1,6 @@
 // MPIX_Matchall: the processes exchange cards for their persistent requests, map each other's memory, and agree on
 // which requests streams carry out.
+#include <algorithm>
 #include <utility>
 
 #include "boot/boot.hpp"
@@ -14,19 +15,21 @@ namespace {
 
 using mem::device::Context;
 
-constexpr std::size_t kMemoryBytes = std::size_t{1} << 20;
-constexpr std::size_t kMostMemories = 64;
+constexpr std::size_t kMemoryBytes = std::size_t{1} << 20;  // of each piece at least
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;   // of all pieces
 
 // Returns memory with room for `bytes` more, in the context used for memory at `where`.
 Status find_memory(const mem::Location& where, std::size_t bytes, MatchedMemory** found) {
+  std::size_t all = 0;
   for (const auto& each : state->matched_memory) {
     *found = each.get();
-    if (each->used + bytes <= kMemoryBytes && each->buffer.serves(where)) return kOk;
+    if (each->used + bytes <= each->bytes && each->buffer.serves(where)) return kOk;
+    all += each->bytes;
   }
-  if (bytes > kMemoryBytes || state->matched_memory.size() >= kMostMemories)
-    return fail(Errc::kNoMem, "too many matched requests");
   auto made = std::make_unique<MatchedMemory>();
-  HR_TRY(made->buffer.allocate(where, kMemoryBytes));
+  made->bytes = std::max(bytes, kMemoryBytes);
+  if (all + made->bytes > kMostBytes) return fail(Errc::kNoMem, "too many matched requests");
+  HR_TRY(made->buffer.allocate(where, made->bytes));
   *found = made.get();
   state->matched_memory.push_back(std::move(made));
   return kOk;
@@ -90,7 +93,7 @@ Status Match::take_memory(std::size_t bytes, std::span<const std::byte> first) {
   HR_TRY(find_memory(where, bytes, &found));
   words = found->buffer.address() + found->used;
   for (Side& side : sides) {
-    HR_TRY(found->buffer.export_to(side.proc, &side.own.memory));
+    if (side.proc != boot::processes().self()) HR_TRY(found->buffer.export_to(side.proc, &side.own.memory));
     side.own.address = words;
   }
   found->used += bytes;
@@ -109,6 +112,10 @@ void Match::set_able(const Context& device) {
 }
 
 bool Match::map(Context& device, const Side& side, std::uint64_t* address) const {
+  if (side.proc == boot::processes().self()) {
+    *address = side.other.address;
+    return true;
+  }
   mem::device::Mapping* mapping = nullptr;
   if (!mem::device::has_atomics(device, side.other.locality) ||
       !mem::device::map_import(device, side.proc, side.other.memory, &mapping).ok())

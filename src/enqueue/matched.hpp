@@ -124,6 +124,7 @@ struct Match {
 // Device memory for words and slots.
 struct MatchedMemory {
   mem::device::ExportedBuffer buffer;
+  std::size_t bytes = 0;
   std::size_t used = 0;
 };
 

@@ -14,8 +14,8 @@ using mem::device::Current;
 using mem::device::StreamOperation;
 
 constexpr const char* kKernel = "hr_paired";
-// Longer messages gain less from it than the second copy costs.
-constexpr std::size_t kMostBytes = std::size_t{32} << 10;
+// Longer messages gain less from it than the second copy and the memory of the slots cost.
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 // The slots follow the words.
 constexpr std::size_t kWordBytes = kMatchedAlignment;
 static_assert(sizeof(kernels::PairedWords) <= kWordBytes);
@@ -50,13 +50,13 @@ struct MessageMatch final : Match {
     side().own.bytes = view.packed;
     if (!view.contiguous || !view.where.is_device() || view.where.managed || view.where.context == nullptr ||
         view.packed == 0 || view.packed > kMostBytes || !is_plain(*request) ||
-        !mem::device::exports_to(side().proc, view.where))
+        (!to_self() && !mem::device::exports_to(side().proc, view.where)))
       return;
     Context* device = nullptr;
     mem::device::FunctionHandle kernel = nullptr;
     if (!open(kKernel, &device, &kernel)) return;
     const Current current(*device);
-    const kernels::PairedWords first{request->is_receive_ ? 0 : kernels::kPairedSlots, 0};
+    const kernels::PairedWords first{request->is_receive_ ? 0 : kernels::kPairedSlots, 0, 0};
     const std::size_t slots = request->is_receive_ ? kernels::kPairedSlots * matched_slot(view.packed) : 0;
     if (take_memory(kWordBytes + slots, std::as_bytes(std::span(&first, 1))).ok()) set_able(*device);
   }
@@ -75,6 +75,8 @@ struct MessageMatch final : Match {
     const auto data = reinterpret_cast<std::uintptr_t>(request->view_.data());
     move.own = words;
     move.bytes = bytes;
+    move.blocks = std::clamp<std::uint64_t>((bytes + kernels::kPairedBlockBytes - 1) / kernels::kPairedBlockBytes, 1,
+                                            kernels::kPairedMostBlocks);
     move.from = receives ? move.own + kWordBytes : data;
     move.to = receives ? data : move.other + kWordBytes;
     (receives ? move.from_step : move.to_step) = matched_slot(receives ? side().own.bytes : side().other.bytes);
@@ -89,6 +91,7 @@ struct MessageMatch final : Match {
   }
 
   Side& side() { return sides.front(); }
+  bool to_self() { return side().proc == boot::processes().self(); }
 };
 
 }  // namespace
@@ -119,7 +122,7 @@ Status match_message(p2p::Request& request, std::size_t index, std::unique_ptr<M
   if (request.tag_ >= kMostTag) return kOk;
   const auto& comm = *static_cast<comm::Communicator*>(request.communicator_);
   const int proc = request.is_receive_ ? comm.peer_proc(request.source_) : request.proc_;
-  if (proc == boot::processes().self() || !p2p::shares_memory(proc)) return kOk;
+  if (proc != boot::processes().self() && !p2p::shares_memory(proc)) return kOk;
   int rank = request.source_;
   if (!request.is_receive_) {
     rank = 0;
@@ -135,12 +138,14 @@ Status append_moves(Stream& stream, std::span<Paired* const> pairs) {
   while (!pairs.empty()) {
     const std::size_t count = std::min<std::size_t>(pairs.size(), kernels::kPairedMoves);
     waits.clear();
+    moves.width = 1;
     for (std::size_t i = 0; i < count; ++i) {
       moves.each[i] = pairs[i]->move_;
+      moves.width = std::max(moves.width, pairs[i]->move_.blocks);
       waits.push_back(stream.device_.wait(pairs[i]->move_.own + offsetof(kernels::PairedWords, ready), 1));
     }
-    HR_TRY(append_and_launch(stream, waits, pairs[0]->kernel_, static_cast<unsigned>(count), kernels::kPairedThreads,
-                             &moves));
+    HR_TRY(append_and_launch(stream, waits, pairs[0]->kernel_, static_cast<unsigned>(count * moves.width),
+                             kernels::kPairedThreads, &moves));
     pairs = pairs.subspan(count);
   }
   return kOk;

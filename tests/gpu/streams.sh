@@ -66,7 +66,7 @@ alone() {  # alone TABLE: the host must have had no part in what was matched
 beside_nccl() {  # beside_nccl RANKS: the same by NCCL from C++, if it is here
   [ "${HR_FAKE:-0}" != 1 ] && [ -n "$(find "$build" -name nccl -type f -perm -u+x -print -quit)" ] || return 0
   timeout -k 5 30 python3 "$source/bench/nccl.py" --build "$build" --ranks "$1" --rounds 5 --limit 15 --timeout 25 \
-    --operations kernel,allreduce,ring --sizes 8,1K,8K,32K,1M \
+    --operations kernel,allreduce,ring --sizes 8,1K,8K,32K,256K,1M \
     --ways nccl_enqueued,nccl_graph,kernel_nccl_enqueued,kernel_nccl_graph || echo "NCCL: not measured"
 }
 

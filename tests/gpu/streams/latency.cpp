@@ -207,7 +207,7 @@ void run(const check::Environment& mpi, bool brief) {
     table.enqueued("hop of 8 B, enqueued", lane, 2, [&] { hop(lane); });
     table.in_graph("hop of 8 B, in a graph", lane, 10, 2, [&] { hop(lane); });
   }
-  for (const int bytes : {8, 1024, 8192, 32768}) {
+  for (const int bytes : {8, 1024, 8192, 32768, 262144, 1048576}) {
     if (paired) matched_hop(table, kernels, partner, bytes, from, to);
   }
   for (const int bytes : {8, 32768}) matched_ring(table, kernels, bytes, from, to);
