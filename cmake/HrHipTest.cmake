@@ -9,6 +9,7 @@ set(HR_NOT_ON_HIP
   "streams|enqueue"          # streams wait for words, which HIP does in signal memory alone (docs/adr/0049)
   "chunks"                   # memory in chunks is staged, and these tests look at mappings
   "time_sliced"              # AMD's devices run the work of several processes at the same time
+  "^mpich"                   # programs built with MPICH: its ABI, not its devices, is their subject
   "capture"                  # they look at the driver's own captures
   "unit_mem_(no|knob|before|one)"  # a driver that is missing: hip_program_* for HIP
   "unit_cuda_ipc|gpu_staged|nccl" # tests of the fake CUDA driver itself, and of another library's use of it
