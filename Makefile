@@ -29,9 +29,10 @@ BUILD := build/pip
 PEERS := .cache/peers
 RANKS ?= 8
 
-BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev nlohmann-json3-dev
+BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev nlohmann-json3-dev libfabric-dev libfabric1
 # chromium: headrace monitor is tested in a browser.
-TEST_PACKAGES := libgtest-dev gdb gfortran chromium mandoc man-db
+# clang-19, lld-19: the kernels for AMD GPUs, which a build may do without.
+TEST_PACKAGES := libgtest-dev gdb gfortran chromium mandoc man-db clang-19 lld-19
 # libpmix-dev: Debian's Slurm opens libpmix.so, by the name that only the development package has.
 # For the night: completions and module files by the shells and the tool that read them.
 PACKAGING_PACKAGES := zsh fish lmod

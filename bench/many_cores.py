@@ -73,7 +73,7 @@ def bytes_of(text: str) -> int:
 
 
 def cliffs(measured: Measured, factor: float, cores: int) -> list[str]:
-    """A sentence for each cliff between neighbouring numbers of ranks."""
+    """Returns a sentence for each cliff between neighbouring numbers of ranks."""
     found = []
     for operation, size in sorted({key[:2] for key in measured.times}):
         counts = sorted(key[2] for key in measured.times if key[:2] == (operation, size))

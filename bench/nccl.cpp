@@ -1,6 +1,6 @@
-// nccl: the same operations on device memory by MPI and by NCCL, called from C++ in one process a GPU, in turns.
+// nccl: the same operations on device memory by MPI and by NCCL, called from C++ with one process per GPU, in turns.
 //
-// - nccl_sync: each call, and a synchronisation of its stream, as an MPI program waits for each of its calls
+// - nccl_sync: each call, followed by a synchronisation of its stream, as an MPI program waits for each of its calls
 // - nccl_enqueued: calls one after the other in a stream, one synchronisation at the end
 // - nccl_graph: the same as one CUDA graph
 // - mpi: blocking MPI calls
@@ -114,7 +114,7 @@ class Comparison {
   void launch() { gpu::launch(empty_, {1}, {32}, stream_, 0u); }
   void synchronize() { gpu::synchronize(stream_); }
 
-  // The empty kernel alone, for comparison with what it adds to an operation.
+  // The empty kernel alone, for comparison with the time that it adds to an operation.
   void kernel() {
     add_enqueued(kKernel, [this] { launch(); });
     measure(kKernel, 0);
@@ -170,7 +170,7 @@ class Comparison {
     if (contains(choice_.ways, name)) ways_.push_back(std::move(way));
   }
 
-  // The three ways of work that is enqueued.
+  // The three ways that enqueue work.
   void add_enqueued(const std::string& name, const std::function<void()>& enqueue) {
     add(name + "_sync", [this, enqueue] {
       enqueue();
@@ -223,7 +223,7 @@ class Comparison {
     return (MPI_Wtime() - start) * 1e6;
   }
 
-  // Returns as many calls as fit into the time of a batch by the first way, be it measured or not.
+  // Returns how many calls of the first way fit into the time of a batch, whether or not that way is measured.
   int batch_size() {
     timed(first_, kLeastCalls);
     const std::vector<double> slowest =
@@ -377,7 +377,7 @@ bool open_nccl(const bench::World& world, const Choice& choice, bench::Nccl& ncc
   int all = opened ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, world.comm);
   if (all == 0) {
-    // The lowest of the ranks that cannot open it reports that.
+    // The lowest rank that cannot open NCCL reports the failure.
     int first = opened ? world.size : world.rank;
     MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world.comm);
     if (first == world.rank) {

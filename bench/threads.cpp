@@ -1,7 +1,12 @@
 // threads: several threads of a rank communicate at once (MPI_THREAD_MULTIPLE), each with its partner in the peer, on a
-// separate communicator: one-way latency of blocking ping-pongs, in microseconds, the mean of the threads.
+// separate communicator or by tags on one: one-way latency of blocking ping-pongs, in microseconds, the mean of the
+// threads; or with --rate, messages a second of all threads together.
+#include <pthread.h>
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,37 +20,84 @@ namespace {
 using bench::Options;
 using bench::World;
 
+struct Choices {
+  std::vector<std::size_t> counts{1, 2, 4};
+  bool rate = false;
+  bool one_communicator = false;
+  bool bind = false;
+};
+
 // One thread's half of a conversation.
 struct Talk {
   MPI_Comm comm;
   int peer;
+  int tag;
   bool leads;
+  int core;  // to run on; -1: any
+  int window;
   std::vector<unsigned char> send, receive;
 
   void ping_pong(int iterations) {
     const auto bytes = static_cast<int>(send.size());
     for (int i = 0; i < iterations; ++i) {
-      if (leads) MPI_Send(send.data(), bytes, MPI_BYTE, peer, 1, comm);
-      MPI_Recv(receive.data(), bytes, MPI_BYTE, peer, 1, comm, MPI_STATUS_IGNORE);
-      if (!leads) MPI_Send(send.data(), bytes, MPI_BYTE, peer, 1, comm);
+      if (leads) MPI_Send(send.data(), bytes, MPI_BYTE, peer, tag, comm);
+      MPI_Recv(receive.data(), bytes, MPI_BYTE, peer, tag, comm, MPI_STATUS_IGNORE);
+      if (!leads) MPI_Send(send.data(), bytes, MPI_BYTE, peer, tag, comm);
+    }
+  }
+
+  // Windows of messages to the peer of the leader, each answered by an empty one.
+  void stream(int iterations) {
+    const auto bytes = static_cast<int>(send.size());
+    std::vector<MPI_Request> requests(static_cast<std::size_t>(window));
+    for (int i = 0; i < iterations; ++i) {
+      for (MPI_Request& each : requests) {
+        if (leads) MPI_Isend(send.data(), bytes, MPI_BYTE, peer, tag, comm, &each);
+        if (!leads) MPI_Irecv(receive.data(), bytes, MPI_BYTE, peer, tag, comm, &each);
+      }
+      MPI_Waitall(window, requests.data(), MPI_STATUSES_IGNORE);
+      if (leads) MPI_Recv(nullptr, 0, MPI_BYTE, peer, tag, comm, MPI_STATUS_IGNORE);
+      if (!leads) MPI_Send(nullptr, 0, MPI_BYTE, peer, tag, comm);
     }
   }
 };
 
-void all_at_once(std::vector<Talk>& talks, int iterations) {
+void bind_to(int core) {
+  if (core < 0) return;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  ::pthread_setaffinity_np(::pthread_self(), sizeof one, &one);
+}
+
+void all_at_once(std::vector<Talk>& talks, int iterations, void (Talk::*work)(int)) {
   std::vector<std::thread> threads;
   for (std::size_t t = 1; t < talks.size(); ++t) {
-    threads.emplace_back([&talks, t, iterations] { talks[t].ping_pong(iterations); });
+    threads.emplace_back([&talks, t, iterations, work] {
+      bind_to(talks[t].core);
+      (talks[t].*work)(iterations);
+    });
   }
-  talks[0].ping_pong(iterations);
+  bind_to(talks[0].core);
+  (talks[0].*work)(iterations);
   for (std::thread& thread : threads) thread.join();
+}
+
+// Returns the cores that this process was started on.
+std::vector<int> own_cores() {
+  cpu_set_t allowed;
+  std::vector<int> cores;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &allowed)) cores.push_back(core);
+  }
+  return cores;
 }
 
 // Identifies the data of thread `t` of `rank`, different from every other thread's.
 int identity(const World& world, int rank, std::size_t t) { return rank + world.size * static_cast<int>(t); }
 
-int run_all(const bench::Program& program, const World& world, const Options& options,
-            const std::vector<std::size_t>& counts) {
+int run_all(const bench::Program& program, const World& world, const Options& options, const Choices& choices) {
   int provided = 0;
   MPI_Query_thread(&provided);
   if (provided < MPI_THREAD_MULTIPLE) {
@@ -53,7 +105,17 @@ int run_all(const bench::Program& program, const World& world, const Options& op
     return 3;
   }
   bench::Report report = bench::make_report(program, world, options);
-  report.unit = "us";
+  const std::vector<std::size_t>& counts = choices.counts;
+  report.unit = choices.rate ? "M/s" : "us";
+  report.less_is_better = !choices.rate;
+  if (choices.rate) report.window = options.window;
+  const std::vector<int> cores = own_cores();
+  // Ranks that the launcher has bound apart have cores of their own; others divide the same ones.
+  const std::vector<std::string> all_cores = bench::gather_text(world, bench::allowed_cpus());
+  const bool apart =
+      bench::from_root(
+          world, world.rank == 0 && std::set<std::string>(all_cores.begin(), all_cores.end()).size() > 1 ? 1 : 0) != 0;
+  const int place = apart ? 0 : bench::node_local_rank(world);
   const bool table = bench::prints_table(world, options);
   if (table) bench::print_heading(report);
   std::vector<MPI_Comm> comms(*std::max_element(counts.begin(), counts.end()));
@@ -62,28 +124,33 @@ int run_all(const bench::Program& program, const World& world, const Options& op
     for (const std::size_t bytes : options.sizes) {
       std::vector<Talk> talks;
       for (std::size_t t = 0; t < count; ++t) {
-        talks.push_back({comms[t], world.peer(), world.lower(),
+        const std::size_t core = static_cast<std::size_t>(place) * count + t;
+        talks.push_back({choices.one_communicator ? comms[0] : comms[t], world.peer(), 1 + static_cast<int>(t),
+                         world.lower(), choices.bind && core < cores.size() ? cores[core] : -1, options.window,
                          bench::message_of(identity(world, world.rank, t), bytes), std::vector<unsigned char>(bytes)});
       }
-      const bench::Repeat repeat = bench::whole_time([&](int iterations) { all_at_once(talks, iterations); });
+      const auto work = choices.rate ? &Talk::stream : &Talk::ping_pong;
+      const bench::Repeat repeat = bench::whole_time([&](int iterations) { all_at_once(talks, iterations, work); });
       const bench::Plan plan = bench::agree_on_plan(world, options, repeat);
       std::vector<double> samples = bench::measure(world, plan, repeat);
       for (std::size_t t = 0; t < count && options.validate; ++t) {
+        if (choices.rate && world.lower()) continue;
         if (talks[t].receive == bench::message_of(identity(world, world.peer(), t), bytes)) continue;
         std::fprintf(stderr, "threads: rank %d: thread %zu received another's data\n", world.rank, t);
         MPI_Abort(world.comm, 4);
       }
-      for (double& sample : samples) sample *= 1e6 / (2.0 * plan.iterations);
-      samples = bench::combine(world, std::move(samples), world.pairs(), bench::Combine::kMean);
+      const double messages = static_cast<double>(count) * plan.iterations;  // one way
+      for (double& sample : samples)
+        sample = choices.rate ? messages * options.window / sample * 1e-6 : sample * 1e6 / (2.0 * plan.iterations);
+      samples = bench::combine(world, std::move(samples), world.pairs(),
+                               choices.rate ? bench::Combine::kSum : bench::Combine::kMean);
       if (world.rank != 0) continue;
-      const bench::Statistics times = bench::summarise(samples, true);
-      bench::add_row(report,
-                     {std::to_string(count) + (count == 1 ? " thread" : " threads"),
-                      bytes,
-                      plan.iterations,
-                      times,
-                      {{"M/s in all", 2 * static_cast<double>(count) / (2 * times.median)}}},
-                     table);
+      const bench::Statistics found = bench::summarise(samples, !choices.rate);
+      std::vector<std::pair<std::string, double>> more;
+      if (!choices.rate) more.push_back({"M/s in all", static_cast<double>(count) / found.median});
+      bench::add_row(
+          report, {std::to_string(count) + (count == 1 ? " thread" : " threads"), bytes, plan.iterations, found, more},
+          table);
     }
   }
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
@@ -95,16 +162,23 @@ int run_all(const bench::Program& program, const World& world, const Options& op
 int main(int argc, char** argv) {
   Options options;
   options.sizes = {8, 4096};
-  std::vector<std::size_t> counts{1, 2, 4};
+  Choices choices;
   bench::OptionTable table = bench::common_options(options);
+  const auto flag = [&table](const char* name, const char* help, bool& choice) {
+    table.add(name, "", help, [&choice](const std::string&) { return choice = true; });
+  };
   table.add("--threads", "A,B,...", "threads of each rank (1,2,4)",
-            [&](const std::string& v) { return bench::parse_size_list(v, counts); });
+            [&](const std::string& v) { return bench::parse_size_list(v, choices.counts); });
+  flag("--rate", "messages a second in windows of 64, in place of latency", choices.rate);
+  flag("--one-communicator", "all threads talk on one communicator, by tags", choices.one_communicator);
+  flag("--bind-threads", "bind each thread to a core of its own, if there are enough", choices.bind);
   const auto sensible = [&](std::string& message) {
-    const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+    const auto [least, most] = std::minmax_element(choices.counts.begin(), choices.counts.end());
     if (*least < 1 || *most > 256) message = "--threads are from 1 to 256";
     return message.empty();
   };
-  const bench::Program program{"threads", "Latency of several threads that talk at once.", "2", true, sensible, true};
+  const bench::Program program{"threads", "Latency or rate of several threads that talk at once.", "2", true, sensible,
+                               true};
   return bench::run_program(argc, argv, program, table, options,
-                            [&](const World& world) { return run_all(program, world, options, counts); });
+                            [&](const World& world) { return run_all(program, world, options, choices); });
 }

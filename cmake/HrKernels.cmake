@@ -1,4 +1,4 @@
-# hr_fatbin(<name> SOURCES a.cu ...)
+# hr_fatbin(<name> [AMD] SOURCES a.cu ...)
 #
 # Compiles CUDA kernels for sm_80 and sm_90 (and PTX for newer devices) and makes the library target <name>_fatbin, which
 # holds the image as `extern "C" const unsigned char <name>_fatbin[]`; give it to cuModuleLoadData. Programs link it with
@@ -8,12 +8,17 @@
 # else from the system. Without one the image is empty: loading it fails with a clear CUDA error, and the library falls
 # back to its copy-engine path.
 #
-# Behind the image stands a trailer, "HRKERNEL" and the name, by which the tests' fake driver (tests/fake_cuda) finds
+# AMD: compiles them for AMD's gfx90a (MI200) and gfx942 (MI300), too, as <name>_code_objects[], a bundle for
+# hipModuleLoadData. The compiler is clang 17 or newer with lld (HEADRACE_AMD_CLANG; Debian's clang-19 and lld-19); neither
+# HIP's headers nor device libraries are needed. Without one the bundle is empty.
+#
+# Behind each image stands a trailer, "HRKERNEL" and the name, by which the tests' fake driver (tests/fake_cuda) finds
 # lib<name>_host_kernels.so: the same sources compiled for the CPU, built into <build>/fake_cuda when HEADRACE_TESTS is
 # on. Kernel sources therefore include kernels/portability.hpp and declare kernels with HR_KERNEL.
 include_guard(GLOBAL)
 
 set(HR_FAKE_CUDA_DIR ${CMAKE_BINARY_DIR}/fake_cuda CACHE INTERNAL "where the fake driver and host kernels are built")
+set(HR_FAKE_HIP_DIR ${CMAKE_BINARY_DIR}/fake_hip CACHE INTERNAL "where the fake HIP runtime is built")
 set(HR_KERNELS_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../kernels CACHE INTERNAL "portability.hpp")
 set(HR_FATBIN_TEMPLATE ${CMAKE_CURRENT_LIST_DIR}/fatbin.S.in CACHE INTERNAL "assembly that embeds an image")
 
@@ -46,8 +51,81 @@ function(_hr_find_nvcc result)
   set(${result} "" PARENT_SCOPE)
 endfunction()
 
+set(HR_AMD_ARCHITECTURES gfx90a gfx942)
+# Results of floating point equal the host's, so nothing is contracted. Version 4 of code objects loads from ROCm 5 on.
+set(HR_AMD_OPTIONS -x hip --offload-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -O3 -std=c++17
+    -ffp-contract=off -mcode-object-version=4 -Wno-bitwise-conditional-parentheses)
+
+function(_hr_find_amd_clang result)
+  find_program(HEADRACE_AMD_CLANG NAMES clang++-19 clang++-20 clang++-18 amdclang++ clang++ PATHS /opt/rocm/llvm/bin
+               DOC "Compiler of the kernels for AMD GPUs: clang 17 or newer, with lld")
+  set(${result} "" PARENT_SCOPE)
+  if(NOT HEADRACE_AMD_CLANG)
+    message(STATUS "Headrace: no clang found; data on AMD GPUs moves by copy engine only (apt install clang-19 lld-19)")
+    return()
+  endif()
+  set(probe ${CMAKE_CURRENT_BINARY_DIR}/amd_probe)
+  file(WRITE ${probe}.hip "extern \"C\" __attribute__((global)) void probe(int* out) { *out = 1; }\n")
+  execute_process(COMMAND ${HEADRACE_AMD_CLANG} ${HR_AMD_OPTIONS} --offload-arch=gfx942 -o ${probe}.co ${probe}.hip
+                  RESULT_VARIABLE status ERROR_VARIABLE text OUTPUT_QUIET)
+  if(NOT status EQUAL 0)
+    string(REGEX REPLACE "\n.*" "" text "${text}")
+    message(STATUS "Headrace: ${HEADRACE_AMD_CLANG} does not compile for AMD GPUs, whose data moves by copy engine only "
+                   "(${text}); clang 17 or newer with lld does (apt install clang-19 lld-19)")
+    return()
+  endif()
+  set(${result} ${HEADRACE_AMD_CLANG} PARENT_SCOPE)
+  message(STATUS "Headrace: kernels for AMD GPUs compiled by ${HEADRACE_AMD_CLANG}")
+endfunction()
+
+# Compiles `unit` for each architecture, and sets HR_BUNDLE_ENTRIES, HR_BUNDLE_BODIES and <objects> in the caller's scope.
+function(_hr_code_objects name unit sources objects)
+  set(${objects} "" PARENT_SCOPE)
+  set(HR_BUNDLE_COUNT 0 PARENT_SCOPE)
+  set(HR_BUNDLE_ENTRIES "" PARENT_SCOPE)
+  set(HR_BUNDLE_BODIES "" PARENT_SCOPE)
+  get_property(searched GLOBAL PROPERTY HR_AMD_CLANG_SEARCHED)
+  if(NOT searched)
+    _hr_find_amd_clang(clang)
+    set_property(GLOBAL PROPERTY HR_AMD_CLANG_SEARCHED ON)
+    set_property(GLOBAL PROPERTY HR_AMD_CLANG "${clang}")
+  endif()
+  get_property(clang GLOBAL PROPERTY HR_AMD_CLANG)
+  if(NOT clang)
+    return()
+  endif()
+  # The bundle names the host first, with no code.
+  set(id "host-${CMAKE_SYSTEM_PROCESSOR}-unknown-linux--")
+  string(LENGTH ${id} length)
+  set(entries "  .quad 0, 0, ${length}\n  .ascii \"${id}\"\n")
+  set(bodies "")
+  set(made "")
+  set(count 1)
+  foreach(architecture IN LISTS HR_AMD_ARCHITECTURES)
+    set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.${architecture}.co)
+    add_custom_command(
+      OUTPUT ${object}
+      COMMAND ${clang} ${HR_AMD_OPTIONS} --offload-arch=${architecture} -I${HR_KERNELS_INCLUDE} -MD -MF ${object}.d
+        -MT ${object} -o ${object} ${unit}
+      DEPENDS ${unit} ${sources}
+      DEPFILE ${object}.d
+      COMMENT "clang ${name}.${architecture}.co" VERBATIM)
+    list(APPEND made ${object})
+    set(id "hipv4-amdgcn-amd-amdhsa--${architecture}")
+    string(LENGTH ${id} length)
+    string(APPEND entries "  .quad ${name}_${architecture} - ${name}_code_objects, ${name}_${architecture}_end - "
+                          "${name}_${architecture}, ${length}\n  .ascii \"${id}\"\n")
+    string(APPEND bodies "  .balign 4096\n${name}_${architecture}:\n  .incbin \"${object}\"\n${name}_${architecture}_end:\n")
+    math(EXPR count "${count} + 1")
+  endforeach()
+  set(${objects} ${made} PARENT_SCOPE)
+  set(HR_BUNDLE_COUNT ${count} PARENT_SCOPE)
+  set(HR_BUNDLE_ENTRIES "${entries}" PARENT_SCOPE)
+  set(HR_BUNDLE_BODIES "${bodies}" PARENT_SCOPE)
+endfunction()
+
 function(hr_fatbin name)
-  cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "AMD" "" "SOURCES" ${ARGN})
   get_property(searched GLOBAL PROPERTY HR_NVCC_SEARCHED)
   if(NOT searched)
     _hr_find_nvcc(nvcc)
@@ -68,6 +146,10 @@ function(hr_fatbin name)
   set(HR_NAME ${name})
   set(HR_IMAGE "")
   set(HR_HAVE_IMAGE 0)
+  set(images "")
+  set(HR_BUNDLE_COUNT 0)
+  set(HR_BUNDLE_ENTRIES "")
+  set(HR_BUNDLE_BODIES "")
   set(assembly ${CMAKE_CURRENT_BINARY_DIR}/${name}_fatbin.S)
   if(nvcc)
     set(HR_IMAGE ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin)
@@ -80,8 +162,13 @@ function(hr_fatbin name)
       DEPENDS ${unit} ${ARG_SOURCES}
       DEPFILE ${HR_IMAGE}.d
       COMMENT "nvcc ${name}.fatbin" VERBATIM)
-    set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${HR_IMAGE})
+    list(APPEND images ${HR_IMAGE})
   endif()
+  if(ARG_AMD)
+    _hr_code_objects(${name} ${unit} "${ARG_SOURCES}" objects)
+    list(APPEND images ${objects})
+  endif()
+  set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS "${images}")
   configure_file(${HR_FATBIN_TEMPLATE} ${assembly} @ONLY)
   set_source_files_properties(${assembly} PROPERTIES LANGUAGE C COMPILE_OPTIONS "-x;assembler-with-cpp")
   add_library(${name}_fatbin STATIC ${assembly})

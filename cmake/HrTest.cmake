@@ -3,6 +3,7 @@
 # A test belongs to the change tier, which `make test` runs on every change, unless hr_night() moves it to the night tier,
 # which `make test-all` adds. CONTRIBUTING.md describes both tiers and how to choose.
 include_guard(GLOBAL)
+include(HrHipTest)
 
 # hr_night(<regular expressions...> WHY "reason")
 # Tests of this directory, declared above, that only `make test-all` runs.
@@ -83,6 +84,11 @@ function(hr_mpi_test name program)
                        ENVIRONMENT "${ARG_ENVIRONMENT}")
   # Ranks that share a core slow each other down: let ctest -j count them.
   set_tests_properties(${name} PROPERTIES PROCESSORS ${ARG_RANKS})
+  hr_on_hip(${name} "${ARG_ENVIRONMENT}" hip)
+  if(hip_name)
+    hr_mpi_test(${hip_name} ${program} RANKS ${ARG_RANKS} TIMEOUT ${ARG_TIMEOUT} ARGS ${ARG_ARGS} ${hip_arguments}
+                ENVIRONMENT ${hip_environment} LABELS ${ARG_LABELS} ${hip_labels})
+  endif()
 endfunction()
 
 # hr_namespace_test(<name> HOSTS n COMMAND <program> [args ...] [IN <host>] [SLURM] [RAILS r] [SHARE what ...]

@@ -15,6 +15,11 @@ extern "C" {
  * present in this run; MPI need not be initialised. */
 #define MPIX_CUDA_AWARE_SUPPORT 1
 int MPIX_Query_cuda_support(void);
+/* The same for AMD GPUs (HIP, from ROCm 5.2 on), under both names that programs use. */
+#define MPIX_HIP_AWARE_SUPPORT 1
+#define MPIX_ROCM_AWARE_SUPPORT 1
+int MPIX_Query_hip_support(void);
+int MPIX_Query_rocm_support(void);
 
 /* gpu_type: one of these. Returns MPI_SUCCESS, or MPI_ERR_ARG for an unknown type. */
 #define MPIX_GPU_SUPPORT_CUDA 0

@@ -131,18 +131,18 @@ HR_DEVICE void copy_piece(const CopyBatch& batch) {
 }  // namespace
 
 HR_KERNEL(hr_copy_1, (HR_CONSTANT hr::kernels::CopyArguments args)) {
-  copy_elements<std::uint8_t>(args, blockIdx.x, gridDim.x);
+  copy_elements<std::uint8_t>(HR_FIRST(args), blockIdx.x, gridDim.x);
 }
 HR_KERNEL(hr_copy_2, (HR_CONSTANT hr::kernels::CopyArguments args)) {
-  copy_elements<std::uint16_t>(args, blockIdx.x, gridDim.x);
+  copy_elements<std::uint16_t>(HR_FIRST(args), blockIdx.x, gridDim.x);
 }
 HR_KERNEL(hr_copy_4, (HR_CONSTANT hr::kernels::CopyArguments args)) {
-  copy_elements<std::uint32_t>(args, blockIdx.x, gridDim.x);
+  copy_elements<std::uint32_t>(HR_FIRST(args), blockIdx.x, gridDim.x);
 }
 HR_KERNEL(hr_copy_8, (HR_CONSTANT hr::kernels::CopyArguments args)) {
-  copy_elements<std::uint64_t>(args, blockIdx.x, gridDim.x);
+  copy_elements<std::uint64_t>(HR_FIRST(args), blockIdx.x, gridDim.x);
 }
 HR_KERNEL(hr_copy_16, (HR_CONSTANT hr::kernels::CopyArguments args)) {
-  copy_elements<Bytes16>(args, blockIdx.x, gridDim.x);
+  copy_elements<Bytes16>(HR_FIRST(args), blockIdx.x, gridDim.x);
 }
-HR_KERNEL(hr_copy_batch, (HR_CONSTANT hr::kernels::CopyBatch batch)) { copy_piece(batch); }
+HR_KERNEL(hr_copy_batch, (HR_CONSTANT hr::kernels::CopyBatch batch)) { copy_piece(HR_FIRST(batch)); }

@@ -50,6 +50,35 @@ HR_DEVICE void hr_store_release_system(std::uint32_t* to, std::uint32_t value) {
 }
 HR_DEVICE void hr_pause() {}
 
+#elif defined(__HIP__)
+
+#define HR_CORESIDENT_KERNEL(name, parameters) \
+  extern "C" __attribute__((global, amdgpu_flat_work_group_size(1, 512))) void name parameters
+#define HR_SHARED static __attribute__((shared))
+
+HR_DEVICE unsigned hr_thread() { return threadIdx.x; }
+HR_DEVICE unsigned hr_block_threads() { return blockDim.x; }
+HR_DEVICE void hr_barrier() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+HR_DEVICE std::uint64_t hr_translate(std::uint64_t address) { return address; }
+// The counter runs at 100 MHz on these processors.
+HR_DEVICE std::uint64_t hr_nanoseconds() { return __builtin_readsteadycounter() * 10; }
+HR_DEVICE unsigned hr_warp_threads() { return 64; }
+HR_DEVICE bool hr_all(bool mine) { return __builtin_amdgcn_ballot_w64(!mine) == 0; }
+HR_DEVICE std::uint64_t hr_load_acquire(const std::uint64_t* from) {
+  return __hip_atomic_load(from, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+HR_DEVICE void hr_store_release(std::uint64_t* to, std::uint64_t value) {
+  __hip_atomic_store(to, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+HR_DEVICE void hr_store_release_system(std::uint32_t* to, std::uint32_t value) {
+  __hip_atomic_store(to, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+HR_DEVICE void hr_pause() { __builtin_amdgcn_s_sleep(1); }
+
 #else
 
 #include <sched.h>

@@ -22,6 +22,18 @@ HR_DEVICE void add(std::uint32_t* word, std::uint32_t number) { atomicAdd_system
 // Adds one for the blocks of this launch; returns the number before.
 HR_DEVICE std::uint32_t count_block(std::uint32_t* word) { return atomicAdd(word, 1U); }
 HR_DEVICE void fence() { __threadfence_system(); }
+#elif defined(__HIP__)
+HR_DEVICE void fence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
+HR_DEVICE void finish_copies() {
+  fence();
+  __builtin_amdgcn_s_barrier();
+}
+HR_DEVICE void add(std::uint32_t* word, std::uint32_t number) {
+  __hip_atomic_fetch_add(word, number, __ATOMIC_SEQ_CST, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+HR_DEVICE std::uint32_t count_block(std::uint32_t* word) {
+  return __hip_atomic_fetch_add(word, 1U, __ATOMIC_SEQ_CST, __HIP_MEMORY_SCOPE_AGENT);
+}
 #else
 // The last thread runs last.
 HR_DEVICE void finish_copies() {}

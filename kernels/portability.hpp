@@ -1,4 +1,5 @@
-// portability.hpp: lets one kernel source compile for the GPU (nvcc) and, for the tests' fake driver, for the CPU.
+// portability.hpp: lets one kernel source compile for GPUs (nvcc for NVIDIA's, clang for AMD's) and, for the tests'
+// fake drivers, for the CPU.
 //
 //   HR_KERNEL(scale, (float* data, int n, float factor)) {
 //     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) data[i] *= factor;
@@ -7,7 +8,8 @@
 // Kernels are plain CUDA C++ of extern "C" linkage, in blocks of at most 256 threads, without barriers, shared memory
 // or intrinsics (on the CPU the threads of a launch run one after the other; for other kernels see coresident.hpp), and
 // access memory only through pointers and 64-bit addresses among their parameters (also inside 8-byte aligned struct
-// parameters), where the fake driver replaces device addresses by addresses that it can access.
+// parameters), where the fake driver replaces device addresses by addresses that it can access. HR_FIRST(p) is the
+// first parameter, a large struct, read where the launch has put it; clang would copy it to each thread's own memory.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +20,54 @@
 #define HR_DEVICE static __device__ __forceinline__
 #define HR_METHOD __device__ __forceinline__
 #define HR_CONSTANT __grid_constant__ const
+#define HR_FIRST(parameter) parameter
 #define HR_UNROLL _Pragma("unroll")
 #define HR_NO_UNROLL _Pragma("unroll 1")
+
+#elif defined(__HIP__)  // without HIP's headers: the attributes and functions of the compiler are all that is needed
+
+#include <cstring>
+#include <type_traits>
+#define memcpy __builtin_memcpy  // the C library's is for the host alone
+
+#define HR_DEVICE static __attribute__((device, always_inline)) inline
+#define HR_METHOD __attribute__((device, always_inline)) inline
+#define HR_KERNEL(name, parameters) \
+  extern "C" __attribute__((global, amdgpu_flat_work_group_size(1, 256))) void name parameters
+#define HR_CONSTANT const
+#define HR_FIRST(parameter) \
+  (*(const std::remove_cv_t<decltype(parameter)>*)(__builtin_amdgcn_kernarg_segment_ptr()))  // NOLINT
+#define HR_UNROLL _Pragma("unroll")
+#define HR_NO_UNROLL _Pragma("nounroll")
+
+namespace hr_amd {
+
+struct Dim3 {
+  unsigned x, y, z;
+};
+HR_DEVICE Dim3 thread_index() {
+  return {__builtin_amdgcn_workitem_id_x(), __builtin_amdgcn_workitem_id_y(), __builtin_amdgcn_workitem_id_z()};
+}
+HR_DEVICE Dim3 block_index() {
+  return {__builtin_amdgcn_workgroup_id_x(), __builtin_amdgcn_workgroup_id_y(), __builtin_amdgcn_workgroup_id_z()};
+}
+HR_DEVICE Dim3 block() {
+  return {__builtin_amdgcn_workgroup_size_x(), __builtin_amdgcn_workgroup_size_y(),
+          __builtin_amdgcn_workgroup_size_z()};
+}
+// The runtime launches whole blocks alone.
+HR_DEVICE Dim3 grid() {
+  const Dim3 threads = block();
+  return {__builtin_amdgcn_grid_size_x() / threads.x, __builtin_amdgcn_grid_size_y() / threads.y,
+          __builtin_amdgcn_grid_size_z() / threads.z};
+}
+
+}  // namespace hr_amd
+
+#define gridDim (::hr_amd::grid())
+#define blockDim (::hr_amd::block())
+#define blockIdx (::hr_amd::block_index())
+#define threadIdx (::hr_amd::thread_index())
 
 #else
 
@@ -108,6 +156,7 @@ unsigned parameter_sizes(void (*)(T...), std::size_t* sizes) {
 #define HR_DEVICE static inline
 #define HR_METHOD inline
 #define HR_CONSTANT const
+#define HR_FIRST(parameter) parameter
 #define HR_UNROLL
 #define HR_NO_UNROLL
 

@@ -74,7 +74,7 @@ HR_DEVICE void combine_pairs(const ReduceArguments& args) {
 
 #define HR_REDUCE_KERNEL(name, ...)                                              \
   HR_KERNEL(hr_reduce_##name, (HR_CONSTANT hr::kernels::ReduceArguments args)) { \
-    hr::reduce_kernels::__VA_ARGS__(args);                                       \
+    hr::reduce_kernels::__VA_ARGS__(HR_FIRST(args));                             \
   }
 
 HR_REDUCE_KERNEL(bits_1, combine_bits<std::uint8_t>)

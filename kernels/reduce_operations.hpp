@@ -36,22 +36,22 @@ HR_DEVICE double multiply(double a, double b) { return __dmul_rn(a, b); }
 #else
 HR_DEVICE float widen(Half a) {
   _Float16 half;
-  std::memcpy(&half, &a.bits, sizeof half);
+  __builtin_memcpy(&half, &a.bits, sizeof half);
   return static_cast<float>(half);
 }
 HR_DEVICE void narrow(float a, Half* to) {
   const auto half = static_cast<_Float16>(a);
-  std::memcpy(&to->bits, &half, sizeof half);
+  __builtin_memcpy(&to->bits, &half, sizeof half);
 }
 HR_DEVICE float widen(Bfloat16 a) {
   const std::uint32_t bits = std::uint32_t{a.bits} << 16;
   float wide;
-  std::memcpy(&wide, &bits, sizeof wide);
+  __builtin_memcpy(&wide, &bits, sizeof wide);
   return wide;
 }
 HR_DEVICE void narrow(float a, Bfloat16* to) {
   std::uint32_t bits;
-  std::memcpy(&bits, &a, sizeof bits);
+  __builtin_memcpy(&bits, &a, sizeof bits);
   const bool nan = (bits & 0x7fffffff) > 0x7f800000;
   const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
   to->bits = static_cast<std::uint16_t>(nan ? bits >> 16 | 0x40 : rounded);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the includes of a layer that run against its order.
+"""Counts the includes of a layer that violate its order.
 
   rooms.py src/p2p src/comm launcher [--names]
 

@@ -3,7 +3,8 @@
 # sum of both totals: run-tier.sh <build directory> <change|all> [ctest options]
 #
 # The tier of a test is declared beside it (cmake/HrTest.cmake). The second pass runs, with HEADRACE_AS_HOSTS=2, the tests of
-# several ranks that are not about one process, one host or what lies above the transports.
+# several ranks that are not about one process, one host or what lies above the transports. All tests have a third pass,
+# over libfabric.
 set -u
 here=$(dirname "$0")
 build=$1
@@ -32,6 +33,13 @@ if [ $# = 0 ] || ctest --test-dir "$build" -N $as_hosts "$@" | grep -q 'Test *#'
   tail -n 1 "$build/totals-of-run.txt" >>"$totals"
 else
   echo "none of the chosen tests"
+fi
+# The night runs them a third time, over libfabric in place of UCX.
+if [ "$tier" = all ] && [ $# = 0 ] && grep -q '^HEADRACE_OFI_INCLUDE_DIR:PATH=/' "$build/CMakeCache.txt"; then
+  echo "As two hosts, over libfabric:"
+  # shellcheck disable=SC2086
+  HEADRACE_AS_HOSTS=2 HEADRACE_NETWORK=ofi "$here/run-tests.sh" "$build" $as_hosts || status=1
+  tail -n 1 "$build/totals-of-run.txt" >>"$totals"
 fi
 awk '{ passed += $1; failed += $3; skipped += $5 }
   END { if (NR == 0) failed++; print passed + 0 " passed, " failed + 0 " failed, " skipped + 0 " skipped" }' "$totals"

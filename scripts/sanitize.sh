@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs the tests under one sanitizer and ends with the totals: sanitize.sh <asan|ubsan|tsan> [ctest options]
 #
-# Built by the preset of that name in build/<preset>. `make sanitize` says which tests; HEADRACE_AS_HOSTS goes to them.
+# The build is that of the preset of that name, in build/<preset>. `make sanitize` selects the tests; HEADRACE_AS_HOSTS
+# is passed on to them.
 set -eu
 cd "$(dirname "$0")/.."
 preset=$1

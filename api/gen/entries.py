@@ -120,8 +120,9 @@ class Writer:
         self.emit(f'static constexpr Call kCall{{"{name}"{self.fallback or ""}}};')
         if checked:
             names = ", ".join(["__builtin_return_address(0)", *self.names()])
-            flag = "checking" if function.any_time else "!ready"
-            self.emit(f"if ({flag}) [[unlikely]] if (!consume_pass()) return checked_{name}({names});")
+            flag = "checking" if function.any_time else "ready != kReady" if function.channel else "!ready"
+            first = f"if (ready == kReadyWithChannels) {{ {self.on_channel()} }} else " if function.channel else ""
+            self.emit(f"if ({flag}) [[unlikely]] {{ {first}if (!consume_pass()) return checked_{name}({names}); }}")
         elif not function.any_time:
             self.emit("if (!ready) [[unlikely]] if (!runtime::in_use()) not_ready(kCall.function);")
         self.emit("TestGuard guard;" if function.tests else "const LibraryGuard guard;")
@@ -131,6 +132,16 @@ class Writer:
             self.visit(parameter)
         self.call()
         return f'{checked}extern "C" {prototype} {{\n' + "\n".join(self.lines) + f"\n}}\nHR_ALIAS({name});\n"
+
+    def on_channel(self) -> str:
+        """Returns the statement that lets a channel other than 0 carry the call out, if it may (bind/channel_calls.hpp)."""
+        if any(p.kind.role == "request" and p.direction != "out" for p in self.function.parameters):
+            condition = "p2p::Request::of_channels() && "
+        else:
+            comms = [p.name for p in self.function.parameters if p.kind.name == "comm"]
+            condition = f"channel_calls::may_use({comms[0]}) && " if comms else ""
+        arguments = ", ".join(["kCall", *self.names(), "&code_"])
+        return f"if (int code_ = 0; {condition}channel_calls::{self.function.impl_name}({arguments})) return code_;"
 
     # --- checked calls ---
 

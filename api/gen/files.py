@@ -1,4 +1,4 @@
-"""Writing files so that an unchanged one keeps its time, and a build that depends on it stays finished."""
+"""Writes files so that an unchanged one keeps its modification time, and a build that depends on it need not be repeated."""
 
 from __future__ import annotations
 

@@ -71,7 +71,8 @@ def prototypes(tables: Tables, prefix: str) -> str:
 
 
 def removed(tables: Tables, kinds: tuple[str, ...]) -> str:
-    """Declarations whose use is an error that says what to use. A name that the program has made a macro is its own."""
+    """Declarations whose use is a compile error that names the replacement. A name that the program defines as a macro stays the
+    program's."""
     declarations = []
     for kind, text in (("functions", "int {name}({what})"), ("types", "typedef {what}"),
                        ("constants", "extern const {what} {name}")):

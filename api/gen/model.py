@@ -10,7 +10,7 @@ import yaml
 
 DIRECTIONS = ("in", "out", "inout")
 FLAGS = ("in_place", "root_only", "optional", "kept")
-FUNCTION_FLAGS = ("any time", "deprecated", "unlocked", "tests", "collective")
+FUNCTION_FLAGS = ("any time", "deprecated", "unlocked", "tests", "collective", "channel")
 
 # The forms of a collective operation (MPI 5.0 sections 6.12 and 6.13): its name, the parameters after those of the
 # blocking form, and the function of coll/coll.hpp that executes it.
@@ -108,6 +108,11 @@ class Function:
     @property
     def unlocked(self) -> bool:
         return "unlocked" in self.flags
+
+    @property
+    def channel(self) -> bool:
+        """True if a channel other than 0 may carry the call out, under its own lock (bind/channel_calls.hpp)."""
+        return "channel" in self.flags
 
     @property
     def tests(self) -> bool:

@@ -1,9 +1,10 @@
-// gpu.hpp: GPU memory and kernels for programs that must neither link to CUDA nor need its headers.
+// gpu.hpp: GPU memory and kernels for programs that must neither link to CUDA or HIP nor need their headers.
 //
-// The CUDA driver (libcuda.so.1) is opened at run time; where there is none, available() is false and the program runs
-// on the host. One context is used: the primary context of the device that select() has chosen, which the CUDA runtime
-// and frameworks also use. If a driver call fails, its name is printed on standard error, and fatal_exit ends the
-// program (in an MPI program, set it to a function that calls MPI_Abort).
+// The CUDA driver (libcuda.so.1) is opened at run time; where it has no device, AMD's HIP runtime is (gpu_hip.hpp),
+// under the driver's names; where there is none, available() is false and the program runs on the host. One context is
+// used: the primary context of the device that select() has chosen, which the CUDA runtime and frameworks also use. If
+// a driver call fails, its name is printed on standard error, and fatal_exit ends the program (in an MPI program, set
+// it to a function that calls MPI_Abort).
 //
 // Kernels: hr_fatbin() of cmake/HrKernels.cmake compiles .cu files and embeds them as `const unsigned char
 // <name>_fatbin[]`; gpu::Module loads such an image, and launch() runs a kernel from it:
@@ -15,8 +16,8 @@
 //   gpu::launch(update, {blocks}, {256}, stream, field, n);       // arguments by value, types as in the kernel
 //   gpu::synchronize();
 //
-// Header only, C++17, needs no other header of this project (it is no part of the library). Threads: select() makes the
-// context current in the calling thread only; another thread calls bind_thread().
+// Header only, C++17, needs gpu_hip.hpp alone of this project (it is no part of the library). Threads: select() makes
+// the context current in the calling thread only; another thread calls bind_thread().
 #pragma once
 
 #include <dlfcn.h>
@@ -25,6 +26,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -147,6 +149,14 @@ struct AccessDescription {
   X(Result, cuLaunchKernel, cuLaunchKernel,                                                                        \
     (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**))
 
+}  // namespace detail
+}  // namespace gpu
+
+#include "gpu_hip.hpp"
+
+namespace gpu {
+namespace detail {
+
 struct Driver {
 #define GPU_MEMBER(result, name, symbol, parameters) result(*name) parameters = nullptr;
   GPU_DRIVER_FUNCTIONS(GPU_MEMBER)
@@ -156,7 +166,16 @@ struct Driver {
   int device = -1;              // chosen by select()
   std::vector<void*> contexts;  // retained primary contexts, by device; for the lifetime of the process
 
+  bool by_hip = false;
+
   Driver() {
+    open_cuda();
+    if (!usable) open_hip();
+    contexts.resize(usable ? static_cast<std::size_t>(devices) : 0);
+  }
+
+ private:
+  void open_cuda() {
     void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return;
     bool complete = true;
@@ -166,7 +185,16 @@ struct Driver {
     GPU_DRIVER_FUNCTIONS(GPU_LOAD)
 #undef GPU_LOAD
     usable = complete && cuInit(0) == 0 && cuDeviceGetCount(&devices) == 0 && devices > 0;
-    contexts.resize(usable ? static_cast<std::size_t>(devices) : 0);
+  }
+  // Functions that a runtime lacks are null, and named when they are called.
+  void open_hip() {
+    if (hip().library == nullptr) return;
+#define GPU_LOAD(result, name, symbol, parameters) name = reinterpret_cast<decltype(name)>(hip_function(#name));
+    GPU_DRIVER_FUNCTIONS(GPU_LOAD)
+#undef GPU_LOAD
+    fill_different(*this);
+    by_hip = true;
+    usable = cuInit != nullptr && cuInit(0) == 0 && cuDeviceGetCount(&devices) == 0 && devices > 0;
   }
 };
 
@@ -206,7 +234,7 @@ inline void (*fatal_exit)() = [] { std::exit(1); };
 // Returns a function of the driver; ends the program if there is no driver or it lacks the function.
 template <class DriverFunction>
 DriverFunction loaded(DriverFunction function, const char* call) {
-  if (function == nullptr) fail(call, "no driver", "libcuda.so.1 was not found or lacks this function");
+  if (function == nullptr) fail(call, "no driver", "neither libcuda.so.1 nor libamdhip64.so has this function");
   return function;
 }
 

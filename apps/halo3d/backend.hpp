@@ -75,6 +75,8 @@ class Backend {
 std::unique_ptr<Backend> make_host_backend(const Shape& shape);
 
 // Makes a backend on GPU `local_rank` modulo the number of GPUs. Null, with the reason, if that is not usable.
+// True if the device's streams can wait for messages: CUDA's can, HIP's cannot.
+bool device_streams_wait();
 std::unique_ptr<Backend> make_cuda_backend(const Shape& shape, int local_rank, std::string& reason);
 
 }  // namespace halo3d

@@ -215,10 +215,12 @@ bool kernels_load() {
 
 }  // namespace
 
+bool device_streams_wait() { return !gpu::detail::driver().by_hip; }
+
 std::unique_ptr<Backend> make_cuda_backend(const Shape& shape, int local_rank, std::string& reason) {
   gpu::fatal_exit = [] { MPI_Abort(MPI_COMM_WORLD, 3); };
   if (!gpu::available()) {
-    reason = "no CUDA driver (libcuda.so.1) with a device here";
+    reason = "no CUDA driver (libcuda.so.1) and no HIP runtime (libamdhip64.so) with a device here";
     return nullptr;
   }
   if (gpu::device() < 0) gpu::select(local_rank);

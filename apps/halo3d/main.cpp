@@ -59,7 +59,8 @@ bool choose_patterns(const Options& options, bool on_device, std::vector<const P
   for (const std::string& name : options.patterns) {
     if (name == "all") {
       for (const PatternRecord* record : all_patterns()) {
-        if (record->step(on_device) != kNone) chosen.push_back(record);
+        const bool possible = !record->by_stream || device_streams_wait();
+        if (record->step(on_device) != kNone && possible) chosen.push_back(record);
       }
     } else if (const PatternRecord* record = find_pattern(name, on_device)) {
       chosen.push_back(record);

@@ -45,6 +45,7 @@ struct PatternRecord {
   int host_step, device_step;  // its number in the published series, or kNone if it does not run there
   const char* sentence;
   std::unique_ptr<Pattern> (*make)(const Setup& setup);
+  bool by_stream = false;  // the device's stream starts the messages, which AMD's cannot
 
   int step(bool on_device) const { return on_device ? device_step : host_step; }
 };

@@ -40,7 +40,7 @@ work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 cd -- "$work"
-# Flags are split into words on purpose. In this order, as each part uses modules of earlier ones.
+# Flags are split into words on purpose. The order matters, as each part uses modules of earlier ones.
 compile() { part=$1; shift; "$mpifort" $flags "$@" -c "$here/$part.F90" -o "$part.o"; }
 for part in strips progress options variant_mpi; do compile $part; done
 compile variant_openacc $acc $OFFLOAD

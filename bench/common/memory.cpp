@@ -44,7 +44,7 @@ const char* memory_name(MemoryKind kind) { return record(kind).name; }
 
 bool prepare_device(int local_rank, std::string& reason) {
   if (!gpu::available()) {
-    reason = "no CUDA driver (libcuda.so.1) with a device here";
+    reason = "no CUDA driver (libcuda.so.1) and no HIP runtime (libamdhip64.so) with a device here";
     return false;
   }
   gpu::select(local_rank);

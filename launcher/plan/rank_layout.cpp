@@ -68,7 +68,7 @@ Status distribute(const Group& group, topo::Mapping mapping, RankLayout* layout)
   return kOk;
 }
 
-// Returns the number of ranks of a program for which none is given.
+// Returns the number of ranks of a program whose number of ranks is not given.
 int ranks_of(const Program& program, const std::vector<HostSlots>& list, topo::Mapping mapping, RankLayout* layout) {
   std::vector<topo::Host> hosts;
   for (const HostSlots& listed : list) {

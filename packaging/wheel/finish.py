@@ -1,7 +1,7 @@
 """Judges a wheel and gives it its name: finish.py <wheel> <platform> <directory>
 
-auditwheel says for which systems its files are, by the versions of the C and C++ libraries' names that they need; a wheel that needs
-more than `platform`, is larger than it may be, or needs a library that no system is sure to have, is refused.
+auditwheel determines the systems on which its files run, by the symbol versions of the C and C++ libraries that they need. A wheel is
+refused if it needs more than `platform`, is too large, or needs a library that systems may lack.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 
 MOST = 15 * 1000 * 1000  # bytes
-# Its own, which find each other by their run paths.
+# The wheel's own libraries, which find each other by their run paths.
 OWN = ("libmpi_abi.so.1", "libmpi.so.12", "libheadrace_fortran.so.1")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headrace import installation
 from headrace.bench.child import Failed
-from headrace.doctor import gpu
+from headrace.doctor import amd, gpu
 from headrace.doctor.checks import ucx
 from headrace.doctor.facts import Facts
 
@@ -40,9 +40,17 @@ def _gpus() -> dict:
         driver = gpu.ask()["driver"]
     except Failed as failed:
         return {"driver": "failed", "why": str(failed), "devices": []}
-    version = driver.get("cuda")
-    return {"driver": driver["state"], "cuda": f"{version // 1000}.{version % 1000 // 10}" if version else None,
+    return {"driver": driver["state"], "cuda": driver.get("cuda"),
             "devices": [device["name"] for device in driver.get("devices", [])], **({"why": driver["reason"]} if "reason" in driver else {})}
+
+
+def _amd_gpus() -> dict:
+    try:
+        answer = amd.ask()
+    except Failed as failed:
+        return {"runtime": "failed", "why": str(failed), "devices": []}
+    return {"runtime": answer["state"], "rocm": ".".join(map(str, answer["rocm"])) if "rocm" in answer else None,
+            "devices": answer.get("devices", []), **({"why": answer["reason"]} if "reason" in answer else {})}
 
 
 def describe(prefix: Path) -> dict:
@@ -60,10 +68,11 @@ def describe(prefix: Path) -> dict:
                  {"name": "MPICH ABI 12", "library": path("lib/libmpi.so.12")}],
         "compilers": {language: _compiler(prefix / "bin" / wrapper) for language, wrapper in _WRAPPERS.items()},
         "options": {"threads": "MPI_THREAD_MULTIPLE", "files": "MPI-IO", "fault_tolerance": "ULFM (mpiexec --enable-recovery)",
-                    "gpu_buffers": "CUDA", "started_by": ["mpiexec", "PMI-1", "PMI-2", "PMIx"],
-                    "extensions": ["cuda", "ulfm", "float16", "prequest"]},
+                    "gpu_buffers": "CUDA, HIP", "started_by": ["mpiexec", "PMI-1", "PMI-2", "PMIx"],
+                    "extensions": ["cuda", "hip", "ulfm", "float16", "prequest"]},
         "networks": {"shared_memory": "within a host", "ucx": _ucx(prefix)},
         "gpus": _gpus(),
+        "amd_gpus": _amd_gpus(),
     }
 
 

@@ -93,6 +93,22 @@ def cuda_driver() -> str:
     return f"CUDA {version.value // 1000}.{version.value % 1000 // 10}, {kinds}"
 
 
+def hip_runtime() -> str:
+    """Returns one phrase: the version of AMD's HIP runtime and its devices, or why there is none."""
+    from headrace.bench.child import Failed  # these modules import this one
+    from headrace.doctor import amd
+    try:
+        answer = amd.ask()
+    except Failed as failed:
+        return f"found, but {failed}"
+    if answer["state"] == "missing":
+        return "none found"
+    if answer["state"] == "failed":
+        return f"found, but {answer['reason']}"
+    kinds = ", ".join(f"{answer['devices'].count(name)} x {name}" for name in dict.fromkeys(answer["devices"]))
+    return f"ROCm {answer['rocm'][0]}.{answer['rocm'][1]}, {kinds}"
+
+
 def describe() -> list[tuple[str, str]]:
     library = prefix() / "lib" / "libmpi_abi.so.1"
     header = prefix() / "include" / "mpi.h"
@@ -107,4 +123,5 @@ def describe() -> list[tuple[str, str]]:
         ("library", present(library)),
         ("header", present(header)),
         ("CUDA driver", cuda_driver()),
+        ("HIP runtime", hip_runtime()),
     ]

@@ -1,7 +1,7 @@
-"""`headrace stack`: the call stacks of all ranks of a job on this host, equal ones together.
+"""`headrace stack`: the call stacks of all ranks of a job on this host, identical ones grouped.
 
-gdb tells the stacks of C, C++ and Fortran, py-spy those of Python; without them, or where the host permits no debugger, the state of the
-process and the MPI function from its page of counters are shown. A rank stands still for the moment in which it is read.
+gdb reads the stacks of C, C++ and Fortran, py-spy those of Python; without them, or if the host permits no debugger, the state of the
+process and the MPI function from its page of counters are shown. A rank is stopped while its stack is read.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Stack:
 
 
 def _said(command: list[str], seconds: float, examined: str = "") -> tuple[str, str]:
-    """Returns a command's output, and the reason if there is none. It is ended after that time; the process that it examines must go on."""
+    """Returns a command's output, and the reason if there is none. The command is ended after that time; the process that it examines must
+    go on."""
     stood = _state(examined).startswith("T") if examined else True
     try:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -108,7 +109,7 @@ def _now(page: Page) -> str:
 
 
 def _state(process: str) -> str:
-    """Returns the system's word for what a process does."""
+    """Returns the system's word for the state of a process."""
     try:
         with open(f"/proc/{process}/status", encoding="utf-8", errors="replace") as file:
             return next((line.split(None, 1)[1].strip() for line in file if line.startswith("State:")), "")
@@ -136,13 +137,13 @@ def look(page: Page, seconds: float) -> Stack:
 
 
 def outside(frames: list[str]) -> list[str]:
-    """Leaves out what the library does inside an MPI function: ranks that wait in it differ there from moment to moment."""
+    """Drops the frames inside an MPI function: ranks that wait in it differ there from moment to moment."""
     entries = [place for place, frame in enumerate(frames) if _MPI.match(frame)]
     return frames[entries[-1]:] if entries else frames
 
 
 def groups(stacks: list[Stack]) -> list[list[Stack]]:
-    """Returns ranks with equal stacks together, the largest group last: a rank that differs is read first."""
+    """Groups ranks with identical stacks. The largest group is last, so that a rank that differs is shown first."""
     made: dict[tuple, list[Stack]] = {}
     for stack in stacks:
         made.setdefault((tuple(stack.python), tuple(outside(stack.frames)), stack.why, stack.now.partition(", waits")[0] if not stack.frames else ""), []).append(stack)

@@ -2,9 +2,9 @@
 """Draws the layers of the library: layers.py [--check] [TREE]
 
 Reads which layer uses which from src/*/CMakeLists.txt, and what each one does from the table of layers in docs/architecture.md;
-writes docs/architecture.svg. With --check it writes nothing, and fails if the committed picture is another one.
+writes docs/architecture.svg. With --check it writes nothing, and fails if the committed picture differs.
 
-A layer stands as low as the layers above it allow. A line leads from it to each layer that it uses, unless another layer that it
+Each layer is drawn as low as the layers that use it permit. A line leads from it to each layer that it uses, unless another layer that it
 uses leads there anyway.
 """
 

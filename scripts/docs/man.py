@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the manual pages of section 1, from what the commands say of themselves: man.py MPIEXEC DIRECTORY
+"""Writes the manual pages of section 1 from the commands' own help: man.py MPIEXEC DIRECTORY
 
 mpiexec(1) comes from `MPIEXEC --help`, headrace(1) and its subcommands from their parsers, mpicc(1) and mpifort(1) from the text below.
 """

@@ -14,6 +14,7 @@
 #include "base/count.hpp"
 #include "base/counters.hpp"
 #include "base/lock.hpp"
+#include "bind/channel_calls.hpp"
 #include "bind/checked_calls.hpp"
 #include "bind/handles.hpp"
 #include "bind/impl.hpp"

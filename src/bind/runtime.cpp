@@ -33,6 +33,7 @@
 #include "mem/mem.hpp"
 #include "mpi.h"
 #include "p2p/buffered.hpp"
+#include "p2p/channel.hpp"
 #include "p2p/counting.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/progress_thread.hpp"
@@ -149,7 +150,7 @@ Status add_use() {
     enqueue::init();
     fill_tables();
     comm::on_revoked(drop_from_table);
-    ready = !state.checked;
+    ready = state.checked ? kNotReady : kReady;
     checking = state.checked;
   }
   ++state.uses;
@@ -158,7 +159,7 @@ Status add_use() {
 
 void drop_use() {
   if (--state.uses > 0) return;
-  ready = false;
+  ready = kNotReady;
   checking = false;
   clear_tables();
   enqueue::finalize();
@@ -190,6 +191,9 @@ Status init_world(int required, int* provided) {
   state.main_thread = ::pthread_self();
   if (state.level != MPI_THREAD_SINGLE) DriverEpoch::set_multithreaded();
   if (state.level == MPI_THREAD_MULTIPLE) enable_threads();
+  // Communicators of an earlier session have their channel already, and the checker looks at calls one by one.
+  if (state.level == MPI_THREAD_MULTIPLE && state.uses == 1 && !state.checked && p2p::channels::offer())
+    ready = kReadyWithChannels;
   check::allow_threads(state.level);
   *provided = state.level;
   return comm::connect_parent();

@@ -6,13 +6,16 @@
 // any thread may call at any time.
 #pragma once
 
+#include <cstdint>
+
 #include "base/status.hpp"
 
 namespace hr::bind {
 
-// True while MPI functions may be called and calls are not checked (bind/checked_calls.hpp); tested by every entry
-// point.
-inline bool ready = false;
+// Tested by every entry point. kNotReady: MPI functions must not be called, or calls are checked
+// (bind/checked_calls.hpp). kReadyWithChannels: calls may be for a channel other than 0 (bind/channel_calls.hpp).
+enum Ready : std::uint8_t { kNotReady, kReady, kReadyWithChannels };
+inline Ready ready = kNotReady;
 
 namespace runtime {
 

@@ -90,7 +90,7 @@ struct Race {
   Side first, second;
 };
 
-// Processes that have locked windows in a phase: locks order their holders in a way that is not followed.
+// Processes that have locked windows in a phase: locks order their holders, which the checker does not follow.
 struct Lockers {
   std::set<int> procs;
   bool exclusive = false;

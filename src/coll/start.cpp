@@ -189,8 +189,8 @@ class PendingCall final : public p2p::TaskFactory {
 
 namespace {
 
-// An operation on a communicator with a stream comes after the work of that stream, and of no other. The operations
-// that the stream itself starts are independent already.
+// An operation on a communicator with a stream comes after the work of that stream alone. The operations that the
+// stream itself starts are independent already.
 [[gnu::cold, gnu::noinline]] Status come_after_stream(Call& call) {
   if (call.independent) return kOk;
   call.become_independent();

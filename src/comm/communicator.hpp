@@ -6,6 +6,7 @@
 // released with the last reference. Threads: library lock; rank, size, context and groups never change.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,7 +21,8 @@
 
 namespace hr::p2p {
 class BufferPool;
-}
+class Channel;
+}  // namespace hr::p2p
 
 namespace hr::comm {
 
@@ -96,9 +98,26 @@ class Communicator final : public Object {
   std::unique_ptr<Topology> topology_;  // null, Cartesian, graph or distributed graph
   AttributeSet attributes_;
   std::string name_;
-  Ref<Info> info_;                           // hints in use; null: defaults
-  std::shared_ptr<p2p::BufferPool> buffer_;  // MPI_Comm_attach_buffer; null: never attached
+  // The channel of its point-to-point messages, once known; null: channel 0 (channel_of()). Written once, under the
+  // library lock.
+  std::atomic<p2p::Channel*> channel_{nullptr};
+  std::atomic<bool> channel_known_{false};
+  std::atomic<std::uint32_t> channel_operations_{0};  // in progress there; guarded by the channel's lock
+  Ref<Info> info_;                                    // hints in use; null: defaults
+  std::shared_ptr<p2p::BufferPool> buffer_;           // MPI_Comm_attach_buffer; null: never attached
 };
+
+// Returns the channel of the communicator's point-to-point messages (p2p/channel.hpp); null: channel 0. All members
+// choose the same: from the number of the context, and the channels that all members offer. Predefined communicators,
+// and those of two groups, of several hosts or of several jobs, use channel 0. Threads: any.
+p2p::Channel* choose_channel(Communicator& comm);
+inline p2p::Channel* channel_of(Communicator& comm) {
+  p2p::Channel* const known = comm.channel_.load(std::memory_order_acquire);
+  if (known != nullptr || comm.channel_known_.load(std::memory_order_relaxed)) return known;
+  return choose_channel(comm);
+}
+// Keeps a communicator that the program has freed until its operations on its channel have ended.
+void keep_for_channel(Communicator& comm);
 
 // Return the predefined communicators; null before initialisation.
 Communicator* world() noexcept;

@@ -60,7 +60,7 @@ struct AllreduceMatch final : Match {
     }
   }
 
-  // Where the vectors of this generation lie, those of rank 0 first.
+  // Addresses of the vectors of this generation, that of rank 0 first.
   [[nodiscard]] std::uint64_t slots_at(std::uint64_t base) const { return base + kWordBytes; }
   [[nodiscard]] std::uint64_t generation() const { return index_of(call_.size()) * matched_slot(bytes_); }
 

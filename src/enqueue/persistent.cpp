@@ -104,7 +104,7 @@ Status start_all(std::span<p2p::Request* const> all, comm::Communicator& comm) {
   if (all.empty()) return kOk;
   bool captured = false;
   HR_TRY(check_capture(*attached->stream_, &captured));
-  // Those in which the stream may wait come last.
+  // Operations in which the stream may wait come last.
   if (!requests.empty()) HR_TRY(start_ordinary(requests, *attached, captured));
   return matched.empty() ? kOk : start_matched(matched, *attached, captured);
 }

@@ -8,8 +8,8 @@
 // attributes, flags) are those of the table; a maker whose numbers differ translates these, too.
 //
 // Owner: one process-wide table, filled at the first find_driver(), never unloaded (the program uses the same
-// library). A process uses the devices of one maker. Threads: find_driver() runs under the library lock; the table is
-// constant afterwards.
+// library). A process uses the devices of one maker: the one whose driver opens or, of several, the first with devices.
+// Threads: find_driver() runs under the library lock; the table is constant afterwards.
 #pragma once
 
 #include <cstddef>
@@ -196,6 +196,7 @@ struct Driver {
   const char* (*symbol_of)(const char* member) = nullptr;  // the driver's own name for a member, for messages
   const void* kernels = nullptr;                           // image of our kernels, for module_load
   bool kernels_built = false;                              // false: the image holds no code
+  bool always_current = false;  // some context is current in every thread, whether the program uses devices or not
 
 #define HR_DEVICE_MEMBER(member, parameters) Result(*member) parameters = nullptr;
   HR_DEVICE_FUNCTIONS(HR_DEVICE_MEMBER)
@@ -233,7 +234,7 @@ struct Maker {
 // (exchange_capture_mode), and the thread's own mode is restored on return. Only the legacy default stream
 // must still be avoided (default_stream_barred()).
 
-// Returns null if no maker has a usable driver. The first call opens the library of the first maker that has one.
+// Returns null if no maker has a usable driver. The first call opens the libraries of the makers.
 const Driver* find_driver();
 
 // Returns the driver; find_driver() must have succeeded.

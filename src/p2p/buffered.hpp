@@ -36,6 +36,8 @@ class BufferPool {
 
   // Packs the data here and starts the send; the request is complete at once for the caller.
   Status send(const layout::View& data, int to_proc, const Envelope& envelope);
+  // Returns kOk if there is room for a message of this length now, else MPI_ERR_BUFFER.
+  Status check_room(std::size_t bytes);
 
  private:
   struct Pending {

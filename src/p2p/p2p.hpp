@@ -43,6 +43,7 @@ struct ContextMembers {
 void set_context_members(const ContextMembers& members);
 
 struct Unexpected;  // p2p/match/matching.hpp
+class Channel;      // p2p/channel.hpp
 
 // A message that is matched but not yet received (section 3.8.2).
 class Message final : public Object {
@@ -50,6 +51,7 @@ class Message final : public Object {
   static constexpr ObjectKind kKind = ObjectKind::kMessage;
   Message() noexcept : Object(kKind) {}
   Unexpected* unexpected_ = nullptr;  // owned until received
+  Channel* channel_ = nullptr;        // null: channel 0
   // Communicator of the message; kept alive until the message is received.
   Object* communicator_ = nullptr;
   void (*destroy_communicator_)(Object*) = nullptr;

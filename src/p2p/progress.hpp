@@ -13,6 +13,7 @@
 // before. No round is begun during a delivery (transport.hpp).
 #pragma once
 
+#include <atomic>
 #include <type_traits>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "base/lock.hpp"
 #include "base/status.hpp"
 #include "p2p/wait/oversubscription.hpp"
+#include "p2p/wait/shared_cpus.hpp"
 
 namespace hr::p2p {
 
@@ -66,7 +68,7 @@ class PolledWait {
   bool held_ = false;
 };
 
-// True if the node was oversubscribed when the library was initialised.
+// True if processes outnumber the node's cores, or the CPUs that they are confined to together with this one.
 [[nodiscard]] bool node_oversubscribed() noexcept;
 
 // Returns how often a waiting loop may read a word in shared memory before it must make progress on everything else:
@@ -86,8 +88,8 @@ struct Progress {
   unsigned hooks_changed = 0;  // a running hook may add or remove hooks, itself included
   int polled_waits = 0;
   int sleeping_waits = 0;
-  int waiting_threads = 0;
-  int own_cores = 1;  // this process's share of the node's cores that it may use
+  int waiting_threads = 0;  // accessed by std::atomic_ref
+  int own_cores = 1;        // this process's share of the node's cores that it may use
 
   // Pacing, set by set_spin_limits(): rounds that a waiting loop spins before pause_longer() decides, and fruitless
   // test calls between two pauses.
@@ -99,8 +101,13 @@ struct Progress {
   double since = 0;
   // Competition for the core.
   oversubscription::Found found;
+  shared_cpus::Found shared_cpus;
 };
 inline constinit Progress progress;
+// Number of threads that have waited on channels other than 0 for more than a moment (channel.hpp). Threads: any.
+alignas(64) inline constinit std::atomic<int> waiting_on_channels{0};
+// True if processes outnumber the node's cores, or the waiting threads this process's. Threads: any.
+[[nodiscard]] bool cores_are_shared() noexcept;
 // Forgets the state of an earlier engine.
 void begin_progress();
 

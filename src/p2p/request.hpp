@@ -6,8 +6,9 @@
 // Owner: reference counted. The program's handle is one reference; while an operation is active the engine holds
 // another, so MPI_Request_free on an active request merely releases the first. A Request holds a reference to its
 // datatype until it completes.
-// Threads: library lock. complete() may be called without it (its flag is written last; reading anything else needs the
-// lock), and so may active() and persistent(), which change only in calls of the program with this request.
+// Threads: library lock; for a request of another channel (channel.hpp), that channel's. complete() may be called
+// without it (its flag is written last; reading anything else needs the lock), and so may active() and persistent(),
+// which change only in calls of the program with this request.
 #pragma once
 
 #include <atomic>
@@ -22,8 +23,9 @@
 
 namespace hr::p2p {
 
-struct Rendezvous;  // rendezvous.hpp
-class Autotune;     // autotune.hpp
+struct Rendezvous;        // rendezvous.hpp
+class Autotune;           // autotune.hpp
+struct ChannelOperation;  // channel.hpp
 
 // State that a protocol keeps for a message that it moves. Owner: the request, until it ends or another protocol takes
 // over.
@@ -134,6 +136,7 @@ class alignas(64) Request final : public Object {
   Object* communicator_ = nullptr;
   void (*destroy_communicator_)(Object*) = nullptr;
   std::unique_ptr<RequestState> state_;
+  ChannelOperation* operation_ = nullptr;  // set for good in requests of a channel other than 0
   layout::View view_;
 
   // --- the rest of the point-to-point state, owned by p2p/ ---
@@ -142,6 +145,10 @@ class alignas(64) Request final : public Object {
   std::size_t total_ = 0;               // bytes to move
   std::unique_ptr<Transfer> transfer_;  // state of a rendezvous, if its protocol needs one
   std::string detail_;
+
+  // True once there are requests of channels other than 0. Threads: any.
+  [[nodiscard]] static bool of_channels() noexcept { return of_channels_.load(std::memory_order_relaxed); }
+  static inline std::atomic<bool> of_channels_{false};
 };
 
 // Releases the program's reference to a reported request. A receive into contiguous host memory is kept for the next

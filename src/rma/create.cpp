@@ -1,4 +1,4 @@
-// Creation and end of windows (MPI 5.0 sections 12.2.1 to 12.2.5).
+// Creation and destruction of windows (MPI 5.0 sections 12.2.1 to 12.2.5).
 #include "comm/create.hpp"
 
 #include <algorithm>

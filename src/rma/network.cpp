@@ -42,14 +42,14 @@ Reach expose_own(Window& window) {
   return own;
 }
 
-// The member's memory is reached by messages from now on.
+// Reaches the member's memory by messages from now on.
 void use_messages(Member& member, int proc, const std::string& why) {
   log::write(log::Level::kDecision, "a window reaches rank %d by messages: %s", proc, why.c_str());
   member.path = Path::kMessage;
   member.key.reset();
 }
 
-// Finds out at the first use whether the network carries out put and get on the path to the member.
+// True if the network executes put and get on the path to the member; its first use finds this out.
 bool is_reached(Window& window, int rank) {
   Member& member = window.member(rank);
   if (member.memory != nullptr) [[likely]]
@@ -79,7 +79,7 @@ void ended(transport::Operation& done) {
   static_cast<void>(advance(self));
 }
 
-// Lists an operation that the network has not carried out yet. `counted`: it uses the origin's buffers.
+// Lists an operation that the network has not executed yet. `counted`: it uses the origin's buffers.
 void list(std::unique_ptr<OriginOperation> self, Window& window, int rank, bool counted) {
   Member& member = window.member(rank);
   self->window = Ref<Window>::share(&window);
@@ -142,7 +142,7 @@ Status start_by_network(Window& window, Operation& operation, p2p::Request** req
   const Status started = puts ? member.memory->put(proc, member.key.get(), {&part, 1}, &self->moving)
                               : member.memory->get(proc, member.key.get(), {&part, 1}, &self->moving);
   if (!started.ok()) {
-    // A message to a process that has failed reports that.
+    // If the process has failed, sending it a message reports that.
     const std::string why = take_detail();
     if (started == Errc::kUnsupportedOperation) use_messages(member, proc, why);
     if (request != nullptr) {

@@ -1,5 +1,6 @@
 #include "transport/record_list.hpp"
 
+#include "transport/ofi/ofi.hpp"
 #include "transport/self/self.hpp"
 #include "transport/shm/shm.hpp"
 #include "transport/ucx/ucx.hpp"
@@ -11,6 +12,7 @@ std::span<const Record* const> record_list() noexcept {
       &self::kRecord,
       &shm::kRecord,
       &ucx::kRecord,
+      &ofi::kRecord,
   };
   return kRecords;
 }

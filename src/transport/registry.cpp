@@ -95,6 +95,35 @@ bool reaches_everybody(int size) noexcept {
   return true;
 }
 
+// Returns the record that carries messages to other hosts: of those that the user allows, the one with a network of its
+// own here, else the first whose library can be opened, else the first, which says what is missing. Null: there is
+// none.
+const Record* network_record() {
+  std::vector<const Record*> allowed;
+  for (const Record* record : state->records) {
+    const NetworkChoice choice = knobs().network;
+    const std::string_view wanted = choice == NetworkChoice::kUcx ? "ucx" : choice == NetworkChoice::kOfi ? "ofi" : "";
+    if (record->fills_gaps && (wanted.empty() || wanted == record->name)) allowed.push_back(record);
+  }
+  if (allowed.size() < 2) return allowed.empty() ? nullptr : allowed.front();
+  const auto can_open = [](const Record* record) { return record->can_open == nullptr || record->can_open(); };
+  const auto has_own = [&](const Record* record) {
+    return record->has_own_network != nullptr && record->has_own_network() && can_open(record);
+  };
+  if (const auto own = std::ranges::find_if(allowed, has_own); own != allowed.end()) return *own;
+  const auto open = std::ranges::find_if(allowed, can_open);
+  return open != allowed.end() ? *open : allowed.front();
+}
+
+// Makes the network transport.
+Status make_network(const Job& job, std::unique_ptr<Transport>* out) {
+  const Record* const record = network_record();
+  if (record == nullptr) return kOk;
+  log::write(log::Level::kDecision, "network: messages to other hosts go by %s (HEADRACE_NETWORK=%s)", record->name,
+             knobs().network == NetworkChoice::kAuto ? "auto" : record->name);
+  return record->create(job, *state->handlers, out);
+}
+
 void add(std::unique_ptr<Transport> made) {
   state->active.push_back(made.get());
   state->owned.push_back(std::move(made));
@@ -122,9 +151,14 @@ Status init(const Job& job, Handlers& handlers) {
   state->handlers = &handlers;
   HR_TRY(allowed(&state->records));
   for (const Record* record : state->records) {
-    if (record->fills_gaps && reaches_everybody(job.size)) continue;
+    if (record->fills_gaps) continue;
     std::unique_ptr<Transport> made;
     HR_TRY(record->create(job, handlers, &made));
+    if (made != nullptr) add(std::move(made));
+  }
+  if (!reaches_everybody(job.size)) {
+    std::unique_ptr<Transport> made;
+    HR_TRY(make_network(job, &made));
     if (made != nullptr) add(std::move(made));
   }
   if (job.size > 1) HR_TRY(boot::fence());
@@ -177,15 +211,13 @@ Status describe(const Job& job, bool make, std::string* address) {
   for (Transport* each : state->active) {
     if (address->empty()) HR_TRY(each->describe(address));
   }
-  for (const Record* record : state->records) {
-    if (!make || !address->empty() || !record->fills_gaps) continue;
-    std::unique_ptr<Transport> made;
-    HR_TRY(record->create(job, *state->handlers, &made));
-    if (made == nullptr) continue;
-    HR_TRY(made->open());
-    HR_TRY(made->describe(address));
-    add(std::move(made));
-  }
+  if (!make || !address->empty()) return kOk;
+  std::unique_ptr<Transport> made;
+  HR_TRY(make_network(job, &made));
+  if (made == nullptr) return kOk;
+  HR_TRY(made->open());
+  HR_TRY(made->describe(address));
+  add(std::move(made));
   return kOk;
 }
 

@@ -1,4 +1,4 @@
-// Transport: sends bytes to other processes. self, shm and ucx implement this interface; p2p uses nothing else.
+// Transport: sends bytes to other processes. self, shm, ucx and ofi implement this interface; p2p uses nothing else.
 //
 // A transport carries messages: a fixed 24-byte header, from which it reads only the kind, and a payload. Messages from
 // one process to another arrive in the order in which they were accepted. progress() passes each to the handler that an
@@ -231,6 +231,10 @@ class Transport {
   // and write; their users define their meaning. Every process has the same number of words; empty if there are none.
   virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
+  // Tells the other processes of the node which CPUs this one is confined to, by a nonzero number that stands for the
+  // set; returns how many processes of the node have told the same, this one included.
+  virtual int tell_cpus(std::uint64_t /*cpus*/) noexcept { return 1; }
+
   // Returns the memory in which that process stages data for others, mapped in this process: the same bytes in all
   // processes, and of the same size for each of them. Empty if there is none. A process that calls this for itself gets
   // memory backed by pages (empty if there are none left, which is noted once); the others may access it once a message
@@ -251,6 +255,21 @@ class Transport {
   // already.
   [[nodiscard]] virtual int arrivals() const noexcept { return -1; }
   [[nodiscard]] virtual bool arm_arrivals() { return false; }
+
+  // --- channels (p2p/channel.hpp) ---
+  // Returns the largest number of a channel, the same in all processes that share this transport; 0: there are none.
+  [[nodiscard]] virtual int most_channels() const noexcept { return 0; }
+  // Shows the others how many channels this process uses, channel 0 included; called once, before this process takes
+  // part in the creation of a communicator.
+  virtual void offer_channels(int /*number*/) noexcept {}
+  // Returns the number that this process has offered; 0 if it has not.
+  [[nodiscard]] virtual int channels_of(int /*proc*/) const noexcept { return 0; }
+  // Makes a transport of messages to the same processes, which arrive at the transport that they have made for the
+  // same number, from 1 on. It shares nothing that changes with this one, so it may run under another lock. Lifetime:
+  // must end before this transport. Errors: MPI_ERR_UNSUPPORTED_OPERATION; MPI_ERR_OTHER if there is no memory.
+  virtual Status make_channel(int /*number*/, const Handlers& /*handlers*/, std::unique_ptr<Transport>* /*out*/) {
+    return Errc::kUnsupportedOperation;
+  }
 
   // --- processes of other jobs ---
   // Returns the address by which processes of other jobs reach this one; empty: this transport uses no addresses.
@@ -296,6 +315,10 @@ struct Record {
   // does not support that.
   Status (*connect_groups)(const Job& job, const Handlers& handlers, const PeerGroups& here,
                            std::unique_ptr<Transport>* out) = nullptr;
+  // For transports that fill gaps, of which one is used: true if its library can be opened here. Null: always.
+  bool (*can_open)() = nullptr;
+  // True if this host has a network that the transport serves better than its siblings. Null: never.
+  bool (*has_own_network)() = nullptr;
 };
 
 // Starts the transports; collective over the job. Unset handlers are set to one that drops the message. Errors:

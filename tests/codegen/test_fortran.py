@@ -73,7 +73,7 @@ def intent(entry):
     return direction
 
 
-# Parameters for which the table contradicts itself, or is less strict than is safe: (function, argument).
+# Parameters for which the Forum's table contradicts itself, or is less strict than is safe: (function, argument).
 ODD = {("MPI_Free_mem", "base"), ("MPI_Precv_init", "buf"), ("MPI_Psend_init", "buf"),
        ("MPI_Neighbor_allgatherv_init", "displs")}
 

@@ -1,4 +1,4 @@
-"""Whole programs in the pages compile as the pages say, and do what these promise.
+"""Complete programs in the pages compile as the pages describe, and behave as they promise.
 
 HR_BUILD: the build directory, whose mpicc, mpifort and mpiexec are used. HR_FAKE: the directory of the fake CUDA driver.
 """
@@ -58,7 +58,7 @@ class Examples(unittest.TestCase):
         self.assertEqual(self.done(MPIEXEC, *WORDS, "-n", 2, program), ["rank 0: as written", "rank 1: as written"])
 
     def test_failures(self):
-        """One rank leaves, which is the exit code."""
+        """One rank exits early, and its code is the exit code."""
         program = self.program(blocks("docs/failures.md", "c")[0], "example.c")
         result = subprocess.run([MPIEXEC, *WORDS, "--enable-recovery", "-n", "4", program], capture_output=True, text=True, timeout=120)
         self.assertIn("3 are left, the mean is 1.66667", result.stdout)

@@ -1,4 +1,4 @@
-"""Links between the documents lead somewhere, headings included; files that the text names are there."""
+"""Links between the documents lead somewhere, headings included; files that the text names exist."""
 
 import re
 import unittest
@@ -82,7 +82,7 @@ class Links(unittest.TestCase):
                     self.assertTrue((ROOT / file).exists(), "there is no such file")
 
     def test_functions_that_pages_name(self):
-        """A function that a page finds in a file is there."""
+        """A function that a page locates in a file is there."""
         seen = 0
         for name in PRESENT:
             for function, file in FUNCTION.findall((ROOT / name).read_text(encoding="utf-8")):
@@ -92,7 +92,7 @@ class Links(unittest.TestCase):
         self.assertGreater(seen, 50)
 
     def test_glossary_is_short(self):
-        """More words of our own than these are a sign of names that the field has better words for."""
+        """A longer glossary is a sign of coined names, for which the field has better words."""
         rows = re.findall(r"^\| \*\*", (ROOT / "docs/glossary.md").read_text(encoding="utf-8"), re.M)
         self.assertTrue(0 < len(rows) <= 25, len(rows))
 

@@ -1,6 +1,6 @@
 """Manual pages: each function and command has one, mandoc finds nothing in them, man shows them; prototypes are those of the headers.
 
-HR_BUILD: the build directory, whose share/man is looked at. HR_DOCS=required (make test): mandoc is there, or the test has failed.
+HR_BUILD: the build directory, whose share/man is looked at. HR_DOCS=required (make test): a missing mandoc is a failure.
 """
 
 import os
@@ -33,7 +33,7 @@ def text(path: Path) -> str:
 
 
 def plain(c: str) -> str:
-    """C without what differs in style."""
+    """C without differences in style."""
     return re.sub(r"\s+", "", c)
 
 
@@ -83,7 +83,7 @@ class Manual(unittest.TestCase):
         self.assertEqual(said, "")
 
     def test_references(self):
-        """Each page that another one names is there."""
+        """Each page that another one names exists."""
         there = {f"{path.stem} {path.suffix[1:]}" for path in pages()}
         for path in pages():
             self.assertEqual(set(re.findall(r"(?m)^\.Xr (\S+ \d)", text(path))) - there, set(), path.name)

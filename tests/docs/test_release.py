@@ -1,4 +1,4 @@
-"""The version stands in one place (CMakeLists.txt), and what names a version agrees with it: the changelog, CITATION.cff."""
+"""The version is defined in one place (CMakeLists.txt), and the files that repeat it agree: the changelog, CITATION.cff."""
 
 import re
 import unittest

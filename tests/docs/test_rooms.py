@@ -1,4 +1,4 @@
-"""Few includes run against the order of the parts of a layer, and one more is found."""
+"""Few includes violate the order of the rooms of a layer, and an additional one is detected."""
 
 import shutil
 import subprocess

@@ -1,6 +1,6 @@
 """`make docs`: the site builds without a warning, fails where a link, an anchor or the menu is wrong, and fetches nothing from elsewhere.
 
-HR_DOCS=required (make test): MkDocs, Playwright and chromium are there, or the test has failed.
+HR_DOCS=required (make test): missing MkDocs, Playwright or chromium is a failure.
 """
 
 import importlib.util
@@ -45,7 +45,7 @@ class Site(unittest.TestCase):
         self.search(site)
 
     def search(self, site: Path):
-        """A page in a folder finds words, without a server and without asking anybody."""
+        """A page opened from a folder can be searched, without a server and without a network."""
         chromium = shutil.which("chromium")
         if not REQUIRED and not (chromium and importlib.util.find_spec("playwright")):
             return

@@ -32,7 +32,8 @@ class MachineTest(unittest.TestCase):
         work = tempfile.TemporaryDirectory()
         self.addCleanup(work.cleanup)
         self.root = Path(work.name)
-        self.answers = {"--config": CONFIG, "-c": "found 1.22.0 /ucx/lib/libucp.so.0\n", "-d": UCX_DEVICES}
+        self.answers = {"--config": CONFIG, "-c": "found 1.22.0 /ucx/lib/libucp.so.0\n", "-d": UCX_DEVICES,
+                        "libfabric.so.1": "found 1.20 /lib/libfabric.so.1\n"}
         for path, text in FILES.items():
             self.write(path, text)
         (self.root / "dev/shm").mkdir(parents=True)
@@ -43,7 +44,7 @@ class MachineTest(unittest.TestCase):
                            locked=(UNLIMITED, UNLIMITED), files=(4096, 4096), address_space=(UNLIMITED, UNLIMITED),
                            file_size=(UNLIMITED, UNLIMITED), stack=(8 << 20, UNLIMITED), space=lambda path: Space(8 * GIB, 8 * GIB),
                            prefix=self.root / "headrace", run=self.run_program, try_single_copy=lambda: "",
-                           try_gpus=lambda: NO_GPU)
+                           try_gpus=lambda: NO_GPU, try_amd=lambda: {"state": "missing"})
 
     def write(self, path, text=""):
         file = self.root / path.lstrip("/")
@@ -55,7 +56,7 @@ class MachineTest(unittest.TestCase):
         self.write(path, text).chmod(0o755)
 
     def run_program(self, command, timeout, env=None):
-        """Output of programs: self.answers by their last word or first option. Raises an answer that is a Failed."""
+        """Returns the output of programs: self.answers, by their last word or first option. Raises an answer that is a Failed."""
         answer = self.answers.get(command[-1], self.answers.get(command[1] if command[1] != "-B" else command[2]))
         if isinstance(answer, Exception):
             raise answer

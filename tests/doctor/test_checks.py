@@ -202,10 +202,11 @@ class Distance(MachineTest):
         self.write(f"/sys/class/infiniband/{name}/device/numa_node", str(node))
 
     def test_near(self):
+        self.device("0000:c1:00.0", 0, class_="0x038000", vendor="0x1002")  # an Instinct
         self.device("0000:99:00.0", 1, vendor="0x8086")  # not an NVIDIA GPU
         self.device("0000:9a:00.0", 1, class_="0x020000")  # a network card
         self.card("mlx5_0", 0)
-        self.assert_found("distance.near", "ok", "1 GPUs and 1 RDMA devices")
+        self.assert_found("distance.near", "ok", "2 GPUs and 1 RDMA devices")
 
     def test_far(self):
         self.device("0000:b1:00.0", 1)
@@ -379,6 +380,45 @@ class Ucx(MachineTest):
         self.assert_found("ucx.transports-chosen", "note")
 
 
+class Ofi(MachineTest):
+    def missing(self):
+        failed = Failed("exit code 1")
+        failed.said = "Traceback\nOSError: libfabric.so.1: cannot open shared object file"
+        self.answers["libfabric.so.1"] = failed
+
+    def test_found(self):
+        self.assert_found("ofi.found", "ok", "libfabric 1.20 in /lib/libfabric.so.1")
+        self.assert_found("ofi.choice", "ok", "go by UCX: no Slingshot")
+
+    def test_missing(self):
+        self.missing()
+        self.assert_found("ofi.absent", "ok", "libfabric.so.1: cannot open")
+        self.set(HEADRACE_NETWORK="ofi")
+        self.assert_found("ofi.missing", "error", "libfabric.so.1: cannot open")
+
+    def test_versions(self):
+        self.answers["libfabric.so.1"] = "found 1.8 /lib/libfabric.so.1\n"
+        self.assert_found("ofi.old", "note", "1.8")
+        self.set(HEADRACE_NETWORK="ofi")
+        self.assert_found("ofi.old", "error", "1.8")
+        self.answers["libfabric.so.1"] = "found 1.17 /lib/libfabric.so.1\n"
+        self.assert_found("ofi.slow-start", "note", "1.17")
+
+    def test_choice(self):
+        self.set(HEADRACE_NETWORK="ofi")
+        self.assert_found("ofi.choice", "ok", "go by libfabric: HEADRACE_NETWORK is ofi")
+        self.set(HEADRACE_NETWORK="auto")
+        self.write("/sys/class/cxi/cxi0/x")
+        self.assert_found("ofi.choice", "ok", "go by libfabric: this host has cxi0")
+        self.missing()
+        self.assert_found("ofi.own-network", "note", "cxi0")
+        self.assert_found("ofi.choice", "ok", "go by UCX")
+
+    def test_without_ucx(self):
+        self.answers["-c"] = Failed("exit code 1")
+        self.assert_found("ofi.choice", "ok", "go by libfabric: UCX is not found")
+
+
 class Listening(MachineTest):
     def rank(self, process, *sockets, maps="/lib/libmpi_abi.so.1\n/lib/libucp.so.0\n"):
         self.write(f"/proc/{process}/maps", maps)
@@ -414,6 +454,12 @@ class Listening(MachineTest):
         self.assertNotIn("40000", found.evidence)
         self.assertNotIn("40003", found.evidence)
 
+    def test_ranks_over_libfabric(self):
+        self.rank(70, 501, maps="/lib/libmpi_abi.so.1\n/lib/libfabric.so.1\n")
+        self.table(70, "tcp", ("0500000A:9C42", "0A", 501))
+        found = self.assert_found("listening.rank", "note", "listens on 10.0.0.5 port 40002")
+        self.assertIn("without the job's secrets are dropped", found.cost)
+
     def test_what_is_no_rank_or_listens_on_the_loopback(self):
         self.rank(70, 501)
         self.table(70, "tcp", ("0100007F:9C40", "0A", 501))
@@ -424,7 +470,7 @@ class Listening(MachineTest):
 
 
 class InstalledFiles(MachineTest):
-    """What pip has put under a prefix, and what became of it."""
+    """Files that pip has installed under a prefix, and later changes to them."""
 
     def package(self, name, *paths):
         """Writes the files, and the list of them as pip does."""

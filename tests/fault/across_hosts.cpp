@@ -31,8 +31,8 @@ void meet() {
   for (int each = 0; each < size; ++each) check(all[static_cast<std::size_t>(each)] == each, "wrong data");
 }
 
-// Keeps every rank here until all have what they need of the others: a process that ends drops data it has not sent
-// yet.
+// Keeps every rank here until all have what they need from the others: a process that ends drops data that it has not
+// sent yet.
 void meet_for_good() {
   meet();
   int nothing = 0;
@@ -79,6 +79,29 @@ void die_in_data() {
     check(error == MPIX_ERR_PROC_FAILED, "another error");
   }
   std::puts("both have ended");
+  std::fflush(stdout);
+  std::_Exit(0);
+}
+
+// The last rank dies, and rank 0, which expects nothing from it, sends short messages to it until that fails.
+void send_to_the_dead() {
+  meet_for_good();
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (rank == size - 1) ::raise(SIGKILL);
+  if (rank != 0) std::_Exit(0);
+  const double value = 1;
+  int status = MPI_SUCCESS;
+  const double end = MPI_Wtime() + 30;
+  while (status == MPI_SUCCESS && MPI_Wtime() < end) {
+    status = MPI_Send(&value, 1, MPI_DOUBLE, size - 1, 3, MPI_COMM_WORLD);
+    // Seldom enough for the dead rank's buffers not to fill.
+    for (const double next = MPI_Wtime() + 1e-4; MPI_Wtime() < next;) {
+    }
+  }
+  int error = 0;
+  MPI_Error_class(status, &error);
+  check(error == MPIX_ERR_PROC_FAILED, "sends to a dead rank do not fail");
+  std::puts("the send has failed");
   std::fflush(stdout);
   std::_Exit(0);
 }
@@ -142,6 +165,8 @@ int main(int argc, char** argv) {
     wait_for_a_death();
   } else if (what == "data") {
     die_in_data();
+  } else if (what == "send") {
+    send_to_the_dead();
   } else if (what == "early") {
     finalize_early();
   } else if (what == "exit") {

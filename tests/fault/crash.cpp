@@ -46,7 +46,7 @@ int* volatile nowhere = nullptr;
   return 0;
 }
 
-// A crash of the child does not matter to the rank, which goes on.
+// A crash of the child does not affect the rank, which continues.
 [[gnu::noinline]] int in_a_child() {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(read_nowhere());

@@ -1,4 +1,4 @@
-"""Ranks that die, hang or give up: reported in a message, ended in time, and nothing left."""
+"""Ranks that die, hang or give up: a message reports them, the job ends in time, and nothing is left behind."""
 
 import os
 import re

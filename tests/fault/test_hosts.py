@@ -51,8 +51,10 @@ class Places(LaunchTest):
 
 
 class Ends(FilesTest):
+    network: dict = {}
+
     def across(self, *words: str, **environment: str):
-        return run("--timeout", "50", "-n", "4", "--as-hosts", "2", *words, env={**clean(), **environment})
+        return run("--timeout", "50", "-n", "4", "--as-hosts", "2", *words, env={**clean(), **self.network, **environment})
 
     def test_a_rank_that_dies_is_what_is_told(self):
         result = self.across(PROGRAM, "death")
@@ -70,6 +72,11 @@ class Ends(FilesTest):
         self.assertNotIn(result.returncode, (0, 124), result.stderr)
         self.assertIn("both have ended", result.stdout, result.stderr)
 
+    def test_short_messages_to_a_dead_rank_fail(self):
+        result = self.across("-disable-auto-cleanup", PROGRAM, "send")
+        self.assertNotIn(result.returncode, (0, 124), result.stderr)
+        self.assertIn("the send has failed", result.stdout, result.stderr)
+
     def test_data_outlives_the_call_of_finalize(self):
         for hosts in ("2", "4"):
             self.assert_ended(self.across("--as-hosts", hosts, PROGRAM, "early"), 0)
@@ -82,6 +89,11 @@ class Ends(FilesTest):
 
     def test_exit_without_finalize(self):
         self.assert_ended(self.across(PROGRAM, "exit"), 1, "without calling MPI_Finalize")
+
+
+@unittest.skipUnless(os.environ.get("HR_OFI"), "this build has no libfabric")
+class EndsOverLibfabric(Ends):
+    network = {"HEADRACE_NETWORK": "ofi"}
 
 
 class Transports(LaunchTest):
@@ -99,7 +111,7 @@ class Transports(LaunchTest):
         self.assertRegex(result.stderr, r"none of the transports here \(self\) reaches rank \d; HEADRACE_TRANSPORTS=self,shm")
 
     def test_no_ucx(self):
-        result = self.refused("--as-hosts", "2", HEADRACE_UCX_DIR="/nonexistent")
+        result = self.refused("--as-hosts", "2", HEADRACE_UCX_DIR="/nonexistent", HEADRACE_NETWORK="ucx")
         self.assertNotIn(result.returncode, (0, 124), result.stderr)
         self.assertIn("pip install 'headrace[ucx]'", result.stderr)
         self.assertIn("/nonexistent/libucp.so.0", result.stderr)

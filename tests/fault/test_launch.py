@@ -1,4 +1,4 @@
-"""Jobs that go well, and command lines that do not."""
+"""Jobs that succeed, and command lines that are refused."""
 
 import os
 import subprocess

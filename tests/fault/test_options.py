@@ -1,4 +1,4 @@
-"""The words of mpiexec's command line: each has its effect, and no other.
+"""The options of mpiexec's command line: each has its effect, and no other.
 
 A row: the words, the expected result. A job of N ranks prints N lines; an error has exit code 2, names the whole
 word, and starts nothing.

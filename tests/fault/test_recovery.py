@@ -1,4 +1,4 @@
-"""Jobs that go on when ranks die (mpiexec --enable-recovery): recover.cpp describes the ranks, soak.py does the same more often."""
+"""Jobs that continue when ranks die (mpiexec --enable-recovery): recover.cpp describes the ranks, soak.py does the same more often."""
 
 import os
 import unittest

@@ -156,9 +156,9 @@ for words in (b"cmd=join rank=0 secret=" + wrong.encode() + b"\\n", b"cmd=join r
         line.connect("\\0" + name)
         try:
             line.sendall(words)
-            print(line.recv(100))
+            print(line.recv(100), flush=True)
         except OSError:
-            print(b"")
+            print(b"", flush=True)
 os.execv(sys.argv[1], sys.argv[1:])
 """
         result = run("-n", "1", "--timeout", "30", sys.executable, "-c", script, *HELLO)

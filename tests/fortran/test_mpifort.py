@@ -157,7 +157,7 @@ class BuildSystems(Folder):
     def test_cmake(self):
         (self.folder / "CMakeLists.txt").write_text(PROJECT, encoding="ascii")
         shutil.copy(self.folder / "f08.f90", self.folder / "hello.f90")
-        # The modules are built on the way, while CMake reads all that mpifort says. It does not take names with blanks.
+        # The modules are built along the way, while CMake parses all output of mpifort. It does not take names with blanks.
         cache = tempfile.TemporaryDirectory(prefix="headrace-test-")
         self.addCleanup(cache.cleanup)
         environment = {**ENVIRONMENT, "HEADRACE_FORTRAN_CACHE": cache.name}

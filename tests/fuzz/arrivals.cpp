@@ -1,4 +1,4 @@
-// Messages that a transport hands up: from other processes, with anything wrong except their source and length, to a
+// Messages that a transport delivers: from other processes, with anything wrong except their source and length, to a
 // process that has pending receives and sends, a window and communicators.
 //
 // The input is a sequence of messages: 4 bytes (sender, kind, words to replace, length of the payload), a way, the 4

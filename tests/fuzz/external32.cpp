@@ -34,7 +34,7 @@ bool external(const Entry& entry, const std::byte* origin, std::byte* to) {
 
 }  // namespace
 
-// The first half makes the type, the rest is the values.
+// The first half of the input makes the type, the rest contains the values.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   RandomTypes choose(std::span<const std::uint8_t>(data, size / 2));
   const Count count = choose.number(0, 3);

@@ -33,7 +33,7 @@ PmiServer::Callbacks callbacks(PmiServer** server) {
 
 }  // namespace
 
-// The first byte of a line tells its rank.
+// The first byte of a line determines its rank.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const RankMap map({0, 0, 1});
   PmiServer* self = nullptr;

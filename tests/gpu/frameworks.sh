@@ -1,6 +1,6 @@
 #!/bin/bash
-# Arrays of Python's GPU frameworks through mpi4py on Headrace (frameworks.py): every framework and allocator of this
-# machine's Python.
+# Sends arrays of Python's GPU frameworks through mpi4py on Headrace (frameworks.py): every framework and allocator of
+# this machine's Python.
 #
 #   tests/gpu/frameworks.sh BUILD_DIR MPI4PY [RANKS]
 #

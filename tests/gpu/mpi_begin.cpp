@@ -67,7 +67,7 @@ void own_blocks(const Rank& r) {
 }
 
 void add_pairs(void* in, void* inout, int* length, MPI_Datatype*) {
-  // Elements are two integers; the second one is a hole.
+  // Each element consists of two integers, the second of which is a hole.
   for (int i = 0; i < *length; ++i) static_cast<int*>(inout)[2 * i] += static_cast<int*>(in)[2 * i];
 }
 

@@ -139,7 +139,7 @@ class Messages {
   Buffer send_, receive_, other_, sum_;
 };
 
-// Another thread captures, from before the messages until after them.
+// Another thread captures from before the messages until after them.
 class Other {
  public:
   Other(int mode, bool independent, const std::string& what) {
@@ -185,7 +185,7 @@ int main(int argc, char** argv) {
   const check::Environment mpi(&argc, &argv, 1, MPI_THREAD_FUNNELED);
   if (!hr::test::select_device()) return 0;
   unsigned salt = 0;
-  // The first messages of device memory of all are sent within a capture.
+  // The very first messages of device memory are sent within a capture.
   for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kPool, MemoryKind::kVmm, MemoryKind::kManaged}) {
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}, std::size_t{512} << 10}) {
       Messages messages(mpi, kind, bytes);

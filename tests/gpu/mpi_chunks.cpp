@@ -1,9 +1,8 @@
 // Device memory made of chunks (VMM): ranges of one chunk, of many and of too many, and views that begin and end
 // anywhere in them; chunks that are replaced by others at the same address, ranges that grow, processes that may not
-// map. If GPUs can fetch directly, they must have done so; and at the end no mapping is left.
+// map. If GPUs can fetch directly, they must have done so; at the end, no mapping may be left.
 //
 //   mpi_chunks [all | PART...] [--cycles N]      parts: ranges mixed remap grow many cycles collectives; alone: refused
-#include <dirent.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -14,6 +13,7 @@
 #include <cstddef>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 
 #include "driver_function.hpp"
 #include "memory_in_use.hpp"
@@ -128,7 +128,7 @@ void ranges(const Ring& ring, bool direct) {
   }
 }
 
-// Some chunks of one buffer may be exported to other processes, others not.
+// Some chunks of one buffer may be exported to other processes, others may not.
 void mixed(const Ring& ring) {
   constexpr std::size_t kChunks = 4;
   const int own = gpu::device();
@@ -209,16 +209,26 @@ void many(const Ring& ring) {
   }
 }
 
-std::size_t open_descriptors() {
-  DIR* directory = ::opendir("/proc/self/fd");
-  std::size_t count = 0;
-  while (::readdir(directory) != nullptr) ++count;
-  ::closedir(directory);
-  return count;
+// Returns the files behind the descriptors in use.
+std::vector<std::string> open_files() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code closed;  // the directory's own
+    const auto file = std::filesystem::read_symlink(entry.path(), closed);
+    if (!closed) files.push_back(file.string());
+  }
+  return files;
 }
 
-// Waits until other processes release memory that is gone: they do when they hear of it, in some later call.
-void settle(std::uint64_t memory, std::size_t descriptors) {
+std::string joined(const std::vector<std::string>& files) {
+  std::string all;
+  for (const std::string& file : files) all += " " + file;
+  return all;
+}
+
+// Waits until other processes release memory that its owner has freed: they do so when they learn of it, in some later
+// call.
+void settle(std::uint64_t memory, const std::vector<std::string>& before) {
   // A real driver has memory and open files of its own, whose number varies.
   const std::uint64_t room = hr::test::on_fake_driver() ? 0 : std::uint64_t{4} << 20;
   const std::size_t files = hr::test::on_fake_driver() ? 0 : 4;
@@ -226,12 +236,12 @@ void settle(std::uint64_t memory, std::size_t descriptors) {
   for (int done = 0; done == 0;) {
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
     const std::uint64_t used = hr::test::memory_in_use();
-    const std::size_t open = open_descriptors();
-    const bool settled = used <= memory + room && open <= descriptors + files;
+    const std::vector<std::string> open = open_files();
+    const bool settled = used <= memory + room && open.size() <= before.size() + files;
     if (!settled && std::chrono::steady_clock::now() > end) {
       check::fail(__FILE__, __LINE__,
-                  std::to_string(used) + " bytes and " + std::to_string(open) + " descriptors are in use, " +
-                      std::to_string(memory) + " and " + std::to_string(descriptors) + " were before");
+                  std::to_string(used) + " bytes are in use, " + std::to_string(memory) +
+                      " were before; files:" + joined(open) + "; before:" + joined(before));
     }
     done = settled ? 1 : 0;
     CHECK_OK(MPI_Allreduce(MPI_IN_PLACE, &done, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
@@ -245,12 +255,12 @@ void one_cycle(const Ring& ring, unsigned cycle) {
 
 void cycles(const Ring& ring, unsigned count) {
   for (unsigned cycle = 0; cycle < 20; ++cycle) one_cycle(ring, cycle);
-  CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+  for (int i = 0; i < 8; ++i) CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // they share memory, a file, from now on
   const std::uint64_t memory = hr::test::memory_in_use();
-  const std::size_t descriptors = open_descriptors();
+  const std::vector<std::string> files = open_files();
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
   for (unsigned cycle = 0; cycle < count; ++cycle) one_cycle(ring, cycle);
-  settle(memory, descriptors);
+  settle(memory, files);
 }
 
 // Buffers of several chunks, in place and not; blocks that cross from chunk to chunk.
@@ -323,7 +333,7 @@ void refused(const Ring& ring) {
   constexpr unsigned kPidfdGetfd = 438;
   if (ring.rank == 1) forbid(kPidfdGetfd);
   const Segment segment = Segment::full(3);
-  // The first messages discover that; later ones know.
+  // The first messages discover that; later ones are staged at once.
   for (unsigned i = 0; i < 4; ++i) {
     exchange(ring, segment.data() + 8, segment.bytes() - 8, MemoryKind::kVmm, i, "refused at first");
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));

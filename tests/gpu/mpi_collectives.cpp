@@ -101,7 +101,7 @@ std::vector<Case> reductions(const check::Environment& mpi, MPI_Op user) {
   return all;
 }
 
-// Movement of data; `column` is every other double, kCount / 2 of them.
+// Movement of data; `column` has every other double, kCount / 2 in all.
 std::vector<Case> movements(const check::Environment& mpi, MPI_Datatype column) {
   const int root = mpi.size - 1;
   std::vector<int> counts;

@@ -1,5 +1,5 @@
 // Behaviour with bad input and failing devices: one case a run, named on the command line, driven by
-// test_device_errors.py, which requests the faults. A case that goes well prints "right"; wrong data ends the job with
+// test_device_errors.py, which requests the faults. A case that succeeds prints "right"; wrong data ends the job with
 // "wrong data".
 //
 //   past_end     buffers that leave their allocation: MPI_ERR_BUFFER, with a text that names pointer, size and device
@@ -110,7 +110,7 @@ class Exchange {
     const auto arriving = content(kBytes, static_cast<unsigned>(previous() * 10 + round));
     for (std::size_t element = 0; element < 20; ++element) {
       for (std::size_t block = 0; block < 1000; ++block) {
-        // 20 elements one after the other: the extent ends with the last block.
+        // 20 consecutive elements: the extent ends with the last block.
         const std::size_t at = element * (999 * 7 + 3) * 4 + block * 7 * 4;
         std::copy_n(arriving.begin() + static_cast<std::ptrdiff_t>(at), 12,
                     expected.begin() + static_cast<std::ptrdiff_t>(at));

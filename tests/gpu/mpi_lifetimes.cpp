@@ -30,7 +30,7 @@ struct Settings {
   std::uint64_t seed = 1;
 };
 
-// A rank's buffer of a cycle; sender and receiver draw the same.
+// A rank's buffer in a cycle; sender and receiver draw the same one.
 struct Tensor {
   MemoryKind send_kind, receive_kind;
   std::size_t send_offset, receive_offset, bytes;
@@ -46,7 +46,7 @@ Tensor draw_tensor(const Settings& settings, int cycle, int sender) {
   Tensor tensor{};
   tensor.send_kind = kind();
   tensor.receive_kind = kind();
-  // Few sizes, so that addresses are given out again.
+  // Few sizes, so that addresses are reused.
   const std::size_t sizes[] = {settings.largest, settings.largest, settings.largest / 2, settings.largest / 2 + 8192,
                                4096};
   tensor.bytes = sizes[draw(random, 0, 4)];
@@ -134,7 +134,7 @@ class Cycles {
   const check::Environment& mpi_;
 };
 
-// Waits until no more memory comes back: other processes release memory that its owner has freed in some later call.
+// Waits until no more memory is returned: other processes release memory that its owner has freed in some later call.
 std::uint64_t at_rest() {
   constexpr int kRounds = 200;
   std::uint64_t lowest = ~std::uint64_t{0};
@@ -159,7 +159,7 @@ std::uint64_t room_for(const Settings& settings) {
   return std::uint64_t{managed ? 256U : 4U} << 20;
 }
 
-// Waits for other processes to release memory that its owner has freed: they do when they hear of it, in some later
+// Waits for other processes to release memory that its owner has freed: they do so when they learn of it, in some later
 // call.
 std::uint64_t settled(std::uint64_t wanted, std::uint64_t room) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);

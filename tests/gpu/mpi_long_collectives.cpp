@@ -1,5 +1,5 @@
-// Long collectives on device buffers, which GPUs execute in parts: a broadcast that the others distribute, a gather
-// in which the senders store, a reduction in which the root combines nothing. From every root, with lengths around the
+// Long collectives on device buffers, which GPUs execute in parts: a broadcast that the others distribute, a gather in
+// which the senders store, a reduction in which the root combines nothing. With every root, and lengths around the
 // limits.
 //
 //   long_collectives [--bytes N]

@@ -126,7 +126,7 @@ class Exchange {
     std::copy_n(sent.begin(), half * 64, wanted.begin());
     expect(host.take(), wanted, "rows");
 
-    // To itself, and all to all.
+    // A message to the rank itself, and collectives.
     device.write(of(mpi_.rank, 3));
     CHECK_OK(MPI_Sendrecv(device.get(), count, MPI_BYTE, mpi_.rank, 3, host.get(), count, MPI_BYTE, mpi_.rank, 3,
                           MPI_COMM_WORLD, MPI_STATUS_IGNORE));
@@ -146,7 +146,7 @@ class Exchange {
   }
 
  private:
-  // Made while the memory is registered, started again when it is not.
+  // Persistent requests made while the memory is registered, and started again when it is not.
   template <class Expect>
   void persistent(Registered& host, Buffer& device, const std::vector<std::byte>& mine,
                   const std::vector<std::byte>& theirs, const Expect& expect) {

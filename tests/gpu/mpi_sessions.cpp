@@ -24,7 +24,7 @@ constexpr int kSessions = 24;
 constexpr int kWarm = 4;  // sessions after which everything that stays is there, but a file or two
 constexpr std::ptrdiff_t kFilesRoom = 2;
 
-// Short, in pieces, and longer than all staging memory.
+// Lengths: short, in pieces, and longer than all staging memory.
 constexpr std::size_t kSizes[] = {8, 20000, std::size_t{9} << 20};
 constexpr std::size_t kShort = 20000;
 
@@ -76,7 +76,7 @@ void exchange(MPI_Comm comm, int session, MemoryKind kind, std::size_t bytes) {
 }
 
 // Returns the resources held within a session once they are no more than before. Other processes release memory that
-// its owner has freed when they hear of it, in some later call.
+// its owner has freed when they learn of it, in some later call.
 Held settled(MPI_Comm comm, const Held& most) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   for (int done = 0;;) {
@@ -122,7 +122,8 @@ int main() {
     const bool warm = number >= kWarm;
     int processes = 0;
     const Held now = use(number, warm ? most : kAnything, &processes);
-    // With several processes it depends on their order of waiting. With one, 64 bytes a session would exceed this.
+    // With several processes, the amount depends on the order in which they wait. With one, 64 bytes a session would
+    // exceed this.
     const std::size_t room = processes == 1 ? 256 : std::size_t{32} << 10;
     if (warm && (now.device > most.device || now.heap > most.heap + room || now.files > most.files)) {
       std::fprintf(stderr, "in session %d: %s; before at most %s\n", number, text_of(now).c_str(),

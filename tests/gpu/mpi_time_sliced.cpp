@@ -3,7 +3,8 @@
 //   mpi_time_sliced [all] [--expect pinned|direct|any] [--seed N]
 //
 // pinned: they run on it in turns (no MPS), so that all but long messages go through pinned memory. direct: kernels of
-// several processes run at the same time. The path of managed memory depends on the last toucher.
+// several processes run at the same time. The path of managed memory depends on whether the host or the device touched
+// it last.
 #include <cstdlib>
 #include <random>
 #include <string>
@@ -202,7 +203,8 @@ void messages(Ring& ring, const std::string& expected, std::mt19937_64& numbers)
   if (expected == "direct") CHECK(ring.shift(1 << 20, MemoryKind::kDevice, MemoryKind::kHostPinned, true) == 0);
 }
 
-// The device touched it last: its pages need not come to the host. Those of short messages do if kernels run in turns.
+// The device touched the memory last, so its pages need not migrate to the host. Those of short messages do if kernels
+// run in turns.
 void managed(Ring& ring, const std::string& expected) {
   constexpr std::size_t kLong = 600000, kMiddle = 100000;
   const MemoryKind kind = MemoryKind::kManaged;
@@ -219,7 +221,7 @@ void collectives(const check::Environment& mpi, Counts& counts, const std::strin
   Collectives operations(mpi);
   for (int i = 0; i < 20; ++i) operations.all(5);  // until all have agreed on the algorithm
   counts.reset();
-  // Short ones go through pinned memory in any case, if all members know their size.
+  // Short collectives go through pinned memory in any case, if all members know their size.
   for (const int each : {1, 3, 100}) operations.all(each);
   unsigned long long pinned = counts.pinned.value(), devices = counts.devices.value();
   if (expected == "pinned") CHECK(pinned == 3 * 7 && devices == 0);

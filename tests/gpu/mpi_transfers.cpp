@@ -192,7 +192,8 @@ int main(int argc, char** argv) {
   check::Environment mpi(&argc, &argv, 2);
   if (!hr::test::select_device()) return 0;
   std::vector<Shape> all = shapes();
-  // With "all" (run.sh, on hardware) each pair goes every way; else the ways alternate over the pairs.
+  // With "all" (run.sh, on hardware), each pair uses every form of the calls; otherwise the forms alternate over the
+  // pairs.
   const bool every_way = argc > 1 && std::string(argv[1]) == "all";
   unsigned turn = 0;
   for (const Shape& shape : all) {

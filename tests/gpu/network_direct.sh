@@ -1,6 +1,7 @@
 #!/bin/bash
-# Messages of GPU memory between processes that share nothing, by UCX (HEADRACE_DEVICE_NETWORK_DIRECT=on) and through
-# pinned memory (off): correctness for every kind of memory, and speed. Over TCP on the loopback, where UCX copies.
+# Sends messages of GPU memory between processes that share nothing, by UCX (HEADRACE_DEVICE_NETWORK_DIRECT=on) and
+# through pinned memory (off): correctness for every kind of memory, and speed. Over TCP on the loopback, where UCX
+# copies.
 #
 #   tests/gpu/network_direct.sh BUILD_DIR [LOG_DIR]
 #

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The Fortran programs with directives, offloaded: their results on this machine's GPU beside the host's.
+# Runs the Fortran programs with directives, offloaded, and compares their results on this machine's GPU with the
+# host's.
 #
 #   tests/gpu/offload.sh PREFIX PROGRAMS [DEVICE]
 #

@@ -99,7 +99,7 @@ for program in "$build"/gpu_tests/mpi_*; do
 done
 unset HEADRACE_DEVICE_TIME_SLICING
 
-# Ranks that share a device: in turns, unless MPS is active.
+# Ranks that share a device run in turns, unless MPS is active.
 for count in 2 4; do
   expect=any
   if [ "$(nvidia-smi -L 2>/dev/null | wc -l)" = 1 ]; then

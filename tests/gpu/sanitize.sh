@@ -1,5 +1,5 @@
 #!/bin/bash
-# compute-sanitizer over the kernels: the tests of the device engine in one process, and exchanges of two ranks.
+# Runs compute-sanitizer on the kernels: the tests of the device engine in one process, and exchanges of two ranks.
 #
 #   tests/gpu/sanitize.sh BUILD_DIR [LOG_DIR]
 #

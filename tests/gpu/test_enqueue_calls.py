@@ -1,4 +1,4 @@
-"""Driver calls of the thread that enqueues: one question too many costs every enqueued operation. On the fake driver, which
+"""Driver calls of the thread that enqueues: one query too many costs every enqueued operation. On the fake driver, which
 counts them (FAKE_CUDA_COUNTS, tests/fake_cuda)."""
 
 import os

@@ -29,7 +29,7 @@ PROGRAMS = {
     "halo3d": [f"{BUILD}/bin/halo3d", "--local", "16", "--steps", ENDLESS, "--no-identity-check"],
     "collective": [f"{BUILD}/bin/collective", "--op", "allreduce", "--reps", ENDLESS, "--seconds", "1000"],
 }
-# Programs that a fault which only delays must not change: these end well, and not before they are told to.
+# Programs that a fault which only delays must not change: these succeed, and do not end before they are told to.
 ENDING = {
     "sh": ["sh", "-c", f"until [ -e {ENDED} ]; do sleep 0.1; done"],
     "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "60", "--largest", "65536", "--until", ENDED],

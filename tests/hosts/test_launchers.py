@@ -1,5 +1,5 @@
-"""Programs on two hosts under somebody else's launcher: test_launchers.py <launcher> <case> ... It is set up with only
-the needs of the launcher itself. Run by namespace_test.py, with the hosts up.
+"""Programs on two hosts under somebody else's launcher: test_launchers.py <launcher> <case> ... The setup contains only what the launcher
+itself needs. Run by namespace_test.py, with the hosts up.
 """
 
 import contextlib
@@ -71,7 +71,7 @@ def hello(launcher):
 
 
 def alone(launcher):
-    """A launcher that no rank can talk to: each process is a job, and one of them says so."""
+    """A launcher with which no rank can communicate: each process is a job, and one of them reports that."""
     done = run(launcher, "tests/fault/launch_probe", "init", "hello", "finalize")
     need(done.returncode == 0 and done.stdout.count("rank 0 of 1 ") == RANKS, "not as many jobs", done)
     need(done.stderr.count("srun started 4 processes") == 1, "nobody says it, or all do", done)

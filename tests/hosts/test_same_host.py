@@ -1,4 +1,4 @@
-"""The processes that share memory, and their paths, on hosts that have something in common after all.
+"""The processes that share memory, and their paths, on hosts that have some things in common.
 
 Under our mpiexec, which is outside the hosts: each rank is like a container (in_host.sh). The command line names what
 the hosts share, as tests/hosts/CMakeLists.txt brought them up.

@@ -1,4 +1,4 @@
-"""An environment with the wheel that something has gone wrong with: files removed, another MPI's package over ours, moved.
+"""Environments with the wheel in which something has gone wrong: files removed, overwritten by another MPI's package, or moved.
 
 HR_WHEEL: the wheel. HR_OTHERS: a directory with the wheel of mpich. systems.py runs it; an ordinary machine with a compiler will do.
 """
@@ -95,7 +95,7 @@ class Environment(unittest.TestCase):
         self.whole()
 
     def test_pips_list_is_gone(self):
-        """What the doctor says to do works, and pip can remove everything afterwards."""
+        """The remedy that the doctor names works, and pip can remove everything afterwards."""
         next(self.site().glob("headrace-*.dist-info")).joinpath("RECORD").unlink()
         self.doctor(1, "pip's list of this installation's files", "pip install --ignore-installed --no-deps headrace")
         self.pip("install", "--ignore-installed", "--no-deps", WHEEL)
@@ -119,7 +119,7 @@ class Environment(unittest.TestCase):
         self.pip("uninstall", "-y", "mpich")
 
     def test_a_library_of_another_package(self):
-        """mpiexec is ours and the library is not: it says so before ranks fail."""
+        """mpiexec is ours and the library is not: mpiexec reports that before ranks fail."""
         kept = (self.env / "lib/libmpi.so.12").rename(self.env / "kept")
         (self.env / "lib/libmpi.so.12").write_bytes(Path("/bin/sh").read_bytes())
         done = self.run_in(self.env / "bin/mpiexec", "-n", "1", "true")

@@ -1,13 +1,14 @@
 #!/bin/sh
-# What a new user does with the wheel, in a system without a compiler: in_system.sh <directory of wheels> <mpi4py's sources> <word>
-# systems.py runs it inside, as an ordinary user. It prints a line for each step: "step <name> <seconds> ok|failed".
+# Does with the wheel what a new user does, in a system without a compiler: in_system.sh <directory of wheels> <mpi4py's
+# sources> <word> systems.py runs it inside, as an ordinary user. It prints a line for each step: "step <name> <seconds>
+# ok|failed".
 set -u
 wheels=$1
 sources=$2
 work=$HOME/$3
 mkdir -p "$work" || exit 1
 cd "$work" || exit 1
-# A blank, a letter outside ASCII: nothing special.
+# Blanks and letters outside ASCII must work like any others.
 env="$work/my Übung"
 failed=0
 
@@ -91,7 +92,7 @@ uninstall() {
 }
 
 exec 3>&1
-# Runs of eight ranks on fewer cores are no news here.
+# Eight ranks on fewer cores are expected here.
 export HEADRACE_OVERSUBSCRIBE=quiet
 step no-compiler no_compiler
 step environment make_environment

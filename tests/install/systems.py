@@ -8,7 +8,7 @@ With --sdist the source distribution is built as well, in a namespace without a 
 Resumable: DIRECTORY keeps what has passed with these files in the wheel or the source distribution, which is not run again; it
 counts in the totals. --again forgets that.
 
-`debootstrap` makes each system once, from where this machine has its packages; DIRECTORY keeps it. mpi4py's wheel and its tests are
+`debootstrap` makes each system once, from this machine's package sources; DIRECTORY keeps it. mpi4py's wheel and its tests are
 fetched here, so that nothing inside needs a network. Each system runs in namespaces of its own, with its own /dev/shm and processes,
 that end with it. Skipped, with the reason, where this is not root or has no debootstrap.
 """
@@ -41,7 +41,7 @@ def run(*command: str | Path, **keywords) -> subprocess.CompletedProcess:
 
 
 def why_not() -> str:
-    """Why this machine cannot; empty when it can."""
+    """Returns why this machine cannot run the tests; empty if it can."""
     if os.geteuid() != 0:
         return "a system in a directory needs root"
     missing = [program for program in ("debootstrap", "unshare", "chroot", "apt-get") if shutil.which(program) is None]
@@ -52,7 +52,7 @@ def why_not() -> str:
 
 
 def mirror() -> str:
-    """Where this machine has its packages from: of all places the one that offers the distribution's main part."""
+    """Returns the source of this machine's packages: of all its sources, the one that offers the distribution's main part."""
     told = run("apt-get", "indextargets", "--format", "$(SITE) $(REPO_URI) $(ORIGIN) $(SUITE) $(COMPONENT)", "Created-By: Packages",
                capture_output=True, text=True).stdout
     rows = [line.split() for line in told.splitlines()]
@@ -63,7 +63,7 @@ def mirror() -> str:
 
 
 def make(suite: str, work: Path) -> Path:
-    """The system's directory, with Python and no compiler. Half made, it is under another name."""
+    """Returns the system's directory, with Python and no compiler. Until it is complete, it has another name."""
     root = work / suite
     if root.exists():
         return root
@@ -148,7 +148,7 @@ def test(suite: str, wheel: Path, work: Path) -> tuple[int, int]:
 
 
 def contents(archive: Path) -> str:
-    """Says which files an archive has, and what is in them, whenever it was made."""
+    """Identifies an archive by its files and their contents, whenever it was made."""
     found = hashlib.sha256()
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as opened:  # its RECORD has the names and hashes of all
@@ -163,7 +163,7 @@ def contents(archive: Path) -> str:
 
 
 class Kept:
-    """Totals of the steps that have passed, by name, each with what it was of."""
+    """Totals of the steps that have passed, by name, each with the identity of the tested archive."""
 
     def __init__(self, path: Path, again: bool):
         self.path = path
@@ -205,7 +205,7 @@ def build_without_network(sdist: Path, work: Path) -> bool:
 
 
 def refusals(wheel: Path, work: Path) -> bool:
-    """pip itself says no to another processor, C library or Python, in a sentence."""
+    """pip itself rejects another processor, C library or Python, in a sentence."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     common = ["--no-index", "--no-deps", "--only-binary", ":all:", str(wheel)]
     good = True
@@ -235,7 +235,7 @@ def wrappers_here(wheel: Path, work: Path) -> bool:
 
 
 def bad_input(wheel: Path, work: Path) -> tuple[int, int]:
-    """On this machine: environments that something has gone wrong with (bad_input.py)."""
+    """On this machine: environments in which something has gone wrong (bad_input.py)."""
     fetch(work)
     done = subprocess.run([sys.executable, "-B", "-m", "unittest", "-v", "bad_input"], cwd=HERE, stdin=subprocess.DEVNULL, capture_output=True,
                           env={**os.environ, "HR_WHEEL": str(wheel), "HR_OTHERS": str(work / "others")}, text=True, check=False, timeout=1200)

@@ -1,4 +1,4 @@
-"""Alerts: rules and their errors, when they hold, deliveries by a command and a web hook, what is lost."""
+"""Alerts: rules and their errors, when they hold, deliveries by a command and a webhook, lost deliveries."""
 
 import http.server
 import json

@@ -1,4 +1,4 @@
-"""Links: readers on a made-up tree of sysfs, counters that lie, the sums of nodes and links, who is on a link."""
+"""Links: readers on a made-up tree of sysfs, wrong counters, the sums of nodes and links, the users of a link."""
 
 import resource
 import time
@@ -190,7 +190,7 @@ class Large(support.Scratch):
                 self.assertEqual((len(found["nodes"]), sum(row["ranks"] for row in found["nodes"])), (1024, 4096))
 
     def test_the_cost_of_a_look_and_its_memory(self):
-        """The collector looks less often where a look takes long; figures of hosts are kept at a bounded rate."""
+        """The collector reads less often if reading takes long; figures of hosts are kept at a bounded rate."""
         class Hosts:
             remarks = []
 

@@ -189,7 +189,7 @@ class Slowest(support.Scratch):
     """A rank is named if it is the slowest more often than by chance."""
 
     def verdict(self, slowest, ranks=4):
-        """The verdict on a job whose ranks wait alike, except one in each second that waits less."""
+        """The verdict on a job whose ranks wait equally, except for one in each second that waits less."""
         path = self.folder / f"{time.monotonic_ns()}.sqlite"
         made = History(path)
         source = Synthetic(Job(ranks=ranks, slow=0, began=NOW))

@@ -174,7 +174,7 @@ class Files(support.Scratch):
         self.assertEqual(mine(True), [])
 
     def test_a_page_of_a_process_that_is_no_more(self):
-        """Its pid may be another process's by now: the start time tells."""
+        """Its pid may be another process's by now; the start time distinguishes the two."""
         self.maker = Maker(pid_started=1)
         self.file.write_bytes(self.maker.bytes())
         self.assertEqual([one.ended for one in self.mine(self.source().sweep(True))], [True])

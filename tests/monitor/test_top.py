@@ -92,7 +92,7 @@ class Top(unittest.TestCase):
 
     def test_an_equal_job_has_no_slowest_rank(self):
         class Equal(Ticking):
-            """In each look another rank waits a little less."""
+            """In each reading, another rank waits a little less."""
 
             def sweep(self, details):
                 found = super().sweep(details)
@@ -114,7 +114,7 @@ class Top(unittest.TestCase):
         return Reading(Rank("job", rank, 2, 10 + rank, "here", "program", 0.0), Brief(*brief), False, {"call": {name: Count(*count) for name, count in calls.items()}}, function)
 
     def test_the_call_under_way_is_counted(self):
-        """One rank has been in a call since before the first look, and has begun no other; the other one computes."""
+        """One rank has been in a call since before the first reading, and has begun no other; the other one computes."""
         then, now = (Sweep(time_, [self.reading(0, (5, 100, 0), {"MPI_Barrier": (1, 0, 100)}, "MPI_Barrier"), self.reading(1, (0, 0, 0), {})]) for time_ in (10.0, 12.0))
         (row,) = top.rows(then, now)
         self.assertEqual((row.functions, row.mpi_share), ({"MPI_Barrier": 0.5}, 0.5))

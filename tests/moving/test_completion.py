@@ -1,4 +1,4 @@
-"""Completion of mpiexec and headrace: bash completes words; zsh and fish take their scripts where they are there."""
+"""Completion of mpiexec and headrace: bash completes words; zsh and fish accept their scripts, if these shells are installed."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ $(complete -p "${2%% *}" | sed 's/.*-F \\([^ ]*\\) .*/\\1/')
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
-# the line, what is among the answers, what is not
+# the line, words that must be among the answers, words that must not
 LINES = [
     ("mpiexec --bin", {"--bind-to", "--bind-to-core"}, {"--map-by"}),
     ("mpirun -pp", {"-ppn"}, {"--ppn"}),

@@ -1,5 +1,5 @@
-"""docs/containers.md: a program that was built with MPICH, in a root file system of its own, on the host's Headrace. The root
-is a directory with the system's own bound into it, which the test takes for an image; no runtime of containers is needed."""
+"""docs/containers.md: a program that was built with MPICH runs in a separate root file system on the host's Headrace. The root is a
+directory into which the system's own is bound, and stands for an image; no container runtime is needed."""
 
 import os
 import shlex
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
 }
 """
 
-# In a mount namespace of its own, whose mounts go with it.
+# Runs in a separate mount namespace, whose mounts disappear with it.
 SCRIPT = """
 set -e
 mount -t tmpfs none {root}

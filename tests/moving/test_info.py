@@ -1,4 +1,4 @@
-"""`headrace info`: what it says of a build tree, as text, as JSON, as a module file."""
+"""`headrace info`: its description of a build tree, as text, as JSON, as a module file."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class ModuleFiles(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("tclsh"), "no tclsh here")
     def test_tcl_means_what_it_says(self):
-        """By an interpreter that prints the words of each command; names with signs of Tcl's included."""
+        """Evaluated by an interpreter that prints the words of each command; names contain characters that are special in Tcl."""
         with tempfile.TemporaryDirectory(prefix="a [b] $c ") as folder:
             (Path(folder) / "bin").mkdir()
             text = modulefile.tcl(Path(folder), "1.2")
@@ -63,7 +63,7 @@ class ModuleFiles(unittest.TestCase):
 
 
 class Command(unittest.TestCase):
-    """The command itself, where its output or its files are gone."""
+    """The command itself, when its output is closed or its files are missing."""
 
     def test_nobody_reads(self):
         reader, writer = os.pipe()
@@ -74,7 +74,7 @@ class Command(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (141, ""))
 
     def test_half_removed(self):
-        """Files of its own are gone, of which pip has the list."""
+        """Some of its own files are missing, and pip has a list of them."""
         with tempfile.TemporaryDirectory(prefix="a ünv ") as folder:
             site = Path(folder)
             shutil.copytree(ROOT / "python/headrace", site / "headrace", ignore=shutil.ignore_patterns("__pycache__", "assets"))

@@ -1,4 +1,4 @@
-"""`cmake --install` of the build, into a prefix with a blank: what recipes of packages rely on."""
+"""`cmake --install` of the build, into a prefix with a blank: the properties that package recipes rely on."""
 
 import json
 import os
@@ -43,7 +43,7 @@ class Installed(unittest.TestCase):
         self.assertIn("shm_dir", run(self.bin / "headrace", "config").stdout)
 
     def test_other_pythons(self):
-        """A Python that is too old is passed over, and named where there is no other."""
+        """A Python that is too old is skipped, and named if there is no other."""
         old = self.prefix / "old"
         old.mkdir()
         (old / "python3").write_text("#!/bin/sh\nexit 1\n", encoding="ascii")

@@ -1,4 +1,4 @@
-"""The tables of docs/coming-from.md: every option that they name is given to mpiexec, which takes it, notes or refuses it."""
+"""The tables of docs/coming-from.md: every option that they name is passed to mpiexec, which accepts it, notes it or refuses it."""
 
 import re
 import tempfile
@@ -33,7 +33,7 @@ class Options(unittest.TestCase):
         return run(BIN / "mpiexec", *text.split(), *program, cwd=self.folder)
 
     def test_taken(self):
-        # Leaves no host to run on, which the message says: understood.
+        # Leaves no host to run on, and the message says so: the option was understood.
         alone = {"--nolocal", "-skip-launch-node"}
         options = table("taken")
         self.assertGreater(len(options), 80)
@@ -66,7 +66,7 @@ class Options(unittest.TestCase):
                 self.assertNotIn("unknown", result.stderr)
 
     def test_the_page_names_every_option_that_is_refused(self):
-        """So that who meets one finds it there as well."""
+        """The page names each of them, so that readers who meet one find it."""
         import json
         refused = [entry for entry in json.loads(run(BIN / "mpiexec", "--list-options").stdout) if entry["effect"] == "refused"]
         written = {word.lstrip("-") for text in table("refused") for word in text.split()[:1]}
@@ -89,7 +89,7 @@ class Variables(unittest.TestCase):
                 self.assertIn(option.lstrip("-"), options)
 
     def test_each_pattern_counts(self):
-        """None is hidden by one before it, and each belongs to a library."""
+        """No entry is hidden by an earlier one, and each belongs to a library."""
         for each in counterparts.TABLE:
             for pattern in each.names.split():
                 name = pattern.replace("*", "X")

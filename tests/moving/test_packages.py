@@ -1,4 +1,4 @@
-"""The recipes in packaging/, each by its own tool where that is here: versions, EasyBuild, conda, Spack, images, module files."""
+"""The recipes in packaging/, each checked by its own tool if that is installed: versions, EasyBuild, conda, Spack, images, module files."""
 
 import os
 import re
@@ -47,7 +47,7 @@ class Versions(unittest.TestCase):
 
 
 class _Record:
-    """Stands for a module of Spack's: each directive is kept with its words."""
+    """Stands in for a module of Spack: records each directive with its arguments."""
 
     def __init__(self):
         self.said = []
@@ -67,7 +67,7 @@ class _Record:
 
 
 class Spack(unittest.TestCase):
-    """Without Spack, which no package index has: that the recipe is Python, and what it says to directives that keep it."""
+    """Without Spack, which no package index has: the recipe is valid Python, and its directives are recorded and checked."""
 
     def setUp(self):
         record = _Record()
@@ -189,7 +189,7 @@ class Images(unittest.TestCase):
         self.assertTrue(stages[0].test)
 
     def test_scripts_in_them_are_shell(self):
-        """What RUN and %post run is syntax that sh takes."""
+        """The commands of RUN and %post are valid for sh."""
         text = (PACKAGING / "container/Containerfile").read_text(encoding="utf-8").replace("\\\n", " ")
         scripts = re.findall(r"^RUN (.*)$", text, re.M)
         scripts.append(re.search(r"%post\n(.*?)\n%", (PACKAGING / "container/headrace.def").read_text(encoding="utf-8"), re.S)[1])
@@ -209,7 +209,7 @@ def _modules():
 
 
 class ModuleFiles(unittest.TestCase):
-    """Loaded by the real ones: afterwards mpiexec is found, and a program of its mpicc runs."""
+    """Loaded by the real module commands: afterwards mpiexec is found, and a program built by its mpicc runs."""
 
     @contextmanager
     def tree(self, kind, name):

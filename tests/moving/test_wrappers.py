@@ -28,7 +28,7 @@ class Names(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         (self.folder / "a.c").write_text(PROGRAM, encoding="ascii")
-        # Compilers that say who they are.
+        # Stand-ins for compilers that print their names.
         for name in ("icc", "icx", "icpc", "icpx", "ifort", "ifx", "mine"):
             (self.folder / name).write_text(f"#!/bin/sh\necho {name} \"$@\"\n", encoding="ascii")
             (self.folder / name).chmod(0o755)
@@ -72,7 +72,7 @@ class Names(unittest.TestCase):
                              "icx")
             self.assertEqual(run(BIN / wrapper, f"{option}=mine", "-showme:command", PATH=self.path, **{first: "icx"}).stdout.strip(),
                              "mine")
-        # It runs, and gets the words that are its own.
+        # The compiler runs, and gets only its own options.
         result = run(BIN / "mpicc", "-c", "-cc=mine", "a b.c", "-mt_mpi", PATH=self.path)
         self.assertEqual(result.stdout, f"mine -I{BUILD}/include -c a b.c\n")
         self.assertIn("mine -I", run(BIN / "mpicxx", "-CC=mine", "-show", "a.cpp", PATH=self.path).stdout)
@@ -113,7 +113,7 @@ class Names(unittest.TestCase):
             self.assertIn("HEADRACE_CC=/path/to/compiler", result.stderr)
 
     def test_no_compiler_at_all(self):
-        """The wrapper of a build elsewhere, whose compiler is not here, where there is no other."""
+        """The wrapper of a build from elsewhere, on a machine that has neither its compiler nor any other."""
         tools = self.folder / "tools"
         tools.mkdir()
         for tool in ("sh", "readlink", "dirname", "sed"):
@@ -127,7 +127,7 @@ class Names(unittest.TestCase):
             result = run(wrapper, "a.c", PATH=str(tools))
             self.assertEqual(result.returncode, 1)
             self.assertRegex(result.stderr, rf"^{name}: there is no compiler \(it looked for /no/such/compiler c\S+ .*HEADRACE_{variable}=/path/to/compiler\n$")
-            # With another one in the path, it is taken.
+            # If another one is in the path, that one is used.
             (tools / "clang").write_text("#!/bin/sh\necho clang\n", encoding="ascii")
             (tools / "clang++").write_text("#!/bin/sh\necho clang++\n", encoding="ascii")
             for tool in ("clang", "clang++"):
@@ -147,7 +147,7 @@ class Names(unittest.TestCase):
 
 class Questions(unittest.TestCase):
     def test_ompi_info(self):
-        """The lines that scripts look for, and no claim to be Open MPI."""
+        """The output has the lines that scripts look for, and does not claim to be Open MPI."""
         text = run(BIN / "ompi_info", "--parsable", "--all").stdout
         self.assertIn("mca:mpi:base:param:mpi_built_with_cuda_support:value:true\n", text)
         self.assertIn(f"path:prefix:{BUILD}\n", text)

@@ -155,7 +155,7 @@ void null_ones() {
   CHECK_EQ(flag, 1);
 }
 
-// MPI_Request_get_status looks without taking; MPI_Request_free lets a started send go on by itself.
+// MPI_Request_get_status queries a request without freeing it; MPI_Request_free lets a started send complete by itself.
 void status_and_free(const check::Environment& mpi) {
   constexpr int kLength = 100000;
   std::vector<int> data(kLength, 5);

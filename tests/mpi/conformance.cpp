@@ -195,7 +195,7 @@ void mrecv_handler() {
   CHECK_OK(MPI_Comm_free(&comm));
 }
 
-// A failure goes to the handler given for the new communicator.
+// A failure invokes the handler given for the new communicator.
 void from_group_handler() {
   MPI_Errhandler given = handler(&on_parent);
   MPI_Errhandler self = handler(&on_self);
@@ -316,7 +316,7 @@ void idup_handler() {
   CHECK_EQ(parent_calls, 1);
   CHECK_OK(MPI_Comm_free(&made));
 
-  // Until no context is left for another one.
+  // Duplicates until no context is left.
   std::vector<MPI_Comm> alive;
   int code = MPI_SUCCESS;
   while (code == MPI_SUCCESS) {

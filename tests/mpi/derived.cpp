@@ -52,7 +52,7 @@ void structs(const check::Environment& mpi) {
   CHECK_OK(MPI_Type_free(&type));
 }
 
-// A transposition: rows here, columns there.
+// A transposition: rows on one side, columns on the other.
 void transpose(const check::Environment& mpi) {
   for (const int edge : {3, 40, 400}) {
     const auto n = static_cast<std::size_t>(edge);

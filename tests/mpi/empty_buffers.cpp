@@ -105,7 +105,7 @@ void windows_and_files(void* nowhere) {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// With data it is refused where it is not allowed.
+// With data, MPI_IN_PLACE is refused where the standard does not allow it.
 void refusals(const check::Environment& mpi) {
   int value = 0;
   std::vector<int> ones(static_cast<std::size_t>(mpi.size), 1), places(ones.size());

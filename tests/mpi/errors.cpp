@@ -131,7 +131,7 @@ void error_handlers() {
   CHECK_OK(MPI_Errhandler_free(&handler));
 }
 
-// Fewer elements than in the message: also through the handler.
+// A message longer than the buffer: also reported through the handler.
 void truncation(const check::Environment& mpi) {
   int out[3] = {1, 2, 3}, in[3] = {0, 0, 0};
   MPI_Request send;
@@ -141,7 +141,7 @@ void truncation(const check::Environment& mpi) {
   CHECK_EQ(in[2], 0);
 }
 
-// Functions without an implementation say so, and have no effect.
+// Functions without an implementation report that, and have no effect.
 void codes() {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;

@@ -1,4 +1,4 @@
-// Each way to start and complete an operation gives back what it took: a process grows no more after some thousand of
+// Each way to start and complete an operation releases its resources: a process no longer grows after some thousand of
 // them.
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // Short calls take few instructions: a second process traces rank 0 step by step and counts them. The least of several
-// calls is compared, as the other rank may be late.
+// calls is compared, as the other rank may be late. Argument "channel": calls under MPI_THREAD_MULTIPLE on a
+// communicator with a channel.
 #include <mpi.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -104,9 +105,47 @@ void at_most(const char* what, long found, long limit) {
   CHECK(found <= limit);
 }
 
+// Counts calls on a channel. The other rank sends the next window only when it is told that the last one has arrived.
+int on_channel(int argc, char** argv) {
+  constexpr int kWindow = 16;
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  const int rank = check::world_rank();
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  long values[kWindow] = {};
+  MPI_Request requests[kWindow];
+  for (MPI_Request& each : requests) each = MPI_REQUEST_NULL;
+  const auto window = [&](int sender) {
+    for (int i = 0; i < kWindow; ++i) {
+      if (rank == sender) MPI_Isend(&values[i], 8, MPI_BYTE, 1 - rank, 1, comm, &requests[i]);
+      if (rank != sender) MPI_Irecv(&values[i], 8, MPI_BYTE, 1 - rank, 1, comm, &requests[i]);
+    }
+    MPI_Waitall(kWindow, requests, MPI_STATUSES_IGNORE);
+    if (rank != sender) MPI_Send(nullptr, 0, MPI_BYTE, 1 - rank, 2, comm);
+    if (rank == sender && rank != 0) MPI_Recv(nullptr, 0, MPI_BYTE, 0, 2, comm, MPI_STATUS_IGNORE);
+  };
+  const auto drain = [&] {
+    for (int i = 0; i < kCalls && rank == 0; ++i) MPI_Recv(nullptr, 0, MPI_BYTE, 1, 2, comm, MPI_STATUS_IGNORE);
+  };
+  for (int i = 0; i < kCalls; ++i) window(0), window(1);
+  drain();
+  at_most("MPI_Send of 8 B on a channel", least_of([&] {
+            if (rank == 0) MPI_Send(values, 8, MPI_BYTE, 1, 1, comm);
+            if (rank == 1) MPI_Recv(values, 8, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE);
+          }),
+          390);
+  at_most("16 MPI_Isend and MPI_Waitall on a channel", least_of([&] { window(0); }), kWindow * 440);
+  drain();
+  at_most("16 MPI_Irecv, MPI_Waitall and MPI_Send on a channel", least_of([&] { window(1); }), kWindow * 600);
+  MPI_Comm_free(&comm);
+  return MPI_Finalize();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1) return on_channel(argc, argv);
   MPI_Init(&argc, &argv);
   const int rank = check::world_rank();
   long sent = 1, received = 0;

@@ -114,7 +114,7 @@ void posted_order(const check::Environment& mpi) {
   }
 }
 
-// Equal envelopes on two communicators do not meet.
+// Equal envelopes on two communicators do not match.
 void communicators_apart(const check::Environment& mpi) {
   MPI_Comm other;
   CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &other));

@@ -170,7 +170,8 @@ const std::map<std::string, std::function<void(const Job&, int)>> kCases = {
     {"persistent", [](const Job& job, int round) { reduce(job, round, true); }},
     {"calls", calls},
     {"ask", ask},
-    // Exits with the thread at work and its job not done. The launcher takes it for an error, which the test expects.
+    // Exits while the thread is working and its work is not done. The launcher treats that as an error, which the test
+    // expects.
     {"exit",
      [](const Job& job, int) {
        int word = 0;

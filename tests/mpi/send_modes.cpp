@@ -87,7 +87,7 @@ void synchronous_blocking(const check::Environment& mpi) {
 }
 
 // Small standard sends between two ranks that both send first must not deadlock here (no library would be used
-// otherwise); large ones are MPI_Sendrecv's business.
+// otherwise); large ones need MPI_Sendrecv.
 void crossed_sends(const check::Environment& mpi) {
   if (mpi.rank > 1) return;
   for (int i = 0; i < 1000; ++i) {

@@ -56,7 +56,7 @@ void nobody(const check::Environment& mpi) {
   CHECK_EQ(status.MPI_SOURCE, MPI_PROC_NULL);
   CHECK_OK(MPI_Sendrecv_replace(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status));
   CHECK_EQ(value, mpi.rank);
-  // An open chain: the ends have one neighbour.
+  // An open chain, whose ends have one neighbour.
   const int right = mpi.rank + 1 < mpi.size ? mpi.rank + 1 : MPI_PROC_NULL;
   const int left = mpi.rank > 0 ? mpi.rank - 1 : MPI_PROC_NULL;
   CHECK_OK(MPI_Sendrecv(&value, 1, MPI_INT, right, 0, &in, 1, MPI_INT, left, 0, MPI_COMM_WORLD, &status));

@@ -109,7 +109,7 @@ void crossing(const check::Environment& mpi, unsigned seed) {
   CHECK_EQ(code == MPI_SUCCESS, !truncated);
 }
 
-// More messages one way than are copied together, and than there are words to share copies by.
+// More messages in one direction than are copied together, and than there are words for sharing copies.
 void burst(const check::Environment& mpi, unsigned seed) {
   std::mt19937 random(seed);
   constexpr int kMessages = 90;
@@ -193,7 +193,7 @@ void forbid(long call) {
   CHECK_EQ(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program), 0);
 }
 
-// The CPU may read this memory, another process may not: the middle of the buffer is mapped for writing only.
+// The CPU may read this memory, but another process may not: the middle of the buffer is mapped for writing only.
 void partly_unreadable(const check::Environment& mpi) {
   constexpr std::size_t kBytes = std::size_t{3} << 20;
   for (int repeat = 0; repeat < 6; ++repeat) {

@@ -34,7 +34,7 @@ void elements(const check::Environment& mpi) {
         MPI_Sendrecv(out.data(), pairs, pair, mpi.rank, 0, in.data(), 10, pair, mpi.rank, 0, MPI_COMM_WORLD, &status));
     expect(status, pair, pairs, 2 * pairs);
   }
-  // One pair and the int of the next.
+  // One pair, and the int of the next one.
   MPI_Datatype odd;
   const int odd_lengths[] = {1, 1};
   const MPI_Aint odd_places[] = {0, 16};
@@ -84,7 +84,7 @@ void error_field(const check::Environment& mpi) {
   CHECK_EQ(status.MPI_ERROR, 4711);
 }
 
-// Types of no size and receives of nothing.
+// Types of size 0, and receives of nothing.
 void zero_sized(const check::Environment& mpi) {
   MPI_Datatype nothing;
   CHECK_OK(MPI_Type_contiguous(0, MPI_INT, &nothing));

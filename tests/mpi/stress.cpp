@@ -1,5 +1,5 @@
-// Large numbers: a hundred thousand unexpected messages, many senders to one receiver, all to all at once. Ranks may
-// outnumber the cores.
+// Large numbers of messages: a hundred thousand unexpected ones, many senders to one receiver, all to all at once.
+// Ranks may outnumber the cores.
 #include <cstdlib>
 #include <cstring>
 #include <vector>

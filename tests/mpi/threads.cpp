@@ -1,5 +1,6 @@
-// MPI_THREAD_MULTIPLE: threads of two ranks that talk at once, each pair on tags of its own, on communicators of its
-// own, sharing wildcards through matched probes, and waiting for each other's messages inside one process.
+// MPI_THREAD_MULTIPLE: threads of two ranks that communicate at the same time, each pair with tags of its own or a
+// communicator of its own, sharing wildcards through matched probes, and waiting for each other's messages inside one
+// process.
 #include <functional>
 #include <thread>
 #include <vector>
@@ -51,7 +52,7 @@ void inside_one_process(int rank, int thread) {
   }
 }
 
-// All threads take from one stream: matched probes give every message to exactly one of them.
+// All threads receive from one stream: matched probes give every message to exactly one of them.
 void shared_stream(int rank) {
   constexpr int kMessages = 4000;
   if (rank == 0) {

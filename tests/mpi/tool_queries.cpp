@@ -45,7 +45,7 @@ void categories() {
   CHECK_EQ(MPI_T_category_get_categories(count, 0, nullptr), MPI_T_ERR_INVALID_INDEX);
 }
 
-// No variable has one.
+// No variable has an enumeration.
 void enumerations() {
   int count = 0, value = 0;
   CHECK_EQ(MPI_T_enum_get_info(MPI_T_ENUM_NULL, &count, nullptr, nullptr), MPI_T_ERR_INVALID_HANDLE);

@@ -1,5 +1,5 @@
-// A message longer than its receive buffer (section 3.2.4): MPI_ERR_TRUNCATE, nothing written behind the buffer, and
-// the connection goes on, in every protocol, blocking and not, with derived types and in arrays of requests.
+// A message longer than its receive buffer (section 3.2.4): MPI_ERR_TRUNCATE, nothing is written behind the buffer, and
+// the connection stays usable, in every protocol, blocking and not, with derived types and in arrays of requests.
 #include <vector>
 
 #include "common/check.hpp"
@@ -35,7 +35,7 @@ void blocking(const check::Environment& mpi, bool posted) {
     CHECK_EQ(status.MPI_SOURCE, 0);
     CHECK_EQ(status.MPI_TAG, 1);
     check_room(data, room);
-    // The next one is whole.
+    // The next message arrives complete.
     CHECK_OK(MPI_Recv(data.data(), length, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
     for (const int value : data) CHECK_EQ(value, 7);
   }

@@ -1,15 +1,19 @@
 // A rank that waits in a loop of testing calls, or in a thread, yields its core to the process that it waits for. All
 // ranks are on one core here, whatever the machine has: the turns take seconds if each lasts until the scheduler
-// preempts the waiting rank, and the number of unsuccessful calls tells which it was.
+// preempts the waiting rank, and the number of unsuccessful calls shows which was the case.
 //
 //   mpi_yielding test | testany | testall | testsome | status | iprobe | improbe | threads | overlap | load | spare
 //                spare stays | absent
+//   mpi_yielding CASE many [later]     the library takes the machine for one of 64 processors; the ranks go to their
+//                                      core only after MPI_Init
+#include <dlfcn.h>
 #include <mpi.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
@@ -31,6 +35,8 @@ constexpr int kTurns = 50;
 constexpr unsigned long long kMostAsked = 2000;
 // A thread that has no process to yield to spins ten times as often.
 constexpr unsigned long long kMostSpun = 2000;
+
+bool many_processors = false;
 
 void share_one_core() {
   cpu_set_t allowed;
@@ -56,7 +62,7 @@ class GivenWay {
   check::Statistic slept_{"HEADRACE_WAITS_SLEPT"};
 };
 
-// Tests with one call for the message, and receives it; true if it has come.
+// Tests for the message by one call, and receives it; true if it has arrived.
 using Ask = std::function<bool(MPI_Request* request, int from, int* value)>;
 
 bool take(int from, int* value) {
@@ -158,7 +164,7 @@ void threads(const check::Environment& mpi) {
   CHECK(spun.value() < kTurns * kMostSpun);
 }
 
-// A rank that computes and tests now and then is not held up.
+// A rank that computes and tests now and then is not delayed.
 void overlap(const check::Environment& mpi) {
   int value = -1;
   MPI_Request request;
@@ -198,7 +204,7 @@ class Load {
   pid_t process_;
 };
 
-// Waits sleep beside a load, and do not keep yielding the core to it.
+// Waits sleep while another program loads the core, and do not keep yielding to it.
 void beside_load(const check::Environment& mpi) {
   const check::Statistic yielded("HEADRACE_WAITS_YIELDED");
   const check::Statistic slept("HEADRACE_WAITS_SLEPT");
@@ -288,17 +294,26 @@ void absent(const check::Environment& mpi) {
 
 }  // namespace
 
+// Takes the place of the system's function for the library, too.
+extern "C" long sysconf(int name) {  // NOLINT(readability-inconsistent-declaration-parameter-name)
+  static const auto real = reinterpret_cast<long (*)(int)>(::dlsym(RTLD_NEXT, "sysconf"));
+  return name == _SC_NPROCESSORS_ONLN && many_processors ? 64 : real(name);
+}
+
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "";
+  const auto has = [&](const std::string& word) { return std::find(argv, argv + argc, word) != argv + argc; };
+  many_processors = has("many");
   if (how == "absent" || how == "spare") {
     const check::Environment mpi(&argc, &argv, 2, MPI_THREAD_SINGLE);
-    how == "absent" ? absent(mpi) : leaves_loaded_core(mpi, argc > 2);
+    how == "absent" ? absent(mpi) : leaves_loaded_core(mpi, has("stays"));
     return 0;
   }
-  share_one_core();
+  if (!has("later")) share_one_core();
   std::optional<Load> load;
   if (how == "load") load.emplace();
   const check::Environment mpi(&argc, &argv, 2, how == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  if (has("later")) share_one_core();
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
   if (how == "threads") {
     threads(mpi);

@@ -62,7 +62,7 @@ ALL = (
           "if (inclusive || !last) HR_CO_TRY(combine", "if (inclusive) HR_CO_TRY(combine"),
     Fault("every piece of a strided message is unpacked at its begin", "src/p2p/protocol/stream.cpp",
           "layout::unpack(receive.view_, offset, bytes, payload)", "layout::unpack(receive.view_, 0, bytes, payload)"),
-    Fault("of messages that overtook one only the first is delivered", "src/transport/ucx/in_order.hpp",
+    Fault("of messages that overtook one only the first is delivered", "src/transport/network/in_order.hpp",
           "while (!early_.empty() && early_.begin()->first == next_) {", "if (!early_.empty() && early_.begin()->first == next_) {"),
     Fault("device data is fetched before the default stream is done with it", "src/p2p/protocol/device_get.cpp",
           "if (Pending* const waits = pending(*each.send); waits != nullptr && !waits->fence.passed()) return false;", ""),

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""try.py NUMBER... [--only REGEX] [--hosts N]: which test of the change tier finds a fault of faults.py, as rows of a table.
+"""try.py NUMBER... [--only REGEX] [--hosts N]: prints which test of the change tier finds a fault of faults.py, as rows of a table.
 
 Works on a copy of the tree in build/mutants, which is kept for the next call: sources with the fault, and a build of them, so
 that tests that link a layer have it, too. Tests run to the first failure: the unit tests, those whose names have the fault's
-layer, the rest on one host, and the rest as two hosts. What failed has to pass without the fault. With --only, tests of both
+layer, the rest on one host, and the rest as two hosts. A test that failed has to pass without the fault. With --only, tests of both
 tiers that have this name run alone, and nothing that they do not need is built.
 """
 

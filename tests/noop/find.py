@@ -142,7 +142,7 @@ def main() -> int:
         for function in wanted:
             name, old = function.name, found.pop(function.name, ("", ""))[0]
             shim = make_shim(name, "double" if name in ("MPI_Wtime", "MPI_Wtick") else "long", Path(folder))
-            # Tests found before come first, then programs that call few other functions; one test of each before a second of any.
+            # Tests found earlier come first, then programs that call few other functions; one test of each program before a second of any.
             by_program = defaultdict(list)
             for test in sorted(callers[name], key=lambda test: (test.name != old, len(known[test.command[test.program]]))):
                 by_program[test.command[test.program]].append(test)

@@ -99,7 +99,7 @@ class Pitfalls(unittest.TestCase):
         self.silent("attach_right")
 
     def test_on_the_host(self) -> None:
-        """GCC's own library without a device: directives run on the host, where none of this can go wrong."""
+        """GCC's own library without a device: directives run on the host, where these mistakes have no effect."""
         for program in ("host_copy_acc", "host_copy_omp", "host_place", "attach", "busy_queue", "init_after"):
             for variant in ("_wrong", "_right"):
                 with self.subTest(program + variant):

@@ -71,7 +71,7 @@ def fetch(package: packages.Package, work: Path) -> Path:
 
 
 def build(package: packages.Package, work: Path, environment: dict[str, str]) -> Path:
-    """The build directory, made once."""
+    """Returns the build directory, which is made once."""
     source = fetch(package, work)
     to = work / "build" / package.name
     if (to / "built").exists():

@@ -8,16 +8,32 @@ import os
 import pickle
 import pwd
 import signal
+import socket
 import subprocess
 import time
 import warnings
 from collections.abc import Callable
 
 
+_reservations: list[socket.socket] = []  # held until this process ends
+
+
+def _reserve(uid: int) -> bool:
+    """Keeps other runs of these tests, which kill all processes of their users, from the same user."""
+    reservation = socket.socket(socket.AF_UNIX)
+    try:
+        reservation.bind(f"\0headrace-tests-user-{uid}")
+    except OSError:
+        reservation.close()
+        return False
+    _reservations.append(reservation)
+    return True
+
+
 def _unused(first: int) -> int:
     used = {entry.pw_uid for entry in pwd.getpwall()}
     running = {int(line.split()[1]) for name in os.listdir("/proc") if name.isdigit() for line in _uid_lines(name)}
-    return next(uid for uid in range(first, 65000) if uid not in used | running)
+    return next(uid for uid in range(first, 65000) if uid not in used | running and _reserve(uid))
 
 
 def _uid_lines(process: str) -> list[str]:

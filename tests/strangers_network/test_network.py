@@ -24,7 +24,7 @@ CONNECT_FRAME, CONNECT_EVENT = 0x20, 1
 MESSAGE_FRAME = 23  # an active message in one frame
 LISTENS = "0A"
 
-# Headrace's own part: the handler's number, and the words in front of a message (src/transport/ucx/buffers.hpp).
+# Headrace's own part: the handler's number, and the words in front of a message (src/transport/network/buffers.hpp).
 MESSAGES, DISCONNECTS = range(2)
 KINDS = 64
 

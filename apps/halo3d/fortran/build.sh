@@ -32,7 +32,7 @@ work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 cd -- "$work"
-# In this order, as each uses modules of earlier ones. Flags are split into words on purpose.
+# The order matters, as each part uses modules of earlier ones. Flags are split into words on purpose.
 for part in boxes stopwatches device planes updates step_3 step_4 step_5 step_6 step_7 step_8 step_9 options references \
             profiles hashes runs reports main; do
   "$mpifort" $flags $acc $OFFLOAD -c "$here/$part.F90" -o "$part.o"

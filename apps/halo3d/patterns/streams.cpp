@@ -88,7 +88,7 @@ class Streams : public Pattern {
   std::array<MPI_Request, HaloMessages::kRequests> requests_;
 };
 
-// Every second step launches a graph of two, as the fields' two copies change places in each.
+// Every second step launches a graph of two steps, as each step swaps the two copies of the fields.
 class Graph final : public Streams {
  public:
   explicit Graph(const Setup& setup) : Streams(setup) {}
@@ -105,7 +105,7 @@ class Graph final : public Streams {
     graph_->launch();
   }
 
-  // An odd step is made on its own once somebody looks.
+  // An odd step is executed by itself when its result is needed.
   void exchange() override {
     if (begun_ % 2 == 1) enqueue_step();
     begun_ = 0;
@@ -122,11 +122,19 @@ class Graph final : public Streams {
 }  // namespace
 
 const PatternRecord kStreams = {
-    "streams", kNone, 11, "as overlap-fused, but the device's stream starts the messages and waits for them",
-    [](const Setup& setup) -> std::unique_ptr<Pattern> { return std::make_unique<Streams>(setup); }};
+    "streams",
+    kNone,
+    11,
+    "as overlap-fused, but the device's stream starts the messages and waits for them",
+    [](const Setup& setup) -> std::unique_ptr<Pattern> { return std::make_unique<Streams>(setup); },
+    true};
 const PatternRecord kGraph = {
-    "graph", kNone, 12, "as streams, two steps captured in a CUDA graph",
-    [](const Setup& setup) -> std::unique_ptr<Pattern> { return std::make_unique<Graph>(setup); }};
+    "graph",
+    kNone,
+    12,
+    "as streams, two steps captured in a CUDA graph",
+    [](const Setup& setup) -> std::unique_ptr<Pattern> { return std::make_unique<Graph>(setup); },
+    true};
 #endif
 
 }  // namespace halo3d

@@ -26,7 +26,7 @@ COLUMNS = ["points a rank", "steps", "pattern", "a step, us", "spread", "without
 
 
 def procs(ranks: int) -> str:
-    """Returns the ranks along each axis: a square in x and y, or a row, so that messages of z go to the rank itself."""
+    """Returns the ranks along each axis: a square in x and y, or a row, so that messages along z go to the rank itself."""
     across = max(n for n in range(1, int(ranks**0.5) + 1) if ranks % n == 0)
     return f"{ranks // across},{across},1"
 
@@ -95,7 +95,7 @@ def _measure(args: argparse.Namespace, default_build: Path | None) -> dict:
                 check = [] if args.warm else ["--no-identity-check"]
                 words = programs.ranks(ranks, "halo3d", "--device", "cuda", "--procs", procs(ranks), "--local", local, "--steps", steps,
                                        "--baseline", "--pattern", args.patterns, *check)
-                # mpiexec ends the job also if this process is ended.
+                # mpiexec ends the job even if this process is killed.
                 report = run_json([words[0], "--timeout", args.timeout, *words[1:]], args.timeout + 10, programs.environment())
                 cases.add(report)
                 device = report["device"]

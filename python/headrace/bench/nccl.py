@@ -1,4 +1,4 @@
-"""MPI on device buffers beside NCCL, both called from C++ in one process a GPU, and tables of what they took.
+"""MPI on device buffers beside NCCL, both called from C++ with one process per GPU, and tables of their times.
 
 Runs the program `nccl` with a rank for each GPU, finds NCCL in PyTorch's packages, and prints ratios of all operations,
 then each operation's times. Needs no PyTorch to run, only its package nvidia-nccl, or a libnccl.so.2 of the system.
@@ -27,7 +27,7 @@ from headrace.bench.programs import Programs, locate
 LIBRARY = "libnccl.so.2"
 NOT_HERE = 5  # exit code of the program: no NCCL
 
-# Rows of an operation's table: what a way is called. Ways that were not measured have no row.
+# Rows of an operation's table: the name of each way. Ways that were not measured have no row.
 TIMES = (("nccl_sync", "NCCL, synchronised after each call"), ("nccl_enqueued", "NCCL, enqueued"),
          ("nccl_graph", "NCCL, in a CUDA graph"), ("mpi", "Headrace"))
 AFTER_A_KERNEL = (("kernel_nccl_sync", "after a kernel: NCCL, synchronised"),
@@ -171,7 +171,7 @@ def tables(kept: dict, names: list[str] | None, markdown: bool) -> str:
 
 
 def kept_run(report: dict, words: list[str], began: str) -> dict:
-    """The run as docs/performance/data keeps it (bench/page.py)."""
+    """The run in the form in which docs/performance/data keeps it (bench/page.py)."""
     nccl = "without NCCL" if report["nccl"] == "none" else f"NCCL {report['nccl']} called from C++, multicast off"
     return {"date": began, "machine": f"{report['ranks']} ranks, {report['device']}, CUDA {report['driver']}, Linux {platform.release()}",
             "command": f"bench/nccl.py {shlex.join(words)}".strip(), "note": nccl, "runs": int(report["rounds"]),
@@ -218,7 +218,7 @@ def _program(args: argparse.Namespace, default_build: Path | None) -> tuple[list
 
 
 def _measure(args: argparse.Namespace, default_build: Path | None) -> tuple[dict, int]:
-    """Returns the run, as far as it came, and the program's exit code. The program's lines are shown as they come. Raises Failed."""
+    """Returns the run, as far as it got, and the program's exit code. Shows the program's lines as they arrive. Raises Failed."""
     words, environment = _program(args, default_build)
     began = f"{datetime.datetime.now():%Y-%m-%d %H:%M}"
     with tempfile.TemporaryDirectory(prefix="headrace-nccl-") as work:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from headrace import own_files
 from headrace.bench import child
-from headrace.doctor import gpu, single_copy
+from headrace.doctor import amd, gpu, single_copy
 
 _CPUS_MOST = 1 << 16
 UNLIMITED = resource.RLIM_INFINITY
@@ -56,6 +56,7 @@ class Facts:
     run: Callable[..., str] = child.run
     try_single_copy: Callable[[], str] = single_copy.attempt  # "", or why not
     try_gpus: Callable[[], dict] = gpu.ask  # see gpu.py
+    try_amd: Callable[[], dict] = amd.ask  # see amd.py
 
     def __post_init__(self) -> None:
         self.affinity = self.affinity or self.asked_affinity or self.cpus_online()

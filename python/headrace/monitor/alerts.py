@@ -4,9 +4,9 @@
                {"name": "bad link", "when": "link.errors", "above": 0}],
      "command": ["/home/me/bin/tell"], "webhook": "https://example.org/hook"}
 
-A rule holds for a subject (a rank, a link, a GPU, a job, a host) when its figure is above the limit for that many seconds. It is told
-once when that begins, and once when it ends. Deliveries are made by a thread of their own, so that a slow command or server delays no
-look; what does not fit into its queue is counted, and shown on the page.
+A rule holds for a subject (a rank, a link, a GPU, a job, a host) when its figure is above the limit for that many seconds. An alert is
+delivered once when the rule begins to hold, and once when it no longer holds. A separate thread makes the deliveries, so that a slow
+command or server does not delay a reading; deliveries that do not fit into its queue are counted, and shown on the page.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Rules:
     webhook: str = ""
 
 
-# Figures of rules, and the words for them. The first four are sums of the sweep, the others figures of hosts.
+# Figures that rules can name, and the words for them. The first four are sums of the sweep, the others figures of hosts.
 _WORDS = {
     "rank.wait": "waits {:.0%} of its time", "job.idle": "has made no progress for {:.0f} s", "host.silent": "has been silent for {:.0f} s",
     "host.cpu": "keeps its cores busy {:.0%} of the time", "link.errors": "has {:.3g} errors a second", "link.discards": "discards {:.3g} packets a second",
@@ -113,7 +113,7 @@ class _Straight(urllib.request.HTTPRedirectHandler):
 
 
 def deliver(rules: Rules, event: dict) -> str:
-    """Runs the command, with the event as JSON on its standard input, and posts it to the web hook. Returns what went wrong."""
+    """Runs the command, with the event as JSON on its standard input, and posts the event to the webhook. Returns what went wrong."""
     data = json.dumps(event).encode()
     problems = []
     if rules.command:

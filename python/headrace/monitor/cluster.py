@@ -23,7 +23,7 @@ Figures = dict[str, tuple[float, float]]  # by name: mean and highest
 
 
 def window(db: sqlite3.Connection, began: float | None, ended: float | None) -> tuple[float, float]:
-    """Returns the time that counts: at most the last minute of a range that has no beginning."""
+    """Returns the interval to average over: at most the last minute of a range that has no beginning."""
     last = db.execute("SELECT max(time) FROM machine WHERE time <= ?", (int(ended) if ended is not None else 1 << 60,)).fetchone()[0]
     seen = db.execute("SELECT max(seen) FROM jobs").fetchone()[0]
     until = ended if ended is not None else max(float(last or 0), float(seen or 0))
@@ -60,7 +60,7 @@ def _links(figures: Figures) -> Iterator[dict]:
 
 
 def links(db: sqlite3.Connection, began: float | None, ended: float | None, host: str = "") -> list[dict]:
-    """Returns every link; `up` is the share of the looks at which it was up. The busiest first, those that are down before all."""
+    """Returns all links: first those that are down, then the busiest. `up` is the share of readings in which the link was up."""
     begin, end = window(db, began, ended)
     rows = [{"host": name, **link} for name, figures in means(db, begin, end, host).items() for link in _links(figures)]
     rows.sort(key=lambda row: (row["up"] is None or row["up"] == 1.0, -(row["errors"] or 0), -(row["use"] or 0), row["host"], row["link"]))
@@ -95,7 +95,7 @@ def _node(name: str, figures: Figures, jobs: dict[str, int], ranks: int) -> dict
 
 
 def nodes(db: sqlite3.Connection, began: float | None, ended: float | None) -> dict:
-    """Returns all nodes with their sums and worst, and the time that they are of."""
+    """Returns all nodes with their sums and worst figures, and the interval that these describe."""
     begin, end = window(db, began, ended)
     found, placed = means(db, begin, end), _placed(db, begin, end)
     names = sorted(found.keys() | placed.keys())

@@ -1,7 +1,7 @@
 """The thread that reads all pages of this host once a second and stores their figures.
 
-Reading every counter takes longer than reading the sums, so it is done as often as a fixed share of one core allows, between once a
-second and once in half a minute. Times are those of a clock that does not jump (clock.py).
+Reading every counter takes longer than reading the sums, so it is done as often as a fixed share of one core permits, between once a second
+and once in half a minute. Times are those of a clock that does not jump (clock.py).
 """
 
 from __future__ import annotations

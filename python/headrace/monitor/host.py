@@ -1,5 +1,5 @@
-"""Figures of the machine: cores, network interfaces, links, GPUs. Rates are since the last call; a GPU library that fails is not used
-again."""
+"""Figures of the machine: cores, network interfaces, links, GPUs. Rates cover the time since the last call; a GPU library that fails is not
+used again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`/metrics`: the newest figures in the text format that Prometheus reads, for jobs that are running or have just ended.
 
-The number of series is bounded: ranks of their own only in jobs of a moderate size, the functions of a job that take most of its time, and
-a fixed number of links and GPUs. headrace_series_left_out says how many there would be beyond that.
+The number of series is bounded: there are series for ranks only in jobs of moderate size, for the functions that take most of a job's time,
+and for a fixed number of links and GPUs. headrace_series_left_out counts the series beyond that.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _of_jobs(state: State) -> Iterable[str]:
 
 
 def functions(sweep: Sweep) -> dict[str, dict[str, Count]]:
-    """Returns the counters of each job's functions, the ones that take most time first, and the rest as "other"."""
+    """Returns the counters of each job's functions, those that take most time first, and the sum of the rest as "other"."""
     found: dict[str, dict[str, Count]] = {}
     for reading in sweep.readings:
         known = found.setdefault(reading.rank.job, {})

@@ -1,7 +1,7 @@
 """Finds where a job comes from: its user, command line, and job of the batch system, from /proc of one of its processes.
 
-Only processes of the page's owner are asked, at most a fixed number of bytes is read, and of the environment only the variables of
-batch systems are used.
+Only processes of the page's owner are examined, at most a fixed number of bytes is read, and of the environment only the variables of batch
+systems are used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headrace.counters import Page
 from headrace.monitor.model import COMMAND_MOST, Origin, clean
 
 _BYTES_MOST = 1 << 18
-# System; variables of its job's number, of the number within an array, and of the name.
+# Batch systems; for each, the variables that contain the job's number, its number within an array, and its name.
 _BATCHES = (("Slurm", ("SLURM_JOB_ID", "SLURM_JOBID"), "SLURM_ARRAY_TASK_ID", "SLURM_JOB_NAME"),
             ("PBS", ("PBS_JOBID",), "", "PBS_JOBNAME"),
             ("LSF", ("LSB_JOBID",), "LSB_JOBINDEX", "LSB_JOBNAME"))
@@ -50,7 +50,7 @@ def command_line(data: bytes) -> str:
 
 
 def batch(environment: bytes) -> tuple[str, str, str]:
-    """Returns the batch system, its job's number, and the job's name, of /proc/PID/environ; empty texts outside of a batch job."""
+    """Returns the batch system, the job's number there, and the job's name, from /proc/PID/environ; empty texts outside of a batch job."""
     found = {name: _text(value) for name, _, value in (part.partition(b"=") for part in environment.split(b"\0"))}
     known = {_text(name): value for name, value in found.items()}
     for system, numbers, task, name in _BATCHES:
@@ -66,7 +66,7 @@ def batch(environment: bytes) -> tuple[str, str, str]:
 
 
 def origin(page: Page) -> Origin:
-    """Returns as much as its process tells; a page without an owner, of a saved file, tells nothing."""
+    """Returns as much as its process reveals; nothing for a page without an owner, as in a saved file."""
     if page.owner is None:
         return Origin()
     process = page.process()

@@ -188,8 +188,8 @@ def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = Fal
 
 
 def calls(db: sqlite3.Connection, part: Range) -> list[dict]:
-    """Returns the counters of MPI functions with the seconds that they are of; the mean time of a call of the rank at the 99th percentile of
-    the ranks (`p99`, nanoseconds), and the rank whose calls take longest, if they are of several ranks."""
+    """Returns the counters of MPI functions and the seconds that they cover; if they are of several ranks, also the 99th percentile of the
+    ranks' mean call times (`p99`, nanoseconds), and the rank whose calls take longest."""
     began, seen = db.execute("SELECT began, seen FROM jobs WHERE id = ?", (part.job,)).fetchone()
     begin, end = part.times()
     seconds = max(1e-3, min(end, seen) - max(begin, began))

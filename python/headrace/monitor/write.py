@@ -94,7 +94,7 @@ class Writer:
         self.db.execute("UPDATE jobs SET seen = ?, ended = ? WHERE id = ?", (now, known.ended, known.id))
 
     def _origin(self, known: _Known, readings: list[Reading]) -> None:
-        """Keeps the first text of each kind that a rank tells; ranks of other hosts may tell more."""
+        """Keeps the first text of each kind that a rank reports; ranks of other hosts may report more."""
         if all(known.origin):
             return
         found = list(known.origin)

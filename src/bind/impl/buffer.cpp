@@ -96,6 +96,8 @@ class PersistentBuffered final : public p2p::RequestState {
 
 }  // namespace
 
+Status check_room(comm::Communicator& comm, std::size_t bytes) { return pool_for(comm).check_room(bytes); }
+
 Status bsend(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm) {
   if (dest == abi::kProcNull) return kOk;
   layout::View view;

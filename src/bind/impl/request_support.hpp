@@ -30,6 +30,10 @@ Status done_already(const p2p::Completion& completion, p2p::Request*& request);
 // Makes a persistent request that completes at every start.
 Status persistent_nothing(const p2p::Completion& completion, p2p::Request*& request);
 
+// Returns kOk if the buffer for buffered sends on this communicator has room for a message now, but does not use it.
+// Errors: MPI_ERR_BUFFER. May let other threads in.
+Status check_room(comm::Communicator& comm, std::size_t bytes);
+
 // Returns the object behind MPI_MESSAGE_NO_PROC.
 p2p::Message* no_process_message();
 // Finds the message behind a handle; null for MPI_MESSAGE_NO_PROC. Errors: MPI_ERR_REQUEST for any other handle that is

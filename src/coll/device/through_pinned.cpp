@@ -36,7 +36,7 @@ std::size_t limit(const Call& call) noexcept {
 }
 
 // True if a buffer on a device is one view, or blocks of one dense type that are not long in total. Does not depend on
-// the location of the data, because managed memory can migrate between two looks.
+// the location of the data, because managed memory can migrate between two checks.
 bool can_copy(const Call& call, const Blocks& blocks) {
   if (is_whole(blocks)) return true;
   const bool one_type = blocks.shape() == Blocks::Shape::kCounts && is_dense(blocks.type(0));

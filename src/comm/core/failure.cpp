@@ -8,6 +8,7 @@
 #include "boot/boot.hpp"
 #include "comm/core/state.hpp"
 #include "p2p/active_message.hpp"
+#include "p2p/channel.hpp"
 #include "p2p/process_failure.hpp"
 
 namespace hr::comm {
@@ -85,6 +86,8 @@ void revoke(Communicator& comm) {
       p2p::send_active_message(proc, p2p::ActiveMessageId::kRevoked, comm.context(), nullptr, 0);
   });
   for (const ContextUse use : kRevokedUses) p2p::end_context(comm.context() + use, revoked_error());
+  if (const p2p::Channel* channel = comm.channel_.load(std::memory_order_relaxed); channel != nullptr)
+    p2p::channels::end(channel->number(), comm.context(), revoked_error());
 }
 
 void apply_early_revocation(Communicator& comm) {

@@ -1,4 +1,4 @@
-// The begin and the end of communicators: the predefined ones from init() to finalize(), freeing, disconnecting.
+// The lifetime of communicators: the predefined ones from init() to finalize(), freeing, disconnecting.
 #include <algorithm>
 #include <memory>
 
@@ -10,6 +10,7 @@
 #include "comm/core/state.hpp"
 #include "comm/create/assemble.hpp"
 #include "comm/failure.hpp"
+#include "p2p/channel.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
@@ -35,6 +36,11 @@ bool has_pending_operations(const Communicator& comm) {
     found |= request.communicator_ == &comm && request.active() && !request.complete();
   });
   return found;
+}
+
+bool may_be_pending_on_channel(const Communicator& comm) {
+  p2p::Channel* const channel = comm.channel_.load(std::memory_order_relaxed);
+  return channel != nullptr && channel->may_have_pending(comm.context());
 }
 
 // --- For p2p, once a process has failed ---
@@ -115,13 +121,14 @@ Status free(Communicator& comm) {
   if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be freed", comm.name_.c_str());
   HR_TRY(comm.attributes_.clear(comm.handle()));
   if (state != nullptr && state->parent == &comm) state->parent = nullptr;
+  keep_for_channel(comm);
   release(&comm);
   return kOk;
 }
 
 Status disconnect(Communicator& comm) {
   if (comm.is_predefined()) return fail(Errc::kComm, "%s cannot be disconnected", comm.name_.c_str());
-  HR_TRY(p2p::wait_until([&comm] { return !has_pending_operations(comm); }));
+  HR_TRY(p2p::wait_until([&comm] { return !has_pending_operations(comm) && !may_be_pending_on_channel(comm); }));
   leave_together(comm);
   comm.disconnects_ = true;
   return free(comm);

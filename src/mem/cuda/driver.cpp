@@ -72,8 +72,8 @@ using device::Driver;
   X(chunk_unmap, cuMemUnmap)                      \
   X(set_access, cuMemSetAccess)
 
-// The ids of contexts are there from CUDA 12.0 on, captures from 10.1, operations on memory in streams from 11.7, and
-// the functions of a module from 12.4.
+// Context ids exist from CUDA 12.0 on, captures from 10.1, operations on memory in streams from 11.7, and the
+// enumeration of a module's functions from 12.4.
 #define HR_CUDA_OPTIONAL_FUNCTIONS(X)                         \
   X(context_id, cuCtxGetId)                                   \
   X(stream_is_capturing, cuStreamIsCapturing)                 \

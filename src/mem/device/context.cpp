@@ -32,13 +32,14 @@ bool current_id(ContextHandle handle, std::uint64_t* id) {
   return true;
 }
 
-// Returns the primary context of a device, with a reference for the caller, if the program has made it active; else
-// null.
+// Returns the primary context of a device, with a reference for the caller, if the program has made it active or the
+// maker has no others; else null.
 ContextHandle active_primary(int device) {
   unsigned flags = 0;
   int active = 0;
   ContextHandle handle = nullptr;
-  if (driver().primary_state(device, &flags, &active) != kSuccess || active == 0) return nullptr;
+  if (!driver().always_current && (driver().primary_state(device, &flags, &active) != kSuccess || active == 0))
+    return nullptr;
   if (driver().primary_retain(&handle, device) != kSuccess) return nullptr;
   return handle;
 }

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <vector>
 
+#include "base/log.hpp"
 #include "mem/device.hpp"
 #include "mem/device/maker_list.hpp"
 #include "mem/mem.hpp"
@@ -60,16 +63,27 @@ void scope_calls() noexcept {
         &Driver::stream_write_value>();
 }
 
+bool has_devices(const Driver& driver) {
+  int devices = 0;
+  return driver.init(0) == kSuccess && driver.device_get_count(&devices) == kSuccess && devices > 0;
+}
+
+// A single driver is used without being asked for devices, which would start it.
 bool open_driver() {
+  std::vector<Driver> open;
   for (const Maker* const maker : makers()) {
-    table = {};
-    if (maker->open(&table)) {
-      scope_calls();
-      return true;
-    }
+    Driver made;
+    if (maker->open(&made)) open.push_back(made);
   }
-  table = {};
-  return false;
+  if (open.empty()) return false;
+  const auto chosen = open.size() == 1 ? open.begin() : std::find_if(open.begin(), open.end(), has_devices);
+  table = chosen == open.end() ? open.front() : *chosen;
+  if (open.size() > 1) {
+    log::write(log::Level::kDecision, "drivers of several makers are here: memory of %s devices is recognised",
+               table.names.maker);
+  }
+  scope_calls();
+  return true;
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 #include "mem/device/maker_list.hpp"
 
 #include "mem/cuda/maker.hpp"
+#include "mem/hip/maker.hpp"
 
 namespace hr::mem::device {
 
 std::span<const Maker* const> makers() noexcept {
-  static constexpr const Maker* kMakers[] = {&cuda::kMaker};
+  static constexpr const Maker* kMakers[] = {&cuda::kMaker, &hip::kMaker};
   return kMakers;
 }
 

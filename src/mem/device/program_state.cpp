@@ -17,11 +17,13 @@ bool context_exists(int device) {
   unsigned flags = 0;
   int active = 0;
   if (driver == nullptr || device < 0) return false;
-  return current_device() == device || (driver->primary_state(device, &flags, &active) == kSuccess && active != 0);
+  if (!driver->always_current && current_device() == device) return true;
+  return driver->primary_state(device, &flags, &active) == kSuccess && active != 0;
 }
 
 int first_device_in_use() {
-  if (const int current = current_device(); current >= 0) return current;
+  const int current = current_device();
+  if (current >= 0 && !driver().always_current) return current;
   for (int device = 0; device < devices_seen(); ++device) {
     if (context_exists(device)) return device;
   }

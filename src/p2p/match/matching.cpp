@@ -11,20 +11,23 @@ Envelope wanted_of(const Request& receive) { return {receive.context_, receive.s
 
 }  // namespace
 
-Matcher::~Matcher() {
+template <class Accounts>
+MatcherWith<Accounts>::~MatcherWith() {
   while (Unexpected* message = unexpected_.front()) {
     take(*message);
-    Unexpected::destroy(message);
+    Accounts::destroy(message);
   }
 }
 
-void Matcher::post_in_bins(Request& receive) {
+template <class Accounts>
+void MatcherWith<Accounts>::post_in_bins(Request& receive) {
   if (has_wildcard(wanted_of(receive))) return posted_.push_back(receive);
   posted_bins_.bucket(receive.source_, receive.tag_).push_back(receive);
   if (posted_count_ > 4 * posted_bins_.size()) bin_posted();
 }
 
-void Matcher::bin_posted() {
+template <class Accounts>
+void MatcherWith<Accounts>::bin_posted() {
   // Collects the exact receives in order of posting, then distributes them again; those with a wildcard stay in the
   // list.
   std::vector<Request*> exact;
@@ -40,7 +43,8 @@ void Matcher::bin_posted() {
   for (Request* receive : exact) posted_bins_.bucket(receive->source_, receive->tag_).push_back(*receive);
 }
 
-Request* Matcher::search_posted(const Envelope& message) noexcept {
+template <class Accounts>
+Request* MatcherWith<Accounts>::search_posted(const Envelope& message) noexcept {
   Request* oldest = nullptr;
   std::size_t passed = 0;
   for (Request* receive = posted_.front(); receive != nullptr; receive = posted_.next(*receive)) {
@@ -64,10 +68,9 @@ Request* Matcher::search_posted(const Envelope& message) noexcept {
   return oldest;
 }
 
-void Matcher::keep(Unexpected* message) {
-  ++counters::page.unexpected_messages;
-  counters::page.unexpected.up();
-  counters::page.unexpected_bytes.up(message->allocated);
+template <class Accounts>
+void MatcherWith<Accounts>::keep(Unexpected* message) {
+  Accounts::keep(*message);
   ++look_;
   unexpected_.push_back(*message);
   if (!unexpected_bins_.active()) return;
@@ -78,7 +81,8 @@ void Matcher::keep(Unexpected* message) {
   }
 }
 
-void Matcher::bin_unexpected() {
+template <class Accounts>
+void MatcherWith<Accounts>::bin_unexpected() {
   for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.next(*message)) {
     if (message->bin_link.linked()) message->bin_link.unlink();
   }
@@ -88,7 +92,8 @@ void Matcher::bin_unexpected() {
   }
 }
 
-Unexpected* Matcher::find(const Envelope& wanted) noexcept {
+template <class Accounts>
+Unexpected* MatcherWith<Accounts>::find(const Envelope& wanted) noexcept {
   if (unexpected_bins_.active() && !has_wildcard(wanted)) {
     auto& bucket = unexpected_bins_.bucket(wanted.source, wanted.tag);
     for (Unexpected* message = bucket.front(); message != nullptr; message = bucket.next(*message)) {
@@ -103,7 +108,8 @@ Unexpected* Matcher::find(const Envelope& wanted) noexcept {
   return found;
 }
 
-Unexpected* Matcher::find_sent(int from_proc, std::uint64_t sender_cookie) noexcept {
+template <class Accounts>
+Unexpected* MatcherWith<Accounts>::find_sent(int from_proc, std::uint64_t sender_cookie) noexcept {
   for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.next(*message)) {
     const bool answered = message->rendezvous || message->wants_ack;
     if (answered && message->from_proc == from_proc && message->sender_cookie == sender_cookie) return message;
@@ -111,12 +117,28 @@ Unexpected* Matcher::find_sent(int from_proc, std::uint64_t sender_cookie) noexc
   return nullptr;
 }
 
-void Matcher::take(Unexpected& message) noexcept {
-  counters::page.unexpected.down();
-  counters::page.unexpected_bytes.down(message.allocated);
+template <class Accounts>
+void MatcherWith<Accounts>::take(Unexpected& message) noexcept {
+  Accounts::take(message);
   message.order_link.unlink();
   if (message.bin_link.linked()) message.bin_link.unlink();
   --look_;
 }
+
+Unexpected* Unexpected::create_apart(std::size_t payload_bytes) {
+  const std::size_t bytes = sizeof(Unexpected) + payload_bytes;
+  auto* message = ::new (::operator new(bytes)) Unexpected;
+  message->payload = reinterpret_cast<std::byte*>(message + 1);
+  message->allocated = bytes;
+  return message;
+}
+
+void Unexpected::destroy_apart(Unexpected* message) noexcept {
+  message->~Unexpected();
+  ::operator delete(message);
+}
+
+template class MatcherWith<ProcessAccounts>;
+template class MatcherWith<ApartAccounts>;
 
 }  // namespace hr::p2p

@@ -4,7 +4,8 @@
 // arrival. They start as plain lists. Once a lookup has had to pass kListLimit entries, messages and receives without a
 // wildcard are found through bins by (source, tag), so that a lookup stays short with 100,000 entries. Receives with a
 // wildcard stay in the list; the older of the two candidates wins by sequence number. Owner: the Matcher owns
-// Unexpected records until they are taken; posted Requests belong to the code that started them. Threads: library lock.
+// Unexpected records until they are taken; posted Requests belong to the code that started them. Threads: the lock of
+// the channel that the context belongs to: the library lock, or that of a Channel (channel/channel.hpp).
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,9 @@ struct Unexpected {
   // Makes record and payload in one allocation from the engine's free blocks.
   static Unexpected* create(std::size_t payload_bytes);
   static void destroy(Unexpected* message) noexcept;
+  // Do the same in memory of their own, without the engine.
+  static Unexpected* create_apart(std::size_t payload_bytes);
+  static void destroy_apart(Unexpected* message) noexcept;
   std::size_t allocated = 0;
 };
 
@@ -68,18 +72,48 @@ class Bins {
   unsigned shift_ = 0;
 };
 
-class Matcher {
+// Counts in the page of the process (base/counters.hpp), under the library lock; the records lie in the engine's
+// blocks.
+struct ProcessAccounts {
+  static void post() noexcept { ++counters::page.posted.now; }
+  static void raise_posted(std::size_t most) noexcept { counters::page.posted.raise(most); }
+  static void withdraw() noexcept { counters::page.posted.down(); }
+  static void keep(const Unexpected& message) noexcept {
+    ++counters::page.unexpected_messages;
+    counters::page.unexpected.up();
+    counters::page.unexpected_bytes.up(message.allocated);
+  }
+  static void take(const Unexpected& message) noexcept {
+    counters::page.unexpected.down();
+    counters::page.unexpected_bytes.down(message.allocated);
+  }
+  static void destroy(Unexpected* message) noexcept { Unexpected::destroy(message); }
+};
+
+// Counts nothing, as threads of different channels must not write the same page.
+struct ApartAccounts {
+  static void post() noexcept {}
+  static void raise_posted(std::size_t /*most*/) noexcept {}
+  static void withdraw() noexcept {}
+  static void keep(const Unexpected& /*message*/) noexcept {}
+  static void take(const Unexpected& /*message*/) noexcept {}
+  static void destroy(Unexpected* message) noexcept { Unexpected::destroy_apart(message); }
+};
+
+// Matcher of the process's channel 0 with ProcessAccounts, of the other channels with ApartAccounts.
+template <class Accounts>
+class MatcherWith {
  public:
-  Matcher() = default;
-  ~Matcher();
+  MatcherWith() = default;
+  ~MatcherWith();
 
   // --- receives ---
   void post(Request& receive) {
     receive.sequence_ = next_sequence_++;
-    ++counters::page.posted.now;
+    Accounts::post();
     if (++posted_count_ > most_posted_) [[unlikely]] {
       most_posted_ = posted_count_;
-      counters::page.posted.raise(most_posted_);
+      Accounts::raise_posted(most_posted_);
     }
     if (posted_bins_.active()) [[unlikely]]
       return post_in_bins(receive);
@@ -88,7 +122,7 @@ class Matcher {
   void withdraw(Request& receive) noexcept {
     receive.link_.unlink();
     --posted_count_;
-    counters::page.posted.down();
+    Accounts::withdraw();
   }
   // Removes the posted receive that matches this message from the queue, and returns it; null if there is none.
   Request* match_posted(const Envelope& message) noexcept {
@@ -159,5 +193,7 @@ class Matcher {
   Status end_ = kOk;
   std::string why_ended_;
 };
+
+using Matcher = MatcherWith<ProcessAccounts>;
 
 }  // namespace hr::p2p

@@ -94,6 +94,11 @@ Status BufferPool::room_for(std::size_t wanted, std::size_t* at) {
   }
 }
 
+Status BufferPool::check_room(std::size_t bytes) {
+  std::size_t at = 0;
+  return room_for(bytes + kOverhead, &at);
+}
+
 Status BufferPool::send(const layout::View& data, int to_proc, const Envelope& envelope) {
   const std::size_t wanted = data.packed + kOverhead;
   Pending entry{nullptr, 0, nullptr, 0};

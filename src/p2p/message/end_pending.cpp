@@ -49,7 +49,8 @@ void end_sends() {
   std::vector<Request*> sends;
   Arena<Request>::instance().for_each([&](Request& each) {
     const bool open = each.phase_ == Request::Phase::kQueued || each.phase_ == Request::Phase::kWaiting;
-    if (!each.is_receive_ && open && each.proc_ >= 0 && !each.complete() && !has_failed(each.proc_))
+    if (each.operation_ == nullptr && !each.is_receive_ && open && each.proc_ >= 0 && !each.complete() &&
+        !has_failed(each.proc_))
       sends.push_back(&each);
   });
   for (Request* send : sends) {
@@ -67,7 +68,7 @@ void end_sends() {
 // True if the request waits for that process, and no protocol is copying its data here.
 bool depends_on(const Request& request, int proc) {
   using Phase = Request::Phase;
-  if (request.proc_ != proc || request.complete()) return false;
+  if (request.operation_ != nullptr || request.proc_ != proc || request.complete()) return false;
   if (request.phase_ != Phase::kWaiting && request.phase_ != Phase::kMoving) return false;
   return !is_held(request);
 }

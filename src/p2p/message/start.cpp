@@ -7,6 +7,7 @@
 #include "base/knobs.hpp"
 #include "boot/boot.hpp"
 #include "p2p/buffered.hpp"
+#include "p2p/channel.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/counting.hpp"
 #include "p2p/failure/failure_watch.hpp"
@@ -104,6 +105,7 @@ Status wait_for_survivors() {
 
 Status finalize() {
   if (the_engine == nullptr) return kOk;
+  channels::finalize();
   progress_thread::stop();
   freed_exports::finalize();  // others unmap everything when they leave
   Status first = process_buffer().flush();

@@ -14,8 +14,10 @@ Status PartitionMarks::create(int partitions, const layout::View& data) {
   if (words_ == nullptr) return fail(Errc::kNoMem, "no memory for the marks of %d partitions", partitions);
   layout::View on_device = data;
   if (data.where.device < 0) {
-    on_device.where.device = static_cast<std::int16_t>(mem::device::first_device_in_use());
-    if (on_device.where.device < 0) return kOk;
+    int device = mem::device::first_device_in_use();
+    if (device < 0) device = mem::device::current_device();
+    if (device < 0) return kOk;
+    on_device.where.device = static_cast<std::int16_t>(device);
   }
   return layout::device::pin(on_device, {words_.get(), bytes_}, &pinned_);
 }

@@ -70,16 +70,28 @@ constexpr double kClosely = 2e-6;
 constexpr unsigned kAsksShared = 20;
 constexpr unsigned kAsksOnceShared = 2;  // after the first pause in a row
 constexpr unsigned kAsksBesideLoad = 1024;
+constexpr unsigned kMostHalvings = 5;
 constexpr unsigned kAsksAlone = 1024;
 // Short, as the program may be waiting for something else as well.
 constexpr double kSleepAsking = 100e-6;
 
+// True if processes outnumbered their cores at the last look.
+bool is_crowded() noexcept {
+  const Engine* state = engine();
+  return state == nullptr || state->oversubscribed || shared_cpus::outnumbered();
+}
+
 // True if other waiters need this core, which their number shows, or a yield that let one run.
 bool is_shared() noexcept {
-  return node_oversubscribed() || progress.waiting_threads > progress.own_cores ||
-         oversubscription::known() == oversubscription::Kind::kWaitingPeers;
+  return cores_are_shared() || oversubscription::known() == oversubscription::Kind::kWaitingPeers;
 }
 bool is_loaded() noexcept { return oversubscription::known() == oversubscription::Kind::kLoad; }
+
+// Under the library lock, but other threads read the number.
+void count_waiting(int more) noexcept {
+  const std::atomic_ref<int> number(progress.waiting_threads);
+  number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
 
 // False while a message waits for room at a peer, or a wait for a condition, as no doorbell rings for these.
 bool may_sleep() noexcept {
@@ -169,8 +181,14 @@ void wake_waiting() noexcept {
 }
 
 bool node_oversubscribed() noexcept {
-  const Engine* state = engine();
-  return state == nullptr || state->oversubscribed;
+  shared_cpus::look();
+  return is_crowded();
+}
+
+bool cores_are_shared() noexcept {
+  const int waiting = std::atomic_ref(progress.waiting_threads).load(std::memory_order_relaxed) +
+                      waiting_on_channels.load(std::memory_order_relaxed);
+  return is_crowded() || waiting > progress.own_cores;
 }
 
 unsigned spins_before_progress() noexcept { return node_oversubscribed() ? kLooksShared : kLooksAlone; }
@@ -178,6 +196,7 @@ unsigned spins_before_progress() noexcept { return node_oversubscribed() ? kLook
 void begin_progress() {
   progress = {};
   count_cores();
+  shared_cpus::look();
   set_spin_limits();
 }
 
@@ -199,7 +218,7 @@ void count_cores() noexcept {
 
 void Backoff::begin_thread() noexcept {
   counted_ = ends_ = true;
-  ++progress.waiting_threads;
+  count_waiting(1);
   set_spin_limits();
 }
 
@@ -213,7 +232,7 @@ void Backoff::begin_long() noexcept {
 void Backoff::end() noexcept {
   if (timed_) counters::end_wait(whom_ < 0 ? waits_for(request_) : whom_);
   if (!counted_) return;
-  --progress.waiting_threads;
+  count_waiting(-1);
   set_spin_limits();
 }
 
@@ -226,6 +245,7 @@ bool Backoff::naps() const noexcept {
 
 void Backoff::pause_longer() {
   begin_long();
+  shared_cpus::look();
   const bool shared = is_shared();
   const bool loaded = is_loaded();
   const unsigned past = rounds_ - progress.spin_rounds;
@@ -250,6 +270,15 @@ void Backoff::pause_longer() {
   set_spin_limits();
 }
 
+// Number of test calls until the next pause in a row. Beside a load it falls with each pause: if the load is a number
+// of ranks that test on this core and take each other for loads, their turns become so short that they recognise each
+// other.
+unsigned calls_until_next_pause() noexcept {
+  const unsigned calls = progress.calls_before_pause;
+  if (calls == kAsksShared) return kAsksOnceShared;
+  return is_loaded() ? calls >> std::min(progress.pauses, kMostHalvings) : calls;
+}
+
 bool TestPacing::pause() {
   const double now = now_seconds();
   const bool closely = now - progress.since < kClosely * progress.calls_before_pause;
@@ -257,6 +286,7 @@ bool TestPacing::pause() {
   progress.since = now;
   progress.pauses = closely ? progress.pauses + 1 : 0;
   if (!closely) return false;
+  shared_cpus::look();
   const bool loaded = is_loaded();
   if ((loaded || (is_shared() && progress.pauses > kYieldsShared)) && may_sleep()) {
     sleep_for(kSleepAsking);
@@ -266,7 +296,7 @@ bool TestPacing::pause() {
     oversubscription::yield_core();
   }
   set_spin_limits();
-  if (progress.calls_before_pause == kAsksShared) progress.in_vain = kAsksShared - kAsksOnceShared;
+  progress.in_vain = progress.calls_before_pause - calls_until_next_pause();
   progress.since = now_seconds();
   return true;
 }

@@ -42,6 +42,9 @@ struct Doorbell {
   std::atomic<std::uint64_t> pid_probe_address;
   std::atomic<std::uint64_t> pid_probe;
   std::atomic<std::uint32_t> left;  // nonzero: the owner receives no more messages
+  std::atomic<std::uint64_t> cpus;  // number that stands for the owner's CPUs (Transport::tell_cpus())
+  // Number of channels that the owner uses (Transport::offer_channels()); does not change once its job communicates.
+  std::atomic<std::uint32_t> channels;
   // Two bitmaps of words() words each follow: connected, then pending.
 
   static std::size_t words(int processes) noexcept { return (static_cast<std::size_t>(processes) + 63) / 64; }

@@ -27,27 +27,48 @@ static_assert(sizeof(Head) <= 2 * kCacheLine);
 
 std::size_t whole_pages(std::size_t bytes) noexcept { return (bytes + kPage - 1) / kPage * kPage; }
 
+Segment::Sizes area_sizes(const Segment::Sizes& whole) noexcept {
+  return {.processes = whole.processes,
+          .payload_bytes = whole.channel_payload_bytes,
+          .staging_bytes = 0,
+          .exchange_buffers = whole.exchange_buffers};
+}
+
 }  // namespace
 
-void Segment::lay_out(const Sizes& sizes) {
+void Segment::lay_out(const Sizes& sizes) noexcept {
   sizes_ = sizes;
   const auto processes = static_cast<std::size_t>(sizes.processes);
   words_offset_ = 2 * kCacheLine + Doorbell::footprint(sizes.processes) * processes;
   control_bytes_ = whole_pages(words_offset_ + kWords * sizeof(SharedWord) * processes);
   area_bytes_ = whole_pages(sizes.staging_bytes);
-  bytes_ = staging_offset(sizes.processes);
+  bytes_ = whole_pages(staging_offset(sizes.processes));
+}
+
+std::size_t Segment::bytes_of(const Sizes& sizes) noexcept {
+  Segment whole, area;
+  whole.lay_out(sizes);
+  area.lay_out(area_sizes(sizes));
+  return whole.bytes_ + static_cast<std::size_t>(sizes.channels) * area.bytes_;
+}
+
+Status Segment::enter_area(Segment& whole, int channel) {
+  lay_out(area_sizes(whole.sizes_));
+  memory_ = whole.memory_;
+  base_ = whole.bytes_ + static_cast<std::size_t>(channel - 1) * bytes_;
+  return memory_->reserve(base_, control_bytes_);
 }
 
 Status Segment::create(const std::string& path, const Sizes& sizes) {
   lay_out(sizes);
-  HR_TRY(file_.create_hidden(path, bytes_, control_bytes_));
+  HR_TRY(file_.create_hidden(path, bytes_of(sizes), control_bytes_));
   count_attached();
   return kOk;
 }
 
 Status Segment::attach(const std::string& path, const Sizes& sizes) {
   lay_out(sizes);
-  HR_TRY(file_.attach(path, bytes_));
+  HR_TRY(file_.attach(path, bytes_of(sizes)));
   count_attached();
   return kOk;
 }
@@ -93,28 +114,28 @@ void Segment::settle() noexcept {
 }
 
 Status Segment::reserve(int receiver, int sender, std::size_t payload_bytes) {
-  return file_.reserve(ring_offset(receiver, sender), ring_footprint(payload_bytes));
+  return memory_->reserve(base_ + ring_offset(receiver, sender), ring_footprint(payload_bytes));
 }
 
 Status Segment::reserve_exchange_buffer(int one, int other, int index) {
-  return file_.reserve(exchange_buffer_offset(one, other) + static_cast<std::size_t>(index) * kExchangeBufferBytes,
-                       kExchangeBufferBytes);
+  return memory_->reserve(
+      base_ + exchange_buffer_offset(one, other) + static_cast<std::size_t>(index) * kExchangeBufferBytes,
+      kExchangeBufferBytes);
 }
 
-Status Segment::reserve_staging(int process) { return file_.reserve(staging_offset(process), area_bytes_); }
+Status Segment::reserve_staging(int process) { return memory_->reserve(base_ + staging_offset(process), area_bytes_); }
 
 Doorbell* Segment::doorbell(int process) const noexcept {
-  return reinterpret_cast<Doorbell*>(file_.data() + 2 * kCacheLine +
+  return reinterpret_cast<Doorbell*>(data() + 2 * kCacheLine +
                                      Doorbell::footprint(sizes_.processes) * static_cast<std::size_t>(process));
 }
 
 std::span<SharedWord> Segment::words(int process) const noexcept {
-  return {reinterpret_cast<SharedWord*>(file_.data() + words_offset_) + kWords * static_cast<std::size_t>(process),
-          kWords};
+  return {reinterpret_cast<SharedWord*>(data() + words_offset_) + kWords * static_cast<std::size_t>(process), kWords};
 }
 
 RingMemory* Segment::ring(int receiver, int sender) const noexcept {
-  return reinterpret_cast<RingMemory*>(file_.data() + ring_offset(receiver, sender));
+  return reinterpret_cast<RingMemory*>(data() + ring_offset(receiver, sender));
 }
 
 std::size_t Segment::ring_offset(int receiver, int sender) const noexcept {
@@ -124,7 +145,7 @@ std::size_t Segment::ring_offset(int receiver, int sender) const noexcept {
 }
 
 std::span<std::byte> Segment::staging(int process) const noexcept {
-  return {file_.data() + staging_offset(process), sizes_.staging_bytes};
+  return {data() + staging_offset(process), sizes_.staging_bytes};
 }
 
 // The exchange buffers follow the rings: those of processes 1 and 0, of 2 and 0, 2 and 1, and so on.

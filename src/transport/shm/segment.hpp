@@ -1,5 +1,6 @@
 // Segment: the shared-memory file of a job on a node. It holds a doorbell, shared words and a staging area per process,
-// a ring per ordered pair and exchange buffers per pair.
+// a ring per ordered pair and exchange buffers per pair. Behind these lie the areas of channels, each with doorbells,
+// rings and exchange buffers of its own (Transport::make_channel()).
 //
 // The file is sparse. A ring gets memory when its sender first connects, and more when it first needs it (reserve(), so
 // that a full /dev/shm is an error and not a bus error later); a staging area, when its process first stages data. The
@@ -22,17 +23,24 @@ namespace hr::transport::shm {
 class Segment {
  public:
   struct Sizes {
-    int processes = 0;              // number of processes on the node
-    std::size_t payload_bytes = 0;  // payload bytes of each ring
-    std::size_t staging_bytes = 0;  // bytes of each process's staging area
-    int exchange_buffers = 0;       // number of exchange buffers per pair
+    int processes = 0;                      // number of processes on the node
+    std::size_t payload_bytes = 0;          // payload bytes of each ring
+    std::size_t staging_bytes = 0;          // bytes of each process's staging area
+    int exchange_buffers = 0;               // number of exchange buffers per pair
+    int channels = 0;                       // number of areas of channels
+    std::size_t channel_payload_bytes = 0;  // payload bytes of each ring of a channel
   };
+  // Returns the bytes of the whole file.
+  [[nodiscard]] static std::size_t bytes_of(const Sizes& sizes) noexcept;
+
   // Errors: those of SharedFile.
   Status create(const std::string& path, const Sizes& sizes);
   Status attach(const std::string& path, const Sizes& sizes);
   // Called by each process of a group that has agreed on the path only: the sizes of the first apply to all, and the
   // last removes the name. Errors: also MPI_ERR_OTHER if that file is for another number of processes.
   Status create_or_attach(const std::string& path, const Sizes& sizes);
+  // Makes this the area of a channel, from 1 to Sizes::channels, of a segment that is mapped and outlives this one.
+  Status enter_area(Segment& whole, int channel);
   // Called before a process leaves such a segment, as some may not have attached yet.
   void forget_name() noexcept {
     if (file_.data() != nullptr && !all_attached()) file_.unlink();
@@ -55,14 +63,15 @@ class Segment {
   [[nodiscard]] RingMemory* ring(int receiver, int sender) const noexcept;
   // Returns the exchange buffers of two processes, which are adjacent in memory.
   [[nodiscard]] std::byte* exchange_buffers(int one, int other) const noexcept {
-    return file_.data() + exchange_buffer_offset(one, other);
+    return data() + exchange_buffer_offset(one, other);
   }
   [[nodiscard]] std::span<std::byte> staging(int process) const noexcept;
   [[nodiscard]] const Sizes& sizes() const noexcept { return sizes_; }
   [[nodiscard]] std::size_t payload_bytes() const noexcept { return sizes_.payload_bytes; }
 
  private:
-  void lay_out(const Sizes& sizes);
+  void lay_out(const Sizes& sizes) noexcept;
+  [[nodiscard]] std::byte* data() const noexcept { return memory_->data() + base_; }
   void count_attached();
   [[nodiscard]] bool all_attached() const noexcept;
   [[nodiscard]] std::size_t ring_offset(int receiver, int sender) const noexcept;
@@ -70,8 +79,10 @@ class Segment {
   [[nodiscard]] std::size_t staging_offset(int process) const noexcept;
 
   SharedFile file_{"make rings smaller with HEADRACE_SHM_RING_BYTES"};
+  SharedFile* memory_ = &file_;  // of a channel's area: the file of the whole segment
+  std::size_t base_ = 0;         // offset of the area in the file
   Sizes sizes_;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0;          // without the areas of channels
   std::size_t words_offset_ = 0;   // after the doorbells
   std::size_t control_bytes_ = 0;  // head, doorbells and words
   std::size_t area_bytes_ = 0;     // staging_bytes, in whole pages

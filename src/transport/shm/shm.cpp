@@ -80,8 +80,18 @@ std::size_t staging_bytes() {
   return std::bit_floor(knobs().device_pipeline_chunk_bytes) * static_cast<std::size_t>(knobs().device_pipeline_chunks);
 }
 
+// Areas of channels take addresses, but no memory before their first use.
+constexpr int kMostChannels = 15;
+constexpr std::size_t kMostChannelBytes = std::size_t{4} << 30;
+
 Segment::Sizes sizes_for(int processes) {
-  return {processes, ring_bytes_for(processes), staging_bytes(), exchange_buffers_for(processes)};
+  Segment::Sizes sizes{processes, ring_bytes_for(processes), staging_bytes(), exchange_buffers_for(processes)};
+  sizes.channel_payload_bytes = std::min(sizes.payload_bytes, std::size_t{processes <= 16 ? 128U : 32U} * 1024);
+  const std::size_t most = std::min(Segment::bytes_of(sizes) + kMostChannelBytes, largest_file());
+  const auto wanted = static_cast<int>(knobs().channels);
+  sizes.channels = wanted == 0 ? kMostChannels : std::min(wanted - 1, kMostChannels);
+  while (sizes.channels > 0 && Segment::bytes_of(sizes) > most) --sizes.channels;
+  return sizes;
 }
 
 void allow_peer_access() {
@@ -103,6 +113,16 @@ class Shm : public Transport {
     node_ = job.processes.host_of(job.rank);
     direct_ = processes() <= kDirectPollLimit;
   }
+
+  // Transport of a channel.
+  Shm(const Shm& whole, const Handlers& handlers)
+      : message_handlers_(handlers.of_kind),
+        handlers_(handlers),
+        own_(whole.own_),
+        direct_(whole.direct_),
+        node_(whole.node_),
+        ranks_(whole.ranks_),
+        local_of_(whole.local_of_) {}
 
   // Makes the segment, in the first process of the node, and publishes its name to the others.
   void create(const Job& job);
@@ -158,7 +178,16 @@ class Shm : public Transport {
   Status get(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override;
   Status put(int proc, const RemoteKey* key, std::span<const RemotePart> parts, Operation* done) override;
   std::span<SharedWord> shared_words(int proc) override { return segment_.words(local(proc)); }
+  int tell_cpus(std::uint64_t cpus) noexcept override;
   std::span<std::byte> staging(int proc) override;
+  [[nodiscard]] int most_channels() const noexcept override { return segment_.sizes().channels; }
+  void offer_channels(int number) noexcept override {
+    bell_->channels.store(static_cast<std::uint32_t>(number), std::memory_order_release);
+  }
+  [[nodiscard]] int channels_of(int proc) const noexcept override {
+    return static_cast<int>(segment_.doorbell(local(proc))->channels.load(std::memory_order_acquire));
+  }
+  Status make_channel(int number, const Handlers& handlers, std::unique_ptr<Transport>* out) override;
   [[nodiscard]] bool can_sleep() const noexcept override { return true; }
   [[nodiscard]] std::optional<std::uint32_t> arm() override;
   void sleep(std::uint32_t armed, double at_most_seconds) override;
@@ -301,6 +330,15 @@ void Shm::enter() {
   }
 }
 
+Status Shm::make_channel(int number, const Handlers& handlers, std::unique_ptr<Transport>* out) {
+  auto made = std::make_unique<Shm>(*this, handlers);
+  HR_TRY(made->segment_.enter_area(segment_, number));
+  made->sizes_ = made->segment_.sizes();
+  made->enter();
+  *out = std::move(made);
+  return kOk;
+}
+
 Status Shm::reserve(int peer) {
   Outgoing& to = outgoing_[static_cast<std::size_t>(peer)];
   if (to.reserved) return kOk;
@@ -431,6 +469,16 @@ bool Shm::progress() {
   return moved;
 }
 
+int Shm::tell_cpus(std::uint64_t cpus) noexcept {
+  bell_->cpus.store(cpus, std::memory_order_relaxed);
+  int same = 0;
+  for (int process = 0; process < processes(); ++process) {
+    const Doorbell& bell = *segment_.doorbell(process);
+    same += bell.cpus.load(std::memory_order_relaxed) == cpus && bell.left.load(std::memory_order_relaxed) == 0;
+  }
+  return same;
+}
+
 std::span<std::byte> Shm::staging(int proc) {
   const int index = local(proc);
   if (index != own_) return segment_.staging(index);
@@ -557,6 +605,7 @@ class Between final : public Shm {
 Status Between::join(const std::string& name) {
   path_ = knobs().shm_dir + "/headrace." + name;
   sizes_ = sizes_for(processes());
+  sizes_.channels = 0;
   allow_peer_access();
   HR_TRY(segment_.create_or_attach(path_, sizes_));
   sizes_ = segment_.sizes();

@@ -1,12 +1,13 @@
 // Replaces ucx.cpp if the library is built without UCX's headers.
+#include "transport/network/unavailable.hpp"
 #include "transport/ucx/ucx.hpp"
-#include "transport/ucx/unavailable.hpp"
 
 namespace hr::transport::ucx {
 namespace {
 
 Status create(const Job& /*job*/, const Handlers& /*handlers*/, std::unique_ptr<Transport>* out) {
-  *out = std::make_unique<Unavailable>(
+  *out = std::make_unique<network::Unavailable>(
+      "ucx",
       "processes of this job share no memory, and this library was built without UCX, which reaches other hosts: build "
       "it with UCX's headers (pip install libucx-cu13, or the system's libucx-dev)");
   return kOk;
@@ -14,6 +15,6 @@ Status create(const Job& /*job*/, const Handlers& /*handlers*/, std::unique_ptr<
 
 }  // namespace
 
-const Record kRecord{"ucx", create, true};
+const Record kRecord{"ucx", create, true, nullptr, [] { return false; }};
 
 }  // namespace hr::transport::ucx

@@ -10,9 +10,6 @@ enum ActiveMessage : unsigned {
   kDisconnects,  // disconnects.hpp
 };
 
-// Reason for dropping a message whose sender is not known (names.hpp).
-inline constexpr const char* kUnknownSender = "its sender is unknown to this process, or it lacks the secret";
-
 // Calls `callback` for each message of that kind from now on. `flags`: UCP_AM_FLAG_*. Errors: MPI_ERR_OTHER with UCX's
 // reason.
 Status listen(const Library& library, const Worker& worker, ActiveMessage kind, unsigned flags,

@@ -12,7 +12,7 @@ namespace {
 struct Text {
   std::uint32_t from;
   std::uint32_t unused;
-  Secret secret;
+  network::Secret secret;
 };
 
 }  // namespace
@@ -29,7 +29,7 @@ ucs_status_t Disconnects::arrive(void* self, const void* header, std::size_t hea
   Text text{};
   if (header_bytes == sizeof text) std::memcpy(&text, header, sizeof text);
   const int proc = header_bytes == sizeof text ? disconnects.names_.proc_of(text.from, text.secret) : -1;
-  proc >= 0 ? static_cast<void>(disconnects.come_.insert(proc)) : drop_message(-1, kUnknownSender);
+  proc >= 0 ? static_cast<void>(disconnects.come_.insert(proc)) : drop_message(-1, network::kUnknownSender);
   return UCS_OK;
 }
 

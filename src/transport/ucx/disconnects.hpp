@@ -7,14 +7,14 @@
 
 #include <set>
 
+#include "transport/network/names.hpp"
 #include "transport/ucx/active_messages.hpp"
-#include "transport/ucx/names.hpp"
 
 namespace hr::transport::ucx {
 
 class Disconnects {
  public:
-  Disconnects(const Library& library, const Worker& worker, const Names& names)
+  Disconnects(const Library& library, const Worker& worker, const network::Names& names)
       : library_(library), worker_(worker), names_(names) {}
 
   // Handles disconnects of others from now on.
@@ -32,7 +32,7 @@ class Disconnects {
 
   const Library& library_;
   const Worker& worker_;
-  const Names& names_;
+  const network::Names& names_;
   std::set<int> come_;
 };
 

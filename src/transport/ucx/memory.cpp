@@ -150,7 +150,7 @@ Status Memory::move(const To& to, const RemoteKey& key, std::span<const RemotePa
   for (const RemotePart& part : parts) {
     if (part.bytes != 0 && pending->status == UCS_OK) started(pending, start(part, found->key, how));
   }
-  // The network has no such operation, or not for such memory; that is no fault of the path.
+  // The network has no such operation, or none for such memory; the path itself works.
   const bool refused = pending->status == UCS_ERR_UNSUPPORTED || pending->status == UCS_ERR_INVALID_PARAM;
   if (refused && pending->left == 1) {
     const ucs_status_t why = pending->status;

@@ -5,17 +5,14 @@
 #include <optional>
 #include <set>
 
-#include "transport/ucx/buffers.hpp"
+#include "transport/network/buffers.hpp"
+#include "transport/network/eager.hpp"
 
 namespace hr::transport::ucx {
 namespace {
 
 constexpr std::size_t kShort = 8;
 constexpr std::size_t kLong = std::size_t{1} << 20;
-// Speed at which the processor copies data that has just arrived.
-constexpr double kCopiedBytesPerSecond = 8e9;
-constexpr std::size_t kLeastEager = 8192;
-constexpr std::size_t kMostByItself = 65536;
 
 std::optional<double> seconds(const Library& library, ucp_ep_h endpoint, std::size_t bytes) {
   ucp_ep_evaluate_perf_param_t asked{};
@@ -32,8 +29,7 @@ std::optional<double> seconds(const Library& library, ucp_ep_h endpoint, std::si
 }  // namespace
 
 std::size_t Path::eager_bytes() const noexcept {
-  const auto covered = static_cast<std::size_t>(2 * latency_seconds * kCopiedBytesPerSecond);
-  return std::clamp(covered, kLeastEager, kMostByItself);
+  return network::eager_bytes(tuned_eager_bytes, latency_seconds, network::kMostEager);
 }
 
 Path path_of(const Library& library, ucp_ep_h endpoint) {
@@ -48,7 +44,7 @@ Path path_of(const Library& library, ucp_ep_h endpoint) {
   return path;
 }
 
-// UCX makes put and get of messages on its other networks (TCP, InfiniBand's unreliable datagrams).
+// UCX emulates put and get by messages on its other networks (TCP, InfiniBand's unreliable datagrams).
 bool moves_memory(std::string_view transports) {
   for (std::string_view rest = transports; !rest.empty();) {
     if (rest.starts_with("rc") || rest.starts_with("dc")) return true;

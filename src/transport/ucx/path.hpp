@@ -21,8 +21,7 @@ struct Path {
   // True if the network reads and writes the other side's memory without its processor.
   bool moves_memory = false;
 
-  // Returns the size of the largest message worth sending eagerly: a rendezvous takes a round trip, and an eager
-  // message is copied.
+  // Returns the size of the largest message worth sending eagerly (network/eager.hpp).
   [[nodiscard]] std::size_t eager_bytes() const noexcept;
 };
 

@@ -6,27 +6,26 @@
 #include <cstring>
 #include <memory>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/dropped.hpp"
 #include "base/knobs.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "boot/boot.hpp"
+#include "transport/network/address.hpp"
+#include "transport/network/buffers.hpp"
+#include "transport/network/eager.hpp"
+#include "transport/network/inbox.hpp"
+#include "transport/network/names.hpp"
+#include "transport/network/sleepers.hpp"
+#include "transport/network/unavailable.hpp"
 #include "transport/ucx/active_messages.hpp"
-#include "transport/ucx/address.hpp"
-#include "transport/ucx/buffers.hpp"
 #include "transport/ucx/disconnects.hpp"
-#include "transport/ucx/in_order.hpp"
 #include "transport/ucx/maker_names.hpp"
 #include "transport/ucx/memory.hpp"
-#include "transport/ucx/names.hpp"
 #include "transport/ucx/path.hpp"
-#include "transport/ucx/sleepers.hpp"
-#include "transport/ucx/unavailable.hpp"
 #include "transport/ucx/unpacking.hpp"
 #include "transport/ucx/worker.hpp"
 
@@ -40,25 +39,11 @@ constexpr int kMostInFlight = 32;
 constexpr double kLaunchersTime = 1;
 constexpr double kFinalizeSleep = 200e-6;
 
-// Largest payload of a ready-to-send message, in bytes.
-constexpr std::size_t kMostRtsPayload = 512;
-
-// A message that arrived before its turn: its head, its payload, and the RendezvousData that came with it.
-struct Early {
-  std::vector<std::byte> bytes;
-};
-
-// Returns the limit tuned for the two hosts, else the user's, else the one that follows from the path.
-std::size_t eager_bytes(const Path& path) noexcept {
-  const std::size_t wanted = path.tuned_eager_bytes != 0 ? path.tuned_eager_bytes : knobs().network_eager_bytes;
-  return wanted != 0 ? std::min(wanted, kMostEager) : path.eager_bytes();
-}
-
-std::size_t tuned_eager_bytes(const std::string& one, const std::string& other) {
-  constexpr std::string_view kKnob = "network_eager_bytes";
-  const auto tuned = tuned_for_peers(kKnob, one + "," + other);
-  return (tuned ? tuned : tuned_for_peers(kKnob, other + "," + one)).value_or(0);
-}
+// A buffer with the peer that its message goes to, while it is in use.
+using Buffer = network::Buffer<void*>;
+using network::Head;
+using network::kMaxPayload;
+using network::kMostRtsPayload;
 
 // Returns parameters of a UCX request whose callback gets this argument.
 ucp_request_param_t of_memory(bool device, void* argument) noexcept {
@@ -94,7 +79,7 @@ class Ucx final : public Transport {
     return {.inline_bytes = 0,
             .max_payload = kMaxPayload,
             .chunk_bytes = kMaxPayload,
-            .eager_bytes = eager_bytes(path),
+            .eager_bytes = path.eager_bytes(),
             .rendezvous = true,
             .device_rendezvous = device_rendezvous(path),
             .exposed_memory = exposed_memory(proc, path),
@@ -102,7 +87,7 @@ class Ucx final : public Transport {
             .bytes_per_second = path.bytes_per_second};
   }
 
-  // False for networks whose put and get UCX makes of messages, unless forced: messages of this library do that as
+  // False for networks on which UCX emulates put and get by messages, unless forced: this library's messages do as
   // well.
   [[nodiscard]] bool exposed_memory(int proc, const Path& path) const noexcept {
     if (!may_expose() || static_cast<std::size_t>(proc) >= job_size_) return false;
@@ -125,7 +110,7 @@ class Ucx final : public Transport {
   Status receive_rendezvous(int proc, RendezvousData data, Sink* into, Operation* done) override;
   void decline_rendezvous(int proc, RendezvousData data) noexcept override;
   [[nodiscard]] bool has_rendezvous(int /*proc*/, RendezvousData data) const noexcept override {
-    return rendezvous_.contains(data.token);
+    return inbox_.holds(data.token);
   }
   bool progress() override;
 
@@ -175,7 +160,7 @@ class Ucx final : public Transport {
     Ucx& owner;
     int proc;
     std::uint32_t own_name;       // name of this process in messages to the peer
-    Secret secret = 0;            // secret of the peer, once there is an endpoint
+    network::Secret secret = 0;   // secret of the peer, once there is an endpoint
     ucp_ep_h endpoint = nullptr;  // null: not connected
     // Endpoint for ready-to-send messages, set at the first one: the same or a separate one (open_rts_endpoint()).
     ucp_ep_h rts_endpoint = nullptr;
@@ -184,7 +169,6 @@ class Ucx final : public Transport {
     std::uint32_t sent = 0;  // number of messages sent; its low bits
     int in_flight = 0;
     Buffer* reserved = nullptr;
-    InOrder<Early> order;
     ucs_status_t failure = UCS_OK;
     double failed_at = 0;
     bool told = false;
@@ -215,10 +199,6 @@ class Ucx final : public Transport {
   [[nodiscard]] Status no_room(const Peer& peer) const;
   void end_rendezvous(Peer& peer, Operation* done, ucs_status_t status);
 
-  void deliver(int from, const Head& head, const std::byte* payload, std::size_t bytes);
-
-  // Returns null, or the fault of an active message that claims to be one of ours.
-  static const char* fault_of(bool is_rts, const void* header, std::size_t header_bytes, std::size_t bytes);
   static ucs_status_t arrive(void* self, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                              const ucp_am_recv_param_t* how);
   static void rendezvous_received(void* request, ucs_status_t status, std::size_t bytes, void* argument);
@@ -246,20 +226,20 @@ class Ucx final : public Transport {
   bool late_;  // made by this process of the job alone, for processes of other jobs
   const Handlers& handlers_;
   const Library& library_;
-  Names names_;
+  network::Names names_;
+  network::Inbox inbox_{names_, handlers_};
   Worker worker_;
   Memory memory_{library_, worker_, [](void* peer, ucs_status_t status) { path_failed(peer, nullptr, status); }};
   Disconnects disconnects_{library_, worker_, names_};
-  Buffers buffers_;
-  Sleepers sleepers_;
+  network::Buffers<void*> buffers_;
+  network::Sleepers sleepers_;
   std::vector<std::unique_ptr<Peer>> peers_;  // indexed by process
   std::size_t job_size_;
   std::vector<std::vector<std::byte>> addresses_;  // indexed by process; only for those of other jobs
   Unpacking unpacking_{library_};
-  std::unordered_set<std::uint64_t> rendezvous_;  // tokens passed up, until received or declined
-  std::vector<Peer*> broken_;                     // failed and not closed yet
-  std::vector<Peer*> failed_;                     // closed and not reported yet
-  int closes_ = 0;                                // number of pending closes
+  std::vector<Peer*> broken_;  // failed and not closed yet
+  std::vector<Peer*> failed_;  // closed and not reported yet
+  int closes_ = 0;             // number of pending closes
   bool tcp_logged_ = false;
   std::string own_address_;
   bool closing_ = false;  // nothing more will be sent or received
@@ -285,10 +265,10 @@ Status Ucx::create() {
   if (worker_.descriptor() >= 0) HR_TRY(sleepers_.open(worker_.descriptor()));
   std::vector<std::byte> address;
   HR_TRY(worker_.address(&address));
-  append_secret(names_.own_secret(), &address);
+  network::append_secret(names_.own_secret(), &address);
   HR_TRY(disconnects_.listen());
-  own_address_ = encode(address);
-  return late_ ? kOk : publish_address(rank_, address, host_name());
+  own_address_ = network::encode(address);
+  return late_ ? kOk : network::publish_address("ucx", rank_, address, host_name());
 }
 
 // --- processes of other jobs ---
@@ -302,7 +282,7 @@ Status Ucx::set_peer_address(int proc, const std::string& address) {
   const auto at = static_cast<std::size_t>(proc);
   peers_.resize(std::max(peers_.size(), at + 1));
   addresses_.resize(peers_.size());
-  if (!decode(address, &addresses_[at])) {
+  if (!network::decode(address, &addresses_[at])) {
     return fail(Errc::kOther, "\"%.100s\" was sent as the network address of a process of another job",
                 address.c_str());
   }
@@ -348,17 +328,18 @@ void Ucx::forget(Peer& peer) {
   peers_[static_cast<std::size_t>(proc)].reset();
   addresses_[static_cast<std::size_t>(proc)].clear();
   names_.remove(proc);
+  inbox_.forget(proc);
 }
 
 // --- paths ---
 
 Status Ucx::address_of(Peer& peer, std::vector<std::byte>* address) {
   if (static_cast<std::size_t>(peer.proc) < job_size_) {
-    HR_TRY(fetch_address(peer.proc, address, &peer.host));
+    HR_TRY(network::fetch_address("ucx", peer.proc, address, &peer.host));
   } else {
     *address = addresses_[static_cast<std::size_t>(peer.proc)];
   }
-  if (!split_secret(address, &peer.secret))
+  if (!network::split_secret(address, &peer.secret))
     return fail(Errc::kOther, "ucx: the network address of rank %d is too short", peer.proc);
   names_.set_secret(peer.proc, peer.secret);
   return kOk;
@@ -388,13 +369,13 @@ Status Ucx::connect(int proc) {
   if (to.endpoint != nullptr || to.failure != UCS_OK) return kOk;
   HR_TRY(open_endpoint(to, &to.endpoint));
   to.path = path_of(library_, to.endpoint);
-  to.path.tuned_eager_bytes = tuned_eager_bytes(host_name(), to.host);
+  to.path.tuned_eager_bytes = network::tuned_eager_bytes(host_name(), to.host);
   if (log::enabled(log::Level::kDecision)) {
     const std::string transports = transports_of(library_, to.endpoint);
     log::write(log::Level::kDecision,
                "ucx: rank %d is reached by %s: %.1f us and %.2f GB/s by UCX's estimate; sent unasked: up to %zu bytes",
                proc, transports.empty() ? "what UCX has chosen" : transports.c_str(), to.path.latency_seconds * 1e6,
-               to.path.bytes_per_second * 1e-9, eager_bytes(to.path));
+               to.path.bytes_per_second * 1e-9, to.path.eager_bytes());
     log_tcp(to);
   }
   return kOk;
@@ -511,7 +492,7 @@ std::byte* Ucx::reserve(int proc, std::size_t bytes) {
 void Ucx::commit(int proc, const Header& header) {
   Peer& to = peer(proc);
   Buffer* const buffer = std::exchange(to.reserved, nullptr);
-  buffer->head = {to.sent++, to.own_name, to.secret, header};
+  buffer->wire.head = {to.sent++, to.own_name, to.secret, header};
   post(to, buffer);
 }
 
@@ -526,13 +507,13 @@ Status Ucx::send(int proc, const Header& header, const void* payload, std::size_
 Status Ucx::no_room(const Peer& peer) const { return peer.told ? why_failed(peer) : Status::again(); }
 
 void Ucx::post(Peer& peer, Buffer* buffer) {
-  buffer->sender = &peer;
+  buffer->own = &peer;
   ucp_request_param_t how = of_memory(false, buffer);
   how.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
   how.flags = UCP_AM_SEND_FLAG_EAGER;
   how.cb.send = sent;
-  const ucs_status_ptr_t answer =
-      library_.am_send_nbx(peer.endpoint, kMessages, nullptr, 0, &buffer->head, sizeof(Head) + buffer->bytes, &how);
+  const ucs_status_ptr_t answer = library_.am_send_nbx(peer.endpoint, kMessages, nullptr, 0, &buffer->wire.head,
+                                                       sizeof(Head) + buffer->bytes, &how);
   if (UCS_PTR_IS_PTR(answer)) {
     ++peer.in_flight;
     return;
@@ -543,7 +524,7 @@ void Ucx::post(Peer& peer, Buffer* buffer) {
 
 void Ucx::sent(void* request, ucs_status_t status, void* argument) {
   auto* const buffer = static_cast<Buffer*>(argument);
-  auto& to = *static_cast<Peer*>(buffer->sender);
+  auto& to = *static_cast<Peer*>(buffer->own);
   Ucx& self = to.owner;
   self.library_.request_free(request);
   self.buffers_.give_back(buffer);
@@ -595,7 +576,7 @@ void Ucx::rendezvous_sent(void* request, ucs_status_t status, void* argument) {
 }
 
 Status Ucx::receive_rendezvous(int proc, RendezvousData data, Sink* into, Operation* done) {
-  if (rendezvous_.erase(data.token) == 0) return fail(Errc::kOther, "ucx: data of no rendezvous");
+  if (!inbox_.release(data.token)) return fail(Errc::kOther, "ucx: data of no rendezvous");
   auto moving = std::make_unique<Moving>(peer(proc), done);
   ucp_request_param_t how = of_memory(into->device, moving.get());
   how.cb.recv_am = rendezvous_received;
@@ -622,77 +603,24 @@ void Ucx::rendezvous_received(void* request, ucs_status_t status, std::size_t /*
 }
 
 void Ucx::decline_rendezvous(int /*proc*/, RendezvousData data) noexcept {
-  if (rendezvous_.erase(data.token) == 0) return;
+  if (!inbox_.release(data.token)) return;
   library_.am_data_release(worker_.get(), reinterpret_cast<void*>(data.token));
 }
 
 // --- receiving ---
 
-const char* Ucx::fault_of(bool is_rts, const void* header, std::size_t header_bytes, std::size_t bytes) {
-  if (is_rts) {
-    const bool fits =
-        header != nullptr && header_bytes >= sizeof(Head) && header_bytes - sizeof(Head) <= kMostRtsPayload;
-    return fits ? nullptr : "the head of a ready-to-send message is too short or too long";
-  }
-  const bool fits = bytes >= sizeof(Head) && bytes - sizeof(Head) <= kMostEager + kMostInFront;
-  return fits ? nullptr : "it is shorter than its head, or longer than any message";
-}
-
 // Delivers from within UCX if it is the message's turn, so that nothing is copied twice: handlers send and connect,
 // which UCX allows there, and make no progress. The head precedes the payload; in a ready-to-send message it is
-// separate. Anything may connect and send to this process: nothing is trusted, or kept, before the head has proven to
-// contain this process's secret. UCX releases data of a rendezvous that is not passed on, as the return value says that
-// it has been handled.
+// separate. UCX releases data of a rendezvous that is not passed on, as the return value says that it has been handled.
 ucs_status_t Ucx::arrive(void* argument, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                          const ucp_am_recv_param_t* how) {
-  auto& self = *static_cast<Ucx*>(argument);
-  const bool is_rts = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-  if (const char* const fault = fault_of(is_rts, header, header_bytes, bytes); fault != nullptr) [[unlikely]] {
-    drop_message(-1, fault);
+  network::Inbox& inbox = static_cast<Ucx*>(argument)->inbox_;
+  if ((how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0) [[likely]] {
+    static_cast<void>(inbox.take(static_cast<const std::byte*>(data), bytes, 0));
     return UCS_OK;
   }
-  const auto* message = static_cast<const std::byte*>(is_rts ? header : data);
-  Head head;
-  std::memcpy(&head, message, sizeof head);
-  const int from = self.names_.proc_of(head.from, head.secret);
-  if (from < 0) [[unlikely]] {
-    drop_message(-1, kUnknownSender);  // or it has been disconnected
-    return UCS_OK;
-  }
-  const std::byte* payload = message + sizeof head;
-  std::size_t payload_bytes = (is_rts ? header_bytes : bytes) - sizeof head;
-  std::byte with_data[kMostRtsPayload + sizeof(RendezvousData)];
-  if (is_rts) {
-    std::memcpy(with_data, payload, payload_bytes);
-    const RendezvousData kept{reinterpret_cast<std::uint64_t>(data)};
-    std::memcpy(with_data + payload_bytes, &kept, sizeof kept);
-    payload_bytes += sizeof kept;
-    payload = with_data;
-  }
-  InOrder<Early>& order = self.peer(from).order;
-  if (order.pass(head.sequence)) [[likely]] {
-    if (is_rts) self.rendezvous_.insert(reinterpret_cast<std::uint64_t>(data));
-    self.deliver(from, head, payload, payload_bytes);
-    order.drain([&](const Early& early) {
-      Head its;
-      std::memcpy(&its, early.bytes.data(), sizeof its);
-      self.deliver(from, its, early.bytes.data() + sizeof its, early.bytes.size() - sizeof its);
-    });
-    return is_rts ? UCS_INPROGRESS : UCS_OK;
-  }
-  std::vector<std::byte> copy(sizeof head + payload_bytes);
-  std::memcpy(copy.data(), &head, sizeof head);
-  if (payload_bytes != 0) std::memcpy(copy.data() + sizeof head, payload, payload_bytes);
-  if (!order.keep(head.sequence, {std::move(copy)})) {
-    drop_message(from, "its number has come before, or is too far ahead");
-    return UCS_OK;
-  }
-  if (is_rts) self.rendezvous_.insert(reinterpret_cast<std::uint64_t>(data));
-  return is_rts ? UCS_INPROGRESS : UCS_OK;
-}
-
-void Ucx::deliver(int from, const Head& head, const std::byte* payload, std::size_t bytes) {
-  handlers_.of_kind[kind_of(head.header)](from, head.header, payload, bytes);
+  const auto token = reinterpret_cast<std::uint64_t>(data);
+  return inbox.take(static_cast<const std::byte*>(header), header_bytes, token) ? UCS_INPROGRESS : UCS_OK;
 }
 
 bool Ucx::progress() {
@@ -806,13 +734,20 @@ Status create(const Job& job, const Handlers& handlers, std::unique_ptr<Transpor
   if (status.ok()) {
     *out = std::move(made);
   } else {
-    *out = std::make_unique<Unavailable>(take_detail());
+    *out = std::make_unique<network::Unavailable>("ucx", take_detail());
   }
   return kOk;
 }
 
+bool can_open() {
+  const Library* library = nullptr;
+  if (open_library(&library).ok()) return true;
+  static_cast<void>(take_detail());
+  return false;
+}
+
 }  // namespace
 
-const Record kRecord{"ucx", create, true};
+const Record kRecord{"ucx", create, true, nullptr, can_open};
 
 }  // namespace hr::transport::ucx

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Programs that MPICH's mpicxx compiled, on Headrace's libmpi.so.12 and the GPUs of this machine; every byte is checked.
+# Runs programs that MPICH's mpicxx compiled on Headrace's libmpi.so.12 and the GPUs of this machine; every byte is
+# checked.
 #
 #   on_gpu.sh PREFIX PROGRAMS [RANKS]
 #

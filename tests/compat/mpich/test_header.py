@@ -109,7 +109,7 @@ class Header(unittest.TestCase):
             output = subprocess.run(["readelf", "-d", path], check=True, capture_output=True, text=True).stdout
             self.assertIn(f"soname: [{name}]", output)
             self.assertIn("runpath: [$ORIGIN]", output)
-        # No program links to it by accident.
+        # No program links to this library by accident.
         for name in ("libmpi.so", "libmpich.so", "libmpifort.so", "libmpicxx.so"):
             self.assertFalse((Path(LIBRARY).parent / name).exists(), name)
 

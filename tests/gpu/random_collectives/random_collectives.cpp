@@ -91,7 +91,7 @@ const T* draw_from(const std::vector<T>& all, Generator& random, const Fits& fit
   return candidates[static_cast<std::size_t>(draw(random, 0, static_cast<int>(candidates.size()) - 1))];
 }
 
-// Draws the same on every rank (of a communicator: its size is drawn from, too).
+// Draws the same values on every rank of the communicator, whose size influences them.
 Call draw_call(const Settings& settings, const Catalogue& catalogue, const Groups& groups, int number) {
   Generator random = generator(settings.seed, static_cast<std::uint64_t>(number), 50);
   Call call;
@@ -175,7 +175,7 @@ class Player {
     }
   }
 
-  // The sum of numbers that no type holds exactly depends on the order, which must be the same everywhere.
+  // The sum of numbers that no type represents exactly depends on the order, which must be the same on all ranks.
   void same_bits(int number) const {
     Generator shared = generator(settings_.seed, static_cast<std::uint64_t>(number), 54);
     Generator mine = own_generator(number, 55);

@@ -4,7 +4,7 @@
 //
 //   mpi_random_pieces [--seed N] [--calls N] [--expect device|messages|either] [--form blocking|nonblocking|persistent]
 //
-// --expect: calls whose buffers all GPUs reach, once a communicator has had some calls: GPUs carry them out, in few
+// --expect: calls whose buffers all GPUs reach, once a communicator has had some calls: GPUs execute them, in few
 // launches (device); GPUs never do (messages); no expectation (either).
 #include <algorithm>
 #include <cstdlib>
@@ -236,7 +236,7 @@ class Player {
     }
   }
 
-  // Checks whether GPUs carried out a call: after each that completes at once, and for all others at the end.
+  // Checks whether GPUs executed a call: after each that completes at once, and for all others at the end.
   void check_way(const Network& network, const Call& call, const Pending& pending) {
     const unsigned long long on_devices = on_devices_.take();
     by_devices_ += on_devices;

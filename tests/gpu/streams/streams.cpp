@@ -393,7 +393,7 @@ void matched(const Kernels& kernels) {
   lane.wait();
   for (const auto& each : all) each->expect_total(kRounds);
 
-  // What streams move by themselves, the host cannot start or wait for.
+  // The host can neither start nor wait for requests that streams carry out by themselves.
   const bool moved_by_streams = hr::test::on_fake_driver() && std::getenv("HEADRACE_AS_HOSTS") == nullptr;
   if (!moved_by_streams) return;
   Matched& first = *all.front();

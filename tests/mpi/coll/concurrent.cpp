@@ -85,7 +85,7 @@ void many(MPI_Comm world, const check::Environment& mpi, Choices& choices) {
   }
 }
 
-// Persistent ones are started in another order on every rank, and together.
+// Persistent collectives are started in a different order on every rank, and together.
 void persistent(MPI_Comm comm, const check::Environment& mpi) {
   constexpr int kMany = 6;
   std::vector<Ints> send(kMany, Ints(kCount));

@@ -1,4 +1,5 @@
-// Wrong arguments that one process can see by itself: the class of the error, and that the communicator works after.
+// Wrong arguments that one process can detect by itself: the class of the error, and the communicator still works
+// afterwards.
 #include "coll_test.hpp"
 
 using namespace coll_test;
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < size; ++i) displs[i] = static_cast<int>(i);
   MPI_Request request = MPI_REQUEST_NULL;
 
-  // The same memory twice.
+  // The same memory for both buffers.
   CHECK_CLASS(MPI_Allreduce(a.data(), a.data(), 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
   CHECK_CLASS(MPI_Allgather(a.data(), 1, MPI_INT, a.data(), 1, MPI_INT, comm), MPI_ERR_BUFFER);
   CHECK_CLASS(MPI_Alltoall(a.data(), 1, MPI_INT, a.data(), 1, MPI_INT, comm), MPI_ERR_BUFFER);
@@ -43,7 +44,7 @@ int main(int argc, char** argv) {
     CHECK_CLASS(MPI_Reduce(MPI_IN_PLACE, a.data(), 1, MPI_INT, MPI_SUM, elsewhere, comm), MPI_ERR_BUFFER);
   }
 
-  // No buffer, negative counts, wrong roots, operations that do not apply to the type.
+  // Missing buffers, negative counts, wrong roots, operations that do not apply to the type.
   CHECK_CLASS(MPI_Bcast(nullptr, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER);
   CHECK_CLASS(MPI_Bcast(a.data(), -1, MPI_INT, 0, comm), MPI_ERR_COUNT);
   CHECK_CLASS(MPI_Bcast(a.data(), 1, MPI_INT, mpi.size, comm), MPI_ERR_ROOT);

@@ -122,7 +122,7 @@ void barriers(const Where& w, int round) {
   CHECK(left >= come);  // one clock: one machine
 }
 
-// Started together, completed in the other order.
+// Operations that are started together, and completed in reverse order.
 void at_once(const Where& w, int round) {
   constexpr int kCount = 700;
   constexpr int kEach = 6;
@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
   MPI_Op joining = MPI_OP_NULL;
   CHECK_OK(MPI_Op_create(&join, 0, &joining));
   all_on(MPI_COMM_WORLD, joining);
-  // Ranks go round the hosts; the last one is left out.
+  // Ranks are numbered round-robin over the hosts; the last one is left out.
   MPI_Comm comm = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, mpi.rank % 2 * 1000 + mpi.rank, &comm));
   all_on(comm, joining);

@@ -152,7 +152,7 @@ void unrooted(const Sides& s) {
   };
   for (int k = 0; k < kCount; ++k) CHECK_EQ(sum[static_cast<std::size_t>(k)], wanted(k));
 
-  // Both groups cut a vector of the same length, each in its own way.
+  // Both groups divide a vector of the same length, each into different parts.
   const int share = s.others * 2;
   Ints vector(static_cast<std::size_t>(s.size * share));
   for (std::size_t k = 0; k < vector.size(); ++k) vector[k] = s.mine() * 7 + static_cast<int>(k);

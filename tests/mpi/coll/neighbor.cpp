@@ -1,5 +1,5 @@
 // Neighborhood collectives on grids, graphs and distributed graphs, in three forms. On the grids every dimension is
-// periodic, also those of one and two processes, where a process is its own neighbor or has one neighbor twice.
+// periodic, even those of one and two processes, where a process is its own neighbor or has one neighbor twice.
 #include "coll_test.hpp"
 
 using namespace coll_test;

@@ -6,7 +6,7 @@
 
 namespace {
 
-// All but one rank, for every choice of that rank.
+// All ranks except one, for every choice of that rank.
 void with_group(const check::Environment& mpi) {
   MPI_Group world = check::group_of(MPI_COMM_WORLD);
   for (int out = 0; out < mpi.size; ++out) {
@@ -36,7 +36,7 @@ void disjoint(const check::Environment& mpi) {
   CHECK_OK(MPI_Comm_create(MPI_COMM_WORLD, group, &comm));
   check::ring(comm, mpi.rank % 2);
   CHECK_OK(MPI_Comm_free(&comm));
-  // The same without the others.
+  // The same, by each group on its own.
   CHECK_OK(MPI_Comm_create_group(MPI_COMM_WORLD, group, mpi.rank % 2, &comm));
   check::ring(comm, mpi.rank % 2 + 2);
   CHECK_OK(MPI_Comm_free(&comm));

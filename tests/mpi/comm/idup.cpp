@@ -19,7 +19,7 @@ void in_any_order(const check::Environment& mpi) {
     CHECK_EQ(check::compare(comms[i], MPI_COMM_WORLD), MPI_CONGRUENT);
     check::ring(comms[i], i);
   }
-  // All at once: no communicator may see another's message.
+  // All communicators at once: none may receive another's message.
   for (int i = 0; i < kCount; ++i) {
     const int right = (mpi.rank + 1) % mpi.size;
     int out = i;

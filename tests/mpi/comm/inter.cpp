@@ -100,10 +100,10 @@ void parts(const Halves& halves) {
     across(part, 7);
     CHECK_OK(MPI_Comm_free(&part));
   }
-  // A color of one side only gives no communicator.
+  // A color used on one side only yields no communicator.
   CHECK_OK(MPI_Comm_split(halves.inter, halves.low ? 1 : 2, 0, &part));
   CHECK(part == MPI_COMM_NULL);
-  // The first of each group.
+  // The first process of each group.
   MPI_Group group = check::group_of(halves.inter);
   MPI_Group first;
   const int zero = 0;
@@ -136,7 +136,7 @@ void from_groups(const check::Environment& mpi) {
   CHECK_OK(MPI_Group_free(&world));
 }
 
-// The leader's mistake is everyone's error.
+// A mistake of the leader is an error on all processes.
 void mistakes(const check::Environment& mpi, const Halves& halves) {
   MPI_Comm comm = halves.own;
   CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));

@@ -1,4 +1,4 @@
-// Sessions one after the other, without the world model: objects made in each work, and each is a new beginning.
+// Consecutive sessions, without the world model: objects made in each of them work, and none depends on earlier ones.
 // Processes need not have equally many.
 #include "ring.hpp"
 
@@ -54,7 +54,7 @@ int main() {
     const int rank = use(round);
     for (int more = 0; more < rank; ++more) use_alone();
   }
-  // The last process goes on longer than the first.
+  // The last process continues longer than the first.
   int initialised = 1;
   CHECK_OK(MPI_Initialized(&initialised));
   CHECK_EQ(initialised, 0);

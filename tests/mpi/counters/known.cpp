@@ -189,7 +189,7 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const Message& message = messages[i];
     const int tag = static_cast<int>(i);
-    // Half of them come before their receive.
+    // Half of them arrive before their receive is posted.
     if (message.to == mpi.rank && i % 2 == 0) receive(message, tag, started, known);
     if (message.from == mpi.rank) send(message, tag, started, known);
     if (message.to == mpi.rank && i % 2 != 0) receive(message, tag, started, known);

@@ -51,7 +51,7 @@ void add_and_remove() {
 
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  // A code with a text, or a class with codes, stays.
+  // A code with a text, or a class with codes, cannot be removed.
   CHECK(MPI_Remove_error_code(code) != MPI_SUCCESS);
   CHECK_OK(MPI_Remove_error_string(code));
   CHECK_EQ(check::error_text(code), std::string());

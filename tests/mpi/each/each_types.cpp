@@ -54,7 +54,7 @@ void names() {
   release(type);
 }
 
-// Two blocks of three ints, 8 bytes before and 40 after the beginning, in a room of 100 bytes from -20 on.
+// Two blocks of three ints, 8 bytes before and 40 after the origin, in an extent of 100 bytes from -20 on.
 void blocks() {
   const MPI_Aint places[] = {40, -8};
   MPI_Datatype type = MPI_DATATYPE_NULL, wide = MPI_DATATYPE_NULL, inner = MPI_BYTE;

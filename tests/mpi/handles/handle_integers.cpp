@@ -45,7 +45,7 @@ void predefined(int line, const Kind<Handle>& kind, std::initializer_list<Handle
   }
 }
 
-// Checks that an object's number is no constant and no other object's; both functions give the same.
+// Checks that an object's number is neither a constant nor another object's, and that both functions return it.
 template <class Handle>
 void object(int line, const Kind<Handle>& kind, Handle handle) {
   const int number = kind.c2f(handle);

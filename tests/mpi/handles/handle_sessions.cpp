@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   CHECK(second.session == session);
   CHECK_EQ(second.code, MPI_ERR_COUNT);
 
-  // An error of the session itself goes the same way.
+  // An error of the session itself invokes the same handler.
   if (check::headrace()) {
     MPI_Group group = MPI_GROUP_NULL;
     CHECK(MPI_Group_from_session_pset(session, "nobody://knows", &group) != MPI_SUCCESS);

@@ -1,5 +1,6 @@
-// Statuses in their three forms, C's, the array of Fortran and the type of mpi_f08 (MPI 5.0 section 19.3.5): a real one
-// survives every way from one form to another, with source, tag, error, count and the mark of a cancelled operation.
+// Statuses in their three forms, C's, the array of Fortran and the type of mpi_f08 (MPI 5.0 section 19.3.5): a real
+// status survives every conversion from one form to another, with source, tag, error, count and the mark of a cancelled
+// operation.
 #include <cstring>
 
 #include "../common/check.hpp"

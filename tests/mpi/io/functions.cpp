@@ -164,7 +164,7 @@ void many_requests(const check::Environment& mpi) {
     CHECK(index >= 0 && index < kRequests);
   }
   CHECK(found == data);
-  // Several collective ones pending at once.
+  // Several collective accesses pending at once.
   std::vector<int> again(data.size(), -1);
   const MPI_Datatype type = MPI_INT;
   MPI_Request three[3];
@@ -218,7 +218,7 @@ void atomic(const check::Environment& mpi) {
     }
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  // All write the same bytes together: one of them is last.
+  // All ranks write the same bytes together; the data of one of them remains.
   std::memset(data.data(), 100 + mpi.rank, data.size());
   CHECK_OK(MPI_File_write_at_all(file, 0, data.data(), kPages * kBytes, MPI_BYTE, MPI_STATUS_IGNORE));
   MPI_Barrier(MPI_COMM_WORLD);

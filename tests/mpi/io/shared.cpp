@@ -112,7 +112,7 @@ void at_once(const check::Environment& mpi, MPI_Datatype type) {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// Ranks in their order, each with another number of records, some with none.
+// Ranks in order, each with a different number of records, some with none.
 void ordered(const check::Environment& mpi, MPI_Datatype type) {
   const Name name("ordered");
   MPI_File file = open_file(name, type, 8);

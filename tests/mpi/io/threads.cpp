@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
       --running;
     });
   }
-  // All go on until the threads of all ranks have finished.
+  // All continue until the threads of all ranks have finished.
   for (int going = 1; going != 0;) {
     const int mine = running.load();
     CHECK_OK(MPI_Allreduce(&mine, &going, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));

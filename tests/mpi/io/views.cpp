@@ -159,7 +159,7 @@ MPI_Datatype make_filetype(const Round& round, int rank, int ranks, MPI_Datatype
       break;
     }
     default: {
-      // Two halves, one in the other.
+      // Two halves, one nested in the other.
       const int half = count / 2;
       MPI_Datatype parts[2];
       MPI_Type_create_indexed_block(half, 1, places.data(), etype, &parts[0]);
@@ -468,7 +468,7 @@ void play(const Settings& settings, const check::Environment& mpi, const io_test
   if (mpi.rank == 0) compare(io_test::content(name.c_str()), wanted);
   MPI_Barrier(MPI_COMM_WORLD);
   read_back(settings, round, file, mpi.rank, random, etype, wanted.size());
-  // The file ends somewhere else.
+  // The file gets another length.
   const std::size_t cut = wanted.empty() ? 0 : static_cast<std::size_t>(common() % wanted.size());
   const std::size_t whole =
       cut / static_cast<std::size_t>(round.etype_bytes) * static_cast<std::size_t>(round.etype_bytes);

@@ -82,7 +82,7 @@ void piecewise(const check::Environment& mpi) {
         CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 1, 3, world));
         CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, 3, world, MPI_STATUS_IGNORE));
         CHECK_OK(MPI_Pready_range(2 * which + 1, 2 * which + 1, request));
-        // Progress, until the other side has seen it.
+        // Makes progress until the other side has seen it.
         CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, 4, world, MPI_STATUS_IGNORE));
       } else {
         CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 0, 3, world));
@@ -251,7 +251,7 @@ void wrong_use(const check::Environment& mpi) {
   EXPECT(MPI_Parrived(send, 0, &flag), MPI_ERR_REQUEST, "partitioned receive");
   EXPECT(MPI_Parrived(receive, 2, &flag), MPI_ERR_ARG, "partition 2");
   CHECK_OK(MPI_Pready(1, send));
-  // Neither may be cancelled or freed before it is complete (section 4.2); both go on.
+  // Neither may be cancelled or freed before it is complete (section 4.2); both remain usable.
   for (MPI_Request* const active : {&send, &receive}) {
     const MPI_Request before = *active;
     EXPECT(MPI_Cancel(active), MPI_ERR_REQUEST, "is under way and cannot be cancelled");

@@ -1,5 +1,5 @@
-// Programs that connect (MPI 5.0 sections 11.9 and 11.10): within a job, and between two that were started apart.
-// Run as "connect CASE [file]".
+// Programs that connect (MPI 5.0 sections 11.9 and 11.10): within a job, and between two jobs that were started
+// separately. Run as "connect CASE [file]".
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ MPI_Comm half_of_world(bool* first) {
   return half;
 }
 
-// One half accepts, the other one connects; the name goes by publishing, and once more by a message.
+// One half accepts, the other one connects; the name is passed by publishing it, and once more by a message.
 void within() {
   bool first = false;
   MPI_Comm half = half_of_world(&first);
@@ -60,7 +60,7 @@ void within() {
   CHECK_OK(MPI_Comm_free(&half));
 }
 
-// Two jobs; the name goes through a file, which appears as a whole.
+// Two jobs; the name is passed in a file, which appears complete.
 void serve(const std::string& file) {
   char port[MPI_MAX_PORT_NAME] = "";
   const bool leads = rank_in(MPI_COMM_WORLD) == 0;
@@ -209,7 +209,7 @@ void errors() {
   CHECK_EQ(::pipe(pipes), 0);
   CHECK_CLASS(MPI_Comm_join(pipes[0], &inter), MPI_ERR_ARG);
   CHECK_CLASS(MPI_Comm_join(-1, &inter), MPI_ERR_ARG);
-  // The other side closes in the middle of it.
+  // The other side closes the socket in the middle of the exchange.
   int ends[2];
   CHECK_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
   ::close(ends[1]);

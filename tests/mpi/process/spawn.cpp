@@ -27,7 +27,7 @@ MPI_Info info_of(const std::map<std::string, std::string>& pairs) {
   return info;
 }
 
-// Collective over `comm`; arguments significant at the root alone are nonsense elsewhere.
+// Collective over `comm`; arguments that are significant only at the root are invalid elsewhere.
 MPI_Comm spawn(MPI_Comm comm, int root, const std::string& part, int children,
                const std::map<std::string, std::string>& hints = {}) {
   std::string word = part;
@@ -315,7 +315,7 @@ void stay(MPI_Comm parent, const std::string& file) {
   family::use_within(MPI_COMM_WORLD);
 }
 
-// A child that dies ends the calls that wait for it; the parent goes on (-disable-auto-cleanup).
+// A child that dies ends the calls that wait for it; the parent continues (-disable-auto-cleanup).
 void mourn() {
   MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "die", 2);
   CHECK_OK(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));

@@ -105,7 +105,7 @@ void Layout::vector(Generator& random) {
   }
 }
 
-// Makes a of (b blocks of c), as a count of a resized type or as a vector of it: columns that interleave.
+// Makes `a` copies of (b blocks of c), as a count of a resized type or as a vector of it: columns that interleave.
 void Layout::nested(Generator& random) {
   name_ = "nested vectors";
   const bool interleaved = chance(random, 50);

@@ -1,4 +1,4 @@
-// Wrong use of windows: the right class, and a text that says what is wrong.
+// Wrong use of windows: the right class, and a text that describes the mistake.
 #include <string>
 #include <vector>
 

@@ -26,7 +26,7 @@ class Poller {
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
-  // True for a rank that takes part in rank 0's collectives between two looks.
+  // True for a rank that takes part in rank 0's collectives between two reads.
   [[nodiscard]] bool helps() const { return how_ == "collective" && rank_ == 1; }
 
   std::int64_t ask() {

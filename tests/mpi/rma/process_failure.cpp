@@ -97,7 +97,7 @@ void lock(Case& it) {
   expect_failure(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, it.win));
 }
 
-// Operations that the victim would have had to serve.
+// Operations that the victim would have had to execute.
 void flush(Case& it) {
   open(it, "create");
   CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, it.victim, 0, it.win));
@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
   if (name == "flush") flush(it);
   if (name == "request") request(it);
   CHECK_OK(MPI_Win_free(&it.win));
-  // The others go on with a window of their own.
+  // The others continue with a new window.
   MPI_Comm left;
   CHECK_OK(MPIX_Comm_shrink(MPI_COMM_WORLD, &left));
   int size = 0;

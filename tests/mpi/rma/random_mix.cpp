@@ -218,7 +218,7 @@ class Mix {
                  [static_cast<std::size_t>(call.begin + call.at_target.places[i])];
   }
 
-  // An origin's buffer, with elements around that must stay unchanged.
+  // An origin's buffer, surrounded by elements that must stay unchanged.
   struct Buffer {
     Buffer(const Shape& shape, int largest, MemoryKind kind, Element poison)
         : values(static_cast<std::size_t>(4 * largest), poison),

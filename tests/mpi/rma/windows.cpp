@@ -201,7 +201,7 @@ void handlers() {
   CHECK_OK(MPI_Win_free(&win));
 }
 
-// Memory that comes and goes, in several pieces.
+// Memory that is attached and detached, in several pieces.
 void dynamic(const check::Environment& mpi) {
   MPI_Win win;
   CHECK_OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
@@ -235,7 +235,7 @@ void dynamic(const check::Environment& mpi) {
   CHECK_OK(MPI_Win_free(&win));
 }
 
-// Many at once, and many one after the other.
+// Many windows at once, and many one after the other.
 void many(const check::Environment& mpi) {
   std::vector<MPI_Win> windows(30);
   std::vector<int*> bases(30);

@@ -36,7 +36,7 @@ TEST(DriverEpoch, EndsWhenTheProgramMayHaveUsedADevice) {
     EXPECT_NE(epoch_of_a_call(), second);  // a call from a callback
     EXPECT_NE(DriverEpoch::current(), second);
   }
-  // Another device whose calls are quicker: every gap is too long now.
+  // Another device has quicker calls, so every gap is now too long.
   {
     const LibraryGuard call;
     DriverEpoch::track(0);

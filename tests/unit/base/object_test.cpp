@@ -149,7 +149,7 @@ TEST(GrowingRange, GrowsWhereAddressSpaceIsLimited) {
     one[grown - 1] = std::byte{1};
     usable = grown;
   }
-  // Growth has an end, which is reported.
+  // Growth has a limit, which is reported.
   std::size_t last = 0;
   while (last != usable) {
     last = usable;

@@ -89,7 +89,7 @@ struct Result {
   int fences = 0;
 };
 
-// Starts a job whose process 0 says `said`; host_of gives the host of each rank.
+// Starts a job whose process 0 publishes `said`; host_of gives the host of each rank.
 std::vector<Result> start(Kind kind, int size, int (*host_of)(int), const std::string& said) {
   Space space(size);
   std::vector<Result> results(static_cast<std::size_t>(size));

@@ -5,7 +5,7 @@
 namespace hr::boot {
 namespace {
 
-// The key-value space of a job, as seen by one process.
+// The key-value space of a job, as one process sees it.
 class Launcher final : public Provider {
  public:
   Status connect(Identity*, std::vector<int>*) override { return kOk; }

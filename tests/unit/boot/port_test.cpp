@@ -1,4 +1,5 @@
-// A port among strangers: a caller without the secret is dropped soon and keeps no other out, and no message shows it.
+// A port among strangers: a caller without the secret is dropped soon and does not keep others out, and no message
+// shows the secret.
 #include "boot/port.hpp"
 
 #include <arpa/inet.h>
@@ -63,7 +64,7 @@ class Strangers {
   std::vector<int> sockets_;
 };
 
-// Makes both sides' steps until the caller is let in; null after so many seconds.
+// Advances both sides until the caller is accepted; null after so many seconds.
 std::unique_ptr<Channel> accept(Port& port, Channel& caller, double seconds) {
   std::unique_ptr<Channel> accepted;
   for (const double end = now_seconds() + seconds; now_seconds() < end && (accepted == nullptr || !caller.greeted());) {

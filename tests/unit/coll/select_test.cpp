@@ -172,7 +172,7 @@ TEST_F(SelectTest, TunedRowsGoBeforeTheDefaultOnes) {
   EXPECT_EQ(chosen(made), "linear");
 }
 
-// A row was measured for its conditions and tells nothing about others.
+// A row was measured under its conditions and says nothing about others.
 TEST_F(SelectTest, TheFirstTunedRowThatCoversDecides) {
   const SelectionRow rows[] = {
       {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "default"},
@@ -314,7 +314,7 @@ TEST_F(SelectTest, BlocksLongerThanACellGoThroughSlots) {
   }
 }
 
-// Among many, a process reads a long block from its owner's buffer rather than from a slot that all of them fill.
+// With many processes, each reads a long block from its owner's buffer rather than from a slot that all of them fill.
 TEST_F(SelectTest, BlocksOfMany) {
   Query made = query(Operation::kAlltoall, 64, 64);
   made.sharing = Sharing::kDataSlots;

@@ -1,4 +1,4 @@
-// The tuning file: accepted and refused content, the messages, and the rows' way to other processes.
+// The tuning file: accepted and refused content, the messages, and the transfer of rows to other processes.
 #include "coll/select/tuning.hpp"
 
 #include <gtest/gtest.h>

@@ -59,7 +59,7 @@ class Universe {
       ASSERT_EQ(each.outcome(), *outcome) << "member " << member;
     }
     if (outcome == nullptr) return;
-    // Every survivor's flag counted, and none is in a set of failed members.
+    // Every survivor's flag has counted, and no survivor is in a set of failed members.
     for (int member = 0; member < size_; ++member) {
       if (dead_[at(member)]) continue;
       EXPECT_EQ(outcome->flag & 1 << member, 0);

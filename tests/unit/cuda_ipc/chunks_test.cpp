@@ -96,7 +96,7 @@ TEST_F(Chunks, EachHasAnIdOfItsOwnEachTimeItIsMapped) {
   }
 }
 
-// One pair of answers is about the chunk, whatever the other pair is about.
+// One pair of attributes describes the chunk, whatever the other pair describes.
 TEST_F(Chunks, QueriesReportTheirBounds) {
   const Segment segment = Segment::full(4);
   for (std::size_t i = 0; i < 4; ++i) {

@@ -67,7 +67,7 @@ TEST_F(Devices, MemoryOfAProcessThatSeesOneOfThem) {
     EXPECT_EQ(device, 1);
   }
   EXPECT_EQ(close(here), 0);
-  // The other way round: our memory on a device that the other process does not see.
+  // The reverse: our memory on a device that the other process does not see.
   Remote blind({"CUDA_VISIBLE_DEVICES=1"});
   Remote exporter;
   const Shared shared = share(exporter, 0, 0x22);

@@ -136,7 +136,7 @@ TEST_F(ForeignLibrary, ProgramsOfOpenMpiAreNamed) {
   EXPECT_EQ(said("#!/bin/sh\n"), "");
   EXPECT_EQ(said(""), "");
   EXPECT_EQ(program_of_open_mpi(prefix_), "");
-  // Cut off at each place, nothing is said or the same.
+  // A file that is cut off yields nothing.
   const std::string whole = program_that_needs({"libmpi.so.40"});
   for (std::size_t bytes = 0; bytes < whole.size() - 1; ++bytes) EXPECT_EQ(said(whole.substr(0, bytes)), "") << bytes;
 }

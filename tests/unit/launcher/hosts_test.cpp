@@ -77,7 +77,7 @@ TEST(Layout, ProgramsFillTheSameHostsTogether) {
   EXPECT_EQ(laid_out(hosts, {program(4, 1)}), "abab");
   EXPECT_EQ(laid_out(hosts, {program(0)}), "aab");
   EXPECT_EQ(laid_out(hosts, {program(0, 2)}), "aabb");
-  // Each by its own words, or on its own hosts.
+  // Each program with its own options, or on its own hosts.
   EXPECT_EQ(laid_out(hosts, {program(2, 1), program(2)}), "abaa");
   EXPECT_EQ(laid_out(hosts, {program(1, 0, {{"c", 4, true}}), program(3), program(2, 0, {{"b", 2, true}})}), "caabbb");
 }

@@ -56,7 +56,7 @@ TEST_F(TwoHosts, FenceWaitsForTheRanksHereAndHandsOutWhatTheyPut) {
   EXPECT_EQ(first_.answers[0].back(), "cmd=barrier_out rc=0");
   EXPECT_FALSE(first_.server->anyone_waits());
   EXPECT_EQ(first_.ask(1, "cmd=get kvsname=space key=c"), "cmd=get_result rc=0 msg=success value=3");
-  // The next barrier hands out the new keys.
+  // The next barrier distributes the new keys.
   first_.ask(0, "cmd=barrier_in");
   first_.ask(1, "cmd=barrier_in");
   EXPECT_TRUE(first_.fences[1].empty());

@@ -138,7 +138,7 @@ TEST_F(MovesTest, ShortRunsWithShortGaps) {
   }
 }
 
-// Rows of more than a line at every distance from one, in strides that keep the distance and in others.
+// Rows longer than a line at every offset within a line, with strides that preserve the offset and others that do not.
 TEST_F(MovesTest, LongerRunsAnywhereInALine) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {128, 129, 150, 192, 256, 300, 511, 512, 513, 700, 767, 768, 769}) {
@@ -157,7 +157,7 @@ TEST_F(MovesTest, LongerRunsAnywhereInALine) {
   }
 }
 
-// So many that vectors are aligned to lines, and that lines are prefetched.
+// Enough blocks that vectors are aligned to lines, and lines are prefetched.
 TEST_F(MovesTest, ManyShortRunsWithShortGaps) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {4, 8, 16}) {
@@ -175,7 +175,7 @@ TEST_F(MovesTest, ManyShortRunsWithShortGaps) {
   }
 }
 
-// The same, each run in a line of its own.
+// The same, with each run in a separate line.
 TEST_F(MovesTest, RunsInLinesOfTheirOwnFarApart) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {1, 2, 3, 4, 8, 12, 24, 40, 63, 64, 128}) {
@@ -231,7 +231,7 @@ TEST_F(MovesTest, ListsOfEveryLength) {
   }
 }
 
-// So long that lines are prefetched: from the first cache on, and beyond the second.
+// Long enough that lines are prefetched: from the first-level cache on, and beyond the second.
 TEST_F(MovesTest, LongLists) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 40, 50, 64, 128, 200, 320, 600}) {

@@ -137,7 +137,7 @@ TEST(View, RunsOfEveryLength) {
     made.reference = struct_reference(blocks, displacements, std::vector<Reference>(9, basic_reference(*a_byte)));
     ASSERT_OK(made.type->commit());
     for (const Count count : {1, 3}) expect_moves(random, made, count);
-    // Blocks of one length at irregular places.
+    // Blocks of one length at irregular offsets.
     displacements[4] += 2;
     ASSERT_OK(make_hindexed_block(9, length, displacements.data(), *a_byte, CallForm::kLarge, &made.type));
     made.reference = struct_reference(blocks, displacements, std::vector<Reference>(9, basic_reference(*a_byte)));
@@ -185,7 +185,7 @@ TEST(View, ShortRunsWithShortGaps) {
   }
 }
 
-// Single elements of which a few happen to touch: still one loop over runs of one length.
+// Single elements, a few of which happen to be adjacent: still one loop over runs of one length.
 TEST(View, ListsWithNeighbours) {
   RandomTypes random(test_seed() + 3);
   for (const std::uintptr_t basic : {abi::kShort, abi::kFloat, abi::kDouble, abi::kCDoubleComplex}) {

@@ -284,7 +284,7 @@ TEST_F(ReduceByKernel, OfViews) {
   EXPECT_TRUE(std::ranges::equal(inout.read(), std::as_bytes(std::span(sums))));
 }
 
-// Everything that check_op() allows has a kernel, except types without device arithmetic.
+// Every combination that check_op() allows has a kernel, except types without device arithmetic.
 TEST(CanReduce, AllButWideReals) {
   for (const BasicType& row : basic_types()) {
     const Datatype& type = *predefined_type(row.abi);

@@ -72,7 +72,7 @@ TEST_F(Contexts, ALaterEventAnswersForEarlierOnesOfItsStream) {
     EXPECT_TRUE(done);
     EXPECT_FALSE(each->recorded());
   }
-  // It says nothing about later ones, nor about other streams.
+  // The end of one operation says nothing about later ones, nor about other streams.
   ASSERT_TRUE(third.record(*context, context->stream()).ok()) << take_detail();
   device::StreamHandle other = nullptr;
   ASSERT_TRUE(context->copy_stream(0, &other).ok()) << take_detail();

@@ -118,7 +118,7 @@ TEST_F(Copy, ManagedMemoryComesAfterWorkOnTheDefaultStream) {
 }
 
 TEST_F(Copy, FailureNamesCallPointerDeviceAndError) {
-  // Far beyond the end of its allocation (check_range() would have refused it before).
+  // Far beyond the end of the allocation (in the library, check_range() refuses such a buffer earlier).
   DeviceMemory memory(1 << 20, MemoryKind::kDevice);
   DeviceMemory target(1 << 20, MemoryKind::kDevice);
   const std::size_t bytes = std::size_t{1} << 40;

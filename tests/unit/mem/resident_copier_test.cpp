@@ -1,5 +1,5 @@
-// The kernel that waits for copies to make: every size and alignment, as many orders as it keeps, and orders that
-// coincide with its exit.
+// The kernel that waits for copies to make: every size and alignment, as many pending copies as it has room for, and
+// copies submitted while it exits.
 #include "mem/device/resident_copier.hpp"
 
 #include <gtest/gtest.h>
@@ -112,7 +112,7 @@ TEST_F(ResidentCopiers, OrdersAreCarriedOutOrItHasLeft) {
     poison();
     const std::size_t bytes = 1 + random() % 70000;
     ASSERT_NO_FATAL_FAILURE(come(bytes));
-    // Most orders arrive while it decides to exit.
+    // Most copies are submitted while the kernel decides to exit.
     for (const auto at = Clock::now() + std::chrono::microseconds(30 + random() % 40); Clock::now() < at;) {
     }
     std::uint32_t entry = 0;

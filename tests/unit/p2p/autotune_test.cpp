@@ -19,7 +19,8 @@ TEST(AutotuneCosts, WithoutIntervalsTheTransferTimeDecides) {
   EXPECT_EQ(Autotune::saved({10, 30}, {kUnknown, kUnknown}), -kUnknown);
 }
 
-// The program fetches read data back into its caches, which the transfer does not show.
+// After data was read by another process, the program fetches it back into its caches; the transfer time does not show
+// that.
 TEST(AutotuneCosts, IntervalsDecideWhereTheyAreKnown) {
   EXPECT_DOUBLE_EQ(Autotune::saved({10, 40}, {12, 30}), 1);
   EXPECT_DOUBLE_EQ(Autotune::saved({10, 40}, {12, 39}), 0.1);
@@ -41,7 +42,7 @@ class Program {
   void computes(std::uint64_t after_first, std::uint64_t after_second) {
     computes_[0] = after_first, computes_[1] = after_second;
   }
-  // Returns the way that it went.
+  // Returns the way that the message took.
   unsigned transfer(std::uint64_t late = 0) {
     const bool timed = autotune.begin(now_);
     const unsigned way = autotune.way();
@@ -50,7 +51,7 @@ class Program {
     now_ += computes_[way];
     return way;
   }
-  // Returns how many of so many messages go the first way.
+  // Returns how many of so many messages take the first way.
   int first_of(int messages) {
     int first = 0;
     for (int i = 0; i < messages; ++i) first += transfer() == 0 ? 1 : 0;
@@ -146,7 +147,7 @@ TEST(Autotune, AWayDoesNotChangeWhileMessagesAreUnderWay) {
   EXPECT_EQ(window.autotune.way(), 1U);
 }
 
-// Reads all end at once, half as late again as the last streamed message: no single message tells which is faster.
+// Reads all end at once, half as late again as the last streamed message: no single message shows which is faster.
 TEST(Autotune, AWindowIsTimedAsAWhole) {
   Window window(1000000);
   while (!window.autotune.decided()) {
@@ -156,7 +157,7 @@ TEST(Autotune, AWindowIsTimedAsAWhole) {
   EXPECT_EQ(window.autotune.way(), 1U);
 }
 
-// Messages that take another path are not timed.
+// Messages that take a different path are not timed.
 TEST(Autotune, ADroppedMessageTellsNothing) {
   Program program(40000);
   program.takes(100, 50);

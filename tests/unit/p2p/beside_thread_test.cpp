@@ -105,7 +105,7 @@ class TestTransport final : public transport::Transport {
     condition_.notify_all();
   }
   Status finalize() override { return kOk; }
-  // Rings like a message.
+  // Rings the doorbell, as a message does.
   void ring() {
     if (armed_) wake();
   }
@@ -193,7 +193,7 @@ TEST_F(BesideThread, LongCopiesLetOthersIn) {
 TEST_F(BesideThread, AskingWakesTheThreadForWorkThatRingsNoBell) {
   ASSERT_TRUE(progress_thread::start().ok());
   bool watched_on = false;
-  // If the thread loses its core for a millisecond it does not look a second time.
+  // If the thread loses its core for a millisecond, it does not check a second time.
   for (int attempt = 0; attempt < 200 && !watched_on; ++attempt) {
     ASSERT_TRUE(await([&] { return transport.sleeps == attempt + 1; }));
     const int looks = transport.looks;

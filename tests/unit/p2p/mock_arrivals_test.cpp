@@ -1,4 +1,4 @@
-// Unexpected messages are dropped and counted: the played processes send messages that no process of this library
+// Unexpected messages are dropped and counted: the simulated processes send messages that no process of this library
 // sends, and no pending operation is harmed.
 #include "base/statistics.hpp"
 #include "mock_test.hpp"
@@ -14,7 +14,7 @@ constexpr std::size_t kLong = 200001;
 class Arrivals : public OnMock {
  protected:
   static std::uint64_t dropped() { return value_of(static_cast<std::size_t>(Statistic::messages_dropped)); }
-  // Sends it, and expects that it is dropped.
+  // Sends the message, and expects it to be dropped.
   static void expect_dropped(int from, const transport::Header& header, const void* payload = nullptr,
                              std::size_t bytes = 0) {
     const std::uint64_t before = dropped();
@@ -61,7 +61,7 @@ TEST_F(Arrivals, PayloadsThatAreTooShort) {
     const wire::Rts rts{1, 0, flag | wire::kDevice, 0};
     expect_dropped(1, wire::envelope(Kind::kRts, envelope, 100), &rts, sizeof rts);
   }
-  // Data marked as kept by a transport, which has kept none.
+  // Data marked as kept by a transport that has kept none.
   struct {
     wire::Rts rts{1, 0, wire::kKept, 0};
     transport::RendezvousData data{0x40000000};
@@ -81,7 +81,7 @@ TEST_F(Arrivals, ContextsThatThereAreNot) {
   EXPECT_LE(engine()->matchers.size(), kMostContexts);
 }
 
-// Only its receiver may refer to a send, in time, and within its length.
+// A send may be named only by its receiver, while it is pending, and within its length.
 TEST_F(Arrivals, WhatDoesNotFitASend) {
   auto data = data_of(kLong);
   Request* send = start_send(data, 1, 7);
@@ -138,7 +138,7 @@ TEST_F(Arrivals, WhatDoesNotFitAReceive) {
   ASSERT_TRUE(ends(receive));
   EXPECT_TRUE(receive->completion_.error.ok());
   EXPECT_EQ(into, sent);
-  // It has completed: any further message for it is dropped.
+  // The send has completed: any further message for it is dropped.
   expect_dropped(1, wire::data(cts.receiver_cookie, 0), "x", 1);
   release(receive);
 }

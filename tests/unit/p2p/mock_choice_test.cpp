@@ -87,7 +87,7 @@ TEST_F(Choices, AreNotMadeAgainForEachMessage) {
   EXPECT_EQ(choice_of(2, host_message(1 << 20), other).count(), 1U);
 }
 
-// Discovered between two messages: GPUs shared by time slices.
+// A change discovered between two messages: GPUs shared by time slices.
 TEST_F(Choices, TimeSlicesThatAreFoundOutChangeThem) {
   MessageClass message = host_message(1 << 20);
   message.flags = wire::kDevice | wire::kMovable | wire::kView;

@@ -55,7 +55,7 @@ TEST_F(Messages, ASynchronousSendWaitsForItsReceive) {
   expect_ok(send);
 }
 
-// Back-pressure: nothing is lost, doubled or overtaken.
+// Back-pressure: no message is lost, duplicated or overtaken.
 TEST_F(Messages, SendsThatFindNoRoomGoInOrderOnceThereIsSome) {
   constexpr int kSends = 20;
   network().refuse(1, kForEver);
@@ -66,7 +66,7 @@ TEST_F(Messages, SendsThatFindNoRoomGoInOrderOnceThereIsSome) {
   poll_some();
   EXPECT_EQ(network().waiting(1), 0U);
   for (const Request* send : sends) EXPECT_FALSE(send->complete());
-  // Another peer has room.
+  // Messages to another peer still have room.
   auto other = data_of(5);
   expect_ok(start_send(other, 2, 0));
   network().refuse(1, 3);

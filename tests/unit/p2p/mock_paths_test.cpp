@@ -1,4 +1,4 @@
-// Several transports that reach one process: the cheaper one is taken, for messages and for memory each.
+// Several transports that reach one process: the cheaper one is used, separately for messages and for memory.
 #include "mock_test.hpp"
 
 namespace hr::p2p {
@@ -31,7 +31,7 @@ class TwoPaths : public OnMock {
     OnMock::TearDown();
   }
   static transport::mock::Network& second() { return *transport::mock::second_network(); }
-  // True if a short message goes by the second one.
+  // True if a short message takes the second transport.
   static bool by_second() {
     auto data = data_of(100);
     expect_ok(start_send(data, 1, 1));
@@ -63,7 +63,8 @@ TEST_F(TwoPaths, OfEqualsTheFirst) {
   EXPECT_FALSE(by_second());
 }
 
-// All of a peer's messages, so that they stay in order; messages that come by the other path are received all the same.
+// All of a peer's messages, so that they stay in order; messages that arrive by the other path are received
+// nevertheless.
 TEST_F(TwoPaths, LongMessagesGoTheSameWay) {
   with(caps_of(1e-6, 1e8), caps_of(10e-6, 1e8));
   auto data = data_of(kLong);

@@ -232,7 +232,7 @@ TEST_F(ProcessFailure, OfAWaitForAWordInMemory) {
   expect_ok(local);
 }
 
-// The exit for communicators that are revoked.
+// The same mechanism for communicators that are revoked.
 TEST_F(ProcessFailure, OfAContext) {
   std::vector<unsigned char> got(10);
   std::vector<unsigned char> other(10);

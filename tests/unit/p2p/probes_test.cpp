@@ -83,7 +83,7 @@ TEST(Probes, TheFiguresAreTheCosts) {
   EXPECT_NEAR(seconds("stream"), 2e-3 + 0x1p20 / 8e9, 1e-9);
 }
 
-// Reading is the only one whose model may be far off.
+// Reading is the only protocol whose estimate may be far off.
 TEST(Probes, OnlyReadingIsUncertain) {
   for (const Rendezvous* each : protocols()) {
     const Estimate estimate = each->probe(host_message(std::size_t{1} << 20), memory_caps());

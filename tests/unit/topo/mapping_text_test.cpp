@@ -49,7 +49,7 @@ TEST(MappingText, NothingElseIsTaken) {
   for (int at = 0; at < 1000; ++at) bomb += " 0-65535";
   EXPECT_FALSE(from_text(bomb, &mapping).ok());
   (void)take_detail();
-  // Cut anywhere, and with any byte changed: no crash, no endless list.
+  // Texts cut anywhere, and with any byte changed: no crash, no endless list.
   for (std::size_t at = 0; at < good.size(); ++at) {
     (void)from_text(good.substr(0, at), &mapping);
     std::string changed = good;

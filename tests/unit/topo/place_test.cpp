@@ -69,10 +69,10 @@ TEST(Parts, SoManyOnEach) {
 TEST(Parts, SeveralCoresEach) {
   EXPECT_EQ(placed(big(), 3, {.policy = Policy::kParts, .level = Level::kSocket, .count = 4}),
             (Placement{cores(0, 3), cores(32, 35), cores(4, 7)}));
-  // Three each: two in a domain of eight, as none may cross while there is room.
+  // Three cores per rank: two ranks in a domain of eight, as no rank may span domains while there is room.
   EXPECT_EQ(placed(big(), 3, {.policy = Policy::kParts, .count = 3}),
             (Placement{cores(0, 2), cores(3, 5), cores(8, 10)}));
-  // Twenty ranks of three do not fit so: 16 in domains, 20 in sockets.
+  // Twenty ranks of three cores do not fit that way: domains have room for 16, sockets for 20.
   EXPECT_EQ(placed(big(), 20, {.policy = Policy::kParts, .count = 3})[2], cores(6, 8));
   EXPECT_EQ(placed(big(), 2, {.policy = Policy::kParts, .count = 2, .bind = Level::kNuma}),
             (Placement{cores(0, 7), cores(0, 7)}));

@@ -106,7 +106,8 @@ TEST(RandomMappings, EveryRankHasAPlaceThatIsAllowed) {
         EXPECT_TRUE(may_be_unbound || !set.empty());
         EXPECT_TRUE(holds(machine.allowed, set));
       }
-      // Alone on its CPUs, if that was requested and the binding does not widen them; N a part share its CPUs.
+      // A rank is alone on its CPUs if that was requested and the binding does not widen them; N ranks on a part share
+      // its CPUs.
       const bool is_exact = !mapping.bind && mapping.per_part == 0;
       if (is_exact && !mapping.allow_oversubscription) {
         EXPECT_FALSE(any_shared(cpus));

@@ -125,7 +125,8 @@ TEST_F(DoorbellFixture, AThreadThatDoesNotSleepAfterAllHidesNobodyElse) {
   EXPECT_LT(now_seconds() - before, kSoonSeconds) << "the ring did not wake the sleeper";
 }
 
-// All at once: threads that sleep until the next message, one that arms and disarms all the time, one that rings.
+// All of these at the same time: threads that sleep until the next message, one that arms and disarms continuously, one
+// that rings.
 TEST_F(DoorbellFixture, EveryRingIsSeenByAllThreads) {
   constexpr int kMessages = 20000;
   constexpr double kLongestTest = 5;

@@ -1,4 +1,4 @@
-// ExchangeBuffers: payloads of two processes that send in turns share the same memory, without any other effect.
+// ExchangeBuffers: the payloads of two processes that send alternately share the same memory, without any other effect.
 #include "transport/shm/exchange_buffers.hpp"
 
 #include <gtest/gtest.h>
@@ -118,7 +118,7 @@ TEST_F(ExchangeBuffersFixture, AnswersLieWhereTheMessagesLay) {
       EXPECT_EQ(arrived_at, place);
     }
   }
-  // The first turns went through the rings; one exchange buffer was enough.
+  // The first payloads went through the rings; one exchange buffer was enough.
   EXPECT_GE(by_exchange_buffer, 20);
   EXPECT_LT(by_exchange_buffer, 40);
   EXPECT_EQ(lower.exchange_buffers.made(), 1);

@@ -124,7 +124,7 @@ TEST_F(RingFixture, UsesOnlyWhatHasMemoryAndSaysWhatItWants) {
   EXPECT_EQ(producer.wanted(), 0U);
   ASSERT_TRUE(exchange(1, 3000));
 
-  // No more memory available: nothing is sent while a message is pending, then all messages use the present memory.
+  // No more memory is available: nothing is sent while a message is pending, then all messages use the existing memory.
   const auto kept = make_payload(2, 2000);
   ASSERT_TRUE(producer.send({{2, 0, 0}}, kept.data(), kept.size()));
   EXPECT_EQ(producer.reserve(3000), nullptr);

@@ -1,4 +1,5 @@
-// The network transport between two workers of one process, which the launcher of a singleton introduces to each other.
+// A network transport between two endpoints of one process, which the launcher of a singleton introduces to each other:
+// UCX's, or libfabric's with HEADRACE_NETWORK=ofi.
 #include "transport/ucx/ucx.hpp"
 
 #include <gtest/gtest.h>
@@ -11,11 +12,13 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/knobs.hpp"
 #include "boot/boot.hpp"
-#include "transport/ucx/address.hpp"
-#include "transport/ucx/in_order.hpp"
+#include "transport/network/address.hpp"
+#include "transport/network/in_order.hpp"
+#include "transport/network/sleepers.hpp"
+#include "transport/ofi/ofi.hpp"
 #include "transport/ucx/path.hpp"
-#include "transport/ucx/sleepers.hpp"
 
 namespace hr::transport {
 namespace {
@@ -52,6 +55,8 @@ std::byte letter(std::uint64_t number, std::size_t at) { return static_cast<std:
 
 Header header(std::uint64_t number) { return {{kKind, number, 0}}; }
 
+const Record& tested() { return knobs().network == NetworkChoice::kOfi ? ofi::kRecord : ucx::kRecord; }
+
 class Ucx : public ::testing::Test {
  protected:
   const std::array<boot::Processes, 2> processes_{boot::Processes{"unit", 0, {0, 1}},
@@ -69,7 +74,7 @@ class Ucx : public ::testing::Test {
     for (int rank : {0, 1}) {
       const Job job{rank, 2, processes_[static_cast<std::size_t>(rank)], "unit"};
       const auto at = static_cast<std::size_t>(rank);
-      ASSERT_TRUE(ucx::kRecord.create(job, handlers_[at], &sides_[at]).ok());
+      ASSERT_TRUE(tested().create(job, handlers_[at], &sides_[at]).ok());
     }
     for (auto& side : sides_) ASSERT_TRUE(side->open().ok()) << take_detail();
     for (int rank : {0, 1}) ASSERT_TRUE(side(rank).connect(1 - rank).ok()) << take_detail();
@@ -100,6 +105,11 @@ class Ucx : public ::testing::Test {
       progress();
     }
     return true;
+  }
+
+  // Sends an empty message to the other side. A network may have no room before it is connected.
+  bool sent(int from, const Header& header) {
+    return until([&] { return side(from).send(1 - from, header, nullptr, 0).ok(); });
   }
 
   std::array<Handlers, 2> handlers_;
@@ -312,7 +322,7 @@ TEST_F(Ucx, MemoryOfOthersIsReadAndWritten) {
   ASSERT_TRUE(side(0).get(1, &key, {&nothing, 1}, &empty).ok());
   EXPECT_TRUE(empty.complete);
   EXPECT_EQ(side(0).get(1, nullptr, {&all, 1}, nullptr).errc(), Errc::kUnsupportedOperation);
-  // A key that is not whole is refused, and the path stays.
+  // An incomplete key is refused, and the path stays open.
   RemoteKey part_of_key = key;
   part_of_key.bytes = 8;
   std::memset(part_of_key.data, 0x5a, 8);  // another number than the one that is known by now
@@ -357,8 +367,8 @@ TEST_F(Ucx, MemoryIsLeftToTheNetworkWhereTheNetworkMovesIt) {
 }
 
 TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
-  ASSERT_TRUE(side(0).send(1, header(1), nullptr, 0).ok());
-  ASSERT_TRUE(side(1).send(0, header(1), nullptr, 0).ok());
+  ASSERT_TRUE(sent(0, header(1)));
+  ASSERT_TRUE(sent(1, header(1)));
   ASSERT_TRUE(until([] { return seen[0].messages.size() == 1 && seen[1].messages.size() == 1; }));
   std::uint64_t theirs = 1;
   std::uint64_t ours = 2;
@@ -401,7 +411,7 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   Operation unread;
   const Status flush = side(0).flush(1, &flushed);
   const Status get = side(0).get(1, &key, {&part, 1}, &unread);
-  EXPECT_TRUE(fails(flush, flushed));
+  EXPECT_TRUE(!flush.ok() || until([&] { return flushed.complete; })) << "no put is pending, so it may succeed";
   EXPECT_TRUE(fails(get, unread));
   EXPECT_TRUE(fails(kOk, ready[0]));
   // Operations in progress end, with success or failure: the other side flushes before it leaves.
@@ -421,9 +431,26 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   EXPECT_EQ(seen[0].failed.size(), 1U);
 }
 
+// A program may send short messages alone, and make no other call.
+TEST_F(Ucx, AShortMessageToAPeerThatIsGoneIsRefusedInTheEnd) {
+  ASSERT_TRUE(sent(0, header(1)));
+  ASSERT_TRUE(sent(1, header(1)));
+  ASSERT_TRUE(until([] { return seen[0].messages.size() == 1 && seen[1].messages.size() == 1; }));
+  EXPECT_TRUE(sides_[1]->finalize().ok());
+  sides_[1].reset();
+  const double end = now_seconds() + kLimit;
+  Status status = kOk;
+  while ((status.ok() || status.is_again()) && now_seconds() < end) {
+    status = side(0).send(1, header(2), nullptr, 0);
+    if (status.is_again()) side(0).progress();
+  }
+  EXPECT_EQ(status.errc(), Errc::kOther);
+  EXPECT_NE(take_detail().find("rank 1"), std::string::npos);
+}
+
 TEST_F(Ucx, ASleeperIsWokenByAMessageAndByOthers) {
   Transport& sleeper = side(0);
-  if (!sleeper.can_sleep()) GTEST_SKIP() << "UCX tells of no arrivals here";
+  if (!sleeper.can_sleep()) GTEST_SKIP() << "the network tells of no arrivals here";
   const auto armed = [&] {
     std::optional<std::uint32_t> token;
     EXPECT_TRUE(until([&] { return (token = sleeper.arm()).has_value(); }));
@@ -436,11 +463,11 @@ TEST_F(Ucx, ASleeperIsWokenByAMessageAndByOthers) {
   waker.join();
   EXPECT_LT(now_seconds() - start, kLimit / 2);
 
-  ASSERT_TRUE(side(1).send(0, header(1), nullptr, 0).ok());
+  ASSERT_TRUE(sent(1, header(1)));
   ASSERT_TRUE(until([] { return !seen[0].messages.empty(); }));
   start = now_seconds();
   token = armed();
-  ASSERT_TRUE(side(1).send(0, header(2), nullptr, 0).ok());
+  ASSERT_TRUE(sent(1, header(2)));
   sleeper.sleep(token, kLimit);
   EXPECT_LT(now_seconds() - start, kLimit / 2);
   ASSERT_TRUE(until([] { return seen[0].messages.size() == 2; }));
@@ -450,35 +477,35 @@ TEST(UcxAddress, SurvivesTheLaunchersAlphabet) {
   for (std::size_t length = 0; length < 70; ++length) {
     std::vector<std::byte> bytes(length);
     for (std::size_t at = 0; at < length; ++at) bytes[at] = static_cast<std::byte>(at * 37 + 250);
-    const std::string text = ucx::encode(bytes);
+    const std::string text = network::encode(bytes);
     EXPECT_EQ(text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
               std::string::npos);
     std::vector<std::byte> back;
-    ASSERT_TRUE(ucx::decode(text, &back));
+    ASSERT_TRUE(network::decode(text, &back));
     EXPECT_EQ(back, bytes);
   }
   std::vector<std::byte> ignored;
-  EXPECT_FALSE(ucx::decode("abc=", &ignored));
-  EXPECT_FALSE(ucx::decode("a", &ignored));
+  EXPECT_FALSE(network::decode("abc=", &ignored));
+  EXPECT_FALSE(network::decode("a", &ignored));
 }
 
 TEST(UcxAddress, LongOnesTakeSeveralKeys) {
   ASSERT_TRUE(boot::init().ok());
   std::vector<std::byte> bytes(5000);
   for (std::size_t at = 0; at < bytes.size(); ++at) bytes[at] = static_cast<std::byte>(at * 11);
-  ASSERT_TRUE(ucx::publish_address(4, bytes, "node17").ok());
+  ASSERT_TRUE(network::publish_address("ucx", 4, bytes, "node17").ok());
   std::vector<std::byte> back;
   std::string host;
-  ASSERT_TRUE(ucx::fetch_address(4, &back, &host).ok()) << take_detail();
+  ASSERT_TRUE(network::fetch_address("ucx", 4, &back, &host).ok()) << take_detail();
   EXPECT_EQ(back, bytes);
   EXPECT_EQ(host, "node17");
-  ASSERT_TRUE(boot::put("headrace-ucx-5-0", "no address").ok());
-  EXPECT_FALSE(ucx::fetch_address(5, &back, &host).ok());
+  ASSERT_TRUE(boot::put("headrace-network-5-0", "no address").ok());
+  EXPECT_FALSE(network::fetch_address("ucx", 5, &back, &host).ok());
   EXPECT_NE(take_detail().find("rank 5"), std::string::npos);
 }
 
 TEST(UcxInOrder, EarlyOnesWait) {
-  ucx::InOrder<int> order;
+  network::InOrder<int> order;
   std::vector<int> out;
   const auto deliver = [&](int& thing) { out.push_back(thing); };
   for (int number : {2, 1, 4, 0, 3, 5})
@@ -488,7 +515,7 @@ TEST(UcxInOrder, EarlyOnesWait) {
 }
 
 TEST(UcxInOrder, WhatHasBeenHereOrIsFarAheadIsRefused) {
-  using Order = ucx::InOrder<int>;
+  using Order = network::InOrder<int>;
   Order order;
   std::vector<int> out;
   const auto deliver = [&](int& thing) { out.push_back(thing); };
@@ -506,18 +533,18 @@ TEST(UcxAddress, ASecretGoesWithIt) {
   std::vector<std::byte> address(20, std::byte{7});
   const auto bare = address;
   std::uint64_t secret = 0;
-  ucx::append_secret(0x0123456789abcdef, &address);
-  ASSERT_TRUE(ucx::split_secret(&address, &secret));
+  network::append_secret(0x0123456789abcdef, &address);
+  ASSERT_TRUE(network::split_secret(&address, &secret));
   EXPECT_EQ(secret, 0x0123456789abcdefU);
   EXPECT_EQ(address, bare);
   for (const std::size_t bytes : {0U, 4U, 8U}) {
     address.resize(bytes);
-    EXPECT_FALSE(ucx::split_secret(&address, &secret));
+    EXPECT_FALSE(network::split_secret(&address, &secret));
   }
 }
 
 TEST(UcxSleepers, EveryThreadThatIsArmedIsWoken) {
-  ucx::Sleepers sleepers;
+  network::Sleepers sleepers;
   ASSERT_TRUE(sleepers.open(-1).ok());
   constexpr int kThreads = 4;
   for (int round = 0; round < 50; ++round) {
@@ -546,7 +573,7 @@ TEST(UcxSleepers, EveryThreadThatIsArmedIsWoken) {
 }
 
 TEST(UcxSleepers, ABellThatIsNotHeardYetKeepsNoOtherThreadAwake) {
-  ucx::Sleepers sleepers;
+  network::Sleepers sleepers;
   ASSERT_TRUE(sleepers.open(-1).ok());
   const auto first = sleepers.arm();
   sleepers.wake();

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from headrace.doctor.facts import Facts, cpu_list
 from headrace.doctor.finding import Finding, note, ok, warning
 
-_NVIDIA = "0x10de"
-_GPU_CLASSES = ("0x0300", "0x0302")
+# Vendors, and the classes of their GPUs; AMD's that compute are display controllers or accelerators.
+_GPU_CLASSES = {"0x10de": ("0x0300", "0x0302"), "0x1002": ("0x0302", "0x0380", "0x1200")}
 
 
 def _nodes(facts: Facts) -> dict[int, frozenset[int]]:
@@ -22,7 +22,7 @@ def _gpus(facts: Facts) -> dict[str, int]:
     """Returns the node of each GPU, by address; -1: the machine does not report it."""
     where = "/sys/bus/pci/devices"
     return {f"GPU {name}": _node(facts, f"{where}/{name}") for name in facts.names(where)
-            if facts.read(f"{where}/{name}/vendor") == _NVIDIA and (facts.read(f"{where}/{name}/class") or "").startswith(_GPU_CLASSES)}
+            if (facts.read(f"{where}/{name}/class") or "").startswith(_GPU_CLASSES.get(facts.read(f"{where}/{name}/vendor") or "", ("none",)))}
 
 
 def _node(facts: Facts, device: str) -> int:

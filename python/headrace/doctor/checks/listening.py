@@ -13,6 +13,8 @@ from headrace.doctor.finding import Finding, note, ok
 _LISTENS = "0A"
 _LOOPBACK = "lo"
 _ANYBODY = "UCX asks nobody who they are: who reaches these addresses can read and write the memory of such a rank"
+_ANYBODY_OFI = ("libfabric accepts everybody: messages and accesses without the job's secrets are dropped, but who reaches these "
+                "addresses can use up memory and connections of such a rank, or hold it up")
 _REMEDY = ("let only the hosts of the job reach them: HEADRACE_NETWORK_DEVICES names a private network, or a firewall shuts the "
            "others out; mpiexec --as-hosts keeps to the loopback")
 
@@ -78,14 +80,15 @@ def _listens_on(facts: Facts, process: str) -> list[str]:
 
 
 def _ranks(facts: Facts) -> Iterator[Finding]:
-    """Returns processes that have loaded this library and UCX, as far as this user may examine them."""
+    """Returns processes that have loaded this library and UCX or libfabric, as far as this user may examine them."""
     for process in filter(str.isdigit, facts.names("/proc")):
         mapped = facts.read(f"/proc/{process}/maps") or ""
-        if "libmpi" not in mapped or "libucp" not in mapped:
+        who = _ANYBODY if "libucp" in mapped else _ANYBODY_OFI if "libfabric" in mapped else ""
+        if "libmpi" not in mapped or not who:
             continue
         if addresses := _listens_on(facts, process):
             name = facts.read(f"/proc/{process}/comm") or "?"
-            yield note("listening.rank", f"process {process} ({name}), a rank, listens on {', '.join(addresses)}", _ANYBODY, _REMEDY)
+            yield note("listening.rank", f"process {process} ({name}), a rank, listens on {', '.join(addresses)}", who, _REMEDY)
 
 
 def look(facts: Facts) -> Iterator[Finding]:

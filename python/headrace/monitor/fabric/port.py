@@ -1,4 +1,4 @@
-"""One port as a reader finds it, and how readers read files of sysfs: bounded, and with a reason for what they cannot use."""
+"""One port as a reader finds it, and functions that read files of sysfs: with bounds, and a reason for each file that cannot be used."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def text(path: Path) -> str:
 
 
 def folders(path: Path) -> Iterator[Path]:
-    """Yields what is in a folder, with plain names, by name, and not more than a host has."""
+    """Yields the entries of a folder that have plain names, sorted, and no more of them than a host can have."""
     try:
         with os.scandir(path) as entries:
             names = [entry.name for entry in islice(entries, 16 * _NAMES_MOST)]
@@ -55,7 +55,7 @@ def folders(path: Path) -> Iterator[Path]:
 
 
 def add(port: Port, figure: str, path: Path, scale: int = 1) -> None:
-    """Adds a file's counter to a figure. A missing file is no counter of this device; strange content is noted."""
+    """Adds a file's counter to a figure. A missing file means that the device lacks the counter; invalid content is noted."""
     said = text(path).partition("@")[0]  # Slingshot appends the time of the reading
     if not said:
         return

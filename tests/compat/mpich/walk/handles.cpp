@@ -91,7 +91,7 @@ void numbers_are_used_again() {
     if (round == 0) CHECK_CLASS(MPI_Type_size(old, &bytes), MPI_ERR_TYPE);
   }
   CHECK(seen.size() < 10);
-  // More at once than the first part of a table holds.
+  // More handles at once than the first part of a table holds.
   std::vector<MPI_Datatype> many(10000);
   for (auto& type : many) CHECK_OK(MPI_Type_contiguous(2, MPI_INT, &type));
   for (auto& type : many) {

@@ -75,7 +75,7 @@ void statuses() {
 }
 
 void requests() {
-  // More requests than fit a frame, of all sorts; none may stay.
+  // More requests of all kinds than fit a frame; none may remain.
   constexpr int kMany = 200;
   std::vector<int> out(kMany), in(kMany, -1);
   std::vector<MPI_Request> all(2 * kMany, MPI_REQUEST_NULL);
@@ -95,7 +95,7 @@ void requests() {
     if (i % 7 != 3) CHECK_EQ(states[i].MPI_TAG, i);
   }
 
-  // Persistent ones keep their number.
+  // Persistent requests keep their number.
   MPI_Request persistent[2];
   CHECK_OK(MPI_Send_init(&out[0], 1, MPI_INT, right, 3, MPI_COMM_WORLD, &persistent[0]));
   CHECK_OK(MPI_Recv_init(&in[0], 1, MPI_INT, left, 3, MPI_COMM_WORLD, &persistent[1]));
@@ -110,7 +110,7 @@ void requests() {
   CHECK_OK(MPI_Request_free(&persistent[1]));
   CHECK_EQ(persistent[1], MPI_REQUEST_NULL);
 
-  // Some, any, testall; statuses only where something completed.
+  // Some, any, testall; statuses are set only for completed requests.
   MPI_Request two[2];
   CHECK_OK(MPI_Irecv(&in[0], 1, MPI_INT, rank, 50, MPI_COMM_WORLD, &two[0]));
   CHECK_OK(MPI_Irecv(&in[1], 1, MPI_INT, rank, 51, MPI_COMM_WORLD, &two[1]));
@@ -132,7 +132,7 @@ void requests() {
   CHECK_OK(MPI_Test_cancelled(&state[0], &flag));
   CHECK_EQ(flag, 1);
 
-  // Errors of several: MPI_ERROR by MPICH's numbers.
+  // Errors of several requests: MPI_ERROR contains MPICH's numbers.
   char small = 0;
   CHECK_OK(MPI_Irecv(&small, 1, MPI_CHAR, rank, 60, MPI_COMM_SELF == MPI_COMM_WORLD ? 0 : MPI_COMM_WORLD, &two[0]));
   CHECK_OK(MPI_Irecv(&in[1], 1, MPI_INT, rank, 61, MPI_COMM_WORLD, &two[1]));
@@ -182,7 +182,7 @@ void sentinels() {
   CHECK_EQ(got, 77);
   CHECK_OK(MPI_Type_free(&type));
 
-  // Exactly as much as MPICH's constant calls for.
+  // Exactly the size that MPICH's constant demands.
   std::vector<char> buffer(3 * (4 + MPI_BSEND_OVERHEAD));
   CHECK_OK(MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size())));
   for (int i = 0; i < 3; ++i) CHECK_OK(MPI_Bsend(&i, 1, MPI_INT, rank, 5, MPI_COMM_WORLD));

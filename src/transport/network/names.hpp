@@ -4,7 +4,7 @@
 // the same everywhere (boot::Processes::number_of()), with a bit that distinguishes the two. A secret is a random
 // number that each process makes for itself and publishes with its address: through the launcher to its job, and to
 // processes of other jobs when they connect. Every message carries the secret of its receiver, unencrypted, as anything
-// that can reach this host can connect to a worker over TCP. Owner: the transport. Threads: library lock.
+// that can reach this host can connect to this process over TCP. Owner: the transport. Threads: library lock.
 #pragma once
 
 #include <sys/random.h>
@@ -14,9 +14,12 @@
 
 #include "transport/transport.hpp"
 
-namespace hr::transport::ucx {
+namespace hr::transport::network {
 
 using Secret = std::uint64_t;
+
+// Reason for dropping a message whose sender is not known.
+inline constexpr const char* kUnknownSender = "its sender is unknown to this process, or it lacks the secret";
 
 class Names {
  public:
@@ -28,7 +31,7 @@ class Names {
   // Makes the secret of this process. Errors: MPI_ERR_OTHER with the system's reason.
   Status make_secret() {
     if (::getrandom(&own_secret_, sizeof own_secret_, 0) == sizeof own_secret_) return kOk;
-    return fail(Errc::kOther, "ucx: the system has no random numbers (getrandom)");
+    return fail(Errc::kOther, "network: the system has no random numbers (getrandom)");
   }
   [[nodiscard]] Secret own_secret() const noexcept { return own_secret_; }
   // Sets the secret of another process, taken from its address.
@@ -73,4 +76,4 @@ class Names {
   std::map<std::uint32_t, int> others_;
 };
 
-}  // namespace hr::transport::ucx
+}  // namespace hr::transport::network

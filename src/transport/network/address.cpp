@@ -1,4 +1,4 @@
-#include "transport/ucx/address.hpp"
+#include "transport/network/address.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -7,14 +7,14 @@
 
 #include "boot/boot.hpp"
 
-namespace hr::transport::ucx {
+namespace hr::transport::network {
 namespace {
 
 constexpr std::size_t kPiece = 900;  // number of characters that every launcher accepts as a value
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 std::string key_of(int rank, std::size_t piece) {
-  return "headrace-ucx-" + std::to_string(rank) + "-" + std::to_string(piece);
+  return "headrace-network-" + std::to_string(rank) + "-" + std::to_string(piece);
 }
 
 }  // namespace
@@ -61,16 +61,17 @@ bool decode(std::string_view text, std::vector<std::byte>* bytes) {
   return true;
 }
 
-// The first value begins with the length of the text: "212.ABC...". The host's name, and its length as a byte, follow
-// the address.
-Status publish_address(int rank, std::span<const std::byte> address, const std::string& host) {
+// The first value begins with the transport's name and the length of the text: "ucx.212.ABC...". The host's name, and
+// its length as a byte, follow the address.
+Status publish_address(std::string_view network, int rank, std::span<const std::byte> address,
+                       const std::string& host) {
   std::vector<std::byte> bytes(address.begin(), address.end());
   const std::size_t length = std::min<std::size_t>(host.size(), 255);
   const auto name = std::as_bytes(std::span(host.data(), length));
   bytes.insert(bytes.end(), name.begin(), name.end());
   bytes.push_back(static_cast<std::byte>(length));
   std::string text = encode(bytes);
-  text = std::to_string(text.size()) + "." + text;
+  text = std::string(network) + "." + std::to_string(text.size()) + "." + text;
   for (std::size_t from = 0, piece = 0; from < text.size(); from += kPiece, ++piece) {
     HR_TRY(boot::put(key_of(rank, piece), std::string_view(text).substr(from, kPiece)));
   }
@@ -92,13 +93,23 @@ bool split(std::vector<std::byte>* bytes, std::string* host) {
 
 }  // namespace
 
-Status fetch_address(int rank, std::vector<std::byte>* address, std::string* host) {
+Status fetch_address(std::string_view network, int rank, std::vector<std::byte>* address, std::string* host) {
   std::string text;
   HR_TRY(boot::get(rank, key_of(rank, 0), &text));
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  const std::string_view its = std::string_view(text).substr(0, dot);
+  if ((its == "ucx" || its == "ofi") && its != network) {
+    return fail(Errc::kOther,
+                "this process uses the network transport %.*s, and rank %d uses %.*s: set HEADRACE_NETWORK to one that "
+                "both hosts have",
+                static_cast<int>(network.size()), network.data(), rank, static_cast<int>(its.size()), its.data());
+  }
+  const bool named = its == network && dot < text.size();
+  if (named) text.erase(0, dot + 1);
   std::size_t length = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
   const auto digits = static_cast<std::size_t>(end - text.data());
-  const bool good = error == std::errc() && digits < text.size() && *end == '.';
+  const bool good = named && error == std::errc() && digits < text.size() && *end == '.';
   std::string more;
   for (std::size_t piece = 1; good && text.size() < digits + 1 + length; ++piece) {
     HR_TRY(boot::get(rank, key_of(rank, piece), &more));
@@ -112,4 +123,4 @@ Status fetch_address(int rank, std::vector<std::byte>* address, std::string* hos
   return fail(Errc::kOther, "the launcher handed out \"%.100s\" as the network address of rank %d", text.c_str(), rank);
 }
 
-}  // namespace hr::transport::ucx
+}  // namespace hr::transport::network

@@ -1,4 +1,4 @@
-#include "transport/ucx/sleepers.hpp"
+#include "transport/network/sleepers.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <ctime>
 
-namespace hr::transport::ucx {
+namespace hr::transport::network {
 
 Sleepers::~Sleepers() {
   for (const Bell& each : bells_) ::close(each.descriptor);
@@ -71,4 +71,4 @@ void Sleepers::wake() noexcept {
   }
 }
 
-}  // namespace hr::transport::ucx
+}  // namespace hr::transport::network

@@ -14,7 +14,7 @@
 
 #include "base/status.hpp"
 
-namespace hr::transport::ucx {
+namespace hr::transport::network {
 
 class Sleepers {
  public:
@@ -47,4 +47,4 @@ class Sleepers {
   int arrivals_ = -1;
 };
 
-}  // namespace hr::transport::ucx
+}  // namespace hr::transport::network

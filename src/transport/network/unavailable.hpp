@@ -4,17 +4,18 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "transport/transport.hpp"
 
-namespace hr::transport::ucx {
+namespace hr::transport::network {
 
 class Unavailable final : public Transport {
  public:
-  explicit Unavailable(std::string why) : why_(std::move(why)) {}
+  Unavailable(std::string_view name, std::string why) : name_(name), why_(std::move(why)) {}
   Status open() override { return fail(Errc::kOther, "%s", why_.c_str()); }
-  [[nodiscard]] std::string_view name() const noexcept override { return "ucx"; }
+  [[nodiscard]] std::string_view name() const noexcept override { return name_; }
   [[nodiscard]] bool reaches(int /*proc*/) const noexcept override { return false; }
   [[nodiscard]] Caps caps(int /*proc*/) const noexcept override { return {}; }
   Status connect(int /*proc*/) override { return open(); }
@@ -25,7 +26,8 @@ class Unavailable final : public Transport {
   Status finalize() override { return kOk; }
 
  private:
+  std::string_view name_;  // a literal
   std::string why_;
 };
 
-}  // namespace hr::transport::ucx
+}  // namespace hr::transport::network

@@ -1,5 +1,5 @@
-// InOrder: restores the order of numbered things, whose numbers start at 0 and have no gaps in the end. UCX sends
-// messages of different lengths in different ways, and guarantees no order among them.
+// InOrder: restores the order of numbered things, whose numbers start at 0 and have no gaps in the end. A
+// network library may send messages of different lengths in different ways, with no order among them.
 //
 // Numbers are sent as their lowest 32 bits. One that is far ahead, or has arrived before, is refused: a correct sender
 // is never so far ahead, and without a limit another process could make this one keep any number of things. Owner: the
@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-namespace hr::transport::ucx {
+namespace hr::transport::network {
 
 template <class Thing>
 class InOrder {
@@ -49,6 +49,9 @@ class InOrder {
     return ahead <= kMostAhead && early_.emplace(next_ + ahead, std::move(thing)).second;
   }
 
+  // Returns how many things have been delivered; its low bits.
+  [[nodiscard]] std::uint32_t delivered() const noexcept { return static_cast<std::uint32_t>(next_); }
+
   // Returns the things that still wait.
   [[nodiscard]] std::map<std::uint64_t, Thing>& early() noexcept { return early_; }
 
@@ -57,4 +60,4 @@ class InOrder {
   std::map<std::uint64_t, Thing> early_;
 };
 
-}  // namespace hr::transport::ucx
+}  // namespace hr::transport::network

@@ -1,8 +1,9 @@
-// Buffers: memory in which messages are built and from which they are sent. A message stays in its buffer until UCX is
-// done with it.
+// Buffers: memory in which messages are built and from which they are sent. A message stays in its buffer until the
+// network is done with it.
 //
 // There are three sizes, as short messages are many and long ones few. A limited number of returned buffers of each
 // size is kept for the next messages.
+// `Own` is the transport's part of a buffer, which it may use as long as the buffer exists.
 // Owner: the transport. Threads: library lock.
 #pragma once
 
@@ -13,7 +14,7 @@
 
 #include "transport/transport.hpp"
 
-namespace hr::transport::ucx {
+namespace hr::transport::network {
 
 // Head in front of a payload. All processes of a job run the same library on machines of one byte order.
 struct Head {
@@ -24,29 +25,36 @@ struct Head {
 };
 static_assert(sizeof(Head) == 40);
 
+// A message up to its payload. `front` is sent by transports that need a word in front of the head.
+struct OnWire {
+  std::uint64_t front = 0;
+  Head head;
+};
+static_assert(sizeof(OnWire) == 48);
+
 // 64 KiB, and the bytes that protocols put in front of the data.
 inline constexpr std::size_t kMaxPayload = 65536 + kMostInFront;
 // Longest message that a user may choose to send eagerly, for paths with a long delay.
 inline constexpr std::size_t kMostEager = std::size_t{1} << 20;
 
+template <class Own>
 struct Buffer {
   Buffer* next = nullptr;  // next unused buffer
-  void* sender = nullptr;  // peer that the message goes to, while the buffer is in use
   std::size_t room = 0;    // bytes of payload
   std::size_t bytes = 0;   // bytes in use
-  Head head;
+  Own own{};
+  OnWire wire;
 
-  [[nodiscard]] std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+  [[nodiscard]] std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(&wire + 1); }
 };
 
+template <class Own>
 class Buffers {
+  using Buffer = network::Buffer<Own>;
+
  public:
   Buffers() = default;
-  ~Buffers() {
-    for (Kept& kept : kept_) {
-      while (kept.first != nullptr) destroy(take_first(kept));
-    }
-  }
+  ~Buffers() { clear(); }
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
 
@@ -59,6 +67,13 @@ class Buffers {
     auto* made = ::new (memory) Buffer;
     made->room = kept.room;
     return made;
+  }
+
+  // Destroys those that are not in use.
+  void clear() noexcept {
+    for (Kept& kept : kept_) {
+      while (kept.first != nullptr) destroy(take_first(kept));
+    }
   }
 
   void give_back(Buffer* buffer) noexcept {
@@ -95,4 +110,4 @@ class Buffers {
   std::array<Kept, 3> kept_{Kept{2048, 64}, Kept{kMaxPayload, 64}, Kept{kMostEager + kMostInFront, 8}};
 };
 
-}  // namespace hr::transport::ucx
+}  // namespace hr::transport::network

@@ -1,0 +1,174 @@
+// gpu_hip.hpp: the functions of gpu.hpp on AMD GPUs. Where no CUDA driver has a device, the HIP runtime (libamdhip64)
+// of ROCm 5.2 or newer is opened at run time, and its functions take the places of the driver's: most have the same
+// shape, the others are here. A context is a device. Included by gpu.hpp alone.
+#pragma once
+
+namespace gpu::detail {
+
+struct Hip {
+  void* library = nullptr;
+
+  Hip() {
+    for (const int flags : {RTLD_NOLOAD, 0}) {
+      for (const char* name : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"}) {
+        if (library == nullptr) library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL | flags);
+      }
+    }
+  }
+  void* find(const char* symbol) const { return library == nullptr ? nullptr : ::dlsym(library, symbol); }
+};
+inline const Hip& hip() {
+  static Hip instance;
+  return instance;
+}
+
+// Calls a function of the runtime; 500 (not found) if it lacks it.
+template <class... Arguments>
+Result hip_call(const char* symbol, Arguments... arguments) {
+  const auto function = reinterpret_cast<Result (*)(Arguments...)>(hip().find(symbol));
+  return function == nullptr ? 500 : function(arguments...);
+}
+
+inline constexpr int kByAddresses = 4;  // hipMemcpyDefault
+
+// Finds the code objects that belong to an image made by hr_fatbin(): the distance to them follows its name.
+inline const void* code_objects_of(const void* image) {
+  const auto* bytes = static_cast<const unsigned char*>(image);
+  std::uint16_t header = 0;
+  std::uint64_t body = 0;
+  std::memcpy(&header, bytes + 6, sizeof header);
+  std::memcpy(&body, bytes + 8, sizeof body);
+  constexpr std::size_t kMark = 8;
+  const std::size_t name = header + body + kMark;
+  const std::size_t end = name + std::strlen(reinterpret_cast<const char*>(bytes + name)) + 1;
+  std::int64_t distance = 0;
+  std::memcpy(&distance, bytes + (end + 7) / 8 * 8, sizeof distance);
+  return bytes + distance;
+}
+
+inline int device_of(const void* context) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1; }
+
+// The attributes that our programs ask for, by CUDA's numbers.
+inline Result hip_attribute(int* value, int attribute, int device) {
+  constexpr int kMultiprocessors = 16, kPciBus = 33, kPciDevice = 34, kPciDomain = 50;
+  constexpr int kHipMultiprocessors = 63;
+  if (attribute == kMultiprocessors) return hip_call("hipDeviceGetAttribute", value, kHipMultiprocessors, device);
+  char text[32] = "";
+  unsigned domain = 0, bus = 0, number = 0;
+  if (attribute != kPciBus && attribute != kPciDevice && attribute != kPciDomain) return 1;
+  const Result result =
+      hip_call("hipDeviceGetPCIBusId", static_cast<char*>(text), static_cast<int>(sizeof text), device);
+  if (result != 0 || std::sscanf(text, "%x:%x:%x", &domain, &bus, &number) != 3) return result != 0 ? result : 1;
+  *value = static_cast<int>(attribute == kPciBus ? bus : attribute == kPciDevice ? number : domain);
+  return 0;
+}
+
+// The names of HIP for functions of the same shape.
+struct SameShape {
+  const char* driver;
+  const char* hip;
+};
+inline constexpr SameShape kSameShape[] = {{"cuInit", "hipInit"},
+                                           {"cuDeviceGetCount", "hipGetDeviceCount"},
+                                           {"cuDeviceGetName", "hipDeviceGetName"},
+                                           {"cuDeviceCanAccessPeer", "hipDeviceCanAccessPeer"},
+                                           {"cuCtxSynchronize", "hipDeviceSynchronize"},
+                                           {"cuMemAlloc", "hipMalloc"},
+                                           {"cuMemFree", "hipFree"},
+                                           {"cuMemAllocManaged", "hipMallocManaged"},
+                                           {"cuMemAllocAsync", "hipMallocAsync"},
+                                           {"cuMemFreeAsync", "hipFreeAsync"},
+                                           {"cuIpcGetMemHandle", "hipIpcGetMemHandle"},
+                                           {"cuMemHostRegister", "hipHostRegister"},
+                                           {"cuMemHostUnregister", "hipHostUnregister"},
+                                           {"cuMemHostAlloc", "hipHostMalloc"},
+                                           {"cuMemFreeHost", "hipHostFree"},
+                                           {"cuMemGetAllocationGranularity", "hipMemGetAllocationGranularity"},
+                                           {"cuMemAddressReserve", "hipMemAddressReserve"},
+                                           {"cuMemAddressFree", "hipMemAddressFree"},
+                                           {"cuMemCreate", "hipMemCreate"},
+                                           {"cuMemRelease", "hipMemRelease"},
+                                           {"cuMemMap", "hipMemMap"},
+                                           {"cuMemUnmap", "hipMemUnmap"},
+                                           {"cuMemSetAccess", "hipMemSetAccess"},
+                                           {"cuStreamCreate", "hipStreamCreateWithPriority"},
+                                           {"cuStreamDestroy", "hipStreamDestroy"},
+                                           {"cuStreamSynchronize", "hipStreamSynchronize"},
+                                           {"cuStreamWaitEvent", "hipStreamWaitEvent"},
+                                           {"cuStreamBeginCapture", "hipStreamBeginCapture"},
+                                           {"cuStreamEndCapture", "hipStreamEndCapture"},
+                                           {"cuGraphInstantiate", "hipGraphInstantiateWithFlags"},
+                                           {"cuGraphDestroy", "hipGraphDestroy"},
+                                           {"cuGraphExecDestroy", "hipGraphExecDestroy"},
+                                           {"cuGraphLaunch", "hipGraphLaunch"},
+                                           {"cuEventCreate", "hipEventCreateWithFlags"},
+                                           {"cuEventDestroy", "hipEventDestroy"},
+                                           {"cuEventRecord", "hipEventRecord"},
+                                           {"cuEventSynchronize", "hipEventSynchronize"},
+                                           {"cuEventQuery", "hipEventQuery"},
+                                           {"cuModuleUnload", "hipModuleUnload"},
+                                           {"cuModuleGetFunction", "hipModuleGetFunction"},
+                                           {"cuLaunchKernel", "hipModuleLaunchKernel"}};
+
+inline void* hip_function(const char* driver) {
+  for (const SameShape& each : kSameShape) {
+    if (std::strcmp(each.driver, driver) == 0) return hip().find(each.hip);
+  }
+  return nullptr;
+}
+
+// Fills the members whose functions differ.
+template <class Members>
+void fill_different(Members& to) {
+  to.cuGetErrorName = [](Result code, const char** name) {
+    const auto function = reinterpret_cast<const char* (*)(Result)>(hip().find("hipGetErrorName"));
+    *name = function(code);
+    return 0;
+  };
+  to.cuGetErrorString = [](Result code, const char** text) {
+    const auto function = reinterpret_cast<const char* (*)(Result)>(hip().find("hipGetErrorString"));
+    *text = function(code);
+    return 0;
+  };
+  to.cuDeviceGet = [](int* device, int number) {
+    *device = number;
+    return 0;
+  };
+  to.cuDeviceGetAttribute = hip_attribute;
+  to.cuDriverGetVersion = [](int* version) {
+    int number = 0;
+    const Result result = hip_call("hipRuntimeGetVersion", &number);
+    *version = number / 10000000 * 1000 + number / 100000 % 100 * 10;
+    return result;
+  };
+  to.cuDevicePrimaryCtxRetain = [](void** context, int device) {
+    *context = reinterpret_cast<void*>(static_cast<std::uintptr_t>(device) + 1);
+    return 0;
+  };
+  to.cuCtxSetCurrent = [](void* context) { return hip_call("hipSetDevice", device_of(context)); };
+  to.cuCtxEnablePeerAccess = [](void* peer, unsigned flags) {
+    return hip_call("hipDeviceEnablePeerAccess", device_of(peer), flags);
+  };
+  to.cuIpcOpenMemHandle = [](DevicePointer* address, IpcHandle handle, unsigned flags) {
+    const Result result = hip_call("hipIpcOpenMemHandle", address, handle, flags);
+    return result == 1 ? hip_call("hipIpcOpenMemHandle", address, handle, 0u) : result;  // ROCm 5 takes no flag
+  };
+  to.cuMemcpy = [](DevicePointer target, DevicePointer source, std::size_t bytes) {
+    return hip_call("hipMemcpy", target, source, bytes, kByAddresses);
+  };
+  to.cuMemcpyAsync = [](DevicePointer target, DevicePointer source, std::size_t bytes, Stream stream) {
+    return hip_call("hipMemcpyAsync", target, source, bytes, kByAddresses, stream);
+  };
+  to.cuMemcpy2DAsync = [](const PitchedCopy* copy, Stream stream) {
+    return hip_call("hipMemcpy2DAsync", copy->target, copy->target_pitch, copy->source, copy->source_pitch, copy->width,
+                    copy->height, kByAddresses, stream);
+  };
+  to.cuMemsetD8 = [](DevicePointer target, unsigned char value, std::size_t bytes) {
+    return hip_call("hipMemset", target, static_cast<int>(value), bytes);
+  };
+  to.cuModuleLoadData = [](void** module, const void* image) {
+    return hip_call("hipModuleLoadData", module, code_objects_of(image));
+  };
+}
+
+}  // namespace gpu::detail

@@ -1,0 +1,65 @@
+# Tests of devices run once more with the maker HIP, on the fake runtime (tests/fake_hip): hr_mpi_test() and
+# hr_gpu_test_run() do this for each test that runs on the fake CUDA driver, under the name hip_... The program calls the
+# driver under CUDA's names, the library under test uses the same devices under HIP's. ROCm's versions take turns.
+#
+# This file alone says which tests run there, and which of them in the change tier.
+include_guard(GLOBAL)
+
+set(HR_NOT_ON_HIP
+  "streams|enqueue"          # streams wait for words, which HIP does in signal memory alone (docs/adr/0049)
+  "chunks"                   # memory in chunks is staged, and these tests look at mappings
+  "time_sliced"              # AMD's devices run the work of several processes at the same time
+  "^mpich"                   # programs built with MPICH: its ABI, not its devices, is their subject
+  "capture"                  # they look at the driver's own captures
+  "unit_mem_(no|knob|before|one)"  # a driver that is missing: hip_program_* for HIP
+  "unit_cuda_ipc|gpu_staged|nccl" # tests of the fake CUDA driver itself, and of another library's use of it
+  CACHE INTERNAL "")
+set(HR_HIP_IN_CHANGE_TIER
+  "^gpu_mpi_collectives_lazy$|^gpu_registered_2$|^gpu_random_pieces_2$|^gpu_random_collectives_3$"
+  "^gpu_lifetimes_4$|^gpu_resident_copy_2$|^gpu_default_stream_lazy$|^gpu_partitioned_kernel_2$"
+  CACHE INTERNAL "")
+
+# hr_on_hip(<test> <its environment> <prefix>): sets <prefix>_name (empty: not run there), <prefix>_environment,
+# <prefix>_arguments (to be added) and <prefix>_labels in the caller's scope.
+function(hr_on_hip test environment prefix)
+  set(${prefix}_name "" PARENT_SCOPE)
+  if(NOT environment MATCHES "LD_LIBRARY_PATH=[^;]*/fake_cuda(;|$)")
+    return()
+  endif()
+  foreach(pattern IN LISTS HR_NOT_ON_HIP)
+    if(test MATCHES "${pattern}")
+      return()
+    endif()
+  endforeach()
+  get_property(count GLOBAL PROPERTY HR_TESTS_ON_HIP)
+  math(EXPR next "0${count} + 1")
+  set_property(GLOBAL PROPERTY HR_TESTS_ON_HIP ${next})
+  math(EXPR version "5 + 0${count} % 3")
+  if(test MATCHES "default_stream")
+    set(version 5)  # has no handle for that stream
+  endif()
+  list(FILTER environment EXCLUDE REGEX "^LD_LIBRARY_PATH=")
+  list(APPEND environment LD_LIBRARY_PATH=${HR_FAKE_HIP_DIR}/${version}:${HR_FAKE_HIP_DIR}/programs
+       FAKE_HIP_ROCM=${version} FAKE_CUDA_KERNELS=${HR_FAKE_CUDA_DIR} HEADRACE_CUDA=off)
+  set(labels gpu hip one_host night)  # the others have the tests as several hosts
+  foreach(pattern IN LISTS HR_HIP_IN_CHANGE_TIER)
+    if(test MATCHES "${pattern}")
+      list(REMOVE_ITEM labels night)
+    endif()
+  endforeach()
+  set(arguments "")
+  if(test MATCHES "random_pieces")  # kernels do not touch other devices' memory in a process
+    set(arguments --expect either)
+  endif()
+  if(test MATCHES "^unit_mem")  # about CUDA's contexts, or the names of its calls; chunks, and pools without a context
+    string(JOIN ":" without Classify.EveryKind Classify.PoolAndVmmHaveNoContext Copy.FailureNamesCallPointerDeviceAndError
+           Contexts.ExhaustedMemorySaysSo Contexts.NothingIsLeftAfterShutdown Contexts.MemoryOfAContextThatIsNotThePrimary
+           Contexts.SurvivesAResetOfTheDevice)
+    set(arguments --gtest_filter=-${without})
+  endif()
+  string(REPLACE hip_gpu_ hip_ name hip_${test})
+  set(${prefix}_name ${name} PARENT_SCOPE)
+  set(${prefix}_environment ${environment} PARENT_SCOPE)
+  set(${prefix}_arguments ${arguments} PARENT_SCOPE)
+  set(${prefix}_labels ${labels} PARENT_SCOPE)
+endfunction()

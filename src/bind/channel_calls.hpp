@@ -1,0 +1,103 @@
+// Channel calls: the bodies of the entry points that a channel other than 0 can carry out (`channel` in api/functions/;
+// p2p/channel.hpp).
+//
+// Once this process has offered channels to the others (kReadyWithChannels in bind/runtime.hpp), an entry point calls
+// its function here first, before it takes the library lock. False: the
+// call is not for such a channel, or an argument is wrong; nothing has happened, and the ordinary body follows. True:
+// it is done, and *code is its result. A call that concerns requests of several channels is made here, those of channel
+// 0 included. Threads: any; the library lock is released meanwhile, if the program calls from a callback.
+#pragma once
+
+#include "base/lock.hpp"
+#include "bind/handles.hpp"
+#include "bind/raise.hpp"
+#include "mpi.h"
+
+namespace hr::bind::channel_calls {
+
+// False for predefined communicators: their calls cost no more than without channels.
+inline bool may_use(MPI_Comm comm) noexcept { return reinterpret_cast<std::uintptr_t>(comm) >= kFirstAddress; }
+
+// Releases the library lock for the duration of a call, if the thread has it: in a callback of the program.
+class Outside {
+ public:
+  Outside() noexcept : depth_(LibraryLock::suspend()) {}
+  ~Outside() { LibraryLock::resume(depth_); }
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+
+ private:
+  int depth_;
+};
+
+#define HR_SEND(name)                                                                                     \
+  bool name(const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, \
+            MPI_Comm comm, int* code)
+#define HR_ISEND(name)                                                                                    \
+  bool name(const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, \
+            MPI_Comm comm, MPI_Request* request, int* code)
+HR_SEND(send);
+HR_SEND(ssend);
+HR_SEND(rsend);
+HR_SEND(bsend);
+HR_ISEND(isend);
+HR_ISEND(issend);
+HR_ISEND(irsend);
+HR_ISEND(ibsend);
+HR_ISEND(send_init);
+HR_ISEND(ssend_init);
+HR_ISEND(rsend_init);
+HR_ISEND(bsend_init);
+#undef HR_SEND
+#undef HR_ISEND
+
+bool recv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+          MPI_Status* status, int* code);
+bool irecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+           MPI_Request* request, int* code);
+bool recv_init(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+               MPI_Request* request, int* code);
+bool sendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+              MPI_Status* status, int* code);
+bool isendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+               MPI_Request* request, int* code);
+bool sendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+                      int source, int recvtag, MPI_Comm comm, MPI_Status* status, int* code);
+bool isendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+                       int source, int recvtag, MPI_Comm comm, MPI_Request* request, int* code);
+
+bool probe(const Call& call, int source, int tag, MPI_Comm comm, MPI_Status* status, int* code);
+bool iprobe(const Call& call, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, int* code);
+bool mprobe(const Call& call, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status, int* code);
+bool improbe(const Call& call, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status,
+             int* code);
+bool mrecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+           MPI_Status* status, int* code);
+bool imrecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+            MPI_Request* request, int* code);
+
+bool wait(const Call& call, MPI_Request* request, MPI_Status* status, int* code);
+bool waitall(const Call& call, int count, MPI_Request* requests, MPI_Status* statuses, int* code);
+bool waitany(const Call& call, int count, MPI_Request* requests, int* index, MPI_Status* status, int* code);
+bool waitsome(const Call& call, int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses,
+              int* code);
+bool test(const Call& call, MPI_Request* request, int* flag, MPI_Status* status, int* code);
+bool testall(const Call& call, int count, MPI_Request* requests, int* flag, MPI_Status* statuses, int* code);
+bool testany(const Call& call, int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status, int* code);
+bool testsome(const Call& call, int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses,
+              int* code);
+bool request_get_status(const Call& call, MPI_Request request, int* flag, MPI_Status* status, int* code);
+bool request_get_status_all(const Call& call, int count, const MPI_Request* requests, int* flag, MPI_Status* statuses,
+                            int* code);
+bool request_get_status_any(const Call& call, int count, const MPI_Request* requests, int* index, int* flag,
+                            MPI_Status* status, int* code);
+bool request_get_status_some(const Call& call, int count, const MPI_Request* requests, int* outcount, int* indices,
+                             MPI_Status* statuses, int* code);
+bool start(const Call& call, MPI_Request* request, int* code);
+bool startall(const Call& call, int count, MPI_Request* requests, int* code);
+bool cancel(const Call& call, MPI_Request* request, int* code);
+bool request_free(const Call& call, MPI_Request* request, int* code);
+
+}  // namespace hr::bind::channel_calls

@@ -1,0 +1,448 @@
+// Sends, receives and probes on channels.
+#include "bind/channel_calls.hpp"
+
+#include <optional>
+
+#include "bind/entry.hpp"
+#include "bind/impl/request_support.hpp"
+#include "bind/status.hpp"
+#include "p2p/channel.hpp"
+
+namespace hr::bind::channel_calls {
+namespace {
+
+using p2p::Channel;
+using p2p::ChannelBuffer;
+using p2p::Mode;
+
+// The communicator of a call, and its channel.
+struct Place {
+  explicit Place(MPI_Comm handle) : comm(lookup<comm::Communicator>(handle)) {
+    if (comm != nullptr) channel = comm::channel_of(*comm);
+  }
+  explicit operator bool() const noexcept { return channel != nullptr; }
+  [[nodiscard]] bool sends(int dest, int tag) const { return rank_ok(dest, *comm) && tag_ok(tag); }
+  [[nodiscard]] bool receives(int source, int tag) const {
+    return source != abi::kProcNull && source_ok(source, *comm) && any_tag_ok(tag);
+  }
+  [[nodiscard]] p2p::Envelope outgoing(int tag) const { return {comm->context(), comm->rank(), tag}; }
+  [[nodiscard]] p2p::Envelope incoming(int source, int tag) const { return {comm->context(), source, tag}; }
+  [[nodiscard]] p2p::ChannelUser user() const { return {comm, &comm->channel_operations_}; }
+  int result(const Call& call, Status status) const {
+    if (status.ok()) [[likely]]
+      return MPI_SUCCESS;
+    const LibraryGuard guard;
+    return raise(call, comm, status);
+  }
+
+  comm::Communicator* comm;
+  Channel* channel = nullptr;
+};
+
+// The data of a call. False if an argument is wrong.
+class Data {
+ public:
+  bool describe(const void* buf, MPI_Count count, MPI_Datatype datatype) {
+    layout::Datatype* const type = committed(datatype);
+    if (type == nullptr || count < 0) return false;
+    const std::byte* data = nullptr;
+    if (layout::as_contiguous_host(buf, count, *type, &data, &buffer_.bytes)) [[likely]] {
+      buffer_.data = const_cast<std::byte*>(data);
+      return true;
+    }
+    return describe_view(buf, count, *type);
+  }
+  [[nodiscard]] const ChannelBuffer& buffer() const noexcept { return buffer_; }
+
+ private:
+  [[gnu::noinline]] bool describe_view(const void* buf, MPI_Count count, const layout::Datatype& type) {
+    const LibraryGuard guard;
+    layout::View& view = view_.emplace();
+    if (!layout::make_view(buf, count, type, &view).ok()) {
+      static_cast<void>(take_detail());
+      return false;
+    }
+    buffer_.bytes = view.packed;
+    if (view.contiguous && view.where.is_host()) {
+      buffer_.data = view.data();
+    } else if (view.packed != 0) {
+      buffer_.view = &view;
+    }
+    return true;
+  }
+
+  ChannelBuffer buffer_;
+  std::optional<layout::View> view_;  // not set up for the usual short message
+};
+
+bool send_with(Mode mode, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+               MPI_Comm comm, int* code) {
+  const Place place(comm);
+  Data data;
+  if (!place || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
+  const Outside outside;
+  *code =
+      place.result(call, place.channel->send(data.buffer(), place.comm->peer_proc(dest), place.outgoing(tag), mode));
+  return true;
+}
+
+bool isend_with(Mode mode, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                MPI_Comm comm, MPI_Request* request, int* code) {
+  const Place place(comm);
+  Data data;
+  if (!place || request == nullptr || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
+  const Outside outside;
+  p2p::Request* made = nullptr;
+  *code = place.result(call, place.channel->isend(data.buffer(), place.comm->peer_proc(dest), place.outgoing(tag), mode,
+                                                  place.user(), &made));
+  *request = handle_of(made);
+  return true;
+}
+
+bool init_with(Mode mode, bool buffered, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype,
+               int dest, int tag, MPI_Comm comm, MPI_Request* request, int* code) {
+  const Place place(comm);
+  Data data;
+  if (!place || request == nullptr || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
+  const Outside outside;
+  p2p::Request* made = nullptr;
+  *code = place.result(call, place.channel->init(false, data.buffer(), place.comm->peer_proc(dest), place.outgoing(tag),
+                                                 mode, buffered, place.user(), &made));
+  *request = handle_of(made);
+  return true;
+}
+
+// Sends a copy of its own, which the attached buffer must have room for.
+Status send_buffered(const Place& place, const Data& data, int dest, int tag) {
+  {
+    const LibraryGuard guard;
+    HR_TRY(impl::check_room(*place.comm, data.buffer().bytes));
+  }
+  return place.channel->send_copy(data.buffer(), place.comm->peer_proc(dest), place.outgoing(tag));
+}
+
+// The two halves of a call that sends and receives. False if an argument is wrong, or there is nothing to do.
+struct Both {
+  const Place& place;
+  int dest;
+  int source;
+  [[nodiscard]] bool valid(int sendtag, int recvtag) const {
+    const bool sends = dest != abi::kProcNull;
+    const bool receives = source != abi::kProcNull;
+    if (sends ? !place.sends(dest, sendtag) : !tag_ok(sendtag)) return false;
+    if (receives ? !place.receives(source, recvtag) : !any_tag_ok(recvtag)) return false;
+    return sends || receives;
+  }
+  [[nodiscard]] Status start(const ChannelBuffer& out, bool copied, int sendtag, const ChannelBuffer& in, int recvtag,
+                             p2p::Request** made) const {
+    return place.channel->pair(out, copied, dest == abi::kProcNull ? -1 : place.comm->peer_proc(dest),
+                               place.outgoing(sendtag), in, place.incoming(source, recvtag), place.user(), made);
+  }
+  // Waits for both, and reports.
+  [[nodiscard]] Status finish(p2p::Request* made, MPI_Status* status) const {
+    place.channel->wait(*made);
+    const p2p::Completion completion = made->completion_;
+    fill_status(status, completion);
+    if (!completion.error.ok()) set_detail(std::string(made->detail()));
+    place.channel->give_back(*made);
+    return completion.error;
+  }
+};
+
+}  // namespace
+
+#define HR_SEND_ARGUMENTS \
+  const Call &call, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm
+#define HR_PASSED call, buf, count, datatype, dest, tag, comm
+
+bool send(HR_SEND_ARGUMENTS, int* code) { return send_with(Mode::kStandard, HR_PASSED, code); }
+bool ssend(HR_SEND_ARGUMENTS, int* code) { return send_with(Mode::kSynchronous, HR_PASSED, code); }
+bool rsend(HR_SEND_ARGUMENTS, int* code) { return send_with(Mode::kReady, HR_PASSED, code); }
+bool isend(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
+  return isend_with(Mode::kStandard, HR_PASSED, request, code);
+}
+bool issend(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
+  return isend_with(Mode::kSynchronous, HR_PASSED, request, code);
+}
+bool irsend(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
+  return isend_with(Mode::kReady, HR_PASSED, request, code);
+}
+bool send_init(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
+  return init_with(Mode::kStandard, false, HR_PASSED, request, code);
+}
+bool ssend_init(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
+  return init_with(Mode::kSynchronous, false, HR_PASSED, request, code);
+}
+bool rsend_init(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
+  return init_with(Mode::kReady, false, HR_PASSED, request, code);
+}
+bool bsend_init(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
+  return init_with(Mode::kStandard, true, HR_PASSED, request, code);
+}
+
+bool bsend(HR_SEND_ARGUMENTS, int* code) {
+  const Place place(comm);
+  Data data;
+  if (!place || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
+  const Outside outside;
+  *code = place.result(call, send_buffered(place, data, dest, tag));
+  return true;
+}
+
+bool ibsend(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
+  const Place place(comm);
+  Data data;
+  if (!place || request == nullptr || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
+  const Outside outside;
+  *request = MPI_REQUEST_NULL;
+  *code = place.result(call, send_buffered(place, data, dest, tag));
+  if (*code != MPI_SUCCESS) return true;
+  const LibraryGuard guard;
+  p2p::Request* made = nullptr;
+  const Status status = impl::done_already(p2p::Completion{}, made);
+  *request = handle_of(made);
+  if (!status.ok()) *code = raise(call, place.comm, status);
+  return true;
+}
+
+#undef HR_SEND_ARGUMENTS
+#undef HR_PASSED
+
+bool recv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+          MPI_Status* status, int* code) {
+  const Place place(comm);
+  Data data;
+  if (!place || !place.receives(source, tag) || !data.describe(buf, count, datatype)) return false;
+  const Outside outside;
+  p2p::Completion completion;
+  const Status received = place.channel->receive(data.buffer(), place.incoming(source, tag), &completion);
+  fill_status(status, completion);
+  *code = place.result(call, received);
+  return true;
+}
+
+bool irecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+           MPI_Request* request, int* code) {
+  const Place place(comm);
+  Data data;
+  if (!place || request == nullptr || !place.receives(source, tag) || !data.describe(buf, count, datatype))
+    return false;
+  const Outside outside;
+  p2p::Request* made = nullptr;
+  *code = place.result(call, place.channel->ireceive(data.buffer(), place.incoming(source, tag), place.user(), &made));
+  *request = handle_of(made);
+  return true;
+}
+
+bool recv_init(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+               MPI_Request* request, int* code) {
+  const Place place(comm);
+  Data data;
+  if (!place || request == nullptr || !place.receives(source, tag) || !data.describe(buf, count, datatype))
+    return false;
+  const Outside outside;
+  p2p::Request* made = nullptr;
+  *code = place.result(call, place.channel->init(true, data.buffer(), -1, place.incoming(source, tag), Mode::kStandard,
+                                                 false, place.user(), &made));
+  *request = handle_of(made);
+  return true;
+}
+
+bool sendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+              MPI_Status* status, int* code) {
+  const Place place(comm);
+  Data out, in;
+  const Both both{place, dest, source};
+  if (!place || !both.valid(sendtag, recvtag) || !out.describe(sendbuf, sendcount, sendtype) ||
+      !in.describe(recvbuf, recvcount, recvtype)) {
+    return false;
+  }
+  const Outside outside;
+  p2p::Request* made = nullptr;
+  Status result = both.start(out.buffer(), false, sendtag, in.buffer(), recvtag, &made);
+  if (result.ok()) result = both.finish(made, status);
+  *code = place.result(call, result);
+  return true;
+}
+
+bool isendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+               MPI_Request* request, int* code) {
+  const Place place(comm);
+  Data out, in;
+  const Both both{place, dest, source};
+  if (!place || request == nullptr || !both.valid(sendtag, recvtag) || !out.describe(sendbuf, sendcount, sendtype) ||
+      !in.describe(recvbuf, recvcount, recvtype)) {
+    return false;
+  }
+  const Outside outside;
+  p2p::Request* made = nullptr;
+  *code = place.result(call, both.start(out.buffer(), false, sendtag, in.buffer(), recvtag, &made));
+  *request = handle_of(made);
+  return true;
+}
+
+bool sendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+                      int source, int recvtag, MPI_Comm comm, MPI_Status* status, int* code) {
+  const Place place(comm);
+  Data data;
+  const Both both{place, dest, source};
+  if (!place || !both.valid(sendtag, recvtag) || !data.describe(buf, count, datatype)) return false;
+  const Outside outside;
+  p2p::Request* made = nullptr;
+  Status result = both.start(data.buffer(), true, sendtag, data.buffer(), recvtag, &made);
+  if (result.ok()) result = both.finish(made, status);
+  *code = place.result(call, result);
+  return true;
+}
+
+bool isendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+                       int source, int recvtag, MPI_Comm comm, MPI_Request* request, int* code) {
+  const Place place(comm);
+  Data data;
+  const Both both{place, dest, source};
+  if (!place || request == nullptr || !both.valid(sendtag, recvtag) || !data.describe(buf, count, datatype))
+    return false;
+  const Outside outside;
+  p2p::Request* made = nullptr;
+  *code = place.result(call, both.start(data.buffer(), true, sendtag, data.buffer(), recvtag, &made));
+  *request = handle_of(made);
+  return true;
+}
+
+// --- probes ---
+
+bool probe(const Call& call, int source, int tag, MPI_Comm comm, MPI_Status* status, int* code) {
+  const Place place(comm);
+  if (!place || !place.receives(source, tag)) return false;
+  const Outside outside;
+  p2p::Completion completion;
+  bool found = false;
+  const Status probed = place.channel->probe(place.incoming(source, tag), true, &found, &completion, nullptr);
+  if (probed.ok()) fill_status(status, completion);
+  *code = place.result(call, probed);
+  return true;
+}
+
+bool iprobe(const Call& call, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, int* code) {
+  const Place place(comm);
+  if (!place || flag == nullptr || !place.receives(source, tag)) return false;
+  const Outside outside;
+  p2p::Completion completion;
+  bool found = false;
+  const Status probed = place.channel->probe(place.incoming(source, tag), false, &found, &completion, nullptr);
+  *flag = found ? 1 : 0;
+  if (found) fill_status(status, completion);
+  if (!found) p2p::channels::pause_after_test();
+  *code = place.result(call, probed);
+  return true;
+}
+
+namespace {
+
+bool extract(bool waits, const Call& call, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+             MPI_Status* status, int* code) {
+  const Place place(comm);
+  if (!place || message == nullptr || !place.receives(source, tag)) return false;
+  const Outside outside;
+  p2p::Completion completion;
+  bool found = false;
+  p2p::Unexpected* taken = nullptr;
+  Status probed = place.channel->probe(place.incoming(source, tag), waits, &found, &completion, &taken);
+  *message = MPI_MESSAGE_NULL;
+  if (flag != nullptr) *flag = found ? 1 : 0;
+  if (found) {
+    const LibraryGuard guard;
+    p2p::Message* made = Arena<p2p::Message>::instance().create();
+    if (made == nullptr) {
+      probed = fail(Errc::kNoMem, "no memory for another matched message");
+    } else {
+      made->unexpected_ = taken;
+      made->channel_ = place.channel;
+      impl::keep_communicator(*made, *place.comm);
+      *message = handle_of(made);
+      fill_status(status, completion);
+    }
+  } else {
+    p2p::channels::pause_after_test();
+  }
+  *code = place.result(call, probed);
+  return true;
+}
+
+}  // namespace
+
+bool mprobe(const Call& call, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status, int* code) {
+  return extract(true, call, source, tag, comm, nullptr, message, status, code);
+}
+
+bool improbe(const Call& call, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status,
+             int* code) {
+  return flag != nullptr && extract(false, call, source, tag, comm, flag, message, status, code);
+}
+
+namespace {
+
+// Starts the receive of a matched message, whose handle ends. False if it is not a channel's, or an argument is wrong.
+bool receive_matched(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, comm::Communicator** comm,
+                     p2p::Request** made, Status* status) {
+  p2p::Message* matched =
+      message == nullptr || *message == MPI_MESSAGE_NO_PROC ? nullptr : lookup<p2p::Message>(*message);
+  if (matched == nullptr || matched->channel_ == nullptr) return false;
+  Data data;
+  if (!data.describe(buf, count, datatype)) return false;
+  *comm = static_cast<comm::Communicator*>(matched->communicator_);
+  Channel* channel = matched->channel_;
+  *status = channel->imreceive(data.buffer(), matched->unexpected_, {*comm, &(*comm)->channel_operations_}, made);
+  *message = MPI_MESSAGE_NULL;
+  const LibraryGuard guard;
+  if (status->ok()) matched->unexpected_ = nullptr;
+  // The operation is counted by now, so the communicator stays if the program has freed it.
+  if ((*comm)->references() == 1) comm::keep_for_channel(**comm);
+  release(matched);
+  return true;
+}
+
+}  // namespace
+
+bool mrecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+           MPI_Status* status, int* code) {
+  const Outside outside;
+  comm::Communicator* comm = nullptr;
+  p2p::Request* made = nullptr;
+  Status result = kOk;
+  if (!receive_matched(buf, count, datatype, message, &comm, &made, &result)) return false;
+  if (result.ok()) {
+    made->operation_->channel->wait(*made);
+    result = made->completion_.error;
+    fill_status(status, made->completion_);
+    if (!result.ok()) set_detail(std::string(made->detail()));
+  }
+  *code = MPI_SUCCESS;
+  if (!result.ok()) {
+    const LibraryGuard guard;
+    *code = raise(call, comm, result);
+  }
+  if (made != nullptr) made->operation_->channel->give_back(*made);
+  return true;
+}
+
+bool imrecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+            MPI_Request* request, int* code) {
+  if (request == nullptr) return false;
+  const Outside outside;
+  comm::Communicator* comm = nullptr;
+  p2p::Request* made = nullptr;
+  Status result = kOk;
+  if (!receive_matched(buf, count, datatype, message, &comm, &made, &result)) return false;
+  *request = handle_of(made);
+  *code = MPI_SUCCESS;
+  if (!result.ok()) {
+    const LibraryGuard guard;
+    *code = raise(call, comm, result);
+  }
+  return true;
+}
+
+}  // namespace hr::bind::channel_calls

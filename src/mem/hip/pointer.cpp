@@ -1,0 +1,142 @@
+// Differences between versions, and traps:
+// - Host memory that HIP does not know is an error before ROCm 6, and "unregistered" since.
+// - ROCm 5 counts memory types from 0 (host, device), later versions from 1; managed memory has a type only later.
+// - Buffer ids have 32 bits. The attribute for the size of a range has 32 bits, too, so it is not used.
+// - A range of chunks (VMM) is known by not being suitable for export; versions that do not answer this are asked for
+//   the chunk.
+#include "mem/hip/pointer.hpp"
+
+#include "mem/hip/contexts.hpp"
+#include "mem/hip/runtime.hpp"
+
+namespace hr::mem::hip {
+namespace {
+
+// hipPointer_attribute
+constexpr int kBufferId = 7, kExportable = 10, kRangeStart = 11;
+
+enum class Memory : unsigned char { kUnknown, kHost, kDevice, kManaged };
+
+Memory kind_of(const PointerAttributes& found) noexcept {
+  constexpr int kUnregistered = 0, kHost = 1;
+  if (found.is_managed != 0) return Memory::kManaged;
+  const int type = runtime().major < 6 ? found.type + 1 : found.type;
+  return type == kUnregistered ? Memory::kUnknown : type == kHost ? Memory::kHost : Memory::kDevice;
+}
+
+bool unknown(Result result) noexcept {
+  return result == device::kInvalidValue || result == kInvalidDevicePointer || result == kNotFound;
+}
+
+// *kind: kUnknown for ordinary host memory.
+Result ask(DeviceAddress address, PointerAttributes* found, Memory* kind) noexcept {
+  *kind = Memory::kUnknown;
+  const QuietCalls quietly;
+  const Result result = quietly(runtime().hipPointerGetAttributes(found, address));
+  if (unknown(result)) return device::kSuccess;
+  if (result == device::kSuccess) *kind = kind_of(*found);
+  return result;
+}
+
+// 0 if the runtime does not tell.
+std::uint64_t buffer_id(DeviceAddress address) noexcept {
+  const QuietCalls quietly;
+  std::uint32_t id = 0;
+  return quietly(runtime().hipPointerGetAttribute(&id, kBufferId, address)) == device::kSuccess ? id : 0;
+}
+
+struct Range {
+  DeviceAddress start = 0;
+  std::size_t bytes = 0;
+};
+
+// Empty if the runtime does not tell.
+Range range_of(DeviceAddress address) noexcept {
+  const QuietCalls quietly;
+  Range range;
+  if (quietly(runtime().hipMemGetAddressRange(&range.start, &range.bytes, address)) != device::kSuccess) return {};
+  // For registered memory, the runtime may give the device's address, or none.
+  if (address - range.start >= range.bytes &&
+      quietly(runtime().hipPointerGetAttribute(&range.start, kRangeStart, address)) != device::kSuccess)
+    return {};
+  return address - range.start < range.bytes ? range : Range{};
+}
+
+// False for a range of chunks that the program has put together.
+bool allocated_at_once(DeviceAddress address) noexcept {
+  const QuietCalls quietly;
+  int answer = 1;
+  if (quietly(runtime().hipPointerGetAttribute(&answer, kExportable, address)) == device::kSuccess) return answer != 0;
+  device::ChunkHandle chunk = 0;
+  if (runtime().hipMemRetainAllocationHandle == nullptr || runtime().hipMemRelease == nullptr ||
+      quietly(runtime().hipMemRetainAllocationHandle(&chunk, address)) != device::kSuccess)
+    return true;
+  static_cast<void>(quietly(runtime().hipMemRelease(chunk)));
+  return false;
+}
+
+}  // namespace
+
+Result pointer_get_attributes(unsigned count, int* which, void** values, DeviceAddress address) {
+  PointerAttributes found;
+  Memory kind = Memory::kUnknown;
+  if (const Result result = ask(address, &found, &kind); result != device::kSuccess) return result;
+  const unsigned type = kind == Memory::kUnknown ? 0 : kind == Memory::kHost ? device::kMemoryTypeHost : 2;
+  Range range;
+  if (count > 1 && type != 0) range = range_of(address);
+  for (unsigned i = 0; i < count; ++i) {
+    switch (which[i]) {
+      case device::kAttributeMemoryType:
+        *static_cast<unsigned*>(values[i]) = type;
+        break;
+      case device::kAttributeIsManaged:
+        *static_cast<unsigned*>(values[i]) = kind == Memory::kManaged ? 1 : 0;
+        break;
+      case device::kAttributeContext: {
+        const bool owned = type != 0 && (kind != Memory::kDevice || allocated_at_once(address));
+        *static_cast<void**>(values[i]) = owned ? context_of(found.device) : nullptr;
+        break;
+      }
+      case device::kAttributeDeviceOrdinal:
+        *static_cast<int*>(values[i]) = found.device;
+        break;
+      case device::kAttributeRangeStart:
+        *static_cast<DeviceAddress*>(values[i]) = range.start;
+        break;
+      case device::kAttributeRangeSize:
+        *static_cast<std::size_t*>(values[i]) = range.bytes;
+        break;
+      case device::kAttributeBufferId:
+        *static_cast<unsigned long long*>(values[i]) = type == 0 ? 0 : buffer_id(address);
+        break;
+      case device::kAttributeHandleTypes:
+        *static_cast<unsigned long long*>(values[i]) = 0;
+        break;
+      case device::kAttributeHostPointer:
+        *static_cast<void**>(values[i]) = kind == Memory::kHost ? found.host_pointer : nullptr;
+        break;
+      default:
+        return device::kInvalidValue;
+    }
+  }
+  return device::kSuccess;
+}
+
+Result pointer_get_attribute(void* value, int which, DeviceAddress address) {
+  PointerAttributes found;
+  Memory kind = Memory::kUnknown;
+  if (const Result result = ask(address, &found, &kind); result != device::kSuccess) return result;
+  if (kind == Memory::kUnknown) return device::kInvalidValue;
+  switch (which) {
+    case device::kAttributeBufferId:
+      *static_cast<unsigned long long*>(value) = buffer_id(address);
+      return device::kSuccess;
+    case device::kAttributeMapped:
+      *static_cast<int*>(value) = 1;
+      return device::kSuccess;
+    default:
+      return device::kInvalidValue;
+  }
+}
+
+}  // namespace hr::mem::hip

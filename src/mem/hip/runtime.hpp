@@ -1,0 +1,129 @@
+// Runtime: the functions of AMD's HIP runtime (libamdhip64) that the library uses, of ROCm 5.2 and newer.
+//
+// Names, shapes and numbers are those of hip/hip_runtime_api.h of ROCm 5.2, 6 and 7, declared here with the types of
+// the table (mem/device.hpp), which pass alike. Handles of devices, streams and events are the runtime's.
+//
+// Owner: one process-wide object, filled by open_runtime(), never unloaded. Threads: constant afterwards.
+#pragma once
+
+#include "mem/device.hpp"
+
+namespace hr::mem::hip {
+
+using device::DeviceAddress;
+using device::EventHandle;
+using device::FunctionHandle;
+using device::IpcHandle;
+using device::ModuleHandle;
+using device::Result;
+using device::StreamHandle;
+
+// hipPointerAttribute_t; ROCm 5 calls the first member memoryType and gives it other values (pointer.cpp).
+struct PointerAttributes {
+  int type = 0;
+  int device = 0;
+  void* device_pointer = nullptr;
+  void* host_pointer = nullptr;
+  int is_managed = 0;
+  unsigned flags = 0;
+};
+
+// The result codes and flags of HIP that the table lacks.
+inline constexpr Result kInvalidDevicePointer = 17;
+inline constexpr Result kInvalidContext = 201;
+inline constexpr Result kNotFound = 500;
+inline constexpr int kCopyByAddresses = 4;                     // hipMemcpyDefault
+inline constexpr unsigned kHostCoherent = 0x40000000;          // hipHostMallocCoherent
+inline constexpr unsigned kEventReleaseToSystem = 0x80000000;  // hipEventReleaseToSystem
+
+// X(symbol, parameters): all return a result, except those of the second list.
+#define HR_HIP_FUNCTIONS(X)                                                                                       \
+  X(hipInit, (unsigned flags))                                                                                    \
+  X(hipRuntimeGetVersion, (int*))                                                                                 \
+  X(hipGetLastError, ())                                                                                          \
+  X(hipPeekAtLastError, ())                                                                                       \
+  X(hipGetDeviceCount, (int*))                                                                                    \
+  X(hipGetDevice, (int*))                                                                                         \
+  X(hipSetDevice, (int))                                                                                          \
+  X(hipDeviceGetAttribute, (int*, int attribute, int device))                                                     \
+  X(hipDeviceGetPCIBusId, (char*, int bytes, int device))                                                         \
+  X(hipDevicePrimaryCtxGetState, (int device, unsigned* flags, int* active))                                      \
+  X(hipPointerGetAttributes, (PointerAttributes*, DeviceAddress))                                                 \
+  X(hipPointerGetAttribute, (void* value, int attribute, DeviceAddress))                                          \
+  X(hipMemGetAddressRange, (DeviceAddress*, std::size_t*, DeviceAddress))                                         \
+  X(hipMalloc, (DeviceAddress*, std::size_t))                                                                     \
+  X(hipFree, (DeviceAddress))                                                                                     \
+  X(hipMemcpyAsync, (DeviceAddress to, DeviceAddress from, std::size_t, int kind, StreamHandle))                  \
+  X(hipMemcpy2DAsync, (DeviceAddress to, std::size_t to_pitch, DeviceAddress from, std::size_t from_pitch,        \
+                       std::size_t width, std::size_t height, int kind, StreamHandle))                            \
+  X(hipMemcpyPeerAsync,                                                                                           \
+    (DeviceAddress to, int to_device, DeviceAddress from, int from_device, std::size_t, StreamHandle))            \
+  X(hipStreamCreateWithPriority, (StreamHandle*, unsigned flags, int priority))                                   \
+  X(hipStreamDestroy, (StreamHandle))                                                                             \
+  X(hipStreamSynchronize, (StreamHandle))                                                                         \
+  X(hipStreamWaitEvent, (StreamHandle, EventHandle, unsigned flags))                                              \
+  X(hipStreamQuery, (StreamHandle))                                                                               \
+  X(hipEventCreateWithFlags, (EventHandle*, unsigned flags))                                                      \
+  X(hipEventDestroy, (EventHandle))                                                                               \
+  X(hipEventRecord, (EventHandle, StreamHandle))                                                                  \
+  X(hipEventQuery, (EventHandle))                                                                                 \
+  X(hipHostMalloc, (void**, std::size_t, unsigned flags))                                                         \
+  X(hipHostFree, (void*))                                                                                         \
+  X(hipHostRegister, (void*, std::size_t, unsigned flags))                                                        \
+  X(hipHostUnregister, (void*))                                                                                   \
+  X(hipHostGetDevicePointer, (DeviceAddress*, void*, unsigned flags))                                             \
+  X(hipIpcGetMemHandle, (IpcHandle*, DeviceAddress))                                                              \
+  X(hipIpcOpenMemHandle, (DeviceAddress*, IpcHandle, unsigned flags))                                             \
+  X(hipIpcCloseMemHandle, (DeviceAddress))                                                                        \
+  X(hipModuleLoadData, (ModuleHandle*, const void* image))                                                        \
+  X(hipModuleUnload, (ModuleHandle))                                                                              \
+  X(hipModuleGetFunction, (FunctionHandle*, ModuleHandle, const char* name))                                      \
+  X(hipModuleLaunchKernel, (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                            StreamHandle, void**, void**))
+#define HR_HIP_TEXT_FUNCTIONS(X) \
+  X(hipGetErrorName, (Result))   \
+  X(hipGetErrorString, (Result))
+// Null if the runtime lacks them.
+#define HR_HIP_OPTIONAL_FUNCTIONS(X)                                               \
+  X(hipStreamIsCapturing, (StreamHandle, int* status))                             \
+  X(hipThreadExchangeStreamCaptureMode, (int* mode))                               \
+  X(hipMemRetainAllocationHandle, (device::ChunkHandle*, DeviceAddress))           \
+  X(hipMemRelease, (device::ChunkHandle))                                          \
+  X(hipStreamWriteValue32, (StreamHandle, DeviceAddress, std::uint32_t, unsigned)) \
+  X(hipStreamGetDevice, (StreamHandle, int* device))
+
+struct Runtime {
+#define HR_HIP_MEMBER(symbol, parameters) Result(*symbol) parameters = nullptr;
+#define HR_HIP_TEXT_MEMBER(symbol, parameters) const char*(*symbol)parameters = nullptr;
+  HR_HIP_FUNCTIONS(HR_HIP_MEMBER)
+  HR_HIP_OPTIONAL_FUNCTIONS(HR_HIP_MEMBER)
+  HR_HIP_TEXT_FUNCTIONS(HR_HIP_TEXT_MEMBER)
+#undef HR_HIP_MEMBER
+#undef HR_HIP_TEXT_MEMBER
+  int major = 0;  // of ROCm
+};
+
+// Opens the runtime that the program has loaded, else the newest one that is found, and checks that it has what we use
+// and sees a device. False: the reason has been logged, and the runtime must not be used.
+bool open_runtime();
+
+[[nodiscard]] const Runtime& runtime() noexcept;
+
+// QuietCalls: restores the thread's last error, which programs read by hipGetLastError() after their own calls. Without
+// it, they would take a failure of a call of ours that was expected (host memory, unfinished work) for one of theirs.
+// From ROCm 7 on, an error stays until it is read, so one of the program is left alone. Before, each call replaces it.
+class QuietCalls {
+ public:
+  QuietCalls() noexcept : was_clean_(runtime().major < 7 || runtime().hipPeekAtLastError() == device::kSuccess) {}
+  // Returns the result of the call.
+  Result operator()(Result result) const noexcept {
+    if (result != device::kSuccess && was_clean_) [[unlikely]]
+      static_cast<void>(runtime().hipGetLastError());
+    return result;
+  }
+
+ private:
+  bool was_clean_;
+};
+
+}  // namespace hr::mem::hip

@@ -1,0 +1,324 @@
+// Channel: point-to-point messages of some communicators, apart from all others (docs/adr/0048-channels.md).
+//
+// Channel 0 is the engine under the library lock. Every other channel has its own matchers, rings, requests and lock,
+// so that threads which use different channels share nothing that changes. All messages of one context use the channel
+// that comm/ maps it to, the same in all members; it carries host and device memory between processes of one host.
+// Endpoints are made when this process first uses the channel: at(), and the first message to each process.
+//
+// Order and matching are those of p2p.hpp: one context has one matcher and one ring per pair. Short messages are sent
+// eagerly. For longer and synchronous ones the receiver reads the data from the sender's memory; where the system does
+// not permit that, the sender streams it through the ring. Data that is not contiguous host memory is packed into a
+// copy, under the library lock.
+//
+// Progress: a wait polls its channel, and sometimes all others (channel 0 by its lock, which it only tries). Channel 0
+// polls the others by a hook. A sleeping thread is woken by its channel's doorbell, and looks at the others at the end
+// of each short sleep.
+//
+// Owner: p2p/, from the first at() to finalize(). Threads: all member functions take the channel's lock themselves.
+// Order of locks: a thread that holds a channel's lock may wait for the library lock; one that holds the library lock
+// only tries a channel's. Callers must not hold the library lock (LibraryLock::suspend()). Memory order: a request's
+// completion flag is released by the completing thread and acquired by Request::complete(); everything else is ordered
+// by the locks.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/list.hpp"
+#include "base/short_copy.hpp"
+#include "layout/view.hpp"
+#include "p2p/match/matching.hpp"
+#include "p2p/p2p.hpp"
+#include "p2p/request.hpp"
+#include "transport/transport.hpp"
+
+namespace hr::p2p {
+
+class Channel;
+
+// A test-and-set lock. A waiting thread yields its core soon, as the owner may need it.
+class ChannelLock {
+ public:
+  void lock() noexcept {
+    if (held_.exchange(true, std::memory_order_acquire)) [[unlikely]]
+      wait();
+  }
+  [[nodiscard]] bool try_lock() noexcept {
+    return !held_.load(std::memory_order_relaxed) && !held_.exchange(true, std::memory_order_acquire);
+  }
+  void unlock() noexcept { held_.store(false, std::memory_order_release); }
+
+ private:
+  void wait() noexcept;
+  std::atomic<bool> held_{false};
+};
+
+// Data of a message. `view`: its description if it is not contiguous host memory, else null.
+struct ChannelBuffer {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  const layout::View* view = nullptr;
+};
+
+// The communicator of an operation, and its count of operations in progress, which the channel's lock guards; other
+// threads may read the count.
+struct ChannelUser {
+  Object* communicator = nullptr;
+  std::atomic<std::uint32_t>* operations = nullptr;
+};
+
+// State of a request of a channel. Owner: the channel, which keeps it with its request for the next operation.
+struct ChannelOperation {
+  Channel* channel = nullptr;
+  Request* request = nullptr;
+  std::byte* data = nullptr;  // contiguous data: the program's, or `copy`
+  std::size_t bytes = 0;      // room of a receive, length of a send
+  std::unique_ptr<std::byte[]> copy;
+  layout::View view;           // data that must be unpacked or packed again; valid if `type` is set
+  Ref<layout::Datatype> type;  // kept alive until the end (library lock)
+  std::size_t moved = 0;       // of a streamed message
+  std::size_t total = 0;       // likewise
+  std::uint64_t receiver = 0;  // its request, likewise
+  ChannelUser user;
+  ChannelOperation* whole = nullptr;  // the pair that this is a part of
+  int parts = 0;                      // of a pair: those in progress
+  bool shared = false;                // stands for all sends that complete at once
+  bool plain = false;                 // a receive into contiguous memory that only its request shows the end of
+  bool freed = false;                 // the program has no handle any more
+  bool buffered = false;              // a persistent buffered send: each start sends a copy
+  std::uint16_t uses = 0;             // how often the request has been given back: part of its cookie
+  ChannelOperation* next = nullptr;   // free ones
+};
+
+class Channel {
+ public:
+  explicit Channel(int number);
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+  Status open(transport::Transport& over);
+
+  [[nodiscard]] int number() const noexcept { return number_; }
+
+  // --- as in p2p.hpp; errors of an operation are in its completion ---
+  Status send(const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode);
+  Status isend(const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode, const ChannelUser& user,
+               Request** out);
+  // Sends a copy, and completes at once for the caller.
+  Status send_copy(const ChannelBuffer& data, int proc, const Envelope& envelope);
+  Status receive(const ChannelBuffer& data, const Envelope& wanted, Completion* completion);
+  Status ireceive(const ChannelBuffer& data, const Envelope& wanted, const ChannelUser& user, Request** out);
+  // Starts both as one request, which has the completion of the receive. A send to process -1, or a receive from
+  // source MPI_PROC_NULL, is left out.
+  Status pair(const ChannelBuffer& out_data, bool copied, int proc, const Envelope& envelope,
+              const ChannelBuffer& in_data, const Envelope& wanted, const ChannelUser& user, Request** out);
+  Status init(bool is_receive, const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode, bool buffered,
+              const ChannelUser& user, Request** out);
+  Status start(Request& request);
+  // Waits for a matching message, or looks for one once. *taken, if not null: the message is removed from the queue.
+  Status probe(const Envelope& wanted, bool waits, bool* found, Completion* completion, Unexpected** taken);
+  Status imreceive(const ChannelBuffer& data, Unexpected* message, const ChannelUser& user, Request** out);
+  Status cancel(Request& request);
+
+  // Waits until the request is complete.
+  void wait(Request& request);
+  // Waits for each of these requests of this channel and gives it back. False, and nothing is given back, if a
+  // completion carries an error.
+  [[nodiscard]] bool wait_all(Request* const* requests, int count);
+  // Makes a round of progress unless another thread is making one.
+  void round();
+  // Takes back the handle of a request, which continues if it is not complete.
+  void give_back(Request& request);
+  // Ends what waits on a context. Called with the library lock: false if the lock of the channel is taken; try again.
+  [[nodiscard]] bool try_end(std::uint32_t context, Status why);
+  // False if no operation that the program has started on the context is incomplete. Called with the library lock: also
+  // true if the lock of the channel is taken; try again.
+  [[nodiscard]] bool may_have_pending(std::uint32_t context);
+  // A round for other channels: does nothing if the lock is taken.
+  bool try_round();
+  // True if messages that the program has no handle of, or that wait for room, have not left this process yet, and
+  // may still do so.
+  [[nodiscard]] bool has_unsent() noexcept;
+  void close();
+
+  // --- for deliveries, under the channel's lock ---
+  void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes);
+  void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, std::uint64_t sender, std::uint64_t address);
+  void arrive_cts(int from, std::uint64_t sender, std::uint64_t receiver, std::size_t bytes);
+  void arrive_data(int from, std::uint64_t receiver, std::size_t offset, const std::byte* data, std::size_t bytes);
+  void arrive_done(int from, std::uint64_t sender);
+  void arrive_cancel(int from, std::uint32_t context, std::uint64_t sender);
+  void arrive_cancelled(int from, std::uint64_t sender);
+
+ private:
+  static constexpr unsigned kAddressBits = 48;
+  static constexpr std::size_t kSpareBytes = 256;
+  static constexpr std::size_t kMostSpare = 64;
+  using Queues = MatcherWith<ApartAccounts>;
+  struct Control {
+    transport::Header header;
+    std::byte payload[16];
+    std::size_t bytes;
+  };
+  struct Peer {
+    int proc = -1;
+    std::size_t eager_below = 0;  // sent eagerly and at once; 0: not connected, or others wait before
+    std::size_t eager_bytes = 0;
+    std::size_t chunk = 0;
+    transport::Transport* memory = nullptr;
+    bool connected = false;
+    bool busy = false;
+    std::vector<Control> controls;
+    IntrusiveList<Request, &Request::link_> queued;
+    IntrusiveList<Request, &Request::link_> streams;
+  };
+
+  // Null for a number out of range, which only a message can contain.
+  Queues* queues(std::uint32_t context) {
+    if (context < queues_.size() && queues_[context] != nullptr) [[likely]]
+      return queues_[context].get();
+    return make_queues(context);
+  }
+  [[gnu::noinline]] Queues* make_queues(std::uint32_t context);
+  Status peer(int proc, Peer** out);
+  Status connect(Peer& peer);
+  ChannelOperation* take(bool is_receive, const Envelope& envelope, int proc, const ChannelUser& user) {
+    if (free_ == nullptr && !make_operations()) [[unlikely]]
+      return nullptr;
+    ChannelOperation& operation = *std::exchange(free_, free_->next);
+    Request& request = *operation.request;
+    request.begin();
+    request.active_ = true;
+    request.persistent_ = false;
+    request.is_receive_ = is_receive;
+    request.phase_ = Request::Phase::kIdle;
+    request.synchronous_ = false;
+    request.context_ = envelope.context;
+    request.source_ = envelope.source;
+    request.tag_ = envelope.tag;
+    request.proc_ = proc;
+    request.revive(ObjectKind::kRequest);
+    operation.user = user;
+    if (user.operations != nullptr)
+      user.operations->store(user.operations->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return &operation;
+  }
+  [[gnu::noinline]] bool make_operations();
+  Status no_memory();
+  void give(ChannelOperation& operation) {
+    operation.request->poison();
+    ++operation.uses;
+    if (operation.user.operations != nullptr) {
+      std::atomic<std::uint32_t>& count = *operation.user.operations;
+      count.store(count.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    }
+    if (!operation.plain) [[unlikely]]
+      reset(operation);
+    operation.next = std::exchange(free_, &operation);
+  }
+  // Restores what take() expects, and only operations that are not plain change.
+  [[gnu::noinline]] static void reset(ChannelOperation& operation);
+  void finish(ChannelOperation& operation, const Completion& completion);
+  void finish_send(ChannelOperation& operation);
+  Status describe(ChannelOperation& operation, const ChannelBuffer& data, bool copied) {
+    operation.data = data.data;
+    operation.bytes = data.bytes;
+    operation.plain = operation.request->is_receive_ && data.view == nullptr;
+    return data.view == nullptr && !copied ? kOk : describe_slowly(operation, data, copied);
+  }
+  [[gnu::noinline]] Status describe_slowly(ChannelOperation& operation, const ChannelBuffer& data, bool copied);
+  void begin_send(Peer& peer, ChannelOperation& operation);
+  bool try_send(Peer& peer, ChannelOperation& operation);
+  void begin_receive(ChannelOperation& operation, Queues& here) {
+    if (here.look_first()) [[unlikely]]
+      return begin_receive_slowly(operation, here);
+    operation.request->phase_ = Request::Phase::kPosted;
+    here.post(*operation.request);
+  }
+  [[gnu::noinline]] void begin_receive_slowly(ChannelOperation& operation, Queues& here);
+  void take_message(ChannelOperation& operation, Unexpected* message);
+  // Make and end the record of an unexpected message. Records of short ones are kept for the next.
+  Unexpected* make_unexpected(std::size_t payload_bytes);
+  void end_unexpected(Unexpected* message) noexcept;
+  // Stores a message of contiguous data where it belongs, and completes the receive.
+  void fill(ChannelOperation& operation, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
+    if (!operation.plain || bytes > operation.bytes) [[unlikely]]
+      return fill_slowly(operation, envelope, data, bytes);
+    copy_short(operation.data, data, bytes);
+    Request& request = *operation.request;
+    request.completion_ = {envelope.source, envelope.tag, bytes, false, kOk};
+    request.phase_ = Request::Phase::kDone;
+    request.complete_.store(true, std::memory_order_release);
+  }
+  [[gnu::noinline]] void fill_slowly(ChannelOperation& operation, const Envelope& envelope, const std::byte* data,
+                                     std::size_t bytes);
+  void fetch(ChannelOperation& operation, int from, const Envelope& envelope, std::size_t bytes, std::uint64_t sender,
+             std::uint64_t address);
+  void finish_received(ChannelOperation& operation, Completion& completion, std::size_t bytes);
+  void control(int proc, const transport::Header& header, const void* payload = nullptr, std::size_t bytes = 0);
+  void mark_busy(Peer& peer);
+  bool flush(Peer& peer);
+  bool flush_busy();
+  bool poll();
+  template <class Done>
+  void wait_for(Done&& done);
+  void complete_now(Request& request);  // waits, under the lock
+  static std::uint64_t cookie_of(const ChannelOperation& operation) noexcept {
+    return reinterpret_cast<std::uint64_t>(operation.request) | std::uint64_t{operation.uses} << kAddressBits;
+  }
+  ChannelOperation* operation_of(std::uint64_t cookie, int proc, bool is_receive) noexcept;
+
+  alignas(64) ChannelLock lock_;
+  int number_;
+  int own_ = -1;
+  int sleepers_ = 0;
+  transport::Transport* whole_ = nullptr;
+  transport::Handlers handlers_;
+  std::unique_ptr<transport::Transport> transport_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::vector<Peer*> busy_;
+  std::vector<std::unique_ptr<Queues>> queues_;  // indexed by the number of the context
+  ChannelOperation* free_ = nullptr;
+  std::vector<Unexpected*> spare_;  // records of kSpareBytes
+  std::vector<std::unique_ptr<ChannelOperation>> all_;
+  Request* done_ = nullptr;
+};
+
+namespace channels {
+
+// Offers channels to the other processes; called once by a process whose threads may all call MPI, before it takes part
+// in the creation of a communicator. False where there can be none (docs/adr/0048-channels.md). Threads: library lock.
+bool offer();
+// Returns the number of channels that the process offers, and 1 for one that offers none or is on another host. The
+// same in all processes that ask.
+[[nodiscard]] int offered_by(int proc) noexcept;
+// Returns the channel, opened at its first use; null if there is no memory: the detail says why. Threads: library lock.
+Channel* at(int number);
+// Ends what waits on a context of this channel, at the latest when its lock is free. Threads: library lock.
+void end(int number, std::uint32_t context, Status why);
+// Sets a function that a round of progress of channel 0 calls now and then. Threads: library lock.
+void tidy_with(void (*tidy)());
+// Makes a round of channel 0, and of the others, unless another thread has the library lock.
+void progress_others();
+// Sends what waits for room, then closes. Threads: library lock.
+void finalize();
+
+// Call after a test or probe that has found nothing, without locks: makes progress on the other channels, and yields
+// the core, now and then.
+void pause_after_test();
+
+// Paces a loop over several channels: call after each fruitless round, without locks.
+class Pace {
+ public:
+  void pause(bool moved);
+
+ private:
+  unsigned rounds_ = 0;
+};
+
+}  // namespace channels
+}  // namespace hr::p2p

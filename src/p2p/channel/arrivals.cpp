@@ -1,0 +1,67 @@
+#include "p2p/channel/arrivals.hpp"
+
+#include <cstring>
+
+#include "base/dropped.hpp"
+
+namespace hr::p2p::channel {
+namespace {
+
+// One word, so that the initial-exec model of thread-local storage has room for it: every message reads it.
+__attribute__((tls_model("initial-exec"))) constinit thread_local Channel* delivering = nullptr;
+
+Envelope envelope_of(const transport::Header& header) noexcept {
+  return {static_cast<std::uint32_t>(header.words[0] >> 32), static_cast<int>(header.words[1] & 0xffffffffU),
+          static_cast<int>(header.words[1] >> 32)};
+}
+
+void deliver_eager(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  delivering->arrive_eager(from, envelope_of(header), payload, bytes);
+}
+void deliver_rts(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  RtsBody body;
+  if (bytes != sizeof body) return drop_message(from, "a ready-to-send message of a channel has another length");
+  std::memcpy(&body, payload, sizeof body);
+  delivering->arrive_rts(from, envelope_of(header), header.words[2], body.sender, body.address);
+}
+void deliver_cts(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  std::uint64_t wanted = 0;
+  if (bytes != sizeof wanted) return drop_message(from, "a clear-to-send message of a channel has another length");
+  std::memcpy(&wanted, payload, sizeof wanted);
+  delivering->arrive_cts(from, header.words[2], header.words[1], wanted);
+}
+void deliver_data(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
+  delivering->arrive_data(from, header.words[1], header.words[2], payload, bytes);
+}
+void deliver_done(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  delivering->arrive_done(from, header.words[2]);
+}
+void deliver_cancel(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  delivering->arrive_cancel(from, envelope_of(header).context, header.words[2]);
+}
+void deliver_cancelled(int from, const transport::Header& header, const std::byte*, std::size_t) {
+  delivering->arrive_cancelled(from, header.words[2]);
+}
+void refuse(int from, const transport::Header&, const std::byte*, std::size_t) {
+  drop_message(from, "a channel takes no messages of its kind");
+}
+
+}  // namespace
+
+void add_handlers(transport::MessageHandlers& handlers) {
+  handlers.fill(refuse);
+  const auto add = [&handlers](Kind kind, transport::Handler handler) {
+    handlers[static_cast<std::size_t>(kind)] = handler;
+  };
+  add(Kind::kEager, deliver_eager);
+  add(Kind::kRts, deliver_rts);
+  add(Kind::kCts, deliver_cts);
+  add(Kind::kData, deliver_data);
+  add(Kind::kDone, deliver_done);
+  add(Kind::kCancel, deliver_cancel);
+  add(Kind::kCancelled, deliver_cancelled);
+}
+
+void set_delivering(Channel* channel) noexcept { delivering = channel; }
+
+}  // namespace hr::p2p::channel

@@ -1,0 +1,47 @@
+// Messages of a channel: their headers, and the handlers that take them from a transport to the channel.
+//
+//   word 0: kind (8 bits) | unused (24) | context (32) in kEager, kRts and kCancel
+//   word 1: source rank (32) | tag (32) in kEager and kRts; the receiver's cookie in kCts and kData
+//   word 2: bytes of the message in kEager and kRts; the offset in kData; the sender's cookie in the others
+// A cookie is the address of a Request in the process that made it, and a number of its use. Nothing is believed: a
+// cookie must be that of a request of this channel which waits for this process.
+//
+// Internal to p2p/. Threads: the channel's lock.
+#pragma once
+
+#include <cstdint>
+
+#include "p2p/channel.hpp"
+
+namespace hr::p2p::channel {
+
+enum class Kind : std::uint8_t {
+  kEager = 1,  // payload: the data
+  kRts,        // the receiver may read the data; payload: RtsBody
+  kCts,        // the receiver cannot read the data and wants it by kData; payload: its length (8 bytes)
+  kData,       // payload: a piece
+  kDone,       // the receiver has the data
+  kCancel,     // the sender withdraws a message that has not matched
+  kCancelled,  // it had not matched
+};
+
+struct RtsBody {
+  std::uint64_t sender;
+  std::uint64_t address;
+};
+
+inline transport::Header envelope(Kind kind, const Envelope& of, std::uint64_t bytes) noexcept {
+  return {{static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(of.context) << 32,
+           static_cast<std::uint32_t>(of.source) | static_cast<std::uint64_t>(static_cast<std::uint32_t>(of.tag)) << 32,
+           bytes}};
+}
+inline transport::Header plain(Kind kind, std::uint64_t word1, std::uint64_t word2,
+                               std::uint32_t context = 0) noexcept {
+  return {{static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(context) << 32, word1, word2}};
+}
+
+void add_handlers(transport::MessageHandlers& handlers);
+// The channel whose messages this thread delivers.
+void set_delivering(Channel* channel) noexcept;
+
+}  // namespace hr::p2p::channel

@@ -1,0 +1,400 @@
+// The parts of a channel that all messages use: its lock, its requests, waiting, and what waits for room.
+#include "p2p/channel.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
+#include "base/lock.hpp"
+#include "boot/boot.hpp"
+#include "p2p/channel/arrivals.hpp"
+#include "p2p/core/steps.hpp"
+#include "p2p/process_failure.hpp"
+#include "p2p/progress.hpp"
+
+namespace hr::p2p {
+namespace {
+
+constexpr int kTriesOfLock = 64;
+constexpr std::size_t kBatch = 32;
+// A thread that waits keeps the lock for this many rounds that find nothing.
+constexpr int kRoundsWithLock = 4;
+constexpr unsigned kSpins = 2000;
+constexpr unsigned kYields = 2000;
+constexpr unsigned kSpinsShared = 16;
+constexpr unsigned kYieldsShared = 64;
+constexpr unsigned kLookAtOthers = 256;
+constexpr double kSleepSeconds = 500e-6;
+
+// Counts this thread among those that wait, once its wait is not short.
+class WaitingThread {
+ public:
+  WaitingThread() = default;
+  ~WaitingThread() {
+    if (counted_) waiting_on_channels.fetch_sub(1, std::memory_order_relaxed);
+  }
+  WaitingThread(const WaitingThread&) = delete;
+  WaitingThread& operator=(const WaitingThread&) = delete;
+  void begin() noexcept {
+    if (!std::exchange(counted_, true)) waiting_on_channels.fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  bool counted_ = false;
+};
+
+// A transport's report may come under the channel's lock, and may wait for the library lock.
+void fail_process(int proc, Status why) {
+  const LibraryGuard guard;
+  mark_failed(proc, why);
+}
+
+}  // namespace
+
+void ChannelLock::wait() noexcept {
+  do {
+    for (int i = 0; i < kTriesOfLock && held_.load(std::memory_order_relaxed); ++i) spin_pause();
+    if (held_.load(std::memory_order_relaxed)) ::sched_yield();
+  } while (held_.exchange(true, std::memory_order_acquire));
+}
+
+Channel::Channel(int number) : number_(number) {}
+
+Channel::~Channel() {
+  for (Unexpected* each : spare_) Unexpected::destroy_apart(each);
+  for (const auto& each : all_) {
+    // A free request is not a live object, which the arena expects.
+    each->request->revive(ObjectKind::kRequest);
+    Arena<Request>::instance().destroy(each->request);
+  }
+}
+
+Status Channel::open(transport::Transport& over) {
+  const boot::Identity& identity = boot::identity();
+  own_ = identity.rank;
+  whole_ = &over;
+  channel::add_handlers(handlers_.of_kind);
+  handlers_.failed = fail_process;
+  peers_.resize(static_cast<std::size_t>(identity.size));
+  HR_TRY(over.make_channel(number_, handlers_, &transport_));
+  ChannelOperation* done = take(false, {}, -1, {});
+  if (done == nullptr) return no_memory();
+  done->shared = true;
+  done->request->finish(Completion{});
+  done_ = done->request;
+  return kOk;
+}
+
+void Channel::close() {
+  if (transport_ != nullptr) static_cast<void>(transport_->finalize());
+}
+
+// --- requests ---
+
+Status Channel::no_memory() {
+  return fail(Errc::kNoMem, "no memory for another request (channel %d has %zu)", number_, all_.size());
+}
+
+bool Channel::make_operations() {
+  const LibraryGuard guard;
+  for (std::size_t i = 0; i < kBatch; ++i) {
+    Request* request = Arena<Request>::instance().create();
+    if (request == nullptr) break;
+    ChannelOperation& made = *all_.emplace_back(std::make_unique<ChannelOperation>());
+    made.channel = this;
+    made.request = request;
+    request->operation_ = &made;
+    request->poison();
+    made.next = std::exchange(free_, &made);
+  }
+  Request::of_channels_.store(true, std::memory_order_relaxed);
+  return free_ != nullptr;
+}
+
+void Channel::reset(ChannelOperation& operation) {
+  operation.freed = false;
+  operation.buffered = false;
+  operation.whole = nullptr;
+  operation.parts = 0;
+  if (!operation.type) return;
+  const LibraryGuard guard;
+  operation.type = {};
+}
+
+void Channel::finish(ChannelOperation& operation, const Completion& completion) {
+  Request& request = *operation.request;
+  operation.copy.reset();
+  if (operation.type && !request.persistent()) {
+    const LibraryGuard guard;
+    operation.type = {};
+  }
+  ChannelOperation* const whole = std::exchange(operation.whole, nullptr);
+  if (whole == nullptr) {
+    request.finish(completion);
+    if (operation.freed) give(operation);
+    return;
+  }
+  Request& pair = *whole->request;
+  if (request.is_receive_) {
+    pair.completion_ = completion;
+    pair.detail_ = completion.error.ok() ? std::string() : take_detail();
+  }
+  request.phase_ = Request::Phase::kDone;
+  give(operation);
+  if (--whole->parts != 0) return;
+  set_detail(std::string(pair.detail_));
+  pair.finish(Completion(pair.completion_));
+  if (whole->freed) give(*whole);
+}
+
+void Channel::finish_send(ChannelOperation& operation) { finish(operation, Completion{}); }
+
+void Channel::give_back(Request& request) {
+  ChannelOperation& operation = *request.operation_;
+  if (operation.shared) return;
+  const std::lock_guard<ChannelLock> guard(lock_);
+  if (!request.active() || request.complete()) return give(operation);
+  operation.freed = true;
+  operation.plain = false;
+  request.persistent_ = false;
+}
+
+ChannelOperation* Channel::operation_of(std::uint64_t cookie, int proc, bool is_receive) noexcept {
+  auto* request = reinterpret_cast<Request*>(cookie & ((std::uint64_t{1} << kAddressBits) - 1));
+  if (!Arena<Request>::instance().owns(request) || request->operation_ == nullptr) return nullptr;
+  ChannelOperation* found = request->operation_;
+  if (found->channel != this || cookie_of(*found) != cookie || request->is_receive_ != is_receive ||
+      request->complete())
+    return nullptr;
+  return is_receive || request->proc_ == proc ? found : nullptr;
+}
+
+Status Channel::cancel(Request& request) {
+  using Phase = Request::Phase;
+  const std::lock_guard<ChannelLock> guard(lock_);
+  ChannelOperation& operation = *request.operation_;
+  if (!request.active() || request.complete()) return kOk;
+  if (operation.parts != 0) return fail(Errc::kRequest, "a combined send and receive cannot be cancelled");
+  Completion cancelled;
+  cancelled.cancelled = true;
+  if (request.is_receive_) {
+    if (request.phase_ != Phase::kPosted) return kOk;
+    queues(request.context_)->withdraw(request);
+    finish(operation, cancelled);
+  } else if (request.phase_ == Phase::kQueued) {
+    request.link_.unlink();  // no other process knows of it
+    finish(operation, cancelled);
+  } else if (request.phase_ == Phase::kWaiting && request.proc_ == own_) {
+    arrive_cancel(own_, request.context_, cookie_of(operation));
+  } else if (request.phase_ == Phase::kWaiting) {
+    control(request.proc_, channel::plain(channel::Kind::kCancel, 0, cookie_of(operation), request.context_));
+  }
+  return kOk;
+}
+
+Status Channel::start(Request& request) {
+  ChannelOperation& operation = *request.operation_;
+  const std::lock_guard<ChannelLock> guard(lock_);
+  request.begin();
+  request.completion_ = {};
+  request.active_ = true;
+  if (request.is_receive_) {
+    begin_receive(operation, *queues(request.context_));
+    return kOk;
+  }
+  if (operation.type) {
+    const LibraryGuard library;
+    operation.copy = std::make_unique_for_overwrite<std::byte[]>(operation.bytes);
+    operation.data = operation.copy.get();
+    HR_TRY(layout::pack(operation.view, 0, operation.bytes, operation.data));
+  } else if (operation.buffered) {
+    operation.copy = std::make_unique_for_overwrite<std::byte[]>(operation.bytes + 1);
+    std::memcpy(operation.copy.get(), operation.data, operation.bytes);
+  }
+  Peer* to = nullptr;
+  HR_TRY(peer(request.proc_, &to));
+  if (!operation.buffered) {
+    begin_send(*to, operation);
+    return kOk;
+  }
+  ChannelOperation* apart =
+      take(false, {request.context_, request.source_, request.tag_}, request.proc_, ChannelUser{});
+  if (apart == nullptr) return no_memory();
+  apart->plain = false;
+  apart->copy = std::move(operation.copy);
+  apart->data = apart->copy.get();
+  apart->bytes = operation.bytes;
+  apart->freed = true;
+  begin_send(*to, *apart);
+  finish(operation, Completion{});
+  return kOk;
+}
+
+// --- rounds and waits ---
+
+bool Channel::flush_busy() {
+  bool moved = false;
+  for (std::size_t i = 0; i < busy_.size();) {
+    Peer& to = *busy_[i];
+    moved |= flush(to);
+    if (!to.controls.empty() || !to.queued.empty() || !to.streams.empty()) {
+      ++i;
+      continue;
+    }
+    to.busy = false;
+    to.eager_below = to.eager_bytes + 1;
+    busy_[i] = busy_.back();
+    busy_.pop_back();
+  }
+  return moved;
+}
+
+bool Channel::poll() {
+  channel::set_delivering(this);
+  bool moved = transport_->progress();
+  if (!busy_.empty()) [[unlikely]]
+    moved |= flush_busy();
+  if (moved && sleepers_ != 0) [[unlikely]]
+    transport_->wake();
+  return moved;
+}
+
+bool Channel::try_round() {
+  if (!lock_.try_lock()) return false;
+  const bool moved = poll();
+  lock_.unlock();
+  return moved;
+}
+
+bool Channel::has_unsent() noexcept {
+  const std::lock_guard<ChannelLock> guard(lock_);
+  if (!busy_.empty()) return true;
+  return std::any_of(all_.begin(), all_.end(), [this](const auto& each) {
+    const Request& send = *each->request;
+    const bool waits = !send.is_receive_ && send.phase_ == Request::Phase::kWaiting && each->freed && !send.complete();
+    return waits && send.proc_ != own_ && !whole_->has_left(send.proc_);
+  });
+}
+
+void Channel::round() { static_cast<void>(try_round()); }
+
+template <class Done>
+void Channel::wait_for(Done&& done) {
+  WaitingThread counted;
+  for (unsigned rounds = 0; !done();) {
+    bool moved = false;
+    for (int i = 0; i < kRoundsWithLock && !moved; ++i) moved = poll();
+    if (done()) return;
+    rounds = moved ? 0 : rounds + 1;
+    if (rounds == kSpinsShared) counted.begin();
+    const bool shared = rounds >= kSpinsShared && cores_are_shared();
+    const unsigned spins = shared ? kSpinsShared : kSpins;
+    const unsigned yields = shared ? kYieldsShared : kYields;
+    const bool sleeps = rounds > spins + yields && busy_.empty();
+    const auto armed = sleeps ? transport_->arm() : std::nullopt;
+    if (armed) ++sleepers_;
+    lock_.unlock();
+    if (armed) {
+      transport_->sleep(*armed, kSleepSeconds);
+    } else if (rounds > spins) {
+      ::sched_yield();
+    } else {
+      spin_pause();
+    }
+    if (armed || (rounds != 0 && rounds % kLookAtOthers == 0)) channels::progress_others();
+    lock_.lock();
+    if (armed) --sleepers_;
+  }
+}
+
+void Channel::complete_now(Request& request) {
+  wait_for([&request] { return request.complete(); });
+}
+
+void Channel::wait(Request& request) {
+  if (request.complete() || !request.active()) return;
+  const std::lock_guard<ChannelLock> guard(lock_);
+  wait_for([&request] { return request.complete(); });
+}
+
+bool Channel::wait_all(Request* const* requests, int count) {
+  const std::lock_guard<ChannelLock> guard(lock_);
+  bool all_ok = true;
+  for (int i = 0; i < count; ++i) {
+    Request& request = *requests[i];
+    if (!request.complete()) complete_now(request);
+    all_ok = all_ok && request.completion_.error.ok();
+  }
+  for (int i = 0; i < count && all_ok; ++i) give(*requests[i]->operation_);
+  return all_ok;
+}
+
+Status Channel::probe(const Envelope& wanted, bool waits, bool* found, Completion* completion, Unexpected** taken) {
+  const std::lock_guard<ChannelLock> guard(lock_);
+  Queues& here = *queues(wanted.context);
+  Unexpected* message = here.find(wanted);
+  if (message == nullptr) {
+    poll();
+    message = here.find(wanted);
+  }
+  if (message == nullptr && waits)
+    wait_for([&] { return (message = here.find(wanted)) != nullptr || !here.ended().ok(); });
+  *found = message != nullptr;
+  if (message == nullptr) return here.ended();
+  *completion = {};
+  completion->source = message->envelope.source;
+  completion->tag = message->envelope.tag;
+  completion->bytes = message->bytes;
+  if (taken == nullptr) return kOk;
+  here.take(*message);
+  *taken = message;
+  return kOk;
+}
+
+bool Channel::may_have_pending(std::uint32_t context) {
+  if (!lock_.try_lock()) return true;
+  const bool found = std::any_of(all_.begin(), all_.end(), [context](const auto& each) {
+    const Request& request = *each->request;
+    return request.is(ObjectKind::kRequest) && request.context_ == context && request.active() && !request.complete();
+  });
+  lock_.unlock();
+  return found;
+}
+
+bool Channel::try_end(std::uint32_t context, Status why) {
+  if (!lock_.try_lock()) return false;
+  const std::string text = take_detail();
+  Queues& here = *queues(context);
+  here.end(why, text);
+  here.look_for_failures();
+  std::vector<Request*> ended;
+  here.for_each_posted([&ended](Request& receive) { ended.push_back(&receive); });
+  for (Request* receive : ended) {
+    here.withdraw(*receive);
+    Completion completion;
+    completion.error = why;
+    set_detail(std::string(text));
+    finish(*receive->operation_, completion);
+  }
+  // A message that has left may still match, unless its communicator has ended in both processes: it then waits for
+  // nothing. Its data stays readable until its receiver has ended it too, or the program reuses it.
+  for (const auto& each : all_) {
+    Request& send = *each->request;
+    const bool open = send.phase_ == Request::Phase::kQueued || send.phase_ == Request::Phase::kWaiting;
+    if (send.context_ != context || send.is_receive_ || !open || send.complete()) continue;
+    if (send.phase_ == Request::Phase::kQueued) send.link_.unlink();
+    Completion completion;
+    completion.error = why;
+    set_detail(std::string(text));
+    finish(*each, completion);
+  }
+  if (sleepers_ != 0) transport_->wake();
+  lock_.unlock();
+  return true;
+}
+
+}  // namespace hr::p2p

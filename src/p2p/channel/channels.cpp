@@ -1,0 +1,150 @@
+// The channels of the process.
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
+#include "base/lock.hpp"
+#include "base/log.hpp"
+#include "mem/mem.hpp"
+#include "p2p/channel.hpp"
+#include "p2p/core/steps.hpp"
+#include "p2p/process_failure.hpp"
+#include "p2p/progress.hpp"
+
+namespace hr::p2p::channels {
+namespace {
+
+constexpr int kMost = 16;
+// Rounds of channel 0 between two looks at the others.
+constexpr unsigned kRounds = 16;
+constexpr unsigned kSpins = 1000;
+constexpr unsigned kSpinsShared = 16;
+constexpr unsigned kYields = 1000;
+constexpr unsigned kLookAtOthers = 128;
+constexpr long kNapNanoseconds = 50'000;
+
+struct Ending {
+  int number;
+  std::uint32_t context;
+  Status why;
+  std::string text;
+};
+
+// Process-wide; begin anew with each engine. Threads: library lock.
+struct State {
+  transport::Transport* over = nullptr;  // null: nothing is offered
+  std::array<std::unique_ptr<Channel>, kMost> open;
+  bool hooked = false;
+  std::vector<Ending> endings;
+  void (*tidy)() = nullptr;
+  unsigned rounds = 0;
+};
+State state;
+
+void end_contexts() {
+  std::erase_if(state.endings, [](const Ending& each) {
+    set_detail(std::string(each.text));
+    return state.open[static_cast<std::size_t>(each.number)]->try_end(each.context, each.why);
+  });
+}
+
+bool poll_others() {
+  bool moved = false;
+  for (const auto& each : state.open) {
+    if (each != nullptr) moved |= each->try_round();
+  }
+  if (!state.endings.empty()) end_contexts();
+  if (state.tidy != nullptr) state.tidy();
+  return moved;
+}
+
+bool on_round(void* /*argument*/) { return ++state.rounds % kRounds == 0 && poll_others(); }
+
+}  // namespace
+
+bool offer() {
+  const auto active = transport::active();
+  const auto found = std::find_if(active.begin(), active.end(), [](auto* each) { return each->most_channels() > 0; });
+  if (found == active.end() || mem::maybe_device() || engine()->failure_watch != nullptr || state.over != nullptr)
+    return false;
+  const auto chosen = static_cast<int>(knobs().channels);
+  const int number = std::min({chosen != 0 ? chosen : progress.own_cores, (*found)->most_channels() + 1, kMost});
+  if (number <= 1) return false;
+  state.over = *found;
+  state.over->offer_channels(number);
+  log::write(log::Level::kDecision, "channels: %d", number);
+  return true;
+}
+
+int offered_by(int proc) noexcept {
+  if (state.over == nullptr || !state.over->reaches(proc)) return 1;
+  return std::max(state.over->channels_of(proc), 1);
+}
+
+Channel* at(int number) {
+  auto& slot = state.open[static_cast<std::size_t>(number)];
+  if (slot != nullptr) return slot.get();
+  auto made = std::make_unique<Channel>(number);
+  if (!made->open(*state.over).ok()) return nullptr;
+  slot = std::move(made);
+  if (!std::exchange(state.hooked, true)) add_hook(on_round, nullptr);
+  return slot.get();
+}
+
+void end(int number, std::uint32_t context, Status why) {
+  if (state.open[static_cast<std::size_t>(number)] == nullptr) return static_cast<void>(take_detail());
+  state.endings.push_back({number, context, why, take_detail()});
+  end_contexts();
+}
+
+void tidy_with(void (*tidy)()) { state.tidy = tidy; }
+
+void progress_others() {
+  if (!LibraryLock::try_acquire()) return;
+  static_cast<void>(node_oversubscribed());  // looks again, as the threads that wait on channels do not
+  static_cast<void>(p2p::poll());
+  LibraryLock::release();
+}
+
+void finalize() {
+  const auto unsent = [] {
+    return std::any_of(state.open.begin(), state.open.end(),
+                       [](const auto& each) { return each != nullptr && each->has_unsent(); });
+  };
+  static_cast<void>(wait_until([&] {
+    static_cast<void>(poll_others());
+    return !unsent();
+  }));
+  if (std::exchange(state.hooked, false)) remove_hook(on_round, nullptr);
+  for (auto& each : state.open) {
+    if (each != nullptr) each->close();
+    each.reset();
+  }
+  state.over = nullptr;
+  state.endings.clear();
+  state.tidy = nullptr;
+}
+
+void pause_after_test() {
+  constexpr unsigned kYieldEvery = 16;
+  thread_local unsigned calls = 0;
+  ++calls;
+  if (calls % kLookAtOthers == 0) progress_others();
+  if (calls % kYieldEvery == 0 && (cores_are_shared() || progress.own_cores <= 1)) ::sched_yield();
+}
+
+void Pace::pause(bool moved) {
+  rounds_ = moved ? 0 : rounds_ + 1;
+  const unsigned spins = cores_are_shared() ? kSpinsShared : kSpins;
+  if (rounds_ % kLookAtOthers == kLookAtOthers - 1) progress_others();
+  if (rounds_ < spins) return spin_pause();
+  if (rounds_ < spins + kYields) return static_cast<void>(::sched_yield());
+  const timespec nap{0, kNapNanoseconds};
+  ::nanosleep(&nap, nullptr);
+}
+
+}  // namespace hr::p2p::channels

@@ -1,0 +1,223 @@
+// Receiving on a channel.
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "base/dropped.hpp"
+#include "base/lock.hpp"
+#include "p2p/channel.hpp"
+#include "p2p/channel/arrivals.hpp"
+#include "p2p/core/steps.hpp"
+
+namespace hr::p2p {
+
+using channel::Kind;
+
+Channel::Queues* Channel::make_queues(std::uint32_t context) {
+  if (context >= kMostContexts) return nullptr;
+  if (context >= queues_.size()) queues_.resize(std::size_t{context} + 1);
+  queues_[context] = std::make_unique<Queues>();
+  return queues_[context].get();
+}
+
+Unexpected* Channel::make_unexpected(std::size_t payload_bytes) {
+  if (payload_bytes > kSpareBytes) return Unexpected::create_apart(payload_bytes);
+  if (spare_.empty()) return Unexpected::create_apart(kSpareBytes);
+  Unexpected* const message = spare_.back();
+  spare_.pop_back();
+  return message;
+}
+
+void Channel::end_unexpected(Unexpected* message) noexcept {
+  if (message->allocated != sizeof(Unexpected) + kSpareBytes || spare_.size() == kMostSpare)
+    return Unexpected::destroy_apart(message);
+  message->rendezvous = false;
+  message->sender_cookie = 0;
+  message->payload_bytes = 0;
+  spare_.push_back(message);
+}
+
+// Completes a receive whose data is in place, or in the operation's copy.
+void Channel::finish_received(ChannelOperation& operation, Completion& completion, std::size_t bytes) {
+  if (operation.type && bytes != 0) {
+    const LibraryGuard guard;
+    const Status status = layout::unpack(operation.view, 0, bytes, operation.data);
+    if (!status.ok()) completion.error = status;
+  }
+  finish(operation, completion);
+}
+
+void Channel::fill_slowly(ChannelOperation& operation, const Envelope& envelope, const std::byte* data,
+                          std::size_t bytes) {
+  const std::size_t fits = std::min(bytes, operation.bytes);
+  Completion completion = received(envelope, bytes, operation.bytes);
+  if (operation.type && fits != 0) {
+    const LibraryGuard guard;
+    const Status status = layout::unpack(operation.view, 0, fits, data);
+    if (!status.ok()) completion.error = status;
+  } else if (fits != 0) {
+    std::memcpy(operation.data, data, fits);
+  }
+  finish(operation, completion);
+}
+
+// Reads the data of a matched message from its sender, or asks for it.
+void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envelope, std::size_t bytes,
+                    std::uint64_t sender, std::uint64_t address) {
+  if (from == own_) {
+    ChannelOperation* send = operation_of(sender, own_, false);
+    if (send == nullptr) return drop_message(from, "the send that it names has ended");
+    fill(operation, envelope, send->data, send->bytes);
+    return finish_send(*send);
+  }
+  const std::size_t fits = std::min(bytes, operation.bytes);
+  Completion completion = received(envelope, bytes, operation.bytes);
+  if (operation.type && fits != 0) {
+    operation.copy = std::make_unique_for_overwrite<std::byte[]>(fits);
+    operation.data = operation.copy.get();
+  }
+  Peer* to = nullptr;
+  if (const Status status = peer(from, &to); !status.ok()) {
+    completion.error = status;
+    return finish(operation, completion);
+  }
+  std::string why = completion.error.ok() ? std::string() : take_detail();
+  Status fetched = kOk;
+  if (fits != 0) {
+    const transport::RemotePart part{address, operation.data, fits};
+    fetched = to->memory == nullptr ? Status(Errc::kUnsupportedOperation)
+                                    : to->memory->get(from, nullptr, {&part, 1}, nullptr);
+  }
+  if (fetched.ok()) {
+    control(from, channel::plain(Kind::kDone, 0, sender));
+    set_detail(std::move(why));
+    return finish_received(operation, completion, fits);
+  }
+  static_cast<void>(take_detail());
+  to->memory = nullptr;
+  Request& request = *operation.request;
+  request.phase_ = Request::Phase::kMoving;
+  request.proc_ = from;
+  request.completion_ = completion;
+  request.detail_ = std::move(why);
+  operation.moved = 0;
+  operation.total = fits;
+  const std::uint64_t wanted = fits;
+  control(from, channel::plain(Kind::kCts, cookie_of(operation), sender), &wanted, sizeof wanted);
+}
+
+void Channel::take_message(ChannelOperation& operation, Unexpected* message) {
+  if (message->rendezvous) {
+    std::uint64_t address = 0;
+    if (message->payload_bytes == sizeof address) std::memcpy(&address, message->payload, sizeof address);
+    fetch(operation, message->from_proc, message->envelope, message->bytes, message->sender_cookie, address);
+  } else {
+    fill(operation, message->envelope, message->payload, message->bytes);
+  }
+  end_unexpected(message);
+}
+
+void Channel::begin_receive_slowly(ChannelOperation& operation, Queues& here) {
+  Request& request = *operation.request;
+  Completion completion;
+  completion.error = here.ended();
+  if (!completion.error.ok()) return finish(operation, completion);
+  if (Unexpected* message = here.find({request.context_, request.source_, request.tag_}); message != nullptr) {
+    here.take(*message);
+    return take_message(operation, message);
+  }
+  request.phase_ = Request::Phase::kPosted;
+  here.post(request);
+}
+
+Status Channel::receive(const ChannelBuffer& data, const Envelope& wanted, Completion* completion) {
+  const std::lock_guard<ChannelLock> guard(lock_);
+  ChannelOperation* operation = take(true, wanted, -1, {});
+  if (operation == nullptr) return no_memory();
+  Request& request = *operation->request;
+  static_cast<void>(describe(*operation, data, false));
+  begin_receive(*operation, *queues(wanted.context));
+  complete_now(request);
+  *completion = request.completion_;
+  if (!completion->error.ok()) set_detail(std::string(request.detail()));
+  give(*operation);
+  return completion->error;
+}
+
+Status Channel::ireceive(const ChannelBuffer& data, const Envelope& wanted, const ChannelUser& user, Request** out) {
+  const std::lock_guard<ChannelLock> guard(lock_);
+  ChannelOperation* operation = take(true, wanted, -1, user);
+  if (operation == nullptr) return no_memory();
+  static_cast<void>(describe(*operation, data, false));
+  *out = operation->request;
+  begin_receive(*operation, *queues(wanted.context));
+  return kOk;
+}
+
+Status Channel::imreceive(const ChannelBuffer& data, Unexpected* message, const ChannelUser& user, Request** out) {
+  const std::lock_guard<ChannelLock> guard(lock_);
+  ChannelOperation* operation = take(true, message->envelope, -1, user);
+  if (operation == nullptr) return no_memory();
+  static_cast<void>(describe(*operation, data, false));
+  *out = operation->request;
+  take_message(*operation, message);
+  return kOk;
+}
+
+void Channel::arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
+  Queues* here = queues(envelope.context);
+  if (here == nullptr) return drop_message(from, "there is no such context");
+  if (Request* receive = here->match_posted(envelope); receive != nullptr) [[likely]]
+    return fill(*receive->operation_, envelope, data, bytes);
+  Unexpected* message = make_unexpected(bytes);
+  message->envelope = envelope;
+  message->from_proc = from;
+  message->bytes = bytes;
+  if (bytes != 0) std::memcpy(message->payload, data, bytes);
+  here->keep(message);
+}
+
+void Channel::arrive_rts(int from, const Envelope& envelope, std::size_t bytes, std::uint64_t sender,
+                         std::uint64_t address) {
+  Queues* here = queues(envelope.context);
+  if (here == nullptr) return drop_message(from, "there is no such context");
+  if (Request* receive = here->match_posted(envelope); receive != nullptr)
+    return fetch(*receive->operation_, from, envelope, bytes, sender, address);
+  Unexpected* message = make_unexpected(sizeof address);
+  message->envelope = envelope;
+  message->from_proc = from;
+  message->bytes = bytes;
+  message->rendezvous = true;
+  message->sender_cookie = sender;
+  message->payload_bytes = sizeof address;
+  std::memcpy(message->payload, &address, sizeof address);
+  here->keep(message);
+}
+
+void Channel::arrive_data(int from, std::uint64_t receiver, std::size_t offset, const std::byte* data,
+                          std::size_t bytes) {
+  ChannelOperation* operation = operation_of(receiver, from, true);
+  if (operation == nullptr) return;
+  Request& request = *operation->request;
+  const bool expected = request.phase_ == Request::Phase::kMoving && request.proc_ == from &&
+                        offset == operation->moved && bytes <= operation->total - operation->moved;
+  if (!expected) return drop_message(from, "a piece of a message does not follow the one before");
+  std::memcpy(operation->data + offset, data, bytes);
+  operation->moved += bytes;
+  if (operation->moved < operation->total) return;
+  Completion completion = request.completion_;
+  set_detail(std::move(request.detail_));
+  finish_received(*operation, completion, operation->total);
+}
+
+void Channel::arrive_cancel(int from, std::uint32_t context, std::uint64_t sender) {
+  Queues* here = queues(context);
+  Unexpected* message = here == nullptr ? nullptr : here->find_sent(from, sender);
+  if (message == nullptr) return;  // it has matched, and runs to completion
+  here->take(*message);
+  end_unexpected(message);
+  if (from == own_) return arrive_cancelled(own_, sender);
+  control(from, channel::plain(Kind::kCancelled, 0, sender));
+}
+
+}  // namespace hr::p2p

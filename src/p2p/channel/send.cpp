@@ -1,0 +1,317 @@
+// Sending on a channel.
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "base/knobs.hpp"
+#include "base/lock.hpp"
+#include "p2p/channel.hpp"
+#include "p2p/channel/arrivals.hpp"
+
+namespace hr::p2p {
+
+using channel::Kind;
+
+Status Channel::connect(Peer& to) {
+  HR_TRY(transport_->connect(to.proc));
+  const transport::Caps caps = transport_->caps(to.proc);
+  to.eager_bytes = std::min(caps.eager_bytes != 0 ? caps.eager_bytes : knobs().eager_bytes, caps.max_payload);
+  to.chunk = caps.chunk_bytes;
+  to.memory = whole_->caps(to.proc).remote_read ? whole_ : nullptr;
+  to.connected = true;
+  to.eager_below = to.eager_bytes + 1;
+  return kOk;
+}
+
+Status Channel::peer(int proc, Peer** out) {
+  std::unique_ptr<Peer>& entry = peers_[static_cast<std::size_t>(proc)];
+  if (entry == nullptr) {
+    entry = std::make_unique<Peer>();
+    entry->proc = proc;
+  }
+  *out = entry.get();
+  return entry->connected || proc == own_ ? kOk : connect(*entry);
+}
+
+void Channel::mark_busy(Peer& to) {
+  to.eager_below = 0;
+  if (std::exchange(to.busy, true)) return;
+  busy_.push_back(&to);
+}
+
+// Notes the data, and packs what is not contiguous. `copied`: the program's buffer is free on return.
+Status Channel::describe_slowly(ChannelOperation& operation, const ChannelBuffer& data, bool copied) {
+  if (data.view != nullptr) {
+    const LibraryGuard guard;
+    operation.view = *data.view;
+    operation.type = Ref<layout::Datatype>::share(const_cast<layout::Datatype*>(data.view->type));
+    if (operation.request->is_receive_ || operation.request->persistent()) return kOk;
+    operation.copy = std::make_unique_for_overwrite<std::byte[]>(data.bytes);
+    operation.data = operation.copy.get();
+    const Status packed = layout::pack(*data.view, 0, data.bytes, operation.data);
+    operation.type = {};
+    return packed;
+  }
+  if (!copied) return kOk;
+  operation.copy = std::make_unique_for_overwrite<std::byte[]>(data.bytes + 1);
+  operation.data = operation.copy.get();
+  if (data.bytes != 0) std::memcpy(operation.data, data.data, data.bytes);
+  return kOk;
+}
+
+// True if nothing has to wait for room. Completes the operation if nothing more is to follow, or on an error.
+bool Channel::try_send(Peer& to, ChannelOperation& operation) {
+  Request& request = *operation.request;
+  const Envelope envelope{request.context_, request.source_, request.tag_};
+  const bool eager = !request.synchronous_ && operation.bytes <= to.eager_bytes;
+  const channel::RtsBody body{cookie_of(operation), reinterpret_cast<std::uint64_t>(operation.data)};
+  const Status status =
+      eager ? transport_->send(to.proc, channel::envelope(Kind::kEager, envelope, operation.bytes), operation.data,
+                               operation.bytes)
+            : transport_->send(to.proc, channel::envelope(Kind::kRts, envelope, operation.bytes), &body, sizeof body);
+  if (status.is_again()) return false;
+  request.phase_ = Request::Phase::kWaiting;
+  if (eager || !status.ok()) {
+    Completion completion;
+    completion.error = status;
+    finish(operation, completion);
+  }
+  return true;
+}
+
+void Channel::begin_send(Peer& to, ChannelOperation& operation) {
+  Request& request = *operation.request;
+  if (to.proc != own_) {
+    if (to.controls.empty() && to.queued.empty() && try_send(to, operation)) return;
+    request.phase_ = Request::Phase::kQueued;
+    to.queued.push_back(request);
+    return mark_busy(to);
+  }
+  // To this process: the message is matched here.
+  const Envelope envelope{request.context_, request.source_, request.tag_};
+  Queues& here = *queues(request.context_);
+  request.phase_ = Request::Phase::kWaiting;
+  if (Request* receive = here.match_posted(envelope); receive != nullptr) {
+    fill(*receive->operation_, envelope, operation.data, operation.bytes);
+    return finish_send(operation);
+  }
+  const bool kept = !request.synchronous_ && operation.bytes <= knobs().eager_bytes;
+  Unexpected* message = make_unexpected(kept ? operation.bytes : 0);
+  message->envelope = envelope;
+  message->from_proc = own_;
+  message->bytes = operation.bytes;
+  message->rendezvous = !kept;
+  message->sender_cookie = cookie_of(operation);
+  if (kept && operation.bytes != 0) std::memcpy(message->payload, operation.data, operation.bytes);
+  here.keep(message);
+  if (kept) finish_send(operation);
+}
+
+Status Channel::send(const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode) {
+  const std::lock_guard<ChannelLock> guard(lock_);
+  if (const Peer* to = peers_[static_cast<std::size_t>(proc)].get();
+      to != nullptr && data.bytes < to->eager_below && mode != Mode::kSynchronous && data.view == nullptr) [[likely]] {
+    const Status status =
+        transport_->send(proc, channel::envelope(Kind::kEager, envelope, data.bytes), data.data, data.bytes);
+    if (!status.is_again()) [[likely]]
+      return status;
+  }
+  Peer* to = nullptr;
+  HR_TRY(peer(proc, &to));
+  ChannelOperation* operation = take(false, envelope, proc, {});
+  if (operation == nullptr) return no_memory();
+  Request& request = *operation->request;
+  request.synchronous_ = mode == Mode::kSynchronous;
+  Status status = describe(*operation, data, false);
+  if (status.ok()) {
+    begin_send(*to, *operation);
+    complete_now(request);
+    status = request.completion_.error;
+    if (!status.ok()) set_detail(std::string(request.detail()));
+  }
+  give(*operation);
+  return status;
+}
+
+Status Channel::isend(const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode, const ChannelUser& user,
+                      Request** out) {
+  const std::lock_guard<ChannelLock> guard(lock_);
+  if (const Peer* to = peers_[static_cast<std::size_t>(proc)].get();
+      to != nullptr && data.bytes < to->eager_below && mode != Mode::kSynchronous && data.view == nullptr) [[likely]] {
+    const Status status =
+        transport_->send(proc, channel::envelope(Kind::kEager, envelope, data.bytes), data.data, data.bytes);
+    if (status.ok()) [[likely]] {
+      *out = done_;
+      return kOk;
+    }
+  }
+  Peer* to = nullptr;
+  HR_TRY(peer(proc, &to));
+  ChannelOperation* operation = take(false, envelope, proc, user);
+  if (operation == nullptr) return no_memory();
+  operation->request->synchronous_ = mode == Mode::kSynchronous;
+  if (const Status status = describe(*operation, data, false); !status.ok()) {
+    give(*operation);
+    return status;
+  }
+  *out = operation->request;
+  begin_send(*to, *operation);
+  return kOk;
+}
+
+Status Channel::send_copy(const ChannelBuffer& data, int proc, const Envelope& envelope) {
+  const std::lock_guard<ChannelLock> guard(lock_);
+  Peer* to = nullptr;
+  HR_TRY(peer(proc, &to));
+  ChannelOperation* operation = take(false, envelope, proc, {});
+  if (operation == nullptr) return no_memory();
+  if (const Status status = describe(*operation, data, true); !status.ok()) {
+    give(*operation);
+    return status;
+  }
+  operation->freed = true;
+  begin_send(*to, *operation);
+  return kOk;
+}
+
+Status Channel::pair(const ChannelBuffer& out_data, bool copied, int proc, const Envelope& envelope,
+                     const ChannelBuffer& in_data, const Envelope& wanted, const ChannelUser& user, Request** out) {
+  const std::lock_guard<ChannelLock> guard(lock_);
+  const bool sends = proc >= 0;
+  const bool receives = wanted.source != abi::kProcNull;
+  Peer* to = nullptr;
+  if (sends) HR_TRY(peer(proc, &to));
+  ChannelOperation* whole = take(true, wanted, -1, user);
+  ChannelOperation* send = sends ? take(false, envelope, proc, {}) : nullptr;
+  ChannelOperation* receive = receives ? take(true, wanted, -1, {}) : nullptr;
+  Status status =
+      whole == nullptr || (sends && send == nullptr) || (receives && receive == nullptr) ? no_memory() : kOk;
+  if (status.ok() && sends) status = describe(*send, out_data, copied);
+  if (status.ok() && receives) status = describe(*receive, in_data, false);
+  if (!status.ok()) {
+    for (ChannelOperation* each : {whole, send, receive}) {
+      if (each != nullptr) give(*each);
+    }
+    return status;
+  }
+  whole->plain = false;
+  whole->request->completion_ = {};
+  if (!receives) whole->request->completion_.source = abi::kProcNull;
+  whole->request->detail_.clear();
+  whole->parts = (sends ? 1 : 0) + (receives ? 1 : 0);
+  for (ChannelOperation* each : {send, receive}) {
+    if (each == nullptr) continue;
+    each->whole = whole;
+    each->plain = false;
+  }
+  *out = whole->request;
+  if (receives) begin_receive(*receive, *queues(wanted.context));
+  if (sends) begin_send(*to, *send);
+  return kOk;
+}
+
+Status Channel::init(bool is_receive, const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode,
+                     bool buffered, const ChannelUser& user, Request** out) {
+  const std::lock_guard<ChannelLock> guard(lock_);
+  ChannelOperation* operation = take(is_receive, envelope, proc, user);
+  if (operation == nullptr) return no_memory();
+  Request& request = *operation->request;
+  request.persistent_ = true;
+  request.active_ = false;
+  request.synchronous_ = mode == Mode::kSynchronous;
+  operation->buffered = buffered;
+  if (const Status status = describe(*operation, data, false); !status.ok()) {
+    give(*operation);
+    return status;
+  }
+  *out = &request;
+  return kOk;
+}
+
+void Channel::control(int proc, const transport::Header& header, const void* payload, std::size_t bytes) {
+  Peer* to = nullptr;
+  if (!peer(proc, &to).ok()) {
+    static_cast<void>(take_detail());
+    to->eager_below = 0;
+  } else if (to->controls.empty()) {
+    // A report of the transport has ended the process's part already.
+    if (!transport_->send(proc, header, payload, bytes).is_again()) return;
+  }
+  Control& waiting = to->controls.emplace_back();
+  waiting.header = header;
+  waiting.bytes = bytes;
+  if (bytes != 0) std::memcpy(waiting.payload, payload, bytes);
+  mark_busy(*to);
+}
+
+// Sends what waits for room at this process; true if something moved.
+bool Channel::flush(Peer& to) {
+  bool moved = false;
+  if (!to.connected && !connect(to).ok()) {
+    static_cast<void>(take_detail());
+    to.eager_below = 0;
+    return false;
+  }
+  const bool left = whole_->has_left(to.proc);
+  while (!to.controls.empty()) {
+    const Control& first = to.controls.front();
+    if (transport_->send(to.proc, first.header, first.payload, first.bytes).is_again() && !left) return moved;
+    to.controls.erase(to.controls.begin());
+    moved = true;
+  }
+  while (Request* send = to.queued.pop_front()) {
+    if (try_send(to, *send->operation_)) {
+      moved = true;
+      continue;
+    }
+    if (!left) {
+      to.queued.push_front(*send);
+      return moved;
+    }
+    Completion completion;
+    completion.error = fail(Errc::kOther, "rank %d has left MPI (MPI_Finalize) and receives no more messages", to.proc);
+    finish(*send->operation_, completion);
+    moved = true;
+  }
+  while (Request* send = to.streams.front()) {
+    ChannelOperation& operation = *send->operation_;
+    const std::size_t piece = std::min(to.chunk, operation.total - operation.moved);
+    const Status status = transport_->send(to.proc, channel::plain(Kind::kData, operation.receiver, operation.moved),
+                                           operation.data + operation.moved, piece);
+    if (status.is_again() && !left) return moved;
+    operation.moved += piece;
+    moved = true;
+    if (operation.moved < operation.total) continue;
+    send->link_.unlink();
+    finish_send(operation);
+  }
+  return moved;
+}
+
+void Channel::arrive_cts(int from, std::uint64_t sender, std::uint64_t receiver, std::size_t bytes) {
+  ChannelOperation* operation = operation_of(sender, from, false);
+  if (operation == nullptr || operation->request->phase_ != Request::Phase::kWaiting || bytes > operation->bytes)
+    return;
+  operation->request->phase_ = Request::Phase::kMoving;
+  operation->receiver = receiver;
+  operation->moved = 0;
+  operation->total = bytes;
+  Peer& to = *peers_[static_cast<std::size_t>(from)];
+  to.streams.push_back(*operation->request);
+  mark_busy(to);
+}
+
+void Channel::arrive_done(int from, std::uint64_t sender) {
+  ChannelOperation* operation = operation_of(sender, from, false);
+  if (operation != nullptr && operation->request->phase_ == Request::Phase::kWaiting) finish_send(*operation);
+}
+
+void Channel::arrive_cancelled(int from, std::uint64_t sender) {
+  ChannelOperation* operation = operation_of(sender, from, false);
+  if (operation == nullptr || operation->request->phase_ != Request::Phase::kWaiting) return;
+  Completion completion;
+  completion.cancelled = true;
+  finish(*operation, completion);
+}
+
+}  // namespace hr::p2p

@@ -1,0 +1,66 @@
+#include "p2p/wait/shared_cpus.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/ranges.hpp"
+#include "boot/boot.hpp"
+#include "p2p/core/engine.hpp"
+#include "p2p/progress.hpp"
+#include "topo/allowed_cpus.hpp"
+#include "transport/transport.hpp"
+
+namespace hr::p2p::shared_cpus {
+namespace {
+
+// Other processes tell their CPUs when they initialise, or change them, at any time.
+constexpr double kHolds = 20e-3;
+
+// Returns a nonzero number that stands for a set of CPUs.
+std::uint64_t number_of(const topo::CpuSet& cpus) noexcept {
+  std::uint64_t number = 14695981039346656037U;  // FNV-1a
+  for (const unsigned cpu : cpus) number = (number ^ cpu) * 1099511628211U;
+  return number == 0 ? 1 : number;
+}
+
+int sharers(const topo::CpuSet& cpus) noexcept {
+  int most = 1;
+  for (transport::Transport* each : engine()->transports) most = std::max(most, each->tell_cpus(number_of(cpus)));
+  return most;
+}
+
+// Notes, in one process of the node, ranks that share CPUs although the node has one for each.
+void note(const topo::CpuSet& cpus, int processes) {
+  static bool noted = false;
+  if (noted || engine()->oversubscribed || !boot::processes().first_on_host()) return;
+  noted = true;
+  log::write(log::Level::kNote,
+             "%d ranks of this host may run only on CPU %s and take turns there; if this is not intended, look at the "
+             "binding that the batch system or the program has set (mpiexec --report-bindings shows mpiexec's)",
+             processes, as_ranges(cpus).c_str());
+}
+
+}  // namespace
+
+bool outnumbered() noexcept {
+  return std::atomic_ref(progress.shared_cpus.outnumbered).load(std::memory_order_relaxed);
+}
+
+bool look() noexcept {
+  Found& found = progress.shared_cpus;
+  const double now = now_seconds();
+  if (engine() == nullptr || now < found.until) return found.outnumbered;
+  found.until = now + kHolds;
+  const topo::CpuSet cpus = topo::allowed_cpus();
+  const int processes = cpus.empty() ? 1 : sharers(cpus);
+  const bool outnumbered = processes > static_cast<int>(cpus.size());
+  std::atomic_ref(found.outnumbered).store(outnumbered, std::memory_order_relaxed);
+  if (outnumbered) note(cpus, processes);
+  return outnumbered;
+}
+
+}  // namespace hr::p2p::shared_cpus

@@ -1,0 +1,61 @@
+// Inbox: checks the messages that a network library has received, restores their order, and hands them to the handlers.
+//
+// Anything may connect and send to this process: nothing is trusted, or kept, before the head has proven to contain
+// this process's secret. A message that comes before its turn is kept, so only those are copied.
+//
+// A ready-to-send message comes with a token, by which the transport finds the data of the rendezvous; the handler
+// receives it after the payload. Owner: the transport. Threads: library lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include "transport/network/in_order.hpp"
+#include "transport/network/names.hpp"
+#include "transport/transport.hpp"
+
+namespace hr::transport::network {
+
+// Largest payload of a ready-to-send message, in bytes.
+inline constexpr std::size_t kMostRtsPayload = 512;
+
+class Inbox {
+ public:
+  Inbox(const Names& names, const Handlers& handlers) : names_(names), handlers_(handlers) {}
+
+  // Takes a message: a Head (buffers.hpp) and a payload, of any alignment and content. `token`: that of a ready-to-send
+  // message; 0: it is none. Handlers may send and connect; they make no progress. False: the message was dropped.
+  bool take(const std::byte* message, std::size_t bytes, std::uint64_t token);
+
+  // True if this token was passed up, and not released since.
+  [[nodiscard]] bool holds(std::uint64_t token) const noexcept { return rendezvous_.contains(token); }
+  // Forgets the token. False: it was not held.
+  bool release(std::uint64_t token) noexcept { return rendezvous_.erase(token) != 0; }
+
+  // Returns the number of messages from that process that were delivered; its low bits.
+  [[nodiscard]] std::uint32_t delivered(int from) noexcept { return order_of(from).delivered(); }
+  // Forgets a process, whose next message has number 0.
+  void forget(int proc) noexcept { order_of(proc) = {}; }
+
+ private:
+  // A message that arrived before its turn: its head, its payload, and the RendezvousData that came with it.
+  struct Early {
+    std::vector<std::byte> bytes;
+  };
+
+  InOrder<Early>& order_of(int proc) {
+    const auto at = static_cast<std::size_t>(proc);
+    if (at >= orders_.size()) [[unlikely]]
+      orders_.resize(at + 1);
+    return orders_[at];
+  }
+
+  const Names& names_;
+  const Handlers& handlers_;
+  std::vector<InOrder<Early>> orders_;  // indexed by process
+  std::unordered_set<std::uint64_t> rendezvous_;
+};
+
+}  // namespace hr::transport::network

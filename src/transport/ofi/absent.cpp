@@ -1,0 +1,20 @@
+// Replaces ofi.cpp if the library is built without libfabric's headers.
+#include "transport/network/unavailable.hpp"
+#include "transport/ofi/ofi.hpp"
+
+namespace hr::transport::ofi {
+namespace {
+
+Status create(const Job& /*job*/, const Handlers& /*handlers*/, std::unique_ptr<Transport>* out) {
+  *out = std::make_unique<network::Unavailable>(
+      "ofi",
+      "processes of this job share no memory, and this library was built without libfabric: build it with libfabric's "
+      "headers (the system's libfabric-dev), or use UCX (HEADRACE_NETWORK=ucx)");
+  return kOk;
+}
+
+}  // namespace
+
+const Record kRecord{"ofi", create, true, nullptr, [] { return false; }};
+
+}  // namespace hr::transport::ofi

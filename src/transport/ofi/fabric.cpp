@@ -1,0 +1,242 @@
+#include "transport/ofi/fabric.hpp"
+
+#include <netinet/in.h>
+#include <rdma/fi_cm.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+
+namespace hr::transport::ofi {
+namespace {
+
+constexpr std::string_view kLoopback = "127.0.0.1";
+constexpr std::size_t kMostAddress = 512;
+
+// Providers that are not taken unless the user names them: they reach no other host, are superseded or experimental, or
+// combine others.
+constexpr std::array<std::string_view, 8> kUnasked = {"shm", "sm2", "sockets", "net", "udp", "mrail", "lnx", "hook"};
+constexpr std::array<std::string_view, 4> kKernelNetworks = {"tcp", "udp", "sockets", "net"};
+
+// True if one of the layers of the provider ("tcp;ofi_rxm") has a name that begins so, with or without "ofi_".
+bool consists_of(std::string_view provider, std::string_view name) noexcept {
+  for (std::string_view rest = provider; !rest.empty();) {
+    std::string_view layer = rest.substr(0, rest.find(';'));
+    rest.remove_prefix(std::min(rest.size(), layer.size() + 1));
+    if (layer.starts_with("ofi_")) layer.remove_prefix(4);
+    if (layer.starts_with(name)) return true;
+  }
+  return false;
+}
+
+bool is_unasked(std::string_view provider) noexcept {
+  return std::ranges::any_of(kUnasked, [&](std::string_view name) { return consists_of(provider, name); });
+}
+
+const sockaddr* socket_address(const fi_info& info) noexcept {
+  const bool has = info.src_addr != nullptr && (info.addr_format == FI_SOCKADDR || info.addr_format == FI_SOCKADDR_IN ||
+                                                info.addr_format == FI_SOCKADDR_IN6);
+  return has ? static_cast<const sockaddr*>(info.src_addr) : nullptr;
+}
+
+// True for addresses by which other hosts cannot reach this one: the loopback's, and those of IPv6 that hold on one
+// link.
+bool is_local_address(const fi_info& info) noexcept {
+  const sockaddr* const address = socket_address(info);
+  if (address == nullptr) return false;
+  if (address->sa_family == AF_INET) {
+    return ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24 == 127;
+  }
+  if (address->sa_family != AF_INET6) return false;
+  const in6_addr& six = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&six) || IN6_IS_ADDR_LINKLOCAL(&six);
+}
+
+// True if the user's list of devices ("mlx5_0:1,eth0") is empty or has this one.
+bool is_wanted_device(const fi_info& info) {
+  std::string_view rest = knobs().network_devices;
+  if (rest.empty()) return true;
+  const std::string_view device = info.domain_attr->name != nullptr ? info.domain_attr->name : "";
+  while (!rest.empty()) {
+    const std::string_view entry = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+    if (!entry.empty() && device == entry.substr(0, entry.find(':'))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Status Fabric::failed(const char* what, long error) const {
+  return fail(Errc::kOther, "ofi: provider %s on %s: %s: %s (FI_LOG_LEVEL=warn says more)", provider().c_str(),
+              device().c_str(), what, library_.text(error).c_str());
+}
+
+std::string Fabric::device() const { return info_->domain_attr->name != nullptr ? info_->domain_attr->name : "-"; }
+
+// Asks libfabric for the providers that serve. `provider`: empty: all that there are.
+int Fabric::ask(const std::string& provider, bool loopback, fi_info** all) const {
+  fi_info* const hints = library_.dupinfo(nullptr);
+  if (hints == nullptr) return -FI_ENOMEM;
+  hints->caps = FI_MSG | FI_RMA | FI_MULTI_RECV;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->control_progress = FI_PROGRESS_UNSPEC;
+  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  if (!provider.empty()) hints->fabric_attr->prov_name = ::strdup(provider.c_str());
+  int answer = -FI_ENODATA;
+  if (loopback) answer = library_.getinfo(kVersion, kLoopback.data(), nullptr, FI_SOURCE, hints, all);
+  if (answer != 0) answer = library_.getinfo(kVersion, nullptr, nullptr, 0, hints, all);
+  library_.freeinfo(hints);
+  return answer;
+}
+
+// The first provider that serves is taken, as libfabric lists the fastest first. libfabric 1.19 and newer start only
+// the provider that is asked for, which takes a fraction of the time: without hardware for another, that is TCP's.
+Status Fabric::choose(bool loopback_alone) {
+  const std::string& wanted = knobs().ofi_provider;
+  const bool by_devices = !knobs().network_devices.empty();
+  const bool loopback = loopback_alone && !by_devices;
+  const bool tcp_alone = wanted.empty() && !host_has_fabric();
+  fi_info* all = nullptr;
+  int answer = ask(tcp_alone ? "tcp" : wanted, loopback, &all);
+  if (answer != 0 && tcp_alone) answer = ask("", loopback, &all);
+  std::string seen;
+  for (const fi_info* each = all; answer == 0 && each != nullptr && info_ == nullptr; each = each->next) {
+    const std::string_view name = each->fabric_attr->prov_name;
+    if (seen.find(name) == std::string::npos) seen.append(seen.empty() ? "" : ", ").append(name);
+    const bool good = (!wanted.empty() || !is_unasked(name)) && is_wanted_device(*each) &&
+                      (loopback_alone || by_devices || !is_local_address(*each));
+    if (good) info_ = library_.dupinfo(each);
+  }
+  if (all != nullptr) library_.freeinfo(all);
+  if (info_ != nullptr) return kOk;
+  return fail(
+      Errc::kOther,
+      "ofi: no provider of libfabric serves here%s%s%s%s (available: %s; `fi_info -t FI_EP_RDM` lists them): set "
+      "HEADRACE_OFI_PROVIDER or HEADRACE_NETWORK_DEVICES to others, or use UCX (HEADRACE_NETWORK=ucx)",
+      wanted.empty() ? "" : ", HEADRACE_OFI_PROVIDER=", wanted.c_str(), by_devices ? ", HEADRACE_NETWORK_DEVICES=" : "",
+      knobs().network_devices.c_str(), seen.empty() ? library_.text(answer).c_str() : seen.c_str());
+}
+
+Status Fabric::open(bool loopback_alone, std::size_t least_landing) {
+  HR_TRY(choose(loopback_alone));
+  const std::string name = provider();
+  kernel_network_ =
+      std::ranges::any_of(kKernelNetworks, [&](std::string_view each) { return consists_of(name, each); });
+  releases_truncated_ = consists_of(name, "rxm");
+  if (const int made = library_.fabric(info_->fabric_attr, &fabric_, nullptr); made != 0) return failed("open", made);
+  if (const int made = ::fi_domain(fabric_, info_, &domain_, nullptr); made != 0) return failed("domain", made);
+  fi_av_attr table{};
+  table.type = info_->domain_attr->av_type == FI_AV_MAP ? FI_AV_MAP : FI_AV_TABLE;
+  if (const int made = ::fi_av_open(domain_, &table, &addresses_, nullptr); made != 0) return failed("addresses", made);
+  // A provider that cannot signal arrivals is polled.
+  fi_cq_attr completions{};
+  completions.format = FI_CQ_FORMAT_DATA;
+  completions.wait_obj = FI_WAIT_FD;
+  if (::fi_cq_open(domain_, &completions, &queue_, nullptr) == 0) {
+    if (::fi_control(&queue_->fid, FI_GETWAIT, &descriptor_) != 0) descriptor_ = -1;
+  } else {
+    completions.wait_obj = FI_WAIT_NONE;
+    if (const int made = ::fi_cq_open(domain_, &completions, &queue_, nullptr); made != 0)
+      return failed("completion queue", made);
+  }
+  if (const int made = ::fi_endpoint(domain_, info_, &endpoint_, nullptr); made != 0) return failed("endpoint", made);
+  if (const int made = ::fi_ep_bind(endpoint_, &addresses_->fid, 0); made != 0)
+    return failed("binding addresses", made);
+  if (const int made = ::fi_ep_bind(endpoint_, &queue_->fid, FI_TRANSMIT | FI_RECV); made != 0)
+    return failed("binding the completion queue", made);
+  static_cast<void>(
+      ::fi_setopt(&endpoint_->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least_landing, sizeof least_landing));
+  if (const int made = ::fi_enable(endpoint_); made != 0) return failed("enabling the endpoint", made);
+  log::write(log::Level::kDecision, "ofi: provider %s on %s", name.c_str(), device().c_str());
+  return kOk;
+}
+
+void Fabric::close() noexcept {
+  const auto shut = [](auto** object) {
+    if (*object != nullptr) static_cast<void>(::fi_close(&(*object)->fid));
+    *object = nullptr;
+  };
+  shut(&endpoint_);
+  shut(&queue_);
+  shut(&addresses_);
+  shut(&domain_);
+  shut(&fabric_);
+  if (info_ != nullptr) library_.freeinfo(std::exchange(info_, nullptr));
+}
+
+void Fabric::abandon() noexcept {
+  endpoint_ = nullptr;
+  queue_ = nullptr;
+  addresses_ = nullptr;
+  domain_ = nullptr;
+  fabric_ = nullptr;
+  info_ = nullptr;
+}
+
+Status Fabric::address(std::vector<std::byte>* out) const {
+  std::size_t length = kMostAddress;
+  out->resize(length);
+  if (const int got = ::fi_getname(&endpoint_->fid, out->data(), &length); got != 0) return failed("its address", got);
+  out->resize(length);
+  return kOk;
+}
+
+Status Fabric::add_address(const std::vector<std::byte>& address, fi_addr_t* out) {
+  const int added = ::fi_av_insert(addresses_, address.data(), 1, out, 0, nullptr);
+  return added == 1 ? kOk : failed("adding an address", added < 0 ? added : -FI_EINVAL);
+}
+
+void Fabric::remove_address(fi_addr_t address) noexcept {
+  static_cast<void>(::fi_av_remove(addresses_, &address, 1, 0));
+}
+
+Status Fabric::add(void* address, std::size_t bytes, std::uint64_t access, Registration* out) {
+  // Keys that this process chooses are random: nobody can guess them.
+  std::uint64_t key = 0;
+  const auto mode = static_cast<std::uint64_t>(info_->domain_attr->mr_mode);
+  int made = -FI_ENOKEY;
+  for (int attempt = 0; attempt < 8 && made == -FI_ENOKEY; ++attempt) {
+    if ((mode & FI_MR_PROV_KEY) == 0) {
+      if (::getrandom(&key, sizeof key, 0) != sizeof key) return fail(Errc::kOther, "ofi: no random numbers");
+      const std::size_t length = info_->domain_attr->mr_key_size;
+      if (length > 0 && length < sizeof key) key &= (std::uint64_t{1} << 8 * length) - 1;
+    }
+    made = ::fi_mr_reg(domain_, address, bytes, access, 0, key, 0, &out->region, nullptr);
+  }
+  if (made != 0) return failed("registering memory", made);
+  if ((mode & FI_MR_ENDPOINT) != 0) {
+    made = ::fi_mr_bind(out->region, &endpoint_->fid, 0);
+    if (made == 0) made = ::fi_mr_enable(out->region);
+    if (made != 0) {
+      remove(out);
+      return failed("registering memory", made);
+    }
+  }
+  out->descriptor = ::fi_mr_desc(out->region);
+  out->key = ::fi_mr_key(out->region);
+  out->base = (mode & FI_MR_VIRT_ADDR) != 0 ? reinterpret_cast<std::uint64_t>(address) : 0;
+  return kOk;
+}
+
+void Fabric::remove(Registration* registration) noexcept {
+  if (registration->region != nullptr) static_cast<void>(::fi_close(&registration->region->fid));
+  *registration = {};
+}
+
+bool Fabric::arm() noexcept {
+  fid* waited[] = {&queue_->fid};
+  return descriptor_ >= 0 && ::fi_trywait(fabric_, waited, 1) == FI_SUCCESS;
+}
+
+}  // namespace hr::transport::ofi

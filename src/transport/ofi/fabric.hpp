@@ -1,0 +1,87 @@
+// Fabric: the provider of libfabric that this process uses, its one endpoint with address vector and completion queue,
+// and registrations of memory.
+//
+// Owner: the transport; made by open(), closed with it. Threads: library lock.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "transport/ofi/library.hpp"
+
+namespace hr::transport::ofi {
+
+// Memory that is registered with the provider. Whoever adds one removes it.
+struct Registration {
+  fid_mr* region = nullptr;
+  void* descriptor = nullptr;  // for local accesses
+  std::uint64_t key = 0;       // for accesses of others
+  std::uint64_t base = 0;      // address of the first byte in accesses of others
+};
+
+class Fabric {
+ public:
+  explicit Fabric(const Library& library) : library_(library) {}
+  ~Fabric() { close(); }
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+
+  // `loopback_alone`: as in ucx::Worker. `least_landing`: the room that a message needs in a buffer of receives.
+  // Errors: MPI_ERR_OTHER with the provider and its reason.
+  Status open(bool loopback_alone, std::size_t least_landing);
+  void close() noexcept;
+  // Releases nothing: everything is left to the end of the process.
+  void abandon() noexcept;
+
+  // Returns the provider's name, and the address of the endpoint.
+  [[nodiscard]] std::string provider() const { return info_->fabric_attr->prov_name; }
+  [[nodiscard]] std::string device() const;
+  Status address(std::vector<std::byte>* out) const;
+  // Makes a process addressable.
+  Status add_address(const std::vector<std::byte>& address, fi_addr_t* out);
+  void remove_address(fi_addr_t address) noexcept;
+
+  // Registers memory for these accesses (FI_SEND, FI_REMOTE_READ, ...).
+  Status add(void* address, std::size_t bytes, std::uint64_t access, Registration* out);
+  static void remove(Registration* registration) noexcept;
+  // True if local buffers must be registered.
+  [[nodiscard]] bool registers_local() const noexcept { return (info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0; }
+
+  // True if an arrival from now on makes the descriptor readable.
+  [[nodiscard]] bool arm() noexcept;
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+
+  [[nodiscard]] fid_ep* endpoint() const noexcept { return endpoint_; }
+  [[nodiscard]] fid_cq* queue() const noexcept { return queue_; }
+  [[nodiscard]] const fi_info& info() const noexcept { return *info_; }
+
+  // True if data and messages share a byte stream, or unreliable datagrams, of the kernel.
+  [[nodiscard]] bool is_kernel_network() const noexcept { return kernel_network_; }
+  // True if a message that does not fit ends the use of a buffer of several receives, and no completion says so.
+  [[nodiscard]] bool releases_truncated() const noexcept { return releases_truncated_; }
+
+ private:
+  Status choose(bool loopback_alone);
+  int ask(const std::string& provider, bool loopback, fi_info** all) const;
+  Status failed(const char* what, long error) const;
+
+  const Library& library_;
+  fi_info* info_ = nullptr;
+  fid_fabric* fabric_ = nullptr;
+  fid_domain* domain_ = nullptr;
+  fid_av* addresses_ = nullptr;
+  fid_cq* queue_ = nullptr;
+  fid_ep* endpoint_ = nullptr;
+  int descriptor_ = -1;
+  bool kernel_network_ = false;
+  bool releases_truncated_ = false;
+};
+
+}  // namespace hr::transport::ofi

@@ -1,0 +1,133 @@
+#include "transport/ofi/library.hpp"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "base/knobs.hpp"
+#include "base/log.hpp"
+
+namespace hr::transport::ofi {
+namespace {
+
+constexpr const char* kName = "libfabric.so.1";
+
+std::string path_of(void* function) {
+  Dl_info info{};
+  return function != nullptr && ::dladdr(function, &info) != 0 ? info.dli_fname : kName;
+}
+
+// Two copies of libfabric in one process would interfere, so one that is loaded already is used.
+void* open_any(std::string* tried) {
+  if (void* library = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD); library != nullptr) return library;
+  const std::string& directory = knobs().ofi_dir;
+  const std::string path = directory.empty() ? kName : directory + "/" + kName;
+  if (void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); library != nullptr) return library;
+  const char* reason = ::dlerror();
+  *tried = reason != nullptr ? reason : path;
+  return nullptr;
+}
+
+Status load(Library* out) {
+  std::string tried;
+  void* const library = open_any(&tried);
+  if (library == nullptr) {
+    return fail(
+        Errc::kOther,
+        "processes of this job share no memory, and libfabric, which reaches other hosts, is not found (%s). "
+        "Install it (Debian: libfabric1), say where %s is (HEADRACE_OFI_DIR), or use UCX (HEADRACE_NETWORK=ucx)",
+        tried.c_str(), kName);
+  }
+  const char* missing = nullptr;
+  const auto find = [&](const char* name, auto* function) {
+    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(::dlsym(library, name));
+    if (*function == nullptr) missing = name;
+  };
+  find("fi_getinfo", &out->getinfo);
+  find("fi_freeinfo", &out->freeinfo);
+  find("fi_dupinfo", &out->dupinfo);
+  find("fi_fabric", &out->fabric);
+  find("fi_version", &out->version);
+  find("fi_strerror", &out->strerror);
+  out->path = path_of(reinterpret_cast<void*>(out->getinfo));
+  if (missing != nullptr) return fail(Errc::kOther, "%s has no function %s", out->path.c_str(), missing);
+  const std::uint32_t version = out->version();
+  if (version < kVersion) {
+    return fail(Errc::kOther, "%s is libfabric %u.%u: 1.9 or newer is needed", out->path.c_str(), FI_MAJOR(version),
+                FI_MINOR(version));
+  }
+  log::write(log::Level::kDecision, "ofi: libfabric %u.%u in %s", FI_MAJOR(version), FI_MINOR(version),
+             out->path.c_str());
+  return kOk;
+}
+
+// True if the directory has an entry whose name begins so.
+bool has_entry(const char* directory, std::string_view begin) {
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, none)) {
+    if (entry.path().filename().string().starts_with(begin)) return true;
+  }
+  return false;
+}
+
+bool is_only_thread() noexcept {
+  struct stat tasks{};
+  return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;  // "." and ".." count
+}
+
+constexpr const char* kEagerLimit = "FI_OFI_RXM_EAGER_LIMIT";
+constexpr std::pair<const char*, const char*> kSettings[] = {
+    {"IPATH_NO_BACKTRACE", "1"},
+    {"HFI_NO_BACKTRACE", "1"},
+    {"FI_OFI_RXM_MSG_RX_SIZE", "64"},
+    {"FI_OFI_RXM_MSG_TX_SIZE", "64"},
+    {"FI_OFI_RXM_RX_SIZE", "256"},
+    {"FI_OFI_RXM_TX_SIZE", "256"},
+    {"FI_OFI_RXM_CM_PROGRESS_INTERVAL", "1000"},
+    {"FI_TCP_MAX_RX_SIZE", "256"},
+};
+
+}  // namespace
+
+Settings::Settings() noexcept {
+  if (!is_only_thread()) return;
+  // Over TCP ofi_rxm sends longer messages at once, straight into the receiver's buffer; over verbs it cannot.
+  std::error_code none;
+  if (!std::filesystem::exists("/sys/class/infiniband", none) && environment(kEagerLimit) == nullptr &&
+      ::setenv(kEagerLimit, "65792", 0) == 0) {
+    set_.push_back(kEagerLimit);
+  }
+  for (const auto& [name, value] : kSettings) {
+    if (environment(name) == nullptr && ::setenv(name, value, 0) == 0) set_.push_back(name);
+  }
+}
+
+Settings::~Settings() {
+  for (const char* name : set_) ::unsetenv(name);
+}
+
+bool host_has_fabric() { return has_entry("/sys/class/infiniband", "") || has_entry("/sys/class/cxi", ""); }
+
+bool host_has_own_network() {
+  static const bool has = [] {
+    return has_entry("/sys/class/cxi", "cxi") || has_entry("/sys/class/infiniband", "efa") ||
+           has_entry("/sys/class/infiniband", "rdmap") || has_entry("/sys/class/infiniband", "hfi1");
+  }();
+  return has;
+}
+
+Status open_library(const Library** out) {
+  static Library library;
+  static bool loaded = false;
+  if (!loaded) HR_TRY(load(&library));
+  loaded = true;
+  *out = &library;
+  return kOk;
+}
+
+}  // namespace hr::transport::ofi

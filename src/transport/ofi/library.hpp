@@ -1,0 +1,55 @@
+// Library: the libfabric functions that this library calls, found at run time, so that it neither links to libfabric
+// nor needs it. All others are reached through the objects that these return.
+//
+// Owner: process-wide; opened once, never closed. Threads: library lock.
+#pragma once
+
+#include <rdma/fabric.h>
+
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace hr::transport::ofi {
+
+// Oldest interface version with all that is used here; newer libraries support it.
+inline constexpr std::uint32_t kVersion = FI_VERSION(1, 9);
+
+struct Library {
+  decltype(&::fi_getinfo) getinfo = nullptr;
+  decltype(&::fi_freeinfo) freeinfo = nullptr;
+  decltype(&::fi_dupinfo) dupinfo = nullptr;
+  decltype(&::fi_fabric) fabric = nullptr;
+  decltype(&::fi_version) version = nullptr;
+  decltype(&::fi_strerror) strerror = nullptr;
+  std::string path;  // path of libfabric.so.1 where it was found
+
+  // Returns the text of an error, which libfabric's functions return as a negative number.
+  [[nodiscard]] std::string text(long error) const { return strerror(static_cast<int>(error < 0 ? -error : error)); }
+};
+
+// Sets variables of libfabric, unless the user has set them, while the library and its providers start, and removes
+// them again: handlers of crash signals, which are the program's or this library's, stay as they are, and ofi_rxm keeps
+// smaller buffers and looks for new connections more often. Does nothing in a process with several threads, of which
+// another may read the environment. Owner: the starting call.
+class Settings {
+ public:
+  Settings() noexcept;
+  ~Settings();
+  Settings(const Settings&) = delete;
+  Settings& operator=(const Settings&) = delete;
+
+ private:
+  std::vector<const char*> set_;
+};
+
+// Opens the library at the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.
+Status open_library(const Library** out);
+
+// True if this host has a device that a provider other than those of the kernel's networks may use.
+[[nodiscard]] bool host_has_fabric();
+// True if this host has a network for which libfabric is the library of choice (Slingshot, EFA, Omni-Path).
+[[nodiscard]] bool host_has_own_network();
+
+}  // namespace hr::transport::ofi

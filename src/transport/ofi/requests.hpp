@@ -1,0 +1,102 @@
+// Requests: operations given to libfabric, and those that it could not accept yet.
+//
+// A provider refuses an operation while it connects, or has no room; the operation waits here and is tried again with
+// every round of progress, past those to other processes. Owner: the transport owns this; the one who begins a request
+// owns it until done() is called. Threads: library lock.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_errno.h>
+#include <sys/types.h>
+
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+
+namespace hr::transport::ofi {
+
+// The way to one process, as requests see it.
+struct Line {
+  fi_addr_t address = FI_ADDR_UNSPEC;
+  int in_flight = 0;       // requests begun and not done
+  bool worked = false;     // the provider has accepted something
+  double stuck_since = 0;  // time since which it has accepted nothing; 0: it has
+  int failure = 0;         // an error of libfabric (positive); 0: none
+
+  void accepted() noexcept {
+    worked = true;
+    stuck_since = 0;
+  }
+  void refused() noexcept {
+    if (stuck_since == 0) stuck_since = now_seconds();
+  }
+};
+
+struct Request {
+  fi_context2 room{};  // the provider's, while the request is pending; must be first
+  Line* line = nullptr;
+  // Gives the operation to the provider: 0, kAtOnce, or a negative error.
+  ssize_t (*start)(Request& self) = nullptr;
+  // Called once, within begin() if the operation was done at once, else within progress. `error`: positive; 0: none.
+  void (*done)(Request& self, int error) = nullptr;
+};
+
+// Returned by Request::start if the operation is complete, and its memory may be reused.
+inline constexpr ssize_t kAtOnce = 1;
+
+class Requests {
+ public:
+  void begin(Request& request) {
+    ++request.line->in_flight;
+    if (request.line->failure != 0) {
+      failed_.emplace_back(&request, request.line->failure);
+    } else if (!attempt(request)) {
+      waiting_.push_back(&request);
+    }
+  }
+
+  // Ends a request whose completion the provider has reported.
+  static void end(Request& request, int error) {
+    --request.line->in_flight;
+    request.done(request, error);
+  }
+
+  [[nodiscard]] bool idle() const noexcept { return waiting_.empty() && failed_.empty(); }
+  // Tries those that wait again, once each, and ends those that failed; called within progress.
+  void retry() {
+    for (const auto& [request, error] : std::exchange(failed_, {})) end(*request, error);
+    for (std::size_t left = waiting_.size(); left != 0; --left) {
+      Request* const request = waiting_.front();
+      waiting_.pop_front();
+      if (request->line->failure != 0) {
+        end(*request, request->line->failure);
+      } else if (!attempt(*request)) {
+        waiting_.push_back(request);
+      }
+    }
+  }
+
+ private:
+  // False: not accepted yet.
+  bool attempt(Request& request) {
+    const ssize_t answer = request.start(request);
+    if (answer == -FI_EAGAIN) {
+      request.line->refused();
+      return false;
+    }
+    if (answer < 0) {
+      failed_.emplace_back(&request, static_cast<int>(-answer));
+      return true;
+    }
+    request.line->accepted();
+    if (answer == kAtOnce) end(request, 0);
+    return true;
+  }
+
+  std::deque<Request*> waiting_;
+  std::vector<std::pair<Request*, int>> failed_;  // with their errors, until the next round
+};
+
+}  // namespace hr::transport::ofi

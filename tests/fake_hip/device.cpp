@@ -1,0 +1,235 @@
+// Devices, the current one of each thread, versions and errors.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "driver_calls.hpp"
+#include "runtime.hpp"
+
+namespace fake_hip {
+namespace {
+
+thread_local Result last_error = kSuccess;
+
+std::vector<std::string> entries_of(const char* list) {
+  std::vector<std::string> entries;
+  const std::string text = list;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t comma = std::min(text.find(',', from), text.size());
+    entries.push_back(text.substr(from, comma - from));
+    from = comma + 1;
+  }
+  return entries;
+}
+
+// ROCR_VISIBLE_DEVICES hides devices from the runtime, whose own variables number those that are left.
+void apply_visible_devices() {
+  const char* const rocr = std::getenv("ROCR_VISIBLE_DEVICES");
+  const char* hip = std::getenv("HIP_VISIBLE_DEVICES");
+  if (hip == nullptr && rocr != nullptr) hip = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (rocr == nullptr && hip == nullptr) return;
+  std::string visible;
+  if (rocr == nullptr) {
+    visible = hip;
+  } else if (hip == nullptr) {
+    visible = rocr;
+  } else {
+    const std::vector<std::string> left = entries_of(rocr);
+    for (const std::string& entry : entries_of(hip)) {
+      const auto number = static_cast<std::size_t>(std::strtoul(entry.c_str(), nullptr, 10));
+      if (number >= left.size()) break;
+      visible += (visible.empty() ? "" : ",") + left[number];
+    }
+  }
+  (void)::setenv("CUDA_VISIBLE_DEVICES", visible.c_str(), 1);
+}
+
+Result start() {
+  static const bool applied = [] {
+    apply_visible_devices();
+    return true;
+  }();
+  (void)applied;
+  int devices = 0;
+  if (cuDeviceGetCount(&devices) == kSuccess) return kSuccess;
+  return cuInit(0);
+}
+
+struct Name {
+  Result code;
+  const char* name;
+};
+constexpr Name kNames[] = {{0, "hipSuccess"},
+                           {1, "hipErrorInvalidValue"},
+                           {2, "hipErrorOutOfMemory"},
+                           {3, "hipErrorNotInitialized"},
+                           {17, "hipErrorInvalidDevicePointer"},
+                           {100, "hipErrorNoDevice"},
+                           {101, "hipErrorInvalidDevice"},
+                           {200, "hipErrorInvalidImage"},
+                           {201, "hipErrorInvalidContext"},
+                           {209, "hipErrorNoBinaryForGpu"},
+                           {217, "hipErrorPeerAccessUnsupported"},
+                           {301, "hipErrorFileNotFound"},
+                           {400, "hipErrorInvalidHandle"},
+                           {500, "hipErrorNotFound"},
+                           {600, "hipErrorNotReady"},
+                           {700, "hipErrorIllegalAddress"},
+                           {704, "hipErrorPeerAccessAlreadyEnabled"},
+                           {712, "hipErrorHostMemoryAlreadyRegistered"},
+                           {713, "hipErrorHostMemoryNotRegistered"},
+                           {801, "hipErrorNotSupported"},
+                           {900, "hipErrorStreamCaptureUnsupported"},
+                           {906, "hipErrorStreamCaptureImplicit"}};
+
+}  // namespace
+
+int rocm() {
+  static const int version = [] {
+    const char* text = std::getenv("FAKE_HIP_ROCM");
+    const int given = text == nullptr ? 7 : std::atoi(text);
+    return given >= 5 && given <= 7 ? given : 7;
+  }();
+  return version;
+}
+
+Result done(Result result) {
+  if (result != kSuccess || rocm() < 7) last_error = result;
+  return result;
+}
+
+Context* context_of(int device) {
+  if (start() != kSuccess || !fake_cuda::valid_device(device)) return nullptr;
+  {
+    std::lock_guard lock(fake_cuda::state().mutex);
+    const auto& primaries = fake_cuda::state().primaries;
+    if (const auto found = primaries.find(device); found != primaries.end()) return found->second;
+  }
+  Context* made = nullptr;
+  return cuDevicePrimaryCtxRetain(&made, device) == kSuccess ? made : nullptr;
+}
+
+Result choose(int device) {
+  if (const Result result = start(); result != kSuccess) return result;
+  Context* const context = context_of(device);
+  return context == nullptr ? fake_cuda::kInvalidDevice : cuCtxSetCurrent(context);
+}
+
+int current_device() {
+  const Context* const context = fake_cuda::current_context();
+  return context == nullptr ? 0 : context->device;
+}
+
+Result enter() {
+  if (const Result result = start(); result != kSuccess) return result;
+  return fake_cuda::current_context() == nullptr ? choose(0) : kSuccess;
+}
+
+}  // namespace fake_hip
+
+using namespace fake_hip;
+
+FAKE_HIP hipInit(unsigned flags) { return done(flags != 0 ? kInvalidValue : enter()); }
+
+FAKE_HIP hipRuntimeGetVersion(int* version) {
+  constexpr int kVersions[] = {50221153, 60241133, 70051831};
+  *version = kVersions[rocm() - 5];
+  return done(kSuccess);
+}
+FAKE_HIP hipDriverGetVersion(int* version) { return hipRuntimeGetVersion(version); }
+
+FAKE_HIP hipGetLastError() {
+  const Result result = last_error;
+  last_error = kSuccess;
+  return result;
+}
+FAKE_HIP hipPeekAtLastError() { return last_error; }
+
+extern "C" __attribute__((visibility("default"))) const char* hipGetErrorName(Result code) {
+  for (const Name& each : kNames) {
+    if (each.code == code) return each.name;
+  }
+  return "hipErrorUnknown";
+}
+extern "C" __attribute__((visibility("default"))) const char* hipGetErrorString(Result code) {
+  const char* text = nullptr;
+  return cuGetErrorString(code, &text) == kSuccess ? text : "unknown error";
+}
+
+FAKE_HIP hipGetDeviceCount(int* count) {
+  *count = 0;
+  if (const Result result = start(); result != kSuccess) return done(result);
+  return done(cuDeviceGetCount(count));
+}
+FAKE_HIP hipGetDevice(int* device) {
+  if (const Result result = start(); result != kSuccess) return done(result);
+  *device = current_device();
+  return done(kSuccess);
+}
+FAKE_HIP hipSetDevice(int device) { return done(choose(device)); }
+FAKE_HIP hipDeviceSynchronize() {
+  if (const Result result = enter(); result != kSuccess) return done(result);
+  return done(cuCtxSynchronize());
+}
+
+FAKE_HIP hipDeviceGetName(char* name, int length, int device) {
+  if (context_of(device) == nullptr) return done(fake_cuda::kInvalidDevice);
+  std::snprintf(name, static_cast<std::size_t>(length), "Fake HIP device %d",
+                fake_cuda::state().physical[static_cast<std::size_t>(device)]);
+  return done(kSuccess);
+}
+FAKE_HIP hipDeviceGetPCIBusId(char* text, int length, int device) {
+  if (const Result result = start(); result != kSuccess) return done(result);
+  return done(cuDeviceGetPCIBusId(text, length, device));
+}
+FAKE_HIP hipDeviceTotalMem(std::size_t* bytes, int device) {
+  if (const Result result = start(); result != kSuccess) return done(result);
+  return done(cuDeviceTotalMem_v2(bytes, device));
+}
+FAKE_HIP hipMemGetInfo(std::size_t* free, std::size_t* total) {
+  if (const Result result = enter(); result != kSuccess) return done(result);
+  return done(cuMemGetInfo_v2(free, total));
+}
+
+// hipDeviceAttribute_t, which has the same values in ROCm 5 to 7.
+FAKE_HIP hipDeviceGetAttribute(int* value, int attribute, int device) {
+  if (const Result result = start(); result != kSuccess) return done(result);
+  if (!fake_cuda::valid_device(device)) return done(fake_cuda::kInvalidDevice);
+  switch (attribute) {
+    case 63:  // MultiprocessorCount
+      *value = 4;
+      break;
+    case 67:  // PciBusId
+      *value = fake_cuda::state().physical[static_cast<std::size_t>(device)] + 1;
+      break;
+    case 87:  // WarpSize
+      *value = 64;
+      break;
+    default:
+      *value = 0;
+  }
+  return done(kSuccess);
+}
+
+FAKE_HIP hipDeviceCanAccessPeer(int* possible, int device, int peer) {
+  if (const Result result = start(); result != kSuccess) return done(result);
+  return done(cuDeviceCanAccessPeer(possible, device, peer));
+}
+FAKE_HIP hipDeviceEnablePeerAccess(int peer, unsigned flags) {
+  if (const Result result = enter(); result != kSuccess) return done(result);
+  Context* const context = context_of(peer);
+  return done(context == nullptr ? fake_cuda::kInvalidDevice : cuCtxEnablePeerAccess(context, flags));
+}
+
+// Until ROCm 6 the current device counts as active, used or not.
+FAKE_HIP hipDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
+  if (const Result result = start(); result != kSuccess) return done(result);
+  if (!fake_cuda::valid_device(device)) return done(fake_cuda::kInvalidDevice);
+  if (rocm() >= 7) return done(cuDevicePrimaryCtxGetState(device, flags, active));
+  *flags = 0;
+  *active = device == current_device() ? 1 : 0;
+  return done(kSuccess);
+}

@@ -1,0 +1,246 @@
+// A program that uses AMD's GPUs by HIP alone: exchanges between all kinds of memory that HIP has, buffers inside
+// allocations, queries of support, and the last error, which must stay the program's own.
+//
+//   mpiexec -n 2 mpi_hip [host|cuda]
+//
+// host: where HIP is not to be used; cuda: where CUDA's devices are used instead, as both makers have some.
+// It opens the runtime itself, so that it needs neither HIP's headers nor its library to be built. Without a device it
+// says so and ends well.
+#include <dlfcn.h>
+#include <mpi-ext.h>
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "common/check.hpp"
+#include "variable.hpp"
+
+namespace {
+
+void* library() {
+  static void* const opened = [] {
+    for (const char* const name : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"}) {
+      if (void* found = ::dlopen(name, RTLD_NOW); found != nullptr) return found;
+    }
+    return static_cast<void*>(nullptr);
+  }();
+  return opened;
+}
+
+// Calls a function of HIP; the program ends if it fails.
+template <class... Arguments>
+void hip(const char* name, Arguments... arguments) {
+  const auto function = reinterpret_cast<int (*)(Arguments...)>(::dlsym(library(), name));
+  const int result = function == nullptr ? -1 : function(arguments...);
+  if (result == 0) return;
+  std::fprintf(stderr, "%s failed: %d\n", name, result);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+int last_error() { return reinterpret_cast<int (*)()>(::dlsym(library(), "hipGetLastError"))(); }
+
+int runtime_version() {
+  int version = 0;
+  hip("hipRuntimeGetVersion", &version);
+  return version / 10000000;
+}
+
+enum class Kind { kHost, kDevice, kManaged, kPinned, kRegistered, kPool };
+constexpr Kind kKinds[] = {Kind::kHost, Kind::kDevice, Kind::kManaged, Kind::kPinned, Kind::kRegistered, Kind::kPool};
+
+constexpr int kByAddresses = 4;
+constexpr std::size_t kPage = 4096;
+
+// Owner: RAII. The data begin `inside` bytes behind the start of the allocation.
+class Memory {
+ public:
+  Memory(Kind kind, std::size_t bytes, std::size_t inside) : kind_(kind), inside_(inside) {
+    const std::size_t all = (inside + bytes + kPage - 1) / kPage * kPage;
+    switch (kind) {
+      case Kind::kHost:
+        start_ = std::aligned_alloc(kPage, all);
+        break;
+      case Kind::kDevice:
+        hip("hipMalloc", &start_, all);
+        break;
+      case Kind::kManaged:
+        hip("hipMallocManaged", &start_, all, 1U);
+        break;
+      case Kind::kPinned:
+        hip("hipHostMalloc", &start_, all, 0U);
+        break;
+      case Kind::kRegistered:
+        start_ = std::aligned_alloc(kPage, all);
+        hip("hipHostRegister", start_, all, 0U);
+        break;
+      case Kind::kPool:
+        hip("hipMallocAsync", &start_, all, static_cast<void*>(nullptr));
+        break;
+    }
+  }
+  ~Memory() {
+    switch (kind_) {
+      case Kind::kDevice:
+      case Kind::kManaged:
+        hip("hipFree", start_);
+        break;
+      case Kind::kPinned:
+        hip("hipHostFree", start_);
+        break;
+      case Kind::kPool:
+        hip("hipFreeAsync", start_, static_cast<void*>(nullptr));
+        hip("hipDeviceSynchronize");
+        break;
+      case Kind::kRegistered:
+        hip("hipHostUnregister", start_);
+        [[fallthrough]];
+      case Kind::kHost:
+        std::free(start_);
+        break;
+    }
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  [[nodiscard]] void* data() const { return static_cast<std::byte*>(start_) + inside_; }
+  void write(const std::vector<int>& values) { copy(data(), values.data(), values.size() * sizeof(int)); }
+  [[nodiscard]] std::vector<int> read(std::size_t count) const {
+    std::vector<int> values(count, -1);
+    copy(values.data(), data(), count * sizeof(int));
+    return values;
+  }
+
+ private:
+  static void copy(void* to, const void* from, std::size_t bytes) {
+    hip("hipMemcpy", to, from, bytes, kByAddresses);
+    hip("hipDeviceSynchronize");
+  }
+
+  Kind kind_;
+  std::size_t inside_;
+  void* start_ = nullptr;
+};
+
+std::vector<int> values_of(int rank, std::size_t count) {
+  std::vector<int> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<int>(i * 7 + 1) * (rank + 1);
+  return values;
+}
+
+// Every rank sends to the next one; lengths for each way of a message, and the offsets that a handle does not carry.
+void exchange(int rank, int size, Kind from, Kind to) {
+  for (const std::size_t count : {std::size_t{1}, std::size_t{500}, std::size_t{40000}, std::size_t{700000}}) {
+    Memory source(from, count * sizeof(int), 12 * kPage + 64);
+    Memory target(to, count * sizeof(int), 4 * kPage + 16);
+    source.write(values_of(rank, count));
+    target.write(std::vector<int>(count, -2));
+    const int before = (rank + size - 1) % size;
+    CHECK_OK(MPI_Sendrecv(source.data(), static_cast<int>(count), MPI_INT, (rank + 1) % size, 3, target.data(),
+                          static_cast<int>(count), MPI_INT, before, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK(target.read(count) == values_of(before, count));
+    CHECK(last_error() == 0);
+  }
+}
+
+// A column of a matrix, and a sum.
+void derived_and_reduced(int rank, int size) {
+  constexpr int kRows = 300, kColumns = 40;
+  Memory matrix(Kind::kDevice, sizeof(int) * kRows * kColumns, 0);
+  matrix.write(values_of(rank, kRows * kColumns));
+  MPI_Datatype column = MPI_DATATYPE_NULL;
+  CHECK_OK(MPI_Type_vector(kRows, 1, kColumns, MPI_INT, &column));
+  CHECK_OK(MPI_Type_commit(&column));
+  std::vector<int> got(kRows, -1);
+  const int before = (rank + size - 1) % size;
+  CHECK_OK(MPI_Sendrecv(matrix.data(), 1, column, (rank + 1) % size, 4, got.data(), kRows, MPI_INT, before, 4,
+                        MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  const std::vector<int> whole = values_of(before, kRows * kColumns);
+  for (int row = 0; row < kRows; ++row) CHECK(got[static_cast<std::size_t>(row)] == whole[row * kColumns]);
+  CHECK_OK(MPI_Type_free(&column));
+
+  constexpr int kCount = 20000;
+  Memory sum(Kind::kDevice, sizeof(int) * kCount, 0);
+  CHECK_OK(MPI_Allreduce(matrix.data(), sum.data(), kRows * kColumns, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  std::vector<int> expected = values_of(0, kRows * kColumns);
+  for (int& each : expected) each *= size * (size + 1) / 2;
+  CHECK(sum.read(kRows * kColumns) == expected);
+  CHECK(last_error() == 0);
+}
+
+// An error of the program's own call stays for it to be read (from ROCm 7 on; before, any call replaces it), although
+// calls of the library fail meanwhile: the device is asked for the end of copies that it has not begun
+// (hip_program_lazy).
+void own_error_stays(int rank, int size) {
+  constexpr int kCount = 300000;
+  Memory source(Kind::kDevice, kCount * sizeof(int), 0);
+  Memory target(Kind::kDevice, kCount * sizeof(int), 0);
+  source.write(values_of(rank, kCount));
+  CHECK(last_error() == 0);
+  int there = 0;
+  CHECK(reinterpret_cast<int (*)(void*)>(::dlsym(library(), "hipHostFree"))(&there) != 0);
+  const int before = (rank + size - 1) % size;
+  CHECK_OK(MPI_Sendrecv(source.data(), kCount, MPI_INT, (rank + 1) % size, 5, target.data(), kCount, MPI_INT, before, 5,
+                        MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  if (runtime_version() >= 7) CHECK(last_error() != 0);
+  CHECK(last_error() == 0);
+  CHECK(target.read(kCount) == values_of(before, kCount));
+}
+
+void queries(bool expected, bool cuda = false) {
+  int supported = -1;
+  CHECK(MPIX_Query_hip_support() == (expected ? 1 : 0));
+  CHECK(MPIX_Query_rocm_support() == (expected ? 1 : 0));
+  CHECK(MPIX_Query_cuda_support() == (cuda ? 1 : 0));
+  CHECK_OK(MPIX_GPU_query_support(MPIX_GPU_SUPPORT_HIP, &supported));
+  CHECK(supported == (expected ? 1 : 0));
+  CHECK_OK(MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &supported));
+  CHECK(supported == (cuda ? 1 : 0));
+}
+
+int device_count() {
+  const auto count =
+      reinterpret_cast<int (*)(int*)>(library() == nullptr ? nullptr : ::dlsym(library(), "hipGetDeviceCount"));
+  int devices = 0;
+  return count != nullptr && count(&devices) == 0 ? devices : 0;
+}
+
+// Without a device of HIP, or where it is not to be used, host memory works.
+void host_only(int rank, int size, bool cuda) {
+  int mine = rank, got = -1;
+  CHECK_OK(MPI_Sendrecv(&mine, 1, MPI_INT, (rank + 1) % size, 1, &got, 1, MPI_INT, (rank + size - 1) % size, 1,
+                        MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK(got == (rank + size - 1) % size);
+  queries(false, cuda);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CHECK_OK(MPI_Init(&argc, &argv));
+  int rank = 0, size = 0;
+  CHECK_OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  CHECK_OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const int devices = device_count();
+  if (devices == 0 || mode == "host" || mode == "cuda") {
+    host_only(rank, size, mode == "cuda");
+    if (rank == 0) std::printf("host memory alone\n");
+  } else {
+    hip("hipSetDevice", rank % devices);
+    queries(true);
+    hr::test::Variable mappings("HEADRACE_DEVICE_IPC_MISSES");
+    for (const Kind from : kKinds) {
+      for (const Kind to : kKinds) exchange(rank, size, from, to);
+    }
+    CHECK(size == 1 || mappings.value() > 0);  // processes have mapped each other's memory
+    derived_and_reduced(rank, size);
+    own_error_stays(rank, size);
+    if (rank == 0) std::printf("HIP memory of every kind\n");
+  }
+  CHECK_OK(MPI_Finalize());
+  return 0;
+}

@@ -1,0 +1,80 @@
+"""A stranger on the host speaks to ranks of a job over libfabric: as a program of libfabric would (stranger_ofi.cpp), and by
+connections that say nothing or nonsense. The job ends right whatever it sends.
+
+libfabric itself reads the connection first, which only libfabric can mend; its messages, keys and connections are tried here.
+"""
+
+import os
+import re
+import socket
+import subprocess
+import unittest
+from pathlib import Path
+
+from test_network import SECONDS, Job, listening
+
+STRANGER = os.environ["HR_STRANGER"]
+NEWER = Path(os.environ.get("HEADRACE_PEERS", "/nonexistent"), "lib/mpich")
+
+
+class Libfabric(unittest.TestCase):
+    provider = "tcp;ofi_rxm"
+    environment: dict = {}
+    strangers = {"FI_OFI_RXM_EAGER_LIMIT": "65792"}  # ofi_rxm connects only processes with the same limit
+
+    def job(self) -> Job:
+        return Job("--as-hosts", "2", HEADRACE_NETWORK="ofi", HEADRACE_OFI_PROVIDER=self.provider, **self.environment)
+
+    def connect(self, address: tuple[str, int]) -> socket.socket:
+        made = socket.create_connection(address, timeout=5)
+        self.addCleanup(made.close)
+        return made
+
+    def assert_ends_right(self, job: Job) -> str:
+        code, out, errors = job.end()
+        self.assertEqual(code, 0, out + errors)
+        self.assertEqual(len(re.findall("^right$", out, re.MULTILINE)), 2, out)
+        return errors
+
+    def test_nothing_listens_outside_the_loopback(self):
+        with self.job() as job:
+            for process in job.ready():
+                addresses = listening(process)
+                self.assertTrue(addresses, "libfabric listens on TCP")
+                self.assertEqual({address for address, _ in addresses}, {"127.0.0.1"})
+            self.assert_ends_right(job)
+
+    def test_messages_and_keys_without_the_secret(self):
+        with self.job() as job:
+            processes = job.ready()
+            for process in processes:
+                for host, port in listening(process):
+                    said = subprocess.run([STRANGER, self.provider, host, str(port)], timeout=SECONDS, text=True, check=False,
+                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **self.environment, **self.strangers})
+                    sent = re.search(r"^sent (\d+)$", said.stdout, re.MULTILINE)
+                    self.assertTrue(sent and int(sent[1]) >= 1, said.stdout)
+                    job.wait_until_dropped(process, int(sent[1]) // 2)
+            self.assertEqual(self.assert_ends_right(job).count("dropped"), 0)
+
+    def test_connections_that_say_nothing_or_nonsense(self):
+        with self.job() as job:
+            for process in job.ready():
+                for address in listening(process):
+                    for _ in range(100):
+                        self.connect(address)
+                    for length in (1, 16, 300, 20000):
+                        with self.subTest(length=length):
+                            self.connect(address).sendall(bytes(at * 37 % 256 for at in range(length)))
+            self.assert_ends_right(job)
+
+
+@unittest.skipUnless((NEWER / "libfabric.so.1").exists(), "HEADRACE_PEERS names no environment with the package mpich")
+class Newer(Libfabric):
+    """The libfabric of MPICH's wheel, whose provider for TCP needs no other above it."""
+
+    provider = "tcp"
+    environment = {"HEADRACE_OFI_DIR": str(NEWER)}
+
+
+if __name__ == "__main__":
+    unittest.main()
