@@ -125,6 +125,12 @@ bool Match::map(Context& device, const Side& side, std::uint64_t* address) const
   return true;
 }
 
+void Match::set_common(Context& device, bool looks, Matched* made) const {
+  made->context_ = device.handle();
+  for (const Side& each : sides) looks = looks && each.own.locality != each.other.locality;
+  if (looks && !device.kernel("hr_matched_look", &made->look_).ok()) made->look_ = nullptr;
+}
+
 Status match_all(std::span<p2p::Request* const> requests) {
   Matches matches;
   for (std::size_t i = 0; i < requests.size(); ++i) {

@@ -1,11 +1,13 @@
 #include "enqueue/matched.hpp"
 
 #include <algorithm>
+#include <deque>
 
 #include "base/statistics.hpp"
 #include "comm/failure.hpp"
 #include "enqueue/matched_allreduce.hpp"
 #include "enqueue/paired.hpp"
+#include "matched_look_arguments.hpp"
 #include "mem/independent.hpp"
 #include "p2p/process_failure.hpp"
 
@@ -14,6 +16,7 @@ namespace {
 
 using mem::device::Context;
 using mem::device::Current;
+using mem::device::StreamOperation;
 
 // The requests of one call by kind: the driver gets the work of several pairs at once.
 struct Kinds {
@@ -24,8 +27,50 @@ struct Kinds {
       allreduces.push_back(static_cast<MatchedAllreduce*>(&one));
     }
   }
+  // Kernels of a start and of a wait.
+  std::span<const Launch> starts() {
+    for (MatchedAllreduce* const each : allreduces) launches_.push_back(each->start());
+    add_moves(sends, &moves_, &launches_);
+    return launches_;
+  }
+  std::span<const Launch> ends() {
+    add_moves(receives, &moves_, &launches_);
+    for (MatchedAllreduce* const each : allreduces) launches_.push_back(each->end());
+    return launches_;
+  }
   std::vector<Paired*> sends, receives;
   std::vector<MatchedAllreduce*> allreduces;
+
+ private:
+  std::deque<kernels::PairedMoves> moves_;
+  std::vector<Launch> launches_;
+};
+
+// Waits for words in device memory, and the kernel that looks for some of them before.
+struct Waits {
+  void add(const Matched& one) {
+    std::vector<mem::device::DeviceAddress> words;
+    one.add_words(&words);
+    // Kernels of devices write them, and order what they wrote before: no flush.
+    for (const auto each : words)
+      operations.push_back({StreamOperation::kWait, each, 1, mem::device::kWaitAtLeast, 0, 0});
+    if (one.look_ == nullptr) return;
+    kernel_ = one.look_;
+    for (const auto each : words) {
+      if (what_.count < kernels::kMatchedLookWords) what_.words[what_.count++] = each;
+    }
+  }
+  std::span<const Launch> look() {
+    if (kernel_ == nullptr) return {};
+    launch_ = {kernel_, 1, kernels::kMatchedLookThreads, &what_};
+    return {&launch_, 1};
+  }
+  std::vector<StreamOperation> operations;
+
+ private:
+  mem::device::FunctionHandle kernel_ = nullptr;
+  kernels::MatchedLook what_{};
+  Launch launch_;
 };
 
 // Returns kOk, or why the others will not take part any more.
@@ -104,9 +149,7 @@ Status start_matched(std::span<p2p::Request* const> requests, Attached& attached
     HR_TRY(check_start(*matched_of(*each), attached));
     kinds.add(*matched_of(*each));
   }
-  // The stream may wait in a send.
-  HR_TRY(append_starts(*attached.stream_, kinds.allreduces));
-  HR_TRY(append_moves(*attached.stream_, kinds.sends));
+  HR_TRY(append_work(*attached.stream_, {}, {}, kinds.starts()));
   add(Statistic::enqueued_by_streams, requests.size());
   for (p2p::Request* const each : requests) {
     Matched& matched = *matched_of(*each);
@@ -124,8 +167,9 @@ Status start_matched(std::span<p2p::Request* const> requests, Attached& attached
 Status wait_matched(Stream& stream, std::span<Waiting* const> all) {
   Kinds kinds;
   for (Waiting* const each : all) kinds.add(*matched_of(*each->request));
-  HR_TRY(append_moves(stream, kinds.receives));
-  HR_TRY(append_ends(stream, kinds.allreduces));
+  Waits waits;
+  for (Waiting* const each : all) waits.add(*matched_of(*each->request));
+  HR_TRY(append_work(stream, waits.look(), waits.operations, kinds.ends()));
   for (Waiting* const each : all) {
     Matched& matched = *matched_of(*each->request);
     matched.started_ = false;

@@ -38,6 +38,8 @@ class Matched : public p2p::RequestState {
 
   // Name for error texts.
   [[nodiscard]] virtual std::string text() const { return what(); }
+  // Adds the words that a wait waits for.
+  virtual void add_words(std::vector<mem::device::DeviceAddress>* words) const = 0;
   // Writes the words that a stream waits for, so that it waits no more.
   Status release();
 
@@ -47,6 +49,9 @@ class Matched : public p2p::RequestState {
   p2p::Completion result_;  // of a wait
   mem::Location where_;     // of the words, for work of the library
   mem::device::ContextHandle context_ = nullptr;
+  // Looks for the words before the stream waits for them (kernels/matched_look.cu). Null if it would only take time
+  // from a process on the same device.
+  mem::device::FunctionHandle look_ = nullptr;
   Ref<Stream> stream_;     // that started it last
   bool started_ = false;   // and is not waited for
   bool captured_ = false;  // the start belongs to a graph
@@ -112,6 +117,8 @@ struct Match {
   void set_able(const mem::device::Context& device);
   // Maps the memory of a side; *address: of its words, here. The device's context must be current.
   bool map(mem::device::Context& device, const Side& side, std::uint64_t* address) const;
+  // Fills in what all kinds have, for requests whose waits look, if other devices write the words.
+  void set_common(mem::device::Context& device, bool looks, Matched* made) const;
 
   p2p::Request* request;
   comm::Communicator* comm;

@@ -14,7 +14,6 @@ using coll::Call;
 using kernels::MatchedWords;
 using mem::device::Context;
 using mem::device::Current;
-using mem::device::StreamOperation;
 
 constexpr std::size_t kMostBytes = 8192;
 constexpr const char* kPut = "hr_matched_put";
@@ -122,7 +121,7 @@ struct AllreduceMatch final : Match {
     put.bytes = bytes_;
     put.generation = generation();
     made->end_ = end();
-    made->context_ = device->handle();
+    set_common(*device, true, made.get());
     made->put_kernel_ = put_kernel_;
     made->end_kernel_ = end_kernel_;
     return made;
@@ -172,24 +171,10 @@ std::vector<Matched::Release> MatchedAllreduce::releases() const {
   return all;
 }
 
-Status append_starts(Stream& stream, std::span<MatchedAllreduce* const> all) {
-  for (MatchedAllreduce* const each : all) {
-    HR_TRY(append_and_launch(stream, {}, each->put_kernel_, static_cast<unsigned>(each->end_.ranks),
-                             kernels::kMatchedThreads, &each->put_));
+void MatchedAllreduce::add_words(std::vector<mem::device::DeviceAddress>* words) const {
+  for (int rank = 0; rank < static_cast<int>(end_.ranks); ++rank) {
+    if (index_of(rank) != end_.rank) words->push_back(ready_word(put_.own, rank));
   }
-  return kOk;
-}
-
-Status append_ends(Stream& stream, std::span<MatchedAllreduce* const> all) {
-  std::vector<StreamOperation> waits;
-  for (MatchedAllreduce* const each : all) {
-    waits.clear();
-    for (int rank = 0; rank < static_cast<int>(each->end_.ranks); ++rank) {
-      if (index_of(rank) != each->end_.rank) waits.push_back(stream.device_.wait(ready_word(each->put_.own, rank), 1));
-    }
-    HR_TRY(append_and_launch(stream, waits, each->end_kernel_, 1, kernels::kMatchedThreads, &each->end_));
-  }
-  return kOk;
 }
 
 }  // namespace hr::enqueue

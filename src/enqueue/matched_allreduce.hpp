@@ -19,6 +19,10 @@ namespace hr::enqueue {
 class MatchedAllreduce final : public Matched {
  public:
   using Matched::Matched;
+  void add_words(std::vector<mem::device::DeviceAddress>* words) const override;
+  // Kernels of the start and of the wait.
+  Launch start() { return {put_kernel_, static_cast<unsigned>(end_.ranks), kernels::kMatchedThreads, &put_}; }
+  Launch end() { return {end_kernel_, 1, kernels::kMatchedThreads, &end_}; }
 
   kernels::MatchedPut put_{};
   kernels::MatchedEnd end_{};
@@ -32,9 +36,5 @@ class MatchedAllreduce final : public Matched {
 // Returns a match for a reduction that all of its processes, on this host, may carry out so; null for other requests.
 // The answer is the same on all processes.
 std::unique_ptr<Match> match_allreduce(p2p::Request& request);
-
-// Gives the device the starts of several reductions, and the waits and ends.
-Status append_starts(Stream& stream, std::span<MatchedAllreduce* const> all);
-Status append_ends(Stream& stream, std::span<MatchedAllreduce* const> all);
 
 }  // namespace hr::enqueue

@@ -246,12 +246,20 @@ Status append_waits(Stream& stream, std::span<const OperationPointer> operations
   return append_unlocked(stream, work);
 }
 
-Status append_and_launch(Stream& stream, std::span<StreamOperation> waits, mem::device::FunctionHandle function,
-                         unsigned blocks, unsigned threads, void* parameter) {
+Status append_work(Stream& stream, std::span<const Launch> before, std::span<StreamOperation> waits,
+                   std::span<const Launch> after) {
+  if (before.empty() && waits.empty() && after.empty()) return kOk;
   const Appending appending(stream);
+  const auto launch = [&](std::span<const Launch> all) -> Status {
+    for (const Launch& each : all) {
+      HR_TRY(stream.device_.launch(each.function, each.blocks, each.threads, each.parameter));
+    }
+    return kOk;
+  };
   return unlocked([&] {
-    HR_TRY(stream.device_.append(waits));
-    return stream.device_.launch(function, blocks, threads, parameter);
+    HR_TRY(launch(before));
+    if (!waits.empty()) HR_TRY(stream.device_.append(waits));
+    return launch(after);
   });
 }
 

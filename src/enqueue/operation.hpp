@@ -116,9 +116,15 @@ Status attached_to(comm::Communicator& comm, Attached** attached);
 Status check_capture(Stream& stream, bool* captured);
 // Puts operations that start together at the end of the stream, and, if `waits`, the waits for their ends.
 Status append(Attached& attached, std::span<const OperationPointer> operations, bool waits, bool captured);
-// Puts waits there, and a kernel with one parameter.
-Status append_and_launch(Stream& stream, std::span<mem::device::StreamOperation> waits,
-                         mem::device::FunctionHandle function, unsigned blocks, unsigned threads, void* parameter);
+// A kernel with one parameter.
+struct Launch {
+  mem::device::FunctionHandle function = nullptr;
+  unsigned blocks = 0, threads = 0;
+  void* parameter = nullptr;
+};
+// Puts kernels there, waits, and more kernels.
+Status append_work(Stream& stream, std::span<const Launch> before, std::span<mem::device::StreamOperation> waits,
+                   std::span<const Launch> after);
 // Returns an error if a wait for `what`, which was enqueued in a capture or not, cannot be put there now.
 Status check_wait(Stream& stream, bool enqueued_in_capture, const char* what);
 // Puts waits for operations of the stream there. check_wait() has been called.

@@ -11,7 +11,6 @@ namespace {
 
 using mem::device::Context;
 using mem::device::Current;
-using mem::device::StreamOperation;
 
 constexpr const char* kKernel = "hr_paired";
 // Longer messages gain less from it than the second copy and the memory of the slots cost.
@@ -80,7 +79,7 @@ struct MessageMatch final : Match {
     move.from = receives ? move.own + kWordBytes : data;
     move.to = receives ? data : move.other + kWordBytes;
     (receives ? move.from_step : move.to_step) = matched_slot(receives ? side().own.bytes : side().other.bytes);
-    pair->context_ = device->handle();
+    set_common(*device, receives, pair.get());
     pair->kernel_ = kernel;
     if (receives) {
       pair->result_.source = side().rank;
@@ -132,23 +131,22 @@ Status match_message(p2p::Request& request, std::size_t index, std::unique_ptr<M
   return kOk;
 }
 
-Status append_moves(Stream& stream, std::span<Paired* const> pairs) {
-  std::vector<StreamOperation> waits;
-  kernels::PairedMoves moves{};
+void Paired::add_words(std::vector<mem::device::DeviceAddress>* words) const {
+  words->push_back(move_.own + offsetof(kernels::PairedWords, ready));
+}
+
+void add_moves(std::span<Paired* const> pairs, std::deque<kernels::PairedMoves>* moves, std::vector<Launch>* launches) {
   while (!pairs.empty()) {
     const std::size_t count = std::min<std::size_t>(pairs.size(), kernels::kPairedMoves);
-    waits.clear();
-    moves.width = 1;
+    kernels::PairedMoves& made = moves->emplace_back();
+    made.width = 1;
     for (std::size_t i = 0; i < count; ++i) {
-      moves.each[i] = pairs[i]->move_;
-      moves.width = std::max(moves.width, pairs[i]->move_.blocks);
-      waits.push_back(stream.device_.wait(pairs[i]->move_.own + offsetof(kernels::PairedWords, ready), 1));
+      made.each[i] = pairs[i]->move_;
+      made.width = std::max(made.width, pairs[i]->move_.blocks);
     }
-    HR_TRY(append_and_launch(stream, waits, pairs[0]->kernel_, static_cast<unsigned>(count * moves.width),
-                             kernels::kPairedThreads, &moves));
+    launches->push_back({pairs[0]->kernel_, static_cast<unsigned>(count * made.width), kernels::kPairedThreads, &made});
     pairs = pairs.subspan(count);
   }
-  return kOk;
 }
 
 }  // namespace hr::enqueue

@@ -1,14 +1,16 @@
 // Paired: a persistent message between two devices of a host that MPIX_Matchall has matched. Internal to enqueue/.
 //
-// The receiver owns two slots. When the sender's stream comes to a start, it waits for a free slot, and a kernel copies
-// the message into it over peer memory; when the receiver's stream comes to a wait, it waits for a full slot, and a
-// kernel copies the message out. The start of a receive and the wait for a send need nothing. Both sides count their
-// ready slots in their own memory (kernels/paired_arguments.hpp). A start waits for the receive before the last one to
-// be complete, and a program that does not rely on buffers has completed that one: the receiver has started the last
-// one, or the sender could not have completed its last send.
+// The receiver owns two slots. When the sender's stream comes to a start, a kernel copies the message into a free slot
+// over peer memory; when the receiver's stream comes to a wait, it waits for a full slot, and a kernel copies the
+// message out. The start of a receive needs nothing, and the wait for a send waits until a slot is free for the next
+// one. Both sides count their ready slots in their own memory (kernels/paired_arguments.hpp). So a send waits for the
+// receive before its own to be complete, and a program that does not rely on buffers has completed that one, as it has
+// started the receive of this send.
 //
 // Owner, threads: see matched.hpp.
 #pragma once
+
+#include <deque>
 
 #include "enqueue/matched.hpp"
 #include "paired_arguments.hpp"
@@ -19,6 +21,7 @@ class Paired final : public Matched {
  public:
   explicit Paired(const Match& match);
   [[nodiscard]] std::string text() const override;
+  void add_words(std::vector<mem::device::DeviceAddress>* words) const override;
 
   bool is_receive_;
   int rank_;  // at the other end
@@ -34,7 +37,8 @@ class Paired final : public Matched {
 // (a receive from any source or with any tag; `index`: in the program's array).
 Status match_message(p2p::Request& request, std::size_t index, std::unique_ptr<Match>* match);
 
-// Gives the device the waits and the moves of several pairs: sends that start, or receives that are waited for.
-Status append_moves(Stream& stream, std::span<Paired* const> pairs);
+// Adds the kernels that move the messages of several pairs: sends that start, or receives that are waited for. *moves
+// must outlive their launch.
+void add_moves(std::span<Paired* const> pairs, std::deque<kernels::PairedMoves>* moves, std::vector<Launch>* launches);
 
 }  // namespace hr::enqueue

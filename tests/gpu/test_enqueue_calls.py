@@ -39,11 +39,11 @@ class EnqueueCalls(unittest.TestCase):
     def test_one_question_and_one_batch(self):  # in each of four calls
         self.assert_each_time("--enqueue", {"cuStreamIsCapturing": 4, "appended": 4}, 8)
 
-    def test_one_wait_and_one_kernel(self):  # in each of two
-        self.assert_each_time("--matched", {"cuStreamIsCapturing": 2, "appended": 2, "cuLaunchKernel": 2}, 6)
+    def test_one_batch_and_three_kernels(self):  # put, look, take
+        self.assert_each_time("--matched", {"cuStreamIsCapturing": 2, "appended": 1, "cuLaunchKernel": 3}, 6)
 
-    def test_one_wait_and_two_kernels(self):  # the start of a reduction waits for nothing
-        self.assert_each_time("--reduced", {"cuStreamIsCapturing": 2, "appended": 1, "cuLaunchKernel": 2}, 6)
+    def test_one_wait_and_three_kernels(self):  # put, look, combine
+        self.assert_each_time("--reduced", {"cuStreamIsCapturing": 2, "appended": 1, "cuLaunchKernel": 3}, 6)
 
 
 if __name__ == "__main__":

@@ -176,6 +176,29 @@ void matched_allreduce(const Table& table, const Kernels& kernels, int bytes, co
   CHECK_OK(MPI_Request_free(&request));
 }
 
+// The parts of which the operations consist, by the driver alone.
+void bare(const Table& table, const Kernels& kernels) {
+  constexpr int kCanFlush = 98;  // the device's attribute
+  constexpr unsigned kFlush = 1U << 30;
+  const Lane lane(kernels);
+  Buffer word(64, MemoryKind::kDevice), data(64, MemoryKind::kDevice);
+  word.put(std::vector<Word>(16, 1));
+  gpu::synchronize();
+  const auto kernel = [&] { lane.fill(data, 1, 0, 0, 2); };
+  auto* const wait = driver<int(gpu::Stream, unsigned long long, std::uint32_t, unsigned)>("cuStreamWaitValue32_v2");
+  const auto with_wait = [&](unsigned flags) {
+    kernel();
+    gpu::check(wait(lane.stream(), reinterpret_cast<std::uintptr_t>(word.get()), 1, flags), "cuStreamWaitValue32");
+  };
+  int can_flush = 0;
+  gpu::check(driver<int(int*, int, int)>("cuDeviceGetAttribute")(&can_flush, kCanFlush, gpu::device()),
+             "cuDeviceGetAttribute");
+  table.in_graph("a kernel alone, in a graph", lane, 10, 1, kernel);
+  table.in_graph("a kernel and a wait that is over, in a graph", lane, 10, 1, [&] { with_wait(0); });
+  if (can_flush != 0)
+    table.in_graph("a kernel and such a wait with a flush, in a graph", lane, 10, 1, [&] { with_wait(kFlush); });
+}
+
 void run(const check::Environment& mpi, bool brief) {
   const Kernels kernels;
   const Table table(mpi, brief);
@@ -241,6 +264,7 @@ void run(const check::Environment& mpi, bool brief) {
     table.host("host time of MPIX_Allreduce_enqueue", lane,
                [&] { CHECK_OK(MPIX_Allreduce_enqueue(from.get(), to.get(), 2, MPI_UINT32_T, MPI_SUM, lane.comm())); });
   }
+  bare(table, kernels);
 }
 
 // The same buffers in every call, as in a program's main loop. The stream begins with a wait for the host, so that no

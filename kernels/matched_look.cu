@@ -1,0 +1,21 @@
+// matched_look: looks for matched messages for a short while, before the stream waits for them. A stream whose wait has
+// to go on is resumed late, and this one block then sees the words sooner; it ends in any case, so nothing that needs
+// the device can wait for it.
+#include "matched_copy.hpp"
+#include "matched_look_arguments.hpp"
+#include "portability.hpp"
+
+HR_KERNEL(hr_matched_look, (HR_CONSTANT hr::kernels::MatchedLook what)) {
+  if (threadIdx.x >= what.count) return;
+#if defined(__CUDACC__)
+  const auto now = [] {
+    std::uint64_t nanoseconds;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
+    return nanoseconds;
+  };
+  const auto* const word = reinterpret_cast<const std::uint32_t*>(what.words[threadIdx.x]);
+  const std::uint64_t begun = now();
+  while (hr::matched_kernels::look(word) == 0 && now() - begun < hr::kernels::kMatchedLookNanoseconds) {
+  }
+#endif
+}
