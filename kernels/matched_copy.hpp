@@ -32,7 +32,7 @@ HR_DEVICE void add(std::uint32_t* word, std::uint32_t number) {
   __hip_atomic_fetch_add(word, number, __ATOMIC_SEQ_CST, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 HR_DEVICE std::uint32_t count_block(std::uint32_t* word) {
-  return __hip_atomic_fetch_add(word, 1U, __ATOMIC_SEQ_CST, __HIP_MEMORY_SCOPE_AGENT);
+  return __hip_atomic_fetch_add(word, 1U, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 #else
 // The last thread runs last.

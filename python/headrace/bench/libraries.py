@@ -154,7 +154,7 @@ def build(library: Library, programs: list[str]) -> Path:
     source = sources()
     gpu_header = source if (source / "gpu.hpp").is_file() else source.parent / "apps/common"
     shared = sorted([*source.glob("common/*.cpp"), *source.glob("collective/*.cpp")])
-    files = [*shared, *source.glob("*.cpp"), *source.glob("*/*.hpp"), gpu_header / "gpu.hpp"]
+    files = [*shared, *source.glob("*.cpp"), *source.glob("*/*.hpp"), gpu_header / "gpu.hpp", gpu_header / "gpu_hip.hpp"]
     digest = hashlib.sha256(str(library.libdir.resolve()).encode())
     for file in sorted(files):
         digest.update(file.read_bytes())

@@ -8,6 +8,7 @@
 
 #include "base/lock.hpp"
 #include "base/log.hpp"
+#include "boot/boot.hpp"
 #include "boot/processes.hpp"
 #include "comm/communicator.hpp"
 #include "comm/context.hpp"
@@ -43,7 +44,10 @@ p2p::Channel* choose_channel(Communicator& comm) {
   const LibraryGuard guard;
   if (comm.context() == 0 || comm.channel_known_.load(std::memory_order_relaxed))
     return comm.channel_.load(std::memory_order_relaxed);
-  if (const int number = number_of(comm); number != 0) {
+  const int number = number_of(comm);
+  if (p2p::channels::offered_by(boot::identity().rank) > 1)
+    log::write(log::Level::kDecision, "communicator %u uses channel %d", comm.context() / kContextSpacing, number);
+  if (number != 0) {
     p2p::Channel* const channel = p2p::channels::at(number);
     if (channel == nullptr) {
       // The other members will use it, so there is no way to reach them.

@@ -18,7 +18,7 @@
 namespace hr::p2p::channels {
 namespace {
 
-constexpr int kMost = 16;
+constexpr int kMost = 33;
 // Rounds of channel 0 between two looks at the others.
 constexpr unsigned kRounds = 16;
 constexpr unsigned kSpins = 1000;
@@ -72,7 +72,9 @@ bool offer() {
   if (found == active.end() || mem::maybe_device() || engine()->failure_watch != nullptr || state.over != nullptr)
     return false;
   const auto chosen = static_cast<int>(knobs().channels);
-  const int number = std::min({chosen != 0 ? chosen : progress.own_cores, (*found)->most_channels() + 1, kMost});
+  // One for each thread that can run, besides channel 0.
+  const int suitable = progress.own_cores == 1 ? 1 : progress.own_cores + 1;
+  const int number = std::min({chosen != 0 ? chosen : suitable, (*found)->most_channels() + 1, kMost});
   if (number <= 1) return false;
   state.over = *found;
   state.over->offer_channels(number);

@@ -81,8 +81,8 @@ std::size_t staging_bytes() {
 }
 
 // Areas of channels take addresses, but no memory before their first use.
-constexpr int kMostChannels = 15;
-constexpr std::size_t kMostChannelBytes = std::size_t{4} << 30;
+constexpr int kMostChannels = 32;
+constexpr std::size_t kMostChannelBytes = std::size_t{1} << 30;
 
 Segment::Sizes sizes_for(int processes) {
   Segment::Sizes sizes{processes, ring_bytes_for(processes), staging_bytes(), exchange_buffers_for(processes)};
