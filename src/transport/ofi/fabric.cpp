@@ -106,7 +106,7 @@ Status Fabric::choose(bool loopback_alone) {
   const std::string& wanted = knobs().ofi_provider;
   const bool by_devices = !knobs().network_devices.empty();
   const bool loopback = loopback_alone && !by_devices;
-  const bool tcp_alone = wanted.empty() && !host_has_fabric();
+  const bool tcp_alone = wanted.empty() && goes_by_tcp();
   fi_info* all = nullptr;
   int answer = ask(tcp_alone ? "tcp" : wanted, loopback, &all);
   if (answer != 0 && tcp_alone) answer = ask("", loopback, &all);

@@ -96,10 +96,9 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
 
 Settings::Settings() noexcept {
   if (!is_only_thread()) return;
-  // Over TCP ofi_rxm sends longer messages at once, straight into the receiver's buffer; over verbs it cannot.
-  std::error_code none;
-  if (!std::filesystem::exists("/sys/class/infiniband", none) && environment(kEagerLimit) == nullptr &&
-      ::setenv(kEagerLimit, "65792", 0) == 0) {
+  // Over TCP ofi_rxm sends longer messages at once, straight into the receiver's buffer; over verbs it cannot. It
+  // connects only processes with the same limit.
+  if (goes_by_tcp() && environment(kEagerLimit) == nullptr && ::setenv(kEagerLimit, "65792", 0) == 0) {
     set_.push_back(kEagerLimit);
   }
   for (const auto& [name, value] : kSettings) {
@@ -111,7 +110,11 @@ Settings::~Settings() {
   for (const char* name : set_) ::unsetenv(name);
 }
 
-bool host_has_fabric() { return has_entry("/sys/class/infiniband", "") || has_entry("/sys/class/cxi", ""); }
+bool goes_by_tcp() {
+  const std::string& wanted = knobs().ofi_provider;
+  if (!wanted.empty()) return wanted.starts_with("tcp");
+  return !has_entry("/sys/class/infiniband", "") && !has_entry("/sys/class/cxi", "");
+}
 
 bool host_has_own_network() {
   static const bool has = [] {

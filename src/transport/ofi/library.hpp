@@ -47,8 +47,8 @@ class Settings {
 // Opens the library at the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.
 Status open_library(const Library** out);
 
-// True if this host has a device that a provider other than those of the kernel's networks may use.
-[[nodiscard]] bool host_has_fabric();
+// True if messages go by TCP: the user says so, or this host has no device that another provider may use.
+[[nodiscard]] bool goes_by_tcp();
 // True if this host has a network for which libfabric is the library of choice (Slingshot, EFA, Omni-Path).
 [[nodiscard]] bool host_has_own_network();
 

@@ -24,6 +24,7 @@
 #include "transport/network/buffers.hpp"
 #include "transport/network/eager.hpp"
 #include "transport/network/inbox.hpp"
+#include "transport/network/lost.hpp"
 #include "transport/network/names.hpp"
 #include "transport/network/sleepers.hpp"
 #include "transport/network/unavailable.hpp"
@@ -46,7 +47,7 @@ enum class Front : std::uint64_t {
   kReadyToSend,  // Tail follows the payload
   kEnd,          // the first word of the header names a Source, whose data was received or declined
   kDisconnect,   // the sender sends nothing after it; its number counts
-  kPing,
+  kPing,         // its number tells how many messages came before it
 };
 
 // End of a ready-to-send message: the data at its sender.
@@ -76,7 +77,9 @@ constexpr std::size_t kPieceUnpacked = std::size_t{256} << 10;
 
 constexpr double kLaunchersTime = 1;  // as in ucx.cpp
 constexpr double kFinalizeSleep = 200e-6;
-constexpr double kTick = 0.25;      // seconds between looks at silent peers
+constexpr double kTick = 0.25;  // seconds between looks at silent peers
+constexpr int kLostMessages =
+    1 << 16;                        // failure, no error of libfabric, of a peer whose messages the provider has lost
 constexpr double kStuckTime = 0.5;  // seconds of refusals before a peer is probed
 
 class Ofi;
@@ -128,6 +131,7 @@ struct Peer : Line {
   Probe probe;
   double probed_at = 0;
   bool pinging = false;
+  network::Lost lost;
   double failed_at = 0;
   bool told = false;
 };
@@ -465,7 +469,10 @@ Status Ofi::connect(int proc) {
 Status Ofi::why_failed(const Peer& peer) const {
   return fail(Errc::kOther, "the path to rank %d%s%s by the network (ofi, provider %s) has failed: %s", peer.proc,
               peer.host.empty() ? "" : " on host ", peer.host.c_str(), fabric_.provider().c_str(),
-              library_.text(peer.failure).c_str());
+              peer.failure == kLostMessages
+                  ? "libfabric has lost messages that were sent to this process; try another provider "
+                    "(HEADRACE_OFI_PROVIDER) or UCX (HEADRACE_NETWORK=ucx)"
+                  : library_.text(peer.failure).c_str());
 }
 
 Status Ofi::usable(int proc) {
@@ -538,7 +545,7 @@ void Ofi::tick() {
     look_at(*each, now);
     if (!ping || each->pinging || each->failure != 0 || closing_) continue;
     each->pinging = true;
-    post_word(*each, Front::kPing, 0, 0, [](Request& request, int error) {
+    post_word(*each, Front::kPing, each->sent, 0, [](Request& request, int error) {
       static_cast<Peer*>(request.line)->pinging = false;
       sent(request, error);
     });
@@ -826,6 +833,7 @@ void Ofi::arrive(const std::byte* message, std::size_t bytes) {
       farewells_[from] = head.sequence;
       return;
     case Front::kPing:
+      if (peer(from).lost.report(head.sequence, inbox_.delivered(from))) fail_path(peer(from), kLostMessages);
       return;
     default:
       return drop_message(from, "its first word is none of this library's");
@@ -915,7 +923,7 @@ void Ofi::wait(Done&& done) {
 void Ofi::flush_some(std::span<Peer* const> peers) {
   for (Peer* each : peers) {
     if (!each->connected || each->failure != 0 || !each->worked) continue;
-    post_word(*each, Front::kPing, 0, 0, sent);
+    post_word(*each, Front::kPing, each->sent, 0, sent);
   }
   wait([&] {
     return std::ranges::all_of(peers, [](const Peer* each) { return each->in_flight == 0 || each->failure != 0; });
