@@ -122,13 +122,13 @@ Status begin(const ReadyToSend& rts, Request& receive) {
 }
 
 void deliver_not_cancelled(int from, const transport::Header& header, const std::byte*, std::size_t) {
-  auto& send = *reinterpret_cast<Request*>(header.words[2]);
-  const auto found = own<State>().sends.find(&send);
-  if (found == own<State>().sends.end() || send.proc_ != from) return;
+  auto* const send = reinterpret_cast<Request*>(header.words[2]);  // any number, until it is found
+  const auto found = own<State>().sends.find(send);
+  if (found == own<State>().sends.end() || send->proc_ != from) return;
   found->second->in_doubt = false;
   if (!found->second->moved) return;
-  detach(send);
-  end_send(send, kOk);
+  detach(*send);
+  end_send(*send, kOk);
 }
 
 constexpr Arrival kArrivals[] = {arrival<deliver_not_cancelled>(wire::Kind::kNotCancelled)};
