@@ -174,8 +174,11 @@ class Container(unittest.TestCase):
         while pid not in ("0", "1"):
             if pid == str(ancestor):
                 return True
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                pid = file.read().rpartition(")")[2].split()[1]
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                    pid = file.read().rpartition(")")[2].split()[1]
+            except OSError:  # a process of another job, which has ended
+                return False
         return False
 
 

@@ -30,7 +30,8 @@ SEED = int(os.environ.get("HR_SEED", random.randrange(1 << 32)))
 NEEDS = ((re.compile("/mpi_process_(spawn|device)\\b"), launchers.SPAWN),
          (re.compile("/mpi_process_spawn errors|/mpi_conformance root_only"), launchers.REFUSE),
          (re.compile("/mpi_process_connect errors"), launchers.REFUSE_NAMES),
-         (re.compile("/mpi_process_connect within"), launchers.KEEP_NAMES))
+         (re.compile("/mpi_process_connect within"), launchers.KEEP_NAMES),
+         (re.compile("/mpi_comm_sessions_after$"), launchers.TAKE_BACK))
 SHARING = re.compile("/mpi_yielding$")  # needs ranks that know that they share a core, which hosts do not tell each other
 SHOWN = 3000  # characters of a failed test's output
 MPI4PY_LIMIT = 1500
@@ -78,8 +79,8 @@ def tests_of_the_tree():
         ours = len(words) > 5 and words[0] == os.environ["HR_MPIEXEC"] and words[1] == "--timeout" and words[3] == "-n" \
             and not words[5].startswith("-")
         odd = {"WILL_FAIL", "PASS_REGULAR_EXPRESSION", "SKIP_RETURN_CODE"} & properties.keys()
-        # Tests that set the number of hosts themselves.
-        fixed = any(each.startswith("HEADRACE_AS_HOSTS=") for each in environment)
+        # Tests that set the number of hosts themselves, or are for one.
+        fixed = any(each.startswith("HEADRACE_AS_HOSTS=") for each in environment) or "one_host" in properties.get("LABELS", [])
         if ours and not odd and not fixed and declared_below(listed["backtraceGraph"], test.get("backtrace"), f"{TESTS}/mpi"):
             yield test["name"], int(words[2]), int(words[4]), words[5:], environment
 

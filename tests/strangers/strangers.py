@@ -72,10 +72,10 @@ class JobTest(unittest.TestCase):
         left = users.processes_of(OWNER) + users.processes_of(STRANGER)
         for process in left:
             os.kill(process, signal.SIGKILL)
-        files = [entry for entry in SHM.iterdir() if entry.lstat().st_uid in (OWNER, STRANGER)]
-        ours = [entry.name for entry in files if entry.lstat().st_uid == OWNER]
-        for entry in files:
-            entry.unlink()
+        files = [(entry, owner) for entry in SHM.iterdir() if (owner := users.owner_of(entry)) in (OWNER, STRANGER)]
+        ours = [entry.name for entry, owner in files if owner == OWNER]
+        for entry, _ in files:
+            entry.unlink(missing_ok=True)
         self.assertEqual((left, ours), ([], []), "processes or files in shared memory are left over")
 
     def start(self, *command: str, **variables: str) -> subprocess.Popen:

@@ -13,6 +13,7 @@ import subprocess
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 
 _reservations: list[socket.socket] = []  # held until this process ends
@@ -42,6 +43,14 @@ def _uid_lines(process: str) -> list[str]:
             return [line for line in file if line.startswith("Uid:")]
     except OSError:
         return []
+
+
+def owner_of(entry: Path) -> int | None:
+    """The user of a file that others may remove at any time."""
+    try:
+        return entry.lstat().st_uid
+    except FileNotFoundError:
+        return None
 
 
 OWNER = _unused(61000)
