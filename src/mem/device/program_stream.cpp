@@ -22,10 +22,10 @@ Status ProgramStream::open(StreamHandle handle, ProgramStream* made) {
                 driver == nullptr ? "no usable driver" : "no device (or has not initialised the driver)");
   }
   if (driver->stream_write_value == nullptr || driver->stream_wait_value == nullptr) {
-    return fail(
-        Errc::kOther,
-        "the driver has no memory operations in streams (%s): operations cannot be enqueued; use a newer driver",
-        driver->symbol_of("stream_wait_value"));
+    return fail(Errc::kOther,
+                "operations cannot be enqueued: streams of %s do not wait for words in ordinary memory here (%s); call "
+                "MPI's other functions after the stream's work, or use a driver that has it",
+                driver->names.maker, driver->symbol_of("stream_wait_value"));
   }
   if (reinterpret_cast<std::uintptr_t>(handle) == kPerThreadStream) {
     return fail(Errc::kArg, "the stream is %s, which is another stream in each thread: create one with %s",

@@ -93,6 +93,15 @@ void count_waiting(int more) noexcept {
   number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
 
+// Number of test calls until the next pause in a row. Beside a load it falls with each pause: if the load is a number
+// of ranks that test on this core and take each other for loads, their turns become so short that they recognise each
+// other.
+unsigned calls_until_next_pause() noexcept {
+  const unsigned calls = progress.calls_before_pause;
+  if (calls == kAsksShared) return kAsksOnceShared;
+  return is_loaded() ? calls >> std::min(progress.pauses, kMostHalvings) : calls;
+}
+
 // False while a message waits for room at a peer, or a wait for a condition, as no doorbell rings for these.
 bool may_sleep() noexcept {
   const Engine* state = engine();
@@ -268,15 +277,6 @@ void Backoff::pause_longer() {
     if (shares_core && may_sleep()) sleep_for(kSleepWithHooks);
   }
   set_spin_limits();
-}
-
-// Number of test calls until the next pause in a row. Beside a load it falls with each pause: if the load is a number
-// of ranks that test on this core and take each other for loads, their turns become so short that they recognise each
-// other.
-unsigned calls_until_next_pause() noexcept {
-  const unsigned calls = progress.calls_before_pause;
-  if (calls == kAsksShared) return kAsksOnceShared;
-  return is_loaded() ? calls >> std::min(progress.pauses, kMostHalvings) : calls;
 }
 
 bool TestPacing::pause() {
