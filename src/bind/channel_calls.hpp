@@ -2,10 +2,10 @@
 // p2p/channel.hpp).
 //
 // Once this process has offered channels to the others (kReadyWithChannels in bind/runtime.hpp), an entry point calls
-// its function here first, before it takes the library lock. False: the
-// call is not for such a channel, or an argument is wrong; nothing has happened, and the ordinary body follows. True:
-// it is done, and *code is its result. A call that concerns requests of several channels is made here, those of channel
-// 0 included. Threads: any; the library lock is released meanwhile, if the program calls from a callback.
+// its function here first, before it takes the library lock. False: the call is not for such a channel, or an argument
+// is wrong; nothing has happened, and the ordinary body follows. True: it is done, and *code is its result. A call that
+// concerns requests of several channels is made here, those of channel 0 included. Threads: any; the library lock is
+// released meanwhile, if the program calls from a callback.
 #pragma once
 
 #include "base/lock.hpp"

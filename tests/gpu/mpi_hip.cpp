@@ -208,7 +208,7 @@ int device_count() {
   return count != nullptr && count(&devices) == 0 ? devices : 0;
 }
 
-// Without a device of HIP, or where it is not to be used, host memory works.
+// Checks that host memory works without a device of HIP, and where HIP is not to be used.
 void host_only(int rank, int size, bool cuda) {
   int mine = rank, got = -1;
   CHECK_OK(MPI_Sendrecv(&mine, 1, MPI_INT, (rank + 1) % size, 1, &got, 1, MPI_INT, (rank + size - 1) % size, 1,

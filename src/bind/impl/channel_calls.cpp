@@ -86,30 +86,38 @@ bool send_with(Mode mode, const Call& call, const void* buf, MPI_Count count, MP
   return true;
 }
 
+// Makes the request of a call: begin(data, &request) starts the operation on the channel. False if an argument is
+// wrong.
+template <class Begin>
+bool make_request(const Call& call, const Place& place, bool valid, const void* buf, MPI_Count count,
+                  MPI_Datatype datatype, MPI_Request* request, int* code, Begin&& begin) {
+  Data data;
+  if (!valid || request == nullptr || !data.describe(buf, count, datatype)) return false;
+  const Outside outside;
+  p2p::Request* made = nullptr;
+  *code = place.result(call, begin(data.buffer(), &made));
+  *request = handle_of(made);
+  return true;
+}
+
 bool isend_with(Mode mode, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                 MPI_Comm comm, MPI_Request* request, int* code) {
   const Place place(comm);
-  Data data;
-  if (!place || request == nullptr || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
-  const Outside outside;
-  p2p::Request* made = nullptr;
-  *code = place.result(call, place.channel->isend(data.buffer(), place.comm->peer_proc(dest), place.outgoing(tag), mode,
-                                                  place.user(), &made));
-  *request = handle_of(made);
-  return true;
+  return make_request(call, place, place && place.sends(dest, tag), buf, count, datatype, request, code,
+                      [&](const ChannelBuffer& data, p2p::Request** made) {
+                        return place.channel->isend(data, place.comm->peer_proc(dest), place.outgoing(tag), mode,
+                                                    place.user(), made);
+                      });
 }
 
 bool init_with(Mode mode, bool buffered, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype,
                int dest, int tag, MPI_Comm comm, MPI_Request* request, int* code) {
   const Place place(comm);
-  Data data;
-  if (!place || request == nullptr || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
-  const Outside outside;
-  p2p::Request* made = nullptr;
-  *code = place.result(call, place.channel->init(false, data.buffer(), place.comm->peer_proc(dest), place.outgoing(tag),
-                                                 mode, buffered, place.user(), &made));
-  *request = handle_of(made);
-  return true;
+  return make_request(call, place, place && place.sends(dest, tag), buf, count, datatype, request, code,
+                      [&](const ChannelBuffer& data, p2p::Request** made) {
+                        return place.channel->init(false, data, place.comm->peer_proc(dest), place.outgoing(tag), mode,
+                                                   buffered, place.user(), made);
+                      });
 }
 
 // Sends a copy of its own, which the attached buffer must have room for.
@@ -224,28 +232,20 @@ bool recv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, i
 bool irecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
            MPI_Request* request, int* code) {
   const Place place(comm);
-  Data data;
-  if (!place || request == nullptr || !place.receives(source, tag) || !data.describe(buf, count, datatype))
-    return false;
-  const Outside outside;
-  p2p::Request* made = nullptr;
-  *code = place.result(call, place.channel->ireceive(data.buffer(), place.incoming(source, tag), place.user(), &made));
-  *request = handle_of(made);
-  return true;
+  return make_request(call, place, place && place.receives(source, tag), buf, count, datatype, request, code,
+                      [&](const ChannelBuffer& data, p2p::Request** made) {
+                        return place.channel->ireceive(data, place.incoming(source, tag), place.user(), made);
+                      });
 }
 
 bool recv_init(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                MPI_Request* request, int* code) {
   const Place place(comm);
-  Data data;
-  if (!place || request == nullptr || !place.receives(source, tag) || !data.describe(buf, count, datatype))
-    return false;
-  const Outside outside;
-  p2p::Request* made = nullptr;
-  *code = place.result(call, place.channel->init(true, data.buffer(), -1, place.incoming(source, tag), Mode::kStandard,
-                                                 false, place.user(), &made));
-  *request = handle_of(made);
-  return true;
+  return make_request(call, place, place && place.receives(source, tag), buf, count, datatype, request, code,
+                      [&](const ChannelBuffer& data, p2p::Request** made) {
+                        return place.channel->init(true, data, -1, place.incoming(source, tag), Mode::kStandard, false,
+                                                   place.user(), made);
+                      });
 }
 
 bool sendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,

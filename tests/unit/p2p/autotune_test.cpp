@@ -19,8 +19,7 @@ TEST(AutotuneCosts, WithoutIntervalsTheTransferTimeDecides) {
   EXPECT_EQ(Autotune::saved({10, 30}, {kUnknown, kUnknown}), -kUnknown);
 }
 
-// After data was read by another process, the program fetches it back into its caches; the transfer time does not show
-// that.
+// A program fetches data back into its caches after another process has read it; the transfer time does not show that.
 TEST(AutotuneCosts, IntervalsDecideWhereTheyAreKnown) {
   EXPECT_DOUBLE_EQ(Autotune::saved({10, 40}, {12, 30}), 1);
   EXPECT_DOUBLE_EQ(Autotune::saved({10, 40}, {12, 39}), 0.1);
