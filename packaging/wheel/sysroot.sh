@@ -57,13 +57,13 @@ cp -R "/usr/include/c++/$major" "$to/usr/include/c++"
 cp -R "/usr/include/$triple/c++/$major/." "$to/usr/include/c++/"
 sed -i -E 's/^#define (_GLIBCXX_(HAVE_ARC4RANDOM|USE_PTHREAD_(COND_CLOCKWAIT|MUTEX_CLOCKLOCK|RWLOCK_CLOCKLOCK))) .*/#undef \1/' \
   "$to/usr/include/c++/bits/c++config.h"
-# A library of headers alone.
-cp -R /usr/include/nlohmann "$to/usr/include/"
+# A library of headers alone, and the headers of one that is opened at run time.
+cp -R /usr/include/nlohmann /usr/include/rdma "$to/usr/include/"
 cp -R /usr/share/cmake/nlohmann_json "$to/usr/share/cmake/"
 
 # Licences of the code that gets into the wheel; hwloc.sh adds hwloc's.
 mkdir -p "$to/usr/share/licenses"
-for package in "libstdc++-$major-dev" nlohmann-json3-dev libc6-dev; do
+for package in "libstdc++-$major-dev" nlohmann-json3-dev libfabric-dev libc6-dev; do
   cp "/usr/share/doc/$package/copyright" "$to/usr/share/licenses/$package.txt"
 done
 

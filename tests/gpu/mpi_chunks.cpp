@@ -55,12 +55,15 @@ void expect_bytes(const std::vector<std::byte>& found, std::size_t at, const std
                 what + ": byte " + std::to_string(differs.first - wanted.begin()) + " of " +
                     std::to_string(wanted.size()) + " is wrong");
   }
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if ((i < at || i >= at + wanted.size()) && found[i] != std::byte{kPoison}) {
+  const auto guard = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (found[i] == std::byte{kPoison}) continue;
       check::fail(__FILE__, __LINE__,
                   what + ": the byte at " + std::to_string(i) + " outside of the message has changed");
     }
-  }
+  };
+  guard(0, at);
+  guard(at + wanted.size(), found.size());
 }
 
 // Every rank sends `bytes` bytes at `data`, with new contents, to the next.
@@ -279,13 +282,16 @@ void collectives(const Ring& ring, bool direct) {
       return found;
     };
     for (unsigned repeat = 0; repeat < 6; ++repeat) {
-      const auto of = [&](int rank) { return content(all, repeat * 64 + static_cast<unsigned>(rank)); };
+      const auto make = [&](int rank) { return content(all, repeat * 64 + static_cast<unsigned>(rank)); };
+      std::vector<std::vector<std::byte>> vectors;
+      for (int rank = 0; rank < ring.size; ++rank) vectors.push_back(make(rank));
+      const auto of = [&](int rank) -> const auto& { return vectors[static_cast<std::size_t>(rank)]; };
       gpu::copy(send.data() + 32, of(ring.rank).data(), all);
       poison();
       CHECK_OK(MPI_Alltoall(send.data() + 32, count, MPI_BYTE, receive.data() + 32, count, MPI_BYTE, MPI_COMM_WORLD));
       std::vector<std::byte> wanted;
       for (int rank = 0; rank < ring.size; ++rank) {
-        const auto theirs = of(rank);
+        const auto& theirs = of(rank);
         const auto first = theirs.begin() + static_cast<std::ptrdiff_t>(block * static_cast<std::size_t>(ring.rank));
         wanted.insert(wanted.end(), first, first + static_cast<std::ptrdiff_t>(block));
       }
@@ -294,7 +300,7 @@ void collectives(const Ring& ring, bool direct) {
       CHECK_OK(MPI_Allgather(send.data() + 32, count, MPI_BYTE, receive.data() + 32, count, MPI_BYTE, MPI_COMM_WORLD));
       wanted.clear();
       for (int rank = 0; rank < ring.size; ++rank) {
-        const auto theirs = of(rank);
+        const auto& theirs = of(rank);
         wanted.insert(wanted.end(), theirs.begin(), theirs.begin() + static_cast<std::ptrdiff_t>(block));
       }
       expect_bytes(received(all), 0, wanted, what + ", allgather");
@@ -303,13 +309,14 @@ void collectives(const Ring& ring, bool direct) {
                              MPI_COMM_WORLD));
       wanted.assign(all, std::byte{0});
       for (int rank = 0; rank < ring.size; ++rank) {
-        const auto theirs = of(rank);
+        const auto& theirs = of(rank);
         for (std::size_t i = 0; i < all; ++i) wanted[i] ^= theirs[i];
       }
       expect_bytes(received(all), 0, wanted, what + ", allreduce");
-      if (ring.rank == 0) gpu::copy(receive.data() + 32, of(99).data(), all);
+      const auto sent = make(99);
+      if (ring.rank == 0) gpu::copy(receive.data() + 32, sent.data(), all);
       CHECK_OK(MPI_Bcast(receive.data() + 32, static_cast<int>(all), MPI_BYTE, 0, MPI_COMM_WORLD));
-      expect_bytes(received(all), 0, of(99), what + ", bcast");
+      expect_bytes(received(all), 0, sent, what + ", bcast");
     }
     if (direct && by_device.take() < 8) check::fail(__FILE__, __LINE__, what + ": collectives have gone by messages");
   }

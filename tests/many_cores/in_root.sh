@@ -1,0 +1,14 @@
+#!/bin/bash
+# in_root.sh <root> <command...>: runs a command as root in a directory of root.sh, which becomes the root of a mount
+# namespace, not only of a process, so that programs in it can make namespaces of their own.
+set -u
+root=$(realpath "${1:?usage: in_root.sh ROOT COMMAND...}")
+shift
+export root
+exec unshare -m --propagation private bash -c '
+mount --bind "$root" "$root"
+for each in proc sys dev; do mount --rbind "/$each" "$root/$each"; done
+if [ -d /usr/local/cuda ]; then mkdir -p "$root/usr/local/cuda" && mount --bind "$(realpath /usr/local/cuda)" "$root/usr/local/cuda"; fi
+cd "$root" && mkdir -p .old && pivot_root . .old && /bin/umount -l /.old && rmdir /.old
+exec env -i TERM=dumb HOME=/root LC_ALL=C.UTF-8 PATH=/usr/local/cuda/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"' \
+  in_root "$@"
