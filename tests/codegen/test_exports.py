@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import unittest
+from pathlib import Path
 
 from support import ROOT, header_prototypes
 
@@ -48,6 +49,14 @@ class Exports(unittest.TestCase):
     def test_needs_no_cuda(self):
         output = subprocess.run(["readelf", "-d", LIBRARY], check=True, capture_output=True, text=True).stdout
         self.assertNotIn("cuda", output)
+
+    def test_thread_local_memory_is_small(self):
+        """Python opens both libraries at run time. With glibc 2.31 and older, all libraries that are opened so share 1,664 bytes."""
+        taken = {}
+        for library in (Path(LIBRARY), Path(LIBRARY).with_name("libmpi.so.12")):
+            output = subprocess.run(["readelf", "-lW", library], check=True, capture_output=True, text=True).stdout
+            taken[library.name] = sum(int(line.split()[5], 16) for line in output.splitlines() if line.split()[:1] == ["TLS"])
+        self.assertLessEqual(sum(taken.values()), 1024, taken)
 
 
 if __name__ == "__main__":

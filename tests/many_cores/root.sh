@@ -9,7 +9,7 @@ archive=$(realpath -m "${2:?usage: root.sh DIRECTORY ARCHIVE}")
 source=$(cd "$(dirname "$0")/../.." && pwd)
 [ -x "$source/.venv/bin/python3" ] || { echo "root.sh: no .venv here; run 'make test' once" >&2; exit 2; }
 cd "$source"
-packages=$(make -pn 2>/dev/null | sed -n 's/^\(BUILD\|TEST\|PACKAGING\|HOSTS\|OUTSIDE\)_PACKAGES := //p' | tr ' ' '\n' |
+packages=$(make -pn 2>/dev/null | sed -n 's/^\(BUILD\|TEST\|PACKAGING\|HOSTS\)_PACKAGES := //p' | tr ' ' '\n' |
   grep -vE '^(chromium|clang-|lld-)' | sort -u | paste -sd' ')
 mkdir -p "$(dirname "$root")"
 if [ ! -e "$root/etc/debian_version" ]; then
@@ -36,5 +36,5 @@ find "$packages_of_venv/libucx/lib" \( -type f -o -type l \) ! -name 'libuc[pstm
 find "$packages_of_venv" -name '*.so*' -type f -exec strip -g {} + 2>/dev/null || true
 # Large and not needed by the parts; kernels are compiled by the machine's own compiler.
 rm -rf "$packages_of_venv"/{ziglang,playwright,clang_tidy,clang_format,pyarrow,nvidia,babel,material,mkdocs}
-tar -c -C "$root" . | xz -T0 -4 >"$archive"
+tar -c -C "$root" . | xz -T0 -6 >"$archive"
 echo "$archive: $(($(stat -c %s "$archive") / 1048576)) MiB"
