@@ -90,6 +90,9 @@ struct Progress {
   int sleeping_waits = 0;
   int waiting_threads = 0;  // accessed by std::atomic_ref
   int own_cores = 1;        // this process's share of the node's cores that it may use
+  // Factor of times after which a wait looks again. Each look is short, but those of hundreds of processes on a core
+  // are not.
+  double patience = 1;
 
   // Pacing, set by set_spin_limits(): rounds that a waiting loop spins before pause_longer() decides, and fruitless
   // test calls between two pauses.

@@ -1,9 +1,14 @@
 #include "topo/allowed_cpus.hpp"
 
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -11,7 +16,7 @@
 namespace hr::topo {
 namespace {
 
-constexpr int kMostCpus = 8192;
+constexpr std::size_t kMostCpus = 8192;
 
 // Returns the same list from a file of the kernel, for sandboxes that refuse the system call.
 CpuSet shown_cpus() {
@@ -49,15 +54,15 @@ bool use_cpus(const CpuSet& cpus) {
 }
 
 CpuSet allowed_cpus() {
+  // The system call says how much it has written, which is much less than there is room for.
+  constexpr std::size_t kBits = std::numeric_limits<unsigned long>::digits;
+  std::array<unsigned long, kMostCpus / kBits> words;
+  const long bytes = ::syscall(SYS_sched_getaffinity, 0, sizeof words, words.data());
   CpuSet cpus;
-  cpu_set_t* const set = CPU_ALLOC(kMostCpus);
-  const std::size_t bytes = CPU_ALLOC_SIZE(kMostCpus);
-  if (set != nullptr && ::sched_getaffinity(0, bytes, set) == 0) {
-    for (unsigned cpu = 0; cpu < kMostCpus; ++cpu) {
-      if (CPU_ISSET_S(cpu, bytes, set)) cpus.push_back(cpu);
-    }
+  for (std::size_t i = 0; bytes > 0 && i < static_cast<std::size_t>(bytes) / sizeof words[0]; ++i) {
+    for (unsigned long rest = words[i]; rest != 0; rest &= rest - 1)
+      cpus.push_back(static_cast<unsigned>(i * kBits) + static_cast<unsigned>(std::countr_zero(rest)));
   }
-  CPU_FREE(set);
   return cpus.empty() ? shown_cpus() : cpus;
 }
 

@@ -63,6 +63,7 @@ constexpr unsigned kYieldsShared = 40;
 constexpr unsigned kLooksAlone = 1000;
 constexpr unsigned kLooksShared = 2;
 constexpr double kSleepSeconds = 10e-3;
+constexpr double kMostPatience = 10;
 constexpr double kSleepBesideThreads = 200e-6;  // another thread may complete what this one waits for
 constexpr double kSleepWithHooks = 1e-3;
 // Pacing of test calls. They are in close succession if they are at most kClosely apart on average.
@@ -223,6 +224,8 @@ void count_cores() noexcept {
   const int share = std::max(static_cast<int>(online) / engine()->processes_on_node, 1);
   const int allowed = static_cast<int>(topo::allowed_cpus().size());
   progress.own_cores = allowed == 0 ? share : std::min(share, allowed);
+  progress.patience =
+      std::clamp(static_cast<double>(engine()->processes_on_node) / static_cast<double>(online), 1.0, kMostPatience);
 }
 
 void Backoff::begin_thread() noexcept {
@@ -266,7 +269,9 @@ void Backoff::pause_longer() {
   add(Statistic::waits_spun, past == 0 ? rounds_ : past <= spins ? kLookEvery : 1);
   const unsigned yields = loaded ? 0 : shared ? kYieldsShared : kYieldsAlone;
   if (past >= spins + yields && may_sleep()) {
-    sleep_for(LibraryLock::enabled() ? kSleepBesideThreads : progress.hooks.empty() ? kSleepSeconds : kSleepWithHooks);
+    sleep_for(LibraryLock::enabled()   ? kSleepBesideThreads
+              : progress.hooks.empty() ? kSleepSeconds * progress.patience
+                                       : kSleepWithHooks);
   } else if (loaded || naps()) {
     oversubscription::short_sleep();
   } else {

@@ -54,7 +54,7 @@ bool look() noexcept {
   Found& found = progress.shared_cpus;
   const double now = now_seconds();
   if (engine() == nullptr || now < found.until) return found.outnumbered;
-  found.until = now + kHolds;
+  found.until = now + kHolds * progress.patience;
   const topo::CpuSet cpus = topo::allowed_cpus();
   const int processes = cpus.empty() ? 1 : sharers(cpus);
   const bool outnumbered = processes > static_cast<int>(cpus.size());
