@@ -1,8 +1,8 @@
 // Events: moments in the library's work that are reported to tools by callbacks (MPI 5.0 section 15.3.8).
 //
 // Each line of the list below names an event: the code where it happens, MPI_T and docs/events.md use that name. Its
-// elements are 64-bit integers. An event without listeners costs a test of one word, and nothing in short messages,
-// whose handlers are replaced while there are listeners (p2p/message/receive.cpp). Owner: process-wide. Threads:
+// elements are 64-bit integers. An event without listeners costs a test of one word. It costs short messages nothing:
+// their handlers are replaced while there are listeners (p2p/message/receive.cpp). Owner: process-wide. Threads:
 // library lock.
 #pragma once
 

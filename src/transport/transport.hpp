@@ -136,7 +136,7 @@ struct Caps {
   bool rendezvous = false;          // send_rts(), receive_rendezvous() and decline_rendezvous() of host memory
   bool device_rendezvous = false;   // the same for device memory, without waiting for the program's pending work on it
   bool remote_read = false;         // get() of memory that was not exposed may be tried (it may fail)
-  bool exposed_memory = false;      // get() and put() of exposed memory, preferably without that process's part
+  bool exposed_memory = false;      // get() and put() of exposed memory, preferably without that process taking part
   bool same_node = false;           // both processes run under one operating system
   bool same_address_space = false;  // remote addresses are local ones (self)
   // Cost of messages from and to host memory: an inline one, and a pipelined stream of chunks.

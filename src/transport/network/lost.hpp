@@ -3,7 +3,7 @@
 //
 // A sender reports now and then how many messages it has sent. Reports travel as messages do, so those before a report
 // have usually arrived; after several reports in a row with messages missing and none delivered in between, they will
-// not come. Owner: the peer that sends. Threads: library lock.
+// not arrive. Owner: the peer that sends. Threads: library lock.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@
 
 namespace hr::transport::ofi {
 
-// Memory that is registered with the provider. Whoever adds one removes it.
+// Memory that is registered with the provider. The code that adds it removes it.
 struct Registration {
   fid_mr* region = nullptr;
   void* descriptor = nullptr;  // for local accesses
@@ -33,7 +33,7 @@ class Fabric {
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
-  // `loopback_alone`: as in ucx::Worker. `least_landing`: the room that a message needs in a buffer of receives.
+  // `loopback_alone`: as in ucx::Worker. `least_landing`: the space that a message needs in a multi-receive buffer.
   // Errors: MPI_ERR_OTHER with the provider and its reason.
   Status open(bool loopback_alone, std::size_t least_landing);
   void close() noexcept;
@@ -64,7 +64,8 @@ class Fabric {
 
   // True if data and messages share a byte stream, or unreliable datagrams, of the kernel.
   [[nodiscard]] bool is_kernel_network() const noexcept { return kernel_network_; }
-  // True if a message that does not fit ends the use of a buffer of several receives, and no completion says so.
+  // True if a message that does not fit makes the provider release a multi-receive buffer, without a completion that
+  // says so.
   [[nodiscard]] bool releases_truncated() const noexcept { return releases_truncated_; }
 
  private:
