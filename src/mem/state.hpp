@@ -31,7 +31,7 @@ struct State {
   // For RecallScope: answers of any epoch.
   Answer recalled[16];
   unsigned next_recalled = 0;
-  bool last_was_the_drivers = false;  // the last buffer that the driver was asked about was memory of its own
+  bool last_was_the_drivers = false;  // the last buffer that the driver was queried about was its own memory
   FileStates<State> files;
 };
 

@@ -232,7 +232,7 @@ class Transport {
   virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
   // Tells the other processes of the node which CPUs this one is confined to, by a nonzero number that stands for the
-  // set; returns how many processes of the node have told the same, this one included.
+  // set; returns how many processes of the node have reported the same number, this one included.
   virtual int tell_cpus(std::uint64_t /*cpus*/) noexcept { return 1; }
 
   // Returns the memory in which that process stages data for others, mapped in this process: the same bytes in all

@@ -1,4 +1,4 @@
-// Lost: tells messages that are late from those that a network has lost. A network library that promises delivery may
+// Lost: distinguishes late messages from those that a network has lost. A network library that promises delivery may
 // still lose messages, and a wait for one of them would never end.
 //
 // A sender reports now and then how many messages it has sent. Reports travel as messages do, so those before a report
