@@ -64,8 +64,7 @@ class Fabric {
 
   // True if data and messages share a byte stream, or unreliable datagrams, of the kernel.
   [[nodiscard]] bool is_kernel_network() const noexcept { return kernel_network_; }
-  // True if a message that does not fit makes the provider release a multi-receive buffer, without a completion that
-  // says so.
+  // True if a message that does not fit ends the use of a buffer of several receives, and no completion says so.
   [[nodiscard]] bool releases_truncated() const noexcept { return releases_truncated_; }
 
  private:

@@ -1,8 +1,8 @@
 // Requests: operations given to libfabric, and those that it could not accept yet.
 //
-// A provider refuses an operation while it connects, or has no room; the operation waits here and is tried again in
-// every round of progress, and holds up no operation to another process. Owner: the transport owns this; the code that
-// begins a request owns it until done() is called. Threads: library lock.
+// A provider refuses an operation while it connects, or has no room; the operation waits here and is tried again with
+// every round of progress, past those to other processes. Owner: the transport owns this; the one who begins a request
+// owns it until done() is called. Threads: library lock.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -17,12 +17,12 @@
 
 namespace hr::transport::ofi {
 
-// The path to one process, as requests see it.
+// The way to one process, as requests see it.
 struct Line {
   fi_addr_t address = FI_ADDR_UNSPEC;
   int in_flight = 0;       // requests begun and not done
   bool worked = false;     // the provider has accepted something
-  double stuck_since = 0;  // time since which it has accepted nothing; 0: it accepts operations
+  double stuck_since = 0;  // time since which it has accepted nothing; 0: it has
   int failure = 0;         // an error of libfabric (positive); 0: none
 
   void accepted() noexcept {
@@ -64,7 +64,7 @@ class Requests {
   }
 
   [[nodiscard]] bool idle() const noexcept { return waiting_.empty() && failed_.empty(); }
-  // Retries each waiting request once, and ends those that failed; called within progress.
+  // Tries those that wait again, once each, and ends those that failed; called within progress.
   void retry() {
     for (const auto& [request, error] : std::exchange(failed_, {})) end(*request, error);
     for (std::size_t left = waiting_.size(); left != 0; --left) {
