@@ -1,9 +1,9 @@
-// Lost: distinguishes late messages from those that a network has lost. A network library that promises delivery may
+// Lost: tells messages that are late from those that a network has lost. A network library that promises delivery may
 // still lose messages, and a wait for one of them would never end.
 //
 // A sender reports now and then how many messages it has sent. Reports travel as messages do, so those before a report
 // have usually arrived; after several reports in a row with messages missing and none delivered in between, they will
-// not arrive. Owner: the peer that sends. Threads: library lock.
+// not come. Owner: the peer that sends. Threads: library lock.
 #pragma once
 
 #include <cstdint>
