@@ -1,10 +1,10 @@
 // gpu.hpp: GPU memory and kernels for programs that must neither link to CUDA or HIP nor need their headers.
 //
-// The CUDA driver (libcuda.so.1) is opened at run time; where it has no device, AMD's HIP runtime is (gpu_hip.hpp),
-// under the driver's names; where there is none, available() is false and the program runs on the host. One context is
-// used: the primary context of the device that select() has chosen, which the CUDA runtime and frameworks also use. If
-// a driver call fails, its name is printed on standard error, and fatal_exit ends the program (in an MPI program, set
-// it to a function that calls MPI_Abort).
+// The CUDA driver (libcuda.so.1) is opened at run time. If it has no device, AMD's HIP runtime is opened instead, and
+// used under the driver's names (gpu_hip.hpp). If that has none either, available() is false and the program runs on
+// the host. One context is used: the primary context of the device that select() has chosen, which the CUDA runtime and
+// frameworks also use. If a driver call fails, its name is printed on standard error, and fatal_exit ends the program
+// (in an MPI program, set it to a function that calls MPI_Abort).
 //
 // Kernels: hr_fatbin() of cmake/HrKernels.cmake compiles .cu files and embeds them as `const unsigned char
 // <name>_fatbin[]`; gpu::Module loads such an image, and launch() runs a kernel from it:
@@ -16,7 +16,7 @@
 //   gpu::launch(update, {blocks}, {256}, stream, field, n);       // arguments by value, types as in the kernel
 //   gpu::synchronize();
 //
-// Header only, C++17, needs gpu_hip.hpp alone of this project (it is no part of the library). Threads: select() makes
+// Header only, C++17; needs only gpu_hip.hpp from this project, and is not part of the library. Threads: select() makes
 // the context current in the calling thread only; another thread calls bind_thread().
 #pragma once
 
@@ -186,7 +186,7 @@ struct Driver {
 #undef GPU_LOAD
     usable = complete && cuInit(0) == 0 && cuDeviceGetCount(&devices) == 0 && devices > 0;
   }
-  // Functions that a runtime lacks are null, and named when they are called.
+  // Functions that the runtime lacks are null; a call of one ends the program with its name.
   void open_hip() {
     if (hip().library == nullptr) return;
 #define GPU_LOAD(result, name, symbol, parameters) name = reinterpret_cast<decltype(name)>(hip_function(#name));
@@ -252,7 +252,7 @@ inline void check(int result, const char* call) {
 // True if there is a driver and at least one device.
 inline bool available() { return detail::driver().usable; }
 inline int device_count() { return detail::driver().devices; }
-// Returns the device that select() has chosen; -1 before.
+// Returns the device that select() has chosen; -1 before select().
 inline int device() { return detail::driver().device; }
 
 // Chooses device `local_rank` modulo the number of devices and makes its primary context current in this thread.
@@ -264,7 +264,8 @@ inline void select(int local_rank) {
   if (context == nullptr) GPU_CALL(cuDevicePrimaryCtxRetain, &context, driver.device);
   GPU_CALL(cuCtxSetCurrent, context);
 }
-// Makes a context current in another thread: that of the selected device, or of `device`, selected before.
+// Makes a context current in another thread: that of the selected device, or that of `device`, which must have been
+// selected before.
 inline void bind_thread(int device = -1) {
   detail::Driver& driver = detail::driver();
   GPU_CALL(cuCtxSetCurrent, driver.contexts[static_cast<std::size_t>(device < 0 ? driver.device : device)]);
@@ -466,9 +467,9 @@ inline bool complete(Event event) {
 }
 inline void synchronize_event(Event event) { GPU_CALL(cuEventSynchronize, event); }
 
-// Work that a stream was given between begin() and end() instead of doing it; launch() gives it all to a stream at
-// once. Other streams take part once they have waited for an event of the captured one, which must wait for theirs at
-// the end.
+// Work that was enqueued in a stream between begin() and end(), and recorded instead of done; launch() enqueues all of
+// it in a stream at once. Other streams take part once they have waited for an event of the captured one, which must
+// wait for theirs at the end.
 class Graph {
  public:
   Graph() = default;

@@ -1,6 +1,6 @@
 // gpu_hip.hpp: the functions of gpu.hpp on AMD GPUs. Where no CUDA driver has a device, the HIP runtime (libamdhip64)
-// of ROCm 5.2 or newer is opened at run time, and its functions take the places of the driver's: most have the same
-// shape, the others are here. A context is a device. Included by gpu.hpp alone.
+// of ROCm 5.2 or newer is opened at run time, and its functions replace the driver's. Most have the same signature; the
+// others are adapted here. A context is a device. Included by gpu.hpp alone.
 #pragma once
 
 namespace gpu::detail {
@@ -22,7 +22,7 @@ inline const Hip& hip() {
   return instance;
 }
 
-// Calls a function of the runtime; 500 (not found) if it lacks it.
+// Calls a function of the runtime; returns 500 (not found) if the runtime lacks it.
 template <class... Arguments>
 Result hip_call(const char* symbol, Arguments... arguments) {
   const auto function = reinterpret_cast<Result (*)(Arguments...)>(hip().find(symbol));
@@ -31,7 +31,8 @@ Result hip_call(const char* symbol, Arguments... arguments) {
 
 inline constexpr int kByAddresses = 4;  // hipMemcpyDefault
 
-// Finds the code objects that belong to an image made by hr_fatbin(): the distance to them follows its name.
+// Finds the code objects that belong to an image made by hr_fatbin(). Their distance is stored in the image, after a
+// name.
 inline const void* code_objects_of(const void* image) {
   const auto* bytes = static_cast<const unsigned char*>(image);
   std::uint16_t header = 0;
@@ -48,7 +49,7 @@ inline const void* code_objects_of(const void* image) {
 
 inline int device_of(const void* context) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1; }
 
-// The attributes that our programs ask for, by CUDA's numbers.
+// Queries an attribute by CUDA's number; knows those that our programs use.
 inline Result hip_attribute(int* value, int attribute, int device) {
   constexpr int kMultiprocessors = 16, kPciBus = 33, kPciDevice = 34, kPciDomain = 50;
   constexpr int kHipMultiprocessors = 63;
@@ -63,7 +64,7 @@ inline Result hip_attribute(int* value, int attribute, int device) {
   return 0;
 }
 
-// The names of HIP for functions of the same shape.
+// HIP's names of the functions with the same signature.
 struct SameShape {
   const char* driver;
   const char* hip;

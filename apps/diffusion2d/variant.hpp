@@ -13,7 +13,7 @@
 
 namespace diffusion2d {
 
-// Seconds of one rank. Computation during an exchange counts where the host waits for it.
+// Seconds of one rank. Computation during an exchange counts in the phase in which the host waits for it.
 struct Times {
   double exchange = 0, update = 0;
 };

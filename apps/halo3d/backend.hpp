@@ -17,7 +17,7 @@ namespace halo3d {
 // Contiguous buffers, each for one plane of every field, by direction and way of the message.
 using Faces = std::array<std::array<void*, kWays>, kAxes>;
 
-// Steps that the device makes without the host, between one state of the fields and one with the same current copy.
+// Steps that the device makes without the host. The same copy of the fields is current before and after them.
 class StepGraph {
  public:
   virtual ~StepGraph() = default;
@@ -37,11 +37,12 @@ class Backend {
   virtual void upload(const void* from) = 0;
   virtual void download(void* to) = 0;
 
-  // Allocate memory that lives as long as the backend: of the fields' kind for messages, of the host for staging.
+  // Allocate memory that lives as long as the backend: for messages, of the same kind as the fields; for staging, host
+  // memory.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void* allocate_host(std::size_t bytes) = 0;
 
-  // Copy the box of `count` fields from field `first` to a contiguous buffer and back.
+  // Copy a box of `count` fields, from field `first` on, to a contiguous buffer and back.
   virtual void pack(const Box& box, int first, int count, void* to) = 0;
   virtual void unpack(const Box& box, int first, int count, const void* from) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
@@ -66,7 +67,7 @@ class Backend {
   virtual void wait_for_step() = 0;
 
   // --- For patterns in which the device waits for messages; the host has none of this ---
-  // Returns the device's stream of all work but that of kInner; null on the host.
+  // Returns the device's stream for all work except that of kInner; null on the host.
   virtual void* stream() { return nullptr; }
   // Captures the work of `steps`, an even number of steps, to be launched many times.
   virtual std::unique_ptr<StepGraph> capture(const std::function<void()>& /*steps*/) { return nullptr; }

@@ -13,8 +13,8 @@ namespace halo3d {
 using Profiles = std::array<std::string, kAxes>;
 
 Profiles make_profiles(const Shape& shape, const void* fields);
-// Writes profile_<axis>.<pattern>.<rank>.txt in `directory`, which it makes if need be. False, with the reason, if that
-// fails.
+// Writes profile_<axis>.<pattern>.<rank>.txt in `directory`, which it creates if necessary. False, with the reason, if
+// that fails.
 [[nodiscard]] bool write_profiles(const Profiles& profiles, const std::string& directory, const std::string& pattern,
                                   int rank, std::string& message);
 

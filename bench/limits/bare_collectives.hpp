@@ -27,9 +27,9 @@ std::span<const BareAlgorithm> bare_algorithms();
 // Returns the size of the larger of a process's two buffers, in whole floats and whole blocks, as in `collective`.
 std::size_t bare_collective_bytes(const BareAlgorithm& way, std::size_t asked, int processes);
 
-// Returns the microseconds of one round of `bare_collective_bytes`. 0: the system refuses; less: a process received
-// wrong data. Successive rounds use different shared memory, within the larger of `room` bytes and two rounds
-// (limits/ping_pong.hpp).
+// Returns the microseconds that a round takes with buffers of `bytes` bytes (bare_collective_bytes()). 0: the system
+// refuses; less than 0: a process received wrong data. Successive rounds use different shared memory, within the larger
+// of `room` bytes and two rounds (limits/ping_pong.hpp).
 double bare_collective_us(const BareAlgorithm& way, std::size_t bytes, int processes, const std::vector<int>& cores,
                           std::size_t room, unsigned rounds);
 

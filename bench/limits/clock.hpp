@@ -1,4 +1,4 @@
-// Times short pieces of work by the host's clock, without MPI.
+// Times short pieces of work with the host's clock, without MPI.
 #pragma once
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // (apps/common/gpu.hpp).
 //
 // Owner: main; one communicator of all ranks, for the lifetime of the object. All calls are enqueued in a stream and
-// return at once. If one fails, its name and NCCL's words are printed, and the job ends (code 3).
+// return at once. If one fails, its name and NCCL's error text are printed, and the job ends (code 3).
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class Nccl {
   Nccl(const Nccl&) = delete;
   Nccl& operator=(const Nccl&) = delete;
 
-  // Opens the library at `path`, or by the loader's search for a bare name. False, with the reason.
+  // Opens the library at `path`; the loader searches for a bare name. False, with the reason, if that fails.
   [[nodiscard]] bool open(const std::string& path, std::string& why);
   // Makes the communicator, for the current device. Collective; the library is open.
   void join(const World& world);
@@ -34,12 +34,12 @@ class Nccl {
   void reduce(const float* from, float* to, std::size_t count, int root, gpu::Stream stream) const;
   void allgather(const float* from, float* to, std::size_t count, gpu::Stream stream) const;
   void reduce_scatter(const float* from, float* to, std::size_t count, gpu::Stream stream) const;
-  // True if the library has the next three, as from version 2.28 on.
+  // True if the library has the next three functions, which it has from version 2.28 on.
   bool has_new_functions() const;
   void alltoall(const float* from, float* to, std::size_t count, gpu::Stream stream) const;
   void gather(const float* from, float* to, std::size_t count, int root, gpu::Stream stream) const;
   void scatter(const float* from, float* to, std::size_t count, int root, gpu::Stream stream) const;
-  // Between begin_group() and end_group(), so that they proceed together.
+  // Called between begin_group() and end_group(), so that all of them proceed together.
   void send(const float* from, std::size_t count, int peer, gpu::Stream stream) const;
   void receive(float* to, std::size_t count, int peer, gpu::Stream stream) const;
   void begin_group() const;

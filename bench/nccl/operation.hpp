@@ -1,4 +1,4 @@
-// The operations that are compared, as data: the same exchange by MPI, by NCCL, and for messages by bare copies.
+// The operations that are compared, as data: the same exchange by MPI, by NCCL and, for messages, by bare copies.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace bench {
 
-// A message of one block of each rank's buffers.
+// A message: one block of a rank's send buffer, received as a block of another's receive buffer.
 struct Transfer {
   int from, to;
   int from_block, to_block;
@@ -30,11 +30,11 @@ struct Compared {
   std::string name;
   const Operation* collective;      // null: messages of `transfers`
   int blocks;                       // of the larger buffer
-  std::vector<Transfer> transfers;  // of all ranks; of a collective those that replace a function that NCCL lacks
+  std::vector<Transfer> transfers;  // of all ranks; for a collective, those that replace a function that NCCL lacks
   void (*nccl)(const Exchange&);    // null: a group of ncclSend and ncclRecv
 };
 
-// Returns all operations of so many ranks.
+// Returns all operations for this number of ranks.
 std::vector<Compared> compared(int ranks);
 
 // Enqueues the operation in the stream.

@@ -54,8 +54,8 @@ class PmiServer {
   // Handles one line without its newline, of a rank of this host. An unknown line is answered with an error.
   void handle_line(int rank, std::string_view line);
 
-  // Notes that a rank of the job has died, so that no rank waits for it any more. A rank of another host is counted
-  // there.
+  // Notes that a rank of the job has died, so that no rank waits for it any more. A rank of another host is counted on
+  // that host.
   void mark_failed(int rank);
 
   // Lets a rank that has reported a crash go on. shown: its stack is shown already, so it need not do so itself.

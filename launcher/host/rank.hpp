@@ -20,7 +20,7 @@ struct Rank {
   bool ended = false;
   int crash = 0;         // signal of the crash that it reports, while it waits for its stack to be shown
   Descriptor pmi;        // our end of the PMI socket of its program
-  Descriptor inherited;  // that of the socket that the rank was started with, while its program uses another
+  Descriptor inherited;  // our end of the socket that the rank was started with, while its program uses another
   LineReader pmi_lines{kLongestSpawn + 1};  // lines read from it; no command is longer
   Descriptor counters;                      // its page (docs/counters.md), once it has one; open until the job ends
   std::array<Forwarder*, 2> outputs{};      // of its standard output and error, once it runs

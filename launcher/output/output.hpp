@@ -72,7 +72,7 @@ class OutputTarget {
   [[nodiscard]] virtual bool full() const = 0;
   // True if nobody reads the text any more.
   [[nodiscard]] virtual bool broken() const = 0;
-  // True if a person reads, who is to see the beginning of a line after a moment.
+  // True if a person reads the text, who should see an unfinished line (a prompt) after a moment.
   [[nodiscard]] virtual bool wants_prompts() const = 0;
   // Calls `resume` once, when a full target has room again or is broken.
   virtual void when_room(std::function<void()> resume) = 0;

@@ -105,7 +105,7 @@ def run(arguments: list[str]) -> int:
     commands.add_parser("doctor", help="what this machine can do for a job, and what will cause trouble; headrace doctor --help")
     commands.add_parser("top", help="what the jobs of this host do, in the terminal; headrace top --help")
     commands.add_parser("monitor", help="the same as a web page, with history; headrace monitor --help")
-    commands.add_parser("stack", help="the call stacks of a running job's ranks, equal ones together; headrace stack --help")
+    commands.add_parser("stack", help="the call stacks of a running job's ranks, identical ones grouped; headrace stack --help")
     commands.add_parser("bench", help="benchmarks, alone or beside other libraries; headrace bench --help")
     commands.add_parser("tune", help="measures messages and collectives here, for programs to use; headrace tune --help")
     commands.add_parser("course", help="programs to learn from, beside published figures; headrace course --help")

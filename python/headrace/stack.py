@@ -195,7 +195,7 @@ def _job(name: str, pages: list[Page]) -> list[Page]:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="headrace stack", description="Shows the call stacks of all ranks of a job on this host, equal ones together.")
+    parser = argparse.ArgumentParser(prog="headrace stack", description="Shows the call stacks of all ranks of a job on this host; identical stacks are grouped.")
     parser.add_argument("job", nargs="?", default="", help="its name, as headrace top shows it, or the pid of its mpiexec; not needed if only one runs")
     parser.add_argument("--ranks", default="", metavar="LIST", help="only these, such as 0-3,8")
     parser.add_argument("--seconds", type=float, default=20.0, metavar="S", help="limit for each rank (%(default)s)")

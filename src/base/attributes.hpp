@@ -57,7 +57,7 @@ class AttributeSet {
   // In the functions below, `object` is the handle that is passed to callbacks. The error code of a failing callback is
   // returned unchanged.
 
-  // Sets a value, and replaces an old one after its delete callback; if that fails, the old value stays.
+  // Sets a value. If there is an old one, its delete callback runs first; if that fails, the old value stays.
   Status set(void* object, std::shared_ptr<const Keyval> keyval, void* value);
   // Runs the delete callback, then removes the value; if it fails the value stays. Errors: MPI_ERR_KEYVAL if no value
   // is cached under `number`.

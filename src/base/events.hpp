@@ -1,8 +1,8 @@
 // Events: moments in the library's work that are reported to tools by callbacks (MPI 5.0 section 15.3.8).
 //
 // Each line of the list below names an event: the code where it happens, MPI_T and docs/events.md use that name. Its
-// elements are 64-bit integers. An event without listeners costs a test of one word, and nothing in short messages,
-// whose handlers are replaced while there are listeners (p2p/message/receive.cpp). Owner: process-wide. Threads:
+// elements are 64-bit integers. An event without listeners costs a test of one word. It costs short messages nothing:
+// their handlers are replaced while there are listeners (p2p/message/receive.cpp). Owner: process-wide. Threads:
 // library lock.
 #pragma once
 
@@ -14,13 +14,13 @@
 // X(name, number of elements, sentence)
 #define HR_EVENTS(X)                                                                                                \
   X(message_matched, 5,                                                                                             \
-    "A receive has met its message. Elements: source, tag, context, bytes, 1 where the message had come before.")   \
+    "A receive has matched its message. Elements: source, tag, context, bytes, 1 if the message came first.")       \
   X(message_unexpected, 4,                                                                                          \
-    "A message has come that no receive was posted for, and waits. Elements: source, tag, context, bytes.")         \
+    "A message has arrived before its receive was posted. Elements: source, tag, context, bytes.")                  \
   X(rendezvous_begun, 3,                                                                                            \
     "The data of an announced message begins to move into this process. Elements: process, tag, bytes.")            \
   X(rendezvous_ended, 4,                                                                                            \
-    "The data of an announced message is here, or has failed. Elements: process, tag, bytes, error class.")         \
+    "The data of an announced message has arrived, or failed to. Elements: process, tag, bytes, error class.")      \
   X(collective_begun, 4,                                                                                            \
     "A collective operation begins in this process. Elements: operation (by the list in docs/events.md), context, " \
     "bytes as selection counts them, processes.")                                                                   \

@@ -9,7 +9,8 @@
 
 namespace hr::growing_range {
 
-// Begins a range of up to `most` bytes at *base. Returns the bytes usable so far; 0: no address space is available.
+// Begins a range of up to `most` bytes and stores its address in *base. Returns the bytes usable so far; 0: no address
+// space is available.
 [[gnu::cold]] std::size_t begin(std::byte** base, std::size_t most) noexcept;
 
 // Extends the range. Returns the bytes usable from now on, which is `usable` if it cannot grow.

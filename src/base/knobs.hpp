@@ -48,7 +48,7 @@ std::optional<std::size_t> tuned_for_peers(std::string_view name, std::string_vi
 // Parses and stores a value; false if the text is not a value of that knob. For MPI_T before initialisation, and tests.
 bool set_knob(std::string_view name, std::string_view text);
 
-// A knob of scope job that does not have its default, for process 0 to send.
+// A knob of scope job whose value is not the default; process 0 sends these to the others.
 struct JobKnob {
   std::string name;
   std::string text;

@@ -22,8 +22,8 @@ class LibraryLock {
  public:
   // Called once, in MPI_Init_thread, before other threads may enter.
   static void enable() noexcept;
-  // With cores to spare: a thread that waits for the lock stays awake for as long as a round of progress may take that
-  // gives a device work. Otherwise it falls asleep sooner. Called with the lock.
+  // Sets whether there are cores to spare. If so, a thread that waits for the lock stays awake for as long as a round
+  // of progress that submits work to a device may take; otherwise it falls asleep sooner. Called with the lock held.
   static void wait_awake(bool awake) noexcept;
   [[nodiscard]] static bool enabled() noexcept { return enabled_; }
 

@@ -3,7 +3,7 @@
 // A handle is either a small constant of the ABI (a predefined object, below 0x1000) or the address of an Object in the
 // Arena of its type. An Arena has one range of addresses, which grows (growing_range.hpp) and is never released, so the
 // test whether a handle is valid and its object alive is a range check and a read of the magic word, which is safe for
-// any value that a program passes: freed, foreign or random (design section 2).
+// any value that a program passes: freed, foreign or random.
 //
 // Owner: the reference count. create() returns one reference; release() of the last one destroys the object.
 // Threads: arenas and counts are guarded by the library lock (lock.hpp), like all state above base; a thread of the
@@ -61,7 +61,7 @@ class Object {
   // Marks the memory as not a live object. Called by the arena after destruction.
   void poison() noexcept { *const_cast<volatile std::uint32_t*>(&magic_) = 0; }
 
-  // Reverses poison(), for the arena: a live object again, with one reference.
+  // Reverses poison(): makes this a live object again, with one reference. Called by the arena.
   void revive(ObjectKind kind) noexcept {
     magic_ = static_cast<std::uint32_t>(kind);
     references_ = 1;

@@ -2,11 +2,11 @@
 //
 // The distance of their cores decides. A line that is written in the usual way is transferred twice between the two
 // cores' caches, from its last reader to the writer and back; with non-temporal stores it is transferred once, from
-// memory. So the reader counts as far if two transfers between the caches take longer than one from memory. No table
-// says so (virtual machines report one cache for all cores, and move the cores), so it is measured: from time to time
-// this process times a load that it makes anyway, of a word that the reader has written since and so has in its cache;
-// and once in a process it times a line from memory. A decision changes only after two loads in a row that agree, as a
-// process may lose its core during one.
+// memory. So the reader is considered far if two transfers between the caches take longer than one from memory. The
+// system's tables do not show this (virtual machines report one cache for all cores, and move the cores), so it is
+// measured: from time to time this process times a load that it makes anyway, of a word that the reader has written
+// since and so has in its cache; and once per process it times a line from memory. A decision changes only after two
+// loads in a row that agree, as a process may lose its core during one.
 //
 // Measured on AMD processors only, unless the knob shm_nontemporal_stores decides: Intel's processors gain nothing from
 // such stores. Owner: the writer (a ring's producer; the shared segment of a communicator). Threads: library lock.
@@ -37,8 +37,8 @@ class ReaderDistance {
     return timed_load(word, seen);
   }
 
-  // Updates the decision with the ticks that a line took from the reader's cache, and those that one takes from memory
-  // (both in addition to a load from the nearest cache).
+  // Updates the decision. `from_reader`: the ticks that it took to load a line from the reader's cache; `from_memory`:
+  // those that it takes from memory. Neither includes the time of a load from the nearest cache.
   void learn(std::uint64_t from_reader, std::uint64_t from_memory) noexcept;
 
  private:

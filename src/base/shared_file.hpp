@@ -16,7 +16,7 @@
 namespace hr {
 
 // Returns the largest size of a file that this process may write (`ulimit -f`). Beyond it the system kills the process
-// by a signal.
+// with a signal.
 [[nodiscard]] std::size_t largest_file() noexcept;
 
 class SharedFile {

@@ -1,4 +1,4 @@
-// Copies whose lengths are mostly those of small messages: made without a call, by loads and stores that may overlap.
+// Copies that are mostly as short as a small message: inlined as loads and stores that may overlap.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace hr {
 
 namespace detail {
-// Copies `bytes` bytes as the first and the last `kPart` ones, for kPart <= bytes <= 2 * kPart.
+// Copies the first and the last `kPart` bytes, which together are all `bytes`: kPart <= bytes <= 2 * kPart.
 template <std::size_t kPart>
 inline void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   std::byte first[kPart];

@@ -13,7 +13,7 @@ namespace hr {
 // that catch it.
 inline constexpr int kStackSignal = 61;
 
-// An answer, short enough to be written at once.
+// An answer, short enough for one atomic write to a pipe.
 struct StackAnswer {
   static constexpr std::uint32_t kMagic = 0x6b617473;
   static constexpr int kMostFrames = 48;

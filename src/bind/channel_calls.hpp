@@ -3,8 +3,8 @@
 //
 // Once this process has offered channels to the others (kReadyWithChannels in bind/runtime.hpp), an entry point calls
 // its function here first, before it takes the library lock. False: the call is not for such a channel, or an argument
-// is wrong; nothing has happened, and the ordinary body follows. True: it is done, and *code is its result. A call that
-// concerns requests of several channels is made here, those of channel 0 included. Threads: any; the library lock is
+// is wrong; nothing has happened, and the ordinary body follows. True: it is done, and *code is its result. A call on
+// requests of several channels is carried out here, including those of channel 0. Threads: any; the library lock is
 // released meanwhile, if the program calls from a callback.
 #pragma once
 

@@ -67,9 +67,9 @@ void check_start() {
   if (device < 0) return;
   log::write(
       log::Level::kError,
-      "check device: MPI_Init: the program has already used %s device %d; a rank does not yet know its place on the "
-      "node then, so all ranks take the same device. Call MPI_Init before the first offload region or %s call, then "
-      "choose the device by the rank on the node (docs/offload.md)",
+      "check device: MPI_Init: the program has already used %s device %d. Before MPI_Init a rank does not know its "
+      "place on the node, so all ranks take the same device. Call MPI_Init before the first offload region or %s call, "
+      "then choose the device by the rank on the node (docs/offload.md)",
       mem::device::driver().names.maker, device, mem::device::driver().names.maker);
 }
 

@@ -5,9 +5,10 @@
 //   a code that the program added: below 0x10000 as well; it belongs to a class
 //   an instance: class | slot << 16. The slot names one of the last texts raised in this process, so that
 //   MPI_Error_string can name function, argument and value. Slots are reused; the class of an old code stays right.
-// Process failures and revocations (MPIX_ERR_PROC_FAILED and its siblings) have their class as code, with which
-// programs compare; MPI_Error_string describes the last one of the class. Owner: process-wide, for the lifetime of the
-// process: programs may add codes before MPI_Init and query them after MPI_Finalize. Threads: library lock.
+// Process failures and revocations (MPIX_ERR_PROC_FAILED and its siblings) have their class as their code, since
+// programs compare codes with it; MPI_Error_string describes the last one of the class. Owner: process-wide, for the
+// lifetime of the process: programs may add codes before MPI_Init and query them after MPI_Finalize. Threads: library
+// lock.
 #pragma once
 
 #include <string>

@@ -121,7 +121,7 @@ Status handle_failure(const char* parameter, const char* index, const void* hand
   if (reinterpret_cast<std::uintptr_t>(handle) == type.null) {
     return fail(type.error_class, "%s%s is %s", parameter, index, type.null_name);
   }
-  return fail(type.error_class, "%s%s is %p, which is no live %s: freed, or never made", parameter, index, handle,
+  return fail(type.error_class, "%s%s is %p, which is not a live %s: freed, or never made", parameter, index, handle,
               type.name);
 }
 

@@ -34,9 +34,9 @@ void blame_element(int index, int code);
 // Called if the creation of a communicator without a parent fails: the error is raised with the handler that it would
 // have had.
 void blame_handler(comm::Errhandler& handler) noexcept;
-// From the first session on, errors that belong to no object are raised on MPI_COMM_SELF, as the standard says. Before
-// that, if MPI_COMM_SELF still has its initial handler, they are raised on MPI_COMM_WORLD, as programs written for MPI
-// 3 set only that handler.
+// Called when a session begins. From the first session on, errors that belong to no object are raised on MPI_COMM_SELF,
+// as the standard says. Before that, if MPI_COMM_SELF still has its initial handler, they are raised on MPI_COMM_WORLD,
+// as programs written for MPI 3 set only that handler.
 void a_session_begins() noexcept;
 
 // Returns the code that MPI_Waitall and its variants store in a status' MPI_ERROR, with class, slot and text, without

@@ -1,9 +1,9 @@
 // boot: the identity of this process, the table of all processes, and a key-value exchange with the others before any
 // transport exists.
 //
-// At the start each process describes itself (init(), the transports' creation: put(), node_put()), all take part in
-// one exchange (fence()), and each reads the data that it needs of the others. Values that the job must agree on (its
-// knobs and settings) are known before processes describe themselves.
+// At the start each process describes itself (by put() and node_put(), in init() and when the transports are made), all
+// take part in one exchange (fence()), and each reads the data of the others that it needs. Values that the job must
+// agree on (its knobs and settings) are known before processes describe themselves.
 //
 // A provider (pmi1.cpp, pmix.cpp, singleton.cpp) is one file with one registration record; the first whose detect()
 // returns true is used. Owner: one State per process (state.hpp), from init() to finalize(), and a new one at the next
@@ -35,7 +35,7 @@ struct Identity {
   // Number of the board that lists failed processes on this host, if the job continues without them
   // (failure_board.hpp); -1: it does not.
   int failure_board = -1;
-  std::string failure_board_job;  // job that names it: that of the ranks' first program if this is a later one
+  std::string failure_board_job;  // job in the file's name; for a rank's later program, that of its first one
 };
 
 // A value that process 0 sets for the whole job, in addition to the knobs of scope job: read() is called only there,

@@ -18,7 +18,7 @@ namespace hr::boot {
 
 class FailureBoard {
  public:
-  // Returns the file's path. number: that of the launcher's part that writes it; several may share a machine.
+  // Returns the file's path. `number`: identifies the part of the launcher that writes it; several may share a machine.
   [[nodiscard]] static std::string path(const std::string& directory, std::string_view job, int number);
 
   // Creates a board for a job of `ranks` processes, each of which fails at most once. Errors: those of SharedFile.

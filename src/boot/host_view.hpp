@@ -2,10 +2,9 @@
 // directory of the shared-memory files.
 //
 // Host names and boot ids do not show it: containers may have both in common and share no memory, or neither and share
-// memory.
-// The first process makes a symbolic link there whose target is a random number (which is atomic, and works even if the
-// file system is full). The others read it, but only if it belongs to this user: other launchers name jobs so
-// predictably that another user could have made the link before. Besides the token, a view names the pid and user
+// memory. The first process makes a symbolic link there whose target is a random number (which is atomic, and works
+// even if the file system is full). The others read it, but only if it belongs to this user: other launchers name jobs
+// so predictably that another user could have made the link before. Besides the token, a view names the pid and user
 // namespaces of this process: processes of one host that differ in these cannot access each other's memory and
 // descriptors by process id.
 //

@@ -131,7 +131,7 @@ constexpr std::string_view kEnded = "cmd=spawn_ended job=";
 // Adds a line of mcmd=spawn, which launchers other than ours expect unescaped.
 Status add_line(bool escaped, const std::string& name, std::string_view value, std::string* lines) {
   if (!escaped && value.find('\n') != std::string_view::npos) {
-    return fail(Errc::kSpawn, "this launcher takes no line breaks in \"%.*s\"", static_cast<int>(value.size()),
+    return fail(Errc::kSpawn, "this launcher does not accept line breaks in \"%.*s\"", static_cast<int>(value.size()),
                 value.data());
   }
   lines->append(name).append("=").append(escaped ? escape(value) : std::string(value)).append("\n");

@@ -1,6 +1,6 @@
 // The part of PMIx that a client needs, as the PMIx Standard (versions 4 and 5) defines it and the libraries of these
 // versions implement it: libpmix.so.2 is opened at run time, so its headers are not needed for the build.
-// tests/unit/boot/pmix_abi_test.cpp compares with a library's own header if there is one.
+// tests/unit/boot/pmix_abi_test.cpp compares this with the header of an installed library, if there is one.
 //
 // Internal to boot/. Threads: no threads of its own.
 #pragma once

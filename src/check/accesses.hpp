@@ -37,7 +37,7 @@ class Intervals {
   [[nodiscard]] const std::map<std::uintptr_t, std::uintptr_t>& ranges() const noexcept { return ranges_; }
 
  private:
-  std::map<std::uintptr_t, std::uintptr_t> ranges_;  // end of each range, by its begin
+  std::map<std::uintptr_t, std::uintptr_t> ranges_;  // end of each range, indexed by its beginning
 };
 
 // Returns a call's access; none if it accesses no window memory.

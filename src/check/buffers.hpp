@@ -13,8 +13,8 @@ namespace hr::check {
 
 // Checks the buffers of one call: they must not overlap each other, nor buffers of operations that are not complete.
 Status check_use(std::vector<Buffer>& buffers);
-// remember(): hashes the current contents of the buffers that are only read, or of those that are written.
-// has_changed(): true if the contents have changed since.
+// remember(): hashes the current contents of the buffers that are only read, or, with `written`, of those that are
+// written. has_changed(): true if the contents have changed since.
 void remember(std::vector<Buffer>& buffers, bool written = false);
 [[nodiscard]] bool has_changed(const Buffer& buffer);
 // Begin and end the tracking of an operation's buffers, at its start and when it is complete.

@@ -25,7 +25,7 @@ struct Moment {
   std::shared_ptr<const Counts> known;
   std::uint32_t phase = 0;
   bool unsure = false;
-  bool locked = false;  // it is after a lock of a window, by this process or by one whose clock was learnt
+  bool locked = false;  // true after a lock of a window, by this process or by one whose clock was learnt
 
   bool operator==(const Moment&) const = default;
 };

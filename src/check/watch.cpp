@@ -26,7 +26,7 @@ constexpr std::size_t kForWindow = 2;
 // Limit of traps, each of which slows the program down.
 constexpr unsigned kMostTraps = 20000;
 constexpr std::size_t kMostHits = 64;
-// Number of buffers that are always watched; of later ones only one in kOneOf is.
+// Number of buffers that are always watched; of later ones, one in kOneOf is watched.
 constexpr unsigned kAlways = 1000;
 constexpr unsigned kOneOf = 16;
 

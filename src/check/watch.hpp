@@ -34,7 +34,7 @@ struct Seen {
 // Returns the accesses seen since the last call.
 std::vector<Seen> take_seen();
 
-// Called at the begin and end of this thread's MPI calls.
+// Called at the beginning and the end of this thread's MPI calls.
 void pause_watching() noexcept;
 void resume_watching() noexcept;
 

@@ -41,7 +41,8 @@ class Plans {
     const Algorithm* algorithm = nullptr;
   };
   static constexpr std::size_t kPlans = 16;
-  // Operations and size classes that a program uses alternately mostly have different places.
+  // Returns the index of the entry for a plan. Operations and size classes between which a program alternates mostly
+  // have different ones.
   [[nodiscard]] static std::size_t place(const PlanKey& key) noexcept {
     return (key.kind * 5 + static_cast<std::size_t>(std::bit_width(key.bytes))) % kPlans;
   }

@@ -23,7 +23,7 @@ struct State {
   std::unique_ptr<Selection, DeleteSelection> selection;  // null before first use
   std::uint64_t files_made = 0;                           // number of shared memory files made; part of their names
   AlgorithmIndexes algorithm_indexes;
-  bool sharing_failed = false;  // set when that has been logged
+  bool sharing_failed = false;  // true once a failure to share memory has been logged
 };
 
 namespace detail {

@@ -50,8 +50,8 @@ class CollectiveState {
 class StreamUse {
  public:
   virtual ~StreamUse() = default;
-  // Waits until the stream has done all that it has now, with the lock released. Errors: MPI_ERR_OTHER, naming the
-  // stream, if it is being captured or was destroyed.
+  // Waits, with the lock released, until the stream has done all work submitted so far. Errors: MPI_ERR_OTHER, naming
+  // the stream, if it is being captured or was destroyed.
   virtual Status synchronize() = 0;
 };
 

@@ -27,7 +27,8 @@ Status connect_parent();
 [[nodiscard]] Communicator* parent() noexcept;
 
 Status open_port(std::string* name);
-// Rejects callers that have not been accepted. Errors: MPI_ERR_PORT if this process has no such open port.
+// Closes a port, and rejects callers that have not been accepted. Errors: MPI_ERR_PORT if this process has no such open
+// port.
 Status close_port(const std::string& name);
 Status accept(Communicator& comm, int root, const std::string& port, Ref<Communicator>* result);
 // Errors: MPI_ERR_PORT also if the port was closed before it accepted, or did not accept in time. `seconds`: the limit,

@@ -3,7 +3,7 @@
 
 namespace hr::fortran {
 
-// Does this only once per process. Threads: any.
+// Does nothing after the first call in a process. Threads: any.
 void register_fortran_traits();
 
 }  // namespace hr::fortran

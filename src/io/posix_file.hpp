@@ -1,7 +1,8 @@
 // PosixFile: a file descriptor and its operations. Each operation continues if the system does only part of it or
 // interrupts it. Errors of the system are translated to error classes of the standard.
 //
-// Owner: shared by a File and its pending operations. Threads: any, for data; open and close by one.
+// Owner: shared by a File and its pending operations. Threads: any, for data; open() and close() are called by one
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +47,7 @@ class PosixFile {
   std::string path_;
 };
 
-// Returns the error of a system call. `what`: what it was to do with the file.
+// Returns the error of a system call. `what`: the action on the file that the call was for.
 [[gnu::cold]] Status system_error(int code, const char* what, const std::string& path);
 
 // MPI_File_delete.

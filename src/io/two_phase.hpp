@@ -98,8 +98,8 @@ struct Chunk {
 enum class Fill : bool { kNone, kZeros };
 // Allocates the buffer at the first call. Errors: MPI_ERR_NO_MEM.
 Status make_buffer(const Plan& plan, Fill fill, Chunk* chunk);
-// Reads or writes the chunk by `work`: on the worker's thread if there is other work meanwhile (settle() then waits for
-// it), otherwise before the task ends. Records a failure in the plan.
+// Reads or writes the chunk with `work`: on the worker's thread if there is other work meanwhile (settle() then waits
+// for it), otherwise before the task ends. Records a failure in the plan.
 [[nodiscard]] p2p::Task use_disk(Operation* operation, Plan* plan, Chunk* chunk, std::function<Status()>* work);
 // Waits until the worker is done with the chunk.
 [[nodiscard]] p2p::Task settle(Plan* plan, Chunk* chunk);

@@ -46,7 +46,7 @@ class Op final : public Object {
   UserFunction user_;  // kUser only
 };
 
-// MPI_ERR_OP if the predefined operation is not defined for the type (table of section 6.9.2).
+// Returns MPI_ERR_OP if the predefined operation is not defined for the type (table of section 6.9.2).
 Status check_op(const Op& op, const Datatype& type);
 
 // inout[i] = in[i] op inout[i] for `count` elements of `type`, both in memory that the CPU can touch, not overlapping.

@@ -31,7 +31,7 @@ struct View {
   }
   // True for contiguous bytes that the CPU can move.
   [[nodiscard]] bool is_contiguous_host() const noexcept { return contiguous && !where.is_device(); }
-  // True for data whose address, count and type say all: contiguous bytes in memory that no driver knows of.
+  // True for data that address, count and type describe completely: contiguous bytes in memory that no driver knows of.
   [[nodiscard]] bool is_ordinary() const noexcept {
     return contiguous && packed != 0 && where.is_host() && !where.pinned;
   }
@@ -90,7 +90,8 @@ inline bool surely_host(const void* address) noexcept {
 }
 
 // Finds contiguous data without a View in the most frequent case: host memory, while there is no device memory. If
-// false, use make_view(), which is also fast for surely_host() memory. No call: the way of short messages.
+// false, use make_view(), which is also fast for surely_host() memory. Makes no function call, as short messages take
+// this path.
 inline bool as_contiguous_host(const void* buffer, Count count, const Datatype& type, const std::byte** data,
                                std::size_t* bytes) {
   Count packed = 0;

@@ -1,6 +1,6 @@
-// Driver: what a maker of devices gives to the library, as one table of functions over contexts, memory, streams,
-// events, modules and kernels. Everything else about devices (mem/device/, layout/device/ and the layers above) calls
-// this table and names no maker.
+// Driver: the table of functions that a maker of devices provides, for contexts, memory, streams, events, modules and
+// kernels. Everything else about devices (mem/device/, layout/device/ and the layers above) calls this table and names
+// no maker.
 //
 // A maker is a folder beside mem/device/ with one record, which mem/device/maker_list.cpp lists. Its open() loads the
 // driver's library at run time and fills the table: with the driver's own functions where the ABI agrees, else with
@@ -74,9 +74,10 @@ inline constexpr int kPeerHasAtomics = 3;  // of the link between two devices
 
 inline constexpr unsigned kStreamDefault = 0;  // synchronises with the legacy default stream
 inline constexpr unsigned kStreamNonBlocking = 1;
-// Runs before the waiting blocks of the program's kernels; the driver clamps it to the device's range.
+// Priority of a stream whose kernels run before the waiting blocks of the program's; the driver clamps it to the
+// device's range.
 inline constexpr int kHighestPriority = -100;
-// Conditions of a stream that waits for a word; the first is cyclic.
+// Conditions for a stream that waits for a word; the first compares cyclically.
 inline constexpr unsigned kWaitAtLeast = 0;
 inline constexpr unsigned kWaitFlush = 1U << 30;
 inline constexpr unsigned kEventDisableTiming = 2;
@@ -107,7 +108,7 @@ struct StreamOperation {
   enum Kind : int { kWait = 1, kWrite = 2 };
   int kind = kWrite;
   DeviceAddress address = 0;
-  std::uint64_t value = 0;  // the lower half counts
+  std::uint64_t value = 0;  // only the lower half is used
   unsigned flags = 0;
   DeviceAddress alias = 0;
   std::uint64_t unused = 0;
@@ -181,11 +182,11 @@ struct MappingAccess {
   X(chunk_unmap, (DeviceAddress, std::size_t))                                                                       \
   X(set_access, (DeviceAddress, std::size_t, const MappingAccess*, std::size_t count))
 
-// The maker's own names of what its programs see, for messages.
+// The maker's own names for the things that programs use, for messages.
 struct Names {
   const char* maker = "device";
   const char* stream_type = "";
-  const char* per_thread_stream = "";  // the default stream that is another one in each thread
+  const char* per_thread_stream = "";  // the default stream that differs from thread to thread
   const char* create_stream = "";
   const char* set_device = "";  // makes a device current
 };

@@ -22,7 +22,7 @@ struct Location {
   bool pinned = false;       // host memory registered with the driver, from the first byte to the last
   bool managed = false;      // managed memory; kind is kDevice if a device touched it last
   bool chunks = false;       // VMM memory that can be exported, chunk by chunk
-  bool independent = false;  // work on it takes no account of the default stream (independent.hpp)
+  bool independent = false;  // work on it is not ordered after the default stream (independent.hpp)
   std::int16_t device = -1;  // ordinal of the device that owns it; -1 for host memory unless pinned
   void* context = nullptr;   // context that the allocation, or the pinning, belongs to; null for pool and VMM memory
   std::uintptr_t base = 0;   // start of the allocation (0 for host; pinned: of that part; VMM: perhaps of a chunk)
@@ -30,7 +30,7 @@ struct Location {
   std::uint64_t id = 0;      // driver's buffer id: differs when an address is reused; VMM: of the chunk at that address
 
   [[nodiscard]] bool is_host() const noexcept { return kind == Kind::kHost; }
-  // True if the library leaves it to the device (the CPU may access it only if it is managed).
+  // True if the library lets the device access it (the CPU may do so only if it is managed).
   [[nodiscard]] bool is_device() const noexcept { return kind == Kind::kDevice; }
 };
 
@@ -89,7 +89,7 @@ void init();
 
 // True if a usable driver and at least one device are present (may load the driver; creates no context).
 bool device_available();
-// Likewise; true only if the maker is the one of this MPIX_GPU_SUPPORT_* number.
+// Does the same for one maker, identified by its MPIX_GPU_SUPPORT_* number.
 bool device_available(int support);
 
 // Releases everything that the library holds on devices (streams, modules, staging) and ends the state. Called once

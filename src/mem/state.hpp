@@ -28,10 +28,10 @@ struct State {
   // Searched for every buffer whose address alone does not identify it as host memory.
   Answer answers[4];
   unsigned next_answer = 0;
-  // For RecallScope: whatever the epoch.
+  // For RecallScope: answers of any epoch.
   Answer recalled[16];
   unsigned next_recalled = 0;
-  bool last_was_the_drivers = false;  // the last buffer that the driver was asked about was memory of its own
+  bool last_was_the_drivers = false;  // the last buffer that the driver was queried about was its own memory
   FileStates<State> files;
 };
 

@@ -1,5 +1,5 @@
-// Calls functions that are not in the standard (MPIX_), which libmpi_abi.so.1 has under the same names and types. It
-// has been loaded before.
+// Calls functions that are not in the standard (MPIX_). They have the same names and types in libmpi_abi.so.1, which is
+// already loaded.
 #pragma once
 
 #include <dlfcn.h>

@@ -76,8 +76,7 @@ class PolledWait {
 [[nodiscard]] unsigned spins_before_progress() noexcept;
 
 // State of progress and waiting, reset for each engine by begin_progress(). Process-wide, and not in the engine, as a
-// waiting loop reads it in every round. Threads: library lock. Once there are channels, hooks and their counts will
-// belong to a channel, and the rest to a thread.
+// waiting loop reads it in every round. Threads: library lock.
 struct Progress {
   struct Hook {
     ProgressHook function;

@@ -121,7 +121,8 @@ class alignas(64) Request final : public Object {
   Phase phase_ = Phase::kIdle;
   bool engine_reference_ = false;  // the engine holds a reference until completion
   bool synchronous_ = false;
-  bool recyclable_ = false;       // receive into contiguous host memory: the next one sets again all that it sets
+  bool recyclable_ = false;       // receive into contiguous host memory: the next one overwrites every field that it
+                                  // sets
   Autotune* autotune_ = nullptr;  // receive of a rendezvous: the autotuning that times it
   Link link_;                     // posted queue, or the peer's queue of sends
   std::uint32_t context_ = 0;

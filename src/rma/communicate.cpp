@@ -201,7 +201,8 @@ Status compare_and_swap_any(const void* origin, const void* compare, void* resul
   HR_TRY(check_access(window, rank, false));
   const auto group = type.row_ == nullptr ? BasicGroup::kPair : type.row_->group;
   if (group == BasicGroup::kPair || group == BasicGroup::kFloating || group == BasicGroup::kComplex)
-    return fail(Errc::kType, "MPI_Compare_and_swap takes integers, logicals, MPI_BYTE and MPI_AINT and its like");
+    return fail(Errc::kType,
+                "MPI_Compare_and_swap takes integers, logicals, MPI_BYTE, MPI_AINT, MPI_OFFSET and MPI_COUNT");
   if (rank == abi::kProcNull) return kOk;
   Operation operation{OperationKind::kCompareSwap};
   aim(operation, {rank, displacement, 1, type});

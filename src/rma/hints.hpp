@@ -1,4 +1,4 @@
-// Hints of windows (MPI 5.0 section 12.2.1 and those about other kinds of windows). Internal to rma/.
+// Hints for windows (MPI 5.0 section 12.2.1, and the sections on other kinds of windows). Internal to rma/.
 #pragma once
 
 #include <cstddef>

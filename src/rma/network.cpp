@@ -33,7 +33,8 @@ Reach expose_own(Window& window) {
   const Status exposed =
       transport::exposing()->expose(base, static_cast<std::size_t>(window.own().bytes), &window.key_);
   if (!exposed.ok()) {
-    log::write(log::Level::kDecision, "others reach this part of a window by messages: %s", take_detail().c_str());
+    log::write(log::Level::kDecision, "other processes use messages for this part of a window: %s",
+               take_detail().c_str());
     window.key_ = {};
     return own;
   }
@@ -44,7 +45,7 @@ Reach expose_own(Window& window) {
 
 // Reaches the member's memory by messages from now on.
 void use_messages(Member& member, int proc, const std::string& why) {
-  log::write(log::Level::kDecision, "a window reaches rank %d by messages: %s", proc, why.c_str());
+  log::write(log::Level::kDecision, "operations on rank %d's part of a window use messages: %s", proc, why.c_str());
   member.path = Path::kMessage;
   member.key.reset();
 }
@@ -64,7 +65,7 @@ bool is_reached(Window& window, int rank) {
     use_messages(member, proc, "the network does not carry out put and get by itself (HEADRACE_RMA_NETWORK)");
     return false;
   }
-  log::write(log::Level::kDecision, "a window reaches rank %d by put and get of the network", proc);
+  log::write(log::Level::kDecision, "operations on rank %d's part of a window use the network's put and get", proc);
   member.memory = network;
   return true;
 }

@@ -13,8 +13,8 @@ namespace hr::rma {
 
 // True if this process would let others access its part through the network; for Facts::network.
 [[nodiscard]] bool has_network(const Window& window) noexcept;
-// Exchanges keys if any process has a network for them: sets the members that this process may reach by theirs to
-// Path::kNetwork. Collective; this process's part is known. Errors: those of messages.
+// Exchanges keys if any process has a network for them, and sets the path to each member that this process can reach
+// with its key to Path::kNetwork. Collective; this process's part is known. Errors: those of messages.
 Status share_keys(Window& window, const std::vector<Facts>& facts);
 // Ends the access of others. No other process uses the window any more.
 void withdraw_key(Window& window) noexcept;

@@ -50,7 +50,7 @@ Status await_room(Window& window, int rank);
 Status make_program_request(OriginOperation& self, p2p::Request** request);
 // Advances an operation, and deletes it at its end; returns true if it made progress.
 bool advance(OriginOperation& self);
-// Leaves operations that the network has not ended to it; before the state is destroyed.
+// Leaves to the network the operations that it has not ended; called before the state is destroyed.
 void leave_operations();
 // Stores a failure for the call that completes the epoch; only the first one is kept.
 void note_failure(Window& window, Status status, std::string why);

@@ -19,7 +19,7 @@ using Lock = Member::Lock;
 
 Status check_assertion(int assertion, const char* function) {
   if ((assertion & ~abi::kModeNocheck) == 0) return kOk;
-  return fail(Errc::kAssert, "%s knows no assertion but MPI_MODE_NOCHECK; it got %d", function, assertion);
+  return fail(Errc::kAssert, "%s accepts no assertion except MPI_MODE_NOCHECK; it got %d", function, assertion);
 }
 
 Status check_locks(const Window& window, const char* function) {

@@ -46,7 +46,7 @@ struct State {
   std::list<LockWaiter> lock_waiters;
   MadeTypes made_types;
   std::uint64_t files_made = 0;  // number of shared memory files made; part of their names
-  bool sharing_failed = false;   // set when that has been logged
+  bool sharing_failed = false;   // true once a failure to share memory has been logged
   p2p::PolledWait polled;
 
   // Returns the window of that context; nullptr if there is none (any more).

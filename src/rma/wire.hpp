@@ -47,7 +47,7 @@ enum Flag : std::uint8_t {
   kResultFollows = 4,  // the result is sent as a p2p message
 };
 
-// Most bytes of one such message, and of a result in an answer.
+// Largest number of bytes in one such message, and in the result of an answer.
 inline constexpr std::size_t kMost = 4096;
 
 inline transport::Header header(Action action, const Window& window, std::uint64_t cookie = 0, std::uint8_t detail = 0,

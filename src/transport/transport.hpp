@@ -136,7 +136,7 @@ struct Caps {
   bool rendezvous = false;          // send_rts(), receive_rendezvous() and decline_rendezvous() of host memory
   bool device_rendezvous = false;   // the same for device memory, without waiting for the program's pending work on it
   bool remote_read = false;         // get() of memory that was not exposed may be tried (it may fail)
-  bool exposed_memory = false;      // get() and put() of exposed memory, preferably without that process's part
+  bool exposed_memory = false;      // get() and put() of exposed memory, preferably without that process taking part
   bool same_node = false;           // both processes run under one operating system
   bool same_address_space = false;  // remote addresses are local ones (self)
   // Cost of messages from and to host memory: an inline one, and a pipelined stream of chunks.
@@ -232,7 +232,7 @@ class Transport {
   virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
   // Tells the other processes of the node which CPUs this one is confined to, by a nonzero number that stands for the
-  // set; returns how many processes of the node have told the same, this one included.
+  // set; returns how many processes of the node have reported the same number, this one included.
   virtual int tell_cpus(std::uint64_t /*cpus*/) noexcept { return 1; }
 
   // Returns the memory in which that process stages data for others, mapped in this process: the same bytes in all

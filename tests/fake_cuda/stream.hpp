@@ -1,5 +1,5 @@
-// Streams and events of the fake driver: one worker thread a stream; a stream runs its operations in order, later than
-// the call that gave them. The legacy default stream of a context waits for its blocking streams, and they for it.
+// Streams and events of the fake driver: one worker thread per stream. A stream runs its operations in order, after the
+// calls that enqueued them. The legacy default stream of a context waits for its blocking streams, and they for it.
 //
 // FAKE_CUDA_LAZY=1: an operation runs only once a thread waits for it (or queries it): code that forgets to wait then
 // fails every time.
@@ -22,7 +22,8 @@ using OperationPointer = std::shared_ptr<Operation>;
 Result use_stream(Context* context, void* handle, Stream** stream, const char* call = __builtin_FUNCTION());
 Stream* make_stream(Context* context, bool blocking);
 
-// Gives work to a stream; a failing work makes the context's error sticky. `after`: an operation it also waits for.
+// Enqueues work in a stream; if the work fails, the context's error is sticky. `after`: another operation that the work
+// waits for.
 OperationPointer enqueue(Stream* stream, std::function<Result()> work, OperationPointer after = nullptr);
 
 // Wait, and return the context's sticky error.

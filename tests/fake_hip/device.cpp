@@ -25,7 +25,7 @@ std::vector<std::string> entries_of(const char* list) {
   return entries;
 }
 
-// ROCR_VISIBLE_DEVICES hides devices from the runtime, whose own variables number those that are left.
+// ROCR_VISIBLE_DEVICES hides devices from the runtime; the runtime's own variables number the remaining ones.
 void apply_visible_devices() {
   const char* const rocr = std::getenv("ROCR_VISIBLE_DEVICES");
   const char* hip = std::getenv("HIP_VISIBLE_DEVICES");

@@ -1,4 +1,4 @@
-// The calls of the fake CUDA driver on which the fake HIP runtime stands.
+// The calls of the fake CUDA driver on which the fake HIP runtime is built.
 #pragma once
 
 #include "runtime.hpp"

@@ -1,4 +1,4 @@
-// Allocation, export, and what the runtime tells about an address.
+// Allocation, export, and queries about an address.
 #include <cstring>
 #include <set>
 
@@ -109,7 +109,7 @@ FAKE_HIP hipHostGetDevicePointer(Address* address, void* memory, unsigned flags)
   return on_device([&] { return cuMemHostGetDevicePointer_v2(address, memory, 0); });
 }
 
-// --- export: a handle means the whole allocation, also if it was made of an address inside ---
+// --- export: a handle stands for the whole allocation, even if it was made from an address inside it ---
 
 FAKE_HIP hipIpcGetMemHandle(IpcHandle* handle, Address address) {
   return on_device([&] { return cuIpcGetMemHandle(handle, address); });

@@ -1,4 +1,5 @@
-// Rules of HIP that the fake runtime must keep, as they trap a library that expects CUDA's: run with each version.
+// Rules of HIP that the fake runtime must enforce, because a library that expects CUDA's rules would break them. Run
+// with each version.
 #include <dlfcn.h>
 
 #include <cstdint>

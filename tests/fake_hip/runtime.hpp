@@ -1,8 +1,8 @@
 // The fake HIP runtime: declarations shared by its files. See README.md.
 //
 // Devices, memory, streams and processes are those of the fake CUDA driver (tests/fake_cuda), whose calls do the work;
-// what differs for HIP is here. Owner: process-wide state, never destroyed. Threads: each has its own last error and
-// current device; the rest is guarded by `state().mutex` of the driver.
+// only HIP's differences are implemented here. Owner: process-wide state, never destroyed. Threads: each has its own
+// last error and current device; the rest is guarded by `state().mutex` of the driver.
 #pragma once
 
 #include "../fake_cuda/state.hpp"
@@ -17,22 +17,23 @@ using fake_cuda::Result;
 inline constexpr Result kSuccess = fake_cuda::kSuccess, kInvalidValue = fake_cuda::kInvalidValue, kNoDevice = 100,
                         kInvalidHandle = fake_cuda::kInvalidHandle;
 
-// The major version of ROCm whose behaviour is emulated: FAKE_HIP_ROCM, 5 to 7.
+// Returns the major version of ROCm whose behaviour is emulated: FAKE_HIP_ROCM, 5 to 7.
 int rocm();
 
-// Every function returns through it: notes the thread's last error. Before ROCm 7 a success clears that, too.
+// Records the thread's last error, and returns the result; every function returns through this. Before ROCm 7, a
+// success clears the last error.
 Result done(Result result);
 
 // Starts the driver at the first call, and makes device 0 current in a thread that has chosen none.
 Result enter();
 // Makes a device current in this thread.
 Result choose(int device);
-// The device that is current in this thread, without starting it.
+// Returns the device that is current in this thread, without starting it.
 int current_device();
-// The context of a device; null if there is no such device.
+// Returns the context of a device; null if there is no such device.
 Context* context_of(int device);
 
-// The driver's handle of a stream. ROCm 5 knows no handle of the legacy default stream other than null.
+// Finds the driver's handle of a stream. ROCm 5 knows no handle of the legacy default stream other than null.
 Result native_stream(void* stream, void** native);
 
 // True for memory of hipExtMallocWithFlags(hipMallocSignalMemory), the only one that streams may wait for.

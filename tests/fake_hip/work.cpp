@@ -27,7 +27,8 @@ Result in_stream(void* stream, const Work& work) {
 
 constexpr int kMostKinds = 4;  // hipMemcpyDefault
 
-// The device whose engine must make a copy of pool memory, which the driver gives to no other; else the current one.
+// Returns the device whose engine must copy pool memory, because the driver lets no other device access it; for other
+// memory, the current device.
 Context* owner_of(Address address) {
   int device = current_device();
   {
@@ -155,7 +156,7 @@ FAKE_HIP hipMemcpyPeerAsync(Address to, int to_device, Address from, int from_de
   return in_stream(stream, [&](void* native) { return cuMemcpyPeerAsync(to, target, from, source, bytes, native); });
 }
 
-// --- modules: a bundle of code objects, and behind it the name of the kernels compiled for the CPU ---
+// --- modules: a bundle of code objects, followed by the name of the kernels compiled for the CPU ---
 
 namespace {
 
@@ -168,7 +169,7 @@ std::uint64_t word_at(const unsigned char* bytes) {
   return word;
 }
 
-// Null if the image is no bundle, or no name stands behind it.
+// Returns null if the image is not a bundle, or no name follows it.
 const char* name_behind(const unsigned char* image) {
   if (std::memcmp(image, kBundle, kMagicBytes) != 0) return nullptr;
   const std::uint64_t count = word_at(image + kMagicBytes);
@@ -182,7 +183,7 @@ const char* name_behind(const unsigned char* image) {
   return std::memcmp(image + end, "HRKERNEL", 8) == 0 ? reinterpret_cast<const char*>(image + end + 8) : nullptr;
 }
 
-// An image without code that names the kernels, as the driver expects it.
+// Makes an image without code that names the kernels, in the form that the driver expects.
 std::vector<unsigned char> driver_image(const std::string& name) {
   std::vector<unsigned char> image{0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   const std::string trailer = "HRKERNEL" + name;

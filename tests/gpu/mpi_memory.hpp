@@ -12,7 +12,8 @@
 
 namespace hr::test {
 
-// Selects the device of this rank on its node; false without devices, which process 0 prints: the program ends well.
+// Selects the device of this rank on its node; false if there are no devices, which process 0 prints; the program
+// should then exit with success.
 inline bool select_device() {
   if (!gpu::available()) {
     int rank = 0;
@@ -29,7 +30,7 @@ inline bool select_device() {
   return true;
 }
 
-// Returns bytes that depend on a salt and the place, equal on every rank.
+// Returns bytes that depend on a salt and their position, equal on every rank.
 inline std::vector<std::byte> content(std::size_t bytes, unsigned salt) {
   std::vector<std::byte> made(bytes);
   for (std::size_t i = 0; i < bytes; ++i) {

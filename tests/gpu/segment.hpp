@@ -50,7 +50,7 @@ class Segment {
 
   // Maps new memory for a chunk that has none.
   void map(std::size_t i) { map(i, properties_.handle_types != 0, properties_.location.id); }
-  // Does so with properties other than the range's; `device`: one that this device can access.
+  // Does the same with other properties. `device`: owner of the memory, which this device must be able to access.
   void map(std::size_t i, bool exportable, int device) {
     gpu::detail::AllocationProperties properties = properties_;
     properties.handle_types = exportable ? 1 : 0;

@@ -54,7 +54,7 @@ void every_mode(const check::Environment& mpi) {
   CHECK_OK(MPI_Buffer_detach(&detached, &size));
 }
 
-// A ring of many started at once; wildcard receives.
+// Starts many sends and receives at once; every other receive accepts any source.
 void start_all(const check::Environment& mpi) {
   constexpr int kMessages = 32;
   int out[kMessages], in[kMessages];

@@ -35,7 +35,7 @@ Status find_stream(MPIX_Stream handle, Stream** stream) {
     *stream = reinterpret_cast<Stream*>(handle);
     return kOk;
   }
-  return fail(Errc::kArg, "stream is %p, which is no live MPIX_Stream: freed, or never made",
+  return fail(Errc::kArg, "stream is %p, which is not a live MPIX_Stream: freed, or never made",
               static_cast<void*>(handle));
 }
 
@@ -43,7 +43,7 @@ Status find_type(MPI_Datatype handle, layout::Datatype** type) {
   *type = committed(handle);
   if (*type != nullptr) return kOk;
   return fail(Errc::kType,
-              lookup<layout::Datatype>(handle) == nullptr ? "datatype is %p, which is no live MPI_Datatype"
+              lookup<layout::Datatype>(handle) == nullptr ? "datatype is %p, which is not a live MPI_Datatype"
                                                           : "datatype %p is not committed; call MPI_Type_commit first",
               static_cast<void*>(handle));
 }
@@ -151,7 +151,8 @@ int MPIX_Info_set_hex(MPI_Info info, const char* key, const void* value, int val
   const LibraryGuard guard;
   return enter(kCall, nullptr, [&]() -> Status {
     auto* const object = lookup<comm::Info>(info);
-    if (object == nullptr) return fail(Errc::kInfo, "info is %p, which is no live MPI_Info", static_cast<void*>(info));
+    if (object == nullptr)
+      return fail(Errc::kInfo, "info is %p, which is not a live MPI_Info", static_cast<void*>(info));
     if (key == nullptr) return null_pointer("key");
     if (value == nullptr) return null_pointer("value");
     if (value_size <= 0) return fail(Errc::kArg, "value_size is %d; it must be positive", value_size);
@@ -168,7 +169,7 @@ int MPIX_Stream_create(MPI_Info info, MPIX_Stream* stream) {
     if (stream == nullptr) return null_pointer("stream");
     auto* const hints = lookup<comm::Info>(info);
     if (hints == nullptr && info != MPI_INFO_NULL)
-      return fail(Errc::kInfo, "info is %p, which is no live MPI_Info", static_cast<void*>(info));
+      return fail(Errc::kInfo, "info is %p, which is not a live MPI_Info", static_cast<void*>(info));
     Ref<Stream> made;
     HR_TRY(enqueue::create_stream(hints, &made));
     *stream = reinterpret_cast<MPIX_Stream>(made.detach()->handle());
@@ -287,7 +288,7 @@ int MPIX_Allreduce_enqueue(const void* sendbuf, void* recvbuf, int count, MPI_Da
     HR_TRY(check_count(count));
     HR_TRY(find_type(datatype, &type));
     auto* const operation = lookup<layout::Op>(op);
-    if (operation == nullptr) return fail(Errc::kOp, "op is %p, which is no live MPI_Op", static_cast<void*>(op));
+    if (operation == nullptr) return fail(Errc::kOp, "op is %p, which is not a live MPI_Op", static_cast<void*>(op));
     if (recvbuf == MPI_IN_PLACE && count != 0) return fail(Errc::kBuffer, "recvbuf is MPI_IN_PLACE");
     return enqueue::allreduce(sendbuf, recvbuf, count, *type, *operation, object);
   });

@@ -3,7 +3,7 @@
 //
 // Hosts are numbered in the order of their lowest ranks. The speaker of a host, its process in operations between
 // hosts, is its first process, unless the operation's root is there. Owner: the Members of the communicator. Threads:
-// library lock; observably constant.
+// library lock; logically const.
 #pragma once
 
 #include <memory>

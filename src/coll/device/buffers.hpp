@@ -102,8 +102,8 @@ class DeviceBuffers {
   std::vector<layout::device::PeerWork::Move> moves_;
   layout::device::PeerMappings mappings_;
   layout::device::PeerWork work_;
-  // Allocations of this process that all others have mapped, from the contexts that they had then; and this process's
-  // location and context then.
+  // Allocations of this process that all others have mapped, from the contexts that they had then; and the location and
+  // context that this process had then.
   std::vector<std::uint64_t> proven_;
   mem::Location proven_near_;
   MappingContext proven_context_;

@@ -65,7 +65,7 @@ inline void publish_data(const Call& call, FlagLines& own, std::size_t bytes) no
 // Unpacks the data that all others published into their blocks of the receive buffer; all flags must have arrived.
 Status take_blocks(const Call& call);
 
-// True if the blocks of all processes fit the room of one process's flag lines.
+// True if the blocks of all processes fit into the room of one process's flag lines.
 [[nodiscard]] inline bool blocks_fit(const Query& query) noexcept {
   return has_flag_lines(query) && (query.bytes + 1) * static_cast<std::size_t>(query.ranks) <= kRoomBytes;
 }

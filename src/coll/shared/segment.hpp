@@ -57,8 +57,8 @@ inline constexpr std::size_t kRoomBytes = 16384;
 inline constexpr std::size_t kInlineBytes = 48;
 inline constexpr std::uint64_t kFlagLineSets = 8;
 inline constexpr int kPartials = 9;
-// Number of data slots per process: for few members with a core each, on AMD processors; usually; if processes share
-// cores.
+// Numbers of data slots per process, in this order: for few members with a core each, on AMD processors; in the usual
+// case; if processes share cores.
 inline constexpr std::uint64_t kDataSlots = 32;
 inline constexpr std::uint64_t kDataSlotsUsual = 8;
 inline constexpr std::uint64_t kDataSlotsOversubscribed = 4;

@@ -16,8 +16,8 @@
 namespace hr::layout::host {
 namespace {
 
-// True if loops over runs of N bytes prefetch the lines of later runs. Not for longer stores: stores of whole lines
-// need no data, and prefetching would fetch it (half the speed).
+// True if loops over runs of N bytes prefetch the lines of later runs. False for longer runs: a store of a whole line
+// does not need the old line, and prefetching would fetch it (half the speed).
 template <std::size_t N>
 constexpr bool prefetches = kWholeLines && N < 32;
 

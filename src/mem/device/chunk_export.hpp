@@ -3,11 +3,11 @@
 //
 // The descriptors stay in this process. An importer reads the table, duplicates the descriptors, and reads the table's
 // id again: if it is unchanged, the descriptors referred to those chunks throughout (chunk_import.cpp). This needs the
-// permission to trace this process, as single copies of host memory do. An open descriptor keeps its chunk's memory in
-// use even after the program has unmapped it: call ChunkExport::gone() regularly. Owner of the descriptors: the
-// ChunkExports that share them. Tables and descriptors are limited in number; memory beyond that is not exported.
-// Exported memory stays exported until it is freed, as others may rely on it. Threads: library lock; the tables are
-// read by other processes at any time.
+// permission to trace this process, as reading its host memory does (process_vm_readv). An open descriptor keeps its
+// chunk's memory in use even after the program has unmapped it: call ChunkExport::gone() regularly. Owner of the
+// descriptors: the ChunkExports that share them. Tables and descriptors are limited in number; memory beyond that is
+// not exported. Exported memory stays exported until it is freed, as others may rely on it. Threads: library lock; the
+// tables are read by other processes at any time.
 #pragma once
 
 #include <cstddef>

@@ -92,7 +92,7 @@ class Context {
   Status take_event(EventHandle* event);
   static void return_event(ContextHandle context, std::uint64_t id, EventHandle event) noexcept;
   // For WorkEvent, too: work on a stream completes in order, so an event that is complete shows that all recorded
-  // before it on that stream are, and the driver need not be asked about these. next_record(): a number for an event
+  // before it on that stream are, and the driver need not be queried about these. next_record(): a number for an event
   // that is recorded now. passed(): true if that event, or a later one on the stream, has been seen complete.
   [[nodiscard]] std::uint64_t next_record() noexcept { return ++records_; }
   [[nodiscard]] bool passed(StreamHandle stream, std::uint64_t record) const noexcept;

@@ -1,8 +1,8 @@
 // Costs of a maker's devices, for the models that choose among ways to move data (p2p/protocol/rendezvous.hpp). They do
 // not depend on the transport.
 //
-// The defaults are of devices in servers; the open() of a maker (mem/device.hpp) may set others. Owner: process-wide,
-// constant once the driver has been found. Threads: as the table of the driver.
+// The defaults are those of server devices; the open() of a maker (mem/device.hpp) may set others. Owner: process-wide,
+// constant once the driver has been found. Threads: as for the driver's table.
 #pragma once
 
 namespace hr::mem::device {

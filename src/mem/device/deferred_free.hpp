@@ -2,8 +2,8 @@
 // library.
 //
 // The driver frees memory, pinned memory and mappings of other processes' memory only when all streams of the context
-// are done. A stream that waits for an operation of ours is done only after this thread has gone on, so such a call
-// would never return. While a Hold exists they are collected; the last Hold that ends makes them.
+// are done. A stream that waits for an operation of ours is done only after this thread has continued, so such a call
+// would never return. While a Hold exists, the calls are collected; the end of the last Hold makes them.
 //
 // Owner: process-wide, until release_contexts(). Threads: library lock.
 #pragma once
@@ -31,7 +31,7 @@ class DeferredFrees {
   [[nodiscard]] static bool held() noexcept { return holds_ != 0; }
 
   // Frees what is at `address`, now or at the end of the last Hold. The context must be current, and may be destroyed
-  // before the end of the Hold. Failures are ignored: the program is ending its use of devices then.
+  // before the end of the Hold. Failures are ignored: the program has ended its use of the device then.
   static void free(Kind kind, ContextHandle context, std::uint64_t context_id, DeviceAddress address) noexcept;
   // Frees everything that is left. Called when no stream can wait any more.
   static void flush() noexcept;

@@ -5,10 +5,10 @@
 // (sweep_exports(), by the driver's buffer id, which differs for every allocation ever made) and notifies the processes
 // that have the Export, which then unmap the memory (revoke_import()).
 //
-// Memory that the driver allocates at once is exported by legacy IPC, an allocation at a time; memory in chunks (VMM)
-// by file descriptors (chunk_export.hpp), as many chunks as are needed. Pool and managed memory cannot be exported.
-// Owner: the tables belong to the state of mem/, until release_ipc(). A mapping in use is pinned and outlives its
-// revocation until it is unpinned. Threads: library lock. No function here waits for the device, but opening and
+// Memory that the driver allocates in one call is exported by legacy IPC, one allocation at a time; memory in chunks
+// (VMM) by file descriptors (chunk_export.hpp), as many chunks as are needed. Pool and managed memory cannot be
+// exported. Owner: the tables belong to the state of mem/, until release_ipc(). A mapping in use is pinned and outlives
+// its revocation until it is unpinned. Threads: library lock. No function here waits for the device, but opening and
 // closing a mapping takes the driver a millisecond.
 #pragma once
 

@@ -62,7 +62,7 @@ class ResidentCopier {
   // Waits until the kernel has exited. The context must be current.
   void release() noexcept;
 
-  // Makes the memory and the stream that launch() needs, which makes them otherwise. False: the kernel cannot run.
+  // Makes the memory and the stream that launch() needs, if they do not exist yet. False: the kernel cannot run.
   bool prepare();
 
  private:

@@ -8,9 +8,9 @@
 
 namespace hr::mem::hip {
 
-// Null for a device that does not exist.
+// Returns the handle of a device; null if the device does not exist.
 [[nodiscard]] device::ContextHandle context_of(int device) noexcept;
-// -1 if the handle is none of context_of().
+// Returns the device of a handle; -1 if context_of() did not return it.
 [[nodiscard]] int device_of(device::ContextHandle context) noexcept;
 
 device::Result primary_state(int device, unsigned* flags, int* active);

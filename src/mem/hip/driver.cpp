@@ -27,7 +27,7 @@ void* native(void* value) noexcept {
   return value == device::legacy_stream() ? nullptr : value;
 }
 
-// A member of the table that takes the same arguments.
+// Sets a member of the table to a function that takes the same arguments.
 template <auto kFunction>
 struct Same;
 template <class... Arguments, Result (*Runtime::*kFunction)(Arguments...)>
@@ -157,7 +157,7 @@ Result copy_async(DeviceAddress to, DeviceAddress from, std::size_t bytes, Strea
   return quietly(runtime().hipMemcpyAsync(to, from, bytes, kCopyByAddresses, native(stream)));
 }
 
-// All copies of the library give addresses (kMemoryTypeUnified), and no arrays.
+// All copies of the library pass addresses (kMemoryTypeUnified), never arrays.
 Result copy_pitched_async(const device::PitchedCopy* copy, StreamHandle stream) {
   if (copy->source_type != device::kMemoryTypeUnified || copy->target_type != device::kMemoryTypeUnified)
     return device::kInvalidValue;
@@ -187,7 +187,7 @@ Result host_allocate(void** memory, std::size_t bytes, unsigned flags) {
   return quietly(runtime().hipHostMalloc(memory, bytes, flags | device::kHostRegisterDeviceMap | kHostCoherent));
 }
 
-// The flag for lazy access to peers was 0 in ROCm 5 and is 1 in later versions, and each takes no other.
+// The flag for lazy access to peers is 0 in ROCm 5 and 1 in later versions, which accept no other value.
 Result ipc_open_handle(DeviceAddress* address, IpcHandle handle, unsigned flags) {
   const QuietCalls quietly;
   const Result result = quietly(runtime().hipIpcOpenMemHandle(address, handle, flags));

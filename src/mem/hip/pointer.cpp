@@ -2,8 +2,8 @@
 // - Host memory that HIP does not know is an error before ROCm 6, and "unregistered" since.
 // - ROCm 5 counts memory types from 0 (host, device), later versions from 1; managed memory has a type only later.
 // - Buffer ids have 32 bits. The attribute for the size of a range has 32 bits, too, so it is not used.
-// - A range of chunks (VMM) is known by not being suitable for export; versions that do not answer this are asked for
-//   the chunk.
+// - A range of chunks (VMM) is recognised by not being suitable for export; versions that do not report that are asked
+//   for the chunk.
 #include "mem/hip/pointer.hpp"
 
 #include "mem/hip/contexts.hpp"
@@ -38,7 +38,7 @@ Result ask(DeviceAddress address, PointerAttributes* found, Memory* kind) noexce
   return result;
 }
 
-// 0 if the runtime does not tell.
+// Returns 0 if the runtime does not report it.
 std::uint64_t buffer_id(DeviceAddress address) noexcept {
   const QuietCalls quietly;
   std::uint32_t id = 0;
@@ -50,7 +50,7 @@ struct Range {
   std::size_t bytes = 0;
 };
 
-// Empty if the runtime does not tell.
+// Empty if the runtime does not report it.
 Range range_of(DeviceAddress address) noexcept {
   const QuietCalls quietly;
   Range range;

@@ -1,7 +1,8 @@
 // Runtime: the functions of AMD's HIP runtime (libamdhip64) that the library uses, of ROCm 5.2 and newer.
 //
 // Names, shapes and numbers are those of hip/hip_runtime_api.h of ROCm 5.2, 6 and 7, declared here with the types of
-// the table (mem/device.hpp), which pass alike. Handles of devices, streams and events are the runtime's.
+// the table (mem/device.hpp), which are passed in the same way. Handles of devices, streams and events are the
+// runtime's.
 //
 // Owner: one process-wide object, filled by open_runtime(), never unloaded. Threads: constant afterwards.
 #pragma once
@@ -111,7 +112,8 @@ bool open_runtime();
 
 // QuietCalls: restores the thread's last error, which programs read by hipGetLastError() after their own calls. Without
 // it, they would take a failure of a call of ours that was expected (host memory, unfinished work) for one of theirs.
-// From ROCm 7 on, an error stays until it is read, so one of the program is left alone. Before, each call replaces it.
+// From ROCm 7 on, an error stays until it is read, so an error of the program's own calls is left alone. Before, each
+// call replaces it.
 class QuietCalls {
  public:
   QuietCalls() noexcept : was_clean_(runtime().major < 7 || runtime().hipPeekAtLastError() == device::kSuccess) {}

@@ -1,5 +1,5 @@
-// Engine: the state of this process's point-to-point messaging. The steps that work on it: steps.hpp; its begin and its
-// end: message/start.cpp.
+// Engine: the state of this process's point-to-point messaging. steps.hpp declares the steps that work on it;
+// message/start.cpp makes and ends it.
 //
 // Internal to p2p/. Owner: one Engine from init() to finalize(). Threads: library lock.
 #pragma once

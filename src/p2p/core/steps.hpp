@@ -1,5 +1,5 @@
-// Steps of messages that several rooms of this layer take: declared here for all of them, defined in the rooms that
-// know how.
+// Steps of messages that several folders of this layer use: declared here, and each defined in the folder that it
+// belongs to.
 //
 // Internal to p2p/. Threads: library lock.
 #pragma once

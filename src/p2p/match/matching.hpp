@@ -35,7 +35,7 @@ struct Unexpected {
   // Makes record and payload in one allocation from the engine's free blocks.
   static Unexpected* create(std::size_t payload_bytes);
   static void destroy(Unexpected* message) noexcept;
-  // Do the same in memory of their own, without the engine.
+  // Do the same in separately allocated memory, without the engine.
   static Unexpected* create_apart(std::size_t payload_bytes);
   static void destroy_apart(Unexpected* message) noexcept;
   std::size_t allocated = 0;

@@ -16,7 +16,7 @@ constexpr std::size_t kPieces = 4;
 constexpr std::size_t kLeastByCpu = std::size_t{64} << 10;
 constexpr std::size_t kLeastByEngines = std::size_t{512} << 10;
 constexpr std::size_t kLeastDevice = std::size_t{4} << 20;
-// Limit for pieces that a CPU copies, so that all pending ones fit its cache.
+// Limit for pieces that a CPU copies, so that all pending ones fit into its cache.
 constexpr std::size_t kMostByCpu = std::size_t{256} << 10;
 constexpr std::size_t kDeviceChunks = 4;
 

@@ -14,7 +14,7 @@ namespace hr::p2p {
 namespace {
 
 constexpr double kWithinSeconds = 1;
-// More than the system's own work takes now and then.
+// More than the system's own work occasionally takes.
 constexpr double kTooLongSeconds = 5e-3;
 
 struct Core {

@@ -56,7 +56,8 @@ constexpr unsigned kSpinBesideLoad = 1500;
 constexpr unsigned kLookEvery = 512;
 constexpr unsigned kSpinAlone = 20000;
 constexpr unsigned kYieldsAlone = 20000;
-// A wait that no doorbell ends naps once it has lasted much longer than a nap, and seldom looks for competition.
+// A wait that no doorbell ends sleeps briefly once it has lasted much longer than such a sleep, and seldom checks for
+// competition.
 constexpr unsigned kSpinBeforeNaps = 20000;
 constexpr unsigned kNapsPerYield = 16;
 constexpr unsigned kYieldsShared = 40;

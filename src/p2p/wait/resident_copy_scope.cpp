@@ -19,7 +19,7 @@ struct State final : FileState {
   bool scope_active = false;
 };
 
-// Launches the kernel if it is worth it; failures are reported when the message is moved.
+// Launches the kernel if it is worthwhile; failures are reported when the message is moved.
 void launch_resident_copier(const layout::View& data) {
   Context* context = nullptr;
   if (!Context::of(data.where, &context).ok() || !context->resident_copier().wants_launch(data.packed)) return;

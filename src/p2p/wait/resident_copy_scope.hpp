@@ -12,7 +12,7 @@
 
 namespace hr::p2p {
 
-// Launches the kernel for a request that a stream waits for, which is in no waiting loop (enqueue/), if it is worth it.
+// Launches the kernel, if it is worthwhile, for a request for which a stream waits but no waiting loop does (enqueue/).
 void expect_resident_copy(const Request& pending);
 
 class ResidentCopyScope {

@@ -1,4 +1,4 @@
-// InOrder: restores the order of numbered things, whose numbers start at 0 and have no gaps in the end. A
+// InOrder: restores the order of numbered things. Numbers start at 0, and have no gaps once everything has arrived. A
 // network library may send messages of different lengths in different ways, with no order among them.
 //
 // Numbers are sent as their lowest 32 bits. One that is far ahead, or has arrived before, is refused: a correct sender
@@ -49,7 +49,7 @@ class InOrder {
     return ahead <= kMostAhead && early_.emplace(next_ + ahead, std::move(thing)).second;
   }
 
-  // Returns how many things have been delivered; its low bits.
+  // Returns the low bits of the number of things delivered.
   [[nodiscard]] std::uint32_t delivered() const noexcept { return static_cast<std::uint32_t>(next_); }
 
   // Returns the things that still wait.

@@ -29,12 +29,12 @@ class Inbox {
   // message; 0: it is none. Handlers may send and connect; they make no progress. False: the message was dropped.
   bool take(const std::byte* message, std::size_t bytes, std::uint64_t token);
 
-  // True if this token was passed up, and not released since.
+  // True if this token was passed to a handler and has not been released since.
   [[nodiscard]] bool holds(std::uint64_t token) const noexcept { return rendezvous_.contains(token); }
   // Forgets the token. False: it was not held.
   bool release(std::uint64_t token) noexcept { return rendezvous_.erase(token) != 0; }
 
-  // Returns the number of messages from that process that were delivered; its low bits.
+  // Returns the low bits of the number of messages delivered from that process.
   [[nodiscard]] std::uint32_t delivered(int from) noexcept { return order_of(from).delivered(); }
   // Forgets a process, whose next message has number 0.
   void forget(int proc) noexcept { order_of(proc) = {}; }

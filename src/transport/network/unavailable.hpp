@@ -1,5 +1,5 @@
 // A network transport that this process cannot provide: open() returns the reason, after the exchange that the other
-// processes wait in.
+// processes wait for.
 #pragma once
 
 #include <memory>

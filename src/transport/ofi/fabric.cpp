@@ -20,12 +20,12 @@ namespace {
 constexpr std::string_view kLoopback = "127.0.0.1";
 constexpr std::size_t kMostAddress = 512;
 
-// Providers that are not taken unless the user names them: they reach no other host, are superseded or experimental, or
+// Providers that are used only if the user names them: they reach no other host, are superseded or experimental, or
 // combine others.
 constexpr std::array<std::string_view, 8> kUnasked = {"shm", "sm2", "sockets", "net", "udp", "mrail", "lnx", "hook"};
 constexpr std::array<std::string_view, 4> kKernelNetworks = {"tcp", "udp", "sockets", "net"};
 
-// True if one of the layers of the provider ("tcp;ofi_rxm") has a name that begins so, with or without "ofi_".
+// True if the name of one of the provider's layers ("tcp;ofi_rxm") begins like this, with or without "ofi_".
 bool consists_of(std::string_view provider, std::string_view name) noexcept {
   for (std::string_view rest = provider; !rest.empty();) {
     std::string_view layer = rest.substr(0, rest.find(';'));
@@ -46,8 +46,8 @@ const sockaddr* socket_address(const fi_info& info) noexcept {
   return has ? static_cast<const sockaddr*>(info.src_addr) : nullptr;
 }
 
-// True for addresses by which other hosts cannot reach this one: the loopback's, and those of IPv6 that hold on one
-// link.
+// True for addresses by which other hosts cannot reach this one: loopback addresses, and IPv6 addresses that are valid
+// on one link only.
 bool is_local_address(const fi_info& info) noexcept {
   const sockaddr* const address = socket_address(info);
   if (address == nullptr) return false;
@@ -81,7 +81,7 @@ Status Fabric::failed(const char* what, long error) const {
 
 std::string Fabric::device() const { return info_->domain_attr->name != nullptr ? info_->domain_attr->name : "-"; }
 
-// Asks libfabric for the providers that serve. `provider`: empty: all that there are.
+// Asks libfabric for the usable providers. `provider`: the one to ask for; empty: all.
 int Fabric::ask(const std::string& provider, bool loopback, fi_info** all) const {
   fi_info* const hints = library_.dupinfo(nullptr);
   if (hints == nullptr) return -FI_ENOMEM;
@@ -100,8 +100,9 @@ int Fabric::ask(const std::string& provider, bool loopback, fi_info** all) const
   return answer;
 }
 
-// The first provider that serves is taken, as libfabric lists the fastest first. libfabric 1.19 and newer start only
-// the provider that is asked for, which takes a fraction of the time: without hardware for another, that is TCP's.
+// Takes the first usable provider, as libfabric lists the fastest first. libfabric 1.19 and newer start only the
+// provider that is asked for, which takes a fraction of the time; so TCP's is asked for if there is no hardware for
+// another.
 Status Fabric::choose(bool loopback_alone) {
   const std::string& wanted = knobs().ofi_provider;
   const bool by_devices = !knobs().network_devices.empty();

@@ -18,7 +18,7 @@
 
 namespace hr::transport::ofi {
 
-// Memory that is registered with the provider. Whoever adds one removes it.
+// Memory that is registered with the provider. The code that adds it removes it.
 struct Registration {
   fid_mr* region = nullptr;
   void* descriptor = nullptr;  // for local accesses
@@ -33,7 +33,7 @@ class Fabric {
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
-  // `loopback_alone`: as in ucx::Worker. `least_landing`: the room that a message needs in a buffer of receives.
+  // `loopback_alone`: as in ucx::Worker. `least_landing`: the space that a message needs in a multi-receive buffer.
   // Errors: MPI_ERR_OTHER with the provider and its reason.
   Status open(bool loopback_alone, std::size_t least_landing);
   void close() noexcept;

@@ -66,7 +66,7 @@ Status load(Library* out) {
   return kOk;
 }
 
-// True if the directory has an entry whose name begins so.
+// True if the directory has an entry whose name begins like this.
 bool has_entry(const char* directory, std::string_view begin) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(directory, none)) {

@@ -13,7 +13,7 @@
 
 namespace hr::transport::ofi {
 
-// Oldest interface version with all that is used here; newer libraries support it.
+// Oldest interface version with everything that is used here; newer libraries support it.
 inline constexpr std::uint32_t kVersion = FI_VERSION(1, 9);
 
 struct Library {
@@ -47,7 +47,7 @@ class Settings {
 // Opens the library at the first call. Errors: MPI_ERR_OTHER with the places searched and the package to install.
 Status open_library(const Library** out);
 
-// True if messages go by TCP: the user says so, or this host has no device that another provider may use.
+// True if messages go by TCP: the user has chosen that, or this host has no device that another provider may use.
 [[nodiscard]] bool goes_by_tcp();
 // True if this host has a network for which libfabric is the library of choice (Slingshot, EFA, Omni-Path).
 [[nodiscard]] bool host_has_own_network();

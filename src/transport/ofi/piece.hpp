@@ -1,6 +1,6 @@
 // Piece: one read or write of contiguous memory of another process.
 //
-// Owner: the one who makes it, until done() is called. Threads: library lock.
+// Owner: the code that makes it, until done() is called. Threads: library lock.
 #pragma once
 
 #include <cstddef>

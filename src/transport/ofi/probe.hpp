@@ -16,10 +16,10 @@ class Probe {
   Probe(const Probe&) = delete;
   Probe& operator=(const Probe&) = delete;
 
-  // Begins to connect, unless that is pending. False: the address is none of a socket.
+  // Begins to connect, unless that is pending. False: the address is not that of a socket.
   bool begin(const std::vector<std::byte>& address);
   [[nodiscard]] bool is_pending() const noexcept { return socket_ >= 0; }
-  // True once there is an answer: 0 if somebody listens there, else the error.
+  // True once there is an answer: 0 if a process listens there, else the error.
   bool answered(int* error);
   void close() noexcept;
 

@@ -36,7 +36,7 @@ class Segment {
   // Errors: those of SharedFile.
   Status create(const std::string& path, const Sizes& sizes);
   Status attach(const std::string& path, const Sizes& sizes);
-  // Called by each process of a group that has agreed on the path only: the sizes of the first apply to all, and the
+  // Called by each process of a group that has only agreed on the path: the sizes of the first apply to all, and the
   // last removes the name. Errors: also MPI_ERR_OTHER if that file is for another number of processes.
   Status create_or_attach(const std::string& path, const Sizes& sizes);
   // Makes this the area of a channel, from 1 to Sizes::channels, of a segment that is mapped and outlives this one.

@@ -1,6 +1,6 @@
-// Stand-in for the CUDA runtime, for programs of the pages on a machine without a GPU: what they call of it, over the
-// driver's interface, which tests/fake_cuda implements. test_examples.py turns kernels into HR_KERNEL, and launches
-// into host_cuda::launch.
+// Stand-in for the CUDA runtime, for the programs of the documentation on a machine without a GPU. It has the functions
+// that they call, on top of the driver's interface, which tests/fake_cuda implements. test_examples.py turns kernels
+// into HR_KERNEL, and launches into host_cuda::launch.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +58,7 @@ struct Image {
   char trailer[16] = "HRKERNELexample";
 };
 
-// The arguments are converted to the kernel's parameters, as the language does.
+// Converts the arguments to the types of the kernel's parameters, as the language does.
 template <class... P, class... A>
 void launch(const char* name, void (*)(P...), unsigned blocks, unsigned threads, unsigned shared, cudaStream_t stream,
             A... values) {

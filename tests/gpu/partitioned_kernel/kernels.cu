@@ -1,4 +1,4 @@
-// Kernels at the two ends of a partitioned message, a block a partition.
+// Kernels at the two ends of a partitioned message, one thread block per partition.
 #include "portability.hpp"
 //
 #include "../../../include/mpix-device.h"
@@ -24,7 +24,7 @@ HR_KERNEL(partitioned_produce, (std::uint32_t* data, unsigned elements, std::uin
   if (threadIdx.x + 1 == blockDim.x) MPIX_Pready(static_cast<int>(blockIdx.x), request);
 }
 
-// Asks so many times for its partition, and once it has arrived counts the wrong elements.
+// Tests up to `asks` times whether its partition has arrived; if it has, counts the wrong elements.
 HR_KERNEL(partitioned_consume, (const volatile std::uint32_t* data, unsigned elements, std::uint32_t seed,
                                 unsigned* wrong, unsigned asks, MPIX_Prequest request)) {
   if (threadIdx.x != 0) return;

@@ -1,7 +1,7 @@
 // Area: a buffer of a collective: elements of a type in memory of any kind, with the expected value of every byte.
 //
-// Elements are adjacent or have gaps; guards are before and behind. Owner of its memory and its datatype; must die
-// before MPI_Finalize.
+// Elements are adjacent or have gaps between them; guards precede and follow them. Owner of its memory and its
+// datatype; must die before MPI_Finalize.
 #pragma once
 
 #include <string>

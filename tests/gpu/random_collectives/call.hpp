@@ -55,7 +55,7 @@ struct Call {
   const Operation* operation = nullptr;  // of reductions
   const Group* group = nullptr;
   int root = 0;
-  int count = 0;  // elements of a block, about
+  int count = 0;  // approximate number of elements of a block
   bool in_place = false;
 };
 

@@ -17,7 +17,7 @@ struct Element {
   std::int64_t a = 0, b = 0;
 };
 
-// Values of an operation's elements before it.
+// Values of the elements before the operation.
 enum class Values { kSmall, kFactors, kTruths };
 
 struct Type {

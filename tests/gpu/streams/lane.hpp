@@ -75,7 +75,7 @@ class Lane {
   [[nodiscard]] gpu::Stream stream() const { return stream_; }
   [[nodiscard]] MPIX_Stream named() const { return named_; }
 
-  // Kernels; the data is of Words.
+  // Enqueue kernels on buffers of Words.
   void fill(const Buffer& data, Word first, unsigned spins = 0, std::size_t offset = 0, std::size_t count = 0) const {
     gpu::launch(kernels_.fill, {1}, {64}, stream_, words(data) + offset, count_of(data, offset, count), first, spins);
   }

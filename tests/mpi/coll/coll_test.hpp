@@ -121,7 +121,8 @@ class Choices {
   std::mt19937 engine_;
 };
 
-// World, world in reverse order, world in a random order, so that ranks are on hosts in any way, and some of these.
+// World, world in reverse order, world in a random order, so that ranks are spread over hosts in any way, and a subset
+// of the ranks.
 class Communicators {
  public:
   Communicators(int rank, int size, Choices& choices) {
@@ -162,7 +163,8 @@ inline void wait(MPI_Request* request, bool by_test) {
   while (done == 0) CHECK_OK(MPI_Test(request, &done, MPI_STATUS_IGNORE));
 }
 
-// The functions of one operation take the same arguments, the others with a request (and an info) after them.
+// All forms of an operation take the same arguments; the non-blocking one also takes a request, and the persistent one
+// an info and a request.
 template <class Blocking, class Nonblocking, class Persistent, class... Arguments>
 void execute(Form form, Blocking blocking, Nonblocking nonblocking, Persistent persistent, Arguments... arguments) {
   MPI_Request request = MPI_REQUEST_NULL;

@@ -96,7 +96,7 @@ inline bool headrace() {
   return std::string(version, static_cast<std::size_t>(length)).find("Headrace") != std::string::npos;
 }
 
-// MPI from here to the end of main, with at least so many ranks.
+// Keeps MPI initialised from here to the end of main; requires at least this many ranks.
 class Environment {
  public:
   Environment(int* argc, char*** argv, int least_ranks = 1, int thread_level = MPI_THREAD_SINGLE) {

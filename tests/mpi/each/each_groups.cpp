@@ -41,7 +41,7 @@ std::vector<int> upward(int first, int last, int step = 1) {
   return ranks;
 }
 
-// A without the last rank, downwards; B without the first, upwards.
+// Uses two sets: A lacks the last rank and is in descending order; B lacks the first and is in ascending order.
 void sets(int size) {
   std::vector<int> a = upward(0, std::max(size - 2, 0)), b = upward(size > 1 ? 1 : 0, size - 1);
   std::reverse(a.begin(), a.end());

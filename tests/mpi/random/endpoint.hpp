@@ -1,5 +1,5 @@
 // One rank's part in one exchange: a buffer of the planned kind and layout, its MPI operation, and the check of every
-// byte afterwards, of the message, of the gaps and of the guards around.
+// byte afterwards, of the message, of the gaps, and of the guards around them.
 #pragma once
 
 #include <mpi.h>

@@ -36,7 +36,7 @@ class Layout {
 
   struct Run {
     std::ptrdiff_t offset;  // bytes
-    std::size_t units;      // each `extent_` after the other
+    std::size_t units;      // each `extent_` bytes after the previous one
   };
   struct Placed {
     std::ptrdiff_t offset;

@@ -66,7 +66,7 @@ struct Settings {
   int exchanges = 2000;
   std::size_t largest = std::size_t{4} << 20;  // bytes of a message
   std::vector<hr::test::MemoryKind> kinds = {hr::test::MemoryKind::kHost};
-  int devices = 0;  // that every rank can use: half of the buffers are on any of them
+  int devices = 0;  // number that every rank can use; half of the buffers are on one of them
   // A file that ends the run; none: one pass.
   std::string until;
 };

@@ -59,7 +59,7 @@ TEST(Arena, RecyclesAndReuses) {
   for (Thing* thing : {one, two}) {
     ASSERT_TRUE(thing->drop());
     arena().recycle(thing);
-    EXPECT_FALSE(owns(thing)) << "laid aside, it is no live object";
+    EXPECT_FALSE(owns(thing)) << "laid aside, it is not a live object";
   }
   EXPECT_EQ(arena().live(), 0u);
   Thing* three = arena().create(3);

@@ -76,12 +76,12 @@ TEST(Arguments, FreedAndForeignHandles) {
   ASSERT_EQ(MPI_Comm_free(&comm), MPI_SUCCESS);
   EXPECT_EQ(comm, MPI_COMM_NULL);
   int rank = 0;
-  expect_error(MPI_Comm_rank(freed, &rank), MPI_ERR_COMM, "no live MPI_Comm");
-  expect_error(MPI_Comm_rank(reinterpret_cast<MPI_Comm>(&value), &rank), MPI_ERR_COMM, "no live MPI_Comm");
+  expect_error(MPI_Comm_rank(freed, &rank), MPI_ERR_COMM, "not a live MPI_Comm");
+  expect_error(MPI_Comm_rank(reinterpret_cast<MPI_Comm>(&value), &rank), MPI_ERR_COMM, "not a live MPI_Comm");
   // A handle of another type, and values that are not predefined handles.
-  expect_error(MPI_Comm_rank(reinterpret_cast<MPI_Comm>(MPI_INT), &rank), MPI_ERR_COMM, "no live MPI_Comm");
+  expect_error(MPI_Comm_rank(reinterpret_cast<MPI_Comm>(MPI_INT), &rank), MPI_ERR_COMM, "not a live MPI_Comm");
   expect_error(MPI_Type_size(reinterpret_cast<MPI_Datatype>(MPI_COMM_WORLD), &rank), MPI_ERR_TYPE,
-               "no live MPI_Datatype");
+               "not a live MPI_Datatype");
 
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(2, MPI_INT, &type);
@@ -90,7 +90,7 @@ TEST(Arguments, FreedAndForeignHandles) {
   const MPI_Datatype freed_type = type;
   MPI_Type_free(&type);
   EXPECT_EQ(type, MPI_DATATYPE_NULL);
-  expect_error(MPI_Send(&value, 0, freed_type, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE, "no live MPI_Datatype");
+  expect_error(MPI_Send(&value, 0, freed_type, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE, "not a live MPI_Datatype");
 }
 
 TEST(Arguments, ElementsOfTypeArrays) {

@@ -1,11 +1,11 @@
-// Recorded costs: microseconds that each algorithm took on ranks with a core each of one host.
+// Recorded costs: microseconds that each algorithm took on ranks of one host, with a core for each.
 //
 // Measured on 2026-11-27 on 64 virtual cores of Intel Xeons (docs/performance/intel-xeon.md) with the benchmark
-// `collective` and each algorithm forced (HEADRACE_COLL_FORCE): medians on 33 and 48 ranks, the better of the best
-// times on 62 and 64 (called 64 here), as other work of that machine disturbed these. A median above twice the best
-// time was disturbed, too, and stands for the best one, or a shorter one on more ranks. Sizes are those of the larger
-// buffer. An algorithm that does not apply to a size has the time of its replacement, which no selection names. Data
-// only, immutable.
+// `collective` and each algorithm forced (HEADRACE_COLL_FORCE): medians on 33 and 48 ranks; on 62 and 64 ranks
+// (recorded as 64), the better of the two best times, because other work on that machine disturbed these runs. A median
+// of more than twice the best time was disturbed, too: the best time, or a shorter one on more ranks, replaces it.
+// Sizes are those of the larger buffer. An algorithm that does not apply to a size has the time of its replacement,
+// which no selection names. Data only, immutable.
 #pragma once
 
 #include <array>

@@ -50,7 +50,7 @@ Reference darray_reference(int rank, const std::vector<Count>& gsizes, const std
                            const std::vector<int>& dargs, const std::vector<int>& psizes, int order,
                            const Reference& old);
 
-// Makes the packed form by one memcpy an entry.
+// Makes the packed form by one memcpy per entry.
 std::vector<std::byte> reference_pack(const std::vector<Entry>& entries, const std::byte* origin);
 void reference_unpack(const std::vector<Entry>& entries, std::byte* origin, const std::vector<std::byte>& packed);
 

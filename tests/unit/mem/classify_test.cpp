@@ -35,7 +35,7 @@ TEST_F(Classify, EveryKind) {
           EXPECT_FALSE(location.pinned);
           break;
         case MemoryKind::kHostRegistered:
-          // It may lie in the heap, for which the driver is not asked.
+          // It may lie in the heap, about which the driver is not queried.
           EXPECT_EQ(location.kind, Kind::kHost);
           break;
         case MemoryKind::kHostPinned:

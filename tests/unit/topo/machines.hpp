@@ -35,7 +35,7 @@ inline CpuSet range(unsigned first, unsigned last) {
   return cpus;
 }
 
-// Two sockets of four NUMA domains, eight cores in each, two hardware threads a core: CPUs 2c and 2c + 1 are core c.
+// Two sockets of four NUMA domains, eight cores in each, two hardware threads per core: CPUs 2c and 2c + 1 are core c.
 inline const Machine& big() {
   static const Machine machine = synthetic("pack:2 numa:4 l3:1 core:8 pu:2");
   return machine;
