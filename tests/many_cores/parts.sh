@@ -2,6 +2,7 @@
 # parts.sh <logs> <build|test> [part...]: builds and runs the parts of `make test-all` at once on a machine with many cores,
 # in the source tree (in_root.sh). Each part has a copy of the tree, CPUs, processes, a network and /dev/shm of its own
 # (apart.sh), because tests count and kill what they find on a host.
+# parts.sh <logs> soak <copies>: runs the change tier of the release build so often, all at once.
 #
 # Parts: release (all tests, one host, two hosts, over libfabric), asan, asan2 (as two hosts), ubsan, tsan, plain (no
 # precompiled headers; only built). Ends with a table of totals. HR_LIMIT: seconds for each part.
@@ -50,6 +51,9 @@ run() {  # run PART JOBS
       scripts/run-tests.sh build/pip -j "$jobs" -LE "$labels_left_out" -E "$left_out"
       HEADRACE_AS_HOSTS=2 scripts/run-tests.sh build/pip -j "$jobs" -LE "$not_as_hosts|$labels_left_out"
       HEADRACE_AS_HOSTS=2 HEADRACE_NETWORK=ofi scripts/run-tests.sh build/pip -j "$jobs" -LE "$not_as_hosts|$labels_left_out" ;;
+    change)
+      scripts/run-tests.sh build/pip -j "$jobs" -LE "$labels_left_out|^night\$" -E "$left_out"
+      HEADRACE_AS_HOSTS=2 scripts/run-tests.sh build/pip -j "$jobs" -L '^as_hosts$' -LE '^night$' ;;
     asan2) HEADRACE_AS_HOSTS=2 scripts/sanitize.sh asan -LE "$not_as_hosts|$without" -j "$jobs" ;;
     tsan) scripts/sanitize.sh tsan -LE "$without" -R "$threads" -j "$jobs" ;;
     *) scripts/sanitize.sh "$1" -LE "$without" -j "$jobs" ;;
@@ -83,6 +87,17 @@ case $what in
       grep -E '^[0-9]+ passed, [0-9]+ failed|^Tests: ' "$logs/$part.txt"
       grep -E '\*\*\*(Failed|Timeout|Exception|Not Run)' "$logs/$part.txt"
     done ;;
+  soak)
+    for ((copy = 0; copy < $1; ++copy)); do
+      first=$((copy * cores / $1)) last=$(((copy + 1) * cores / $1 - 1))
+      (timeout -k 5 "${HR_LIMIT:-3600}" "$here/apart.sh" "$source" "/parts/soak$copy" "$first-$last" \
+        "$here/parts.sh" "$logs" run change $(((last - first + 1) * 3 / 2)) >"$logs/soak$copy.txt" 2>&1 || echo "exit code $?" >>"$logs/soak$copy.txt") &
+    done
+    wait
+    for ((copy = 0; copy < $1; ++copy)); do
+      echo "== soak$copy: $(grep -E '^[0-9]+ passed, [0-9]+ failed' "$logs/soak$copy.txt" | paste -sd';')"
+      grep -E '\*\*\*(Failed|Timeout|Exception|Not Run)' "$logs/soak$copy.txt"
+    done ;;
   run) run "$@" ;;
-  *) echo "parts.sh: build or test?" >&2; exit 2 ;;
+  *) echo "parts.sh: build, test or soak?" >&2; exit 2 ;;
 esac
