@@ -12,6 +12,7 @@ import { cluster } from "./views/cluster";
 import { compare } from "./views/compare";
 import { calls, collectives, sizes, ways } from "./views/counters";
 import { hosts } from "./views/hosts";
+import { job as jobView } from "./views/job";
 import { jobs as jobsView } from "./views/jobs";
 import { links } from "./views/links";
 import { matrix } from "./views/matrix";
@@ -19,7 +20,7 @@ import { queues } from "./views/queues";
 import { ranks } from "./views/ranks";
 import { timeline } from "./views/timeline";
 
-const views: View[] = [jobsView, ranks, matrix, calls, ways, timeline, queues, collectives, sizes, hosts, compare, cluster, links];
+const views: View[] = [jobsView, jobView, ranks, matrix, calls, ways, timeline, queues, collectives, sizes, hosts, compare, cluster, links];
 const saved = localStorage.getItem("theme");
 if (saved === "dark" || saved === "light") document.documentElement.dataset.theme = saved;
 

@@ -48,6 +48,16 @@ export interface Link {
 /** A rank on a node, and what it sends to other nodes. */
 export interface User { id: number; job: string; program: string; user: string; batch: string; rank: number; cpus: string; gpu: string; sent: number | null; }
 
+/** A result of a check of headrace doctor. */
+export interface Finding { id: string; level: string; evidence: string; cost: string; remedy: string; check: string; }
+
+/** Ranks with equal stacks. `inside`: the frames inside MPI, of one of them. */
+export interface StackGroup {
+  ranks: string; count: number; frames: string[]; inside: string[]; python: string[]; threads: number; why: string; now: { text: string; ranks: string }[]; more_now: number;
+}
+
+export interface Stacks { job: string; size: number; here: number; left_out: number; groups_left_out: number; time: number; seconds: number; groups: StackGroup[]; }
+
 export type Machine = Record<string, Record<string, [number[], number[]]>>;
 
 export interface News {

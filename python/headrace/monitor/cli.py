@@ -160,7 +160,7 @@ def _serve(args: argparse.Namespace, path: Path, collector: Collector | None) ->
     if collector:
         collector.start()
     try:
-        serve.serve(Place(path, collector), listener, _token(args.token_file),
+        serve.serve(Place(path, collector, everyone=args.all_users), listener, _token(args.token_file),
                     lambda address, _: print(f"headrace monitor: {address}", flush=True))
     finally:
         if collector:
