@@ -45,6 +45,12 @@ export interface Link {
   packets: number | null; waits: number | null; discards: number | null; errors: number | null; retries: number | null; congestion: number | null; speed: number | null;
 }
 
+/** A GPU; figures that were not read are null. `throttled` is the share of readings in which it was. Rates are bytes per second. */
+export interface Gpu {
+  host: string; gpu: number; busy: number | null; busy_most: number | null; memory: number | null; memory_most: number | null; throttled: number | null; temperature: number | null; power: number | null;
+  nvlink_tx: number | null; nvlink_rx: number | null; pcie_tx: number | null; pcie_rx: number | null; ranks: { id: number; job: string; rank: number; alone: boolean }[]; more_ranks: number;
+}
+
 /** A rank on a node, and what it sends to other nodes. */
 export interface User { id: number; job: string; program: string; user: string; batch: string; rank: number; cpus: string; gpu: string; sent: number | null; }
 

@@ -7,7 +7,7 @@ import shutil
 import support
 from support import TOKEN
 
-VIEWS = ("jobs", "job", "ranks", "matrix", "calls", "ways", "timeline", "queues", "collectives", "sizes", "hosts", "compare", "cluster", "links")
+VIEWS = ("jobs", "job", "ranks", "matrix", "calls", "ways", "timeline", "queues", "collectives", "sizes", "hosts", "compare", "cluster", "links", "gpus")
 
 
 @contextlib.contextmanager

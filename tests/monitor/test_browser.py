@@ -190,7 +190,7 @@ class Views(unittest.TestCase):
         self.assertEqual(self.page.query_selector_all("#view img, #view script"), [])
 
     def test_keys(self):
-        for key, view in (("3", "matrix"), ("1", "jobs"), ("]", "job"), ("[", "jobs"), ("i", "job"), ("0", "hosts"), ("n", "cluster"), ("l", "links")):
+        for key, view in (("3", "matrix"), ("1", "jobs"), ("]", "job"), ("[", "jobs"), ("i", "job"), ("0", "hosts"), ("n", "cluster"), ("l", "links"), ("g", "gpus")):
             self.at.after(lambda: self.page.keyboard.press(key))
             self.assertEqual(self.page.evaluate("document.body.dataset.view"), view)
         self.page.keyboard.press("/")

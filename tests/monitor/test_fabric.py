@@ -100,7 +100,7 @@ class Tree(support.Scratch):
         self.assertLess(time.thread_time() - used, 0.1)
 
     def test_a_hosts_figures_include_its_links(self):
-        host = Host(self.folder / "proc", Nvml("no-such-library.so"), self.fabric)
+        host = Host(self.folder / "proc", Nvml("no_such_package", self.folder / "none"), self.fabric)
         host.look()
         self.count(1)
         self.clock += 1
@@ -111,7 +111,7 @@ class Tree(support.Scratch):
 def figures(number):
     """A node: the third has a busy link with errors, the fourth one that is down."""
     use = {2: 0.9}.get(number, 0.1)
-    return {"cpu.busy": 0.5, "gpu.0.busy": 0.4, "gpu.1.busy": 0.6, "link.infiniband.mlx5_0:1.speed": 12.5e9, "link.infiniband.mlx5_0:1.up": float(number != 3),
+    return {"cpu.busy": 0.5, "gpu.0.busy": 0.4, "gpu.1.busy": 0.6, "gpu.1.throttled": float(number == 2), "link.infiniband.mlx5_0:1.speed": 12.5e9, "link.infiniband.mlx5_0:1.up": float(number != 3),
             "link.infiniband.mlx5_0:1.use": use, "link.infiniband.mlx5_0:1.rx": use * 12.5e9, "link.infiniband.mlx5_0:1.tx": 1e9,
             "link.infiniband.mlx5_0:1.errors": 7.0 if number == 2 else 0.0}
 
@@ -147,6 +147,13 @@ class Sums(support.Scratch):
         self.assertEqual(answer(Place(self.path), "links", {"to": str(self.end - 1000)}), [])
         with self.assertRaises(Wrong):
             answer(Place(self.path), "links", {"from": "noon"})
+
+    def test_gpus(self):
+        found = answer(Place(self.path), "gpus", {})
+        self.assertEqual([(row["host"], row["gpu"]) for row in found], [("node0003", 1), ("node0001", 1), ("node0004", 1), ("node0001", 0), ("node0003", 0), ("node0004", 0)])  # throttled, busiest
+        self.assertEqual((found[0]["throttled"], found[0]["busy"], found[0]["busy_most"], found[0]["power"]), (1.0, 0.6, 0.6, None))
+        row = answer(Place(self.path), "gpus", {"host": "node0001"})[1]
+        self.assertEqual((row["gpu"], row["ranks"], row["more_ranks"]), (0, [{"id": 1, "job": "synthetic-1", "rank": 0, "alone": True}], 0))
 
     def test_a_time_relative_to_the_newest_figures(self):
         place = Place(self.path)

@@ -12,7 +12,7 @@ const rate = (value: number): string => `${bytes(value)}/s`;
 
 /** The share that a cell's colour shows: of its busiest link, else of its cores. */
 const load = (node: Node): number | null => node.use ?? node.cpu;
-const level = (value: number): number => Math.min(LEVELS - 1, Math.floor(value * LEVELS));
+export const level = (value: number): number => Math.min(LEVELS - 1, Math.floor(value * LEVELS));
 
 function sentence(node: Node): string {
   if (node.silent) return `${node.host}: silent; ${node.ranks} ranks run on it, and no figures have come`;

@@ -4,14 +4,17 @@ import { el, keyed, sum } from "../dom";
 import { bytes, date, share, short } from "../format";
 import { colour, plot, type Line } from "../plot";
 import { table } from "../table";
-import type { Cluster, Link, Machine, Node, Reporter, User } from "../types";
+import type { Cluster, Gpu, Link, Machine, Node, Reporter, User } from "../types";
 import { passes, type Scene, type View } from "../view";
+import { gpuTable } from "./gpus";
 import { linkTable } from "./links";
 
 const groups: [string, string, RegExp, (value: number) => string][] = [
   ["cores", "Cores, share that works", /^cpu\./, share],
   ["gpus", "GPUs, share of time and of memory", /^gpu\.\d+\.(busy|memory)$/, share],
-  ["nvlink", "NVLink, bytes since the look before", /^gpu\.\d+\.nvlink/, bytes],
+  ["nvlink", "NVLink, bytes a second", /^gpu\.\d+\.nvlink/, bytes],
+  ["heat", "GPUs, degrees Celsius", /^gpu\.\d+\.temperature/, (value) => `${value.toFixed(0)} °C`],
+  ["power", "GPUs, power", /^gpu\.\d+\.power/, (value) => short(value, "W")],
   ["pcie", "PCIe, bytes a second, as of 20 ms in each", /^gpu\.\d+\.pcie/, bytes],
   ["links", "Links, share of their speed", /^link\..*\.use$/, share],
   ["network", "Network, bytes a second", /^(net\.|link\..*\.[rt]x$)/, bytes],
@@ -23,7 +26,7 @@ const LINES_MOST = 16;
 /** Shows one node. */
 export const open = (scene: Scene, host: string): void => scene.go({ view: "hosts", host, filter: "" });
 
-interface Said { all: Cluster; machine: Machine; links: Link[]; users: User[]; }
+interface Said { all: Cluster; machine: Machine; links: Link[]; users: User[]; gpus: Gpu[]; }
 
 const rate = (value: number): string => `${bytes(value)}/s`;
 
@@ -64,7 +67,7 @@ function drawUsers(scene: Scene, users: User[]): void {
   ], users, scene.again, { key: (user) => `${user.id} ${user.rank}` }));
 }
 
-function draw(scene: Scene, { all, machine: said, links, users }: Said): void {
+function draw(scene: Scene, { all, machine: said, links, users, gpus }: Said): void {
   const hosts = Object.keys(said).sort(), one = scene.address.host;
   scene.place.append(el("p", { class: "sums" }, sum("hosts", all.nodes.length, String(all.nodes.length)), one ? el("button", { click: () => scene.go({ host: "" }) }, "all nodes") : null));
   const reporters = scene.news.reporters ?? [];
@@ -79,6 +82,7 @@ function draw(scene: Scene, { all, machine: said, links, users }: Said): void {
   if (one && !nodes.length && !hosts.length) scene.place.append(el("p", { class: "quiet" }, `Nothing is known of node ${one} in this time.`));
   if (nodes.length) drawTable(scene, nodes);
   if (one && links.length) scene.place.append(el("h3", {}, "Its links"), linkTable(scene, links));
+  if (one && gpus.length) scene.place.append(el("h3", {}, "Its GPUs"), gpuTable(scene, gpus));
   if (one) drawUsers(scene, users);
   for (const host of hosts) {
     const section = keyed(el("section", {}, el("h3", {}, host)), host);
@@ -105,9 +109,9 @@ const FEW = 8; // nodes whose figures over time are drawn together
 async function load(address: Address): Promise<Said> {
   const time = { from: address.from, to: address.to }, here = { ...time, host: address.host };
   const all = await ask<Cluster>("nodes", time);
-  const [machine, links, users] = await Promise.all([address.host || all.nodes.length <= FEW ? ask<Machine>("machine", here) : {},
-    address.host ? ask<Link[]>("links", here) : [], address.host ? ask<User[]>("users", here) : []]);
-  return { all, machine, links, users };
+  const [machine, links, users, gpus] = await Promise.all([address.host || all.nodes.length <= FEW ? ask<Machine>("machine", here) : {},
+    address.host ? ask<Link[]>("links", here) : [], address.host ? ask<User[]>("users", here) : [], address.host ? ask<Gpu[]>("gpus", here) : []]);
+  return { all, machine, links, users, gpus };
 }
 
 export const hosts: View = { name: "hosts", title: "Nodes", needsJob: false, load, draw };

@@ -124,6 +124,10 @@ def _links(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return cluster.links(db, *_times(db, asked), _host(asked))
 
 
+def _gpus(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return cluster.gpus(db, *_times(db, asked), _host(asked))
+
+
 def _findings(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return findings.findings(db, _range(db, asked))
 
@@ -134,7 +138,7 @@ def _users(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
 
 ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = {
     "jobs": _jobs, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine,
-    "nodes": _nodes, "links": _links, "users": _users, "findings": _findings}
+    "nodes": _nodes, "links": _links, "users": _users, "gpus": _gpus, "findings": _findings}
 
 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:

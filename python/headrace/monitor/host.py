@@ -40,7 +40,7 @@ class Host:
 
     @property
     def remarks(self) -> list[str]:
-        return self.fabric.remarks
+        return [*self.fabric.remarks, *self.nvml.remarks]
 
     def _net(self) -> dict[str, tuple[int, int]]:
         try:
