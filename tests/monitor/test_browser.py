@@ -84,11 +84,54 @@ class Views(unittest.TestCase):
                 self.at.after(lambda: self.page.select_option("select[name=metric]", metric))
             self.assertEqual(self.at.sum(metric), self.of(kind, place), metric)
         self.at.after(lambda: self.page.select_option("select[name=metric]", "bytes"))
-        self.page.focus("canvas")
+        self.page.focus("canvas.heat")
         self.page.keyboard.press("ArrowRight")
         rank = dict((key, size) for source, key, _, size, _ in query.counters(self.db, Range(self.job), "sent_to", True) if source == 0)
         self.assertEqual(self.page.get_attribute("output.cell", "data-value"), str(rank.get(1, 0)))
         self.assertIn("rank 0 → rank 1", self.page.inner_text("output.cell"))
+
+    def test_the_matrix_enlarged(self):
+        self.at.view("matrix")
+        view = lambda: self.page.get_attribute("canvas.heat", "data-view")  # noqa: E731
+        numbers = lambda: [list(map(int, self.page.get_attribute("canvas.heat", f"data-{axis}").split())) for axis in ("rows", "columns")]  # noqa: E731
+        rows, columns = numbers()
+        self.assertEqual((rows[:2], columns[:3], columns[-1]), ([0, 20], [0, 20, 40], 240))
+        least, middle, most = self.page.eval_on_selector_all("[data-scale] span", "all => all.map(each => each.textContent)")
+        biggest = max(size for *_, size, _ in query.counters(self.db, Range(self.job), "sent_to", True))
+        self.assertEqual((least, middle), ("", ""))  # all pairs have exchanged as many bytes
+        self.assertEqual(most, f"{biggest / 1e9:.2f} GB" if biggest >= 1e9 else f"{biggest / 1e6:.0f} MB")
+        self.at.after(lambda: self.page.select_option("select[name=metric]", "wait"))
+        least, middle, most = self.page.eval_on_selector_all("[data-scale] span", "all => all.map(each => parseFloat(each.textContent))")
+        self.assertTrue(0 < least < middle < most, (least, middle, most))
+        self.at.screenshot("matrix")
+        self.at.after(lambda: self.page.select_option("select[name=metric]", "bytes"))
+        self.page.mouse.move(*self.at.cell(128.5, 64.5, 256))
+        self.assertIn("rank 128 → rank 64", self.page.inner_text("output.cell"))
+        for _ in range(3):
+            self.page.mouse.wheel(0, -100)
+        self.page.wait_for_function("document.querySelector('canvas.heat').dataset.view !== '0-255 0-255'")
+        first, last = map(int, view().split()[0].split("-"))
+        self.assertTrue(0 < first < 128 < last < 255, view())
+        self.page.mouse.move(*self.at.cell(5, 5, 100))
+        self.page.dblclick("canvas.heat")
+        self.assertEqual(view(), "0-255 0-255")
+        self.page.mouse.move(*self.at.cell(32.5, 64.5, 256))  # a part by a drag
+        self.page.mouse.down()
+        self.page.mouse.move(*self.at.cell(63.5, 95.5, 256), steps=4)
+        self.page.mouse.up()
+        self.assertEqual(view(), "32-62 64-94")
+        self.assertTrue(set(numbers()[0]) <= set(range(32, 63)) and len(numbers()[0]) > 10)
+        self.page.mouse.move(*self.at.cell(1.5, 2.5, 31))
+        self.assertIn("rank 33 → rank 66", self.page.inner_text("output.cell"))
+        self.at.screenshot("matrix-part")
+        self.page.focus("canvas.heat")
+        for _ in range(3):
+            self.page.keyboard.press("ArrowLeft")  # the part follows
+        self.assertEqual(view(), "32-62 63-93")
+        self.page.keyboard.press("+")
+        self.assertLess(len(numbers()[0]), 20)
+        self.page.keyboard.press("Home")
+        self.assertEqual(view(), "0-255 0-255")
 
     def test_ranks_and_time_and_names_can_be_chosen(self):
         self.at.view("ranks")
