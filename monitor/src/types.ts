@@ -51,6 +51,12 @@ export interface Gpu {
   nvlink_tx: number | null; nvlink_rx: number | null; pcie_tx: number | null; pcie_rx: number | null; ranks: { id: number; job: string; rank: number; alone: boolean }[]; more_ranks: number;
 }
 
+/** NUMA nodes of a host with their ranges of CPUs, and the number of the node of each GPU and link. */
+export interface Inside { numa: { number: number; cpus: [number, number][] }[]; gpus: Record<string, number>; links: Record<string, number>; }
+
+/** A switch; `switches` are connected to it. */
+export interface Switch { name: string; hosts: string[]; switches: string[]; }
+
 /** A rank on a node, and what it sends to other nodes. */
 export interface User { id: number; job: string; program: string; user: string; batch: string; rank: number; cpus: string; gpu: string; sent: number | null; }
 

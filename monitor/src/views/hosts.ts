@@ -4,9 +4,10 @@ import { el, keyed, sum } from "../dom";
 import { bytes, date, share, short } from "../format";
 import { colour, plot, type Line } from "../plot";
 import { table } from "../table";
-import type { Cluster, Gpu, Link, Machine, Node, Reporter, User } from "../types";
+import type { Cluster, Gpu, Inside, Link, Machine, Node, Reporter, User } from "../types";
 import { passes, type Scene, type View } from "../view";
 import { gpuTable } from "./gpus";
+import { drawInside } from "./inside";
 import { linkTable } from "./links";
 
 const groups: [string, string, RegExp, (value: number) => string][] = [
@@ -26,7 +27,7 @@ const LINES_MOST = 16;
 /** Shows one node. */
 export const open = (scene: Scene, host: string): void => scene.go({ view: "hosts", host, filter: "" });
 
-interface Said { all: Cluster; machine: Machine; links: Link[]; users: User[]; gpus: Gpu[]; }
+interface Said { all: Cluster; machine: Machine; links: Link[]; users: User[]; gpus: Gpu[]; inside: Inside | null; }
 
 const rate = (value: number): string => `${bytes(value)}/s`;
 
@@ -67,7 +68,7 @@ function drawUsers(scene: Scene, users: User[]): void {
   ], users, scene.again, { key: (user) => `${user.id} ${user.rank}` }));
 }
 
-function draw(scene: Scene, { all, machine: said, links, users, gpus }: Said): void {
+function draw(scene: Scene, { all, machine: said, links, users, gpus, inside }: Said): void {
   const hosts = Object.keys(said).sort(), one = scene.address.host;
   scene.place.append(el("p", { class: "sums" }, sum("hosts", all.nodes.length, String(all.nodes.length)), one ? el("button", { click: () => scene.go({ host: "" }) }, "all nodes") : null));
   const reporters = scene.news.reporters ?? [];
@@ -81,6 +82,7 @@ function draw(scene: Scene, { all, machine: said, links, users, gpus }: Said): v
   const nodes = all.nodes.filter((node) => one ? node.host === one : passes(scene.address, node.host, ...node.jobs));
   if (one && !nodes.length && !hosts.length) scene.place.append(el("p", { class: "quiet" }, `Nothing is known of node ${one} in this time.`));
   if (nodes.length) drawTable(scene, nodes);
+  if (one && inside) drawInside(scene, { inside, links, gpus, users });
   if (one && links.length) scene.place.append(el("h3", {}, "Its links"), linkTable(scene, links));
   if (one && gpus.length) scene.place.append(el("h3", {}, "Its GPUs"), gpuTable(scene, gpus));
   if (one) drawUsers(scene, users);
@@ -109,9 +111,9 @@ const FEW = 8; // nodes whose figures over time are drawn together
 async function load(address: Address): Promise<Said> {
   const time = { from: address.from, to: address.to }, here = { ...time, host: address.host };
   const all = await ask<Cluster>("nodes", time);
-  const [machine, links, users, gpus] = await Promise.all([address.host || all.nodes.length <= FEW ? ask<Machine>("machine", here) : {},
-    address.host ? ask<Link[]>("links", here) : [], address.host ? ask<User[]>("users", here) : [], address.host ? ask<Gpu[]>("gpus", here) : []]);
-  return { all, machine, links, users, gpus };
+  const [machine, links, users, gpus, inside] = await Promise.all([address.host || all.nodes.length <= FEW ? ask<Machine>("machine", here) : {},
+    address.host ? ask<Link[]>("links", here) : [], address.host ? ask<User[]>("users", here) : [], address.host ? ask<Gpu[]>("gpus", here) : [], address.host ? ask<Inside>("inside", here) : null]);
+  return { all, machine, links, users, gpus, inside };
 }
 
 export const hosts: View = { name: "hosts", title: "Nodes", needsJob: false, load, draw };

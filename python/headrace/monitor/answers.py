@@ -33,6 +33,7 @@ class Place:
     collector: Collector | None = None
     ending: threading.Event = field(default_factory=threading.Event)
     everyone: bool = False  # all users' jobs (--all-users)
+    topology: tuple[dict, ...] = ()  # switches (--topology)
 
 
 def _time(text: str, name: str) -> float | None:
@@ -128,6 +129,10 @@ def _gpus(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return cluster.gpus(db, *_times(db, asked), _host(asked))
 
 
+def _inside(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return cluster.inside(db, _host(asked), *_times(db, asked))
+
+
 def _findings(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return findings.findings(db, _range(db, asked))
 
@@ -138,11 +143,17 @@ def _users(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
 
 ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = {
     "jobs": _jobs, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine,
-    "nodes": _nodes, "links": _links, "users": _users, "gpus": _gpus, "findings": _findings}
+    "nodes": _nodes, "links": _links, "users": _users, "gpus": _gpus, "inside": _inside, "findings": _findings}
+
+
+# Answers that are not in the history.
+GIVEN: dict[str, Callable[[Place], object]] = {"topology": lambda place: place.topology}
 
 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
     """Answers the request `name`. Raises Wrong, Unreadable."""
+    if name in GIVEN:
+        return GIVEN[name](place)
     db = connect(place.path, _ANSWER_SECONDS)
     db.ending = place.ending
     try:

@@ -117,6 +117,19 @@ def gpus(db: sqlite3.Connection, began: float | None, ended: float | None, host:
     return rows[:_LINKS_MOST]
 
 
+def inside(db: sqlite3.Connection, host: str, began: float | None, ended: float | None) -> dict:
+    """Returns the NUMA nodes of a host with their ranges of CPUs, and the node of each GPU and link."""
+    found: dict = {"numa": {}, "gpus": {}, "links": {}}
+    for what, (value, _) in means(db, *window(db, began, ended), host).get(host, {}).items():
+        _, _, rest = what.partition("inside.")
+        kind, _, name = rest.partition(".")
+        if kind == "numa" and len(words := name.split(".")) == 3 and words[0].isdecimal() and words[2].isdecimal():
+            found["numa"].setdefault(int(words[0]), []).append((int(words[2]), round(value)))
+        elif kind in ("gpu", "link"):
+            found[f"{kind}s"][name] = round(value)
+    return {**found, "numa": [{"number": number, "cpus": sorted(cpus)} for number, cpus in sorted(found["numa"].items())]}
+
+
 def _node(name: str, figures: Figures, jobs: dict[str, int], ranks: int) -> dict:
     there = list(_links(figures))
     worst = max((link for link in there if link["use"] is not None), key=lambda link: link["use"], default=None)

@@ -60,6 +60,7 @@ class Nvml:
         """`name`: the module of nvidia-ml-py."""
         self.remarks: list[str] = []
         self._devices: list = []
+        self._addresses: dict[int, str] = {}
         self._pcie: _Pcie | None = None
         self._links: dict[int, tuple[float, list[int]]] = {}
         self._clock = clock
@@ -75,6 +76,7 @@ class Nvml:
             return
         atexit.register(self.end)
         self._devices = self._open()
+        self._addresses = self._find()
         if self._devices:
             self._pcie = _Pcie(self._library, self._devices)
             self._pcie.start()
@@ -92,6 +94,9 @@ class Nvml:
 
     def addresses(self) -> dict[int, str]:
         """Returns the address of each GPU on the PCI bus, as the kernel writes it."""
+        return self._addresses
+
+    def _find(self) -> dict[int, str]:
         found = {}
         for index, device in enumerate(self._devices):
             bus = getattr(_asked(self._library.nvmlDeviceGetPciInfo, device), "busId", None)

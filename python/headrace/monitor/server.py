@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headrace.monitor import metrics
-from headrace.monitor.answers import ACTIONS, ANSWERS, Place, act, answer, news
+from headrace.monitor.answers import ACTIONS, ANSWERS, GIVEN, Place, act, answer, news
 from headrace.monitor.auth import Gate
 from headrace.monitor.door import Door
 from headrace.monitor.history import Unreadable
@@ -87,12 +87,12 @@ async def _act(request: Request) -> Response:
 
 
 async def _answer(request: Request) -> Response:
-    return await _said(request, ANSWERS, answer)
+    return await _said(request, ANSWERS | GIVEN, answer)
 
 
 async def _said(request: Request, known: Container[str], what: Callable[[Place, str, Mapping[str, str]], object]) -> Response:
     name = request.path_params["name"]
-    if name not in known and (name in ANSWERS or name in ACTIONS):
+    if name not in known and (name in ANSWERS or name in GIVEN or name in ACTIONS):
         return JSONResponse({"problem": f"{name} is not asked for by {request.method}"}, 405, _HEADERS)
     if name not in known:
         return JSONResponse({"problem": f"there is nothing named {name[:40]!r}"}, 404, _HEADERS)
