@@ -10,7 +10,10 @@ export interface Job {
 export interface Count { all: number; found: number; }
 
 /** The rank that holds the others up: `rank` is null if it may be chance. */
-export interface Slowest { rank: number | null; share: number; equal: number; points: number; }
+export interface Slowest {
+  rank: number | null; share: number; equal: number; points: number;
+  host?: string; cpus?: string; gpu?: string; outside?: number; since?: number; until?: number; // of the rank; the share of its time outside MPI
+}
 
 export interface RankRow {
   rank: number; pid: number; host: string; cpus: string; gpu: string; ended: number; seen: number; seconds: number;
@@ -20,7 +23,7 @@ export interface RankRow {
 
 export interface Matrix { size: number; metric: string; from: number[]; to: number[]; value: number[]; }
 
-export interface Counter { name: string; count: number; bytes: number; ns: number; rank?: number; seconds?: number; p99?: number; worst?: number | null; }
+export interface Counter { name: string; count: number; bytes: number; ns: number; rank?: number; seconds?: number; ranks?: number; p99?: number; worst?: number | null; }
 
 export interface Timeline {
   time: number[]; least: number[]; mean: number[]; most: number[]; mpi: number[]; slowest: (number | null)[];

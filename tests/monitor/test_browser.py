@@ -180,6 +180,16 @@ class Views(unittest.TestCase):
         self.assertIn("to=", self.page.url)
         self.assertLess(self.at.sum("calls"), self.db.execute("SELECT sum(calls) FROM ranks WHERE job = ?", (self.job,)).fetchone()[0])
 
+    def test_from_the_slow_rank_to_its_node(self):
+        self.at.view("calls")
+        said = self.page.inner_text("[data-slowest='37']")
+        self.assertRegex(said, r"Rank 37 on synthetic, CPUs 37, GPU 5 holds the others up, \S+ to \S+, in \d+ % of the time: it is outside MPI 9\d % of the time")
+        self.assertAlmostEqual(self.at.sum("outside MPI"), 1 - self.of("call", 3) / 1e9 / 256 / 180, 2)
+        self.at.view("job")
+        self.at.after(lambda: self.page.click("[data-slowest='37'] a >> text=synthetic"))
+        self.assertEqual(self.page.evaluate("document.body.dataset.view"), "hosts")
+        self.assertIn("host=synthetic", self.page.url)
+
     def test_wrong_ranks_get_a_sentence(self):
         self.at.view("ranks")
         self.page.fill("input[name=ranks]", "many")

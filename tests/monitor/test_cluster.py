@@ -75,6 +75,9 @@ class Cluster(unittest.TestCase):
         self.assertEqual((self.at.column("nodes", "node"), self.at.column("links", "link")), ([BUSY], ["mlx5_0:1", "mlx5_1:1"]))
         self.assertEqual(sorted(map(int, self.at.column("users", "rank"))), list(range(128, 136)))
         self.assertTrue(all(float(sent) > 0 for sent in self.at.column("users", "to other nodes")))
+        sent = [sum(map(float, self.at.column(name, "to other nodes"))) for name in ("loads", "users")]
+        self.assertEqual((len(self.at.column("loads", "job")), self.at.column("loads", "ranks")), (1, ["8"]))
+        self.assertEqual(sent[0], sent[1])
         self.at.screenshot("node")
 
     def test_gpus(self):

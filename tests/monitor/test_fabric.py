@@ -167,6 +167,23 @@ class Sums(support.Scratch):
         self.assertEqual((rows["MPI_Waitall"]["p99"], rows["MPI_Waitall"]["worst"]), by_rank[-1])
         self.assertEqual((rows["MPI_Init"]["worst"], rows["MPI_Init"]["seconds"]), (None, 10.0))
 
+    def test_since_when_a_rank_is_slow(self):
+        class Turned(Synthetic):
+            def _wait(self, job, rank, elapsed):
+                return int(elapsed * 3e7 + (0 if rank == 5 else max(0.0, elapsed - 60) * 4e8))
+
+        history = History(self.folder / "turned.sqlite")
+        source = Turned(Job(ranks=16, slow=5, per_node=4))
+        for second in range(2, 122, 2):
+            source.time = source.jobs[0].began + second
+            history.write(source.sweep(second % 10 == 0), {})
+        history.close()
+        found = answer(Place(self.folder / "turned.sqlite"), "slowest", {})
+        began = source.jobs[0].began
+        self.assertEqual((found["rank"], found["host"], found["cpus"], found["gpu"], found["since"] - began, found["until"] - began), (5, "node0002", "5", "5", 60, 120))
+        self.assertAlmostEqual(found["outside"], 1 - 0.03 - 200 * 90e-6, 2)
+        self.assertEqual(answer(Place(self.folder / "turned.sqlite"), "slowest", {"to": str(began + 50)})["rank"], None)
+
     def test_who_is_on_a_link(self):
         found = answer(Place(self.path), "users", {"host": "node0001"})
         self.assertEqual({row["rank"] for row in found}, {0, 1, 2, 3})

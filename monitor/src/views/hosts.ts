@@ -47,16 +47,37 @@ function drawTable(scene: Scene, nodes: Node[]): void {
   ], nodes, scene.again, { mark: (node) => node.silent || node.down > 0 || node.errors > 0, more: "the filter chooses others" }));
 }
 
+interface Load { user: User; ranks: number; sent: number | null; }
+
+/** The sums of each job's ranks, those that send most first. */
+function byJob(users: User[]): Load[] {
+  const found = new Map<number, Load>();
+  for (const user of users) {
+    const load = found.get(user.id) ?? { user, ranks: 0, sent: null };
+    load.ranks++;
+    if (user.sent !== null) load.sent = (load.sent ?? 0) + user.sent;
+    found.set(user.id, load);
+  }
+  return [...found.values()].sort((a, b) => (b.sent ?? -1) - (a.sent ?? -1));
+}
+
 function drawUsers(scene: Scene, users: User[]): void {
   scene.place.append(el("h3", {}, "Who is on its links"));
   if (!users.length) {
     scene.place.append(el("p", { class: "quiet" }, "No rank of a job that the monitor sees ran on this node in this time; the traffic is that of other programs."));
     return;
   }
-  const known = users.filter((user) => user.sent !== null), most = Math.max(1, ...known.map((user) => user.sent!));
+  const loads = byJob(users), known = users.filter((user) => user.sent !== null), most = Math.max(1, ...known.map((user) => user.sent!));
   scene.place.append(el("p", { class: "quiet" }, known.length ? "Bytes that each rank sent to other nodes, by its counters of peers. A node with several links spreads them."
     : "Counters by peer were not read in this time; a longer one has some."),
-  table<User>("users", [
+  table<Load>("loads", [
+    { title: "job", value: (load) => load.user.job, wraps: true, go: (load) => scene.go({ view: "job", job: String(load.user.id) }) },
+    { title: "user", value: (load) => load.user.user },
+    { title: "batch job", value: (load) => load.user.batch },
+    { title: "program", value: (load) => load.user.program, wraps: true },
+    { title: "ranks", value: (load) => load.ranks },
+    { title: "to other nodes", value: (load) => load.sent ?? -1, text: (load) => load.sent === null ? "-" : rate(load.sent), bar: (load) => (load.sent ?? 0) / Math.max(1, ...loads.map((each) => each.sent ?? 0)) },
+  ], loads, scene.again, { key: (load) => String(load.user.id) }), el("h4", {}, "By rank"), table<User>("users", [
     { title: "job", value: (user) => user.job, wraps: true, go: (user) => scene.go({ view: "timeline", job: String(user.id) }) },
     { title: "user", value: (user) => user.user },
     { title: "batch job", value: (user) => user.batch },

@@ -3,9 +3,10 @@ import { act, ask, part, Problem } from "../ask";
 import { el, keyed, sum } from "../dom";
 import { date, seconds, short } from "../format";
 import { table } from "../table";
-import type { Finding, Job, StackGroup, Stacks } from "../types";
+import type { Finding, Job, Slowest, StackGroup, Stacks } from "../types";
 import type { Scene, View } from "../view";
 import { batch, hostsOf } from "./jobs";
+import { slowRank } from "./slow";
 
 const FRAMES_MOST = 24; // of a group, before the rest is folded
 const read = new Map<number, Stacks | string>(); // by job: the last stacks, or why there are none
@@ -65,7 +66,7 @@ function drawFindings(scene: Scene, findings: Finding[]): void {
     el("p", { class: "quiet" }, "The checker (HEADRACE_CHECK=full) reports on the job's standard error only."));
 }
 
-function draw(scene: Scene, findings: Finding[]): void {
+function draw(scene: Scene, [findings, named]: [Finding[], Slowest]): void {
   const job = scene.job!;
   const facts: [string, string][] = [["job", job.key], ["user", job.user], ["batch job", batch(job)], ["command", job.command || job.program], ["ranks", `${job.size}`], ["hosts", hostsOf(job)],
     ["began", date(job.began)], ["time", `${seconds(job.seen - job.began)}, ${job.ended ? "ended" : "running"}`]];
@@ -75,8 +76,10 @@ function draw(scene: Scene, findings: Finding[]): void {
     const list = (counts: Record<string, number>, word: string): string => Object.entries(counts).map(([name, count]) => `${word}${name}: ${count}`).join(", ");
     scene.place.append(el("p", {}, `Now ${now.running} ranks run: ${list(now.functions, "")}. `, Object.keys(now.waits_for).length ? `Waited for: ${list(now.waits_for, "rank ")}.` : "Nobody has waited for another for long."));
   }
+  const slow = slowRank(scene, named);
+  if (slow) scene.place.append(slow);
   drawFindings(scene, findings);
   drawStacks(scene, job);
 }
 
-export const job: View = { name: "job", title: "Job", needsJob: true, load: (address) => ask<Finding[]>("findings", part(address)), draw };
+export const job: View = { name: "job", title: "Job", needsJob: true, load: (address) => Promise.all([ask<Finding[]>("findings", part(address)), ask<Slowest>("slowest", part(address))]), draw };

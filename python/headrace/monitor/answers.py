@@ -98,7 +98,7 @@ def _timeline(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
 
 
 def _slowest(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
-    return query.slowest(db, _range(db, asked))
+    return query.culprit(db, _range(db, asked))
 
 
 def _marks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
