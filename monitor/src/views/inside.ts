@@ -30,11 +30,12 @@ const linkChip = (link: Link): HTMLElement => chip("link", `${link.link}${link.u
   link.up !== null && link.up < 1 || (link.errors ?? 0) > 0, undefined);
 
 function box(scene: Scene, title: string, node: number, { inside, links, gpus, users }: Parts): HTMLElement | null {
+  const only = inside.numa.length === 1 ? inside.numa[0]!.number : UNKNOWN; // all devices are there
   const at = <Thing>(things: Thing[], of: (thing: Thing) => number): Thing[] => things.filter((thing) => of(thing) === node);
   const ranks = at(users, (user) => { const found = nodesOf(user, inside); return found.length === 1 ? found[0]! : UNKNOWN; }).sort((a, b) => a.id - b.id || a.rank - b.rank);
   const rows: [string, HTMLElement[]][] = [["ranks", ranks.slice(0, RANKS_MOST).map((user) => rankChip(scene, user))],
-    ["GPUs", at(gpus, (gpu) => inside.gpus[gpu.gpu] ?? UNKNOWN).sort((a, b) => a.gpu - b.gpu).map((gpu) => gpuChip(scene, gpu))],
-    ["links", at(links, (link) => inside.links[`${link.kind}.${link.link}`] ?? UNKNOWN).map(linkChip)]];
+    ["GPUs", at(gpus, (gpu) => inside.gpus[gpu.gpu] ?? only).sort((a, b) => a.gpu - b.gpu).map((gpu) => gpuChip(scene, gpu))],
+    ["links", at(links, (link) => inside.links[`${link.kind}.${link.link}`] ?? only).map(linkChip)]];
   if (node === UNKNOWN && rows.every(([, chips]) => !chips.length)) return null;
   return keyed(el("section", { class: "numa", "data-numa": node }, el("h4", {}, title), ...rows.filter(([, chips]) => chips.length).flatMap(([name, chips]) => [el("span", { class: "quiet" }, name), el("div", { class: "chips" }, ...chips)]),
     ranks.length > RANKS_MOST ? el("p", { class: "quiet" }, `and ${ranks.length - RANKS_MOST} more ranks`) : null), String(node));

@@ -30,8 +30,8 @@ const folded = (title: string, list: string[], first = 0): HTMLElement[] => list
 function drawGroup(scene: Scene, group: StackGroup): HTMLElement {
   const many = group.count > 1, begin = group.inside.length;
   return keyed(el("section", { class: "stack", "data-stack": group.ranks }, el("h4", {}, `${many ? `${group.count} ranks: ` : "rank "}`, el("a", { href: "#", click: (event) => { event.preventDefault(); scene.go({ view: "ranks", ranks: group.ranks.replaceAll(" ", "") }); } }, group.ranks)),
-    ...group.now.map((now) => el("p", {}, now.text, group.now.length > 1 ? ` (ranks ${now.ranks})` : "")), group.more_now ? el("p", { class: "quiet" }, `and ${group.more_now} other states`) : null,
-    ...frames("Python", group.python), ...folded(`${begin} frames inside MPI, of one of them`, group.inside),
+    ...group.now.map((now) => el("p", {}, now.text, group.now.length > 1 ? ` (${/[-,]/.test(now.ranks) ? "ranks" : "rank"} ${now.ranks})` : "")), group.more_now ? el("p", { class: "quiet" }, `and ${group.more_now} other states`) : null,
+    ...frames("Python", group.python), ...folded(`${begin} frames inside MPI${many ? ", of one of them" : ""}`, group.inside),
     ...frames(group.python.length ? "C, C++, Fortran" : "", group.frames.slice(0, FRAMES_MOST), begin), ...folded(`${group.frames.length - FRAMES_MOST} more`, group.frames.slice(FRAMES_MOST), begin + FRAMES_MOST),
     group.threads > 1 ? el("p", { class: "quiet" }, `and ${group.threads - 1} other threads`) : null, group.why ? el("p", { class: "problem" }, `No stack: ${group.why}`) : null), group.ranks);
 }
