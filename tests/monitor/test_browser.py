@@ -28,9 +28,9 @@ def recorded(folder):
     return path
 
 
-@support.BROWSER
-@support.SERVER
-class Views(unittest.TestCase):
+class Recorded(unittest.TestCase):
+    """The page of both runs."""
+
     @classmethod
     def setUpClass(cls):
         stack = support.contextlib.ExitStack()
@@ -54,6 +54,10 @@ class Views(unittest.TestCase):
     def of(self, kind, place, **part):
         return sum(row[place] for row in query.counters(self.db, Range(self.job, **part), kind))
 
+
+@support.BROWSER
+@support.SERVER
+class Views(Recorded):
     def test_every_view_opens(self):
         for name in VIEWS:
             with self.subTest(name):
@@ -89,49 +93,6 @@ class Views(unittest.TestCase):
         rank = dict((key, size) for source, key, _, size, _ in query.counters(self.db, Range(self.job), "sent_to", True) if source == 0)
         self.assertEqual(self.page.get_attribute("output.cell", "data-value"), str(rank.get(1, 0)))
         self.assertIn("rank 0 → rank 1", self.page.inner_text("output.cell"))
-
-    def test_the_matrix_enlarged(self):
-        self.at.view("matrix")
-        view = lambda: self.page.get_attribute("canvas.heat", "data-view")  # noqa: E731
-        numbers = lambda: [list(map(int, self.page.get_attribute("canvas.heat", f"data-{axis}").split())) for axis in ("rows", "columns")]  # noqa: E731
-        rows, columns = numbers()
-        self.assertEqual((rows[:2], columns[:3], columns[-1]), ([0, 20], [0, 20, 40], 240))
-        least, middle, most = self.page.eval_on_selector_all("[data-scale] span", "all => all.map(each => each.textContent)")
-        biggest = max(size for *_, size, _ in query.counters(self.db, Range(self.job), "sent_to", True))
-        self.assertEqual((least, middle), ("", ""))  # all pairs have exchanged as many bytes
-        self.assertEqual(most, f"{biggest / 1e9:.2f} GB" if biggest >= 1e9 else f"{biggest / 1e6:.0f} MB")
-        self.at.after(lambda: self.page.select_option("select[name=metric]", "wait"))
-        least, middle, most = self.page.eval_on_selector_all("[data-scale] span", "all => all.map(each => parseFloat(each.textContent))")
-        self.assertTrue(0 < least < middle < most, (least, middle, most))
-        self.at.screenshot("matrix")
-        self.at.after(lambda: self.page.select_option("select[name=metric]", "bytes"))
-        self.page.mouse.move(*self.at.cell(128.5, 64.5, 256))
-        self.assertIn("rank 128 → rank 64", self.page.inner_text("output.cell"))
-        for _ in range(3):
-            self.page.mouse.wheel(0, -100)
-        self.page.wait_for_function("document.querySelector('canvas.heat').dataset.view !== '0-255 0-255'")
-        first, last = map(int, view().split()[0].split("-"))
-        self.assertTrue(0 < first < 128 < last < 255, view())
-        self.page.mouse.move(*self.at.cell(5, 5, 100))
-        self.page.dblclick("canvas.heat")
-        self.assertEqual(view(), "0-255 0-255")
-        self.page.mouse.move(*self.at.cell(32.5, 64.5, 256))  # a part by a drag
-        self.page.mouse.down()
-        self.page.mouse.move(*self.at.cell(63.5, 95.5, 256), steps=4)
-        self.page.mouse.up()
-        self.assertEqual(view(), "32-62 64-94")
-        self.assertTrue(set(numbers()[0]) <= set(range(32, 63)) and len(numbers()[0]) > 10)
-        self.page.mouse.move(*self.at.cell(1.5, 2.5, 31))
-        self.assertIn("rank 33 → rank 66", self.page.inner_text("output.cell"))
-        self.at.screenshot("matrix-part")
-        self.page.focus("canvas.heat")
-        for _ in range(3):
-            self.page.keyboard.press("ArrowLeft")  # the part follows
-        self.assertEqual(view(), "32-62 63-93")
-        self.page.keyboard.press("+")
-        self.assertLess(len(numbers()[0]), 20)
-        self.page.keyboard.press("Home")
-        self.assertEqual(view(), "0-255 0-255")
 
     def test_ranks_and_time_and_names_can_be_chosen(self):
         self.at.view("ranks")
@@ -179,16 +140,6 @@ class Views(unittest.TestCase):
         self.at.view("ranks")  # at the same time
         self.assertIn("to=", self.page.url)
         self.assertLess(self.at.sum("calls"), self.db.execute("SELECT sum(calls) FROM ranks WHERE job = ?", (self.job,)).fetchone()[0])
-
-    def test_from_the_slow_rank_to_its_node(self):
-        self.at.view("calls")
-        said = self.page.inner_text("[data-slowest='37']")
-        self.assertRegex(said, r"Rank 37 on synthetic, CPUs 37, GPU 5 holds the others up, \S+ to \S+, in \d+ % of the time: it is outside MPI 9\d % of the time")
-        self.assertAlmostEqual(self.at.sum("outside MPI"), 1 - self.of("call", 3) / 1e9 / 256 / 180, 2)
-        self.at.view("job")
-        self.at.after(lambda: self.page.click("[data-slowest='37'] a >> text=synthetic"))
-        self.assertEqual(self.page.evaluate("document.body.dataset.view"), "hosts")
-        self.assertIn("host=synthetic", self.page.url)
 
     def test_wrong_ranks_get_a_sentence(self):
         self.at.view("ranks")

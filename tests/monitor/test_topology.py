@@ -1,12 +1,9 @@
 """Switches from Slurm's and ibnetdiscover's files, and the inside of a host from a made-up sysfs."""
 
 import dataclasses
-import tempfile
 import unittest
-from pathlib import Path
 
 import support
-from browser import Page, chromium
 from headrace.monitor import topology
 from headrace.monitor.answers import Place, answer
 from headrace.monitor.history import History
@@ -111,43 +108,6 @@ class Answers(support.Scratch):
                                                                             "gpus": {"0": 0, "1": 0, "2": 1, "3": 1}, "links": {"infiniband.mlx5_0:1": 0, "infiniband.mlx5_1:1": 1}})
         self.assertEqual(answer(Place(path), "inside", {"host": "nowhere"}), {"numa": [], "gpus": {}, "links": {}})
         self.assertEqual(answer(Place(path, topology=({"name": "s"},)), "topology", {}), ({"name": "s"},))
-
-
-@support.BROWSER
-@support.SERVER
-class Pictures(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        folder = Path(support.for_class(cls, tempfile.TemporaryDirectory(prefix="hr-monitor-")))
-        recorded(folder / "history.sqlite")
-        (folder / "topology.conf").write_text("SwitchName=leaf1 Nodes=node[0001-0004]\nSwitchName=leaf2 Nodes=node[0005-0007]\nSwitchName=spine Switches=leaf[1-2]\n")
-        cls.address = support.for_class(cls, support.serving(Place(folder / "history.sqlite", topology=tuple(topology.read(folder / "topology.conf")))))
-        cls.context = support.for_class(cls, chromium())
-
-    def setUp(self):
-        self.at = Page(self.context, self.address)
-        self.addCleanup(lambda: (self.at.page.close(), self.assertEqual(self.at.complaints, [])))
-
-    def chips(self, node):
-        return self.at.page.eval_on_selector_all(f"[data-numa='{node}'] [data-chip]", "all => all.map(each => each.dataset.chip)")
-
-    def test_inside(self):
-        self.at.open(view="hosts", host="node0002")
-        self.assertEqual(self.chips(0), [*(f"rank {rank}" for rank in range(16, 24)), "GPU 0 10 %", "GPU 1 30 %", "mlx5_0:1 20 %"])
-        self.assertEqual(self.chips(1), [*(f"rank {rank}" for rank in range(24, 32)), "GPU 2 50 %", "GPU 3 70 %", "mlx5_1:1 90 %"])
-        self.assertEqual(self.at.page.eval_on_selector_all(".chip.bad", "all => all.map(each => each.dataset.chip)"), ["GPU 3 70 %"])
-        self.at.page.eval_on_selector(".inside", "place => place.scrollIntoView({ block: 'center' })")
-        self.at.screenshot("inside")
-        self.at.after(lambda: self.at.press("[data-chip='GPU 3 70 %']"))
-        self.assertEqual(sorted(map(int, self.at.column("ranks", "rank"))), [28, 29, 30, 31])
-
-    def test_switches(self):
-        self.at.open(view="cluster")
-        self.assertEqual(self.at.page.eval_on_selector_all(".switch", "all => all.map(each => [each.dataset.switch, each.querySelectorAll('.node').length])"), [["leaf1", 4], ["leaf2", 3], ["", 1]])
-        self.assertIn("leaf1 — spine", self.at.page.inner_text("[data-switch=leaf1] h4"))
-        self.assertIn("64 ranks, sent 40.0 GB/s", self.at.page.inner_text("[data-switch=leaf1]"))
-        self.assertIn("3 errors/s", self.at.page.inner_text("[data-switch=leaf2]"))
-        self.at.screenshot("switches")
 
 
 if __name__ == "__main__":
