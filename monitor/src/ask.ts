@@ -10,12 +10,19 @@ export class Problem extends Error {
 const AGAIN = 3000; // milliseconds until the next try after a stream was refused
 export const SILENT = "headrace monitor does not answer; it may have been stopped";
 
-export async function ask<T>(name: string, parameters: Record<string, string | undefined> = {}): Promise<T> {
+type Parameters = Record<string, string | undefined>;
+
+export const ask = <T>(name: string, parameters: Parameters = {}): Promise<T> => send<T>("GET", name, parameters);
+
+/** Asks for more than a look at the history. */
+export const act = <T>(name: string, parameters: Parameters = {}): Promise<T> => send<T>("POST", name, parameters);
+
+async function send<T>(method: "GET" | "POST", name: string, parameters: Parameters): Promise<T> {
   const words = new URLSearchParams();
   for (const [key, value] of Object.entries(parameters)) if (value) words.set(key, value);
   let response: Response;
   try {
-    response = await fetch(`api/${name}?${words}`);
+    response = await fetch(`api/${name}?${words}`, { method });
   } catch {
     throw new Problem(SILENT, true);
   }
@@ -26,7 +33,7 @@ export async function ask<T>(name: string, parameters: Record<string, string | u
 }
 
 /** The range and ranks of the address, for a question about its job. */
-export function part(address: Address): Record<string, string | undefined> {
+export function part(address: Address): Parameters {
   return { job: address.job, from: address.from, to: address.to, ranks: address.ranks };
 }
 

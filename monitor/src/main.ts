@@ -11,7 +11,9 @@ import { jobOf, type View } from "./view";
 import { cluster } from "./views/cluster";
 import { compare } from "./views/compare";
 import { calls, collectives, sizes, ways } from "./views/counters";
+import { gpus } from "./views/gpus";
 import { hosts } from "./views/hosts";
+import { job as jobView } from "./views/job";
 import { jobs as jobsView } from "./views/jobs";
 import { links } from "./views/links";
 import { matrix } from "./views/matrix";
@@ -19,7 +21,7 @@ import { queues } from "./views/queues";
 import { ranks } from "./views/ranks";
 import { timeline } from "./views/timeline";
 
-const views: View[] = [jobsView, ranks, matrix, calls, ways, timeline, queues, collectives, sizes, hosts, compare, cluster, links];
+const views: View[] = [jobsView, jobView, ranks, matrix, calls, ways, timeline, queues, collectives, sizes, hosts, compare, cluster, links, gpus];
 const saved = localStorage.getItem("theme");
 if (saved === "dark" || saved === "light") document.documentElement.dataset.theme = saved;
 
@@ -101,7 +103,7 @@ function redraw(): void {
 function changes(): boolean {
   if (address.to) return false;
   const job = chosen(), other = view() === compare ? jobOf(jobs, address.other) : undefined;
-  return !job || !job.ended || (other !== undefined && !other.ended) || [jobsView, hosts, cluster, links].includes(view());
+  return !job || !job.ended || (other !== undefined && !other.ended) || [jobsView, hosts, cluster, links, gpus].includes(view());
 }
 
 function step(by: number): void {

@@ -1,5 +1,5 @@
 // Turns the page into what a view has just drawn, and leaves equal elements untouched. So an element stays under
-// the pointer, and a drag, a selection of text, the focus and scroll positions last while figures change.
+// the pointer, and a drag, an open list, a selection of text, the focus and scroll positions last while figures change.
 import { keyOf, takeHandlers } from "./dom";
 
 /** An element that draws itself once it is in the page, and takes new figures in place: a plot, a canvas. */
@@ -86,7 +86,7 @@ function renew(old: Node, fresh: Node): void {
     }
     return;
   }
-  for (const name of old.getAttributeNames()) if (name !== "style" && !fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const name of old.getAttributeNames()) if (name !== "style" && name !== "open" && !fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const name of fresh.getAttributeNames()) if (name !== "style" && old.getAttribute(name) !== fresh.getAttribute(name)) old.setAttribute(name, fresh.getAttribute(name)!);
   if (old.style.cssText !== fresh.style.cssText) old.style.cssText = fresh.style.cssText; // the page's policy forbids a style attribute
   renewChildren(old, [...fresh.childNodes]);

@@ -10,7 +10,10 @@ export interface Job {
 export interface Count { all: number; found: number; }
 
 /** The rank that holds the others up: `rank` is null if it may be chance. */
-export interface Slowest { rank: number | null; share: number; equal: number; points: number; }
+export interface Slowest {
+  rank: number | null; share: number; equal: number; points: number;
+  host?: string; cpus?: string; gpu?: string; outside?: number; since?: number; until?: number; // of the rank; the share of its time outside MPI
+}
 
 export interface RankRow {
   rank: number; pid: number; host: string; cpus: string; gpu: string; ended: number; seen: number; seconds: number;
@@ -20,7 +23,7 @@ export interface RankRow {
 
 export interface Matrix { size: number; metric: string; from: number[]; to: number[]; value: number[]; }
 
-export interface Counter { name: string; count: number; bytes: number; ns: number; rank?: number; seconds?: number; p99?: number; worst?: number | null; }
+export interface Counter { name: string; count: number; bytes: number; ns: number; rank?: number; seconds?: number; ranks?: number; p99?: number; worst?: number | null; }
 
 export interface Timeline {
   time: number[]; least: number[]; mean: number[]; most: number[]; mpi: number[]; slowest: (number | null)[];
@@ -45,8 +48,30 @@ export interface Link {
   packets: number | null; waits: number | null; discards: number | null; errors: number | null; retries: number | null; congestion: number | null; speed: number | null;
 }
 
+/** A GPU; figures that were not read are null. `throttled` is the share of readings in which it was. Rates are bytes per second. */
+export interface Gpu {
+  host: string; gpu: number; busy: number | null; busy_most: number | null; memory: number | null; memory_most: number | null; throttled: number | null; temperature: number | null; power: number | null;
+  nvlink_tx: number | null; nvlink_rx: number | null; pcie_tx: number | null; pcie_rx: number | null; ranks: { id: number; job: string; rank: number; alone: boolean }[]; more_ranks: number;
+}
+
+/** NUMA nodes of a host with their ranges of CPUs, and the number of the node of each GPU and link. */
+export interface Inside { numa: { number: number; cpus: [number, number][] }[]; gpus: Record<string, number>; links: Record<string, number>; }
+
+/** A switch; `switches` are connected to it. */
+export interface Switch { name: string; hosts: string[]; switches: string[]; }
+
 /** A rank on a node, and what it sends to other nodes. */
 export interface User { id: number; job: string; program: string; user: string; batch: string; rank: number; cpus: string; gpu: string; sent: number | null; }
+
+/** A result of a check of headrace doctor. */
+export interface Finding { id: string; level: string; evidence: string; cost: string; remedy: string; check: string; }
+
+/** Ranks with equal stacks. `inside`: the frames inside MPI, of one of them. */
+export interface StackGroup {
+  ranks: string; count: number; frames: string[]; inside: string[]; python: string[]; threads: number; why: string; now: { text: string; ranks: string }[]; more_now: number;
+}
+
+export interface Stacks { job: string; size: number; here: number; left_out: number; groups_left_out: number; time: number; seconds: number; groups: StackGroup[]; }
 
 export type Machine = Record<string, Record<string, [number[], number[]]>>;
 

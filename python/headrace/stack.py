@@ -15,6 +15,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 
@@ -28,6 +31,7 @@ from headrace.monitor.query import Wrong, ranks_of
 _AT_ONCE = 4  # debuggers
 _FRAMES_MOST = 64
 _OUTPUT_MOST = 1 << 20
+_STEP = 0.25  # seconds between two looks at the event that ends a debugger
 _THREAD = re.compile(r"Thread (\d+) ")
 _FRAME = re.compile(r"#\d+\s+(?:0x[0-9a-f]+ in )?(?P<function>.+?)(?: \(.*?\))?(?: at (?P<at>\S+)| from (?P<lib>\S+))?$")
 _MPI = re.compile(r"P?MPI_|p?mpi_\w+_?\b")  # a Fortran program calls the latter
@@ -45,16 +49,28 @@ class Stack:
     why: str = ""  # why there are no frames
 
 
-def _said(command: list[str], seconds: float, examined: str = "") -> tuple[str, str]:
-    """Returns a command's output, and the reason if there is none. The command is ended after that time; the process that it examines must
-    go on."""
+def _wait(child: subprocess.Popen, seconds: float, stop: threading.Event | None) -> tuple[bytes, bytes]:
+    """Raises subprocess.TimeoutExpired, also if `stop` is set before the child ends."""
+    end = time.monotonic() + seconds
+    while True:
+        left = end - time.monotonic()
+        try:
+            return child.communicate(timeout=max(0.0, left if stop is None else min(_STEP, left)))
+        except subprocess.TimeoutExpired:
+            if left <= _STEP or stop is not None and stop.is_set():
+                raise
+
+
+def _said(command: list[str], seconds: float, examined: str = "", stop: threading.Event | None = None) -> tuple[str, str]:
+    """Returns a command's output, and the reason if there is none. The command is ended after that time, or once `stop` is set; the process
+    that it examines must go on."""
     stood = _state(examined).startswith("T") if examined else True
     try:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except OSError as error:
         return "", f"{command[0]}: {error.strerror}"
     try:
-        out, err = child.communicate(timeout=seconds)
+        out, err = _wait(child, seconds, stop)
     except subprocess.TimeoutExpired:
         child.send_signal(signal.SIGTERM)
         try:
@@ -117,23 +133,38 @@ def _state(process: str) -> str:
         return "it has ended"
 
 
-def look(page: Page, seconds: float) -> Stack:
+def look(page: Page, seconds: float, stop: threading.Event | None = None) -> Stack:
     process = page.process()
     found = Stack(page.rank, int(page.about.get("pid", 0)), now=_now(page))
     if process is None:
         found.why = "its process has ended"
         return found
     if shutil.which("gdb"):
-        text, found.why = _said(["gdb", "-nx", "-batch", "-p", process, "-ex", "set width 0", "-ex", f"thread apply all bt {_FRAMES_MOST}"], seconds, process)
+        text, found.why = _said(["gdb", "-nx", "-batch", "-p", process, "-ex", "set width 0", "-ex", "set print frame-arguments none",
+                                       "-ex", f"thread apply all bt {_FRAMES_MOST}"], seconds, process, stop)
         found.frames, found.threads = of_gdb(text)
         found.why = "" if found.frames else found.why or "gdb found no stack"
     else:
         found.why = "gdb is not installed"
     if (not found.frames or any(frame.startswith(("PyEval_", "_PyEval_")) for frame in found.frames)) and shutil.which("py-spy"):
-        found.python = of_py_spy(_said(["py-spy", "dump", "--nonblocking", "--pid", process], seconds, process)[0])
+        found.python = of_py_spy(_said(["py-spy", "dump", "--nonblocking", "--pid", process], seconds, process, stop)[0])
     if found.why:
         found.why += f"; the system says: {_state(process)}"
     return found
+
+
+def look_at_all(pages: Sequence[Page], seconds: float, together: float = float("inf"), stop: threading.Event | None = None) -> list[Stack]:
+    """Returns the stacks of all ranks, by rank. `together`: seconds for all of them; ranks that are not reached in that time say so.
+    `stop`: ends debuggers early."""
+    end = time.monotonic() + together
+
+    def one(page: Page) -> Stack:
+        left = min(seconds, end - time.monotonic())
+        if left <= 0 or stop is not None and stop.is_set():
+            return Stack(page.rank, int(page.about.get("pid", 0)), now=_now(page), why=f"all ranks together took longer than {together:g} s")
+        return look(page, left, stop)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return sorted(pool.map(one, pages), key=lambda stack: stack.rank)
 
 
 def outside(frames: list[str]) -> list[str]:
@@ -161,14 +192,20 @@ def short(ranks: list[int]) -> str:
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
 
 
+def now_of(group: list[Stack]) -> dict[str, list[int]]:
+    """Returns what the ranks of a group do now, and the ranks that do it."""
+    said: dict[str, list[int]] = {}
+    for stack in group:
+        said.setdefault(stack.now, []).append(stack.rank)
+    return said
+
+
 def text(job: str, size: int, stacks: list[Stack], full: bool = False) -> str:
     lines = [f"job {clean(job)}: {len(stacks)} of {size} ranks are on this host"]
     for group in groups(stacks):
         lines.append("")
         lines.append(f"{'rank' if len(group) == 1 else 'ranks'} {short([stack.rank for stack in group])}")
-        said: dict[str, list[int]] = {}
-        for stack in group:
-            said.setdefault(stack.now, []).append(stack.rank)
+        said = now_of(group)
         lines += [f"  {now}" + (f" (ranks {short(ranks)})" if len(said) > 1 else "") for now, ranks in said.items() if now]
         first = group[0]
         for title, frames in (("Python", first.python), ("", first.frames if full else outside(first.frames))):
@@ -180,7 +217,7 @@ def text(job: str, size: int, stacks: list[Stack], full: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _job(name: str, pages: list[Page]) -> list[Page]:
+def pages_of(name: str, pages: list[Page]) -> list[Page]:
     """Returns the pages of a job by name, the beginning of one, or the number of its mpiexec. Raises Wrong."""
     jobs: dict[str, list[Page]] = {}
     for page in pages:
@@ -208,7 +245,7 @@ def main(argv: list[str]) -> int:
         parser.error("--seconds is from 0.1 to 600")
     try:
         chosen = ranks_of(args.ranks)
-        pages = _job(args.job, counters.look(everyone=args.all_users).pages)
+        pages = pages_of(args.job, counters.look(everyone=args.all_users).pages)
         wanted = [page for page in pages if chosen is None or page.rank in chosen]
         if not wanted:
             raise Wrong(f"none of ranks {args.ranks} is on this host; ranks {short([page.rank for page in pages])} are")
@@ -216,8 +253,7 @@ def main(argv: list[str]) -> int:
         print(f"headrace stack: {wrong}", file=sys.stderr)
         return 2
     try:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            stacks = sorted(pool.map(lambda page: look(page, args.seconds), wanted), key=lambda stack: stack.rank)
+        stacks = look_at_all(wanted, args.seconds)
     except KeyboardInterrupt:
         return 130
     job, size = pages[0].job_of_owner, pages[0].size

@@ -50,7 +50,7 @@ class Made:
     def facts(self, *problems):
         ranks = []
         for rank in range(self.size):
-            about = {"host": "node1", "pid": 100 + rank, "program": "solver", "cores": str(rank), "gpu": None, **self.about.get(rank, {})}
+            about = {"host": "node1", "pid": 100 + rank, "program": "solver", "cores": str(rank), "gpus": None, **self.about.get(rank, {})}
             tables = {"wait.time": 5_000_000_000, "peer.wait": {}, "peer.messages": {(rank + 1) % self.size: 1000},
                       "peer.bytes": {(rank + 1) % self.size: 8_000_000}, **self.tables.get(rank, {})}
             ranks.append(Rank(rank, about, Now(tables), rank not in self.dead))
@@ -98,8 +98,9 @@ class JobTest(unittest.TestCase):
     def test_placement(self):
         self.finds(Made(about={1: {"cores": "0"}}), 1, "placement.cores", "ranks 0-1 on node1 share one core")
         self.finds(Made(about={rank: {"cores": "0-2"} for rank in range(4)}), 1, "placement.cores", "ranks 0-3", "3 cores")
-        self.finds(Made(about={0: {"gpu": "GPU-1"}, 3: {"gpu": "GPU-1"}, 2: {"gpu": "GPU-2"}}), 0, "placement.gpu", "ranks 0, 3")
+        self.finds(Made(about={0: {"gpus": "GPU-1"}, 3: {"gpus": "GPU-1"}, 2: {"gpus": "GPU-2"}}), 0, "placement.gpu", "ranks 0, 3")
         self.assertEqual(self.doctor(Made(about={1: {"cores": "0", "host": "node2"}})), (0, {}))
+        self.assertEqual(self.doctor(Made(about={rank: {"gpus": "0,1"} for rank in range(4)})), (0, {}))  # each may have its own
 
     def test_messages(self):
         self.finds(Made(tables={1: {"peer.messages": {0: 20_000_000}, "peer.bytes": {0: 160_000_000}}}), 0, "messages.short",

@@ -7,7 +7,7 @@ import shutil
 import support
 from support import TOKEN
 
-VIEWS = ("jobs", "ranks", "matrix", "calls", "ways", "timeline", "queues", "collectives", "sizes", "hosts", "compare", "cluster", "links")
+VIEWS = ("jobs", "job", "ranks", "matrix", "calls", "ways", "timeline", "queues", "collectives", "sizes", "hosts", "compare", "cluster", "links", "gpus")
 
 
 @contextlib.contextmanager
@@ -53,6 +53,14 @@ class Page:
         """Clicks in one step: on a busy machine the page is redrawn before it is still enough for the driver's click."""
         self.page.wait_for_selector(selector)
         self.page.evaluate("selector => document.querySelector(selector).click()", selector)
+
+    def cell(self, row, column, count):
+        """A place in a cell of the matrix, if it shows `count` ranks; 0.5 is the middle of the first cell."""
+        self.page.eval_on_selector("canvas.heat", "canvas => canvas.scrollIntoView()")
+        frame = self.page.query_selector("canvas.heat").bounding_box()
+        side = max(220, min(640, int(self.page.get_attribute("canvas.heat", "aria-label").split()[3]) * 28))
+        scale = frame["width"] / (side + 62 + 8)
+        return frame["x"] + scale * (62 + column / count * side), frame["y"] + scale * (40 + row / count * side)
 
     def sum(self, name):
         return float(self.page.get_attribute(f"[data-sum='{name}']", "data-value"))

@@ -87,9 +87,9 @@ def serving(place):
         listener.close()
 
 
-def fetch(address, headers=None, token=TOKEN):
+def fetch(address, headers=None, token=TOKEN, method="GET"):
     """(status, body), redirects followed."""
-    request = urllib.request.Request(address, headers={**({"Authorization": f"Bearer {token}"} if token else {}), **(headers or {})})
+    request = urllib.request.Request(address, method=method, headers={**({"Authorization": f"Bearer {token}"} if token else {}), **(headers or {})})
     try:
         with urllib.request.urlopen(request, timeout=20) as response:
             return response.status, response.read()

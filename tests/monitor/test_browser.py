@@ -2,6 +2,7 @@
 
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import support
@@ -27,9 +28,9 @@ def recorded(folder):
     return path
 
 
-@support.BROWSER
-@support.SERVER
-class Views(unittest.TestCase):
+class Recorded(unittest.TestCase):
+    """The page of both runs."""
+
     @classmethod
     def setUpClass(cls):
         stack = support.contextlib.ExitStack()
@@ -53,6 +54,10 @@ class Views(unittest.TestCase):
     def of(self, kind, place, **part):
         return sum(row[place] for row in query.counters(self.db, Range(self.job, **part), kind))
 
+
+@support.BROWSER
+@support.SERVER
+class Views(Recorded):
     def test_every_view_opens(self):
         for name in VIEWS:
             with self.subTest(name):
@@ -83,7 +88,7 @@ class Views(unittest.TestCase):
                 self.at.after(lambda: self.page.select_option("select[name=metric]", metric))
             self.assertEqual(self.at.sum(metric), self.of(kind, place), metric)
         self.at.after(lambda: self.page.select_option("select[name=metric]", "bytes"))
-        self.page.focus("canvas")
+        self.page.focus("canvas.heat")
         self.page.keyboard.press("ArrowRight")
         rank = dict((key, size) for source, key, _, size, _ in query.counters(self.db, Range(self.job), "sent_to", True) if source == 0)
         self.assertEqual(self.page.get_attribute("output.cell", "data-value"), str(rank.get(1, 0)))
@@ -189,7 +194,7 @@ class Views(unittest.TestCase):
         self.assertEqual(self.page.query_selector_all("#view img, #view script"), [])
 
     def test_keys(self):
-        for key, view in (("3", "matrix"), ("1", "jobs"), ("]", "ranks"), ("[", "jobs"), ("0", "hosts"), ("n", "cluster"), ("l", "links")):
+        for key, view in (("3", "matrix"), ("1", "jobs"), ("]", "job"), ("[", "jobs"), ("i", "job"), ("0", "hosts"), ("n", "cluster"), ("l", "links"), ("g", "gpus")):
             self.at.after(lambda: self.page.keyboard.press(key))
             self.assertEqual(self.page.evaluate("document.body.dataset.view"), view)
         self.page.keyboard.press("/")
@@ -244,6 +249,44 @@ class Live(support.Scratch):
                 self.assertTrue(at.page.inner_text("#view").strip(), name)
             at.view("jobs")
             self.assertIn("No job yet", at.page.inner_text("#view"))
+            self.assertEqual(at.complaints, [])
+
+    def test_stacks_by_a_button(self):
+        """As the made-up ranks have no processes, the debugger's answer is made up, too."""
+        started = support.threading.Event()
+
+        def made_up(job, everyone, stop):
+            started.set()
+            group = {"frames": ["PMPI_Waitall (libmpi_abi.so)", "exchange (halo3d.cpp:88)", "main (halo3d.cpp:40)"], "inside": ["poll", EVIL], "python": [], "threads": 2, "why": "", "more_now": 0}
+            return {"job": job, "size": 8, "here": 8, "left_out": 0, "groups_left_out": 0, "time": 1e9, "seconds": 1.5, "groups": [
+                {**group, "ranks": "5", "count": 1, "frames": ["relax (halo3d.cpp:31)", "main (halo3d.cpp:40)"], "inside": [], "now": [{"text": "computes, outside MPI", "ranks": "5"}]},
+                {**group, "ranks": "0-4, 6-7", "count": 7, "now": [{"text": "in MPI_Waitall, waits for rank 5", "ranks": "0-4, 6-7"}]}]}
+
+        history = History(self.folder / "history.sqlite")
+        self.addCleanup(history.close)
+        source = Synthetic(Job(ranks=8, slow=5))
+        source.time += 10
+        collector = Collector(source, history, period=0.2)
+        collector.start()
+        self.addCleanup(collector.stop)
+        with unittest.mock.patch("headrace.monitor.answers.stacks", made_up), support.serving(Place(history.path, collector)) as address, chromium() as context:
+            at = Page(context, address)
+            at.open(view="job")
+            self.assertIn("balance.uneven", at.column("findings", "id"))
+            at.press("button[name=stacks]")
+            at.page.wait_for_selector("[data-stack='5']")
+            self.assertTrue(started.is_set())
+            self.assertEqual(at.page.eval_on_selector_all("[data-stack]", "all => all.map(each => each.dataset.stack)"), ["5", "0-4, 6-7"])
+            self.assertEqual((at.sum("stacks"), at.sum("groups")), (8, 2))
+            at.screenshot("stacks")
+            at.page.click("[data-stack='0-4, 6-7'] summary")
+            drawn = at.page.evaluate("Number(document.body.dataset.drawn)")
+            at.page.wait_for_function("drawn => Number(document.body.dataset.drawn) > drawn + 1", arg=drawn)
+            self.assertTrue(at.page.is_visible("text=poll"))  # stays open while figures change
+            self.assertIn(EVIL, at.page.inner_text("[data-stack='0-4, 6-7']"))
+            at.press("[data-stack='0-4, 6-7'] a")
+            at.page.wait_for_selector("[data-table=ranks]")
+            self.assertEqual(at.sum("ranks"), 7)
             self.assertEqual(at.complaints, [])
 
     def test_collectors_of_other_hosts(self):

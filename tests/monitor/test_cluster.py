@@ -13,7 +13,7 @@ from headrace.monitor.model import Origin
 from headrace.monitor.synthetic import Job, Synthetic
 
 NODES = 1000
-FAULTY, DOWN, BUSY = "node0300", "node0600", "node0017"
+FAULTY, DOWN, BUSY, HOT = "node0300", "node0600", "node0017", "node0123"
 
 
 def figures(name, noise):
@@ -23,7 +23,10 @@ def figures(name, noise):
         link = f"link.infiniband.mlx5_{port}:1"
         found.update({f"{link}.speed": 25e9, f"{link}.up": float(name != DOWN or port == 0), f"{link}.use": use, f"{link}.rx": use * 25e9, f"{link}.tx": use * 20e9,
                       f"{link}.errors": 12.5 if name == FAULTY and port == 1 else 0.0})
-    return found | {f"gpu.{gpu}.busy": round(0.5 + 0.4 * noise.random(), 2) for gpu in range(4)}
+    for gpu in range(4):
+        found.update({f"gpu.{gpu}.busy": round(0.5 + 0.4 * noise.random(), 2), f"gpu.{gpu}.throttled": float(name == HOT and gpu == 2), f"gpu.{gpu}.temperature": 88.0 if name == HOT and gpu == 2 else 55.0,
+                      f"gpu.{gpu}.memory": 0.5, f"gpu.{gpu}.power": 400.0, f"gpu.{gpu}.nvlink_tx": 1e10, f"gpu.{gpu}.pcie_rx": 1e9})
+    return found
 
 
 def recorded(path):
@@ -72,7 +75,19 @@ class Cluster(unittest.TestCase):
         self.assertEqual((self.at.column("nodes", "node"), self.at.column("links", "link")), ([BUSY], ["mlx5_0:1", "mlx5_1:1"]))
         self.assertEqual(sorted(map(int, self.at.column("users", "rank"))), list(range(128, 136)))
         self.assertTrue(all(float(sent) > 0 for sent in self.at.column("users", "to other nodes")))
+        sent = [sum(map(float, self.at.column(name, "to other nodes"))) for name in ("loads", "users")]
+        self.assertEqual((len(self.at.column("loads", "job")), self.at.column("loads", "ranks")), (1, ["8"]))
+        self.assertEqual(sent[0], sent[1])
         self.at.screenshot("node")
+
+    def test_gpus(self):
+        self.at.open(view="gpus")
+        self.assertEqual((self.at.sum("GPUs"), self.at.sum("throttled")), (4 * (NODES - 1), 1))
+        self.assertEqual((self.at.column("gpus", "node")[0], self.at.column("gpus", "GPU")[0], self.at.column("gpus", "temperature")[0]), (HOT, "2", "88"))
+        self.assertEqual(self.at.page.inner_text(f"[data-gpu='{HOT} 2']"), "!")
+        self.at.screenshot("gpus")
+        self.at.after(lambda: self.at.press(f"[data-gpu='{HOT} 2']"))
+        self.assertEqual(self.at.column("gpus", "node"), [HOT] * 4)  # on the node's own page
 
     def test_links(self):
         self.at.open(view="links")

@@ -1,18 +1,18 @@
 """The collector's thread, the machine's figures, and a management library of GPUs that is missing."""
 
-import shutil
-import subprocess
+import importlib.util
 import threading
 import unittest
 import unittest.mock
-from pathlib import Path
 
 import support
 from headrace.monitor import clock
+from headrace.monitor.alerts import Alerts, Rule, Rules
 from headrace.monitor.collector import Collector
 from headrace.monitor.fabric import Fabric
 from headrace.monitor.history import History, connect
 from headrace.monitor.host import Host
+from headrace.monitor.model import Sweep
 from headrace.monitor.nvml import Nvml
 from headrace.monitor.pages import Pages
 from headrace.monitor.query import Range, counters
@@ -81,7 +81,7 @@ class Machine(support.Scratch):
         (self.folder / "stat").write_text(f"cpu {busy} 0 0 {1000 - busy} 0 0 0 0 0 0\n")
 
     def test_rates(self):
-        host = Host(self.folder, Nvml("no-such-library.so"), Fabric(self.folder))
+        host = Host(self.folder, Nvml("no_such_package", self.folder / "none"), Fabric(self.folder))
         self.proc(100, 1000)
         self.assertEqual(host.look(), {})
         (self.folder / "stat").write_text("cpu 175 0 0 925 0 0 0 0 0 0\n")
@@ -91,19 +91,59 @@ class Machine(support.Scratch):
         self.assertGreater(figures["net.eth0.rx"], 0)
         self.assertEqual(figures["net.eth0.tx"], 0)
 
-    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def gpus(self):
+        self.clock = 100.0
+        nvml = Nvml("fake_nvml", clock=lambda: self.clock)
+        self.addCleanup(nvml.end)
+        return nvml
+
     def test_gpus(self):
-        library = self.folder / "libfake.so"
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, Path(__file__).parent / "fake_nvml.c"], check=True)
-        nvml = Nvml(str(library))
-        self.addCleanup(nvml._end)
-        nvml.look()
-        figures = support.wait_for(lambda: said if len(said := nvml.look()) == 10 else None, text="all figures")
-        self.assertEqual(figures, {"gpu.0.busy": 0.1, "gpu.1.busy": 0.2, "gpu.0.memory": 0.25, "gpu.1.memory": 0.25, "gpu.0.nvlink_tx": 8192, "gpu.0.nvlink_rx": 0,
-                                   "gpu.0.pcie_tx": 100e3, "gpu.0.pcie_rx": 101e3, "gpu.1.pcie_tx": 200e3, "gpu.1.pcie_rx": 201e3})
+        nvml = self.gpus()
+
+        def look():
+            self.clock += 2
+            return nvml.look()
+        look()
+        figures = support.wait_for(lambda: said if len(said := look()) == 15 else None, text="all figures")
+        self.assertEqual(figures, {"gpu.0.busy": 0.1, "gpu.1.busy": 0.2, "gpu.0.memory": 0.25, "gpu.1.memory": 0.5, "gpu.0.nvlink_tx": 8192, "gpu.0.nvlink_rx": 0,
+                                   "gpu.0.pcie_tx": 100e3, "gpu.0.pcie_rx": 101e3, "gpu.1.pcie_tx": 200e3, "gpu.1.pcie_rx": 201e3, "gpu.0.throttled": 0.0, "gpu.1.throttled": 1.0,
+                                   "gpu.0.temperature": 40.0, "gpu.1.temperature": 80.0, "gpu.0.power": 300.5})
+        self.assertEqual(nvml.addresses(), {0: "0000:17:00.0", 1: "0000:27:00.0"})
+
+    def test_a_throttled_gpu_is_an_alert(self):
+        told = []
+        alerts = Alerts(Rules([Rule("hot", "gpu.throttled", 0.0)]), lambda _, event: told.append((event["state"], event["text"])) or "")
+        host = Host(self.folder, self.gpus(), Fabric(self.folder))
+        for hot in (True, True, False):
+            with unittest.mock.patch("fake_nvml.hot", hot):
+                alerts.look(Sweep(1.0), host.look())
+        support.wait_for(lambda: len(told) == 2, text="both alerts")
+        self.assertEqual(told, [("begins", f"hot: GPU 1 of {host.name} is throttled"), ("ends", f"over: hot: GPU 1 of {host.name} is throttled")])
+
+    def test_without_the_package(self):
+        self.assertEqual(Nvml("no_such_package", self.folder / "none").remarks, [])
+        (remark,) = Host(self.folder, Nvml("no_such_package", self.folder), Fabric(self.folder)).remarks
+        self.assertIn("pip install 'headrace[monitor]'", remark)
+
+    def test_without_a_driver(self):
+        with unittest.mock.patch("fake_nvml.nvmlInit", side_effect=OSError("libnvidia-ml.so.1: cannot open shared object file")):
+            nvml = Nvml("fake_nvml")
+        self.assertEqual((nvml.look(), nvml.addresses(), nvml.remarks), ({}, {}, []))
+
+    @unittest.skipUnless(importlib.util.find_spec("pynvml") or support.REQUIRED, "nvidia-ml-py is not here; make test installs it")
+    def test_the_package_has_these_names(self):
+        import fake_nvml
+        import pynvml
+
+        for name, value in vars(fake_nvml).items():
+            if name.startswith("NVML_"):
+                self.assertEqual(getattr(pynvml, name), value, name)
+            elif name.startswith("nvml"):
+                self.assertTrue(callable(getattr(pynvml, name)), name)
+        self.assertLessEqual({"nvmlReturn", "value"}, {name for name, *_ in pynvml.c_nvmlFieldValue_t._fields_})
 
     def test_nothing_to_read(self):
-        host = Host(self.folder / "missing", Nvml("no-such-library.so"), Fabric(self.folder))
+        host = Host(self.folder / "missing", Nvml("no_such_package", self.folder / "none"), Fabric(self.folder))
         self.assertEqual((host.look(), host.look()), ({}, {}))
 
     def test_this_machine(self):

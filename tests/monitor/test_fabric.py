@@ -100,7 +100,7 @@ class Tree(support.Scratch):
         self.assertLess(time.thread_time() - used, 0.1)
 
     def test_a_hosts_figures_include_its_links(self):
-        host = Host(self.folder / "proc", Nvml("no-such-library.so"), self.fabric)
+        host = Host(self.folder / "proc", Nvml("no_such_package", self.folder / "none"), self.fabric)
         host.look()
         self.count(1)
         self.clock += 1
@@ -111,7 +111,7 @@ class Tree(support.Scratch):
 def figures(number):
     """A node: the third has a busy link with errors, the fourth one that is down."""
     use = {2: 0.9}.get(number, 0.1)
-    return {"cpu.busy": 0.5, "gpu.0.busy": 0.4, "gpu.1.busy": 0.6, "link.infiniband.mlx5_0:1.speed": 12.5e9, "link.infiniband.mlx5_0:1.up": float(number != 3),
+    return {"cpu.busy": 0.5, "gpu.0.busy": 0.4, "gpu.1.busy": 0.6, "gpu.1.throttled": float(number == 2), "link.infiniband.mlx5_0:1.speed": 12.5e9, "link.infiniband.mlx5_0:1.up": float(number != 3),
             "link.infiniband.mlx5_0:1.use": use, "link.infiniband.mlx5_0:1.rx": use * 12.5e9, "link.infiniband.mlx5_0:1.tx": 1e9,
             "link.infiniband.mlx5_0:1.errors": 7.0 if number == 2 else 0.0}
 
@@ -148,6 +148,13 @@ class Sums(support.Scratch):
         with self.assertRaises(Wrong):
             answer(Place(self.path), "links", {"from": "noon"})
 
+    def test_gpus(self):
+        found = answer(Place(self.path), "gpus", {})
+        self.assertEqual([(row["host"], row["gpu"]) for row in found], [("node0003", 1), ("node0001", 1), ("node0004", 1), ("node0001", 0), ("node0003", 0), ("node0004", 0)])  # throttled, busiest
+        self.assertEqual((found[0]["throttled"], found[0]["busy"], found[0]["busy_most"], found[0]["power"]), (1.0, 0.6, 0.6, None))
+        row = answer(Place(self.path), "gpus", {"host": "node0001"})[1]
+        self.assertEqual((row["gpu"], row["ranks"], row["more_ranks"]), (0, [{"id": 1, "job": "synthetic-1", "rank": 0, "alone": True}], 0))
+
     def test_a_time_relative_to_the_newest_figures(self):
         place = Place(self.path)
         self.assertEqual(answer(place, "nodes", {"from": "-5"})["from"], self.end - 5)
@@ -159,6 +166,23 @@ class Sums(support.Scratch):
         by_rank = self.db.execute("SELECT ns * 1.0 / count, rank FROM totals JOIN names ON names.id = key WHERE kind = 1 AND name = 'MPI_Waitall' ORDER BY 1").fetchall()
         self.assertEqual((rows["MPI_Waitall"]["p99"], rows["MPI_Waitall"]["worst"]), by_rank[-1])
         self.assertEqual((rows["MPI_Init"]["worst"], rows["MPI_Init"]["seconds"]), (None, 10.0))
+
+    def test_since_when_a_rank_is_slow(self):
+        class Turned(Synthetic):
+            def _wait(self, job, rank, elapsed):
+                return int(elapsed * 3e7 + (0 if rank == 5 else max(0.0, elapsed - 60) * 4e8))
+
+        history = History(self.folder / "turned.sqlite")
+        source = Turned(Job(ranks=16, slow=5, per_node=4))
+        for second in range(2, 122, 2):
+            source.time = source.jobs[0].began + second
+            history.write(source.sweep(second % 10 == 0), {})
+        history.close()
+        found = answer(Place(self.folder / "turned.sqlite"), "slowest", {})
+        began = source.jobs[0].began
+        self.assertEqual((found["rank"], found["host"], found["cpus"], found["gpu"], found["since"] - began, found["until"] - began), (5, "node0002", "5", "5", 60, 120))
+        self.assertAlmostEqual(found["outside"], 1 - 0.03 - 200 * 90e-6, 2)
+        self.assertEqual(answer(Place(self.folder / "turned.sqlite"), "slowest", {"to": str(began + 50)})["rank"], None)
 
     def test_who_is_on_a_link(self):
         found = answer(Place(self.path), "users", {"host": "node0001"})

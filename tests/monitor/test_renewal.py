@@ -126,8 +126,7 @@ class Renewal(support.Scratch):
         self.at.after(lambda: self.page.select_option("select[name=metric]", "messages"))  # which has the focus then
         self.page.wait_for_selector("[data-sum=messages]")
         self.draws(1)
-        canvas = self.box("canvas.heat")
-        self.page.mouse.move(canvas["x"] + canvas["width"] * 1.5 / 8, canvas["y"] + canvas["height"] * 0.5 / 8)
+        self.page.mouse.move(*self.at.cell(0.5, 1.5, 8))
         value = lambda: int(self.page.get_attribute("output.cell", "data-value"))  # noqa: E731
         self.assertIn("rank 0 → rank 1", self.page.inner_text("output.cell"))
         self.page.focus("canvas.heat")

@@ -80,6 +80,26 @@ class Serving(support.Scratch):
         self.assertIn("samesite=strict", cookie.lower())
         self.assertEqual(fetch(self.address + "/api/jobs", {"Cookie": cookie.split(";")[0]}, token=None)[0], 200)
 
+    def test_actions_are_for_the_page_alone(self):
+        """A page of another port of this host would bring the cookie along."""
+        netloc = urllib.parse.urlsplit(self.address).netloc
+        for origin in ("http://127.0.0.1:1", "http://evil.example", "null", ""):
+            self.assertEqual(self.get("/api/stack?job=1", method="POST", headers={"Origin": origin}), (403, {"problem": "only the monitor's own page may ask for this"}), origin)
+        self.assertEqual(self.get("/api/stack?job=1", method="POST", headers={"Origin": f"http://{netloc}"}), (400, {"problem": "a saved run has no processes whose stacks could be read"}))
+        self.assertEqual(self.get("/api/stack?job=1")[0], 405)
+        self.assertEqual((self.get("/api/jobs", method="POST")[0], self.get("/api/nothing", method="POST")[0]), (405, 404))
+        self.assertEqual(fetch(self.address + "/api/stack?job=1", method="POST", token=None)[0], 403)
+
+    def test_findings_are_those_of_the_doctor(self):
+        found = {finding["id"]: finding for finding in self.get("/api/findings")[1]}
+        self.assertEqual({name: finding["level"] for name, finding in found.items()}, {"balance.uneven": "warning", "devices.staged": "warning", "placement.gpu": "note", "queues.short": "ok",
+                                                                                       "messages.short": "ok", "ranks.there": "ok", "placement.cores": "ok"})
+        self.assertIn("(rank 5) to 3", found["balance.uneven"]["evidence"])  # 37 of 16 ranks
+        self.assertIn("ranks 0, 8 on synthetic share GPU 0", found["placement.gpu"]["evidence"])
+        self.assertIn("16 of 16 ranks of halo3d, 60 s", found["ranks.there"]["evidence"])
+        part = {finding["id"]: finding["evidence"] for finding in self.get("/api/findings?from=-20&ranks=0-7")[1]}
+        self.assertIn("8 of 16 ranks of halo3d, 20 s", part["ranks.there"])
+
     def test_other_names_are_refused(self):
         for name in ("evil.example", "evil.example:8642", "127.0.0.1.evil.example", ""):
             self.assertEqual(fetch(self.address + "/api/jobs", {"Host": name})[0], 421, name)
@@ -102,7 +122,7 @@ class Serving(support.Scratch):
             self.assertEqual(status, 200 if path.endswith(",x") else 400, path)
             self.assertTrue(path.endswith(",x") or len(said["problem"]) < 200)
         self.assertEqual(self.get("/api/nothing")[0], 404)
-        self.assertEqual(set(ANSWERS), {"jobs", "slowest", "ranks", "matrix", "counters", "timeline", "marks", "machine", "nodes", "links", "users"})
+        self.assertEqual(set(ANSWERS), {"jobs", "slowest", "ranks", "matrix", "counters", "timeline", "marks", "machine", "nodes", "links", "users", "gpus", "inside", "findings"})
 
     def test_no_other_file_is_served(self):
         for path in ("/../server.py", "/..%2fserver.py", "/server.py", "/assets/index.html", "//etc/passwd"):

@@ -5,9 +5,11 @@ import os
 import shutil
 import subprocess
 import unittest
+import unittest.mock
 
 import support
-from headrace import stack
+from headrace import counters, stack
+from headrace.monitor import stacks
 from headrace.monitor.query import Wrong
 from headrace.stack import Stack
 
@@ -54,9 +56,34 @@ class Texts(unittest.TestCase):
         self.assertEqual(stack._said(["sleep", "60"], 0.2), ("", "sleep took longer than 0.2 s"))
         self.assertEqual(stack._said(["/no/gdb"], 0.2)[1], "/no/gdb: No such file or directory")
 
+    def test_a_limit_for_all_ranks_together(self):
+        page = unittest.mock.Mock(rank=3, about={"pid": 1}, **{"read.side_effect": counters.Problem("no page")})
+        begin = support.time.monotonic()
+        (found,) = stack.look_at_all([page], 10, 0)
+        self.assertIn("together took longer than 0 s", found.why)
+        stop = support.threading.Event()
+        support.threading.Timer(0.3, stop.set).start()
+        stack._said(["sleep", "60"], 50, stop=stop)
+        self.assertLess(support.time.monotonic() - begin, 10)
+
+    def test_the_page_reads_one_job_at_a_time(self):
+        with stacks._one, self.assertRaisesRegex(Wrong, "being read already"):
+            stacks.stacks("j")
+        with self.assertRaisesRegex(Wrong, "no rank of this job runs on the monitor's host"):
+            stacks.stacks("no such job")
+
+    def test_the_page_gets_a_bounded_answer(self):
+        pages = [unittest.mock.Mock(rank=rank, size=900, job_of_owner="j", **{"alive.return_value": True}) for rank in range(600)]
+        with unittest.mock.patch("headrace.counters.look", return_value=unittest.mock.Mock(pages=pages)), \
+                unittest.mock.patch("headrace.stack.look", lambda page, *_: Stack(page.rank, 1, ["f", f"PMPI_Recv ({page.rank})" if page.rank < 100 else "PMPI_Recv", "main"], now=f"at {page.rank}")):
+            found = stacks.stacks("j")
+        self.assertEqual((found["here"], found["left_out"], len(found["groups"]), found["groups_left_out"]), (600, 88, 64, 37))
+        last = found["groups"][-1]
+        self.assertEqual((last["ranks"], last["count"], last["inside"], last["frames"], len(last["now"]), last["more_now"]), ("100-511", 412, ["f"], ["PMPI_Recv", "main"], 8, 404))
+
     def test_no_job(self):
         with self.assertRaisesRegex(Wrong, "no job of this user runs"):
-            stack._job("", [])
+            stack.pages_of("", [])
 
 
 @unittest.skipUnless(shutil.which("gdb"), "gdb is not installed")
@@ -79,6 +106,12 @@ class Real(support.Scratch):
         for rank in ranks:
             self.assertIn("main", " ".join(rank["frames"]), rank)
         self.assertIsNone(job.poll())  # it goes on
+        with unittest.mock.patch.dict(os.environ, environment):
+            key = next(page.job_of_owner for page in counters.look().pages if page.job_of_owner.startswith(f"headrace_{job.pid}_"))
+            page = stacks.stacks(key)
+        self.assertEqual((page["here"], page["size"], sum(group["count"] for group in page["groups"])), (3, 3, 3))
+        self.assertIn("main", " ".join(page["groups"][0]["frames"]))
+        self.assertIsNone(job.poll())
         self.assertIn("none of ranks 9", ask("--ranks", "9").stderr)
 
 

@@ -1,8 +1,9 @@
+import type { Address } from "../address";
 import { ask } from "../ask";
 import { el, keyed, sum } from "../dom";
 import { bytes, share, short, stretch } from "../format";
 import { table } from "../table";
-import type { Cluster, Node } from "../types";
+import type { Cluster, Node, Switch } from "../types";
 import { passes, type Scene, type View } from "../view";
 import { open } from "./hosts";
 
@@ -12,7 +13,7 @@ const rate = (value: number): string => `${bytes(value)}/s`;
 
 /** The share that a cell's colour shows: of its busiest link, else of its cores. */
 const load = (node: Node): number | null => node.use ?? node.cpu;
-const level = (value: number): number => Math.min(LEVELS - 1, Math.floor(value * LEVELS));
+export const level = (value: number): number => Math.min(LEVELS - 1, Math.floor(value * LEVELS));
 
 function sentence(node: Node): string {
   if (node.silent) return `${node.host}: silent; ${node.ranks} ranks run on it, and no figures have come`;
@@ -33,6 +34,26 @@ function legend(): HTMLElement {
     el("span", { class: "node use0 errors" }, "!"), "link with errors", el("span", { class: "node use0 down" }, "×"), "link down", el("span", { class: "node unknown" }, "?"), "silent, or no figures");
 }
 
+interface Said { all: Cluster; switches: Switch[]; }
+
+/** Nodes below their switches; those above a switch are named beside it. */
+function drawSwitches(scene: Scene, nodes: Node[], switches: Switch[]): HTMLElement {
+  const known = new Map(nodes.map((node) => [node.host, node])), placed = new Set<string>();
+  const boxes = switches.flatMap((each) => {
+    const here = each.hosts.map((host) => known.get(host) ?? known.get(host.split(".")[0]!)).filter((node) => node !== undefined);
+    if (!here.length) return [];
+    here.forEach((node) => placed.add(node.host));
+    const total = (of: (node: Node) => number): number => here.reduce((all, node) => all + of(node), 0), down = total((node) => node.down), errors = total((node) => node.errors);
+    const beside = switches.filter((other) => other.name !== each.name && (other.switches.includes(each.name) || each.switches.includes(other.name))).map((other) => other.name);
+    const said = [`${here.length} nodes`, `${total((node) => node.ranks)} ranks`, `sent ${rate(total((node) => node.tx))}`, down ? `${down} links down` : "", errors ? `${short(errors)} errors/s` : ""].filter(Boolean).join(", ");
+    return [keyed(el("section", { class: "switch", "data-switch": each.name }, el("h4", {}, each.name, el("span", { class: "quiet" }, beside.length ? ` — ${beside.slice(0, 4).join(", ")}${beside.length > 4 ? ` and ${beside.length - 4} more` : ""}` : "")),
+      el("div", { class: "nodes" }, ...here.map((node) => cell(scene, node))), el("p", { class: "quiet" }, said)), each.name)];
+  });
+  const rest = nodes.filter((node) => !placed.has(node.host));
+  if (rest.length) boxes.push(keyed(el("section", { class: "switch", "data-switch": "" }, el("h4", {}, "below no switch of the file"), el("div", { class: "nodes" }, ...rest.map((node) => cell(scene, node)))), " rest"));
+  return el("div", { class: "switches" }, ...boxes);
+}
+
 interface Worst { what: string; node: Node; text: string; }
 
 function worst(nodes: Node[]): Worst[] {
@@ -46,7 +67,7 @@ function worst(nodes: Node[]): Worst[] {
     ...most("busiest cores", (node) => node.cpu ?? 0, (node) => share(node.cpu ?? 0))];
 }
 
-function draw(scene: Scene, said: Cluster): void {
+function draw(scene: Scene, { all: said, switches }: Said): void {
   const nodes = said.nodes.filter((node) => passes(scene.address, node.host, ...node.jobs));
   if (!nodes.length) {
     scene.place.append(el("p", { class: "quiet" }, said.nodes.length ? `None of ${said.nodes.length} nodes has "${scene.address.filter ?? ""}" in its name or jobs.`
@@ -60,7 +81,8 @@ function draw(scene: Scene, said: Cluster): void {
     sum("links", all((node) => node.links), String(all((node) => node.links))), sum("down", all((node) => node.down), String(all((node) => node.down))),
     sum("errors", all((node) => node.errors), `${short(all((node) => node.errors))}/s`), sum("silent", all((node) => Number(node.silent)), String(all((node) => Number(node.silent))))),
   el("p", { class: "quiet" }, `Means of ${stretch(said.from, said.to)}.${said.left_out ? ` ${said.left_out} nodes are left out.` : ""}`));
-  scene.place.append(el("h3", {}, "Nodes"), el("div", { class: "nodes", "data-nodes": nodes.length }, ...nodes.map((node) => cell(scene, node))), legend());
+  scene.place.append(el("h3", {}, switches.length ? "Nodes by switch" : "Nodes"), switches.length ? drawSwitches(scene, nodes, switches)
+    : el("div", { class: "nodes", "data-nodes": nodes.length }, ...nodes.map((node) => cell(scene, node))), legend());
   scene.place.append(el("h3", {}, "Worst"), table<Worst>("worst", [
     { title: "what", value: (row) => row.what },
     { title: "node", value: (row) => row.node.host, go: (row) => open(scene, row.node.host) },
@@ -70,4 +92,9 @@ function draw(scene: Scene, said: Cluster): void {
   ], worst(nodes), scene.again, { key: (row) => `${row.what} ${row.node.host}` }));
 }
 
-export const cluster: View = { name: "cluster", title: "Cluster", needsJob: false, load: (address) => ask<Cluster>("nodes", { from: address.from, to: address.to }), draw };
+async function request(address: Address): Promise<Said> {
+  const [all, switches] = await Promise.all([ask<Cluster>("nodes", { from: address.from, to: address.to }), ask<Switch[]>("topology")]);
+  return { all, switches };
+}
+
+export const cluster: View = { name: "cluster", title: "Cluster", needsJob: false, load: request, draw };

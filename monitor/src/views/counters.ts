@@ -3,14 +3,23 @@ import { ask, part } from "../ask";
 import { el, sum } from "../dom";
 import { bytes, seconds, share, short } from "../format";
 import { table, type Column } from "../table";
-import type { Counter } from "../types";
+import type { Counter, Slowest } from "../types";
 import { passes, within, type Scene, type View } from "../view";
+import { slowRank } from "./slow";
 
 type Figure = "count" | "bytes" | "ns";
 interface List { kind: string; title: string; count: string; figures: Figure[]; bar: Figure; names?: string; bySize?: boolean; none: string; ours?: boolean; }
 
 const show: Record<Figure, (value: number) => string> = { count: (value) => short(value), bytes, ns: (value) => seconds(value / 1e9) };
 const first = (name: string): number => Number.parseInt(name, 10) || 0;
+
+/** The share of the ranks' time that no MPI function took. */
+function outside(scene: Scene, said: Counter[]): HTMLElement | null {
+  const [first] = said;
+  if (!first?.ranks || !first.seconds || scene.address.filter) return null;
+  const value = Math.max(0, 1 - said.reduce((all, row) => all + row.ns, 0) / 1e9 / first.seconds / first.ranks);
+  return sum("outside MPI", value, share(value));
+}
 
 function list(scene: Scene, what: List, said: Counter[]): void {
   let rows = said.filter((row) => passes(scene.address, row.name));
@@ -23,7 +32,7 @@ function list(scene: Scene, what: List, said: Counter[]): void {
     scene.place.append(el("p", { class: "quiet", "data-empty": what.kind }, said.length ? `None of ${said.length} has "${scene.address.filter ?? ""}" in its name.` : `${what.none}${within(scene.address)}.${what.ours ? " Of jobs of other MPIs this is not seen." : ""}`));
     return;
   }
-  scene.place.append(el("p", { class: "sums" }, ...what.figures.map((figure) => sum(`${what.kind} ${figure}`, total(figure), show[figure](total(figure)), titles[figure]))));
+  scene.place.append(el("p", { class: "sums" }, ...what.figures.map((figure) => sum(`${what.kind} ${figure}`, total(figure), show[figure](total(figure)), titles[figure])), outside(scene, said)));
   const whole = Math.max(1, total(what.bar));
   const columns: Column<Counter>[] = [{ title: what.names ?? "name", value: (row) => row.name }];
   for (const figure of what.figures) columns.push({ title: titles[figure], value: (row) => row[figure], text: (row) => show[figure](row[figure]),
@@ -44,7 +53,14 @@ function lists(name: string, title: string, whats: List[]): View {
     draw: (scene: Scene, said: Counter[][]) => whats.forEach((what, place) => list(scene, what, said[place]!)) };
 }
 
-export const calls = lists("calls", "Calls", [{ kind: "call", title: "MPI functions by time", count: "calls", figures: ["count", "bytes", "ns"], bar: "ns", names: "function", none: "No MPI function was called" }]);
+const functions: List = { kind: "call", title: "MPI functions by time", count: "calls", figures: ["count", "bytes", "ns"], bar: "ns", names: "function", none: "No MPI function was called" };
+export const calls: View = { name: "calls", title: "Calls", needsJob: true,
+  load: (address) => Promise.all([ask<Counter[]>("counters", { ...part(address), kind: "call" }), ask<Slowest>("slowest", part(address))]),
+  draw: (scene: Scene, [said, named]: [Counter[], Slowest]) => {
+    const slow = slowRank(scene, named);
+    list(scene, functions, said);
+    if (slow) scene.place.append(slow);
+  } };
 export const ways = lists("ways", "Protocols", [
   { kind: "protocol", title: "Messages received, by protocol", count: "messages", figures: ["count", "bytes"], bar: "bytes", names: "protocol", none: "No message was received", ours: true },
   { kind: "memory", title: "Messages by kind of memory", count: "messages", figures: ["count", "bytes"], bar: "bytes", names: "memory", none: "No message was sent or received", ours: true },

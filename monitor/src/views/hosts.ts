@@ -4,14 +4,18 @@ import { el, keyed, sum } from "../dom";
 import { bytes, date, share, short } from "../format";
 import { colour, plot, type Line } from "../plot";
 import { table } from "../table";
-import type { Cluster, Link, Machine, Node, Reporter, User } from "../types";
+import type { Cluster, Gpu, Inside, Link, Machine, Node, Reporter, User } from "../types";
 import { passes, type Scene, type View } from "../view";
+import { gpuTable } from "./gpus";
+import { drawInside } from "./inside";
 import { linkTable } from "./links";
 
 const groups: [string, string, RegExp, (value: number) => string][] = [
   ["cores", "Cores, share that works", /^cpu\./, share],
   ["gpus", "GPUs, share of time and of memory", /^gpu\.\d+\.(busy|memory)$/, share],
-  ["nvlink", "NVLink, bytes since the look before", /^gpu\.\d+\.nvlink/, bytes],
+  ["nvlink", "NVLink, bytes a second", /^gpu\.\d+\.nvlink/, bytes],
+  ["heat", "GPUs, degrees Celsius", /^gpu\.\d+\.temperature/, (value) => `${value.toFixed(0)} °C`],
+  ["power", "GPUs, power", /^gpu\.\d+\.power/, (value) => short(value, "W")],
   ["pcie", "PCIe, bytes a second, as of 20 ms in each", /^gpu\.\d+\.pcie/, bytes],
   ["links", "Links, share of their speed", /^link\..*\.use$/, share],
   ["network", "Network, bytes a second", /^(net\.|link\..*\.[rt]x$)/, bytes],
@@ -23,7 +27,7 @@ const LINES_MOST = 16;
 /** Shows one node. */
 export const open = (scene: Scene, host: string): void => scene.go({ view: "hosts", host, filter: "" });
 
-interface Said { all: Cluster; machine: Machine; links: Link[]; users: User[]; }
+interface Said { all: Cluster; machine: Machine; links: Link[]; users: User[]; gpus: Gpu[]; inside: Inside | null; }
 
 const rate = (value: number): string => `${bytes(value)}/s`;
 
@@ -43,16 +47,37 @@ function drawTable(scene: Scene, nodes: Node[]): void {
   ], nodes, scene.again, { mark: (node) => node.silent || node.down > 0 || node.errors > 0, more: "the filter chooses others" }));
 }
 
+interface Load { user: User; ranks: number; sent: number | null; }
+
+/** The sums of each job's ranks, those that send most first. */
+function byJob(users: User[]): Load[] {
+  const found = new Map<number, Load>();
+  for (const user of users) {
+    const load = found.get(user.id) ?? { user, ranks: 0, sent: null };
+    load.ranks++;
+    if (user.sent !== null) load.sent = (load.sent ?? 0) + user.sent;
+    found.set(user.id, load);
+  }
+  return [...found.values()].sort((a, b) => (b.sent ?? -1) - (a.sent ?? -1));
+}
+
 function drawUsers(scene: Scene, users: User[]): void {
   scene.place.append(el("h3", {}, "Who is on its links"));
   if (!users.length) {
     scene.place.append(el("p", { class: "quiet" }, "No rank of a job that the monitor sees ran on this node in this time; the traffic is that of other programs."));
     return;
   }
-  const known = users.filter((user) => user.sent !== null), most = Math.max(1, ...known.map((user) => user.sent!));
+  const loads = byJob(users), known = users.filter((user) => user.sent !== null), most = Math.max(1, ...known.map((user) => user.sent!));
   scene.place.append(el("p", { class: "quiet" }, known.length ? "Bytes that each rank sent to other nodes, by its counters of peers. A node with several links spreads them."
     : "Counters by peer were not read in this time; a longer one has some."),
-  table<User>("users", [
+  table<Load>("loads", [
+    { title: "job", value: (load) => load.user.job, wraps: true, go: (load) => scene.go({ view: "job", job: String(load.user.id) }) },
+    { title: "user", value: (load) => load.user.user },
+    { title: "batch job", value: (load) => load.user.batch },
+    { title: "program", value: (load) => load.user.program, wraps: true },
+    { title: "ranks", value: (load) => load.ranks },
+    { title: "to other nodes", value: (load) => load.sent ?? -1, text: (load) => load.sent === null ? "-" : rate(load.sent), bar: (load) => (load.sent ?? 0) / Math.max(1, ...loads.map((each) => each.sent ?? 0)) },
+  ], loads, scene.again, { key: (load) => String(load.user.id) }), el("h4", {}, "By rank"), table<User>("users", [
     { title: "job", value: (user) => user.job, wraps: true, go: (user) => scene.go({ view: "timeline", job: String(user.id) }) },
     { title: "user", value: (user) => user.user },
     { title: "batch job", value: (user) => user.batch },
@@ -64,7 +89,7 @@ function drawUsers(scene: Scene, users: User[]): void {
   ], users, scene.again, { key: (user) => `${user.id} ${user.rank}` }));
 }
 
-function draw(scene: Scene, { all, machine: said, links, users }: Said): void {
+function draw(scene: Scene, { all, machine: said, links, users, gpus, inside }: Said): void {
   const hosts = Object.keys(said).sort(), one = scene.address.host;
   scene.place.append(el("p", { class: "sums" }, sum("hosts", all.nodes.length, String(all.nodes.length)), one ? el("button", { click: () => scene.go({ host: "" }) }, "all nodes") : null));
   const reporters = scene.news.reporters ?? [];
@@ -78,7 +103,9 @@ function draw(scene: Scene, { all, machine: said, links, users }: Said): void {
   const nodes = all.nodes.filter((node) => one ? node.host === one : passes(scene.address, node.host, ...node.jobs));
   if (one && !nodes.length && !hosts.length) scene.place.append(el("p", { class: "quiet" }, `Nothing is known of node ${one} in this time.`));
   if (nodes.length) drawTable(scene, nodes);
+  if (one && inside) drawInside(scene, { inside, links, gpus, users });
   if (one && links.length) scene.place.append(el("h3", {}, "Its links"), linkTable(scene, links));
+  if (one && gpus.length) scene.place.append(el("h3", {}, "Its GPUs"), gpuTable(scene, gpus));
   if (one) drawUsers(scene, users);
   for (const host of hosts) {
     const section = keyed(el("section", {}, el("h3", {}, host)), host);
@@ -105,9 +132,9 @@ const FEW = 8; // nodes whose figures over time are drawn together
 async function load(address: Address): Promise<Said> {
   const time = { from: address.from, to: address.to }, here = { ...time, host: address.host };
   const all = await ask<Cluster>("nodes", time);
-  const [machine, links, users] = await Promise.all([address.host || all.nodes.length <= FEW ? ask<Machine>("machine", here) : {},
-    address.host ? ask<Link[]>("links", here) : [], address.host ? ask<User[]>("users", here) : []]);
-  return { all, machine, links, users };
+  const [machine, links, users, gpus, inside] = await Promise.all([address.host || all.nodes.length <= FEW ? ask<Machine>("machine", here) : {},
+    address.host ? ask<Link[]>("links", here) : [], address.host ? ask<User[]>("users", here) : [], address.host ? ask<Gpu[]>("gpus", here) : [], address.host ? ask<Inside>("inside", here) : null]);
+  return { all, machine, links, users, gpus, inside };
 }
 
 export const hosts: View = { name: "hosts", title: "Nodes", needsJob: false, load, draw };

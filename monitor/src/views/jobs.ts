@@ -7,7 +7,7 @@ import type { Scene, View } from "../view";
 
 const waiting = (job: Job): number => Math.min(1, job.wait_ns / Math.max(1, 1e9 * (job.seen - job.began) * Math.max(1, job.known)));
 
-const batch = (job: Job): string => job.batch_job ? `${job.batch} ${job.batch_job}${job.batch_name ? ` ${job.batch_name}` : ""}` : "";
+export const batch = (job: Job): string => job.batch_job ? `${job.batch} ${job.batch_job}${job.batch_name ? ` ${job.batch_name}` : ""}` : "";
 const HOSTS_SHOWN = 6;
 
 /** The first hosts, and the number of others. */

@@ -4,6 +4,7 @@ import { bytes, seconds, share, short } from "../format";
 import { table } from "../table";
 import type { RankRow, Slowest } from "../types";
 import { passes, type Scene, type View } from "../view";
+import { open } from "./hosts";
 
 /** A share of the rank's time. Waits are part of calls, and lengths of calls an estimate, so the sum might exceed the whole. */
 const of = (row: RankRow, time: number): number => Math.min(1, time / 1e9 / Math.max(1e-3, row.seconds));
@@ -31,7 +32,7 @@ function draw(scene: Scene, [said, named]: [RankRow[], Slowest]): void {
     { title: "received", value: (row) => row.received_bytes, text: (row) => bytes(row.received_bytes) },
     { title: "posted", value: (row) => row.posted },
     { title: "unexpected", value: (row) => row.unexpected },
-    { title: "host", value: (row) => row.host, wraps: true },
+    { title: "host", value: (row) => row.host, wraps: true, go: (row) => open(scene, row.host) },
     { title: "CPUs", value: (row) => row.cpus, wraps: true },
     { title: "GPU", value: (row) => row.gpu, wraps: true },
     { title: "pid", value: (row) => row.pid, text: (row) => String(row.pid) },

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headrace.monitor import cluster, query
+from headrace.monitor import cluster, findings, query
 from headrace.monitor.collector import Collector
 from headrace.monitor.history import connect
 from headrace.monitor.model import TEXT_MOST
 from headrace.monitor.query import Range, Wrong
 from headrace.monitor.sealed import Late
+from headrace.monitor.stacks import stacks
 
 LISTS = ("call", "protocol", "memory", "size", "collective", "access", "library", "phase", "queue")
 _ANSWER_SECONDS = 20.0
@@ -26,11 +27,13 @@ _MATRIX = {"messages": ("sent_to", 0), "bytes": ("sent_to", 1), "wait": ("waited
 @dataclass(frozen=True)
 class Place:
     """Sources of answers: a history file, and the collector that fills it (none for a saved run). `ending`: set when the monitor ends,
-    which also ends queries."""
+    which also ends queries and debuggers."""
 
     path: Path
     collector: Collector | None = None
     ending: threading.Event = field(default_factory=threading.Event)
+    everyone: bool = False  # all users' jobs (--all-users)
+    topology: tuple[dict, ...] = ()  # switches (--topology)
 
 
 def _time(text: str, name: str) -> float | None:
@@ -95,7 +98,7 @@ def _timeline(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
 
 
 def _slowest(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
-    return query.slowest(db, _range(db, asked))
+    return query.culprit(db, _range(db, asked))
 
 
 def _marks(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
@@ -122,17 +125,35 @@ def _links(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return cluster.links(db, *_times(db, asked), _host(asked))
 
 
+def _gpus(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return cluster.gpus(db, *_times(db, asked), _host(asked))
+
+
+def _inside(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return cluster.inside(db, _host(asked), *_times(db, asked))
+
+
+def _findings(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
+    return findings.findings(db, _range(db, asked))
+
+
 def _users(db: sqlite3.Connection, asked: Mapping[str, str]) -> object:
     return cluster.users(db, _host(asked), *_times(db, asked))
 
 
 ANSWERS: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], object]] = {
     "jobs": _jobs, "slowest": _slowest, "ranks": _ranks, "matrix": _matrix, "counters": _counters, "timeline": _timeline, "marks": _marks, "machine": _machine,
-    "nodes": _nodes, "links": _links, "users": _users}
+    "nodes": _nodes, "links": _links, "users": _users, "gpus": _gpus, "inside": _inside, "findings": _findings}
+
+
+# Answers that are not in the history.
+GIVEN: dict[str, Callable[[Place], object]] = {"topology": lambda place: place.topology}
 
 
 def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
     """Answers the request `name`. Raises Wrong, Unreadable."""
+    if name in GIVEN:
+        return GIVEN[name](place)
     db = connect(place.path, _ANSWER_SECONDS)
     db.ending = place.ending
     try:
@@ -142,6 +163,26 @@ def answer(place: Place, name: str, asked: Mapping[str, str]) -> object:
         raise (ended if isinstance(ended, Exception) else Late("the monitor ends")) from None
     finally:
         db.close()
+
+
+def _stack(place: Place, asked: Mapping[str, str]) -> object:
+    if place.collector is None:
+        raise Wrong("a saved run has no processes whose stacks could be read")
+    db = connect(place.path, _ANSWER_SECONDS)
+    try:
+        (key,) = db.execute("SELECT key FROM jobs WHERE id = ?", (query.job_id(db, asked.get("job", "")),)).fetchone()
+    finally:
+        db.close()
+    return stacks(key, place.everyone, place.ending)
+
+
+# Requests that do more than read the history. They are sent by POST, from the page itself.
+ACTIONS: dict[str, Callable[[Place, Mapping[str, str]], object]] = {"stack": _stack}
+
+
+def act(place: Place, name: str, asked: Mapping[str, str]) -> object:
+    """Carries out the request `name`. Raises Wrong, Unreadable."""
+    return ACTIONS[name](place, asked)
 
 
 def news(place: Place) -> dict:

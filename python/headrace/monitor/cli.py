@@ -13,7 +13,7 @@ from pathlib import Path
 
 from headrace import counters, own_files
 from headrace.counters.saved import MAGIC
-from headrace.monitor import all_users
+from headrace.monitor import all_users, topology
 from headrace.monitor.alerts import Alerts
 from headrace.monitor.alerts import Wrong as WrongRules
 from headrace.monitor.alerts import read as read_rules
@@ -54,6 +54,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--secret-file", type=Path, metavar="FILE", default=secret.default_path(),
                         help="holds what collectors and monitor prove to each other; -: the first line of standard input (%(default)s)")
     parser.add_argument("--alerts", type=Path, metavar="FILE", help="rules in JSON, and the command or web hook that is told when one holds")
+    parser.add_argument("--topology", type=Path, metavar="FILE", help="shows nodes by switch: Slurm's topology.conf, or what ibnetdiscover prints")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--save", type=Path, metavar="FILE", help="save a run as one file, and end")
     only.add_argument("--open", type=Path, metavar="FILE", help="show a saved run, or the counters that mpiexec --save-counters wrote")
@@ -71,6 +72,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         parser.error(str(error))
     if args.reports and (args.save or args.open or args.report_to):
         parser.error("--reports is for a monitor that shows what runs now")
+    if args.topology and (args.save or args.report_to):
+        parser.error("--topology is for a monitor that shows a page")
     if args.alerts and (args.save or args.open or args.report_to):
         parser.error("--alerts is for a monitor that shows what runs now")
     return args
@@ -131,7 +134,7 @@ def _gather(args: argparse.Namespace) -> Gather:
     listener = listen(*args.reports)
     host, port = listener.getsockname()[:2]
     _say(f"takes reports on {host}, port {port}; on each host: headrace monitor --report-to HOST:{port} (secret: {args.secret_file})")
-    return Gather(Pages(everyone=args.all_users), listener, key, _say)
+    return Gather(Pages(everyone=args.all_users, topology=tuple(switches)), listener, key, _say)
 
 
 def _report(args: argparse.Namespace) -> int:
@@ -157,10 +160,11 @@ def _serve(args: argparse.Namespace, path: Path, collector: Collector | None) ->
     except CannotListen as refused:
         _say(str(refused))
         return 2
+    switches = topology.read(args.topology) if args.topology else []
     if collector:
         collector.start()
     try:
-        serve.serve(Place(path, collector), listener, _token(args.token_file),
+        serve.serve(Place(path, collector, everyone=args.all_users, topology=tuple(switches)), listener, _token(args.token_file),
                     lambda address, _: print(f"headrace monitor: {address}", flush=True))
     finally:
         if collector:
@@ -214,7 +218,7 @@ def main(argv: list[str]) -> int:
     many_descriptors()
     try:
         return _save(args) if args.save else _open(args) if args.open else _report(args) if args.report_to else _live(args)
-    except (Unreadable, Wrong, WrongRules, Refused, CannotListen, secret.Unusable, counters.Problem, OSError, sqlite3.Error) as problem:
+    except (Unreadable, Wrong, WrongRules, topology.Wrong, Refused, CannotListen, secret.Unusable, counters.Problem, OSError, sqlite3.Error) as problem:
         _say(sentence(problem))
         return 2
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Sums over hosts and links, for the views of the cluster, its nodes and its links; also of a saved run.
+"""Sums over hosts, links and GPUs, for the views of the cluster, its nodes, links and GPUs; also of a saved run.
 
 A figure is the mean over the chosen time, or over the last minute before its end; of errors and of use, the highest value is given as
 well. A host without figures in that time is listed as silent if ranks run on it.
@@ -17,6 +17,8 @@ RECENT = 60.0  # seconds that count as now
 _HOSTS_MOST = 4096
 _LINKS_MOST = 20_000
 _USERS_MOST = 200  # ranks listed for a link
+_GPU = ("busy", "memory", "throttled", "temperature", "power", "nvlink_tx", "nvlink_rx", "pcie_tx", "pcie_rx")
+_GPU_RANKS_MOST = 8  # named for a GPU
 _LINK = ("rx", "tx", "packets", "waits", "discards", "errors", "retries", "congestion", "speed")
 
 Figures = dict[str, tuple[float, float]]  # by name: mean and highest
@@ -79,6 +81,53 @@ def _placed(db: sqlite3.Connection, begin: float, end: float) -> dict[str, tuple
 
 def _gpus(figures: Figures) -> list[float]:
     return [mean for what, (mean, _) in figures.items() if what.startswith("gpu.") and what.endswith(".busy")]
+
+
+def _on_gpus(db: sqlite3.Connection, begin: float, end: float, host: str) -> dict[tuple[str, int], list[dict]]:
+    """Returns the ranks that may use each GPU, by the numbers in their CUDA_VISIBLE_DEVICES."""
+    found: dict[tuple[str, int], list[dict]] = {}
+    chosen = ("AND host = ?", (host,)) if host else ("", ())
+    for there, said, job, key, rank in db.execute("SELECT host, gpu, jobs.id, jobs.key, rank FROM ranks JOIN jobs ON jobs.id = ranks.job WHERE gpu != '' "
+                                                  f"AND jobs.began <= ? AND jobs.seen >= ? {chosen[0]} ORDER BY jobs.id, rank", (end, begin, *chosen[1])):
+        numbers = [int(word) for word in said.split(",") if word.strip().isdecimal() and len(word) < 6]
+        for number in numbers:
+            found.setdefault((there, number), []).append({"id": job, "job": key, "rank": rank, "alone": len(numbers) == 1})
+    return found
+
+
+def gpus(db: sqlite3.Connection, began: float | None, ended: float | None, host: str = "") -> list[dict]:
+    """Returns all GPUs: first those that are throttled, then the busiest. `throttled` is the share of readings in which it was."""
+    begin, end = window(db, began, ended)
+    on = _on_gpus(db, begin, end, host)
+    rows = []
+    for name, figures in means(db, begin, end, host).items():
+        devices: dict[int, dict] = {}
+        for what, (mean, most) in figures.items():
+            _, _, rest = what.partition("gpu.")
+            number, _, figure = rest.partition(".")
+            if number.isdecimal() and figure in _GPU:
+                row = devices.setdefault(int(number), {"host": name, "gpu": int(number), **dict.fromkeys(_GPU), "busy_most": None, "memory_most": None})
+                row[figure] = round(mean, 4)
+                if figure in ("busy", "memory"):
+                    row[f"{figure}_most"] = most
+        for number, row in devices.items():
+            ranks = on.get((name, number), [])
+            rows.append({**row, "ranks": ranks[:_GPU_RANKS_MOST], "more_ranks": max(0, len(ranks) - _GPU_RANKS_MOST)})
+    rows.sort(key=lambda row: (-(row["throttled"] or 0), -(row["busy"] or 0), row["host"], row["gpu"]))
+    return rows[:_LINKS_MOST]
+
+
+def inside(db: sqlite3.Connection, host: str, began: float | None, ended: float | None) -> dict:
+    """Returns the NUMA nodes of a host with their ranges of CPUs, and the node of each GPU and link."""
+    found: dict = {"numa": {}, "gpus": {}, "links": {}}
+    for what, (value, _) in means(db, *window(db, began, ended), host).get(host, {}).items():
+        _, _, rest = what.partition("inside.")
+        kind, _, name = rest.partition(".")
+        if kind == "numa" and len(words := name.split(".")) == 3 and words[0].isdecimal() and words[2].isdecimal():
+            found["numa"].setdefault(int(words[0]), []).append((int(words[2]), round(value)))
+        elif kind in ("gpu", "link"):
+            found[f"{kind}s"][name] = round(value)
+    return {**found, "numa": [{"number": number, "cpus": sorted(cpus)} for number, cpus in sorted(found["numa"].items())]}
 
 
 def _node(name: str, figures: Figures, jobs: dict[str, int], ranks: int) -> dict:

@@ -1,4 +1,4 @@
-"""Figures of the machine: cores, network interfaces, links, GPUs. Rates cover the time since the last call; a GPU library that fails is not
+"""Figures of the machine: cores, network interfaces, links, GPUs, and where they are. Rates cover the time since the last call; a GPU library that fails is not
 used again."""
 
 from __future__ import annotations
@@ -8,16 +8,19 @@ import time
 from pathlib import Path
 
 from headrace.monitor.fabric import Fabric
+from headrace.monitor.inside import Inside
 from headrace.monitor.nvml import Nvml
 
 _DEVICES_MOST = 32
 
 
 class Host:
-    def __init__(self, proc: Path = Path("/proc"), nvml: Nvml | None = None, fabric: Fabric | None = None):
+    def __init__(self, proc: Path = Path("/proc"), nvml: Nvml | None = None, fabric: Fabric | None = None,
+                 inside: Inside | None = None):
         self.proc, self.name = proc, platform.node() or "localhost"
         self.nvml = Nvml() if nvml is None else nvml
         self.fabric = Fabric() if fabric is None else fabric
+        self.inside = Inside(self.fabric.sys) if inside is None else inside
         self._before: tuple[float, dict[str, tuple[int, int]], tuple[int, int]] | None = None
 
     def look(self) -> dict[str, dict[str, float]]:
@@ -35,12 +38,15 @@ class Host:
                     figures[f"net.{device}.tx"] = round(max(0, sent - net_then[device][1]) / seconds)
         self._before = (now, net, cpu)
         figures.update(self.nvml.look())
-        figures.update(self.fabric.look())
+        links = self.fabric.look()
+        figures.update(links)
+        names = {what[5:].rpartition(".")[0] for what in links}
+        figures.update(self.inside.look(sorted(names), self.nvml.addresses()))
         return {self.name: figures} if figures else {}
 
     @property
     def remarks(self) -> list[str]:
-        return self.fabric.remarks
+        return [*self.fabric.remarks, *self.nvml.remarks]
 
     def _net(self) -> dict[str, tuple[int, int]]:
         try:

@@ -1,42 +1,40 @@
-"""GPU figures through NVIDIA's management library, opened at run time. Without it, or without devices, there are no figures."""
+"""GPU figures by NVIDIA's package nvidia-ml-py (`pip install 'headrace[monitor]'`). Without it, a driver, or devices, there are no figures."""
 
 from __future__ import annotations
 
 import atexit
-import ctypes
+import importlib
 import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 _GPUS_MOST = 64
-_NVLINK = (("nvlink_tx", 138), ("nvlink_rx", 139))  # NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX and _RX, in KiB since the driver's start
 _ALL_LINKS = 0xFFFFFFFF
-_THROTTLED = "nvmlDeviceGetCurrentClocksThrottleReasons"
+# Bytes over NVLink since the driver's start, in KiB. Some drivers also look at the field behind one of NVLink, so the last one is another.
+_NVLINK = ("NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX", "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX", "NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION")
+_WORDS = ("nvlink_tx", "nvlink_rx")
 _SLOWED = 0x8 | 0x20 | 0x40 | 0x80  # by hardware, by temperature (software, hardware), by the power supply's brake
-_PCIE = (("pcie_tx", 0), ("pcie_rx", 1))  # NVML_PCIE_UTIL_TX_BYTES and _RX_BYTES
+_PCIE = (("pcie_tx", "NVML_PCIE_UTIL_TX_BYTES"), ("pcie_rx", "NVML_PCIE_UTIL_RX_BYTES"))
 _PCIE_SECONDS = 1.0  # seconds between two queries of a GPU's
+_DRIVER = Path("/proc/driver/nvidia/gpus")
 
 
-class _Utilisation(ctypes.Structure):
-    _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]
-
-
-class _Memory(ctypes.Structure):
-    _fields_ = [("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
-
-
-class _Value(ctypes.Union):
-    _fields_ = [("unsigned_long_long", ctypes.c_ulonglong), ("double", ctypes.c_double)]
-
-
-class _Field(ctypes.Structure):
-    _fields_ = [("field", ctypes.c_uint), ("scope", ctypes.c_uint), ("timestamp", ctypes.c_longlong), ("latency", ctypes.c_longlong),
-                ("type", ctypes.c_int), ("status", ctypes.c_int), ("value", _Value)]
+def _asked(function: Callable, *arguments: object) -> Any:
+    """Returns None if the library refuses, or lacks the function."""
+    try:
+        return function(*arguments)
+    except Exception:  # the package has a class for each error, and raises others if a driver is too old
+        return None
 
 
 class _Pcie(threading.Thread):
     """Bytes per second over PCIe. The library measures for 20 ms, during which the caller sleeps, so this runs in a thread. (The
     library also counts bytes, but in 32 bits, which wrap in less than a tenth of a second.)"""
 
-    def __init__(self, library: ctypes.CDLL, devices: list[ctypes.c_void_p]):
+    def __init__(self, library: ModuleType, devices: list):
         super().__init__(name="headrace-pcie", daemon=True)
         self.figures: dict[str, float] = {}
         self._library, self._devices, self._ended = library, devices, threading.Event()
@@ -44,10 +42,10 @@ class _Pcie(threading.Thread):
     def run(self) -> None:
         while not self._ended.is_set():
             for index, device in enumerate(self._devices):
-                for word, number in _PCIE:
-                    value = ctypes.c_uint()
-                    if self._library.nvmlDeviceGetPcieThroughput(device, number, ctypes.byref(value)) == 0:
-                        self.figures[f"gpu.{index}.{word}"] = value.value * 1000
+                for word, name in _PCIE:
+                    value = _asked(self._library.nvmlDeviceGetPcieThroughput, device, getattr(self._library, name))
+                    if value is not None:
+                        self.figures[f"gpu.{index}.{word}"] = value * 1000
                 if self._ended.wait(_PCIE_SECONDS / len(self._devices)):
                     return
 
@@ -58,68 +56,86 @@ class _Pcie(threading.Thread):
 
 
 class Nvml:
-    def __init__(self, name: str = "libnvidia-ml.so.1"):
-        self._devices: list[ctypes.c_void_p] = []
+    def __init__(self, name: str = "pynvml", driver: Path = _DRIVER, clock: Callable[[], float] = time.monotonic):
+        """`name`: the module of nvidia-ml-py."""
+        self.remarks: list[str] = []
+        self._devices: list = []
+        self._addresses: dict[int, str] = {}
         self._pcie: _Pcie | None = None
-        self._links: dict[tuple[int, str], int] = {}
+        self._links: dict[int, tuple[float, list[int]]] = {}
+        self._clock = clock
         try:
-            self._library = ctypes.CDLL(name)
-            if self._library.nvmlInit_v2() == 0:
-                atexit.register(self._end)
-                self._devices = self._open()
-            if self._devices and hasattr(self._library, "nvmlDeviceGetPcieThroughput"):
-                self._pcie = _Pcie(self._library, self._devices)
-                self._pcie.start()
-        except (OSError, AttributeError):  # missing, or too old to have these functions
-            self._devices = []
+            self._library = importlib.import_module(name)
+        except ImportError:
+            if driver.is_dir():
+                self.remarks = ["the GPUs of this host are not shown, as nvidia-ml-py is not installed: pip install 'headrace[monitor]'"]
+            return
+        try:
+            self._library.nvmlInit()
+        except Exception:  # no driver, no device, or none that this process may open
+            return
+        atexit.register(self.end)
+        self._devices = self._open()
+        self._addresses = self._find()
+        if self._devices:
+            self._pcie = _Pcie(self._library, self._devices)
+            self._pcie.start()
 
-    def _end(self) -> None:
-        """Ends the threads that use the library, which must not outlive the interpreter."""
+    def end(self) -> None:
+        """Ends the thread that uses the library, which must not outlive the interpreter."""
         if self._pcie:
             self._pcie.end()
-        self._library.nvmlShutdown()
+        _asked(self._library.nvmlShutdown)
 
-    def _open(self) -> list[ctypes.c_void_p]:
-        count = ctypes.c_uint()
-        if self._library.nvmlDeviceGetCount_v2(ctypes.byref(count)) != 0:
-            return []
-        found = []
-        for index in range(min(count.value, _GPUS_MOST)):
-            device = ctypes.c_void_p()
-            if self._library.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(device)) == 0:
-                found.append(device)
+    def _open(self) -> list:
+        count = _asked(self._library.nvmlDeviceGetCount) or 0
+        found = (_asked(self._library.nvmlDeviceGetHandleByIndex, index) for index in range(min(count, _GPUS_MOST)))
+        return [device for device in found if device is not None]
+
+    def addresses(self) -> dict[int, str]:
+        """Returns the address of each GPU on the PCI bus, as the kernel writes it."""
+        return self._addresses
+
+    def _find(self) -> dict[int, str]:
+        found = {}
+        for index, device in enumerate(self._devices):
+            bus = getattr(_asked(self._library.nvmlDeviceGetPciInfo, device), "busId", None)
+            if bus is not None:
+                text = bus.decode("ascii", "replace") if isinstance(bus, bytes) else str(bus)
+                found[index] = text.lower()[-12:]  # the library writes eight digits of the domain, the kernel four
         return found
 
     def look(self) -> dict[str, float]:
         figures: dict[str, float] = {}
         for index, device in enumerate(self._devices):
-            use, memory = _Utilisation(), _Memory()
-            if self._library.nvmlDeviceGetUtilizationRates(device, ctypes.byref(use)) == 0:
-                figures[f"gpu.{index}.busy"] = use.gpu / 100
-            if self._library.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory)) == 0 and memory.total:
-                figures[f"gpu.{index}.memory"] = round(memory.used / memory.total, 4)
-            reasons = ctypes.c_ulonglong()
-            if hasattr(self._library, _THROTTLED) and getattr(self._library, _THROTTLED)(device, ctypes.byref(reasons)) == 0:
-                figures[f"gpu.{index}.throttled"] = float(bool(reasons.value & _SLOWED))
+            figures.update({f"gpu.{index}.{word}": value for word, value in self._figures(device).items()})
             figures.update(self._nvlink(index, device))
         return {**figures, **(self._pcie.figures.copy() if self._pcie else {})}
 
-    def _nvlink(self, index: int, device: ctypes.c_void_p) -> dict[str, float]:
-        """Returns the bytes since the last call; nothing if the driver does not count them."""
-        # Driver 580 also writes to the element behind the last one, if that looks like a field of NVLink: so one empty element
-        # more.
-        fields = (_Field * (len(_NVLINK) + 1))()
-        for field, (_, number) in zip(fields, _NVLINK):
-            field.field, field.scope = number, _ALL_LINKS
-        if not hasattr(self._library, "nvmlDeviceGetFieldValues") or self._library.nvmlDeviceGetFieldValues(device, len(_NVLINK), fields) != 0:
+    def _figures(self, device: Any) -> dict[str, float]:
+        ask, library, found = _asked, self._library, {}
+        if (use := ask(library.nvmlDeviceGetUtilizationRates, device)) is not None:
+            found["busy"] = use.gpu / 100
+        memory = ask(library.nvmlDeviceGetMemoryInfo, device)
+        if memory is not None and memory.total:
+            found["memory"] = round(memory.used / memory.total, 4)
+        if (reasons := ask(library.nvmlDeviceGetCurrentClocksThrottleReasons, device)) is not None:
+            found["throttled"] = float(bool(reasons & _SLOWED))
+        if (degrees := ask(library.nvmlDeviceGetTemperature, device, library.NVML_TEMPERATURE_GPU)) is not None:
+            found["temperature"] = float(degrees)
+        if (milliwatts := ask(library.nvmlDeviceGetPowerUsage, device)) is not None:
+            found["power"] = milliwatts / 1000
+        return found
+
+    def _nvlink(self, index: int, device: Any) -> dict[str, float]:
+        """Returns the bytes per second since the last call; nothing if the driver does not count them."""
+        fields = [(getattr(self._library, name), _ALL_LINKS if "NVLINK" in name else 0) for name in _NVLINK]
+        values, now = _asked(self._library.nvmlDeviceGetFieldValues, device, fields), self._clock()
+        if values is None or any(value.nvmlReturn != 0 for value in list(values)[:len(_WORDS)]):
             return {}
-        figures = {}
-        for field, (word, _) in zip(fields, _NVLINK):
-            if field.status != 0:
-                continue
-            now = field.value.unsigned_long_long * 1024
-            before = self._links.get((index, word))
-            self._links[index, word] = now
-            if before is not None:
-                figures[f"gpu.{index}.{word}"] = max(0, now - before)
-        return figures
+        counts = [value.value.ullVal * 1024 for value in list(values)[:len(_WORDS)]]
+        before = self._links.get(index)
+        self._links[index] = (now, counts)
+        if before is None or now <= before[0]:
+            return {}
+        return {f"gpu.{index}.{word}": round(max(0, count - old) / (now - before[0])) for word, count, old in zip(_WORDS, counts, before[1])}

@@ -188,7 +188,7 @@ def counters(db: sqlite3.Connection, part: Range, kind: str, by_rank: bool = Fal
 
 
 def calls(db: sqlite3.Connection, part: Range) -> list[dict]:
-    """Returns the counters of MPI functions and the seconds that they cover; if they are of several ranks, also the 99th percentile of the
+    """Returns the counters of MPI functions, and the seconds and ranks that they cover; if they are of several ranks, also the 99th percentile of the
     ranks' mean call times (`p99`, nanoseconds), and the rank whose calls take longest."""
     began, seen = db.execute("SELECT began, seen FROM jobs WHERE id = ?", (part.job,)).fetchone()
     begin, end = part.times()
@@ -196,10 +196,11 @@ def calls(db: sqlite3.Connection, part: Range) -> list[dict]:
     by_name: dict[str, list[tuple[int, int, int, int]]] = {}
     for rank, name, *figures in counters(db, part, "call", by_rank=True):
         by_name.setdefault(name, []).append((rank, *figures))
+    count = len({rank for rows in by_name.values() for rank, *_ in rows})
     found = []
     for name, rows in by_name.items():
         means = sorted((ns / count, rank) for rank, count, _, ns in rows if count and ns)
-        found.append({"name": name, "count": sum(row[1] for row in rows), "bytes": sum(row[2] for row in rows), "ns": sum(row[3] for row in rows), "seconds": seconds,
+        found.append({"name": name, "count": sum(row[1] for row in rows), "bytes": sum(row[2] for row in rows), "ns": sum(row[3] for row in rows), "seconds": seconds, "ranks": count,
                       "p99": means[math.ceil(0.99 * len(means)) - 1][0] if means else 0.0, "worst": means[-1][1] if len(means) > 1 else None})
     return found
 
@@ -229,6 +230,34 @@ def slowest(db: sqlite3.Connection, part: Range) -> dict:
         rank = chance.apart([(row["rank"], row["wait_ns"] / 1e9 / max(1e-3, row["seconds"])) for row in rows])
         times = line.count(rank) if rank is not None else 0
     return {"rank": rank, "share": round(times / max(1, len(line)), 4), "equal": round(1 / max(1, len(rows)), 4), "points": len(line)}
+
+
+def culprit(db: sqlite3.Connection, part: Range) -> dict:
+    """Returns what slowest() does, and about the rank: its place, the share of its time outside MPI, and the stretch in which it was the
+    slowest most of the time (`since`, `until`)."""
+    found = slowest(db, part)
+    rank = found["rank"]
+    row = next((row for row in ranks(db, part) if row["rank"] == rank), None)
+    if row is None:
+        return found
+    outside = 1 - min(1.0, max(row["mpi_ns"], row["wait_ns"]) / 1e9 / max(1e-3, row["seconds"]))
+    line = timeline(db, part, POINTS_MOST if part.ranks is None else _POINTS_OF_SOME)
+    began = max(part.began or 0.0, db.execute("SELECT began FROM jobs WHERE id = ?", (part.job,)).fetchone()[0])
+    times = [began, *line["time"]]
+    first, last = _most([1 if each == rank else -1 for each in line["slowest"]])
+    return {**found, "host": row["host"], "cpus": row["cpus"], "gpu": row["gpu"], "outside": round(outside, 4), **({"since": times[first], "until": times[last]} if last > first else {})}
+
+
+def _most(steps: list[int]) -> tuple[int, int]:
+    """Returns the bounds of the part with the largest sum."""
+    best, sum_, begin, found = 0, 0, 0, (0, 0)
+    for place, step in enumerate(steps):
+        if sum_ <= 0:
+            sum_, begin = 0, place
+        sum_ += step
+        if sum_ > best:
+            best, found = sum_, (begin, place + 1)
+    return found
 
 
 def marks(db: sqlite3.Connection, part: Range) -> list[dict]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headrace.monitor import metrics
-from headrace.monitor.answers import ANSWERS, Place, answer, news
+from headrace.monitor.answers import ACTIONS, ANSWERS, GIVEN, Place, act, answer, news
 from headrace.monitor.auth import Gate
 from headrace.monitor.door import Door
 from headrace.monitor.history import Unreadable
@@ -74,12 +74,30 @@ class Guard:
         request.app.state.door.shown(request.scope.get("client"))
 
 
+def _from_elsewhere(request: Request) -> bool:
+    """True if a page of another origin sends this request. The cookie does not tell: it is the same for all ports of a host."""
+    origin = request.headers.get("origin")
+    return origin is not None and origin.partition("://")[2].lower() != request.headers.get("host", "").lower()
+
+
+async def _act(request: Request) -> Response:
+    if _from_elsewhere(request):
+        return JSONResponse({"problem": "only the monitor's own page may ask for this"}, 403, _HEADERS)
+    return await _said(request, ACTIONS, act)
+
+
 async def _answer(request: Request) -> Response:
+    return await _said(request, ANSWERS | GIVEN, answer)
+
+
+async def _said(request: Request, known: Container[str], what: Callable[[Place, str, Mapping[str, str]], object]) -> Response:
     name = request.path_params["name"]
-    if name not in ANSWERS:
+    if name not in known and (name in ANSWERS or name in GIVEN or name in ACTIONS):
+        return JSONResponse({"problem": f"{name} is not asked for by {request.method}"}, 405, _HEADERS)
+    if name not in known:
         return JSONResponse({"problem": f"there is nothing named {name[:40]!r}"}, 404, _HEADERS)
     try:
-        found = await run_in_threadpool(answer, request.app.state.place, name, request.query_params)
+        found = await run_in_threadpool(what, request.app.state.place, name, request.query_params)
         return JSONResponse(found, 200, _HEADERS)
     except Wrong as wrong:
         return JSONResponse({"problem": str(wrong)}, 400, _HEADERS)
@@ -125,7 +143,7 @@ def _asset(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
 
 
 def application(place: Place, gate: Gate) -> Starlette:
-    routes = [Route("/api/events", _events), Route("/api/{name}", _answer), Route("/metrics", _metrics)]
+    routes = [Route("/api/events", _events), Route("/api/{name}", _act, methods=["POST"]), Route("/api/{name}", _answer), Route("/metrics", _metrics)]
     for file in sorted(ASSETS.iterdir()):  # only these, so that no path of a request becomes a path of the file system
         if file.suffix in _TYPES:
             routes.append(Route("/" if file.name == "index.html" else f"/{file.name}", _asset(file.name, _TYPES[file.suffix])))

@@ -17,6 +17,12 @@ def cores(rank: Rank) -> frozenset[int]:
         return frozenset()  # not known
 
 
+def gpu(rank: Rank) -> str:
+    """Returns the one GPU that a rank may use, by its CUDA_VISIBLE_DEVICES; nothing if it may use several, or all."""
+    said = str(rank.about.get("gpus") or "").strip()
+    return "" if "," in said or said.startswith("-") else said
+
+
 def _cores(number: int) -> str:
     return "one core" if number == 1 else f"{number} cores"
 
@@ -45,12 +51,12 @@ def _of_cores(job: Job, host: str, ranks: list[Rank]) -> Iterator[Finding]:
 def _of_gpus(job: Job, host: str, ranks: list[Rank]) -> Iterator[Finding]:
     together: dict[str, list[int]] = defaultdict(list)
     for rank in ranks:
-        if rank.about.get("gpu") not in (None, "", -1):
-            together[str(rank.about["gpu"])].append(rank.rank)
-    shared = {gpu: members for gpu, members in together.items() if len(members) > 1}
+        if device := gpu(rank):
+            together[device].append(rank.rank)
+    shared = {device: members for device, members in together.items() if len(members) > 1}
     if shared:
-        gpu, members = next(iter(shared.items()))
-        yield note("placement.gpu", f"job {job.name}: {ranks_of(members)} on {host} share GPU {gpu}",
+        device, members = next(iter(shared.items()))
+        yield note("placement.gpu", f"job {job.name}: {ranks_of(members)} on {host} share GPU {device}",
                    "without MPS their kernels take turns, and short device messages wait for a turn",
                    "one rank a GPU; or start MPS (nvidia-cuda-mps-control -d)")
 
