@@ -7,20 +7,37 @@ libfabric itself reads the connection first, which only libfabric can mend; its 
 import os
 import re
 import socket
+import struct
 import subprocess
+import time
 import unittest
 from pathlib import Path
 
 from test_network import SECONDS, Job, listening
 
 STRANGER = os.environ["HR_STRANGER"]
+CONNECTIONS = 200
 NEWER = Path(os.environ.get("HEADRACE_PEERS", "/nonexistent"), "lib/mpich")
+
+
+def ranks_of(launcher: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text(encoding="ascii")
+    except OSError:
+        return []
+    return [int(child) for child in children.split()]
+
+
+def addresses_of(process: int) -> set[tuple[str, int]]:
+    try:
+        return set(listening(process))
+    except OSError:
+        return set()
 
 
 class Libfabric(unittest.TestCase):
     provider = "tcp;ofi_rxm"
-    environment: dict = {}
-    strangers = {"FI_OFI_RXM_EAGER_LIMIT": "65792"}  # ofi_rxm connects only processes with the same limit
+    environment = {"FI_OFI_RXM_EAGER_LIMIT": "65792"}  # ofi_rxm connects only processes with the same limit
 
     def job(self) -> Job:
         return Job("--as-hosts", "2", HEADRACE_NETWORK="ofi", HEADRACE_OFI_PROVIDER=self.provider, **self.environment)
@@ -50,21 +67,41 @@ class Libfabric(unittest.TestCase):
             for process in processes:
                 for host, port in listening(process):
                     said = subprocess.run([STRANGER, self.provider, host, str(port)], timeout=SECONDS, text=True, check=False,
-                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **self.environment, **self.strangers})
+                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **self.environment})
                     sent = re.search(r"^sent (\d+)$", said.stdout, re.MULTILINE)
                     self.assertTrue(sent and int(sent[1]) >= 1, said.stdout)
                     job.wait_until_dropped(process, int(sent[1]) // 2)
             self.assertEqual(self.assert_ends_right(job).count("dropped"), 0)
 
+    def flood(self, address: tuple[str, int]) -> None:
+        """Connections that say nothing, the beginning of a request to connect, or nonsense; all stay open."""
+        for _ in range(CONNECTIONS):
+            self.connect(address)
+        for length in range(1, 17):
+            for version, kind in ((2, 0), (3, 0), (3, 1)):
+                self.connect(address).sendall(struct.pack(">BBHIQ", version, kind, 0xffff, 0xffffffff, 0)[:length])
+        for length in (1, 16, 300, 20000):
+            self.connect(address).sendall(bytes(at * 37 % 256 for at in range(length)))
+
     def test_connections_that_say_nothing_or_nonsense(self):
         with self.job() as job:
             for process in job.ready():
                 for address in listening(process):
-                    for _ in range(100):
-                        self.connect(address)
-                    for length in (1, 16, 300, 20000):
-                        with self.subTest(length=length):
-                            self.connect(address).sendall(bytes(at * 37 % 256 for at in range(length)))
+                    self.flood(address)
+            self.assert_ends_right(job)
+
+    def test_a_flood_while_the_ranks_connect(self):
+        """The flood begins as soon as a rank listens, before the ranks have sent anything."""
+        with self.job() as job:
+            flooded: set[tuple[str, int]] = set()
+            end = time.monotonic() + SECONDS
+            while len(flooded) < 2 and not job.ended and time.monotonic() < end:
+                for process in ranks_of(job.process.pid):
+                    for address in addresses_of(process) - flooded:
+                        flooded.add(address)
+                        self.flood(address)
+            self.assertEqual(len(flooded), 2, "".join(job.errors))
+            job.ready()
             self.assert_ends_right(job)
 
 

@@ -135,6 +135,7 @@ Status Fabric::open(bool loopback_alone, std::size_t least_landing) {
   kernel_network_ =
       std::ranges::any_of(kKernelNetworks, [&](std::string_view each) { return consists_of(name, each); });
   releases_truncated_ = consists_of(name, "rxm");
+  loses_first_ = consists_of(name, "tcp") && !consists_of(name, "rxm");
   if (const int made = library_.fabric(info_->fabric_attr, &fabric_, nullptr); made != 0) return failed("open", made);
   if (const int made = ::fi_domain(fabric_, info_, &domain_, nullptr); made != 0) return failed("domain", made);
   fi_av_attr table{};

@@ -64,6 +64,8 @@ class Fabric {
 
   // True if data and messages share a byte stream, or unreliable datagrams, of the kernel.
   [[nodiscard]] bool is_kernel_network() const noexcept { return kernel_network_; }
+  // True if messages may be lost while two processes connect to one another (greeting.hpp).
+  [[nodiscard]] bool may_lose_first_messages() const noexcept { return loses_first_; }
   // True if a message that does not fit ends the use of a buffer of several receives, and no completion says so.
   [[nodiscard]] bool releases_truncated() const noexcept { return releases_truncated_; }
 
@@ -82,6 +84,7 @@ class Fabric {
   int descriptor_ = -1;
   bool kernel_network_ = false;
   bool releases_truncated_ = false;
+  bool loses_first_ = false;
 };
 
 }  // namespace hr::transport::ofi

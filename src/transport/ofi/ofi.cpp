@@ -24,11 +24,11 @@
 #include "transport/network/buffers.hpp"
 #include "transport/network/eager.hpp"
 #include "transport/network/inbox.hpp"
-#include "transport/network/lost.hpp"
 #include "transport/network/names.hpp"
 #include "transport/network/sleepers.hpp"
 #include "transport/network/unavailable.hpp"
 #include "transport/ofi/fabric.hpp"
+#include "transport/ofi/greeting.hpp"
 #include "transport/ofi/memory.hpp"
 #include "transport/ofi/piece.hpp"
 #include "transport/ofi/probe.hpp"
@@ -47,7 +47,9 @@ enum class Front : std::uint64_t {
   kReadyToSend,  // Tail follows the payload
   kEnd,          // the first word of the header names a Source, whose data was received or declined
   kDisconnect,   // the sender sends nothing after it; its number counts
-  kPing,         // its number tells how many messages came before it
+  kPing,         // says nothing
+  kAsk,          // the sender sends nothing else before it has heard of the receiver
+  kAnswer,
 };
 
 // End of a ready-to-send message: the data at its sender.
@@ -77,9 +79,7 @@ constexpr std::size_t kPieceUnpacked = std::size_t{256} << 10;
 
 constexpr double kLaunchersTime = 1;  // as in ucx.cpp
 constexpr double kFinalizeSleep = 200e-6;
-constexpr double kTick = 0.25;  // seconds between looks at silent peers
-constexpr int kLostMessages =
-    1 << 16;                        // failure, no error of libfabric, of a peer whose messages the provider has lost
+constexpr double kTick = 0.25;      // seconds between looks at silent peers
 constexpr double kStuckTime = 0.5;  // seconds of refusals before a peer is probed
 
 class Ofi;
@@ -123,6 +123,10 @@ struct Peer : Line {
   std::uint32_t own_name;  // name of this process in messages to the peer
   network::Secret secret = 0;
   bool connected = false;
+  bool heard = false;       // it has asked, or answered
+  bool asking = false;      // a question has not left yet
+  std::size_t at_once = 0;  // messages up to this length, with their head, are sent without a buffer
+  Greeting greeting;
   std::vector<std::byte> place;  // its address, as libfabric has it
   std::string host;              // name of the peer's host; empty: not known, as for processes of other jobs
   std::size_t tuned_eager_bytes = 0;
@@ -131,7 +135,6 @@ struct Peer : Line {
   Probe probe;
   double probed_at = 0;
   bool pinging = false;
-  network::Lost lost;
   double failed_at = 0;
   bool told = false;
 };
@@ -267,7 +270,7 @@ class Ofi final : public Transport {
   void post(Peer& peer, Buffer* buffer, Front front, bool must_report = false);
   // Sends a message of the transport's own: a word in the place of the header.
   void post_word(Peer& peer, Front front, std::uint32_t sequence, std::uint64_t word,
-                 void (*done)(Request&, int) = nullptr);
+                 void (*done)(Request&, int) = nullptr, bool must_report = false);
   static void sent(Request& request, int error);
 
   void post_landings();
@@ -283,6 +286,9 @@ class Ofi final : public Transport {
   void end_broken();
   void tell_failures();
   void tick();
+  // Asks peers that have not been heard of, once it is time.
+  void ask();
+  void hear_of(int from);
   void look_at(Peer& peer, double now);
 
   // Makes progress until done() is true, yielding the core to others.
@@ -315,8 +321,9 @@ class Ofi final : public Transport {
   int unpolled_ = 0;                                   // messages begun since the last round of progress
   std::uint64_t next_source_ = 1;
   std::uint64_t next_token_ = 1;
-  std::vector<Peer*> broken_;  // failed, and operations not ended yet
-  std::vector<Peer*> failed_;  // not reported yet
+  std::vector<Peer*> unheard_;  // messages to these wait
+  std::vector<Peer*> broken_;   // failed, and operations not ended yet
+  std::vector<Peer*> failed_;   // not reported yet
   double next_tick_ = 0;
   double next_ping_ = 0;
   std::string own_address_;
@@ -413,6 +420,7 @@ void Ofi::forget(Peer& peer) {
   if (peer.failure == 0) peer.failure = FI_ECONNRESET;  // in whatever way its operations end
   std::erase(broken_, &peer);
   std::erase(failed_, &peer);
+  std::erase(unheard_, &peer);
   farewells_.erase(proc);
   std::erase_if(kept_, [proc](const auto& each) { return each.second.proc == proc; });
   if (peer.reserved != nullptr) buffers_.give_back(std::exchange(peer.reserved, nullptr));
@@ -460,6 +468,13 @@ Status Ofi::connect(int proc) {
   HR_TRY(address_of(to));
   HR_TRY(fabric_.add_address(to.place, &to.address));
   to.connected = true;
+  to.in_doubt = fabric_.may_lose_first_messages() && !to.heard;
+  if (to.in_doubt) {
+    unheard_.push_back(&to);
+    ask();
+  } else {
+    to.at_once = std::min(kMostOnStack, fabric_.info().tx_attr->inject_size);
+  }
   to.tuned_eager_bytes = network::tuned_eager_bytes(host_name(), to.host);
   log::write(log::Level::kDecision, "ofi: rank %d is reached by %s on %s; sent unasked: up to %zu bytes", proc,
              fabric_.provider().c_str(), fabric_.device().c_str(), caps(proc).eager_bytes);
@@ -469,10 +484,7 @@ Status Ofi::connect(int proc) {
 Status Ofi::why_failed(const Peer& peer) const {
   return fail(Errc::kOther, "the path to rank %d%s%s by the network (ofi, provider %s) has failed: %s", peer.proc,
               peer.host.empty() ? "" : " on host ", peer.host.c_str(), fabric_.provider().c_str(),
-              peer.failure == kLostMessages
-                  ? "libfabric has lost messages that were sent to this process; try another provider "
-                    "(HEADRACE_OFI_PROVIDER) or UCX (HEADRACE_NETWORK=ucx)"
-                  : library_.text(peer.failure).c_str());
+              library_.text(peer.failure).c_str());
 }
 
 Status Ofi::usable(int proc) {
@@ -491,6 +503,8 @@ void Ofi::fail_path(Peer& peer, int error) {
 // Ends operations on broken paths; called within progress.
 void Ofi::end_broken() {
   for (Peer* const broken : std::exchange(broken_, {})) {
+    std::erase(unheard_, broken);
+    requests_.release(*broken);
     if (broken->connected) fabric_.remove_address(broken->address);
     std::vector<std::pair<Operation*, Registration>> ended;
     for (auto each = sources_.begin(); each != sources_.end();) {
@@ -543,13 +557,37 @@ void Ofi::tick() {
   for (auto& each : peers_) {
     if (each == nullptr || !each->connected || each->failure != 0) continue;
     look_at(*each, now);
-    if (!ping || each->pinging || each->failure != 0 || closing_) continue;
+    if (!ping || each->pinging || each->in_doubt || each->failure != 0 || closing_) continue;
     each->pinging = true;
-    post_word(*each, Front::kPing, each->sent, 0, [](Request& request, int error) {
-      static_cast<Peer*>(request.line)->pinging = false;
+    post_word(
+        *each, Front::kPing, 0, 0,
+        [](Request& request, int error) {
+          static_cast<Peer*>(request.line)->pinging = false;
+          sent(request, error);
+        },
+        true);
+  }
+}
+
+void Ofi::ask() {
+  const double now = now_seconds();
+  for (Peer* const each : unheard_) {
+    if (each->asking || each->failure != 0 || !each->greeting.due(now)) continue;
+    each->asking = true;
+    post_word(*each, Front::kAsk, 0, 0, [](Request& request, int error) {
+      static_cast<Peer*>(request.line)->asking = false;
       sent(request, error);
     });
   }
+}
+
+void Ofi::hear_of(int from) {
+  Peer& heard = peer(from);
+  heard.heard = true;
+  if (!heard.in_doubt) return;
+  std::erase(unheard_, &heard);
+  heard.at_once = std::min(kMostOnStack, fabric_.info().tx_attr->inject_size);
+  requests_.release(heard);
 }
 
 void Ofi::look_at(Peer& peer, double now) {
@@ -616,7 +654,7 @@ void Ofi::commit(int proc, const Header& header) {
 Status Ofi::send(int proc, const Header& header, const void* payload, std::size_t bytes) {
   Peer& to = peer(proc);
   const std::size_t whole = kFront + bytes;
-  if (whole <= std::min(kMostOnStack, fabric_.info().tx_attr->inject_size)) {
+  if (whole <= to.at_once) {
     if (!has_room(to)) return no_room(to);
     std::byte message[kMostOnStack];
     const Front front = Front::kMessage;
@@ -643,17 +681,19 @@ Status Ofi::send(int proc, const Header& header, const void* payload, std::size_
 void Ofi::post(Peer& peer, Buffer* buffer, Front front, bool must_report) {
   buffer->wire.front = static_cast<std::uint64_t>(front);
   buffer->own.line = &peer;
+  buffer->own.is_greeting = front == Front::kAsk;
   buffer->own.most_injected = must_report ? 0 : fabric_.info().tx_attr->inject_size;
   if (buffer->own.done == nullptr) buffer->own.done = sent;
   requests_.begin(buffer->own);
 }
 
-void Ofi::post_word(Peer& peer, Front front, std::uint32_t sequence, std::uint64_t word, void (*done)(Request&, int)) {
+void Ofi::post_word(Peer& peer, Front front, std::uint32_t sequence, std::uint64_t word, void (*done)(Request&, int),
+                    bool must_report) {
   Buffer* const made = buffer(0);
   if (made == nullptr) return;  // without memory even for that, the program is about to end
   made->wire.head = {sequence, peer.own_name, peer.secret, Header{{word, 0, 0}}};
   made->own.done = done;
-  post(peer, made, front, done != nullptr);
+  post(peer, made, front, must_report);
 }
 
 void Ofi::sent(Request& request, int error) {
@@ -833,8 +873,13 @@ void Ofi::arrive(const std::byte* message, std::size_t bytes) {
       farewells_[from] = head.sequence;
       return;
     case Front::kPing:
-      if (peer(from).lost.report(head.sequence, inbox_.delivered(from))) fail_path(peer(from), kLostMessages);
       return;
+    case Front::kAsk:
+      hear_of(from);
+      if (!connect(from).ok()) return static_cast<void>(take_detail());
+      return post_word(peer(from), Front::kAnswer, 0, 0);
+    case Front::kAnswer:
+      return hear_of(from);
     default:
       return drop_message(from, "its first word is none of this library's");
   }
@@ -888,6 +933,8 @@ bool Ofi::progress() {
     post_landings();
   if (!requests_.idle()) [[unlikely]]
     requests_.retry();
+  if (!unheard_.empty()) [[unlikely]]
+    ask();
   if (count <= 0) tick();
   if (!broken_.empty()) [[unlikely]]
     end_broken();
@@ -922,8 +969,8 @@ void Ofi::wait(Done&& done) {
 // An injected message is reported by nothing; one sent after it with a report tells that it has left, too.
 void Ofi::flush_some(std::span<Peer* const> peers) {
   for (Peer* each : peers) {
-    if (!each->connected || each->failure != 0 || !each->worked) continue;
-    post_word(*each, Front::kPing, each->sent, 0, sent);
+    if (!each->connected || each->failure != 0 || !each->worked || (each->in_doubt && each->held.empty())) continue;
+    post_word(*each, Front::kPing, 0, 0, sent, true);
   }
   wait([&] {
     return std::ranges::all_of(peers, [](const Peer* each) { return each->in_flight == 0 || each->failure != 0; });

@@ -1,7 +1,8 @@
 // Requests: operations given to libfabric, and those that it could not accept yet.
 //
 // A provider refuses an operation while it connects, or has no room; the operation waits here and is tried again with
-// every round of progress, past those to other processes. Owner: the transport owns this; the one who begins a request
+// every round of progress, past those to other processes. Operations to a process that has not been heard of wait at
+// its line (greeting.hpp). Owner: the transport owns this; the one who begins a request
 // owns it until done() is called. Threads: library lock.
 #pragma once
 
@@ -17,6 +18,8 @@
 
 namespace hr::transport::ofi {
 
+struct Request;
+
 // The way to one process, as requests see it.
 struct Line {
   fi_addr_t address = FI_ADDR_UNSPEC;
@@ -24,6 +27,8 @@ struct Line {
   bool worked = false;     // the provider has accepted something
   double stuck_since = 0;  // time since which it has accepted nothing; 0: it has
   int failure = 0;         // an error of libfabric (positive); 0: none
+  bool in_doubt = false;   // operations wait in `held` until the process has been heard of
+  std::vector<Request*> held;
 
   void accepted() noexcept {
     worked = true;
@@ -41,6 +46,7 @@ struct Request {
   ssize_t (*start)(Request& self) = nullptr;
   // Called once, within begin() if the operation was done at once, else within progress. `error`: positive; 0: none.
   void (*done)(Request& self, int error) = nullptr;
+  bool is_greeting = false;  // goes to a process in doubt, too
 };
 
 // Returned by Request::start if the operation is complete, and its memory may be reused.
@@ -52,8 +58,22 @@ class Requests {
     ++request.line->in_flight;
     if (request.line->failure != 0) {
       failed_.emplace_back(&request, request.line->failure);
+    } else if (request.line->in_doubt && !request.is_greeting) {
+      request.line->held.push_back(&request);
     } else if (!attempt(request)) {
       waiting_.push_back(&request);
+    }
+  }
+
+  // Tries operations that were held. If the line has failed, they end with the next round.
+  void release(Line& line) {
+    line.in_doubt = false;
+    for (Request* const request : std::exchange(line.held, {})) {
+      if (line.failure != 0) {
+        failed_.emplace_back(request, line.failure);
+      } else if (!attempt(*request)) {
+        waiting_.push_back(request);
+      }
     }
   }
 

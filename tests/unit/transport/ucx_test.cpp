@@ -16,7 +16,6 @@
 #include "boot/boot.hpp"
 #include "transport/network/address.hpp"
 #include "transport/network/in_order.hpp"
-#include "transport/network/lost.hpp"
 #include "transport/network/sleepers.hpp"
 #include "transport/ofi/ofi.hpp"
 #include "transport/ucx/path.hpp"
@@ -534,17 +533,6 @@ TEST(UcxInOrder, WhatHasBeenHereOrIsFarAheadIsRefused) {
   EXPECT_EQ(order.early().size(), 2U);
   for (const int number : {1, 2}) EXPECT_TRUE(order.arrive(static_cast<std::uint32_t>(number), int{number}, deliver));
   EXPECT_EQ(out, (std::vector<int>{0, 1, 2, 3}));
-}
-
-TEST(UcxLost, MessagesThatAreLateAreNotLost) {
-  network::Lost lost;
-  for (std::uint32_t sent = 0; sent < 100; ++sent) ASSERT_FALSE(lost.report(sent, sent));  // all have arrived
-  for (std::uint32_t late = 1; late < 100; ++late) ASSERT_FALSE(lost.report(200, late));   // they still arrive
-  EXPECT_FALSE(lost.report(3, 0xffffffff));                                                // the numbers wrap
-  EXPECT_FALSE(lost.report(3, 3));
-  EXPECT_FALSE(lost.report(3, 4));  // a late report
-  for (int report = 1; report < network::Lost::kReports; ++report) ASSERT_FALSE(lost.report(5, 4)) << report;
-  EXPECT_TRUE(lost.report(6, 4));
 }
 
 TEST(UcxAddress, ASecretGoesWithIt) {
