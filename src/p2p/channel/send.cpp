@@ -105,7 +105,11 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
   if (kept) count_received(0, operation.bytes);
   if (Request* receive = here.match_posted(envelope); receive != nullptr) {
     channel::tell_matched(envelope, operation.bytes, false);
-    if (!kept) count_received(local_copy_, operation.bytes);
+    if (!kept) {
+      count_received(local_copy_, operation.bytes);
+      channel::tell_begun(own_, envelope.tag, operation.bytes);
+      channel::tell_ended(own_, envelope.tag, std::min(operation.bytes, receive->operation_->bytes), kOk);
+    }
     fill(*receive->operation_, envelope, operation.data, operation.bytes);
     return finish_send(operation);
   }
