@@ -75,7 +75,7 @@ def changes_handle(parameter: Parameter) -> bool:
 
 
 class Writer:
-    def __init__(self, function: Function, large: bool, fallback: str | None, number: int, place: int):
+    def __init__(self, function: Function, large: bool, fallback: str | None, number: int, place: int = 0):
         self.function, self.large, self.fallback, self.number, self.place = function, large, fallback, number, place
         self.lines: list[str] = []
         self.arguments: dict[str, str] = {}
@@ -440,7 +440,7 @@ def direct_entry(function: Function, large: bool, number: int) -> str:
             f"HR_ALIAS({name});\n")
 
 
-def entries_of(function: Function, fallback: str | None, number: int, place: int) -> str:
+def entries_of(function: Function, fallback: str | None, number: int, place: int = 0) -> str:
     forms = (False, True) if function.has_large else (False,)
     if function.direct:
         return "".join(direct_entry(function, large, number) for large in forms)
