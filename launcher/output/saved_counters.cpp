@@ -17,6 +17,8 @@ namespace {
 
 // Far more than a page needs, and less than a frame.
 constexpr std::size_t kLargestPage = std::size_t{8} << 20;
+// Place of the page's size in its head.
+constexpr off_t kSizeAt = 16;
 
 }  // namespace
 
@@ -32,7 +34,12 @@ Descriptor open_page(int pid, int file) {
 std::string read_page(const Descriptor& page) {
   struct stat state{};
   if (!page.is_open() || ::fstat(page.get(), &state) != 0) return {};
-  std::string text(std::min(static_cast<std::size_t>(state.st_size), kLargestPage), '\0');
+  // The file has room for parts that are not used; the head says where the used ones end (docs/counters.md).
+  std::uint64_t used = 0;
+  if (::pread(page.get(), &used, sizeof used, kSizeAt) != sizeof used || used == 0) used = kLargestPage;
+  const std::size_t bytes =
+      std::min({static_cast<std::size_t>(state.st_size), static_cast<std::size_t>(used), kLargestPage});
+  std::string text(bytes, '\0');
   const ssize_t got = ::pread(page.get(), text.data(), text.size(), 0);
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;

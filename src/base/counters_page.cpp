@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/counter_parts.hpp"
 #include "base/counters.hpp"
 #include "base/shared_file.hpp"
 
@@ -26,32 +27,45 @@ Status refused(const char* what, const std::string& name, int code) {
               name.c_str(), std::strerror(code));
 }
 
-// Reserves all of the memory now, so that a lack of it is an error here and not a bus error later.
-Status fill(int file, const std::string& name, void** memory) {
-  if (sizeof(Page) > largest_file()) return refused("size", name, EFBIG);
-  if (::ftruncate(file, sizeof(Page)) != 0) return refused("size", name, errno);
-  if (const int code = ::posix_fallocate(file, 0, sizeof(Page)); code != 0) return refused("reserve", name, code);
-  *memory = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+// The file of the page, which stays open; -1: parts are not in it.
+int file_of_parts = -1;
+
+std::size_t bytes_with(std::size_t number_of_parts) noexcept { return sizeof(Page) + number_of_parts * sizeof(Part); }
+
+// Reserves memory for the page and the parts in use now, so that a lack of it is an error here and not a bus error
+// later. The file has room for all parts.
+Status fill(int file, const std::string& name, std::size_t bytes, void** memory) {
+  if (bytes_with(kParts) > largest_file()) return refused("size", name, EFBIG);
+  if (::ftruncate(file, static_cast<off_t>(bytes_with(kParts))) != 0) return refused("size", name, errno);
+  if (const int code = ::posix_fallocate(file, 0, static_cast<off_t>(bytes)); code != 0)
+    return refused("reserve", name, code);
+  *memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return *memory != MAP_FAILED ? kOk : refused("map", name, errno);
 }
 
 // Copies the counts so far to the new memory, which then replaces the old.
 Status replace(int file, const std::string& name, const std::string& text) {
+  const std::size_t used = detail::parts_used.load(std::memory_order_relaxed);
   void* memory = nullptr;
-  HR_TRY(fill(file, name, &memory));
+  HR_TRY(fill(file, name, bytes_with(used), &memory));
   Page& made = *static_cast<Page*>(memory);
   std::memcpy(&made, &page, offsetof(Page, text));
   std::memcpy(made.text, text.data(), text.size());
   std::memcpy(made.head.magic, kMagic, sizeof made.head.magic);
   made.head.state = static_cast<std::uint32_t>(State::kRunning);
-  made.head.bytes = sizeof(Page);
+  made.head.bytes = bytes_with(used);
   made.head.text_at = offsetof(Page, text);
   made.head.text_bytes = text.size();
   made.head.begun = since_1970();
-  const void* placed = ::mmap(&page, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+  std::memcpy(static_cast<std::byte*>(memory) + sizeof(Page), &parts, used * sizeof(Part));
+  const void* placed =
+      ::mmap(&parts, sizeof(Parts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, sizeof(Page));
+  if (placed != MAP_FAILED)
+    placed = ::mmap(&page, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
   const int reason = errno;
-  ::munmap(memory, sizeof(Page));
+  ::munmap(memory, bytes_with(used));
   if (placed == MAP_FAILED) return refused("map", name, reason);
+  file_of_parts = file;
   std::atomic_ref<std::uint32_t>(page.head.version).store(kVersion, std::memory_order_release);
   return kOk;
 }
@@ -69,6 +83,14 @@ Status publish(const About& about, int* file) {
   const Status placed = replace(*file, name, text);
   if (!placed.ok()) ::close(*file);
   return placed;
+}
+
+bool show_part(std::size_t index) noexcept {
+  if (file_of_parts < 0) return true;
+  const int code = ::posix_fallocate(file_of_parts, static_cast<off_t>(bytes_with(index)), sizeof(Part));
+  if (code != 0) return false;
+  std::atomic_ref<Value>(page.head.bytes).store(bytes_with(index + 1), std::memory_order_release);
+  return true;
 }
 
 void note_finalized() noexcept {

@@ -5,6 +5,8 @@
 // Owner: process-wide, made once. Threads: library lock.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,11 +27,14 @@ struct About {
   std::vector<std::string_view> protocols;
   std::vector<std::string_view> algorithms;
   std::vector<std::string_view> operations;  // names of collective operations
+  std::span<const std::uint16_t> places;     // numbers of the functions that channels carry out, by their places
 };
 
 // Publishes the page. *file: must stay open, as others find the page through it. Errors: MPI_ERR_OTHER, with the cause;
 // counting continues but is not visible.
 Status publish(const About& about, int* file);
+// Makes this part (counter_parts.hpp), and those before it, readable for others. False if there is no memory for it.
+bool show_part(std::size_t index) noexcept;
 // Records that MPI_Finalize has been called; later counts are still visible.
 void note_finalized() noexcept;
 

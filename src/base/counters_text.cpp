@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/counter_parts.hpp"
 #include "base/counters.hpp"
 #include "base/counters_page.hpp"
 #include "base/json_writer.hpp"
@@ -215,11 +216,63 @@ std::string entries() {
   return out + "]";
 }
 
+// Counters of parts and the page: where `count` of them begin in both, and their distances.
+std::string range(std::size_t in_part, std::size_t in_page, std::size_t count, std::size_t part_stride = sizeof(Value),
+                  std::size_t page_stride = sizeof(Value)) {
+  std::string out;
+  for (const std::size_t each : {in_part, in_page, count, part_stride, page_stride})
+    out += (out.empty() ? "[" : ",") + std::to_string(each);
+  return out + "]";
+}
+
+// Functions of consecutive numbers and places together.
+std::string ranges_of_functions(std::span<const std::uint16_t> numbers) {
+  constexpr std::size_t kWords = sizeof(Function) / sizeof(Value);
+  std::string out;
+  for (std::size_t place = 1, length = 0; place < numbers.size(); place += length) {
+    length = 1;
+    while (place + length < numbers.size() && numbers[place + length] == numbers[place] + length) ++length;
+    out += "," + range(offsetof(Part, functions) + place * sizeof(Function),
+                       offsetof(Page, functions) + numbers[place] * sizeof(Function), length * kWords);
+    out += "," + range(offsetof(Part, waited_in) + place * sizeof(Value),
+                       offsetof(Page, waited_in) + numbers[place] * sizeof(Value), length);
+  }
+  return out;
+}
+
+// Tells readers how to add the parts behind the page to its counters (counter_parts.hpp).
+std::string parts_text(const About& about) {
+#define HR_RANGE(member, count) range(offsetof(Part, member), offsetof(Page, member), count)
+#define HR_LEVEL(level, word) \
+  range(offsetof(Part, level) + offsetof(Level, word), offsetof(Page, level) + offsetof(Level, word), 1)
+  std::string sums;
+  for (const std::string& each :
+       {HR_RANGE(waits, 2), HR_LEVEL(posted, now), HR_LEVEL(unexpected, now), HR_LEVEL(unexpected_bytes, now),
+        HR_RANGE(unexpected_messages, 1), HR_RANGE(rendezvous, 2), HR_RANGE(received, 2 * kProtocols),
+        HR_RANGE(sizes, kSizes), HR_RANGE(statistics, kStatisticPlaces)})
+    sums += (sums.empty() ? "" : ",") + each;
+  const std::size_t sent = offsetof(Part, peers) + offsetof(PeerPart, sent);
+  for (const auto& [in_part, in_page] :
+       {std::pair{sent, kSentAt}, std::pair{sent + kBytesIn, kSentAt + kBytesIn},
+        std::pair{offsetof(Part, peers) + offsetof(PeerPart, waits), offsetof(Page, peers) + offsetof(Peer, waits)},
+        std::pair{offsetof(Part, peers) + offsetof(PeerPart, waited), offsetof(Page, peers) + offsetof(Peer, waited)}})
+    sums += "," + range(in_part, in_page, kPeers, sizeof(PeerPart), sizeof(Peer));
+  const std::string most = HR_RANGE(longest_wait, 1) + "," + HR_LEVEL(posted, most) + "," + HR_LEVEL(unexpected, most) +
+                           "," + HR_LEVEL(unexpected_bytes, most);
+  return ",\"parts\":{\"at\":" + std::to_string(sizeof(Page)) + ",\"stride\":" + std::to_string(sizeof(Part)) +
+         ",\"sum\":[" + sums + ranges_of_functions(about.places) + "],\"most\":[" + most +
+         "],\"now\":" + HR_RANGE(now, 3) + "}";
+#undef HR_LEVEL
+#undef HR_RANGE
+}
+static_assert(offsetof(Part, waited) == offsetof(Part, waits) + sizeof(Value) &&
+              offsetof(Page, waited) == offsetof(Page, waits) + sizeof(Value));
+
 }  // namespace
 
 std::string describe(const About& about) {
   return "{\"about\":" + about_text(about) + ",\"dimensions\":" + dimensions(about) + ",\"counters\":" + entries() +
-         "}";
+         parts_text(about) + "}";
 }
 
 }  // namespace hr::counters

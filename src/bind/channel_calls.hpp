@@ -8,6 +8,7 @@
 // released meanwhile, if the program calls from a callback.
 #pragma once
 
+#include "base/counter_parts.hpp"
 #include "base/lock.hpp"
 #include "bind/handles.hpp"
 #include "bind/raise.hpp"
@@ -28,6 +29,12 @@ class Outside {
 
  private:
   int depth_;
+};
+
+// Counts a call in the thread's part. Owner: the body, which withdraws it if the call is not for a channel.
+class Counted : public counters::ChannelCall {
+ public:
+  explicit Counted(const Call& call) noexcept : ChannelCall(call.number, call.place) {}
 };
 
 #define HR_SEND(name)                                                                                     \

@@ -4,6 +4,7 @@
 // error code for the program, provided that the error handler returns. Threads: library lock.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/object.hpp"
@@ -19,6 +20,8 @@ enum class Fallback { kSelf, kFile };
 struct Call {
   const char* function;  // "MPI_Send"
   Fallback fallback = Fallback::kSelf;
+  std::uint16_t number = 0;  // of the function, for calls that a channel may carry out; and its place in parts
+  std::uint16_t place = 0;   // (base/counter_parts.hpp)
 };
 
 // Raises `status` with its recorded detail. `where`: a Communicator, a Session, a Window, a File, or nullptr.

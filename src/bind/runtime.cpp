@@ -87,6 +87,7 @@ void publish_counters() {
   about.host_number = boot::processes().host_of(identity.rank);
   about.library = kLibraryVersion;
   about.functions = kFunctionNames;
+  about.places = kChannelFunctions;
   about.protocols = p2p::names_of_protocols();
   const auto algorithms = coll::algorithm_names();
   about.algorithms.assign(algorithms.begin(), algorithms.end());

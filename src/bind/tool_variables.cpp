@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/counter_parts.hpp"
 #include "base/counters.hpp"
 #include "base/statistics.hpp"
 #include "p2p/counting.hpp"
@@ -11,15 +12,21 @@ namespace hr::bind {
 namespace {
 
 using counters::Amount;
+using counters::highest;
 using counters::page;
+using counters::Part;
+using counters::total;
 using Kind = PerformanceVariable::Kind;
 using Variables = std::vector<PerformanceVariable>;
 
 template <std::uint64_t Amount::* kMember>
 std::uint64_t sent_to(std::size_t peer_class) {
   std::uint64_t sum = 0;
-  for (const counters::Peer& row : page.peers) {
-    if (row.peer_class == peer_class) sum += row.sent[0].*kMember + row.sent[1].*kMember;
+  for (std::size_t i = 0; i < counters::kPeers; ++i) {
+    const counters::Peer& row = page.peers[i];
+    if (row.peer_class != peer_class) continue;
+    sum += row.sent[1].*kMember +
+           total(row.sent[0].*kMember, [i](Part& each) -> auto& { return each.peers[i].sent.*kMember; });
   }
   return sum;
 }
@@ -35,7 +42,12 @@ std::uint64_t sent_of(std::size_t memory) {
 
 template <std::uint64_t Amount::* kMember>
 std::uint64_t received_by(std::size_t protocol) {
-  return page.received[protocol].*kMember;
+  return total(page.received[protocol].*kMember,
+               [protocol](Part& each) -> auto& { return each.received[protocol].*kMember; });
+}
+
+std::uint64_t statistic(std::size_t index) {
+  return total(value_of(index), [index](Part& each) -> auto& { return each.statistics[index]; });
 }
 
 // Adds a pair of variables, messages and their bytes, for each name.
@@ -57,14 +69,23 @@ void add_queues(Variables& all) {
         {std::string(name) + "_most", Kind::kHighWaterMark, std::string(sentence) + ": the most there were.", most});
   };
   add_level(
-      "posted_receives", "Receives that wait for their message", [](std::size_t) { return page.posted.now; },
-      [](std::size_t) { return page.posted.most; });
+      "posted_receives", "Receives that wait for their message",
+      [](std::size_t) { return total(page.posted.now, [](Part& each) -> auto& { return each.posted.now; }); },
+      [](std::size_t) { return highest(page.posted.most, [](Part& each) -> auto& { return each.posted.most; }); });
   add_level(
-      "unexpected_messages", "Messages that wait for their receive", [](std::size_t) { return page.unexpected.now; },
-      [](std::size_t) { return page.unexpected.most; });
+      "unexpected_messages", "Messages that wait for their receive",
+      [](std::size_t) { return total(page.unexpected.now, [](Part& each) -> auto& { return each.unexpected.now; }); },
+      [](std::size_t) {
+        return highest(page.unexpected.most, [](Part& each) -> auto& { return each.unexpected.most; });
+      });
   add_level(
       "unexpected_bytes", "Memory in bytes of messages that wait for their receive",
-      [](std::size_t) { return page.unexpected_bytes.now; }, [](std::size_t) { return page.unexpected_bytes.most; });
+      [](std::size_t) {
+        return total(page.unexpected_bytes.now, [](Part& each) -> auto& { return each.unexpected_bytes.now; });
+      },
+      [](std::size_t) {
+        return highest(page.unexpected_bytes.most, [](Part& each) -> auto& { return each.unexpected_bytes.most; });
+      });
 }
 
 Variables make() {
@@ -72,7 +93,7 @@ Variables make() {
   for (std::size_t i = 0; i < std::size(kStatistics); ++i) {
     const StatisticRecord& record = kStatistics[i];
     all.push_back({record.name, record.kind == StatisticRecord::kCounter ? Kind::kCounter : Kind::kLevel,
-                   record.sentence, value_of, i});
+                   record.sentence, statistic, i});
   }
   constexpr const char* kClassNames[] = {"self", "host", "other_host"};
   constexpr const char* kMemoryNames[] = {"host_memory", "pinned_memory", "managed_memory", "device_memory"};
@@ -83,9 +104,9 @@ Variables make() {
       received_by<&Amount::bytes>);
   add_queues(all);
   all.push_back({"waits", Kind::kCounter, "Waits that were longer than some microseconds.",
-                 [](std::size_t) { return page.waits; }});
+                 [](std::size_t) { return total(page.waits, [](Part& each) -> auto& { return each.waits; }); }});
   all.push_back({"wait_nanoseconds", Kind::kCounter, "How long they were, from when they had become long.",
-                 [](std::size_t) { return page.waited; }});
+                 [](std::size_t) { return total(page.waited, [](Part& each) -> auto& { return each.waited; }); }});
   return all;
 }
 

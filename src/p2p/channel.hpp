@@ -28,8 +28,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/counter_parts.hpp"
 #include "base/list.hpp"
 #include "base/short_copy.hpp"
+#include "base/statistics.hpp"
 #include "layout/view.hpp"
 #include "p2p/match/matching.hpp"
 #include "p2p/p2p.hpp"
@@ -110,7 +112,7 @@ class Channel {
                Request** out);
   // Sends a copy, and completes at once for the caller.
   Status send_copy(const ChannelBuffer& data, int proc, const Envelope& envelope);
-  Status receive(const ChannelBuffer& data, const Envelope& wanted, Completion* completion);
+  Status receive(const ChannelBuffer& data, const Envelope& wanted, Object* communicator, Completion* completion);
   Status ireceive(const ChannelBuffer& data, const Envelope& wanted, const ChannelUser& user, Request** out);
   // Starts both as one request, which has the completion of the receive. A send to process -1, or a receive from
   // source MPI_PROC_NULL, is left out.
@@ -120,7 +122,8 @@ class Channel {
               const ChannelUser& user, Request** out);
   Status start(Request& request);
   // Waits for a matching message, or looks for one once. *taken, if not null: the message is removed from the queue.
-  Status probe(const Envelope& wanted, bool waits, bool* found, Completion* completion, Unexpected** taken);
+  Status probe(const Envelope& wanted, bool waits, Object* communicator, bool* found, Completion* completion,
+               Unexpected** taken);
   Status imreceive(const ChannelBuffer& data, Unexpected* message, const ChannelUser& user, Request** out);
   Status cancel(Request& request);
 
@@ -166,7 +169,8 @@ class Channel {
   };
   struct Peer {
     int proc = -1;
-    std::size_t eager_below = 0;  // sent eagerly and at once; 0: not connected, or others wait before
+    counters::Amount* sent = nullptr;  // its counts
+    std::size_t eager_below = 0;       // sent eagerly and at once; 0: not connected, or others wait before
     std::size_t eager_bytes = 0;
     std::size_t chunk = 0;
     transport::Transport* memory = nullptr;
@@ -264,8 +268,23 @@ class Channel {
   bool flush(Peer& peer);
   bool flush_busy();
   bool poll();
+  // The process on which a wait depends: that of the request, or of a source in a communicator.
+  struct Awaited {
+    const Request* request;
+    const Object* communicator;
+    int source;
+  };
+  class WaitingThread;
   template <class Done>
-  void wait_for(Done&& done);
+  void wait_for(const Awaited& awaited, Done&& done);
+  static int process_of(const Awaited& awaited) noexcept;
+  void count_start(const Peer& to, const ChannelOperation& operation, bool eager) noexcept;
+  void count_received(std::size_t protocol, std::size_t bytes) noexcept {
+    counters::add_to(counts_.received[protocol], bytes);
+  }
+  void count(Statistic statistic, std::uint64_t amount = 1) noexcept {
+    counters::add_to(counts_.statistics[static_cast<std::size_t>(statistic)], amount);
+  }
   void complete_now(Request& request);  // waits, under the lock
   static std::uint64_t cookie_of(const ChannelOperation& operation) noexcept {
     return reinterpret_cast<std::uint64_t>(operation.request) | std::uint64_t{operation.uses} << kAddressBits;
@@ -273,6 +292,7 @@ class Channel {
   ChannelOperation* operation_of(std::uint64_t cookie, int proc, bool is_receive) noexcept;
 
   alignas(64) ChannelLock lock_;
+  counters::Part& counts_;
   int number_;
   int own_ = -1;
   int sleepers_ = 0;
@@ -286,6 +306,10 @@ class Channel {
   std::vector<Unexpected*> spare_;  // records of kSpareBytes
   std::vector<std::unique_ptr<ChannelOperation>> all_;
   Request* done_ = nullptr;
+  // Protocols by their places in counters::Part::received.
+  std::size_t local_copy_ = 0;
+  std::size_t single_copy_ = 0;
+  std::size_t stream_ = 0;
 };
 
 namespace channels {
@@ -300,6 +324,9 @@ bool offer();
 Channel* at(int number);
 // Ends what waits on a context of this channel, at the latest when its lock is free. Threads: library lock.
 void end(int number, std::uint32_t context, Status why);
+// Sets a function that tells the process behind a source in a communicator; -1: none. Threads: any may call it while
+// the communicator exists.
+void find_members_with(int (*process_in)(const Object& communicator, int source)) noexcept;
 // Sets a function that a round of progress of channel 0 calls now and then. Threads: library lock.
 void tidy_with(void (*tidy)());
 // Makes a round of channel 0, and of the others, unless another thread has the library lock.
@@ -314,10 +341,17 @@ void pause_after_test();
 // Paces a loop over several channels: call after each fruitless round, without locks.
 class Pace {
  public:
+  Pace() = default;
+  ~Pace() {
+    if (timed_) counters::end_wait(counters::own_part(), -1);
+  }
+  Pace(const Pace&) = delete;
+  Pace& operator=(const Pace&) = delete;
   void pause(bool moved);
 
  private:
   unsigned rounds_ = 0;
+  bool timed_ = false;  // the wait has become long, and is counted
 };
 
 }  // namespace channels

@@ -9,7 +9,7 @@
 
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
+MPI_Comm world = MPI_COMM_WORLD;
 
 struct Heard {
   int event;
@@ -115,15 +115,15 @@ void what_there_is() {
 }
 
 // Messages of rank 0 to itself and between two ranks, short and long, before their receives and after.
-void messages(const check::Environment& mpi, MPI_T_cb_safety safety, bool uses_mpi) {
+void messages(int rank, int size, MPI_T_cb_safety safety, bool uses_mpi) {
   Listener matched, unexpected, begun, ended;
   matched.uses_mpi = uses_mpi;
   listen(matched, "HEADRACE_MESSAGE_MATCHED", safety);
   listen(unexpected, "HEADRACE_MESSAGE_UNEXPECTED", safety);
   listen(begun, "HEADRACE_RENDEZVOUS_BEGUN", safety);
   listen(ended, "HEADRACE_RENDEZVOUS_ENDED", safety);
-  const int peer = mpi.rank ^ 1;
-  if (peer < mpi.size) {
+  const int peer = rank ^ 1;
+  if (peer < size) {
     std::vector<char> out(300000, 1), in(300000);
     for (const int bytes : {8, 300000}) {
       for (const bool posted : {true, false}) {
@@ -144,7 +144,7 @@ void messages(const check::Environment& mpi, MPI_T_cb_safety safety, bool uses_m
     // Events for callbacks that may use all of MPI come in a later round.
     CHECK_OK(MPI_Sendrecv(nullptr, 0, MPI_BYTE, peer, 2, nullptr, 0, MPI_BYTE, peer, 2, world, MPI_STATUS_IGNORE));
     int flag = 0;
-    for (int i = 0; i < 10; ++i) CHECK_OK(MPI_Iprobe(peer, 12345, world, &flag, MPI_STATUS_IGNORE));
+    for (int i = 0; i < 10; ++i) CHECK_OK(MPI_Iprobe(peer, 12345, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
     const auto count = [&](const Listener& listener, std::int64_t tag) {
       int found = 0;
       for (const Heard& each : listener.heard) {
@@ -170,7 +170,7 @@ void messages(const check::Environment& mpi, MPI_T_cb_safety safety, bool uses_m
   for (Listener* each : {&matched, &unexpected, &begun, &ended}) silence(*each);
   const std::size_t heard = matched.heard.size();
   int value = 0;
-  CHECK_OK(MPI_Sendrecv(&value, 1, MPI_INT, mpi.rank, 5, &value, 1, MPI_INT, mpi.rank, 5, world, MPI_STATUS_IGNORE));
+  CHECK_OK(MPI_Sendrecv(&value, 1, MPI_INT, rank, 5, &value, 1, MPI_INT, rank, 5, world, MPI_STATUS_IGNORE));
   CHECK_EQ(matched.heard.size(), heard);
 }
 
@@ -208,10 +208,45 @@ void collectives(const check::Environment& mpi) {
   silence(ended);
 }
 
+// Messages on a channel, to the other rank and to this one.
+int on_channel(int argc, char** argv) {
+  int provided = 0, size = 0;
+  CHECK_OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
+  CHECK_OK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided));
+  CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &world));
+  CHECK_OK(MPI_Comm_size(world, &size));
+  for (const auto safety : {MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_T_CB_REQUIRE_NONE})
+    messages(check::world_rank(), size, safety, false);
+  Listener matched, ended;
+  listen(matched, "HEADRACE_MESSAGE_MATCHED", MPI_T_CB_REQUIRE_MPI_RESTRICTED);
+  listen(ended, "HEADRACE_RENDEZVOUS_ENDED", MPI_T_CB_REQUIRE_MPI_RESTRICTED);
+  std::vector<char> out(300000, 1), in(300000);
+  for (const int bytes : {8, 300000}) {
+    for (const bool posted : {true, false}) {
+      MPI_Request requests[2];
+      const int rank = check::world_rank();
+      if (posted) CHECK_OK(MPI_Irecv(in.data(), bytes, MPI_BYTE, rank, 4, world, &requests[0]));
+      CHECK_OK(MPI_Isend(out.data(), bytes, MPI_BYTE, rank, 4, world, &requests[1]));
+      if (!posted) CHECK_OK(MPI_Irecv(in.data(), bytes, MPI_BYTE, rank, 4, world, &requests[0]));
+      CHECK_OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+      CHECK_EQ(matched.heard.back().elements[3], bytes);
+      CHECK_EQ(matched.heard.back().elements[4], posted ? 0 : 1);
+    }
+  }
+  CHECK_EQ(matched.heard.size(), 4);
+  CHECK_EQ(ended.heard.size(), 2);
+  silence(matched);
+  silence(ended);
+  CHECK_OK(MPI_Comm_free(&world));
+  CHECK_OK(MPI_Finalize());
+  return MPI_T_finalize();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   int provided = 0;
+  if (argc > 1) return on_channel(argc, argv);
   CHECK_EQ(MPI_T_event_get_num(&provided), MPI_T_ERR_NOT_INITIALIZED);
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return 1;
   {
@@ -226,9 +261,9 @@ int main(int argc, char** argv) {
     CHECK(!early.heard.empty());
     silence(early);
     CHECK_OK(MPI_Barrier(world));
-    messages(mpi, MPI_T_CB_REQUIRE_MPI_RESTRICTED, false);
-    messages(mpi, MPI_T_CB_REQUIRE_NONE, false);
-    messages(mpi, MPI_T_CB_REQUIRE_NONE, true);
+    messages(mpi.rank, mpi.size, MPI_T_CB_REQUIRE_MPI_RESTRICTED, false);
+    messages(mpi.rank, mpi.size, MPI_T_CB_REQUIRE_NONE, false);
+    messages(mpi.rank, mpi.size, MPI_T_CB_REQUIRE_NONE, true);
     collectives(mpi);
   }
   MPI_T_finalize();

@@ -9,6 +9,7 @@ TEXT_MOST = 1 << 18  # bytes; the library leaves room for 48 KiB
 _COUNTERS_MOST = 4096
 _NAME_MOST = 256  # characters
 _NUMBER_MOST = 1 << 31
+_RANGES_MOST = 256
 _KINDS = ("sum", "level", "high_water")
 
 
@@ -81,6 +82,25 @@ def _rest(counter: dict, counters: dict[str, dict], dimensions: dict) -> None:
         raise ValueError(f"the rest of {counter['name']} is none")
 
 
+def _range(range_: list, stride: int, limit: int) -> int:
+    """Returns the number of counters of a range of parts."""
+    in_part, in_page, count, part_stride, page_stride = (_whole(value, "a range of parts", 1 << 40) for value in range_)
+    if not count or any(value % 8 for value in (in_part, in_page, part_stride, page_stride)) or min(part_stride, page_stride) < 8:
+        raise ValueError("a range of parts is none")
+    if in_part + part_stride * (count - 1) + 8 > stride or in_page + page_stride * (count - 1) + 8 > limit:
+        raise ValueError("a range of parts lies outside")
+    return count
+
+
+def _parts(parts: dict, limit: int) -> None:
+    at, stride = _whole(parts["at"], "the place of parts"), _whole(parts["stride"], "the length of a part")
+    if at < limit or at % 8 or stride % 8 or stride < 8:
+        raise ValueError("its parts lie outside")
+    ranges = parts["sum"] + parts["most"] + [parts["now"]]
+    if len(ranges) > _RANGES_MOST or sum(_range(each, stride, limit) for each in ranges) > 2 * (stride // 8) or parts["now"][2:] != [3, 8, 8]:
+        raise ValueError("its parts cannot be added up")
+
+
 def read(text: bytes, limit: int) -> dict:
     """`limit`: bytes of the page that contain counters. Raises ValueError, KeyError, TypeError, AttributeError, RecursionError."""
     if len(text) > TEXT_MOST:
@@ -103,6 +123,8 @@ def read(text: bytes, limit: int) -> dict:
     for name, dimension in (("peer.process", "peer"), ("collective.sizes", "operation_size")):
         if name in counters and (counters[name].get("dimension") != dimension or "rest" in counters[name]):
             raise ValueError(f"{name} is no table of {dimension}")
+    if "parts" in said:
+        _parts(said["parts"], limit)
     process = counters.get("peer.process")
     if process is None and any(entry.get("dimension") == "peer" for entry in entries):
         raise ValueError("peers have no names")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import compress
 
 from . import description
+from .parts import Parts
 
 MAGIC = b"HRCOUNTS"
 VERSION = 1
@@ -162,6 +163,7 @@ class Page:
         self._places = {name: self._slice(each) for name, each in self._counters.items()}
         labels = {name: self._names(each) for name, each in self.description["dimensions"].items()}
         self._labels = {name: labels[each["dimension"]] if "dimension" in each else [""] for name, each in self._counters.items()}
+        self._parts = Parts(self.description["parts"]) if "parts" in self.description else None
         self.about = self.description["about"]
         self.job, self.rank, self.size = self.about["job"], self.about["rank"], self.about["size"]
         self._bytes = text_at
@@ -199,7 +201,12 @@ class Page:
 
     def raw(self) -> bytes:
         """Returns the page's bytes. Raises Problem if its file has been truncated."""
-        return self._whole(self._size)
+        return self._whole(self._size_now(self._memory.part(0, HEAD.size)))
+
+    def _size_now(self, head: bytes) -> int:
+        """Returns the size by the page's head, which grows with the parts in use."""
+        size = HEAD.unpack_from(head)[3] if len(head) >= HEAD.size else 0
+        return size if self._size < size <= min(self._memory.size, PAGE_MOST) else self._size
 
     def _whole(self, length: int) -> bytes:
         found = self._memory.part(0, length)
@@ -211,7 +218,10 @@ class Page:
         """Reads the page. Raises Problem if its file has been truncated."""
         copy = self._whole(self._bytes)
         _, _, state, _, _, _, begun, ended = HEAD.unpack_from(copy)
-        return Snapshot(self, memoryview(copy).cast("Q"), STATES.get(state, "none"), begun / 1e9,
+        words = memoryview(copy).cast("Q")
+        if self._parts is not None and (behind := self._size_now(copy) - self._parts.at) > 0:
+            words = self._parts.added(words, self._memory.part(self._parts.at, behind))
+        return Snapshot(self, words, STATES.get(state, "none"), begun / 1e9,
                         ended / 1e9 if ended else None)
 
     def alive(self) -> bool:

@@ -42,6 +42,7 @@ struct Place {
 // The data of a call. False if an argument is wrong.
 class Data {
  public:
+  Data() noexcept {}  // with a constexpr constructor, the compiler clears the whole object, `view_` included
   bool describe(const void* buf, MPI_Count count, MPI_Datatype datatype) {
     layout::Datatype* const type = committed(datatype);
     if (type == nullptr || count < 0) return false;
@@ -81,21 +82,26 @@ bool send_with(Mode mode, const Call& call, const void* buf, MPI_Count count, MP
   Data data;
   if (!place || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
   const Outside outside;
-  *code =
-      place.result(call, place.channel->send(data.buffer(), place.comm->peer_proc(dest), place.outgoing(tag), mode));
+  Counted counted(call);
+  const Status sent = place.channel->send(data.buffer(), place.comm->peer_proc(dest), place.outgoing(tag), mode);
+  if (sent.ok()) counted.sends(data.buffer().bytes);
+  *code = place.result(call, sent);
   return true;
 }
 
-// Makes the request of a call: begin(data, &request) starts the operation on the channel. False if an argument is
-// wrong.
+// Makes the request of a call: begin(data, &request) starts the operation on the channel. `sends`: a message is sent.
+// False if an argument is wrong.
 template <class Begin>
-bool make_request(const Call& call, const Place& place, bool valid, const void* buf, MPI_Count count,
+bool make_request(const Call& call, const Place& place, bool valid, bool sends, const void* buf, MPI_Count count,
                   MPI_Datatype datatype, MPI_Request* request, int* code, Begin&& begin) {
   Data data;
   if (!valid || request == nullptr || !data.describe(buf, count, datatype)) return false;
   const Outside outside;
+  Counted counted(call);
   p2p::Request* made = nullptr;
-  *code = place.result(call, begin(data.buffer(), &made));
+  const Status begun = begin(data.buffer(), &made);
+  if (sends && begun.ok()) counted.sends(data.buffer().bytes);
+  *code = place.result(call, begun);
   *request = handle_of(made);
   return true;
 }
@@ -103,7 +109,7 @@ bool make_request(const Call& call, const Place& place, bool valid, const void* 
 bool isend_with(Mode mode, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                 MPI_Comm comm, MPI_Request* request, int* code) {
   const Place place(comm);
-  return make_request(call, place, place && place.sends(dest, tag), buf, count, datatype, request, code,
+  return make_request(call, place, place && place.sends(dest, tag), true, buf, count, datatype, request, code,
                       [&](const ChannelBuffer& data, p2p::Request** made) {
                         return place.channel->isend(data, place.comm->peer_proc(dest), place.outgoing(tag), mode,
                                                     place.user(), made);
@@ -113,7 +119,7 @@ bool isend_with(Mode mode, const Call& call, const void* buf, MPI_Count count, M
 bool init_with(Mode mode, bool buffered, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype,
                int dest, int tag, MPI_Comm comm, MPI_Request* request, int* code) {
   const Place place(comm);
-  return make_request(call, place, place && place.sends(dest, tag), buf, count, datatype, request, code,
+  return make_request(call, place, place && place.sends(dest, tag), false, buf, count, datatype, request, code,
                       [&](const ChannelBuffer& data, p2p::Request** made) {
                         return place.channel->init(false, data, place.comm->peer_proc(dest), place.outgoing(tag), mode,
                                                    buffered, place.user(), made);
@@ -142,9 +148,12 @@ struct Both {
     return sends || receives;
   }
   [[nodiscard]] Status start(const ChannelBuffer& out, bool copied, int sendtag, const ChannelBuffer& in, int recvtag,
-                             p2p::Request** made) const {
-    return place.channel->pair(out, copied, dest == abi::kProcNull ? -1 : place.comm->peer_proc(dest),
-                               place.outgoing(sendtag), in, place.incoming(source, recvtag), place.user(), made);
+                             Counted& counted, p2p::Request** made) const {
+    const bool sends = dest != abi::kProcNull;
+    HR_TRY(place.channel->pair(out, copied, sends ? place.comm->peer_proc(dest) : -1, place.outgoing(sendtag), in,
+                               place.incoming(source, recvtag), place.user(), made));
+    if (sends) counted.sends(out.bytes);
+    return kOk;
   }
   // Waits for both, and reports.
   [[nodiscard]] Status finish(p2p::Request* made, MPI_Status* status) const {
@@ -193,7 +202,10 @@ bool bsend(HR_SEND_ARGUMENTS, int* code) {
   Data data;
   if (!place || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
   const Outside outside;
-  *code = place.result(call, send_buffered(place, data, dest, tag));
+  Counted counted(call);
+  const Status sent = send_buffered(place, data, dest, tag);
+  if (sent.ok()) counted.sends(data.buffer().bytes);
+  *code = place.result(call, sent);
   return true;
 }
 
@@ -202,9 +214,11 @@ bool ibsend(HR_SEND_ARGUMENTS, MPI_Request* request, int* code) {
   Data data;
   if (!place || request == nullptr || !place.sends(dest, tag) || !data.describe(buf, count, datatype)) return false;
   const Outside outside;
+  Counted counted(call);
   *request = MPI_REQUEST_NULL;
   *code = place.result(call, send_buffered(place, data, dest, tag));
   if (*code != MPI_SUCCESS) return true;
+  counted.sends(data.buffer().bytes);
   const LibraryGuard guard;
   p2p::Request* made = nullptr;
   const Status status = impl::done_already(p2p::Completion{}, made);
@@ -222,8 +236,9 @@ bool recv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, i
   Data data;
   if (!place || !place.receives(source, tag) || !data.describe(buf, count, datatype)) return false;
   const Outside outside;
+  Counted counted(call);
   p2p::Completion completion;
-  const Status received = place.channel->receive(data.buffer(), place.incoming(source, tag), &completion);
+  const Status received = place.channel->receive(data.buffer(), place.incoming(source, tag), place.comm, &completion);
   fill_status(status, completion);
   *code = place.result(call, received);
   return true;
@@ -232,7 +247,7 @@ bool recv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, i
 bool irecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
            MPI_Request* request, int* code) {
   const Place place(comm);
-  return make_request(call, place, place && place.receives(source, tag), buf, count, datatype, request, code,
+  return make_request(call, place, place && place.receives(source, tag), false, buf, count, datatype, request, code,
                       [&](const ChannelBuffer& data, p2p::Request** made) {
                         return place.channel->ireceive(data, place.incoming(source, tag), place.user(), made);
                       });
@@ -241,7 +256,7 @@ bool irecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, 
 bool recv_init(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                MPI_Request* request, int* code) {
   const Place place(comm);
-  return make_request(call, place, place && place.receives(source, tag), buf, count, datatype, request, code,
+  return make_request(call, place, place && place.receives(source, tag), false, buf, count, datatype, request, code,
                       [&](const ChannelBuffer& data, p2p::Request** made) {
                         return place.channel->init(true, data, -1, place.incoming(source, tag), Mode::kStandard, false,
                                                    place.user(), made);
@@ -259,8 +274,9 @@ bool sendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Da
     return false;
   }
   const Outside outside;
+  Counted counted(call);
   p2p::Request* made = nullptr;
-  Status result = both.start(out.buffer(), false, sendtag, in.buffer(), recvtag, &made);
+  Status result = both.start(out.buffer(), false, sendtag, in.buffer(), recvtag, counted, &made);
   if (result.ok()) result = both.finish(made, status);
   *code = place.result(call, result);
   return true;
@@ -277,8 +293,9 @@ bool isendrecv(const Call& call, const void* sendbuf, MPI_Count sendcount, MPI_D
     return false;
   }
   const Outside outside;
+  Counted counted(call);
   p2p::Request* made = nullptr;
-  *code = place.result(call, both.start(out.buffer(), false, sendtag, in.buffer(), recvtag, &made));
+  *code = place.result(call, both.start(out.buffer(), false, sendtag, in.buffer(), recvtag, counted, &made));
   *request = handle_of(made);
   return true;
 }
@@ -290,8 +307,9 @@ bool sendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatype
   const Both both{place, dest, source};
   if (!place || !both.valid(sendtag, recvtag) || !data.describe(buf, count, datatype)) return false;
   const Outside outside;
+  Counted counted(call);
   p2p::Request* made = nullptr;
-  Status result = both.start(data.buffer(), true, sendtag, data.buffer(), recvtag, &made);
+  Status result = both.start(data.buffer(), true, sendtag, data.buffer(), recvtag, counted, &made);
   if (result.ok()) result = both.finish(made, status);
   *code = place.result(call, result);
   return true;
@@ -305,8 +323,9 @@ bool isendrecv_replace(const Call& call, void* buf, MPI_Count count, MPI_Datatyp
   if (!place || request == nullptr || !both.valid(sendtag, recvtag) || !data.describe(buf, count, datatype))
     return false;
   const Outside outside;
+  Counted counted(call);
   p2p::Request* made = nullptr;
-  *code = place.result(call, both.start(data.buffer(), true, sendtag, data.buffer(), recvtag, &made));
+  *code = place.result(call, both.start(data.buffer(), true, sendtag, data.buffer(), recvtag, counted, &made));
   *request = handle_of(made);
   return true;
 }
@@ -317,9 +336,11 @@ bool probe(const Call& call, int source, int tag, MPI_Comm comm, MPI_Status* sta
   const Place place(comm);
   if (!place || !place.receives(source, tag)) return false;
   const Outside outside;
+  Counted counted(call);
   p2p::Completion completion;
   bool found = false;
-  const Status probed = place.channel->probe(place.incoming(source, tag), true, &found, &completion, nullptr);
+  const Status probed =
+      place.channel->probe(place.incoming(source, tag), true, place.comm, &found, &completion, nullptr);
   if (probed.ok()) fill_status(status, completion);
   *code = place.result(call, probed);
   return true;
@@ -329,9 +350,11 @@ bool iprobe(const Call& call, int source, int tag, MPI_Comm comm, int* flag, MPI
   const Place place(comm);
   if (!place || flag == nullptr || !place.receives(source, tag)) return false;
   const Outside outside;
+  Counted counted(call);
   p2p::Completion completion;
   bool found = false;
-  const Status probed = place.channel->probe(place.incoming(source, tag), false, &found, &completion, nullptr);
+  const Status probed =
+      place.channel->probe(place.incoming(source, tag), false, place.comm, &found, &completion, nullptr);
   *flag = found ? 1 : 0;
   if (found) fill_status(status, completion);
   if (!found) p2p::channels::pause_after_test();
@@ -346,10 +369,11 @@ bool extract(bool waits, const Call& call, int source, int tag, MPI_Comm comm, i
   const Place place(comm);
   if (!place || message == nullptr || !place.receives(source, tag)) return false;
   const Outside outside;
+  Counted counted(call);
   p2p::Completion completion;
   bool found = false;
   p2p::Unexpected* taken = nullptr;
-  Status probed = place.channel->probe(place.incoming(source, tag), waits, &found, &completion, &taken);
+  Status probed = place.channel->probe(place.incoming(source, tag), waits, place.comm, &found, &completion, &taken);
   *message = MPI_MESSAGE_NULL;
   if (flag != nullptr) *flag = found ? 1 : 0;
   if (found) {
@@ -409,10 +433,11 @@ bool receive_matched(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Mess
 bool mrecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
            MPI_Status* status, int* code) {
   const Outside outside;
+  Counted counted(call);
   comm::Communicator* comm = nullptr;
   p2p::Request* made = nullptr;
   Status result = kOk;
-  if (!receive_matched(buf, count, datatype, message, &comm, &made, &result)) return false;
+  if (!receive_matched(buf, count, datatype, message, &comm, &made, &result)) return counted.withdraw(), false;
   if (result.ok()) {
     made->operation_->channel->wait(*made);
     result = made->completion_.error;
@@ -432,10 +457,11 @@ bool imrecv(const Call& call, void* buf, MPI_Count count, MPI_Datatype datatype,
             MPI_Request* request, int* code) {
   if (request == nullptr) return false;
   const Outside outside;
+  Counted counted(call);
   comm::Communicator* comm = nullptr;
   p2p::Request* made = nullptr;
   Status result = kOk;
-  if (!receive_matched(buf, count, datatype, message, &comm, &made, &result)) return false;
+  if (!receive_matched(buf, count, datatype, message, &comm, &made, &result)) return counted.withdraw(), false;
   *request = handle_of(made);
   *code = MPI_SUCCESS;
   if (!result.ok()) {

@@ -244,6 +244,7 @@ bool wait(const Call& call, MPI_Request* request, MPI_Status* status, int* code)
   Request* object = request_of(*request);
   if (!is_channels(object)) return false;
   const Outside outside;
+  Counted counted(call);
   wait_for(object);
   *code = result(call, report(request, object, status));
   return true;
@@ -252,9 +253,10 @@ bool wait(const Call& call, MPI_Request* request, MPI_Status* status, int* code)
 bool waitall(const Call& call, int count, MPI_Request* requests, MPI_Status* statuses, int* code) {
   if (count <= 0 || requests == nullptr) return false;
   const Outside outside;
+  Counted counted(call);
   *code = MPI_SUCCESS;
   if (statuses == MPI_STATUSES_IGNORE && wait_for_all(count, requests)) return true;
-  if (!any_channels(count, requests)) return false;
+  if (!any_channels(count, requests)) return counted.withdraw(), false;
   Report all;
   for (int i = 0; i < count; ++i) {
     Request* object = request_of(requests[i]);
@@ -268,6 +270,7 @@ bool waitall(const Call& call, int count, MPI_Request* requests, MPI_Status* sta
 bool waitany(const Call& call, int count, MPI_Request* requests, int* index, MPI_Status* status, int* code) {
   if (index == nullptr || !any_channels(count, requests)) return false;
   const Outside outside;
+  Counted counted(call);
   bool any = false;
   const int ready = wait_for_ready(count, requests, &any);
   *code = report_any(call, requests, requests, ready, any, index, nullptr, status);
@@ -278,6 +281,7 @@ bool waitsome(const Call& call, int count, MPI_Request* requests, int* outcount,
               int* code) {
   if (outcount == nullptr || indices == nullptr || !any_channels(count, requests)) return false;
   const Outside outside;
+  Counted counted(call);
   bool any = false;
   static_cast<void>(wait_for_ready(count, requests, &any));
   *code = report_some(call, count, requests, requests, any, outcount, indices, statuses);
@@ -287,6 +291,7 @@ bool waitsome(const Call& call, int count, MPI_Request* requests, int* outcount,
 bool test(const Call& call, MPI_Request* request, int* flag, MPI_Status* status, int* code) {
   if (request == nullptr || flag == nullptr || !is_channels(request_of(*request))) return false;
   const Outside outside;
+  Counted counted(call);
   *flag = test_for_all(1, request) ? 1 : 0;
   *code = *flag == 0 ? MPI_SUCCESS : result(call, report(request, request_of(*request), status));
   return true;
@@ -295,6 +300,7 @@ bool test(const Call& call, MPI_Request* request, int* flag, MPI_Status* status,
 bool testall(const Call& call, int count, MPI_Request* requests, int* flag, MPI_Status* statuses, int* code) {
   if (flag == nullptr || !any_channels(count, requests)) return false;
   const Outside outside;
+  Counted counted(call);
   *flag = test_for_all(count, requests) ? 1 : 0;
   Report all;
   for (int i = 0; *flag != 0 && i < count; ++i) all.add(i, &requests[i], request_of(requests[i]), at(statuses, i));
@@ -305,6 +311,7 @@ bool testall(const Call& call, int count, MPI_Request* requests, int* flag, MPI_
 bool testany(const Call& call, int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status, int* code) {
   if (index == nullptr || flag == nullptr || !any_channels(count, requests)) return false;
   const Outside outside;
+  Counted counted(call);
   bool any = false;
   const int ready = test_for_ready(count, requests, &any);
   *code = report_any(call, requests, requests, ready, any, index, flag, status);
@@ -315,6 +322,7 @@ bool testsome(const Call& call, int count, MPI_Request* requests, int* outcount,
               int* code) {
   if (outcount == nullptr || indices == nullptr || !any_channels(count, requests)) return false;
   const Outside outside;
+  Counted counted(call);
   bool any = false;
   static_cast<void>(test_for_ready(count, requests, &any));
   *code = report_some(call, count, requests, requests, any, outcount, indices, statuses);
@@ -324,6 +332,7 @@ bool testsome(const Call& call, int count, MPI_Request* requests, int* outcount,
 bool request_get_status(const Call& call, MPI_Request request, int* flag, MPI_Status* status, int* code) {
   if (flag == nullptr || !is_channels(request_of(request))) return false;
   const Outside outside;
+  Counted counted(call);
   *flag = test_for_all(1, &request) ? 1 : 0;
   *code = *flag == 0 ? MPI_SUCCESS : result(call, report(nullptr, request_of(request), status));
   return true;
@@ -333,6 +342,7 @@ bool request_get_status_all(const Call& call, int count, const MPI_Request* requ
                             int* code) {
   if (flag == nullptr || !any_channels(count, requests)) return false;
   const Outside outside;
+  Counted counted(call);
   *flag = test_for_all(count, requests) ? 1 : 0;
   Outcome first;
   for (int i = 0; *flag != 0 && first.error.ok() && i < count; ++i)
@@ -345,6 +355,7 @@ bool request_get_status_any(const Call& call, int count, const MPI_Request* requ
                             MPI_Status* status, int* code) {
   if (index == nullptr || flag == nullptr || !any_channels(count, requests)) return false;
   const Outside outside;
+  Counted counted(call);
   bool any = false;
   const int ready = test_for_ready(count, requests, &any);
   *code = report_any(call, requests, nullptr, ready, any, index, flag, status);
@@ -355,6 +366,7 @@ bool request_get_status_some(const Call& call, int count, const MPI_Request* req
                              MPI_Status* statuses, int* code) {
   if (outcount == nullptr || indices == nullptr || !any_channels(count, requests)) return false;
   const Outside outside;
+  Counted counted(call);
   bool any = false;
   static_cast<void>(test_for_ready(count, requests, &any));
   *code = report_some(call, count, requests, nullptr, any, outcount, indices, statuses);
@@ -368,6 +380,7 @@ bool start(const Call& call, MPI_Request* request, int* code) {
 bool startall(const Call& call, int count, MPI_Request* requests, int* code) {
   if (!any_channels(count, requests)) return false;
   const Outside outside;
+  Counted counted(call);
   *code = MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
     Request* object = request_of(requests[i]);
@@ -380,6 +393,7 @@ bool startall(const Call& call, int count, MPI_Request* requests, int* code) {
             impl::check_room(*static_cast<comm::Communicator*>(operation.user.communicator), operation.bytes);
       }
       if (outcome.error.ok()) outcome.error = operation.channel->start(*object);
+      if (outcome.error.ok() && !object->is_receive_) counted.sends(operation.bytes);
       outcome.where = operation.user.communicator;
     } else {
       const LibraryGuard guard;
@@ -398,6 +412,7 @@ bool cancel(const Call& call, MPI_Request* request, int* code) {
   Request* object = request_of(*request);
   if (!is_channels(object)) return false;
   const Outside outside;
+  Counted counted(call);
   Outcome outcome;
   outcome.error = object->operation_->channel->cancel(*object);
   if (!outcome.error.ok()) outcome.detail = take_detail();
@@ -406,11 +421,12 @@ bool cancel(const Call& call, MPI_Request* request, int* code) {
   return true;
 }
 
-bool request_free(const Call& /*call*/, MPI_Request* request, int* code) {
+bool request_free(const Call& call, MPI_Request* request, int* code) {
   if (request == nullptr) return false;
   Request* object = request_of(*request);
   if (!is_channels(object)) return false;
   const Outside outside;
+  Counted counted(call);
   object->operation_->channel->give_back(*object);
   *request = MPI_REQUEST_NULL;
   *code = MPI_SUCCESS;

@@ -56,6 +56,10 @@ p2p::Channel* choose_channel(Communicator& comm) {
       ::_exit(1);
     }
     p2p::channels::tidy_with(release_kept);
+    p2p::channels::find_members_with([](const Object& communicator, int source) {
+      const Group& peers = static_cast<const Communicator&>(communicator).peers();
+      return source < peers.size() ? peers.proc(source) : -1;
+    });
     comm.channel_.store(channel, std::memory_order_release);
   }
   comm.channel_known_.store(true, std::memory_order_release);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/dropped.hpp"
+#include "base/lock.hpp"
 
 namespace hr::p2p::channel {
 namespace {
@@ -20,13 +21,13 @@ void deliver_eager(int from, const transport::Header& header, const std::byte* p
 }
 void deliver_rts(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   RtsBody body;
-  if (bytes != sizeof body) return drop_message(from, "a ready-to-send message of a channel has another length");
+  if (bytes != sizeof body) return drop(from, "a ready-to-send message of a channel has another length");
   std::memcpy(&body, payload, sizeof body);
   delivering->arrive_rts(from, envelope_of(header), header.words[2], body.sender, body.address);
 }
 void deliver_cts(int from, const transport::Header& header, const std::byte* payload, std::size_t bytes) {
   std::uint64_t wanted = 0;
-  if (bytes != sizeof wanted) return drop_message(from, "a clear-to-send message of a channel has another length");
+  if (bytes != sizeof wanted) return drop(from, "a clear-to-send message of a channel has another length");
   std::memcpy(&wanted, payload, sizeof wanted);
   delivering->arrive_cts(from, header.words[2], header.words[1], wanted);
 }
@@ -43,7 +44,7 @@ void deliver_cancelled(int from, const transport::Header& header, const std::byt
   delivering->arrive_cancelled(from, header.words[2]);
 }
 void refuse(int from, const transport::Header&, const std::byte*, std::size_t) {
-  drop_message(from, "a channel takes no messages of its kind");
+  drop(from, "a channel takes no messages of its kind");
 }
 
 }  // namespace
@@ -60,6 +61,16 @@ void add_handlers(transport::MessageHandlers& handlers) {
   add(Kind::kDone, deliver_done);
   add(Kind::kCancel, deliver_cancel);
   add(Kind::kCancelled, deliver_cancelled);
+}
+
+void drop(int from, const char* why) noexcept {
+  const LibraryGuard guard;
+  drop_message(from, why);
+}
+
+void report(events::Event event, std::initializer_list<std::int64_t> elements) {
+  const LibraryGuard guard;
+  events::emit(event, elements);
 }
 
 void set_delivering(Channel* channel) noexcept { delivering = channel; }

@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
+#include "base/events.hpp"
 #include "p2p/channel.hpp"
 
 namespace hr::p2p::channel {
@@ -44,4 +46,33 @@ void add_handlers(transport::MessageHandlers& handlers);
 // The channel whose messages this thread delivers.
 void set_delivering(Channel* channel) noexcept;
 
+// Drops a message that makes no sense. Threads: the channel's lock; takes the library lock to count it.
+void drop(int from, const char* why) noexcept;
+
+// Tell tools (base/events.hpp) while there are listeners, under the library lock.
+[[gnu::cold, gnu::noinline]] void report(events::Event event, std::initializer_list<std::int64_t> elements);
+inline void tell_matched(const Envelope& envelope, std::size_t bytes, bool came_before) {
+  if (events::wanted()) [[unlikely]]
+    report(events::Event::message_matched,
+           {envelope.source, envelope.tag, envelope.context, static_cast<std::int64_t>(bytes), came_before ? 1 : 0});
+}
+inline void tell_unexpected(const Envelope& envelope, std::size_t bytes) {
+  if (events::wanted()) [[unlikely]]
+    report(events::Event::message_unexpected,
+           {envelope.source, envelope.tag, envelope.context, static_cast<std::int64_t>(bytes)});
+}
+inline void tell_begun(int from, int tag, std::size_t bytes) {
+  if (events::wanted()) [[unlikely]]
+    report(events::Event::rendezvous_begun, {from, tag, static_cast<std::int64_t>(bytes)});
+}
+inline void tell_ended(int from, int tag, std::size_t bytes, Status status) {
+  if (events::wanted()) [[unlikely]]
+    report(events::Event::rendezvous_ended, {from, tag, static_cast<std::int64_t>(bytes), status.code()});
+}
+
 }  // namespace hr::p2p::channel
+
+namespace hr::p2p::channels {
+// Returns the process behind a source; -1: none, or not known.
+int process_in(const Object* communicator, int source) noexcept;
+}  // namespace hr::p2p::channels

@@ -13,6 +13,7 @@
 #include "boot/boot.hpp"
 #include "p2p/channel/arrivals.hpp"
 #include "p2p/core/steps.hpp"
+#include "p2p/counting.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
 
@@ -30,23 +31,6 @@ constexpr unsigned kYieldsShared = 64;
 constexpr unsigned kLookAtOthers = 256;
 constexpr double kSleepSeconds = 500e-6;
 
-// Counts this thread among those that wait, once its wait is not short.
-class WaitingThread {
- public:
-  WaitingThread() = default;
-  ~WaitingThread() {
-    if (counted_) waiting_on_channels.fetch_sub(1, std::memory_order_relaxed);
-  }
-  WaitingThread(const WaitingThread&) = delete;
-  WaitingThread& operator=(const WaitingThread&) = delete;
-  void begin() noexcept {
-    if (!std::exchange(counted_, true)) waiting_on_channels.fetch_add(1, std::memory_order_relaxed);
-  }
-
- private:
-  bool counted_ = false;
-};
-
 // A transport's report may come under the channel's lock, and may wait for the library lock.
 void fail_process(int proc, Status why) {
   const LibraryGuard guard;
@@ -55,6 +39,37 @@ void fail_process(int proc, Status why) {
 
 }  // namespace
 
+// Counts this thread among those that wait, and its wait, once it is not short.
+class Channel::WaitingThread {
+ public:
+  explicit WaitingThread(const Awaited& awaited) noexcept : awaited_(awaited) {}
+  ~WaitingThread() {
+    if (!counted_) return;
+    waiting_on_channels.fetch_sub(1, std::memory_order_relaxed);
+    if (timed_) counters::end_wait(counters::own_part(), process_of(awaited_));
+  }
+  WaitingThread(const WaitingThread&) = delete;
+  WaitingThread& operator=(const WaitingThread&) = delete;
+  void begin() noexcept {
+    if (std::exchange(counted_, true)) return;
+    waiting_on_channels.fetch_add(1, std::memory_order_relaxed);
+    timed_ = counters::begin_wait(counters::own_part(), process_of(awaited_));
+  }
+
+ private:
+  Awaited awaited_;
+  bool counted_ = false;
+  bool timed_ = false;
+};
+
+int Channel::process_of(const Awaited& awaited) noexcept {
+  const Request* const request = awaited.request;
+  if (request == nullptr) return channels::process_in(awaited.communicator, awaited.source);
+  if (!request->is_receive_) return request->proc_;
+  const int source = request->source_ < 0 && request->complete() ? request->completion_.source : request->source_;
+  return channels::process_in(request->operation_->user.communicator, source);
+}
+
 void ChannelLock::wait() noexcept {
   do {
     for (int i = 0; i < kTriesOfLock && held_.load(std::memory_order_relaxed); ++i) spin_pause();
@@ -62,9 +77,11 @@ void ChannelLock::wait() noexcept {
   } while (held_.exchange(true, std::memory_order_acquire));
 }
 
-Channel::Channel(int number) : number_(number) {}
+Channel::Channel(int number) : counts_(counters::take_part()), number_(number) {}
 
 Channel::~Channel() {
+  queues_.clear();  // counts what is left in them
+  counters::give_back(counts_);
   for (Unexpected* each : spare_) Unexpected::destroy_apart(each);
   for (const auto& each : all_) {
     // A free request is not a live object, which the arena expects.
@@ -77,6 +94,13 @@ Status Channel::open(transport::Transport& over) {
   const boot::Identity& identity = boot::identity();
   own_ = identity.rank;
   whole_ = &over;
+  const auto names = names_of_protocols();
+  const auto place_of = [&names](std::string_view name) {
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin()) % names.size();
+  };
+  local_copy_ = place_of("local_copy");
+  single_copy_ = place_of("single_copy");
+  stream_ = place_of("stream");
   channel::add_handlers(handlers_.of_kind);
   handlers_.failed = fail_process;
   peers_.resize(static_cast<std::size_t>(identity.size));
@@ -283,8 +307,8 @@ bool Channel::has_unsent() noexcept {
 void Channel::round() { static_cast<void>(try_round()); }
 
 template <class Done>
-void Channel::wait_for(Done&& done) {
-  WaitingThread counted;
+void Channel::wait_for(const Awaited& awaited, Done&& done) {
+  WaitingThread counted(awaited);
   for (unsigned rounds = 0; !done();) {
     bool moved = false;
     for (int i = 0; i < kRoundsWithLock && !moved; ++i) moved = poll();
@@ -308,17 +332,23 @@ void Channel::wait_for(Done&& done) {
     if (armed || (rounds != 0 && rounds % kLookAtOthers == 0)) channels::progress_others();
     lock_.lock();
     if (armed) --sleepers_;
+    if (rounds < spins) continue;
+    if (rounds == spins) {
+      count(Statistic::waits_spun, rounds * kRoundsWithLock);
+    } else {
+      count(armed ? Statistic::waits_slept : Statistic::waits_yielded);
+    }
   }
 }
 
 void Channel::complete_now(Request& request) {
-  wait_for([&request] { return request.complete(); });
+  wait_for({&request, nullptr, -1}, [&request] { return request.complete(); });
 }
 
 void Channel::wait(Request& request) {
   if (request.complete() || !request.active()) return;
   const std::lock_guard<ChannelLock> guard(lock_);
-  wait_for([&request] { return request.complete(); });
+  wait_for({&request, nullptr, -1}, [&request] { return request.complete(); });
 }
 
 bool Channel::wait_all(Request* const* requests, int count) {
@@ -333,7 +363,8 @@ bool Channel::wait_all(Request* const* requests, int count) {
   return all_ok;
 }
 
-Status Channel::probe(const Envelope& wanted, bool waits, bool* found, Completion* completion, Unexpected** taken) {
+Status Channel::probe(const Envelope& wanted, bool waits, Object* communicator, bool* found, Completion* completion,
+                      Unexpected** taken) {
   const std::lock_guard<ChannelLock> guard(lock_);
   Queues& here = *queues(wanted.context);
   Unexpected* message = here.find(wanted);
@@ -342,7 +373,8 @@ Status Channel::probe(const Envelope& wanted, bool waits, bool* found, Completio
     message = here.find(wanted);
   }
   if (message == nullptr && waits)
-    wait_for([&] { return (message = here.find(wanted)) != nullptr || !here.ended().ok(); });
+    wait_for({nullptr, communicator, wanted.source},
+             [&] { return (message = here.find(wanted)) != nullptr || !here.ended().ok(); });
   *found = message != nullptr;
   if (message == nullptr) return here.ended();
   *completion = {};

@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "mem/mem.hpp"
 #include "p2p/channel.hpp"
+#include "p2p/channel/arrivals.hpp"
 #include "p2p/core/steps.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
@@ -25,6 +26,7 @@ constexpr unsigned kSpins = 1000;
 constexpr unsigned kSpinsShared = 16;
 constexpr unsigned kYields = 1000;
 constexpr unsigned kLookAtOthers = 128;
+constexpr unsigned kRoundsOfShortWait = 64;
 constexpr long kNapNanoseconds = 50'000;
 
 struct Ending {
@@ -44,6 +46,7 @@ struct State {
   unsigned rounds = 0;
 };
 State state;
+std::atomic<int (*)(const Object&, int)> member_finder{nullptr};
 
 void end_contexts() {
   std::erase_if(state.endings, [](const Ending& each) {
@@ -103,6 +106,15 @@ void end(int number, std::uint32_t context, Status why) {
   end_contexts();
 }
 
+void find_members_with(int (*process_in)(const Object&, int)) noexcept {
+  member_finder.store(process_in, std::memory_order_relaxed);
+}
+
+int process_in(const Object* communicator, int source) noexcept {
+  const auto find = member_finder.load(std::memory_order_relaxed);
+  return communicator != nullptr && source >= 0 && find != nullptr ? find(*communicator, source) : -1;
+}
+
 void tidy_with(void (*tidy)()) { state.tidy = tidy; }
 
 void progress_others() {
@@ -143,8 +155,12 @@ void Pace::pause(bool moved) {
   rounds_ = moved ? 0 : rounds_ + 1;
   const unsigned spins = cores_are_shared() ? kSpinsShared : kSpins;
   if (rounds_ % kLookAtOthers == kLookAtOthers - 1) progress_others();
+  if (rounds_ == kRoundsOfShortWait) timed_ = counters::begin_wait(counters::own_part(), -1);
   if (rounds_ < spins) return spin_pause();
-  if (rounds_ < spins + kYields) return static_cast<void>(::sched_yield());
+  const bool yields = rounds_ < spins + kYields;
+  const auto counted = static_cast<std::size_t>(yields ? Statistic::waits_yielded : Statistic::waits_slept);
+  counters::add_to(counters::own_part().statistics[counted], 1);
+  if (yields) return static_cast<void>(::sched_yield());
   const timespec nap{0, kNapNanoseconds};
   ::nanosleep(&nap, nullptr);
 }

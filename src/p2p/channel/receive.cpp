@@ -3,7 +3,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "base/dropped.hpp"
 #include "base/lock.hpp"
 #include "p2p/channel.hpp"
 #include "p2p/channel/arrivals.hpp"
@@ -16,7 +15,7 @@ using channel::Kind;
 Channel::Queues* Channel::make_queues(std::uint32_t context) {
   if (context >= kMostContexts) return nullptr;
   if (context >= queues_.size()) queues_.resize(std::size_t{context} + 1);
-  queues_[context] = std::make_unique<Queues>();
+  queues_[context] = std::make_unique<Queues>(ApartAccounts{&counts_});
   return queues_[context].get();
 }
 
@@ -64,10 +63,14 @@ void Channel::fill_slowly(ChannelOperation& operation, const Envelope& envelope,
 // Reads the data of a matched message from its sender, or asks for it.
 void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envelope, std::size_t bytes,
                     std::uint64_t sender, std::uint64_t address) {
+  channel::tell_begun(from, envelope.tag, bytes);
   if (from == own_) {
     ChannelOperation* send = operation_of(sender, own_, false);
-    if (send == nullptr) return drop_message(from, "the send that it names has ended");
+    if (send == nullptr) return channel::drop(from, "the send that it names has ended");
+    count_received(local_copy_, bytes);
+    const std::size_t fits = std::min(send->bytes, operation.bytes);
     fill(operation, envelope, send->data, send->bytes);
+    channel::tell_ended(from, envelope.tag, fits, kOk);
     return finish_send(*send);
   }
   const std::size_t fits = std::min(bytes, operation.bytes);
@@ -90,11 +93,15 @@ void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envel
   }
   if (fetched.ok()) {
     control(from, channel::plain(Kind::kDone, 0, sender));
+    count_received(fits != 0 ? single_copy_ : 0, bytes);
+    if (fits != 0) count(Statistic::single_copies);
+    channel::tell_ended(from, envelope.tag, fits, kOk);
     set_detail(std::move(why));
     return finish_received(operation, completion, fits);
   }
   static_cast<void>(take_detail());
   to->memory = nullptr;
+  count_received(stream_, bytes);
   Request& request = *operation.request;
   request.phase_ = Request::Phase::kMoving;
   request.proc_ = from;
@@ -107,6 +114,7 @@ void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envel
 }
 
 void Channel::take_message(ChannelOperation& operation, Unexpected* message) {
+  channel::tell_matched(message->envelope, message->bytes, true);
   if (message->rendezvous) {
     std::uint64_t address = 0;
     if (message->payload_bytes == sizeof address) std::memcpy(&address, message->payload, sizeof address);
@@ -130,9 +138,10 @@ void Channel::begin_receive_slowly(ChannelOperation& operation, Queues& here) {
   here.post(request);
 }
 
-Status Channel::receive(const ChannelBuffer& data, const Envelope& wanted, Completion* completion) {
+Status Channel::receive(const ChannelBuffer& data, const Envelope& wanted, Object* communicator,
+                        Completion* completion) {
   const std::lock_guard<ChannelLock> guard(lock_);
-  ChannelOperation* operation = take(true, wanted, -1, {});
+  ChannelOperation* operation = take(true, wanted, -1, {communicator, nullptr});
   if (operation == nullptr) return no_memory();
   Request& request = *operation->request;
   static_cast<void>(describe(*operation, data, false));
@@ -166,9 +175,13 @@ Status Channel::imreceive(const ChannelBuffer& data, Unexpected* message, const 
 
 void Channel::arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes) {
   Queues* here = queues(envelope.context);
-  if (here == nullptr) return drop_message(from, "there is no such context");
-  if (Request* receive = here->match_posted(envelope); receive != nullptr) [[likely]]
+  if (here == nullptr) return channel::drop(from, "there is no such context");
+  count_received(0, bytes);
+  if (Request* receive = here->match_posted(envelope); receive != nullptr) [[likely]] {
+    channel::tell_matched(envelope, bytes, false);
     return fill(*receive->operation_, envelope, data, bytes);
+  }
+  channel::tell_unexpected(envelope, bytes);
   Unexpected* message = make_unexpected(bytes);
   message->envelope = envelope;
   message->from_proc = from;
@@ -180,9 +193,12 @@ void Channel::arrive_eager(int from, const Envelope& envelope, const std::byte* 
 void Channel::arrive_rts(int from, const Envelope& envelope, std::size_t bytes, std::uint64_t sender,
                          std::uint64_t address) {
   Queues* here = queues(envelope.context);
-  if (here == nullptr) return drop_message(from, "there is no such context");
-  if (Request* receive = here->match_posted(envelope); receive != nullptr)
+  if (here == nullptr) return channel::drop(from, "there is no such context");
+  if (Request* receive = here->match_posted(envelope); receive != nullptr) {
+    channel::tell_matched(envelope, bytes, false);
     return fetch(*receive->operation_, from, envelope, bytes, sender, address);
+  }
+  channel::tell_unexpected(envelope, bytes);
   Unexpected* message = make_unexpected(sizeof address);
   message->envelope = envelope;
   message->from_proc = from;
@@ -201,11 +217,12 @@ void Channel::arrive_data(int from, std::uint64_t receiver, std::size_t offset, 
   Request& request = *operation->request;
   const bool expected = request.phase_ == Request::Phase::kMoving && request.proc_ == from &&
                         offset == operation->moved && bytes <= operation->total - operation->moved;
-  if (!expected) return drop_message(from, "a piece of a message does not follow the one before");
+  if (!expected) return channel::drop(from, "a piece of a message does not follow the one before");
   std::memcpy(operation->data + offset, data, bytes);
   operation->moved += bytes;
   if (operation->moved < operation->total) return;
   Completion completion = request.completion_;
+  channel::tell_ended(from, completion.tag, operation->total, kOk);
   set_detail(std::move(request.detail_));
   finish_received(*operation, completion, operation->total);
 }

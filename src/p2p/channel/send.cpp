@@ -28,6 +28,9 @@ Status Channel::peer(int proc, Peer** out) {
   if (entry == nullptr) {
     entry = std::make_unique<Peer>();
     entry->proc = proc;
+    const LibraryGuard guard;
+    const auto peer_class = proc == own_ ? counters::PeerClass::kSelf : counters::PeerClass::kHost;
+    entry->sent = &counts_.peers[&counters::row_of(proc, peer_class) - counters::page.peers].sent;
   }
   *out = entry.get();
   return entry->connected || proc == own_ ? kOk : connect(*entry);
@@ -79,8 +82,16 @@ bool Channel::try_send(Peer& to, ChannelOperation& operation) {
   return true;
 }
 
+void Channel::count_start(const Peer& to, const ChannelOperation& operation, bool eager) noexcept {
+  counters::count_sent(counts_, *to.sent, operation.bytes);
+  if (!eager) counters::add_to(counts_.rendezvous, operation.bytes);
+}
+
 void Channel::begin_send(Peer& to, ChannelOperation& operation) {
   Request& request = *operation.request;
+  const std::size_t eager_bytes = to.proc != own_ ? to.eager_bytes : knobs().eager_bytes;
+  const bool kept = !request.synchronous_ && operation.bytes <= eager_bytes;
+  count_start(to, operation, kept);
   if (to.proc != own_) {
     if (to.controls.empty() && to.queued.empty() && try_send(to, operation)) return;
     request.phase_ = Request::Phase::kQueued;
@@ -91,11 +102,18 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
   const Envelope envelope{request.context_, request.source_, request.tag_};
   Queues& here = *queues(request.context_);
   request.phase_ = Request::Phase::kWaiting;
+  if (kept) count_received(0, operation.bytes);
   if (Request* receive = here.match_posted(envelope); receive != nullptr) {
+    channel::tell_matched(envelope, operation.bytes, false);
+    if (!kept) {
+      count_received(local_copy_, operation.bytes);
+      channel::tell_begun(own_, envelope.tag, operation.bytes);
+      channel::tell_ended(own_, envelope.tag, std::min(operation.bytes, receive->operation_->bytes), kOk);
+    }
     fill(*receive->operation_, envelope, operation.data, operation.bytes);
     return finish_send(operation);
   }
-  const bool kept = !request.synchronous_ && operation.bytes <= knobs().eager_bytes;
+  channel::tell_unexpected(envelope, operation.bytes);
   Unexpected* message = make_unexpected(kept ? operation.bytes : 0);
   message->envelope = envelope;
   message->from_proc = own_;
@@ -113,8 +131,10 @@ Status Channel::send(const ChannelBuffer& data, int proc, const Envelope& envelo
       to != nullptr && data.bytes < to->eager_below && mode != Mode::kSynchronous && data.view == nullptr) [[likely]] {
     const Status status =
         transport_->send(proc, channel::envelope(Kind::kEager, envelope, data.bytes), data.data, data.bytes);
-    if (!status.is_again()) [[likely]]
+    if (!status.is_again()) [[likely]] {
+      counters::count_sent(counts_, *to->sent, data.bytes);
       return status;
+    }
   }
   Peer* to = nullptr;
   HR_TRY(peer(proc, &to));
@@ -141,6 +161,7 @@ Status Channel::isend(const ChannelBuffer& data, int proc, const Envelope& envel
     const Status status =
         transport_->send(proc, channel::envelope(Kind::kEager, envelope, data.bytes), data.data, data.bytes);
     if (status.ok()) [[likely]] {
+      counters::count_sent(counts_, *to->sent, data.bytes);
       *out = done_;
       return kOk;
     }

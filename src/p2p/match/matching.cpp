@@ -70,7 +70,7 @@ Request* MatcherWith<Accounts>::search_posted(const Envelope& message) noexcept 
 
 template <class Accounts>
 void MatcherWith<Accounts>::keep(Unexpected* message) {
-  Accounts::keep(*message);
+  accounts_.keep(*message);
   ++look_;
   unexpected_.push_back(*message);
   if (!unexpected_bins_.active()) return;
@@ -119,7 +119,7 @@ Unexpected* MatcherWith<Accounts>::find_sent(int from_proc, std::uint64_t sender
 
 template <class Accounts>
 void MatcherWith<Accounts>::take(Unexpected& message) noexcept {
-  Accounts::take(message);
+  accounts_.take(message);
   message.order_link.unlink();
   if (message.bin_link.linked()) message.bin_link.unlink();
   --look_;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counter_parts.hpp"
 #include "base/counters.hpp"
 #include "base/list.hpp"
 #include "p2p/p2p.hpp"
@@ -90,13 +91,25 @@ struct ProcessAccounts {
   static void destroy(Unexpected* message) noexcept { Unexpected::destroy(message); }
 };
 
-// Counts nothing, as threads of different channels must not write the same page.
+// Counts in the part of a channel (base/counter_parts.hpp), under its lock.
 struct ApartAccounts {
-  static void post() noexcept {}
-  static void raise_posted(std::size_t /*most*/) noexcept {}
-  static void withdraw() noexcept {}
-  static void keep(const Unexpected& /*message*/) noexcept {}
-  static void take(const Unexpected& /*message*/) noexcept {}
+  counters::Part* part = nullptr;
+  void post() const noexcept { counters::add_to(part->posted.now, 1); }
+  void raise_posted(std::size_t most) const noexcept {
+    if (most > part->posted.most) counters::set(part->posted.most, most);
+  }
+  void withdraw() const noexcept { counters::add_to(part->posted.now, ~counters::Value{0}); }
+  void keep(const Unexpected& message) const noexcept {
+    counters::add_to(part->unexpected_messages, 1);
+    counters::add_to(part->unexpected.now, 1);
+    counters::raise(part->unexpected);
+    counters::add_to(part->unexpected_bytes.now, message.allocated);
+    counters::raise(part->unexpected_bytes);
+  }
+  void take(const Unexpected& message) const noexcept {
+    counters::add_to(part->unexpected.now, ~counters::Value{0});
+    counters::add_to(part->unexpected_bytes.now, ~counters::Value{message.allocated} + 1);
+  }
   static void destroy(Unexpected* message) noexcept { Unexpected::destroy_apart(message); }
 };
 
@@ -104,16 +117,16 @@ struct ApartAccounts {
 template <class Accounts>
 class MatcherWith {
  public:
-  MatcherWith() = default;
+  explicit MatcherWith(Accounts accounts = {}) : accounts_(accounts) {}
   ~MatcherWith();
 
   // --- receives ---
   void post(Request& receive) {
     receive.sequence_ = next_sequence_++;
-    Accounts::post();
+    accounts_.post();
     if (++posted_count_ > most_posted_) [[unlikely]] {
       most_posted_ = posted_count_;
-      Accounts::raise_posted(most_posted_);
+      accounts_.raise_posted(most_posted_);
     }
     if (posted_bins_.active()) [[unlikely]]
       return post_in_bins(receive);
@@ -122,7 +135,7 @@ class MatcherWith {
   void withdraw(Request& receive) noexcept {
     receive.link_.unlink();
     --posted_count_;
-    Accounts::withdraw();
+    accounts_.withdraw();
   }
   // Removes the posted receive that matches this message from the queue, and returns it; null if there is none.
   Request* match_posted(const Envelope& message) noexcept {
@@ -181,6 +194,7 @@ class MatcherWith {
   void bin_posted();
   void bin_unexpected();
 
+  [[no_unique_address]] Accounts accounts_;
   IntrusiveList<Request, &Request::link_> posted_;  // all receives, or with bins, those with a wildcard
   Bins<Request, &Request::link_> posted_bins_;
   std::size_t posted_count_ = 0;

@@ -196,6 +196,71 @@ def latency(program: str) -> None:
     same("latency, 7 times 50 messages of two sizes", more(run(100), run(150)), [(2 * 350, 350 * 1008)] * 2)
 
 
+def threads(number: int) -> None:
+    """Threads on channels: exact after they have ended, and current while a rank is in no call, or waits in one on a channel."""
+    one = os.environ.get("HEADRACE_CHANNELS") == "1"
+    with tempfile.TemporaryDirectory() as directory:
+        run = Path(directory) / "run.hrc"
+        rounds = 20 if number > 10 else 60
+        process = subprocess.Popen([MPIEXEC, "--save-counters", str(run), "--timeout", "100", "-n", "2", KNOWN, directory, str(number), str(rounds)])
+        try:
+            pages = pages_of(process, 2)
+            grown = set()
+            files = [Path(directory) / f"{rank}.json" for rank in range(2)]
+
+            def ended() -> bool:
+                grown.add(pages[0].read().value("function.calls"))
+                return process.poll() is not None or all(file.exists() for file in files)
+            until(ended, "the ranks' files", 100)
+            same("the job's end, too early", process.poll(), None)
+            if len(grown) < 3:
+                raise SystemExit(f"the calls of rank 0 were seen only as {sorted(grown)} while it made them")
+            for page, file in zip(pages, files):
+                compare_threads(page, json.loads(file.read_text()), one)
+            until(lambda: pages[1].read().value("now.waiting_since"), "a long wait of rank 1")
+            waits = pages[1].read()
+            same("the function in which rank 1 waits", waits.page.labels("function.calls")[waits.value("now.function")], "MPI_Recv")
+            same("the process that rank 1 waits for", waits.value("now.waiting_for"), 1)
+            same("the function that rank 0 is in", pages[0].read().value("now.function"), 0)
+            total = lambda *names: sum(page.read().value(name) for page in pages for name in names)
+            same("all messages received", total("received.messages"), total("peer.messages", "peer.internal_messages"))
+            same("all bytes received", total("received.bytes"), total("peer.bytes", "peer.internal_bytes"))
+            before = waits.value("wait.times"), waits.table("peer.wait")[0], waits.table("function.wait").get("MPI_Recv", 0)
+            (Path(directory) / "go").touch()
+            same("exit code", process.wait(60), 0)
+            after = pages[1].read()
+            if not all(later > earlier for later, earlier in zip((after.value("wait.times"), after.table("peer.wait")[0], after.table("function.wait")["MPI_Recv"]), before)):
+                raise SystemExit("the wait of rank 1 was not counted")
+            same("the saved pages", [page.read().table("peer.messages") for page in counters.load(run)], [page.read().table("peer.messages") for page in pages])
+            if run.stat().st_size > (8 << 20):
+                raise SystemExit(f"the saved pages have {run.stat().st_size} bytes")
+        finally:
+            process.kill() if process.poll() is None else None
+            process.wait()
+
+
+def compare_threads(page: counters.Page, known: dict, one: bool) -> None:
+    now, rank = page.read(), f"rank {page.rank}"
+    numbers = lambda name: {int(key): value for key, value in known[name].items() if value}
+    same(f"{rank}, messages", now.table("peer.messages"), numbers("messages"))
+    same(f"{rank}, bytes", now.table("peer.bytes"), numbers("bytes"))
+    if not now.value("peer.internal_messages"):
+        same(f"{rank}, sizes", classes(now.table("sent.sizes")), numbers("sizes"))
+    same(f"{rank}, all sizes", now.value("sent.sizes"), now.value("peer.messages") + now.value("peer.internal_messages"))
+    same(f"{rank}, all bytes", now.value("sent.all_bytes"), now.value("peer.bytes") + now.value("peer.internal_bytes"))
+    calls, sent = now.table("function.calls"), now.table("function.bytes")
+    for name, number in known["calls"].items():
+        # Rank 1 is in another MPI_Recv.
+        same(f"{rank}, {name}", calls.get(name, 0) - (page.rank == 1 and name == "MPI_Recv" and calls.get(name, 0) > number), number)
+    for name, number in known["sent_in"].items():
+        same(f"{rank}, bytes sent in {name}", sent.get(name, 0), number)
+    if not one:
+        same(f"{rank}, parts are there", now.page.raw().__len__() > now.page.description["parts"]["at"], True)
+        same(f"{rank}, queues", [now.value("posted.now") * (1 - page.rank), now.value("unexpected.now"), now.value("unexpected.bytes")], [0, 0, 0])
+        if not now.value("unexpected.messages") or not now.value("function.time"):
+            raise SystemExit(f"{rank}: no message was ever unexpected, or no time was measured")
+
+
 def main(case: str) -> None:
     hosts = {"HEADRACE_AS_HOSTS": "2"}
     if case == "host":
@@ -213,6 +278,8 @@ def main(case: str) -> None:
         without_mpiexec()
     elif case in ("halo3d", "latency"):
         globals()[case](sys.argv[4])
+    elif case == "threads":
+        threads(int(sys.argv[4]))
     elif case == "saved":
         saved()
     print("ok")

@@ -52,6 +52,37 @@ class Reader(unittest.TestCase):
                          (7, {"a": 3, "c": 5}, "running", 1.0, None))
         self.assertEqual(now.values("left"), [3, 10 - 8, 5])
 
+    @staticmethod
+    def with_parts(parts: list[tuple[int, ...]], most: list[list[int]] | None = None, stride: int = 48) -> bytes:
+        """A page of the words one, some[0], some[1], highest, and function, since and process of now, with parts behind it."""
+        first = HEAD.size
+        text = {"about": {"job": "job_1", "rank": 0, "size": 2}, "dimensions": {"kind": {"length": 2}},
+                "counters": [{"name": "one", "at": first}, {"name": "some", "at": first + 8, "dimension": "kind", "stride": 8},
+                             {"name": "highest", "kind": "high_water", "at": first + 24},
+                             *({"name": name, "kind": "level", "at": first + 32 + 8 * i} for i, name in enumerate(("function", "since", "process")))]}
+        text["parts"] = {"at": 4096, "stride": stride, "sum": [[0, first, 2, 8, 16]], "most": most or [[16, first + 24, 1, 8, 8]],
+                         "now": [24, first + 32, 3, 8, 8]}
+        made = page(values=(7, 3, 0, 5, 1, 50, 2), text=text).ljust(4096, b"\0")
+        made += b"".join(struct.pack("=6Q", *part) for part in parts)
+        return made[:16] + struct.pack("=Q", len(made)) + made[24:]
+
+    def test_parts(self):
+        now = self.look(self.with_parts([(1, 10, 4, 9, 0, 0), (2**64 - 2, 20, 8, 3, 40, 6), (0, 0, 0, 0, 0, 0)])).pages[0].read()
+        self.assertEqual((now.value("one"), now.values("some"), now.value("highest")), (6, [3, 30], 8))
+        self.assertEqual([now.value(name) for name in ("function", "since", "process")], [3, 40, 6])
+
+    def test_parts_come(self):
+        seen = self.look(self.with_parts([]) + bytes(48)).pages[0]  # the file has room for a part
+        self.assertEqual((seen.read().value("one"), len(seen.raw())), (7, 4096))
+        (self.path / NAME.format(0)).write_bytes(self.with_parts([(1, 0, 0, 0, 0, 0)]))
+        self.assertEqual((seen.read().value("one"), len(seen.raw())), (8, 4096 + 48))
+
+    def test_parts_damaged(self):
+        self.assert_problem(self.with_parts([], most=[[48, HEAD.size, 1, 8, 8]]), "outside")
+        self.assert_problem(self.with_parts([], most=[[0, HEAD.size, 1 << 30, 8, 8]]), "outside")
+        self.assert_problem(self.with_parts([], most=[[0, HEAD.size, 0, 8, 8]]), "range")
+        self.assert_problem(self.with_parts([], stride=44), "parts")
+
     def test_other_version(self):
         self.assert_problem(page(version=2), "version 2; this reader knows version 1")
 

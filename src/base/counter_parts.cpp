@@ -1,0 +1,165 @@
+#include "base/counter_parts.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <iterator>
+#include <new>
+
+#include "base/counters_page.hpp"
+#include "base/lock.hpp"
+
+namespace hr::counters {
+namespace {
+
+constexpr Value kLong = 5000;  // as in counters.cpp
+constexpr Value kOneOf = 1024;
+
+// The first part is nobody's: counts of those that found none are added to it under the library lock.
+std::atomic<bool> taken[kParts] = {true};
+
+Value now_nanoseconds() noexcept {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<Value>(time.tv_sec) * 1'000'000'000 + static_cast<Value>(time.tv_nsec);
+}
+
+// Returns the row of a process; kPeers: it has none of its own.
+std::size_t index_of(int process) noexcept {
+  const Value wanted = static_cast<Value>(process) + 1;
+  for (std::size_t i = 0; i < kPeers - kClasses; ++i) {
+    const Value found = std::atomic_ref<Value>(page.peers[i].process).load(std::memory_order_relaxed);
+    if (found == wanted) return i;
+    if (found == 0) break;
+  }
+  return kPeers;
+}
+
+bool is_shared(const Part& part) noexcept { return &part >= std::begin(parts.part) && &part < std::end(parts.part); }
+
+// Makes all parts up to this one readable for others. False if there is no memory for them.
+bool use_up_to(std::size_t index) noexcept {
+  if (detail::parts_used.load(std::memory_order_acquire) > index) return true;
+  const LibraryGuard guard;
+  std::size_t used = detail::parts_used.load(std::memory_order_relaxed);
+  for (; used <= index; ++used) {
+    if (!show_part(used)) return false;
+    detail::parts_used.store(used + 1, std::memory_order_release);
+  }
+  return true;
+}
+
+Part& take(std::size_t below) noexcept {
+  for (std::size_t i = 1; i < below; ++i) {
+    if (taken[i].load(std::memory_order_relaxed) || taken[i].exchange(true, std::memory_order_acquire)) continue;
+    if (use_up_to(i)) return parts.part[i];
+    taken[i].store(false, std::memory_order_release);
+    break;
+  }
+  Part* const apart = new (std::nothrow) Part{};
+  return apart != nullptr ? *apart : parts.part[0];
+}
+
+// Adds the counts of a part that no other process sees.
+void add_to_first(Part& from) noexcept {
+  if (!use_up_to(0)) return;
+  const LibraryGuard guard;
+  Part& to = parts.part[0];
+  const auto add = [](auto& sum, const auto& of) {
+    auto* const at = reinterpret_cast<Value*>(&sum);
+    const auto* const by = reinterpret_cast<const Value*>(&of);
+    constexpr std::size_t kBytes = sizeof sum;
+    for (std::size_t i = 0; i < kBytes / sizeof(Value); ++i) add_to(at[i], by[i]);
+  };
+  const auto most = [](Value& highest, Value of) { set(highest, std::max(highest, of)); };
+  add(to.waits, from.waits);
+  add(to.waited, from.waited);
+  most(to.longest_wait, from.longest_wait);
+  most(to.posted.most, from.posted.most);
+  most(to.unexpected.most, from.unexpected.most);
+  most(to.unexpected_bytes.most, from.unexpected_bytes.most);
+  add(to.unexpected_messages, from.unexpected_messages);
+  add(to.rendezvous, from.rendezvous);
+  add(to.received, from.received);
+  add(to.sizes, from.sizes);
+  add(to.statistics, from.statistics);
+  add(to.functions, from.functions);
+  add(to.waited_in, from.waited_in);
+  add(to.peers, from.peers);
+}
+
+// Gives the part of a thread back when the thread ends.
+struct Lease {
+  Part* part = nullptr;
+  Lease() = default;
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ~Lease() {
+    if (part == nullptr) return;
+    detail::own = nullptr;
+    set(part->now.function, 0);
+    give_back(*part);
+  }
+};
+
+}  // namespace
+
+Part& take_part() noexcept { return take(kParts); }
+
+void give_back(Part& part) noexcept {
+  if (is_shared(part)) {
+    if (&part != &parts.part[0]) taken[&part - parts.part].store(false, std::memory_order_release);
+    return;
+  }
+  add_to_first(part);
+  delete &part;
+}
+
+Part& take_own_part() noexcept {
+  thread_local Lease lease;
+  // A thread that calls MPI after the destructors of its thread-local objects keeps the part.
+  lease.part = detail::own = &take(kParts - kPartsOfChannels);
+  return *lease.part;
+}
+
+bool begin_wait(Part& of_thread, int process) noexcept {
+  if (of_thread.now.waiting_since != 0) return false;
+  set(of_thread.now.waiting_for, static_cast<Value>(process + 1));
+  set(of_thread.now.waiting_since, now_nanoseconds());
+  return true;
+}
+
+void end_wait(Part& of_thread, int process) noexcept {
+  const Value waited = now_nanoseconds() - of_thread.now.waiting_since;
+  set(of_thread.now.waiting_since, 0);
+  set(of_thread.now.waiting_for, 0);
+  add_to(of_thread.waits, 1);
+  add_to(of_thread.waited, waited);
+  set(of_thread.longest_wait, std::max(of_thread.longest_wait, waited));
+  add_to(of_thread.waited_in[of_thread.place], waited);
+  add_to(of_thread.functions[of_thread.place].nanoseconds, waited);
+  if (process < 0) return;
+  const std::size_t row = index_of(process);
+  if (row == kPeers) return;
+  add_to(of_thread.peers[row].waits, 1);
+  add_to(of_thread.peers[row].waited, waited);
+}
+
+void begin_timing(Part& part, std::size_t place) noexcept {
+  set(part.timed, place);
+  set(part.waited_before, part.waited);
+  set(part.timed_since, now_nanoseconds());
+}
+
+// Excludes waits, whose time has already been counted.
+void end_timing(Part& part) noexcept {
+  const Value length = now_nanoseconds() - part.timed_since;
+  const Value waited = std::min(length, part.waited - part.waited_before);
+  Function& own = part.functions[part.timed];
+  Value& stands_for = part.stands_for[part.timed];
+  add_to(own.nanoseconds, (length - waited) * std::max<Value>(stands_for, 1));
+  set(stands_for, length > kLong ? 1 : kOneOf);
+  set(own.timed_next, own.calls + stands_for - 1);
+  set(part.timed, 0);
+}
+
+}  // namespace hr::counters
