@@ -227,7 +227,7 @@ void Job::go_on(int exit_code, const std::string& text) {
   if (exit_code_ == 0) exit_code_ = exit_code;
 }
 
-// Tells processes that wait for a rank that it has died, so that they stop waiting.
+// Reports the death of a rank to the processes that wait for it, so that they stop waiting.
 void Job::tell_failed(World& world, int rank, const std::string& text) {
   if (world.running != 0) world.tree->down({.kind = Kind::kLeft, .rank = rank, .text = text});
 }

@@ -1,9 +1,9 @@
 // Standard input of rank 0.
 //
-// If rank 0 runs on mpiexec's host, it gets a file or pipe as it is, so that nothing is consumed that the program does
-// not read itself. A terminal is forwarded through a pipe: the ranks are in separate process groups, and only ours may
-// read the terminal. On another host, standard input is always forwarded: InputSource reads it in mpiexec, and
-// InputPipe writes it there. One piece is in flight at a time. One thread.
+// If rank 0 runs on mpiexec's host, it gets a file or pipe as it is, so that mpiexec consumes nothing that the program
+// does not read itself. A terminal is forwarded through a pipe: the ranks are in separate process groups, and only
+// mpiexec's group may read the terminal. On another host, standard input is always forwarded: InputSource reads it in
+// mpiexec, and InputPipe writes it there. One piece is in flight at a time. One thread.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Names of C libraries newer than the wheel's oldest, to which the compiler's static libstdc++ refers. They are hidden:
-// each library and program of the wheel has its own, and the system's are untouched.
+// Symbols that only later versions of glibc have than the wheel's, and to which the compiler's static libstdc++ or
+// mpiexec refers. They are hidden: each library and program of the wheel has its own, and the system's are unaffected.
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ uint32_t arc4random(void) {
   return value;
 }
 
-// Since 2.32. The words of strsignal() are those of a table for each signal that has some.
+// Since 2.32. For each signal with a description, strsignal() returns the same text.
 const char* sigdescr_np(int number);
 const char* sigdescr_np(int number) { return number > 0 && number < SIGRTMIN ? strsignal(number) : NULL; }
 

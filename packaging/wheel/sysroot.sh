@@ -2,8 +2,9 @@
 # Makes a directory for gcc --sysroot with the headers and the link-time libraries of an old C library:
 # sysroot.sh <python that has ziglang> <version of glibc> <directory>
 #
-# Zig's package describes each version of glibc: its headers, and for each function the version it came with. Zig's linker makes
-# libraries of these, which have names and no code. A program linked with them needs no newer C library, or does not link.
+# Zig's package describes each version of glibc: its headers, and for each function the version that introduced it. From these,
+# Zig's linker makes stub libraries, which define symbols but contain no code. A program that needs a newer C library does not link
+# with them.
 set -eu
 python=$1
 version=$2

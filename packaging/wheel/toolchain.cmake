@@ -1,6 +1,6 @@
 # The compiler of every other build, GCC, with the headers and the link-time names of an old C library (sysroot.sh). libstdc++ is
 # linked statically: systems with that C library have an older one. libgcc_s stays shared, so that exceptions of a program's
-# functions find one unwinder.
+# functions find a single unwinder.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 set(CMAKE_C_COMPILER gcc)

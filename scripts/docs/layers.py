@@ -64,7 +64,7 @@ def read_layers(tree: Path) -> dict[str, set[str]]:
 
 
 def read_table(tree: Path) -> dict[str, str]:
-    """What each layer does: the second column of the table of layers."""
+    """Returns the purpose of each layer: the second column of the table of layers."""
     text = (tree / TABLE).read_text(encoding="utf-8")
     return {match[1]: re.sub(r"[`*]|\[([^]]*)\]\([^)]*\)", r"\1", match[2]).strip() for match in re.finditer(r"^\| `src/(\w+)` \| ([^|]*)\|", text, re.M)}
 

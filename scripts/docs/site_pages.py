@@ -64,7 +64,7 @@ def resolved(folder: PurePosixPath, target: str) -> str:
 
 
 def site_name(path: str) -> str | None:
-    """What the site calls a file of the tree; None: it is not in the site."""
+    """Returns the name that the site gives a file of the tree; None if the file is not in the site."""
     if path in OUTSIDE:
         return OUTSIDE[path]
     if path == "docs/adr":

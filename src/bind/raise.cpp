@@ -30,7 +30,7 @@ struct FailedElements {
 thread_local FailedElements failed_elements;
 constexpr int kMostElementsTold = 8;
 
-// Returns the object on which errors are raised that belong to no object.
+// Returns the object on which errors that belong to no object are raised.
 Object* nobodys() {
   comm::Communicator* const self = comm::self();
   comm::Communicator* const world = comm::world();

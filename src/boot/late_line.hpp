@@ -22,7 +22,7 @@ struct LateLine {
   std::string secret;
 
   [[nodiscard]] std::string text() const;
-  // Parses such a text; false if it is not one of ours.
+  // Parses the result of text(); false if `text` is not one.
   static bool read(std::string_view text, LateLine* line);
 };
 

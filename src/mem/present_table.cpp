@@ -28,7 +28,8 @@ bool openacc_is_in_use() {
   return found;
 }
 
-// Returns the calling thread's device, which the standard functions report without starting it; -1: do not query.
+// Returns the calling thread's device, which the standard functions report without starting it; -1 if the program's
+// OpenACC runtime must not be queried.
 int openacc_device() {
   int (*type_of_device)() = nullptr;
   int (*number_of_device)(int type) = nullptr;

@@ -49,7 +49,7 @@ class LimitsTest(unittest.TestCase):
 
 
 class NcclTest(unittest.TestCase):
-    """Tables of MPI beside NCCL, from made-up figures of four ranks."""
+    """Tables of MPI beside NCCL, from synthetic figures of four ranks."""
 
     def setUp(self):
         self.kept = {"ranks": 4, "operations": nccl.operations({"rows": [
@@ -97,7 +97,7 @@ class NcclTest(unittest.TestCase):
 
 
 class BareTest(unittest.TestCase):
-    """The column of bare limits, from made-up figures."""
+    """The column of bare limits, from synthetic figures."""
 
     def setUp(self):
         self.commands = []

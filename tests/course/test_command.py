@@ -116,7 +116,7 @@ class Command(unittest.TestCase):
         self.assertIn("0.308", table)  # its published figure stays
 
     def test_why_no_gpu(self):
-        """Which program finds no GPU, its words, and the cause from the debug output of GCC's run-time library."""
+        """The report names the program that finds no GPU, its message, and the cause from the debug output of GCC's run-time library."""
         program = self.directory / "bin/laplace2d-openacc"
         program.parent.mkdir()
         program.write_text("#!/bin/sh\n"

@@ -1,4 +1,4 @@
-"""A made-up machine: a directory for "/", and facts without any finding until the test changes them."""
+"""A synthetic machine: a directory for "/", and facts without any finding until the test changes them."""
 
 import sys
 import tempfile

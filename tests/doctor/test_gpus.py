@@ -1,4 +1,4 @@
-"""Each finding about GPUs, provoked by made-up answers of the driver and NVML; and the fake driver queried for real."""
+"""Each finding about GPUs, provoked by synthetic answers of the driver and NVML; and the fake driver queried for real."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""`headrace doctor --run`: findings in made-up links; the command's options; and cores of this machine."""
+"""`headrace doctor --run`: findings for synthetic links; the command's options; and cores of this machine."""
 
 import contextlib
 import io

@@ -1,7 +1,7 @@
-"""`headrace doctor --run` on four hosts made of namespaces: one link is slow, and is named with its distance from the others; one
-host has another build.
+"""`headrace doctor --run` on four hosts made of namespaces: a slow link is reported with the factor by which it is slower than the
+others, and a host with a different build is reported.
 
-Run by namespace_test.py (tests/hosts/bed/README.md); a user who is alone on the machine gets the same answer."""
+Run by namespace_test.py (tests/hosts/bed/README.md)."""
 
 import json
 import os

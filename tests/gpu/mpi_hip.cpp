@@ -5,7 +5,7 @@
 //
 // host: where HIP is not to be used; cuda: where CUDA's devices are used instead, as both makers have some.
 // It opens the runtime itself, so that it needs neither HIP's headers nor its library to be built. Without a device it
-// says so and ends well.
+// says so and exits with 0.
 #include <dlfcn.h>
 #include <mpi-ext.h>
 #include <mpi.h>

@@ -95,7 +95,7 @@ def words_for(launcher, ranks, variables):
 
 
 def run(launcher, limit, ranks, words, environment):
-    """What went wrong; empty if nothing did."""
+    """Returns the faults; empty if there are none."""
     start, environment = words_for(launcher, ranks, environment)
     child = subprocess.Popen([*start, *words], env=environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, start_new_session=True)

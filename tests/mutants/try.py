@@ -67,7 +67,8 @@ def properties(test: dict, name: str) -> list[str]:
 
 
 def build(only: str | None) -> None:
-    """Builds all; or the library, and the programs in the commands of these tests and what lies in directories that they name."""
+    """Builds everything; or, for the tests that match `only`, the library, mpiexec, and the targets that their commands and
+    environments name."""
     make = ["ninja", "-C", str(BUILD)]
     if not only:
         return run(make)

@@ -45,7 +45,7 @@ class Hosts(TuningTest):
             with self.subTest(mapping=mapping, ours=ours):
                 job, _, _ = self.start(mapping, ours, {}, {})
                 self.assertEqual(job.fences, wanted)
-                # The mapping or each one's view of its host, which process 0 fetches, and process 0's answer.
+                # Process 0 fetches the mapping, or each process's view of its host; the others fetch process 0's answer.
                 self.assertLessEqual(job.gets, 4 + 3)
 
     def test_knobs_are_process_zeros(self):

@@ -1,4 +1,4 @@
-"""`headrace tune --messages`: choices from made-up times, the file, and its effect on jobs."""
+"""`headrace tune --messages`: choices from synthetic times, the file, and its effect on jobs."""
 
 import json
 import os

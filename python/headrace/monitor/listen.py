@@ -1,4 +1,4 @@
-"""Makes a listening socket, or states in one sentence why it cannot."""
+"""Opens a listening socket, or states in one sentence why it cannot be opened."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import socket
 
 
 class Refused(Exception):
-    """One sentence: why no listening socket could be made."""
+    """One sentence: why no listening socket could be opened."""
 
 
 def listen(address: str, port: int) -> socket.socket:

@@ -77,7 +77,7 @@ class Found:
     rounds: int = 0
 
     def lines(self) -> list[str]:
-        """Returns the lines of the file; none if no value was better."""
+        """Returns this trial's lines of the settings file; none if no value was better."""
         if self.value is None:
             return []
         trial = self.trial
@@ -88,7 +88,7 @@ class Found:
 
 
 def names(trial: Trial) -> list[str]:
-    """Returns the texts before "=" in the file."""
+    """Returns the keys (left of "=") of this trial's lines in the settings file."""
     return [f"{trial.knob} @ {peers}" if peers else trial.knob for peers in trial.peers.names]
 
 

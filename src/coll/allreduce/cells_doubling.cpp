@@ -8,7 +8,7 @@
 namespace hr::coll {
 namespace {
 
-// Returns the first step. The process of a pair that continues for both starts with its second partial.
+// Returns the first step: of each pair, the process that continues for both starts with its second partial.
 constexpr int first_step(const Doubling& doubling, int rank) noexcept { return rank < doubling.paired ? 1 : 0; }
 // Returns the step of the result.
 constexpr int last_step(const Doubling& doubling, int rank) noexcept {

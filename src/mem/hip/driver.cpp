@@ -181,7 +181,7 @@ Result event_create(EventHandle* event, unsigned flags) {
   return quietly(runtime().hipEventCreateWithFlags(event, flags | kEventReleaseToSystem));
 }
 
-// Flags and mailboxes are in this memory, so that it must not be cached by the device.
+// Flags and mailboxes are in this memory, so the device must not cache it.
 Result host_allocate(void** memory, std::size_t bytes, unsigned flags) {
   const QuietCalls quietly;
   return quietly(runtime().hipHostMalloc(memory, bytes, flags | device::kHostRegisterDeviceMap | kHostCoherent));

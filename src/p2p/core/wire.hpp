@@ -22,7 +22,8 @@
 
 namespace hr::p2p::wire {
 
-// Kinds of messages, less than transport::kKinds. Handlers: receive.cpp.
+// Kinds of messages; each value must be less than transport::kKinds. add_handlers() (message/receive.cpp) registers the
+// handlers.
 enum class Kind : std::uint8_t {
   kEager = 1,  // payload: the data
   kEagerSync,  // payload: EagerSyncHead, then the data; answered by kSyncAck when matched

@@ -31,9 +31,12 @@ extern const Rendezvous kTransportData;  // the transport moves the data from me
 
 namespace {
 
+// In order of preference among equals. kStream always applies and stays last, as begin_fallback() takes the last one.
 constexpr std::array kProtocols = {&kTransportData, &kLocalCopy,     &kDeviceGet,  &kDevicePut, &kStaged,
                                    &kNetworkStaged, &kNetworkDirect, &kSingleCopy, &kStream};
+static_assert(kProtocols.back() == &kStream);
 static_assert(kProtocols.size() <= Choice::kMost);
+static_assert(kProtocols.size() < counters::kProtocols, "element 0 of the counters is for eager messages");
 
 // Times the message for autotuning, if a measurement is in progress, from here to finish_rendezvous().
 void time(Request& receive, Autotune* autotune) {

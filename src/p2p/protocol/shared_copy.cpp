@@ -94,7 +94,7 @@ Copy::~Copy() {
 
 bool advance(void*);
 
-// Adds a copy to a list, and the hook that advances it.
+// Adds a copy to a list, and adds the hook that advances it.
 void watch(List& list, Copy& copy) {
   list.push_back(copy);
   add_hook(&advance, nullptr);

@@ -1,4 +1,5 @@
-// UCX's names for the makers of devices whose memory this library uses. Owner: none; constant. Threads: any.
+// UCX's names for the maker of devices whose memory this library gives to UCX: one maker only. Owner: none; constant.
+// Threads: any.
 #pragma once
 
 #include <ucs/memory/memory_type.h>

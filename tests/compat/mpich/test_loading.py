@@ -1,4 +1,4 @@
-"""How libmpi.so.12 is found, and its message when something is wrong. HR_LIBRARY: the library, HR_CC: a C compiler."""
+"""Search for libmpi.so.12, and its message when something is wrong. HR_LIBRARY: the library, HR_CC: a C compiler."""
 
 import os
 import shutil

@@ -29,7 +29,7 @@ MPI_Comm half_of_world(bool* first) {
   return half;
 }
 
-// One half accepts, the other one connects; the name is passed by publishing it, and once more by a message.
+// One half of the world publishes a port and accepts; the other half looks the port up and connects.
 void within() {
   bool first = false;
   MPI_Comm half = half_of_world(&first);

@@ -115,7 +115,7 @@ void flush(Case& it) {
   static_cast<void>(MPI_Win_unlock(it.victim, it.win));
 }
 
-// Operations with a request, whose wait ends.
+// Operations with a request: the wait for each ends.
 void request(Case& it) {
   open(it, "create");
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));

@@ -1,4 +1,4 @@
-// The last-level cache of CPUs, on a made-up machine, and on this one.
+// The last-level cache of CPUs, on a synthetic machine, and on this one.
 #include "base/last_cache.hpp"
 
 #include <gtest/gtest.h>

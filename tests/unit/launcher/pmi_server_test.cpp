@@ -137,7 +137,7 @@ void say_program(Host& host, int number, int of, const std::vector<std::string>&
 
 TEST_F(TwoHosts, ARequestForSpawningThatIsTooLongIsRefusedOnceAndNotKept) {
   const std::vector<std::string> long_lines(5, "arg1=" + std::string(std::size_t{1} << 20, 'x'));
-  // Each of its programs too long in turn, and all of them together.
+  // First, each of the three programs in turn is too long; then, only all programs together are.
   for (const int which : {1, 2, 3}) {
     first_.answers.clear();
     for (int number = 1; number <= 3; ++number) {

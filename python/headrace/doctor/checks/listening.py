@@ -12,9 +12,9 @@ from headrace.doctor.finding import Finding, note, ok
 
 _LISTENS = "0A"
 _LOOPBACK = "lo"
-_ANYBODY = "UCX asks nobody who they are: who reaches these addresses can read and write the memory of such a rank"
-_ANYBODY_OFI = ("libfabric accepts everybody: messages and accesses without the job's secrets are dropped, but who reaches these "
-                "addresses can use up memory and connections of such a rank, or hold it up")
+_ANYBODY = "UCX does not authenticate peers: anyone who can reach these addresses can read and write the memory of such a rank"
+_ANYBODY_OFI = ("libfabric accepts every connection: messages and accesses without the job's secrets are dropped, but anyone who can "
+                "reach these addresses can use up memory and connections of such a rank, or delay it")
 _REMEDY = ("let only the hosts of the job reach them: HEADRACE_NETWORK_DEVICES names a private network, or a firewall shuts the "
            "others out; mpiexec --as-hosts keeps to the loopback")
 
