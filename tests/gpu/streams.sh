@@ -70,7 +70,19 @@ beside_nccl() {  # beside_nccl RANKS: the same by NCCL from C++, if it is here
     --ways nccl_enqueued,nccl_graph,kernel_nccl_enqueued,kernel_nccl_graph || echo "NCCL: not measured"
 }
 
-parts=(any blocking collectives derived errors graph kinds many matched memory persistent refused two)
+# again_by_streams RANKS LATENCY...: what is matched, by streams that wait without kernels
+again_by_streams() {
+  local count=$1
+  shift
+  export HEADRACE_STREAM_WAITS=stream
+  step "HEADRACE_STREAM_WAITS=stream, matched" 20 "$count" "$build/gpu_tests/mpi_streams" matched waiting
+  step "HEADRACE_STREAM_WAITS=stream, reductions" 20 "$count" "$build/gpu_tests/mpi_streams_allreduce"
+  step "HEADRACE_STREAM_WAITS=stream, latency" 20 "$count" "$build/gpu_tests/mpi_streams_latency" "$@" --only-matched
+  cat "/tmp/streams.$$.log"
+  unset HEADRACE_STREAM_WAITS
+}
+
+parts=(any blocking collectives derived errors graph kinds many matched memory persistent refused two waiting)
 for count in "${ranks[@]}"; do
   step "streams cold" 20 "$count" "$build/gpu_tests/mpi_streams" cold
   # If they fail together, one by one, so that one that hangs does not hide the others.
@@ -83,8 +95,9 @@ for count in "${ranks[@]}"; do
   cat "/tmp/streams.$$.log"
   alone "/tmp/streams.$$.log"
   beside_nccl "$count"
+  again_by_streams "$count" "${latency[@]}"
 done
-for what in receive any allreduce graph matched reduction; do dead_peer $what; done
+for what in receive any allreduce graph matched matched_long reduction; do dead_peer $what; done
 rm -f "/tmp/streams.$$.log"
 echo "$failed failed in $((SECONDS - begun)) s"
 exit $failed
