@@ -1,7 +1,9 @@
 // matched_allreduce: a small reduction of the ranks of one host. One kernel puts a rank's vector into a slot at each
-// rank, a block for each; once the stream has waited for the other ranks' vectors, another one combines the slots. So
-// nothing waits here. There are two generations of slots: a rank that begins the reduction after the next one has ended
-// the next one, and so has the vectors that all ranks put after they ended this one.
+// rank, a block for each, and waits for nothing; another one combines the slots. The stream has waited for the other
+// ranks' vectors before, or the slots hold lines and the kernel waits for these. There are two generations of slots: a
+// rank that begins the reduction after the next one has ended the next one, and so has the vectors that all ranks put
+// after they ended this one. So a slot is written again only after its reader's own vector of the next reduction, which
+// the reader's kernel puts after the kernel that has read this one, was read here.
 #include "matched_allreduce_arguments.hpp"
 #include "matched_copy.hpp"
 #include "portability.hpp"
@@ -14,12 +16,16 @@ HR_KERNEL(hr_matched_put, (HR_CONSTANT hr::kernels::MatchedPut put)) {
   auto* const own = reinterpret_cast<hr::kernels::MatchedWords*>(put.own);
   if (look(&own->released) != 0) return;
   const std::uint32_t number = own->put[blockIdx.x];
-  const std::uint64_t generation = number % hr::kernels::kMatchedGenerations * put.generation;
-  copy_bytes(put.from, put.to[blockIdx.x] + generation, put.bytes);
+  const std::uint64_t slot = put.to[blockIdx.x] + number % hr::kernels::kMatchedGenerations * put.generation;
+  if (put.lines != 0) {
+    store_lines(put.from, slot, put.bytes, number + 1);
+  } else {
+    copy_bytes(put.from, slot, put.bytes);
+  }
   finish_copies();
   if (!is_last_thread()) return;
   own->put[blockIdx.x] = number + 1;
-  if (put.ready[blockIdx.x] == 0) return;
+  if (put.lines != 0 || put.ready[blockIdx.x] == 0) return;
   fence();
   add(reinterpret_cast<std::uint32_t*>(put.ready[blockIdx.x]), 1);
 }
@@ -29,9 +35,60 @@ namespace hr::matched_kernels {
 using kernels::MatchedEnd;
 using kernels::MatchedWords;
 
-// The elements of all slots, combined from left to right.
+// One element of a vector in lines.
+template <class T>
+struct InLines {
+  static constexpr unsigned kLines = sizeof(T) > 4 ? sizeof(T) / 4 : 1;
+  HR_DEVICE std::uint64_t first(std::uint64_t element) { return element * sizeof(T) / 4 * sizeof(std::uint64_t); }
+  HR_DEVICE T value(const std::uint64_t* lines, std::uint64_t element) {
+    std::uint32_t words[kLines];
+    HR_UNROLL
+    for (unsigned i = 0; i < kLines; ++i) words[i] = static_cast<std::uint32_t>(lines[i]);
+    if constexpr (sizeof(T) < 4) words[0] >>= element * sizeof(T) % 4 * 8;
+    T value;
+    memcpy(&value, words, sizeof value);
+    return value;
+  }
+};
+
+// Waits for the elements of all ranks, and combines them from left to right. False, in all threads, if the request is
+// released meanwhile.
 template <class T, class Op>
-HR_DEVICE void combine_slots(const MatchedEnd& end, const Op& op) {
+HR_DEVICE bool combine_lines(const MatchedEnd& end, const Op& op) {
+  constexpr unsigned kLines = InLines<T>::kLines, kBatch = 4;  // of so many ranks at once
+  const auto* const own = reinterpret_cast<const MatchedWords*>(end.own);
+  const std::uint32_t ended = look(&own->ended);
+  const std::uint64_t from = end.slots + ended % kernels::kMatchedGenerations * end.generation;
+  const auto ranks = static_cast<unsigned>(end.ranks);
+  bool over = false;
+  HR_NO_UNROLL
+  for (std::uint64_t e = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; e < end.count && !over;
+       e += std::uint64_t{gridDim.x} * blockDim.x) {
+    T value{};
+    HR_NO_UNROLL
+    for (unsigned rank = 0; rank < ranks && !over; rank += kBatch) {
+      std::uint64_t lines[kBatch * kLines];
+      const unsigned here = ranks - rank < kBatch ? ranks - rank : kBatch;
+      const auto address = [&](unsigned k) {
+        return from + (rank + k / kLines) * end.slot + InLines<T>::first(e) + k % kLines * sizeof(std::uint64_t);
+      };
+      over = !load_lines(lines, here * kLines, address, ended + 1, &own->released, 1);
+      HR_UNROLL
+      for (unsigned k = 0; k < kBatch; ++k) {
+        if (k >= here) continue;
+        const T next = InLines<T>::value(lines + k * kLines, e);
+        value = rank + k == 0 ? next : op(value, next);
+      }
+    }
+    if (!over) reduce_kernels::Element<T>::store(end.to + e * sizeof(T), value);
+  }
+  return !in_any_thread(over);
+}
+
+// The elements of all slots, combined from left to right. False, in all threads, if the request was released.
+template <class T, class Op>
+HR_DEVICE bool combine_slots(const MatchedEnd& end, const Op& op) {
+  if (end.lines != 0) return combine_lines<T>(end, op);
   using Vectors = reduce_kernels::ByVectors<T>;
   using Elements = reduce_kernels::ByElements<T>;
   constexpr std::uint64_t kPerVector = sizeof(reduce_kernels::Vector) / sizeof(T);
@@ -49,19 +106,17 @@ HR_DEVICE void combine_slots(const MatchedEnd& end, const Op& op) {
     Elements::store(end.to + at, reduce_kernels::combined<Elements>(
                                      ranks, op, [&](unsigned rank) { return from + rank * end.slot + at; }));
   }
+  return true;
 }
 
 template <class T>
-HR_DEVICE void combine_order(const MatchedEnd& end) {
-  if (end.op == kernels::kReduceMin) {
-    combine_slots<T>(end, reduce_kernels::Min{});
-  } else {
-    combine_slots<T>(end, reduce_kernels::Max{});
-  }
+HR_DEVICE bool combine_order(const MatchedEnd& end) {
+  return end.op == kernels::kReduceMin ? combine_slots<T>(end, reduce_kernels::Min{})
+                                       : combine_slots<T>(end, reduce_kernels::Max{});
 }
 
 template <class T>
-HR_DEVICE void combine_numbers(const MatchedEnd& end) {
+HR_DEVICE bool combine_numbers(const MatchedEnd& end) {
   switch (end.op) {
     case kernels::kReduceSum:
       return combine_slots<T>(end, reduce_kernels::Sum{});
@@ -73,7 +128,7 @@ HR_DEVICE void combine_numbers(const MatchedEnd& end) {
 }
 
 template <class T>
-HR_DEVICE void combine_bits(const MatchedEnd& end) {
+HR_DEVICE bool combine_bits(const MatchedEnd& end) {
   switch (end.op) {
     case kernels::kReduceBand:
       return combine_slots<T>(end, reduce_kernels::Band{});
@@ -84,12 +139,16 @@ HR_DEVICE void combine_bits(const MatchedEnd& end) {
   }
 }
 
-// Takes one vector of each other rank from the words.
+// Takes one vector of each other rank from the words, or counts the reduction alone.
 HR_DEVICE void take(const MatchedEnd& end) {
   finish_copies();
   if (!is_last_thread()) return;
   auto* const own = reinterpret_cast<MatchedWords*>(end.own);
-  for (unsigned rank = 0; rank < end.ranks; ++rank) {
+  if (gridDim.x > 1) {
+    if (count_block(&own->finished) + 1 != gridDim.x) return;
+    own->finished = 0;  // the last block: all have read `ended`
+  }
+  for (unsigned rank = 0; rank < end.ranks && end.lines == 0; ++rank) {
     if (rank != end.rank) add(&own->ready[rank], ~std::uint32_t{0});
   }
   own->ended = own->ended + 1;
@@ -101,8 +160,7 @@ HR_DEVICE void take(const MatchedEnd& end) {
   HR_KERNEL(hr_matched_##name, (HR_CONSTANT hr::kernels::MatchedEnd end)) {                        \
     using hr::matched_kernels::look;                                                               \
     if (look(&reinterpret_cast<const hr::kernels::MatchedWords*>(end.own)->released) != 0) return; \
-    hr::matched_kernels::__VA_ARGS__(end);                                                         \
-    hr::matched_kernels::take(end);                                                                \
+    if (hr::matched_kernels::__VA_ARGS__(end)) hr::matched_kernels::take(end);                     \
   }
 
 HR_MATCHED_KERNEL(bits_4, combine_bits<std::uint32_t>)

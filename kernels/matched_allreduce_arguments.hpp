@@ -9,15 +9,19 @@ namespace hr::kernels {
 inline constexpr std::uint32_t kMatchedThreads = 256;
 inline constexpr std::uint32_t kMatchedRanks = 16;
 inline constexpr std::uint32_t kMatchedGenerations = 2;
+// Elements that a block combines, if the kernel waits for lines, and the most blocks of such a kernel.
+inline constexpr std::uint64_t kMatchedBlockElements = 512;
+inline constexpr std::uint64_t kMatchedMostBlocks = 4;
 
 // Words of one rank, in its device's memory.
 struct MatchedWords {
   std::uint32_t released;              // not 0: nothing moves any more
   std::uint32_t ended;                 // reductions that this rank has ended
+  std::uint32_t finished;              // blocks that have combined their part of this one
   std::uint32_t put[kMatchedRanks];    // vectors that this rank has put into the slots of each rank
   std::uint32_t ready[kMatchedRanks];  // full slots of each rank: the stream waits until there is one
 };
-// Value of `ready` that no stream waits for.
+// Value of `ready` for which no stream waits.
 inline constexpr std::uint32_t kMatchedReleased = std::uint32_t{1} << 30;
 
 // Puts a rank's vector into the slots of all ranks.
@@ -27,6 +31,7 @@ struct MatchedPut {
   std::uint64_t generation;            // bytes from the slots of one generation to those of the next
   std::uint64_t to[kMatchedRanks];     // slot of this rank at each rank
   std::uint64_t ready[kMatchedRanks];  // word of this rank at each rank; 0: this rank itself
+  std::uint64_t lines;                 // not 0: the slots hold lines (matched_copy.hpp), and `ready` is not used
 };
 
 // Combines the slots of all ranks. The fields are as wide as addresses, as the fake driver looks at each.
@@ -38,6 +43,7 @@ struct MatchedEnd {
   std::uint64_t ranks, rank;
   std::uint64_t op;       // ReduceOp
   std::uint64_t vectors;  // not 0: `to` is aligned to 16 bytes
+  std::uint64_t lines;    // not 0: the slots hold lines, for which the kernel waits
 };
 
 }  // namespace hr::kernels

@@ -1,10 +1,23 @@
 // matched_copy.hpp: steps of the kernels of matched requests (paired.cu, matched_allreduce.cu): a block copies bytes,
-// and then changes words that other devices' streams wait for.
+// and then changes words that other devices' streams or kernels wait for; or it moves lines, which need no words.
+//
+// Memory order of words: finish_copies() orders the accesses of all threads of the block before those of its last
+// thread, which calls fence() and then adds to a word, so the addition is a release at system scope. A kernel that
+// waits acquires the word with one thread, and a barrier passes that on to the others.
+//
+// Lines: data and the number of its message share one 8-byte access, which is single. A reader that finds the number
+// has the data, too, so the writer needs no fence and no word. A slot is written again only after its reader has found
+// the numbers of all its lines: it then gives the slot back, or sends something of its own that depends on them. A
+// reader cannot see a later line in place of the one that it waits for, as the number would differ.
 #pragma once
 
 #include <cstdint>
 
 #include "portability.hpp"
+
+#if !defined(__CUDACC__) && !defined(__HIP__)
+#include <ctime>
+#endif
 
 namespace hr::matched_kernels {
 
@@ -13,15 +26,28 @@ struct alignas(16) Bytes16 {
 };
 
 #if defined(__CUDACC__)
-// Orders the accesses of all threads before what the last thread does next, for every device.
-HR_DEVICE void finish_copies() {
-  __threadfence_system();
-  __syncthreads();
-}
+HR_DEVICE void finish_copies() { __syncthreads(); }
 HR_DEVICE void add(std::uint32_t* word, std::uint32_t number) { atomicAdd_system(word, number); }
 // Adds one for the blocks of this launch; returns the number before.
 HR_DEVICE std::uint32_t count_block(std::uint32_t* word) { return atomicAdd(word, 1U); }
 HR_DEVICE void fence() { __threadfence_system(); }
+HR_DEVICE std::uint32_t look_acquire(const std::uint32_t* word) {
+  std::uint32_t found;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(found) : "l"(word) : "memory");
+  return found;
+}
+HR_DEVICE std::uint64_t load_line(std::uint64_t at) {
+  std::uint64_t line;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(line) : "l"(at) : "memory");
+  return line;
+}
+HR_DEVICE void store_line(std::uint64_t at, std::uint64_t line) {
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" : : "l"(at), "l"(line) : "memory");
+}
+HR_DEVICE void doze() { __nanosleep(100); }
+// True if it is in any thread; a barrier.
+HR_DEVICE bool in_any_thread(bool mine) { return __syncthreads_or(mine ? 1 : 0) != 0; }
+HR_DEVICE bool is_waiting_thread() { return threadIdx.x == 0; }
 #elif defined(__HIP__)
 HR_DEVICE void fence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
 HR_DEVICE void finish_copies() {
@@ -34,17 +60,148 @@ HR_DEVICE void add(std::uint32_t* word, std::uint32_t number) {
 HR_DEVICE std::uint32_t count_block(std::uint32_t* word) {
   return __hip_atomic_fetch_add(word, 1U, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+// Streams of HIP are refused: the functions of kernels that wait only compile here.
+HR_DEVICE std::uint32_t look_acquire(const std::uint32_t* word) {
+  return __hip_atomic_load(word, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+HR_DEVICE std::uint64_t load_line(std::uint64_t at) {
+  return __hip_atomic_load(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+HR_DEVICE void store_line(std::uint64_t at, std::uint64_t line) {
+  __hip_atomic_store(reinterpret_cast<std::uint64_t*>(at), line, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+HR_DEVICE void doze() { __builtin_amdgcn_s_sleep(1); }
+HR_DEVICE bool in_any_thread(bool mine) {
+  finish_copies();
+  return mine;
+}
+HR_DEVICE bool is_waiting_thread() { return true; }
 #else
 // The last thread runs last.
 HR_DEVICE void finish_copies() {}
 HR_DEVICE void add(std::uint32_t* word, std::uint32_t number) { __atomic_fetch_add(word, number, __ATOMIC_SEQ_CST); }
 HR_DEVICE std::uint32_t count_block(std::uint32_t* word) { return (*word)++; }
 HR_DEVICE void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+HR_DEVICE std::uint32_t look_acquire(const std::uint32_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+HR_DEVICE std::uint64_t load_line(std::uint64_t at) {
+  return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE);
+}
+HR_DEVICE void store_line(std::uint64_t at, std::uint64_t line) {
+  __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), line, __ATOMIC_RELEASE);
+}
+// On the CPU the threads run one after the other: each waits for itself, and all but the first find what they want.
+HR_DEVICE void doze() {
+  const timespec moment{0, 20000};
+  nanosleep(&moment, nullptr);
+}
+HR_DEVICE bool in_any_thread(bool mine) { return mine; }
+HR_DEVICE bool is_waiting_thread() { return true; }
 #endif
 
 HR_DEVICE bool is_last_thread() { return threadIdx.x == blockDim.x - 1; }
 
 HR_DEVICE std::uint32_t look(const std::uint32_t* word) { return *const_cast<const volatile std::uint32_t*>(word); }
+
+// Pauses between two looks of a thread that waits: after so many looks it gives way to other blocks.
+HR_DEVICE void pause(std::uint32_t* looks) {
+  constexpr std::uint32_t kBusyLooks = 2000;
+#if defined(__CUDACC__) || defined(__HIP__)
+  if (++*looks <= kBusyLooks) return;
+  *looks = kBusyLooks;
+#endif
+  doze();
+}
+
+// Waits until the word is not 0, by one thread. False, in all threads, if it is at least `released`. The threads have
+// passed a barrier then.
+HR_DEVICE bool wait_until_ready(const std::uint32_t* word, std::uint32_t released) {
+  bool over = false;
+  if (is_waiting_thread()) {
+    std::uint32_t looks = 0, found = 0;
+    while ((found = look_acquire(word)) == 0) pause(&looks);
+    over = found >= released;
+  }
+  return !in_any_thread(over);
+}
+
+// --- lines: 4 bytes of data below the number of their message ---
+
+HR_DEVICE std::uint64_t line_of(std::uint32_t data, std::uint32_t number) { return std::uint64_t{number} << 32 | data; }
+HR_DEVICE std::uint32_t number_of(std::uint64_t line) { return static_cast<std::uint32_t>(line >> 32); }
+HR_DEVICE std::uint64_t lines_of(std::uint64_t bytes) { return (bytes + 3) / 4; }
+
+// Returns 4 bytes of a message, fewer at its end.
+HR_DEVICE std::uint32_t load_word(std::uint64_t from, std::uint64_t bytes, std::uint64_t word) {
+  if (((from | bytes) & 3) == 0) return reinterpret_cast<const std::uint32_t*>(from)[word];
+  std::uint32_t value = 0;
+  for (unsigned i = 0; i < 4 && word * 4 + i < bytes; ++i) {
+    value |= std::uint32_t{reinterpret_cast<const unsigned char*>(from)[word * 4 + i]} << 8 * i;
+  }
+  return value;
+}
+HR_DEVICE void store_word(std::uint64_t to, std::uint64_t bytes, std::uint64_t word, std::uint32_t value) {
+  if (((to | bytes) & 3) == 0) {
+    reinterpret_cast<std::uint32_t*>(to)[word] = value;
+    return;
+  }
+  for (unsigned i = 0; i < 4 && word * 4 + i < bytes; ++i) {
+    reinterpret_cast<unsigned char*>(to)[word * 4 + i] = static_cast<unsigned char>(value >> 8 * i);
+  }
+}
+
+// Both move a message by all threads of the block.
+HR_DEVICE void store_lines(std::uint64_t from, std::uint64_t slot, std::uint64_t bytes, std::uint32_t number) {
+  const std::uint64_t count = lines_of(bytes);
+  HR_NO_UNROLL
+  for (std::uint64_t n = threadIdx.x; n < count; n += blockDim.x) {
+    store_line(slot + n * sizeof(std::uint64_t), line_of(load_word(from, bytes, n), number));
+  }
+}
+
+// Loads kMost lines at once until all have the number. False if the word is at least `released` meanwhile.
+// address(k): of line k.
+template <unsigned kMost, class Address>
+HR_DEVICE bool load_lines(std::uint64_t (&lines)[kMost], unsigned count, const Address& address, std::uint32_t number,
+                          const std::uint32_t* word, std::uint32_t released) {
+  constexpr std::uint32_t kLooksAtOnce = 32;  // between two looks at the word
+  std::uint32_t looks = 0;
+  HR_NO_UNROLL
+  for (std::uint32_t round = 1;; ++round) {
+    bool all = true;
+    HR_UNROLL
+    for (unsigned k = 0; k < kMost; ++k) {
+      if (k < count) lines[k] = load_line(address(k));
+    }
+    HR_UNROLL
+    for (unsigned k = 0; k < kMost; ++k) all = all && (k >= count || number_of(lines[k]) == number);
+    if (all) return true;
+    if (round % kLooksAtOnce == 0 && look_acquire(word) >= released) return false;
+    pause(&looks);
+  }
+}
+
+// Waits for a message. False, in all threads, if the word is at least `released` meanwhile. All threads have passed a
+// barrier then, and have what was in the slot.
+HR_DEVICE bool take_lines(std::uint64_t slot, std::uint64_t to, std::uint64_t bytes, std::uint32_t number,
+                          const std::uint32_t* word, std::uint32_t released) {
+  constexpr unsigned kInFlight = 4;
+  const std::uint64_t count = lines_of(bytes);
+  bool over = false;
+  HR_NO_UNROLL
+  for (std::uint64_t n = threadIdx.x; n < count && !over; n += kInFlight * blockDim.x) {
+    std::uint64_t lines[kInFlight];
+    const std::uint64_t left = (count - n + blockDim.x - 1) / blockDim.x;
+    const unsigned here = left < kInFlight ? static_cast<unsigned>(left) : kInFlight;
+    over = !load_lines(
+        lines, here, [&](unsigned k) { return slot + (n + k * blockDim.x) * sizeof(std::uint64_t); }, number, word,
+        released);
+    HR_UNROLL
+    for (unsigned k = 0; k < kInFlight; ++k) {
+      if (k < here && !over) store_word(to, bytes, n + k * blockDim.x, static_cast<std::uint32_t>(lines[k]));
+    }
+  }
+  return !in_any_thread(over);
+}
 
 // Several elements are loaded before any is stored, so that a block waits for memory once.
 template <class Element>

@@ -12,11 +12,27 @@ inline constexpr std::uint32_t kPairedSlots = 2;
 // A block copies at most so many bytes, if the message does not need more blocks than are worth their launch.
 inline constexpr std::uint64_t kPairedBlockBytes = 16384;
 inline constexpr std::uint64_t kPairedMostBlocks = 64;
+// A kernel waits for messages of up to so many bytes; the stream waits for longer ones.
+inline constexpr std::uint64_t kPairedWaitedBytes = 65536;
+// Messages of up to so many bytes go in lines (matched_copy.hpp).
+inline constexpr std::uint64_t kPairedLineBytes = 8192;
+inline constexpr std::uint32_t kPairedLineSlots = 4;
+// The receiver gives back so many slots of lines at once. A send waits for the receive before its own at most, so the
+// other slots must be enough for the two.
+inline constexpr std::uint32_t kPairedLineReturn = 2;
+
+// How a kernel moves a message.
+enum PairedWay : std::uint64_t {
+  kPairedReady,      // the stream has waited until a slot is ready
+  kPairedWait,       // as before, but the kernel waits
+  kPairedSendLines,  // the kernel waits for a free slot
+  kPairedTakeLines   // the kernel waits for the lines
+};
 
 // Words of one side of a pair, in its device's memory.
 struct PairedWords {
-  std::uint32_t ready;     // free slots at the sender, full slots at the receiver: its stream waits until there is one
-  std::uint32_t moved;     // messages that this side has moved
+  std::uint32_t ready;  // free slots at the sender, full slots (but not of lines) at the receiver, which are waited for
+  std::uint32_t moved;  // messages that this side has moved
   std::uint32_t finished;  // blocks that have copied their part of the message that is moving
 };
 // `ready` is at least this once the pair is released: nothing moves any more, and nothing waits.
@@ -26,7 +42,8 @@ struct PairedMove {
   std::uint64_t from, to;
   std::uint64_t from_step, to_step;  // bytes from one slot to the next; 0: not slots
   std::uint64_t bytes;
-  std::uint64_t blocks;      // that share the copy
+  std::uint64_t blocks;      // that share the copy; one for lines
+  std::uint64_t way;         // PairedWay
   std::uint64_t own, other;  // PairedWords of this side and of the other
 };
 // A launch has `width` blocks for each move, at least as many as any of them needs.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/knobs.hpp"
 #include "boot/boot.hpp"
 #include "enqueue/matched.hpp"
 #include "enqueue/matched_allreduce.hpp"
@@ -87,6 +88,25 @@ bool Match::open(const char* kernel, Context** device, mem::device::FunctionHand
   return current.status().ok() && (*device)->kernel(kernel, function).ok() && *function != nullptr;
 }
 
+void Match::offer_kernel() {
+  Attached* const attached = static_cast<Attached*>(comm->stream_.get());
+  if (knobs().stream_waits != StreamWaitsChoice::kKernel || attached == nullptr || !attached->may_wait_by_kernels())
+    return;
+  for (Side& each : sides) each.own.kernel = 1;
+}
+
+bool Match::kernel_waits() const {
+  return std::ranges::all_of(sides, [](const Side& each) { return each.own.kernel != 0 && each.other.kernel != 0; });
+}
+
+Status Match::write_words(std::span<const std::byte> bytes) const {
+  auto* const to = reinterpret_cast<void*>(static_cast<std::uintptr_t>(words));
+  mem::Location location;
+  HR_TRY(mem::classify(to, &location));
+  location.independent = true;
+  return mem::copy(to, location, bytes.data(), {}, bytes.size());
+}
+
 Status Match::take_memory(std::size_t bytes, std::span<const std::byte> first) {
   MatchedMemory* found = nullptr;
   bytes = matched_slot(bytes);
@@ -97,11 +117,10 @@ Status Match::take_memory(std::size_t bytes, std::span<const std::byte> first) {
     side.own.address = words;
   }
   found->used += bytes;
-  auto* const to = reinterpret_cast<void*>(static_cast<std::uintptr_t>(words));
-  mem::Location location;
-  HR_TRY(mem::classify(to, &location));
-  location.independent = true;
-  return mem::copy(to, location, first.data(), {}, first.size());
+  // Lines must not have the number of a message yet.
+  std::vector<std::byte> all(offers_kernel() ? bytes : first.size(), std::byte{0});
+  std::ranges::copy(first, all.begin());
+  return write_words(all);
 }
 
 void Match::set_able(const Context& device) {

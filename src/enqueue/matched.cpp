@@ -19,29 +19,47 @@ using mem::device::Current;
 using mem::device::StreamOperation;
 
 // The requests of one call by kind: the driver gets the work of several pairs at once.
-struct Kinds {
+class Kinds {
+ public:
+  // Memory of one call, kept for the next calls of the thread.
+  static Kinds& of_call() {
+    static thread_local Kinds kinds;
+    kinds.clear();
+    return kinds;
+  }
   void add(Matched& one) {
-    if (auto* const pair = dynamic_cast<Paired*>(&one); pair != nullptr) {
-      (pair->is_receive_ ? receives : sends).push_back(pair);
-    } else {
-      allreduces.push_back(static_cast<MatchedAllreduce*>(&one));
+    switch (one.kind_) {
+      case Matched::Kind::kSend:
+        return sends_.push_back(static_cast<Paired*>(&one));
+      case Matched::Kind::kReceive:
+        return receives_.push_back(static_cast<Paired*>(&one));
+      case Matched::Kind::kAllreduce:
+        return allreduces_.push_back(static_cast<MatchedAllreduce*>(&one));
     }
   }
   // Kernels of a start and of a wait.
   std::span<const Launch> starts() {
-    for (MatchedAllreduce* const each : allreduces) launches_.push_back(each->start());
-    add_moves(sends, &moves_, &launches_);
+    for (MatchedAllreduce* const each : allreduces_) launches_.push_back(each->start());
+    add_moves(sends_, &moves_, &launches_);
     return launches_;
   }
   std::span<const Launch> ends() {
-    add_moves(receives, &moves_, &launches_);
-    for (MatchedAllreduce* const each : allreduces) launches_.push_back(each->end());
+    add_moves(receives_, &moves_, &launches_);
+    for (MatchedAllreduce* const each : allreduces_) launches_.push_back(each->end());
     return launches_;
   }
-  std::vector<Paired*> sends, receives;
-  std::vector<MatchedAllreduce*> allreduces;
 
  private:
+  void clear() {
+    sends_.clear();
+    receives_.clear();
+    allreduces_.clear();
+    moves_.clear();
+    launches_.clear();
+  }
+
+  std::vector<Paired*> sends_, receives_;
+  std::vector<MatchedAllreduce*> allreduces_;
   std::deque<kernels::PairedMoves> moves_;
   std::vector<Launch> launches_;
 };
@@ -51,6 +69,7 @@ struct Waits {
   void add(const Matched& one) {
     std::vector<mem::device::DeviceAddress> words;
     one.add_words(&words);
+    if (words.empty()) return;
     // Kernels of devices write them, and order what they wrote before: no flush.
     for (const auto each : words)
       operations.push_back({StreamOperation::kWait, each, 1, mem::device::kWaitAtLeast, 0, 0});
@@ -144,10 +163,11 @@ Status Matched::release() {
 Matched* matched_of(const p2p::Request& request) { return dynamic_cast<Matched*>(request.state_.get()); }
 
 Status start_matched(std::span<p2p::Request* const> requests, Attached& attached, bool captured) {
-  Kinds kinds;
+  Kinds& kinds = Kinds::of_call();
   for (p2p::Request* const each : requests) {
-    HR_TRY(check_start(*matched_of(*each), attached));
-    kinds.add(*matched_of(*each));
+    Matched& matched = *matched_of(*each);
+    HR_TRY(check_start(matched, attached));
+    kinds.add(matched);
   }
   HR_TRY(append_work(*attached.stream_, {}, {}, kinds.starts()));
   add(Statistic::enqueued_by_streams, requests.size());
@@ -165,10 +185,13 @@ Status start_matched(std::span<p2p::Request* const> requests, Attached& attached
 }
 
 Status wait_matched(Stream& stream, std::span<Waiting* const> all) {
-  Kinds kinds;
-  for (Waiting* const each : all) kinds.add(*matched_of(*each->request));
+  Kinds& kinds = Kinds::of_call();
   Waits waits;
-  for (Waiting* const each : all) waits.add(*matched_of(*each->request));
+  for (Waiting* const each : all) {
+    Matched& matched = *matched_of(*each->request);
+    kinds.add(matched);
+    waits.add(matched);
+  }
   HR_TRY(append_work(stream, waits.look(), waits.operations, kinds.ends()));
   for (Waiting* const each : all) {
     Matched& matched = *matched_of(*each->request);

@@ -2,8 +2,10 @@
 // host and on devices. Streams carry it out by themselves: the library's threads take no part. Internal to enqueue/.
 //
 // Each process has words in device memory of its own, which the other processes' kernels count up and its own kernels
-// count down: a stream waits until a word is at least one, and then launches a kernel that takes from it. So every
-// start and every wait is the same work, whether or not it belongs to a graph.
+// count down: a stream waits until a word is at least one, and then launches a kernel that takes from it. Between
+// processes that each have a device of their own, the kernel waits in place of the stream, and for lines in place of
+// words if the message is short (kernels/matched_copy.hpp, setting stream_waits). Every start and every wait is the
+// same work, whether or not it belongs to a graph.
 //
 // If one of the other processes fails, or the communicator is revoked, the service releases the request: its stream
 // waits no more, and nothing moves.
@@ -36,21 +38,23 @@ class Matched : public p2p::RequestState {
   [[nodiscard]] Status may_free() const override { return before_->may_free(); }
   [[nodiscard]] const char* what() const noexcept override { return before_->what(); }
 
+  enum class Kind : std::uint8_t { kSend, kReceive, kAllreduce };
   // Name for error texts.
   [[nodiscard]] virtual std::string text() const { return what(); }
-  // Adds the words that a wait waits for.
+  // Adds the words for which the stream waits; none if the kernel does.
   virtual void add_words(std::vector<mem::device::DeviceAddress>* words) const = 0;
   // Writes the words that a stream waits for, so that it waits no more.
   Status release();
 
+  Kind kind_ = Kind::kAllreduce;
   std::unique_ptr<p2p::RequestState> before_;
   Ref<comm::Communicator> comm_;
   std::vector<int> procs_;  // the others
   p2p::Completion result_;  // of a wait
   mem::Location where_;     // of the words, for work of the library
   mem::device::ContextHandle context_ = nullptr;
-  // Looks for the words before the stream waits for them (kernels/matched_look.cu). Null if it would only take time
-  // from a process on the same device.
+  // Looks for the words before the stream waits for them (kernels/matched_look.cu). Null if the kernel waits, and if it
+  // would only take time from a process on the same device.
   mem::device::FunctionHandle look_ = nullptr;
   Ref<Stream> stream_;     // that started it last
   bool started_ = false;   // and is not waited for
@@ -80,7 +84,8 @@ void look_after_matched();
 
 // One process's part in a match, for another one.
 struct Card {
-  std::uint64_t able = 0;
+  std::uint64_t able = 0;      // 0: not at all
+  std::uint64_t kernel = 0;    // not 0: a kernel may wait in the stream
   std::uint64_t locality = 0;  // of the memory's device
   std::uint64_t bytes = 0;     // of the message or of the vector
   std::uint64_t work = 0;      // the same number on all sides
@@ -115,6 +120,13 @@ struct Match {
   // Takes memory, `first` at its beginning, and exports it to all sides. The device's context must be current.
   Status take_memory(std::size_t bytes, std::span<const std::byte> first);
   void set_able(const mem::device::Context& device);
+  // Looks whether a kernel may wait for this request in this process's stream, and offers it to all sides.
+  void offer_kernel();
+  [[nodiscard]] bool offers_kernel() const { return sides.front().own.kernel != 0; }
+  // True if all sides have offered it.
+  [[nodiscard]] bool kernel_waits() const;
+  // Copies bytes to the beginning of this process's words. The device's context must be current.
+  Status write_words(std::span<const std::byte> bytes) const;
   // Maps the memory of a side; *address: of its words, here. The device's context must be current.
   bool map(mem::device::Context& device, const Side& side, std::uint64_t* address) const;
   // Fills in what all kinds have, for requests whose waits look, if other devices write the words.
@@ -140,5 +152,7 @@ inline constexpr std::size_t kMatchedAlignment = 256;
 inline std::size_t matched_slot(std::uint64_t bytes) {
   return (bytes + kMatchedAlignment - 1) / kMatchedAlignment * kMatchedAlignment;
 }
+// The same for lines, which are 8 bytes for 4.
+inline std::size_t matched_line_slot(std::uint64_t bytes) { return matched_slot((bytes + 3) / 4 * 8); }
 
 }  // namespace hr::enqueue

@@ -62,7 +62,11 @@ struct AllreduceMatch final : Match {
 
   // Addresses of the vectors of this generation, that of rank 0 first.
   [[nodiscard]] std::uint64_t slots_at(std::uint64_t base) const { return base + kWordBytes; }
-  [[nodiscard]] std::uint64_t generation() const { return index_of(call_.size()) * matched_slot(bytes_); }
+  // Bytes from one slot to the next; with or without lines.
+  [[nodiscard]] std::uint64_t slot(bool lines) const {
+    return lines ? matched_line_slot(bytes_) : matched_slot(bytes_);
+  }
+  [[nodiscard]] std::uint64_t generation(bool lines) const { return index_of(call_.size()) * slot(lines); }
 
   // Returns the kernel that combines the slots into the program's buffer.
   [[nodiscard]] layout::device::ReduceKernel reduction() const {
@@ -90,7 +94,9 @@ struct AllreduceMatch final : Match {
     if (!open(kPut, &device, &put_kernel_) || !open(end, &device, &end_kernel_)) return;
     const Current current(*device);
     const MatchedWords first{};
-    if (!take_memory(kWordBytes + kernels::kMatchedGenerations * generation(), std::as_bytes(std::span(&first, 1)))
+    offer_kernel();
+    if (!take_memory(kWordBytes + kernels::kMatchedGenerations * generation(offers_kernel()),
+                     std::as_bytes(std::span(&first, 1)))
              .ok())
       return;
     set_able(*device);
@@ -107,7 +113,8 @@ struct AllreduceMatch final : Match {
     const Current current(*device);
     if (!current.status().ok()) return nullptr;
     auto made = std::make_unique<MatchedAllreduce>(*this);
-    const std::size_t own_slot = index_of(call_.rank()) * matched_slot(bytes_);
+    const bool lines = kernel_waits();
+    const std::size_t own_slot = index_of(call_.rank()) * slot(lines);
     kernels::MatchedPut& put = made->put_;
     for (const Side& each : sides) {
       std::uint64_t other = 0;
@@ -119,27 +126,29 @@ struct AllreduceMatch final : Match {
     put.own = words;
     put.from = reinterpret_cast<std::uintptr_t>(contribution(call_).data());
     put.bytes = bytes_;
-    put.generation = generation();
-    made->end_ = end();
-    set_common(*device, true, made.get());
+    put.generation = generation(lines);
+    put.lines = lines ? 1 : 0;
+    made->end_ = end(lines);
+    set_common(*device, !lines, made.get());
     made->put_kernel_ = put_kernel_;
     made->end_kernel_ = end_kernel_;
     return made;
   }
 
-  [[nodiscard]] kernels::MatchedEnd end() const {
+  [[nodiscard]] kernels::MatchedEnd end(bool lines) const {
     const layout::device::ReduceKernel combine = reduction();
     kernels::MatchedEnd end{};
     end.own = words;
     end.slots = slots_at(words);
-    end.slot = matched_slot(bytes_);
-    end.generation = generation();
+    end.slot = slot(lines);
+    end.generation = generation(lines);
     end.to = combine.arguments.outputs[0];
     end.count = combine.arguments.count;
     end.ranks = static_cast<std::uint64_t>(call_.size());
     end.rank = static_cast<std::uint64_t>(call_.rank());
     end.op = combine.arguments.op;
     end.vectors = combine.arguments.access == kernels::kReduceByVectors ? 1 : 0;
+    end.lines = lines ? 1 : 0;
     return end;
   }
 
@@ -149,6 +158,16 @@ struct AllreduceMatch final : Match {
 };
 
 }  // namespace
+
+Launch MatchedAllreduce::end() {
+  std::uint64_t blocks = 1;
+  if (end_.lines != 0) {
+    blocks =
+        std::clamp<std::uint64_t>((end_.count + kernels::kMatchedBlockElements - 1) / kernels::kMatchedBlockElements, 1,
+                                  kernels::kMatchedMostBlocks);
+  }
+  return {end_kernel_, static_cast<unsigned>(blocks), kernels::kMatchedThreads, &end_};
+}
 
 std::unique_ptr<Match> match_allreduce(p2p::Request& request) {
   const Call* const call = coll::call_of(request);
@@ -172,7 +191,7 @@ std::vector<Matched::Release> MatchedAllreduce::releases() const {
 }
 
 void MatchedAllreduce::add_words(std::vector<mem::device::DeviceAddress>* words) const {
-  for (int rank = 0; rank < static_cast<int>(end_.ranks); ++rank) {
+  for (int rank = 0; rank < static_cast<int>(end_.ranks) && end_.lines == 0; ++rank) {
     if (index_of(rank) != end_.rank) words->push_back(ready_word(put_.own, rank));
   }
 }

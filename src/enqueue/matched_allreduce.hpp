@@ -22,7 +22,7 @@ class MatchedAllreduce final : public Matched {
   void add_words(std::vector<mem::device::DeviceAddress>* words) const override;
   // Kernels of the start and of the wait.
   Launch start() { return {put_kernel_, static_cast<unsigned>(end_.ranks), kernels::kMatchedThreads, &put_}; }
-  Launch end() { return {end_kernel_, 1, kernels::kMatchedThreads, &end_}; }
+  Launch end();
 
   kernels::MatchedPut put_{};
   kernels::MatchedEnd end_{};

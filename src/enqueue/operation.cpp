@@ -1,11 +1,15 @@
 #include "enqueue/operation.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/lock.hpp"
 #include "base/statistics.hpp"
+#include "boot/boot.hpp"
+#include "comm/agree.hpp"
 #include "comm/create.hpp"
+#include "mem/device/device_links.hpp"
 #include "p2p/progress.hpp"
 
 namespace hr::enqueue {
@@ -20,6 +24,34 @@ namespace {
 // So many operations may be enqueued in one stream and not started: beyond that, the call waits. The driver has room
 // for about as many, and then lets the calling thread wait.
 constexpr std::size_t kMostQueued = 512;
+
+// Kernels wait in at most so many streams at a time, each a few blocks, so they cannot fill the device. Beyond that,
+// streams wait themselves.
+constexpr int kMostWaitingStreams = 8;
+// Beside comm::ContextUse.
+constexpr std::uint32_t kDeviceContext = comm::kSurvivorsContext + 3;
+
+// Collective. Looks whether no two processes of the communicator have streams of the same device.
+Status find_own_devices(comm::Communicator& comm, const Stream* stream, bool* own) {
+  constexpr int kTag = 0;
+  *own = false;
+  if (comm.is_inter()) return kOk;
+  const comm::Group& group = *comm.local_;
+  mem::device::Context* const context = stream != nullptr && stream->has_device() ? stream->device_.context() : nullptr;
+  const std::uint64_t device = context == nullptr ? 0 : mem::device::pci_bus_id_of(context->device());
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(group.size()));
+  HR_TRY(p2p::run_blocking(
+      comm::allgather({group.procs(), group.size(), group.rank(), comm.context() + kDeviceContext, kTag}, &device,
+                      sizeof device, reinterpret_cast<std::byte*>(all.data()))));
+  std::set<std::pair<int, std::uint64_t>> devices;
+  *own = true;
+  for (int rank = 0; rank < group.size(); ++rank) {
+    const std::uint64_t each = all[static_cast<std::size_t>(rank)];
+    const int host = boot::processes().host_of(comm.peer_proc(rank));
+    *own = *own && each != 0 && devices.emplace(host, each).second;
+  }
+  return kOk;
+}
 
 void destroy_communicator(Object* communicator) {
   Arena<comm::Communicator>::instance().destroy(static_cast<comm::Communicator*>(communicator));
@@ -106,6 +138,13 @@ Attached::~Attached() {
   }
 }
 
+bool Attached::may_wait_by_kernels() {
+  if (kernels_wait_ || !own_devices_) return kernels_wait_;
+  const auto waiting = std::ranges::count_if(state->communicators, &Attached::kernels_wait_);
+  kernels_wait_ = waiting < kMostWaitingStreams;
+  return kernels_wait_;
+}
+
 Status Attached::take_error() {
   if (error_.ok()) [[likely]]
     return kOk;
@@ -133,8 +172,11 @@ Status Attached::synchronize() {
 
 Status create_communicator(comm::Communicator& comm, Stream* stream, Ref<comm::Communicator>* made) {
   HR_TRY(comm::dup(comm, nullptr, made));
+  bool own_devices = false;
+  HR_TRY(find_own_devices(**made, stream, &own_devices));
   if (stream == nullptr) return kOk;
   auto attached = std::make_unique<Attached>(**made, Ref<Stream>::share(stream));
+  attached->own_devices_ = own_devices;
   state->communicators.push_back(attached.get());
   (*made)->stream_ = std::move(attached);
   return kOk;

@@ -63,8 +63,14 @@ class Attached final : public comm::StreamUse {
   Status take_error();
   void note_error(Status status, std::string text);
 
+  // True if kernels may wait in the communicator's stream: each of its processes has a device of its own, and such
+  // kernels may wait in few enough streams of this process already.
+  bool may_wait_by_kernels();
+
   comm::Communicator& comm_;
   Ref<Stream> stream_;
+  bool own_devices_ = false;                // no two processes of the communicator share a device
+  bool kernels_wait_ = false;               // may_wait_by_kernels() has said so
   bool matched_ = false;                    // the stream may have work of matched requests
   int unfinished_ = 0;                      // operations that are not over, without those of graphs
   std::vector<OperationPointer> captured_;  // operations of graphs

@@ -56,7 +56,13 @@ struct MessageMatch final : Match {
     if (!open(kKernel, &device, &kernel)) return;
     const Current current(*device);
     const kernels::PairedWords first{request->is_receive_ ? 0 : kernels::kPairedSlots, 0, 0};
-    const std::size_t slots = request->is_receive_ ? kernels::kPairedSlots * matched_slot(view.packed) : 0;
+    if (view.packed <= kernels::kPairedWaitedBytes || request->is_receive_) offer_kernel();
+    std::size_t slots = request->is_receive_ ? kernels::kPairedSlots * matched_slot(view.packed) : 0;
+    // A shorter message may come, in lines.
+    if (slots != 0 && offers_kernel()) {
+      const std::uint64_t most = std::min<std::uint64_t>(view.packed, kernels::kPairedLineBytes);
+      slots = std::max(slots, kernels::kPairedLineSlots * matched_line_slot(most));
+    }
     if (take_memory(kWordBytes + slots, std::as_bytes(std::span(&first, 1))).ok()) set_able(*device);
   }
 
@@ -79,7 +85,10 @@ struct MessageMatch final : Match {
     move.from = receives ? move.own + kWordBytes : data;
     move.to = receives ? data : move.other + kWordBytes;
     (receives ? move.from_step : move.to_step) = matched_slot(receives ? side().own.bytes : side().other.bytes);
-    set_common(*device, receives, pair.get());
+    if (kernel_waits() && bytes <= kernels::kPairedWaitedBytes) {
+      if (!let_kernel_wait(move).ok()) return nullptr;
+    }
+    set_common(*device, receives && move.way == kernels::kPairedReady, pair.get());
     pair->kernel_ = kernel;
     if (receives) {
       pair->result_.source = side().rank;
@@ -87,6 +96,17 @@ struct MessageMatch final : Match {
       pair->result_.bytes = bytes;
     }
     return pair;
+  }
+
+  Status let_kernel_wait(kernels::PairedMove& move) {
+    move.way = kernels::kPairedWait;
+    if (move.bytes > kernels::kPairedLineBytes) return kOk;
+    const bool receives = request->is_receive_;
+    move.way = receives ? kernels::kPairedTakeLines : kernels::kPairedSendLines;
+    move.blocks = 1;
+    (receives ? move.from_step : move.to_step) = matched_line_slot(move.bytes);
+    const kernels::PairedWords first{receives ? 0 : kernels::kPairedLineSlots, 0, 0};
+    return write_words(std::as_bytes(std::span(&first, 1)));
   }
 
   Side& side() { return sides.front(); }
@@ -99,7 +119,9 @@ Paired::Paired(const Match& match)
     : Matched(match),
       is_receive_(match.request->is_receive_),
       rank_(match.sides.front().rank),
-      tag_(match.request->tag_) {}
+      tag_(match.request->tag_) {
+  kind_ = is_receive_ ? Kind::kReceive : Kind::kSend;
+}
 
 std::string Paired::text() const {
   return std::string(what()) + (is_receive_ ? " from rank " : " to rank ") + std::to_string(rank_) + " with tag " +
@@ -132,7 +154,7 @@ Status match_message(p2p::Request& request, std::size_t index, std::unique_ptr<M
 }
 
 void Paired::add_words(std::vector<mem::device::DeviceAddress>* words) const {
-  words->push_back(move_.own + offsetof(kernels::PairedWords, ready));
+  if (move_.way == kernels::kPairedReady) words->push_back(move_.own + offsetof(kernels::PairedWords, ready));
 }
 
 void add_moves(std::span<Paired* const> pairs, std::deque<kernels::PairedMoves>* moves, std::vector<Launch>* launches) {

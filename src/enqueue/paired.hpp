@@ -7,6 +7,10 @@
 // receive before its own to be complete, and a program that does not rely on buffers has completed that one, as it has
 // started the receive of this send.
 //
+// If kernels wait, the kernel of a start waits for its free slot, normally a moment, and the wait for a send needs
+// nothing. Such a start may wait for the receive two before its own, which is complete in every program that the above
+// lets go on.
+//
 // Owner, threads: see matched.hpp.
 #pragma once
 

@@ -45,13 +45,13 @@ step() {  # step NAME SECONDS RANKS PROGRAM ARGS...
   fi
 }
 
-dead_peer() {  # dead_peer WHAT: the last of three ranks dies, the streams of the others go on
+dead_peer() {  # dead_peer WHAT RANKS: the last rank dies, the streams of the others go on
   local said
-  said=$(timeout -k 5 50 "$mpiexec" --bind-to none --enable-recovery --timeout 30 -n 3 "$build/gpu_tests/mpi_streams_dead_peer" "$1" 2>"/tmp/streams.$$.log")
-  if [ "$(grep -c 'went on' <<<"$said")" = 2 ]; then
-    echo "pass  a peer that dies, $1"
+  said=$(timeout -k 5 50 "$mpiexec" --bind-to none --enable-recovery --timeout 30 -n "$2" "$build/gpu_tests/mpi_streams_dead_peer" "$1" 2>"/tmp/streams.$$.log")
+  if [ "$(grep -c 'went on' <<<"$said")" = $(($2 - 1)) ]; then
+    echo "pass  a peer that dies, $1, $2 ranks"
   else
-    echo "FAIL  a peer that dies, $1"
+    echo "FAIL  a peer that dies, $1, $2 ranks"
     tail -n 40 "/tmp/streams.$$.log"
     failed=$((failed + 1))
   fi
@@ -70,7 +70,19 @@ beside_nccl() {  # beside_nccl RANKS: the same by NCCL from C++, if it is here
     --ways nccl_enqueued,nccl_graph,kernel_nccl_enqueued,kernel_nccl_graph || echo "NCCL: not measured"
 }
 
-parts=(any blocking collectives derived errors graph kinds many matched memory persistent refused two)
+# again_by_streams RANKS LATENCY...: what is matched, by streams that wait without kernels
+again_by_streams() {
+  local count=$1
+  shift
+  export HEADRACE_STREAM_WAITS=stream
+  step "HEADRACE_STREAM_WAITS=stream, matched" 20 "$count" "$build/gpu_tests/mpi_streams" matched waiting
+  step "HEADRACE_STREAM_WAITS=stream, reductions" 20 "$count" "$build/gpu_tests/mpi_streams_allreduce"
+  step "HEADRACE_STREAM_WAITS=stream, latency" 20 "$count" "$build/gpu_tests/mpi_streams_latency" "$@" --only-matched
+  cat "/tmp/streams.$$.log"
+  unset HEADRACE_STREAM_WAITS
+}
+
+parts=(any blocking collectives derived errors graph kinds many matched memory persistent refused two waiting)
 for count in "${ranks[@]}"; do
   step "streams cold" 20 "$count" "$build/gpu_tests/mpi_streams" cold
   # If they fail together, one by one, so that one that hangs does not hide the others.
@@ -83,8 +95,11 @@ for count in "${ranks[@]}"; do
   cat "/tmp/streams.$$.log"
   alone "/tmp/streams.$$.log"
   beside_nccl "$count"
+  again_by_streams "$count" "${latency[@]}"
 done
-for what in receive any allreduce graph matched reduction; do dead_peer $what; done
+for what in receive any allreduce graph matched reduction; do dead_peer $what 3; done
+# With a device for each rank, so kernels wait.
+for what in matched matched_long reduction; do dead_peer $what 2; done
 rm -f "/tmp/streams.$$.log"
 echo "$failed failed in $((SECONDS - begun)) s"
 exit $failed

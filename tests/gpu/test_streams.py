@@ -6,10 +6,10 @@ import unittest
 
 
 class DeadPeer(unittest.TestCase):
-    def go_on(self, what: str):
+    def go_on(self, what: str, waits: str = "kernel", devices: int = 2):
         for hosts in (1, 2):
             result = subprocess.run([os.environ["HR_MPIEXEC"], "--enable-recovery", "--timeout", "40", "-n", "3", os.environ["HR_DEAD_PEER"], what],
-                                    capture_output=True, text=True, timeout=100, env=os.environ | {"HEADRACE_AS_HOSTS": str(hosts)})
+                                    capture_output=True, text=True, timeout=100, env=os.environ | {"HEADRACE_AS_HOSTS": str(hosts), "HEADRACE_STREAM_WAITS": waits, "FAKE_CUDA_DEVICES": str(devices)})
             self.assertEqual(result.stdout.count("went on\n"), 2, f"{what}, {hosts} hosts: {result.stderr}")
 
     def test_a_receive(self):
@@ -25,10 +25,14 @@ class DeadPeer(unittest.TestCase):
         self.go_on("graph")
 
     def test_a_matched_message(self):
-        self.go_on("matched")
+        self.go_on("matched", waits="stream")
 
     def test_a_matched_reduction(self):
-        self.go_on("reduction")
+        self.go_on("reduction", waits="stream")
+
+    def test_a_kernel_that_waits(self):
+        for what in ("matched", "matched_long", "reduction"):
+            self.go_on(what, devices=3)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 // of interest on real devices only. The last columns count, since the row before, the operations of this rank that the
 // library's thread carried out, and the starts that its streams carry out alone, which a graph counts at its capture.
 //
-//   mpi_streams_latency [--short]
+//   mpi_streams_latency [--short] [--only-matched]
 //   mpi_streams_latency --enqueue|--matched|--reduced TIMES     makes only so many of each call, for a count of driver
 //   calls
 #include <algorithm>
@@ -199,7 +199,7 @@ void bare(const Table& table, const Kernels& kernels) {
     table.in_graph("a kernel and such a wait with a flush, in a graph", lane, 10, 1, [&] { with_wait(kFlush); });
 }
 
-void run(const check::Environment& mpi, bool brief) {
+void run(const check::Environment& mpi, bool brief, bool only_matched) {
   const Kernels kernels;
   const Table table(mpi, brief);
   const std::size_t most = brief ? std::size_t{1} << 20 : std::size_t{64} << 20;
@@ -217,15 +217,16 @@ void run(const check::Environment& mpi, bool brief) {
     lane.rank % 2 == 0 ? send() : receive();
     lane.rank % 2 == 0 ? receive() : send();
   };
-  table.row("hop of 8 B, blocking calls", 2 * table.repeats(), [&] {
-    for (int i = 0; i < table.repeats() && paired; ++i) {
-      if (mpi.rank % 2 == 0) CHECK_OK(MPI_Send(from.get(), 8, MPI_BYTE, partner, 0, MPI_COMM_WORLD));
-      CHECK_OK(MPI_Recv(to.get(), 8, MPI_BYTE, partner, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-      if (mpi.rank % 2 == 1) CHECK_OK(MPI_Send(from.get(), 8, MPI_BYTE, partner, 0, MPI_COMM_WORLD));
-    }
-    return 0.0;
-  });
-  {
+  if (!only_matched)
+    table.row("hop of 8 B, blocking calls", 2 * table.repeats(), [&] {
+      for (int i = 0; i < table.repeats() && paired; ++i) {
+        if (mpi.rank % 2 == 0) CHECK_OK(MPI_Send(from.get(), 8, MPI_BYTE, partner, 0, MPI_COMM_WORLD));
+        CHECK_OK(MPI_Recv(to.get(), 8, MPI_BYTE, partner, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        if (mpi.rank % 2 == 1) CHECK_OK(MPI_Send(from.get(), 8, MPI_BYTE, partner, 0, MPI_COMM_WORLD));
+      }
+      return 0.0;
+    });
+  if (!only_matched) {
     const Lane lane(kernels);
     table.enqueued("hop of 8 B, enqueued", lane, 2, [&] { hop(lane); });
     table.in_graph("hop of 8 B, in a graph", lane, 10, 2, [&] { hop(lane); });
@@ -235,6 +236,7 @@ void run(const check::Environment& mpi, bool brief) {
   }
   for (const int bytes : {8, 32768}) matched_ring(table, kernels, bytes, from, to);
   for (const int bytes : {8, 1024, 8192}) matched_allreduce(table, kernels, bytes, from, to);
+  if (only_matched) return;
   {
     const Lane lane(kernels);
     table.row("kernel and allreduce 8 B, host synchronises", table.repeats(), [&] {
@@ -327,10 +329,13 @@ int main(int argc, char** argv) {
   if (!hr::test::select_device()) return 0;
   if (mpi.rank == 0)
     std::printf("%d ranks, %d devices, %s\n", mpi.size, gpu::device_count(), gpu::device_name().c_str());
-  if (argc > 2) {
+  if (argc > 2 && argv[2][0] != '-') {
     streams::enqueue(mpi, argv[1], std::atoi(argv[2]));
     return 0;
   }
-  streams::run(mpi, argc > 1 && std::strcmp(argv[1], "--short") == 0);
+  const auto has = [&](const char* option) {
+    return std::any_of(argv + 1, argv + argc, [&](const char* each) { return std::strcmp(each, option) == 0; });
+  };
+  streams::run(mpi, has("--short"), has("--only-matched"));
   return 0;
 }

@@ -417,6 +417,114 @@ void matched(const Kernels& kernels) {
   CHECK_OK(MPI_Request_free(&any));
 }
 
+// Messages of any length and alignment on one communicator, started and waited for together.
+class OddMessages {
+ public:
+  explicit OddMessages(const Lane& lane) : lane_(lane) {
+    for (const int bytes : {1, 2, 3, 4, 8, 61, 62, 1000, 4097, 8191, 8192, 8193, 20000, 65536, 65537}) {
+      const auto size = static_cast<std::size_t>(bytes);
+      const std::size_t offset = all_.size() % 3 == 0 ? 0 : all_.size() % 5;
+      all_.push_back({size, offset, std::make_unique<Buffer>(size + offset, MemoryKind::kDevice),
+                      std::make_unique<Buffer>(size + offset, MemoryKind::kDevice)});
+      const int tag = static_cast<int>(all_.size());
+      const auto at = [&](const Buffer& buffer) { return static_cast<unsigned char*>(buffer.get()) + offset; };
+      sends_.emplace_back();
+      receives_.emplace_back();
+      CHECK_OK(MPI_Send_init(at(*all_.back().from), bytes, MPI_BYTE, lane.next, tag, lane.comm(), &sends_.back()));
+      CHECK_OK(MPI_Recv_init(at(*all_.back().to), bytes, MPI_BYTE, lane.previous, tag, lane.comm(), &receives_.back()));
+    }
+    std::vector<MPI_Request> both = sends_;
+    both.insert(both.end(), receives_.begin(), receives_.end());
+    CHECK_OK(MPIX_Matchall(static_cast<int>(both.size()), both.data()));
+  }
+  ~OddMessages() {
+    for (MPI_Request& each : sends_) CHECK_OK(MPI_Request_free(&each));
+    for (MPI_Request& each : receives_) CHECK_OK(MPI_Request_free(&each));
+  }
+  OddMessages(const OddMessages&) = delete;
+  OddMessages& operator=(const OddMessages&) = delete;
+
+  void put(unsigned round) {
+    for (const Message& each : all_) {
+      each.from->put(values(each, lane_.rank, round));
+      each.to->put(std::vector<unsigned char>(each.offset + each.bytes, 0xa5));
+    }
+  }
+  // In the stream of a lane, this one's or another.
+  void send(const Lane& where) { start(sends_, where), wait(sends_); }
+  void receive() { start(receives_, lane_), wait(receives_); }
+  void check(unsigned round, const std::string& what) const {
+    for (const Message& each : all_) {
+      const auto found = each.to->take<unsigned char>(), wanted = values(each, lane_.previous, round);
+      if (std::equal(found.begin() + static_cast<std::ptrdiff_t>(each.offset), found.end(),
+                     wanted.begin() + static_cast<std::ptrdiff_t>(each.offset)))
+        continue;
+      check::fail(__FILE__, __LINE__, what + ", " + std::to_string(each.bytes) + " bytes: wrong");
+    }
+  }
+
+ private:
+  struct Message {
+    std::size_t bytes, offset;
+    std::unique_ptr<Buffer> from, to;
+  };
+  static std::vector<unsigned char> values(const Message& message, int rank, unsigned round) {
+    std::vector<unsigned char> made(message.offset + message.bytes);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      made[i] = static_cast<unsigned char>((i + 1) * 2654435761U * (round + 1) >> 9) ^ static_cast<unsigned char>(rank);
+    }
+    return made;
+  }
+  static void start(std::vector<MPI_Request>& requests, const Lane& where) {
+    CHECK_OK(MPIX_Startall_enqueue(static_cast<int>(requests.size()), requests.data(), where.comm()));
+  }
+  static void wait(std::vector<MPI_Request>& requests) {
+    CHECK_OK(MPIX_Waitall_enqueue(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
+  }
+
+  const Lane& lane_;
+  std::vector<Message> all_;
+  std::vector<MPI_Request> sends_, receives_;
+};
+
+// The first stream waits for many messages while others exchange theirs, more of them than kernels may wait in at a
+// time on the fake driver. On devices they could share a queue of the hardware.
+void waiting(const Kernels& kernels) {
+  const int count = hr::test::on_fake_driver() ? 10 : 2;
+  std::vector<std::unique_ptr<Lane>> lanes;
+  std::vector<std::unique_ptr<OddMessages>> messages;
+  for (int i = 0; i < count; ++i) {
+    lanes.push_back(std::make_unique<Lane>(kernels));
+    messages.push_back(std::make_unique<OddMessages>(*lanes.back()));
+  }
+  for (unsigned round = 0; round < 2; ++round) {
+    for (const auto& each : messages) each->put(round);
+    gpu::synchronize();
+    messages.front()->receive();
+    for (std::size_t i = 1; i < lanes.size(); ++i) {
+      messages[i]->send(*lanes[i]);
+      messages[i]->receive();
+    }
+    for (std::size_t i = 1; i < lanes.size(); ++i) {
+      lanes[i]->wait();
+      messages[i]->check(round, "a stream beside one that waits");
+    }
+    messages.front()->send(*lanes[1]);
+    lanes[1]->wait();  // its buffers are written next
+    lanes.front()->wait();
+    messages.front()->check(round, "a stream that waited");
+  }
+  const Graph graph(*lanes.front(), 1, [&] {
+    messages.front()->send(*lanes.front());
+    messages.front()->receive();
+  });
+  messages.front()->put(7);
+  gpu::synchronize();
+  for (int launch = 0; launch < 100; ++launch) graph.launch();
+  lanes.front()->wait();
+  messages.front()->check(7, "100 launches of a graph");
+}
+
 // Calls that a capture cannot hold fail, and the capture goes on.
 void refused_in_capture(const Kernels& kernels) {
   for (int mode = 0; mode < 3; ++mode) {
@@ -649,6 +757,7 @@ const std::map<std::string, std::function<void(const Kernels&)>>& parts() {
                                                                                  {"graph", graph},
                                                                                  {"refused", refused_in_capture},
                                                                                  {"matched", matched},
+                                                                                 {"waiting", waiting},
                                                                                  {"blocking", blocking},
                                                                                  {"cold", cold},
                                                                                  {"errors", errors},
