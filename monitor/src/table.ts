@@ -58,6 +58,7 @@ function fillLine<Row>(line: Line<Row>, { columns, manner }: Figures<Row>): void
     const { place, text, bar } = line.cells[number]!, value = column.value(line.row), before = place.dataset.value;
     const words = column.text ? column.text(line.row) : typeof value === "number" ? figure.format(value) : value;
     if (text.data !== words) text.data = words;
+    if (column.go) set(text.parentElement!, "href", words && words !== "-" ? "#" : undefined); // nothing to go to
     if (bar) {
       const width = `${Math.min(100, 100 * Math.max(0, column.bar!(line.row))).toFixed(2)}%`;
       if (bar.style.width !== width) bar.style.width = width;

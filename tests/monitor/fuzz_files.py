@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Pages of counters and saved runs, mutated: readers get a sentence or figures, soon and within some memory.
+"""Pages of counters, saved runs and files of a topology, mutated: readers get a sentence or figures, soon and within some memory.
 
-  fuzz_files.py [--seconds 4] [--seed N] [--only pages|files|runs]
+  fuzz_files.py [--seconds 4] [--seed N] [--only pages|files|runs|topology]
 
 The seed is printed; the same seed makes the same inputs. A failing input is kept beside this process's directory, as found-...
 """
@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 import support  # noqa: F401  (the source tree's modules)
+import test_topology
 from headrace import counters
 from headrace.bench.child import Failed
 from headrace.counters import page as form
@@ -28,6 +29,7 @@ from headrace.doctor import job as doctor_job
 from headrace.doctor.check import run_all
 from headrace.doctor.job import facts as job_facts
 from headrace.monitor import pages as monitor_pages
+from headrace.monitor import topology
 from headrace.monitor.answers import ANSWERS, LISTS, Place, answer
 from headrace.monitor.history import Unreadable, check
 from headrace.monitor.query import Wrong
@@ -235,6 +237,23 @@ def fuzz_run(chance, folder):
     return data, True, lambda: questions(file, ANSWERED)
 
 
+def fuzz_topology(chance, folder):
+    """Parts of both formats, joined at random, and changed."""
+    lines = (test_topology.SLURM + test_topology.FABRIC).splitlines(keepends=True)
+    text = "".join(chance.choice(lines) for _ in range(chance.randrange(1, 40)))
+    for _ in range(chance.randrange(4)):
+        at = chance.randrange(len(text))
+        text = text[:at] + chance.choice(("[", "]", "-", ",", "=", '"', "9" * 12, "Nodes=n[0-9]", "[0-9999]", "\\\n", "\0")) * chance.choice((1, 1, 1, 50)) + text[at + chance.randrange(3):]
+    file = folder / "topology"
+    file.write_text(text)
+    try:
+        found = topology.read(file)
+    except topology.Wrong as wrong:
+        assert len(str(wrong)) < 400, wrong
+        return text.encode(), False, None
+    return text.encode(), True, lambda: json.dumps(found).encode()
+
+
 class Folder(type(Path())):
     run = b""
 
@@ -263,11 +282,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    parser.add_argument("--only", choices=("pages", "files", "runs"))
+    parser.add_argument("--only", choices=("pages", "files", "runs", "topology"))
     args = parser.parse_args()
     faulthandler.enable()
     print(f"seed {args.seed}", flush=True)
-    kinds = {"pages": fuzz_page, "files": fuzz_saved, "runs": fuzz_run}
+    kinds = {"pages": fuzz_page, "files": fuzz_saved, "runs": fuzz_run, "topology": fuzz_topology}
     chosen = [args.only] if args.only else list(kinds)
     with tempfile.TemporaryDirectory(prefix="hr-fuzz-") as name:
         folder = Folder(name)

@@ -64,6 +64,7 @@ class Ranks(test_browser.Recorded):
         said = self.page.inner_text("[data-slowest='37']")
         self.assertRegex(said, r"Rank 37 on synthetic, CPUs 37, GPU 5 holds the others up, \S+ to \S+, in \d+ % of the time: it is outside MPI 9\d % of the time")
         self.assertAlmostEqual(self.at.sum("outside MPI"), 1 - self.of("call", 3) / 1e9 / 256 / 180, 2)
+        self.assertEqual(self.page.eval_on_selector_all("[data-table=call] td[data-column='longest in rank'] a", "all => all.filter(each => each.textContent === '-' && each.hasAttribute('href')).length"), 0)
         self.at.view("job")
         self.at.after(lambda: self.page.click("[data-slowest='37'] a >> text=synthetic"))
         self.assertEqual(self.page.evaluate("document.body.dataset.view"), "hosts")
