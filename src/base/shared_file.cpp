@@ -73,7 +73,9 @@ SharedFile::~SharedFile() {
 
 Status SharedFile::error(const char* what, std::size_t wanted, int code) const {
   struct statvfs space{};
-  const std::string path = place_of(path_);
+  // The process whose descriptor the path names may have ended; this process's own one shows the same place.
+  const bool foreign = file_ >= 0 && path_.starts_with(kProcesses);
+  const std::string path = place_of(foreign ? "/proc/self/fd/" + std::to_string(file_) : path_);
   const std::string directory = path.substr(0, path.rfind('/'));
   constexpr const char* kElsewhere = "or place the file elsewhere with HEADRACE_SHM_DIR=<directory>";
   if (code == EROFS || code == EACCES || code == EPERM) {
@@ -90,7 +92,7 @@ Status SharedFile::error(const char* what, std::size_t wanted, int code) const {
         what, path.c_str(), wanted / 1024, largest_file() / 1024, remedy_);
   }
   unsigned long long free_bytes = 0;
-  if (::statvfs(directory.c_str(), &space) == 0) {
+  if ((file_ >= 0 ? ::fstatvfs(file_, &space) : ::statvfs(directory.c_str(), &space)) == 0) {
     free_bytes = static_cast<unsigned long long>(space.f_bavail) * space.f_frsize;
   }
   return fail(

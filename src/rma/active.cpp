@@ -71,6 +71,12 @@ void close_post(Window& window) {
   window.exposed_ = false;
 }
 
+// Closes an epoch of exposure that a failure has ended, so that the window can be freed.
+void give_up_post(Window& window) {
+  window.post_ranks_.clear();
+  window.exposed_ = false;
+}
+
 Status check_exposed(const Window& window, const char* function) {
   if (window.exposed_) return kOk;
   return fail(Errc::kRmaSync, "%s without an open epoch of exposure: call MPI_Win_post first", function);
@@ -138,7 +144,12 @@ Status post(Window& window, const comm::Group& group, int assertion) {
   if (window.epoch_ == Epoch::kFence) window.epoch_ = Epoch::kNone;
   window.exposed_ = true;
   window.post_ranks_ = std::move(ranks);
-  for (const int rank : window.post_ranks_) HR_TRY(tell(window, rank, wire::Action::kPost));
+  for (const int rank : window.post_ranks_) {
+    const Status told = tell(window, rank, wire::Action::kPost);
+    if (told.ok()) continue;
+    give_up_post(window);
+    return told;
+  }
   return kOk;
 }
 
@@ -146,8 +157,7 @@ Status wait(Window& window) {
   HR_TRY(check_exposed(window, "MPI_Win_wait"));
   const Status waited = await(window, window.post_ranks_, &Member::completes);
   if (!waited.ok()) {
-    window.exposed_ = false;
-    window.post_ranks_.clear();
+    give_up_post(window);
     return waited;
   }
   close_post(window);
@@ -170,7 +180,9 @@ Status test(Window& window, bool* done) {
   }
   for (const int rank : window.post_ranks_) {
     const int proc = window.proc(rank);
-    if (window.member(rank).completes == 0 && p2p::has_failed(proc)) return p2p::failure_error(proc);
+    if (window.member(rank).completes != 0 || !p2p::has_failed(proc)) continue;
+    give_up_post(window);
+    return p2p::failure_error(proc);
   }
   return kOk;
 }

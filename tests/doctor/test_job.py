@@ -150,6 +150,7 @@ def unshares():
 class Container(unittest.TestCase):
     """A job whose processes have other numbers here."""
 
+    @unittest.skipIf(os.environ.get("HR_SANITIZER") == "asan", "Python would have to load this sanitizer first")
     @unittest.skipUnless(unshares(), "no namespaces for this user")
     def test_its_ranks_are_alive(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -76,7 +76,10 @@ void die_in_data() {
   for (const MPI_Status& status : statuses) {
     int error = 0;
     MPI_Error_class(status.MPI_ERROR, &error);
-    check(error == MPIX_ERR_PROC_FAILED, "another error");
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    MPI_Error_string(status.MPI_ERROR, text, &length);
+    check(error == MPIX_ERR_PROC_FAILED, text);
   }
   std::puts("both have ended");
   std::fflush(stdout);

@@ -15,6 +15,7 @@ from launching import LaunchTest, run
 HOST = socket.gethostname()
 NOTE = "without effect here: "
 SHOW = ("echo", "ran")
+CPU = min(os.sched_getaffinity(0))
 
 # words, ranks that run
 TAKEN = [
@@ -38,7 +39,7 @@ TAKEN = [
     ("-disable-auto-cleanup -n 2", 2), ("-q -n 2", 2), ("--mpi=pmi2 -n 2", 2), ("-genv A B -n 2", 2),
     ("-genv A=B -n 2", 2), ("-genv=A=B -n 2", 2), ("-env A -n -n 2", 2), ("-x A=b -n 2", 2), ("-n 2 --", 2),
     ("--pernode", 1), ("-grr 2", 2), ("-rr -n 2", 2), ("--stdin 0 -n 2", 2), ("--with-ft ulfm -n 2", 2), ("-check_mpi -n 2", 2),
-    ("--depth 1 -n 2", 2), ("-genvuser -n 2", 2), ("--slot-list 0 -n 1", 1),
+    ("--depth 1 -n 2", 2), ("-genvuser -n 2", 2), (f"--slot-list {CPU} -n 1", 1),
 ]
 
 # words, text on standard error; two ranks run
@@ -86,7 +87,7 @@ REFUSED = [
 # words that are understood but impossible here; text of the message
 IMPOSSIBLE = [
     ("--bind-to user:4000", "CPU 4000"), ("--cpu-set 4000", "no CPU 4000"), ("--map-by slot:PE=500", "500 cores for each rank"),
-    ("-n 3 --map-by :NOOVERSUBSCRIBE --cpu-set 0", "room for 1"), ("-n 2 --bind-to core --nooversubscribe --cpu-set 0", "room for 1"),
+    (f"-n 3 --map-by :NOOVERSUBSCRIBE --cpu-set {CPU}", "room for 1"), (f"-n 2 --bind-to core --nooversubscribe --cpu-set {CPU}", "room for 1"),
     ("--do-not-launch --machine /no/such.xml", "/no/such.xml: No such file"),
     ("--do-not-launch --machine synthetic:pakk:2", "synthetic:pakk:2"),
 ]

@@ -39,15 +39,13 @@ constexpr unsigned long long kMostSpun = 2000;
 bool many_processors = false;
 
 void share_one_core() {
+  // Ranks that the launcher has bound may be on different cores: its own ones are the same for all.
   cpu_set_t allowed;
-  CHECK_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  if (::sched_getaffinity(::getppid(), sizeof allowed, &allowed) != 0)
+    CHECK_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
   int first = 0;
   while (!CPU_ISSET(first, &allowed)) ++first;
-  // Ranks that the launcher has bound may be on different cores.
   cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(0, &one);
-  if (::sched_setaffinity(0, sizeof one, &one) == 0) return;
   CPU_ZERO(&one);
   CPU_SET(first, &one);
   CHECK_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
