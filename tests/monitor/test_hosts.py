@@ -461,6 +461,8 @@ class Secrets(support.Scratch):
         port = said.partition("port ")[2].partition(";")[0]
         collector = start("--report-to", f"127.0.0.1:{port}", "--secret-file", "-", stdin=subprocess.PIPE)
         self.addCleanup(collector.stderr.close)
+        self.addCleanup(collector.wait, 20)
+        self.addCleanup(collector.terminate)
         collector.stdin.write((self.folder / "headrace/report-secret").read_text())
         collector.stdin.close()
         self.addCleanup(collector.wait, 20)

@@ -234,6 +234,7 @@ class Command(support.Scratch):
     def test_what_the_system_refuses_is_a_sentence(self):
         missing = str(self.folder / "missing")
         for words in (("--open", missing), ("--open", str(self.folder)), ("--port", "0", "--history", str(self.folder / "h.sqlite"), "--token-file", missing),
+                      ("--port", "0", "--history", str(self.folder / "h.sqlite"), "--topology", missing),
                       ("--save", str(self.folder / "run"), "--history", "/proc/nowhere/h.sqlite"), ("export", "--sql", "SELECT 1", missing),
                       ("export", "--sql", "SELECT 1", str(self.folder))):
             said = self.run_it(*words)

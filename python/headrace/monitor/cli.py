@@ -134,7 +134,7 @@ def _gather(args: argparse.Namespace) -> Gather:
     listener = listen(*args.reports)
     host, port = listener.getsockname()[:2]
     _say(f"takes reports on {host}, port {port}; on each host: headrace monitor --report-to HOST:{port} (secret: {args.secret_file})")
-    return Gather(Pages(everyone=args.all_users, topology=tuple(switches)), listener, key, _say)
+    return Gather(Pages(everyone=args.all_users), listener, key, _say)
 
 
 def _report(args: argparse.Namespace) -> int:
