@@ -61,7 +61,7 @@ Status Ofi::connect(int proc) {
   to.in_doubt = fabric_.may_lose_first_messages() && !to.heard;
   if (to.in_doubt) {
     unheard_.push_back(&to);
-    ask();
+    ask(now_seconds());
   } else {
     to.at_once = std::min(kMostOnStack, fabric_.info().tx_attr->inject_size);
   }
@@ -71,8 +71,7 @@ Status Ofi::connect(int proc) {
   return kOk;
 }
 
-void Ofi::ask() {
-  const double now = now_seconds();
+void Ofi::ask(double now) {
   for (Peer* const each : unheard_) {
     if (each->asking || each->failure != 0 || !each->greeting.due(now)) continue;
     each->asking = true;

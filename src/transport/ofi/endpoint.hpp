@@ -169,7 +169,7 @@ class Ofi final : public Transport {
   void end_broken();
   void tick();
   // Asks peers that have not been heard of, once it is time.
-  void ask();
+  void ask(double now);
   void hear_of(int from);
   void look_at(Peer& peer, double now);
 

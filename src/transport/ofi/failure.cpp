@@ -70,6 +70,8 @@ void Ofi::end_broken() {
 // process that has ended. So every peer gets a ping from time to time; one that is refused leads to a probe.
 void Ofi::tick() {
   const double now = now_seconds();
+  if (!unheard_.empty()) [[unlikely]]
+    ask(now);
   if (now < next_tick_) return;
   next_tick_ = now + kTick;
   const bool ping = now >= next_ping_;

@@ -124,8 +124,6 @@ bool Ofi::progress() {
     post_landings();
   if (!requests_.idle()) [[unlikely]]
     requests_.retry();
-  if (!unheard_.empty()) [[unlikely]]
-    ask();
   if (count <= 0) tick();
   if (!broken_.empty()) [[unlikely]]
     end_broken();
