@@ -5,6 +5,7 @@ HEADRACE_PEERS names a virtual environment with the package `mpich`; without it 
 
 import os
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -22,7 +23,8 @@ class Newer(unittest.TestCase):
 
     def test_processes_that_come_and_go(self):
         """Twenty times, new processes and old ones connect to one another at the same time, in records of connections used before."""
-        self.run_job(2, os.environ["HR_SPAWN"], "leave", str(Path.cwd() / f"left-{os.getpid()}-"))
+        with tempfile.TemporaryDirectory() as folder:
+            self.run_job(2, os.environ["HR_SPAWN"], "leave", f"{folder}/left")
 
     def test_connecting_within_a_job(self):
         self.run_job(4, os.environ["HR_CONNECT"], "within")

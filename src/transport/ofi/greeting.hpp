@@ -21,13 +21,14 @@ class Greeting {
     pause_ = std::min(2 * pause_, kLongestPause);
     return true;
   }
+  // True if a question was begun.
   [[nodiscard]] bool begun() const noexcept { return next_ != 0; }
 
  private:
   static constexpr double kLongestPause = 0.25;
 
   double next_ = 0;
-  double pause_ = 0.02;  // answers come sooner, unless the other process is busy
+  double pause_ = 0.05;  // answers come sooner, unless the other process is busy
 };
 
 }  // namespace hr::transport::ofi

@@ -1,7 +1,5 @@
 #include "transport/ucx/ucx.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -17,10 +15,12 @@
 #include "transport/network/address.hpp"
 #include "transport/network/buffers.hpp"
 #include "transport/network/eager.hpp"
+#include "transport/network/failed_paths.hpp"
 #include "transport/network/inbox.hpp"
 #include "transport/network/names.hpp"
 #include "transport/network/sleepers.hpp"
 #include "transport/network/unavailable.hpp"
+#include "transport/network/wait.hpp"
 #include "transport/ucx/active_messages.hpp"
 #include "transport/ucx/disconnects.hpp"
 #include "transport/ucx/maker_names.hpp"
@@ -34,10 +34,6 @@ namespace {
 
 // Limit of messages to a peer that UCX is not done with; further ones wait in the layer above.
 constexpr int kMostInFlight = 32;
-// Seconds before a failed path is reported. The connections of a process end with it: if that is a failure, the
-// launcher reports it and ends the job; otherwise the path itself has failed.
-constexpr double kLaunchersTime = 1;
-constexpr double kFinalizeSleep = 200e-6;
 
 // A buffer with the peer that its message goes to, while it is in use.
 using Buffer = network::Buffer<void*>;
@@ -193,7 +189,6 @@ class Ucx final : public Transport {
   Status open_rts_endpoint(Peer& peer);
   void post(Peer& peer, Buffer* buffer);
   void fail_path(Peer& peer, ucs_status_t status);
-  void tell_failures();
   void close_failed();
 
   [[nodiscard]] Status no_room(const Peer& peer) const;
@@ -206,9 +201,6 @@ class Ucx final : public Transport {
   static void sent(void* request, ucs_status_t status, void* argument);
   static void path_failed(void* peer, ucp_ep_h endpoint, ucs_status_t status);
 
-  // Makes progress until done() is true, yielding the core to others.
-  template <class Done>
-  void wait(Done&& done);
   void flush_all();
   void flush_some(std::span<Peer* const> peers);
   void forget(Peer& peer);
@@ -237,9 +229,9 @@ class Ucx final : public Transport {
   std::size_t job_size_;
   std::vector<std::vector<std::byte>> addresses_;  // indexed by process; only for those of other jobs
   Unpacking unpacking_{library_};
-  std::vector<Peer*> broken_;  // failed and not closed yet
-  std::vector<Peer*> failed_;  // closed and not reported yet
-  int closes_ = 0;             // number of pending closes
+  std::vector<Peer*> broken_;          // failed and not closed yet
+  network::FailedPaths<Peer> failed_;  // closed and not reported yet
+  int closes_ = 0;                     // number of pending closes
   bool tcp_logged_ = false;
   std::string own_address_;
   bool closing_ = false;  // nothing more will be sent or received
@@ -302,7 +294,7 @@ bool Ucx::disconnect(std::span<const int> procs) {
   for (const Peer* each : disconnected) {
     if (each->failure == UCS_OK) disconnects_.send(each->proc, each->endpoint);
   }
-  wait([&] {
+  network::wait_until(*this, [&] {
     return std::ranges::all_of(disconnected, [this](const Peer* each) {
       return each->failure != UCS_OK || disconnects_.has_come(each->proc);
     });
@@ -323,7 +315,7 @@ void Ucx::forget(Peer& peer) {
   if (peer.endpoint != nullptr) close(peer);
   while (closes_ != 0) library_.worker_progress(worker_.get());
   std::erase(broken_, &peer);
-  std::erase(failed_, &peer);
+  failed_.forget(&peer);
   if (peer.reserved != nullptr) buffers_.give_back(peer.reserved);
   peers_[static_cast<std::size_t>(proc)].reset();
   addresses_[static_cast<std::size_t>(proc)].clear();
@@ -435,7 +427,7 @@ void Ucx::fail_path(Peer& peer, ucs_status_t status) {
 void Ucx::close_failed() {
   for (Peer* peer : std::exchange(broken_, {})) {
     if (peer->endpoint != nullptr) close(*peer);
-    failed_.push_back(peer);
+    failed_.add(peer);
   }
 }
 
@@ -458,20 +450,6 @@ void Ucx::close(ucp_ep_h endpoint) {
   how.user_data = this;
   const ucs_status_ptr_t answer = library_.ep_close_nbx(endpoint, &how);
   if (UCS_PTR_IS_PTR(answer)) ++closes_;
-}
-
-void Ucx::tell_failures() {
-  for (std::size_t i = 0; i < failed_.size();) {
-    Peer& failed = *failed_[i];
-    if (now_seconds() - failed.failed_at < kLaunchersTime) {
-      ++i;
-      continue;
-    }
-    failed_.erase(failed_.begin() + static_cast<std::ptrdiff_t>(i));
-    failed.told = true;
-    const Status why = why_failed(failed);
-    if (handlers_.failed != nullptr) handlers_.failed(failed.proc, why);
-  }
 }
 
 // --- sending ---
@@ -628,7 +606,7 @@ bool Ucx::progress() {
   if (!broken_.empty()) [[unlikely]]
     close_failed();
   if (!failed_.empty()) [[unlikely]]
-    tell_failures();
+    failed_.tell(handlers_, [this](const Peer& peer) { return why_failed(peer); });
   return moved;
 }
 
@@ -645,16 +623,6 @@ bool Ucx::arm_arrivals() {
 }
 
 // --- the end ---
-
-template <class Done>
-void Ucx::wait(Done&& done) {
-  while (!done()) {
-    if (progress()) continue;
-    ::sched_yield();
-    if (progress() || !can_sleep()) continue;
-    if (const auto armed = arm()) sleep(*armed, kFinalizeSleep);
-  }
-}
 
 void Ucx::flush_all() {
   std::vector<Peer*> all;
@@ -687,7 +655,7 @@ void Ucx::flush_some(std::span<Peer* const> peers) {
     if (each->rts_endpoint != nullptr && each->rts_endpoint != each->endpoint) flush(each->rts_endpoint);
   }
   // A flush does not wait for messages that the other side has yet to fetch.
-  wait([&] {
+  network::wait_until(*this, [&] {
     const auto is_under_way = [](const Peer* each) { return each->in_flight != 0; };
     return left.flushes == 0 && std::ranges::none_of(peers, is_under_way) && closes_ == 0;
   });
@@ -709,15 +677,7 @@ void Ucx::close_all() {
 Status Ucx::finalize() {
   flush_all();
   closing_ = true;  // faster processes close already
-  Status status = kOk;
-  if (!late_) {
-    HR_TRY(boot::begin_fence());
-    bool everybody = false;
-    wait([&] {
-      status = boot::fence_done(&everybody);
-      return everybody || !status.ok();
-    });
-  }
+  const Status status = late_ ? Status(kOk) : network::wait_for_all(*this);
   close_all();
   closed_ = true;
   return status;

@@ -1,0 +1,99 @@
+// Closing: leaving processes of other jobs, and the end of the transport.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "transport/network/wait.hpp"
+#include "transport/ofi/endpoint.hpp"
+
+namespace hr::transport::ofi {
+
+// An injected message is reported by nothing; one sent after it with a report tells that it has left, too.
+void Ofi::flush_some(std::span<Peer* const> peers) {
+  for (Peer* each : peers) {
+    if (!each->connected || each->failure != 0 || !each->worked || (each->in_doubt && each->held.empty())) continue;
+    post_word(*each, Front::kPing, 0, 0, sent, true);
+  }
+  network::wait_until(*this, [&] {
+    return std::ranges::all_of(peers, [](const Peer* each) { return each->in_flight == 0 || each->failure != 0; });
+  });
+}
+
+// If a process closed its endpoint while others still send, their messages would be lost. So all processes flush, then
+// wait for one another, and continue to receive meanwhile.
+Status Ofi::finalize() {
+  std::vector<Peer*> all;
+  for (auto& each : peers_) {
+    if (each != nullptr) all.push_back(each.get());
+  }
+  flush_some(all);
+  closing_ = true;  // faster processes close already
+  const Status status = late_ ? Status(kOk) : network::wait_for_all(*this);
+  memory_.close();
+  for (auto& [number, source] : sources_) Fabric::remove(&source.registration);
+  for (Peer* each : all) {
+    if (each->reserved != nullptr) buffers_.give_back(std::exchange(each->reserved, nullptr));
+    // A request that the provider has not ended still refers to the peer.
+    if (each->in_flight != 0) static_cast<void>(peers_[static_cast<std::size_t>(each->proc)].release());
+  }
+  for (Landing& each : landings_) Fabric::remove(&each.registration);
+  buffers_.clear();
+  fabric_.close();
+  closed_ = true;
+  return status;
+}
+
+// Sends all disconnects before it waits for any, as the other processes disconnect in an order that they choose.
+bool Ofi::disconnect(std::span<const int> procs) {
+  std::vector<Peer*> disconnected;
+  for (const int proc : procs) {
+    if (static_cast<std::size_t>(proc) < job_size_ || !reaches(proc)) continue;
+    if (!connect(proc).ok()) fail_path(peer(proc), FI_EHOSTUNREACH);
+    disconnected.push_back(&peer(proc));
+  }
+  for (Peer* each : disconnected) {
+    if (each->failure == 0) post_word(*each, Front::kDisconnect, each->sent, 0);
+  }
+  network::wait_until(*this, [&] {
+    return std::ranges::all_of(disconnected, [this](const Peer* each) {
+      const auto farewell = farewells_.find(each->proc);
+      return each->failure != 0 || (farewell != farewells_.end() && inbox_.delivered(each->proc) == farewell->second);
+    });
+  });
+  flush_some(disconnected);
+  for (Peer* each : disconnected) forget(*each);
+  return false;
+}
+
+void Ofi::forget(Peer& peer) {
+  const int proc = peer.proc;
+  if (peer.failure == 0) peer.failure = FI_ECONNRESET;  // in whatever way its operations end
+  std::erase(broken_, &peer);
+  failed_.forget(&peer);
+  std::erase(unheard_, &peer);
+  farewells_.erase(proc);
+  std::erase_if(kept_, [proc](const auto& each) { return each.second.proc == proc; });
+  if (peer.reserved != nullptr) buffers_.give_back(std::exchange(peer.reserved, nullptr));
+  if (peer.connected) fabric_.remove_address(peer.address);
+  auto& entry = peers_[static_cast<std::size_t>(proc)];
+  // A request that the provider has not ended still refers to the peer.
+  if (peer.in_flight != 0) static_cast<void>(entry.release());
+  entry.reset();
+  addresses_[static_cast<std::size_t>(proc)].clear();
+  names_.remove(proc);
+  inbox_.forget(proc);
+}
+
+Ofi::~Ofi() {
+  for (auto& each : peers_) {
+    if (each != nullptr && each->reserved != nullptr) buffers_.give_back(each->reserved);
+  }
+  if (closed_) return;
+  // The program ends without MPI_Finalize, or create() has failed.
+  memory_.abandon();
+  if (fabric_.endpoint() == nullptr) return;
+  for (Landing& each : landings_) static_cast<void>(each.memory.release());  // the provider may still write there
+  fabric_.abandon();
+}
+
+}  // namespace hr::transport::ofi

@@ -1,0 +1,94 @@
+// Paths to other processes: their addresses, and the first question to each.
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/machine.hpp"
+#include "transport/network/address.hpp"
+#include "transport/network/eager.hpp"
+#include "transport/ofi/endpoint.hpp"
+
+namespace hr::transport::ofi {
+
+Status Ofi::set_peer_address(int proc, const std::string& address) {
+  const auto at = static_cast<std::size_t>(proc);
+  peers_.resize(std::max(peers_.size(), at + 1));
+  addresses_.resize(peers_.size());
+  if (!address.starts_with("ofi:") || !network::decode(std::string_view(address).substr(4), &addresses_[at])) {
+    addresses_[at].clear();
+    return fail(Errc::kOther, "\"%.100s\" was sent as the libfabric address of a process of another job",
+                address.c_str());
+  }
+  names_.add(proc);
+  return kOk;
+}
+
+Status Ofi::address_of(Peer& peer) {
+  std::vector<std::byte> address;
+  if (static_cast<std::size_t>(peer.proc) < job_size_) {
+    HR_TRY(network::fetch_address("ofi", peer.proc, &address, &peer.host));
+  } else {
+    address = addresses_[static_cast<std::size_t>(peer.proc)];
+  }
+  const auto zero = std::ranges::find(address, std::byte{0});
+  if (zero == address.end() || !network::split_secret(&address, &peer.secret)) {
+    return fail(Errc::kOther, "ofi: the network address of rank %d is too short", peer.proc);
+  }
+  const auto length = static_cast<std::size_t>(std::ranges::find(address, std::byte{0}) - address.begin());
+  const std::string_view its(reinterpret_cast<const char*>(address.data()), length);
+  if (its != fabric_.provider() || address.size() <= length + 1) {
+    return fail(Errc::kOther,
+                "ofi: this process uses provider %s of libfabric, and rank %d (host %s) uses %.*s: set "
+                "HEADRACE_OFI_PROVIDER to one that both hosts have",
+                fabric_.provider().c_str(), peer.proc, peer.host.empty() ? "?" : peer.host.c_str(),
+                static_cast<int>(its.size()), its.data());
+  }
+  peer.place.assign(address.begin() + static_cast<std::ptrdiff_t>(length) + 1, address.end());
+  names_.set_secret(peer.proc, peer.secret);
+  return kOk;
+}
+
+Status Ofi::connect(int proc) {
+  Peer& to = peer(proc);
+  if (to.connected || to.failure != 0) [[likely]]
+    return kOk;
+  HR_TRY(address_of(to));
+  HR_TRY(fabric_.add_address(to.place, &to.address));
+  to.connected = true;
+  to.in_doubt = fabric_.may_lose_first_messages() && !to.heard;
+  if (to.in_doubt) {
+    unheard_.push_back(&to);
+    ask(now_seconds());
+  } else {
+    to.at_once = std::min(kMostOnStack, fabric_.info().tx_attr->inject_size);
+  }
+  to.tuned_eager_bytes = network::tuned_eager_bytes(host_name(), to.host);
+  log::write(log::Level::kDecision, "ofi: rank %d is reached by %s on %s; sent unasked: up to %zu bytes", proc,
+             fabric_.provider().c_str(), fabric_.device().c_str(), caps(proc).eager_bytes);
+  return kOk;
+}
+
+void Ofi::ask(double now) {
+  for (Peer* const each : unheard_) {
+    if (each->asking || each->failure != 0 || !each->greeting.due(now)) continue;
+    each->asking = true;
+    post_word(*each, Front::kAsk, 0, 0, [](Request& request, int error) {
+      static_cast<Peer*>(request.line)->asking = false;
+      sent(request, error);
+    });
+  }
+}
+
+void Ofi::hear_of(int from) {
+  Peer& heard = peer(from);
+  heard.heard = true;
+  if (!heard.in_doubt) return;
+  std::erase(unheard_, &heard);
+  heard.at_once = std::min(kMostOnStack, fabric_.info().tx_attr->inject_size);
+  requests_.release(heard);
+}
+
+}  // namespace hr::transport::ofi

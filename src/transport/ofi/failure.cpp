@@ -1,0 +1,113 @@
+// Paths that fail, and the operations on them; processes that are silent.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/knobs.hpp"
+#include "transport/ofi/endpoint.hpp"
+
+namespace hr::transport::ofi {
+namespace {
+
+constexpr double kTick = 0.25;      // seconds between looks at silent peers
+constexpr double kStuckTime = 0.5;  // seconds of refusals before a peer is probed
+
+}  // namespace
+
+Status Ofi::why_failed(const Peer& peer) const {
+  return fail(Errc::kOther, "the path to rank %d%s%s by the network (ofi, provider %s) has failed: %s", peer.proc,
+              peer.host.empty() ? "" : " on host ", peer.host.c_str(), fabric_.provider().c_str(),
+              library_.text(peer.failure).c_str());
+}
+
+Status Ofi::usable(int proc) {
+  HR_TRY(connect(proc));
+  const Peer& to = peer(proc);
+  return to.failure == 0 ? kOk : why_failed(to);
+}
+
+void Ofi::fail_path(Peer& peer, int error) {
+  if (closing_ || peer.failure != 0) return;
+  peer.failure = error != 0 ? error : FI_EOTHER;
+  peer.failed_at = now_seconds();
+  broken_.push_back(&peer);
+}
+
+// Ends operations on broken paths; called within progress.
+void Ofi::end_broken() {
+  for (Peer* const broken : std::exchange(broken_, {})) {
+    std::erase(unheard_, broken);
+    requests_.release(*broken);
+    if (broken->connected) fabric_.remove_address(broken->address);
+    std::vector<std::pair<Operation*, Registration>> ended;
+    for (auto each = sources_.begin(); each != sources_.end();) {
+      if (each->second.peer != broken) {
+        ++each;
+        continue;
+      }
+      ended.emplace_back(each->second.done, each->second.registration);
+      each = sources_.erase(each);
+    }
+    std::vector<Operation*> fetched;
+    for (Fetch* const each : fetches_) {
+      if (&each->peer != broken) continue;
+      each->error = broken->failure;
+      fetched.push_back(std::exchange(each->done, nullptr));
+    }
+    failed_.add(broken);
+    for (auto& [done, registration] : ended) {
+      Fabric::remove(&registration);
+      done->end(Errc::kOther);
+    }
+    for (Operation* const done : fetched) {
+      if (done != nullptr) done->end(Errc::kOther);
+    }
+  }
+}
+
+// A provider over TCP reports no loss of a connection on which nothing is being sent, and tries forever to connect to a
+// process that has ended. So every peer gets a ping from time to time; one that is refused leads to a probe.
+void Ofi::tick() {
+  const double now = now_seconds();
+  if (!unheard_.empty()) [[unlikely]]
+    ask(now);
+  if (now < next_tick_) return;
+  next_tick_ = now + kTick;
+  const bool ping = now >= next_ping_;
+  if (ping) next_ping_ = now + knobs().network_timeout / 4;
+  for (auto& each : peers_) {
+    if (each == nullptr || !each->connected || each->failure != 0) continue;
+    look_at(*each, now);
+    if (!ping || each->pinging || each->in_doubt || each->failure != 0 || closing_) continue;
+    each->pinging = true;
+    post_word(
+        *each, Front::kPing, 0, 0,
+        [](Request& request, int error) {
+          static_cast<Peer*>(request.line)->pinging = false;
+          sent(request, error);
+        },
+        true);
+  }
+}
+
+void Ofi::look_at(Peer& peer, double now) {
+  if (peer.probe.is_pending()) {
+    int error = 0;
+    if (peer.probe.answered(&error)) {
+      if (error != 0) return fail_path(peer, error);
+      peer.probed_at = now;
+      if (peer.worked) peer.stuck_since = now;  // it listens, and makes no progress
+    } else if (now - peer.probed_at > knobs().network_timeout) {
+      return fail_path(peer, FI_ETIMEDOUT);
+    }
+    return;
+  }
+  if (peer.stuck_since == 0 || now - peer.stuck_since < kStuckTime) return;
+  if (!peer.worked && now - peer.stuck_since > knobs().network_timeout) return fail_path(peer, FI_ETIMEDOUT);
+  if (now - peer.probed_at < 1) return;
+  peer.probed_at = now;
+  static_cast<void>(peer.probe.begin(peer.place));
+}
+
+}  // namespace hr::transport::ofi

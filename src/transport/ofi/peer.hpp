@@ -1,0 +1,120 @@
+// Peer: another process, as the transport sees it, and the messages and transfers that are pending with it.
+//
+// Owner: the transport; requests of the provider refer to a peer until they end. Threads: library lock.
+#pragma once
+
+#include <rdma/fi_endpoint.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/network/buffers.hpp"
+#include "transport/network/names.hpp"
+#include "transport/ofi/fabric.hpp"
+#include "transport/ofi/greeting.hpp"
+#include "transport/ofi/probe.hpp"
+#include "transport/ofi/requests.hpp"
+
+namespace hr::transport::ofi {
+
+using network::Head;
+using network::kMaxPayload;
+
+// The word in front of every message.
+enum class Front : std::uint64_t {
+  kMessage = 1,
+  kReadyToSend,  // Tail follows the payload
+  kEnd,          // the first word of the header names a Source, whose data was received or declined
+  kDisconnect,   // the sender sends nothing after it; its number counts
+  kPing,         // says nothing
+  kAsk,          // the sender sends nothing else before it has heard of the receiver
+  kAnswer,
+};
+
+// End of a ready-to-send message: the data at its sender.
+struct Tail {
+  std::uint64_t source;
+  std::uint64_t key;
+  std::uint64_t address;
+  std::uint64_t bytes;
+};
+
+// Bytes in front of a payload.
+inline constexpr std::size_t kFront = sizeof(Front) + sizeof(Head);
+// Longest message, with its head, that is built on the stack.
+inline constexpr std::size_t kMostOnStack = 256;
+
+class Ofi;
+
+// The transport's part of a buffer.
+struct Sending : Request {
+  fid_ep* endpoint = nullptr;
+  std::size_t most_injected = 0;  // longer messages, and those that must report, are sent with a completion
+  network::Buffer<Sending>* whole = nullptr;
+  Registration registration;
+  Sending() = default;
+  ~Sending() { Fabric::remove(&registration); }
+  Sending(const Sending&) = delete;
+  Sending& operator=(const Sending&) = delete;
+};
+using Buffer = network::Buffer<Sending>;
+// A buffer that messages land in, one behind the other.
+struct Landing {
+  fi_context2 room{};  // must be first, as in Request
+  std::unique_ptr<std::byte[]> memory;
+  Registration registration;
+};
+
+// Another process; made at the first connect() to it, or the first send.
+struct Peer : Line {
+  Peer(Ofi& all, int process, std::uint32_t name) : owner(all), proc(process), own_name(name) {}
+  Ofi& owner;
+  int proc;
+  std::uint32_t own_name;  // name of this process in messages to the peer
+  network::Secret secret = 0;
+  bool connected = false;
+  bool heard = false;   // it has asked, or answered
+  bool asking = false;  // a question has not left yet
+  bool has_asked = false;
+  std::size_t at_once = 0;  // messages up to this length, with their head, are sent without a buffer
+  Greeting greeting;
+  std::vector<std::byte> place;  // its address, as libfabric has it
+  std::string host;              // name of the peer's host; empty: not known, as for processes of other jobs
+  std::size_t tuned_eager_bytes = 0;
+  std::uint32_t sent = 0;  // number of messages sent; its low bits
+  Buffer* reserved = nullptr;
+  Probe probe;
+  double probed_at = 0;
+  bool pinging = false;
+  double failed_at = 0;
+  bool told = false;
+};
+
+// Data that this process sends, until the other side has fetched or declined it.
+struct Source {
+  Peer* peer;
+  Operation* done;
+  Registration registration;
+};
+
+// Data that another process keeps for this one.
+struct Kept {
+  int proc;
+  Tail tail;
+};
+
+// Data that is being read from its sender.
+struct Fetch {
+  Peer& peer;
+  Tail tail;
+  Sink* into;
+  Operation* done;  // null: the path has failed, and the operation has ended
+  std::size_t next = 0;
+  std::size_t pending = 0;
+  int error = 0;
+};
+
+}  // namespace hr::transport::ofi

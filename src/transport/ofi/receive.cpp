@@ -1,0 +1,146 @@
+// Receiving, and rounds of progress.
+#include <rdma/fi_eq.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/dropped.hpp"
+#include "transport/ofi/endpoint.hpp"
+
+namespace hr::transport::ofi {
+
+void Ofi::post_landings() {
+  while (!unposted_.empty()) {
+    Landing& each = *unposted_.back();
+    const iovec room{each.memory.get(), kLandingBytes};
+    void* descriptors[] = {each.registration.descriptor};
+    fi_msg message{};
+    message.msg_iov = &room;
+    message.desc = descriptors;
+    message.iov_count = 1;
+    message.addr = FI_ADDR_UNSPEC;
+    message.context = &each.room;
+    if (::fi_recvmsg(fabric_.endpoint(), &message, FI_MULTI_RECV) != 0) return;
+    unposted_.pop_back();
+  }
+}
+
+void Ofi::arrive(const std::byte* message, std::size_t bytes) {
+  if (bytes < kFront || bytes > kFront + kMaxPayload) [[unlikely]] {
+    drop_message(-1, "it is shorter than its head, or longer than any message");
+    return;
+  }
+  Front front;
+  std::memcpy(&front, message, sizeof front);
+  message += sizeof front;
+  bytes -= sizeof front;
+  if (front == Front::kMessage) [[likely]] {
+    static_cast<void>(inbox_.take(message, bytes, 0));
+    return;
+  }
+  if (front == Front::kReadyToSend) return arrive_rts(message, bytes);
+  Head head;
+  std::memcpy(&head, message, sizeof head);
+  const int from = names_.proc_of(head.from, head.secret);
+  if (from < 0) return drop_message(-1, network::kUnknownSender);
+  switch (front) {
+    case Front::kEnd:
+      return end_source(from, head.header.words[0]);
+    case Front::kDisconnect:
+      farewells_[from] = head.sequence;
+      return;
+    case Front::kPing:
+      return;
+    case Front::kAsk:
+      return arrive_ask(from);
+    case Front::kAnswer:
+      return hear_of(from);
+    default:
+      return drop_message(from, "its first word is none of this library's");
+  }
+}
+
+// The first question of a process that this one has asked, too, needs no answer: both questions are answers.
+void Ofi::arrive_ask(int from) {
+  Peer& asker = peer(from);
+  const bool answered = asker.greeting.begun() && !asker.has_asked;
+  asker.has_asked = true;
+  hear_of(from);
+  if (answered) return;
+  if (connect(from).ok()) {
+    post_word(asker, Front::kAnswer, 0, 0);
+  } else {
+    static_cast<void>(take_detail());
+  }
+}
+
+void Ofi::arrive_rts(const std::byte* message, std::size_t bytes) {
+  if (bytes < sizeof(Head) + sizeof(Tail)) return drop_message(-1, "a ready-to-send message without its end");
+  Head head;
+  Kept kept;
+  bytes -= sizeof(Tail);
+  std::memcpy(&head, message, sizeof head);
+  std::memcpy(&kept.tail, message + bytes, sizeof kept.tail);
+  kept.proc = names_.proc_of(head.from, head.secret);
+  if (kept.proc < 0) return drop_message(-1, network::kUnknownSender);
+  const std::uint64_t token = next_token_++;
+  kept_.emplace(token, kept);
+  if (!inbox_.take(message, bytes, token)) kept_.erase(token);
+}
+
+void Ofi::read_error() {
+  fi_cq_err_entry error{};
+  if (::fi_cq_readerr(fabric_.queue(), &error, 0) <= 0) return;
+  const auto landing =
+      std::ranges::find_if(landings_, [&](const Landing& each) { return &each.room == error.op_context; });
+  if (landing != landings_.end()) {
+    const bool released = error.err == FI_ETRUNC && fabric_.releases_truncated();
+    if ((error.flags & FI_MULTI_RECV) != 0 || released) unposted_.push_back(&*landing);
+    if (error.err == FI_ETRUNC) drop_message(-1, "it is longer than any message");
+    return;
+  }
+  if (error.op_context != nullptr) Requests::end(*static_cast<Request*>(error.op_context), error.err);
+}
+
+bool Ofi::progress() {
+  unpolled_ = 0;
+  std::array<fi_cq_data_entry, 16> entries;
+  const ssize_t count = ::fi_cq_read(fabric_.queue(), entries.data(), entries.size());
+  for (ssize_t i = 0; i < count; ++i) {
+    const fi_cq_data_entry& entry = entries[static_cast<std::size_t>(i)];
+    // The end of a buffer may be reported alone, without a receive.
+    if ((entry.flags & (FI_RECV | FI_MULTI_RECV)) != 0) {
+      if ((entry.flags & FI_RECV) != 0 && entry.len != 0) arrive(static_cast<const std::byte*>(entry.buf), entry.len);
+      if ((entry.flags & FI_MULTI_RECV) != 0) unposted_.push_back(static_cast<Landing*>(entry.op_context));
+    } else if (entry.op_context != nullptr) {
+      Requests::end(*static_cast<Request*>(entry.op_context), 0);
+    }
+  }
+  if (count == -FI_EAVAIL) [[unlikely]]
+    read_error();
+  if (!unposted_.empty()) [[unlikely]]
+    post_landings();
+  if (!requests_.idle()) [[unlikely]]
+    requests_.retry();
+  if (count <= 0) tick();
+  if (!broken_.empty()) [[unlikely]]
+    end_broken();
+  if (!failed_.empty()) [[unlikely]]
+    failed_.tell(handlers_, [this](const Peer& peer) { return why_failed(peer); });
+  return count > 0 || count == -FI_EAVAIL;
+}
+
+std::optional<std::uint32_t> Ofi::arm() {
+  const auto bell = sleepers_.arm();
+  if (!bell || arm_arrivals()) return bell;
+  sleepers_.disarm(*bell);
+  return std::nullopt;
+}
+
+bool Ofi::arm_arrivals() {
+  return failed_.empty() && broken_.empty() && requests_.idle() && unposted_.empty() && fabric_.arm();
+}
+
+}  // namespace hr::transport::ofi

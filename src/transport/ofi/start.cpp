@@ -1,0 +1,51 @@
+// Start-up: the endpoint, and the address by which other processes reach it.
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/knobs.hpp"
+#include "base/machine.hpp"
+#include "transport/network/address.hpp"
+#include "transport/ofi/endpoint.hpp"
+
+namespace hr::transport::ofi {
+
+Status Ofi::create() {
+  HR_TRY(names_.make_secret());
+  HR_TRY(fabric_.open(listens_on_loopback(), kLeastLanding));
+  cost_ = fabric_.is_kernel_network() ? Cost{15e-6, 2e9} : Cost{2e-6, 10e9};
+  const fid_nic* const card = fabric_.info().nic;
+  if (card != nullptr && card->link_attr != nullptr && card->link_attr->speed > 0) {
+    cost_.bytes_per_second = static_cast<double>(card->link_attr->speed) / 8;
+  }
+  for (Landing& each : landings_) {
+    each.memory = std::make_unique_for_overwrite<std::byte[]>(kLandingBytes);
+    if (fabric_.registers_local()) HR_TRY(fabric_.add(each.memory.get(), kLandingBytes, FI_RECV, &each.registration));
+    unposted_.push_back(&each);
+  }
+  post_landings();
+  if (!unposted_.empty()) {
+    return fail(Errc::kOther, "ofi: provider %s accepts no buffers for messages", fabric_.provider().c_str());
+  }
+  if (fabric_.descriptor() >= 0) HR_TRY(sleepers_.open(fabric_.descriptor()));
+  // The address of a process: the provider's name and a zero, its address, and the secret.
+  std::vector<std::byte> place;
+  HR_TRY(fabric_.address(&place));
+  const std::string provider = fabric_.provider();
+  const auto name = std::as_bytes(std::span(provider.c_str(), provider.size() + 1));
+  std::vector<std::byte> address(name.begin(), name.end());
+  address.insert(address.end(), place.begin(), place.end());
+  network::append_secret(names_.own_secret(), &address);
+  own_address_ = "ofi:" + network::encode(address);
+  return late_ ? kOk : network::publish_address("ofi", rank_, address, host_name());
+}
+
+Status Ofi::describe(std::string* address) {
+  *address = own_address_;
+  return kOk;
+}
+
+}  // namespace hr::transport::ofi
