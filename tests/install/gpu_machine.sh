@@ -29,8 +29,9 @@ echo "$PRETTY_NAME, $(ldd --version | head -n 1), $("$python" --version), $(nvid
 begun=$SECONDS
 # The frameworks may stand in an environment of their own: the new one sees its packages behind its own.
 frameworks=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
-step "make an environment" 60 "$python" -m venv "$work/env with a space"
-env="$work/env with a space"
+# Without a space in its name: nvcc does not quote what it gives to the linker.
+env=$work/env
+step "make an environment" 60 "$python" -m venv "$env"
 echo "$frameworks" >"$(echo "$env"/lib/python3*/site-packages)/frameworks.pth"
 step "pip install headrace mpi4py" 120 "$env/bin/pip" install --no-index --find-links "$wheels" --disable-pip-version-check --no-deps headrace mpi4py
 export PATH="$env/bin:$PATH"

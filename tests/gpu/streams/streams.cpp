@@ -357,7 +357,7 @@ struct Matched {
 // Messages that were matched before: in a stream, in graphs, and in both by turns, with others in between. The sends
 // are started before the receives, and each is waited for alone.
 void matched(const Kernels& kernels) {
-  constexpr int kRounds = 40;
+  constexpr int kRounds = 40, kLaunchesAhead = 8;
   const Lane lane(kernels);
   std::vector<std::unique_ptr<Matched>> all;
   std::vector<MPI_Request> requests;
@@ -389,6 +389,8 @@ void matched(const Kernels& kernels) {
     } else {
       graph.launch();
     }
+    // Some operations need the host, and a launch that waits inside the driver may hold it up.
+    if (round % kLaunchesAhead == kLaunchesAhead - 1) lane.wait();
   }
   lane.wait();
   for (const auto& each : all) each->expect_total(kRounds);
