@@ -5,6 +5,7 @@
 
 #include <mpi-ext.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -20,6 +21,12 @@ using hr::test::MemoryKind;
 using Word = std::uint32_t;
 
 inline constexpr const char* kModes[] = {"global", "thread-local", "relaxed"};
+
+// True unless the ranks count as those of several hosts.
+inline bool on_one_host() {
+  const char* const hosts = std::getenv("HEADRACE_AS_HOSTS");
+  return hosts == nullptr || std::atoi(hosts) <= 1;
+}
 
 template <class Function>
 Function* driver(const char* name) {
