@@ -1,27 +1,18 @@
 #include "base/counter_parts.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <iterator>
 #include <new>
 
+#include "base/counter_timing.hpp"
 #include "base/counters_page.hpp"
 #include "base/lock.hpp"
 
 namespace hr::counters {
 namespace {
 
-constexpr Value kLong = 5000;  // as in counters.cpp
-constexpr Value kOneOf = 1024;
-
 // The first part is nobody's: counts of those that found none are added to it under the library lock.
 std::atomic<bool> taken[kParts] = {true};
-
-Value now_nanoseconds() noexcept {
-  timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<Value>(time.tv_sec) * 1'000'000'000 + static_cast<Value>(time.tv_nsec);
-}
 
 // Returns the row of a process; kPeers: it has none of its own.
 std::size_t index_of(int process) noexcept {
@@ -124,12 +115,12 @@ Part& take_own_part() noexcept {
 bool begin_wait(Part& of_thread, int process) noexcept {
   if (of_thread.now.waiting_since != 0) return false;
   set(of_thread.now.waiting_for, static_cast<Value>(process + 1));
-  set(of_thread.now.waiting_since, now_nanoseconds());
+  set(of_thread.now.waiting_since, nanoseconds(CLOCK_MONOTONIC));
   return true;
 }
 
 void end_wait(Part& of_thread, int process) noexcept {
-  const Value waited = now_nanoseconds() - of_thread.now.waiting_since;
+  const Value waited = nanoseconds(CLOCK_MONOTONIC) - of_thread.now.waiting_since;
   set(of_thread.now.waiting_since, 0);
   set(of_thread.now.waiting_for, 0);
   add_to(of_thread.waits, 1);
@@ -147,12 +138,12 @@ void end_wait(Part& of_thread, int process) noexcept {
 void begin_timing(Part& part, std::size_t place) noexcept {
   set(part.timed, place);
   set(part.waited_before, part.waited);
-  set(part.timed_since, now_nanoseconds());
+  set(part.timed_since, nanoseconds(CLOCK_MONOTONIC));
 }
 
 // Excludes waits, whose time has already been counted.
 void end_timing(Part& part) noexcept {
-  const Value length = now_nanoseconds() - part.timed_since;
+  const Value length = nanoseconds(CLOCK_MONOTONIC) - part.timed_since;
   const Value waited = std::min(length, part.waited - part.waited_before);
   Function& own = part.functions[part.timed];
   Value& stands_for = part.stands_for[part.timed];

@@ -36,13 +36,13 @@ struct PeerPart {
 };
 
 struct alignas(kPageAlignment) Part {
-  // Of a thread.
+  // Values of a thread.
   Now now;
   Value place;  // of the function that it is in
   Value waits;
   Value waited;
   Value longest_wait;
-  // Of a channel.
+  // Values of a channel.
   Level posted;
   Level unexpected;
   Level unexpected_bytes;
@@ -50,12 +50,12 @@ struct alignas(kPageAlignment) Part {
   Amount rendezvous;
   Amount received[kProtocols];
   Value sizes[kSizes];
-  // Of either.
+  // Values of either.
   Value statistics[kStatisticPlaces];
-  // Of a thread.
+  // Values of a thread.
   Function functions[kPlaces];
   Value waited_in[kPlaces];
-  // Of a thread, not for readers; as in Page.
+  // Values of a thread that readers do not use, as in Page.
   Value stands_for[kPlaces];
   Value timed;  // the place of the call that is timed now; 0: none
   Value timed_since;

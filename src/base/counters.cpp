@@ -1,21 +1,11 @@
 #include "base/counters.hpp"
 
 #include <algorithm>
-#include <ctime>
+
+#include "base/counter_timing.hpp"
 
 namespace hr::counters {
 namespace {
-
-// Times also the call after one of more than kLong ns, which is much longer than reading the clock; of shorter calls,
-// one in kOneOf is timed.
-constexpr Value kLong = 5000;
-constexpr Value kOneOf = 1024;
-
-Value nanoseconds(clockid_t clock) noexcept {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return static_cast<Value>(time.tv_sec) * 1'000'000'000 + static_cast<Value>(time.tv_nsec);
-}
 
 Peer* find_row(int process) noexcept {
   const Value wanted = static_cast<Value>(process) + 1;

@@ -29,7 +29,7 @@ echo "$PRETTY_NAME, $(ldd --version | head -n 1), $("$python" --version), $(nvid
 begun=$SECONDS
 # The frameworks may stand in an environment of their own: the new one sees its packages behind its own.
 frameworks=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
-# Without a space in its name: nvcc does not quote what it gives to the linker.
+# The name has no space, as nvcc does not quote what it gives to the linker.
 env=$work/env
 step "make an environment" 60 "$python" -m venv "$env"
 echo "$frameworks" >"$(echo "$env"/lib/python3*/site-packages)/frameworks.pth"

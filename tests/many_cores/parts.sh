@@ -17,7 +17,7 @@ shift 2
 mkdir -p "$logs"
 cores=$(nproc)
 not_as_hosts=$(sed -n "s/^not_as_hosts='\(.*\)'/\1/p" scripts/run-tier.sh)
-# As in the Makefile.
+# Takes these from the Makefile.
 without=$(sed -n 's/^SANITIZE_WITHOUT := //p' Makefile)
 threads=$(sed -n 's/^SANITIZE_TSAN := //p' Makefile)
 # Left out, as they need an index of packages, a browser, clang or real hosts.
@@ -64,6 +64,17 @@ share() {  # share PART: of 32 parts of the CPUs
   case $1 in release) echo 11 ;; asan) echo 8 ;; asan2) echo 5 ;; ubsan) echo 5 ;; *) echo 3 ;; esac
 }
 
+# Runs tests in a copy of the tree with CPUs of its own, half as many more jobs than these: apart NAME FIRST LAST PART
+apart() {
+  timeout -k 5 "${HR_LIMIT:-3600}" "$here/apart.sh" "$source" "/parts/$1" "$2-$3" \
+    "$here/parts.sh" "$logs" run "$4" $((($3 - $2 + 1) * 3 / 2 + 1)) >"$logs/$1.txt" 2>&1 || echo "$1: exit code $?" >>"$logs/$1.txt"
+}
+
+report() {  # report NAME
+  echo "== $1: $(grep -E '^[0-9]+ passed, [0-9]+ failed|^Tests: ' "$logs/$1.txt" | paste -sd';')"
+  grep -E '\*\*\*(Failed|Timeout|Exception|Not Run)' "$logs/$1.txt"
+}
+
 case $what in
   build)
     [ $# -gt 0 ] || set -- release asan ubsan tsan plain
@@ -77,27 +88,18 @@ case $what in
     for part in "$@"; do
       count=$(($(share "$part") * cores / total))
       [ "$count" -gt 0 ] || count=1
-      (timeout -k 5 "${HR_LIMIT:-3600}" "$here/apart.sh" "$source" "/parts/$part" "$first-$((first + count - 1))" \
-        "$here/parts.sh" "$logs" run "$part" $((count * 3 / 2 + 1)) >"$logs/$part.txt" 2>&1 || echo "$part: exit code $?" >>"$logs/$part.txt") &
+      apart "$part" "$first" $((first + count - 1)) "$part" &
       first=$((first + count))
     done
     wait
-    for part in "$@"; do
-      echo "== $part: $(grep -cE '^[0-9]+ passed' "$logs/$part.txt") runs"
-      grep -E '^[0-9]+ passed, [0-9]+ failed|^Tests: ' "$logs/$part.txt"
-      grep -E '\*\*\*(Failed|Timeout|Exception|Not Run)' "$logs/$part.txt"
-    done ;;
+    for part in "$@"; do report "$part"; done ;;
   soak)
     for ((copy = 0; copy < $1; ++copy)); do
       first=$((copy * cores / $1)) last=$(((copy + 1) * cores / $1 - 1))
-      (timeout -k 5 "${HR_LIMIT:-3600}" "$here/apart.sh" "$source" "/parts/soak$copy" "$first-$last" \
-        "$here/parts.sh" "$logs" run change $(((last - first + 1) * 3 / 2)) >"$logs/soak$copy.txt" 2>&1 || echo "exit code $?" >>"$logs/soak$copy.txt") &
+      apart "soak$copy" "$first" "$last" change &
     done
     wait
-    for ((copy = 0; copy < $1; ++copy)); do
-      echo "== soak$copy: $(grep -E '^[0-9]+ passed, [0-9]+ failed' "$logs/soak$copy.txt" | paste -sd';')"
-      grep -E '\*\*\*(Failed|Timeout|Exception|Not Run)' "$logs/soak$copy.txt"
-    done ;;
+    for ((copy = 0; copy < $1; ++copy)); do report "soak$copy"; done ;;
   run) run "$@" ;;
   *) echo "parts.sh: build, test or soak?" >&2; exit 2 ;;
 esac

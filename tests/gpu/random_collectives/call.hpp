@@ -71,8 +71,8 @@ class Pending {
   Pending& operator=(const Pending&) = delete;
 
   [[nodiscard]] MPI_Request& request() { return request_; }
-  // After completion: checks every byte. Starts a persistent call that is not in place once more, and checks again;
-  // frees the request of every persistent call.
+  // Checks every byte; called after completion. Starts a persistent call that is not in place once more, and checks
+  // again; frees the request of every persistent call.
   void finish();
 
  private:

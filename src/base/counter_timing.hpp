@@ -1,0 +1,22 @@
+// Timing of calls, for the page of counters and for its parts: one call in many is timed, and each after a long one.
+// Threads: any.
+#pragma once
+
+#include <ctime>
+
+#include "base/counters.hpp"
+
+namespace hr::counters {
+
+// Times also the call after one of more than kLong ns, which is much longer than reading the clock; of shorter calls,
+// one in kOneOf is timed.
+inline constexpr Value kLong = 5000;
+inline constexpr Value kOneOf = 1024;
+
+inline Value nanoseconds(clockid_t clock) noexcept {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<Value>(time.tv_sec) * 1'000'000'000 + static_cast<Value>(time.tv_nsec);
+}
+
+}  // namespace hr::counters
