@@ -2,7 +2,7 @@
 # Runs the tests under one sanitizer and ends with the totals: sanitize.sh <asan|ubsan|tsan> [ctest options]
 #
 # The build is that of the preset of that name, in build/<preset>. `make sanitize` selects the tests; HEADRACE_AS_HOSTS
-# is passed on to them.
+# is passed on to them. With HR_BUILT=1 nothing is built, and ctest alone runs, with its own output.
 set -eu
 cd "$(dirname "$0")/.."
 preset=$1
@@ -34,6 +34,7 @@ esac
 
 # For tests that load the library into another program, or a library before it.
 export HR_SANITIZER="$preset"
+[ -z "${HR_BUILT:-}" ] || exec ctest --test-dir "build/$preset" "$@"
 cmake --preset "$preset" >/dev/null
 cmake --build --preset "$preset"
 exec scripts/run-tests.sh "build/$preset" "$@"

@@ -57,7 +57,11 @@ Status check(const p2p::Request& request, std::size_t index) {
     return fail(Errc::kRequest, "array_of_requests[%zu] is not persistent: only such requests can be started", index);
   }
   const auto started = state->persistent.find(const_cast<p2p::Request*>(&request));
-  if (request.active() && (started == state->persistent.end() || started->second.last == nullptr)) {
+  // A stream that has started it is asked to start it again only after it has waited for it, whether or not the host
+  // has seen its end.
+  const bool by_stream =
+      started != state->persistent.end() && (started->second.last != nullptr || started->second.running);
+  if (request.active() && !by_stream) {
     return fail(Errc::kRequest, "array_of_requests[%zu] is active: complete it before a stream starts it", index);
   }
   return kOk;

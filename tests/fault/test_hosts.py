@@ -16,7 +16,7 @@ def nodes(*words: str, environment: dict | None = None) -> str:
 
 def clean() -> dict:
     """The environment without variables that this test itself may be run with."""
-    return {name: value for name, value in os.environ.items() if name not in ("HEADRACE_AS_HOSTS", "HEADRACE_TRANSPORTS")}
+    return {name: value for name, value in os.environ.items() if name not in ("HEADRACE_AS_HOSTS", "HEADRACE_NETWORK", "HEADRACE_TRANSPORTS")}
 
 
 class Places(LaunchTest):

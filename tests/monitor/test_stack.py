@@ -99,6 +99,7 @@ class Real(support.Scratch):
             return subprocess.run([support.sys.executable, "-m", "headrace", "stack", str(job.pid), *words], capture_output=True, text=True, timeout=60, env=environment)
         support.wait_for(lambda: "3 of 3 ranks" in ask("--seconds", "0.1").stdout, 30, "three ranks")
         said = ask("--json")
+        self.assertEqual(said.returncode, 0, said.stderr)
         ranks = json.loads(said.stdout)["ranks"]
         self.assertEqual([rank["rank"] for rank in ranks], [0, 1, 2])
         if any("not permitted" in rank["why"] for rank in ranks):

@@ -33,6 +33,7 @@ namespace {
 constexpr int kTurns = 50;
 // A time slice is milliseconds, in which a rank tests tens of thousands of times.
 constexpr unsigned long long kMostAsked = 2000;
+constexpr unsigned long long kFewAsked = 20;
 // A thread that has no process to yield to spins ten times as often.
 constexpr unsigned long long kMostSpun = 2000;
 
@@ -137,7 +138,8 @@ void asking(const check::Environment& mpi, const std::string& how) {
   ring(mpi, how, 5);
   const unsigned long long asked = ring(mpi, how, kTurns);
   CHECK(asked < kTurns * kMostAsked);
-  CHECK(given.times() > 0);
+  // Beside other programs on this core, a rank may be preempted before it has asked often in any turn.
+  CHECK(given.times() > 0 || asked < kTurns * kFewAsked);
 }
 
 // A value goes from a thread of rank 0 to one of rank 1, to the other of rank 0, to the other of rank 1.

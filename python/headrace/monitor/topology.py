@@ -12,6 +12,7 @@ from headrace.monitor.model import clean
 _BYTES_MOST = 64 << 20
 _SWITCHES_MOST = 10_000
 _HOSTS_MOST = 100_000
+_NAME_MOST = 256
 _WORD = re.compile(r"(\w+)=(\S+)")
 _PART = re.compile(r"[^,\[\]]*(?:\[[^\]]*\][^,\[\]]*)*")
 _BRACKETS = re.compile(r"\[([^\]]*)\]")
@@ -30,6 +31,19 @@ class Switch:
     switches: list[str] = field(default_factory=list)  # connected ones: those below in a topology.conf, all neighbours in a fabric
 
 
+def _numbers(text: str) -> list[str]:
+    """Expands what stands between two brackets: 01-03,7 -> 01, 02, 03, 7. Raises Wrong."""
+    numbers: list[str] = []
+    for one in text.split(","):
+        first, dash, last = one.partition("-")
+        if len(one) > _NAME_MOST or not first.isdecimal() or dash and not last.isdecimal() or not 0 <= int(last or first) - int(first) < _HOSTS_MOST:
+            raise Wrong(f"{one[:60]!r} is no range of numbers")
+        numbers += [str(number).zfill(len(first)) for number in range(int(first), int(last or first) + 1)]
+        if len(numbers) > _HOSTS_MOST:
+            raise Wrong(f"it has more than {_HOSTS_MOST} hosts")
+    return numbers
+
+
 def expand(text: str) -> list[str]:
     """Expands Slurm's notation: node[01-03,7],login -> node01, node02, node03, node7, login. Raises Wrong."""
     found: list[str] = []
@@ -37,14 +51,13 @@ def expand(text: str) -> list[str]:
         names = [""]
         end = 0
         for bracket in _BRACKETS.finditer(part):
-            numbers: list[str] = []
-            for one in bracket[1].split(","):
-                first, dash, last = one.partition("-")
-                if not first.isdecimal() or dash and not last.isdecimal() or int(last or first) - int(first) >= _HOSTS_MOST:
-                    raise Wrong(f"{part[:60]!r} is no list of names")
-                numbers += [str(number).zfill(len(first)) for number in range(int(first), int(last or first) + 1)]
-            names = [name + part[end:bracket.start()] + number for name in names[:_HOSTS_MOST] for number in numbers[:_HOSTS_MOST // len(names) + 1]]
+            numbers = _numbers(bracket[1])
+            if len(names) * len(numbers) > _HOSTS_MOST:
+                raise Wrong(f"{part[:60]!r} names more than {_HOSTS_MOST} hosts")
+            names = [name + part[end:bracket.start()] + number for name in names for number in numbers]
             end = bracket.end()
+        if len(names[0]) + len(part) - end > _NAME_MOST:
+            raise Wrong(f"{part[:60]!r} is no list of names")
         found += [name + part[end:] for name in names]
         if len(found) > _HOSTS_MOST:
             raise Wrong(f"it has more than {_HOSTS_MOST} hosts")
@@ -53,12 +66,17 @@ def expand(text: str) -> list[str]:
 
 def _slurm(text: str) -> list[Switch]:
     found: dict[str, Switch] = {}
+    named = 0
     for line in text.replace("\\\n", " ").splitlines():
         words = {name.lower(): value for name, value in _WORD.findall(line.partition("#")[0])}
-        for name in expand(words.get("switchname", "")):
+        names, hosts, switches = (expand(words.get(word, "")) for word in ("switchname", "nodes", "switches"))
+        named += max(1, len(names)) * (1 + len(hosts) + len(switches))
+        if named > 2 * _HOSTS_MOST:
+            raise Wrong(f"it has more than {_SWITCHES_MOST} switches or {_HOSTS_MOST} hosts")
+        for name in names:
             switch = found.setdefault(name, Switch(name))
-            switch.hosts += expand(words.get("nodes", ""))
-            switch.switches += expand(words.get("switches", ""))
+            switch.hosts += hosts
+            switch.switches += switches
     return list(found.values())
 
 

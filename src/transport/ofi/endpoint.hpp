@@ -136,8 +136,11 @@ class Ofi final : public Transport {
       entry = std::make_unique<Peer>(*this, proc, names_.own_for(proc));
     return *entry;
   }
-  // True if all hosts of this job are this machine (mpiexec --as-hosts).
-  [[nodiscard]] bool listens_on_loopback() const { return boot::identity().declared_hosts && !late_; }
+  [[nodiscard]] Fabric::Listens listens() const {
+    if (late_) return Fabric::Listens::kOnLoopbackIfAlone;  // for processes of other jobs
+    // All hosts of a job with declared hosts are this machine (mpiexec --as-hosts).
+    return boot::identity().declared_hosts ? Fabric::Listens::kOnLoopback : Fabric::Listens::kForOtherHosts;
+  }
   [[nodiscard]] Status why_failed(const Peer& peer) const;
   [[nodiscard]] bool has_room(const Peer& peer) noexcept {
     return peer.in_flight < kMostInFlight && peer.failure == 0 && unpolled_++ < kMostUnpolled;

@@ -103,22 +103,27 @@ int Fabric::ask(const std::string& provider, bool loopback, fi_info** all) const
 // Takes the first usable provider, as libfabric lists the fastest first. libfabric 1.19 and newer start only the
 // provider that is asked for, which takes a fraction of the time; so TCP's is asked for if there is no hardware for
 // another.
-Status Fabric::choose(bool loopback_alone) {
+Status Fabric::choose(Listens listens) {
   const std::string& wanted = knobs().ofi_provider;
   const bool by_devices = !knobs().network_devices.empty();
-  const bool loopback = loopback_alone && !by_devices;
+  const bool loopback = listens == Listens::kOnLoopback && !by_devices;
   const bool tcp_alone = wanted.empty() && goes_by_tcp();
   fi_info* all = nullptr;
   int answer = ask(tcp_alone ? "tcp" : wanted, loopback, &all);
   if (answer != 0 && tcp_alone) answer = ask("", loopback, &all);
   std::string seen;
+  const fi_info* local = nullptr;
   for (const fi_info* each = all; answer == 0 && each != nullptr && info_ == nullptr; each = each->next) {
     const std::string_view name = each->fabric_attr->prov_name;
     if (seen.find(name) == std::string::npos) seen.append(seen.empty() ? "" : ", ").append(name);
-    const bool good = (!wanted.empty() || !is_unasked(name)) && is_wanted_device(*each) &&
-                      (loopback_alone || by_devices || !is_local_address(*each));
-    if (good) info_ = library_.dupinfo(each);
+    if ((wanted.empty() && is_unasked(name)) || !is_wanted_device(*each)) continue;
+    if (loopback || by_devices || !is_local_address(*each)) {
+      info_ = library_.dupinfo(each);
+    } else if (local == nullptr) {
+      local = each;
+    }
   }
+  if (info_ == nullptr && local != nullptr && listens != Listens::kForOtherHosts) info_ = library_.dupinfo(local);
   if (all != nullptr) library_.freeinfo(all);
   if (info_ != nullptr) return kOk;
   return fail(
@@ -129,8 +134,8 @@ Status Fabric::choose(bool loopback_alone) {
       knobs().network_devices.c_str(), seen.empty() ? library_.text(answer).c_str() : seen.c_str());
 }
 
-Status Fabric::open(bool loopback_alone, std::size_t least_landing) {
-  HR_TRY(choose(loopback_alone));
+Status Fabric::open(Listens listens, std::size_t least_landing) {
+  HR_TRY(choose(listens));
   const std::string name = provider();
   kernel_network_ =
       std::ranges::any_of(kKernelNetworks, [&](std::string_view each) { return consists_of(name, each); });

@@ -33,9 +33,12 @@ class Fabric {
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
-  // `loopback_alone`: as in ucx::Worker. `least_landing`: the space that a message needs in a multi-receive buffer.
+  // kOnLoopback: no process on another machine will be connected. kOnLoopbackIfAlone: the processes to be connected are
+  // not known yet, so a machine without a network serves those on it.
+  enum class Listens { kForOtherHosts, kOnLoopbackIfAlone, kOnLoopback };
+  // `least_landing`: the space that a message needs in a multi-receive buffer.
   // Errors: MPI_ERR_OTHER with the provider and its reason.
-  Status open(bool loopback_alone, std::size_t least_landing);
+  Status open(Listens listens, std::size_t least_landing);
   void close() noexcept;
   // Releases nothing: everything is left to the end of the process.
   void abandon() noexcept;
@@ -70,7 +73,7 @@ class Fabric {
   [[nodiscard]] bool releases_truncated() const noexcept { return releases_truncated_; }
 
  private:
-  Status choose(bool loopback_alone);
+  Status choose(Listens listens);
   int ask(const std::string& provider, bool loopback, fi_info** all) const;
   Status failed(const char* what, long error) const;
 

@@ -15,7 +15,7 @@ namespace hr::transport::ofi {
 
 Status Ofi::create() {
   HR_TRY(names_.make_secret());
-  HR_TRY(fabric_.open(listens_on_loopback(), kLeastLanding));
+  HR_TRY(fabric_.open(listens(), kLeastLanding));
   cost_ = fabric_.is_kernel_network() ? Cost{15e-6, 2e9} : Cost{2e-6, 10e9};
   const fid_nic* const card = fabric_.info().nic;
   if (card != nullptr && card->link_attr != nullptr && card->link_attr->speed > 0) {

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Builds and runs the parts of `make test-all` that need no index of packages, on a machine with many cores.
+
+Runs as root in the source tree (in_root.sh). Tests count and kill what they find on a host, so each handful of them runs
+in namespaces of its own (apart.sh) with two CPUs, as in CI. A queue keeps all CPUs busy, the longest tests first.
+
+Resumable: results are kept in LOGS/<part>.tsv, and a test that has passed there is not run again.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TREE = HERE.parent.parent
+# Left out, as they need an index of packages, a browser, clang or real hosts; the labels likewise.
+LEFT_OUT = r"^(monitor_(browser|assets|export)|gpu_code_objects)"
+LABELS_LEFT_OUT = "^(mpi4py|install|namespaces)$"
+RESULT = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+) \.*(?:\*\*\*| +)(\w+(?: \w+)?).*?([\d.]+) sec", re.M)
+GOOD = ("Passed", "Skipped", "Not Run (Disabled)")
+
+
+def assigned(file, name):
+    """The value that a shell script or a Makefile gives to a variable."""
+    text = (TREE / file).read_text()
+    return re.search(rf"^{name}(?:=| := )'?([^'\n]*)'?$", text, re.M).group(1)
+
+
+class Part:
+    """One pass over tests of a build directory."""
+
+    def __init__(self, build, options, **environment):
+        self.environment = {**os.environ, **environment, "HR_BUILT": "1"}
+        if build == "pip":
+            self.ctest = ["ctest", "--test-dir", "build/pip", *options]
+        else:
+            self.ctest = ["scripts/sanitize.sh", build, *options]
+
+
+def parts():
+    two = {"HEADRACE_AS_HOSTS": "2"}
+    not_as_hosts = assigned("scripts/run-tier.sh", "not_as_hosts")
+    without = assigned("Makefile", "SANITIZE_WITHOUT")
+    threads = assigned("Makefile", "SANITIZE_TSAN")
+    peers = {"HEADRACE_PEERS": str(TREE / ".cache/peers")}
+    here = ["-LE", LABELS_LEFT_OUT, "-E", LEFT_OUT]
+    hosts = ["-LE", f"{not_as_hosts}|{LABELS_LEFT_OUT}"]
+    return {
+        "release": Part("pip", here, **peers),
+        "release2": Part("pip", hosts, **peers, **two),
+        "ofi2": Part("pip", hosts, **peers, **two, HEADRACE_NETWORK="ofi"),
+        "asan": Part("asan", ["-LE", without]),
+        "asan2": Part("asan", ["-LE", f"{not_as_hosts}|{without}"], **two),
+        "ubsan": Part("ubsan", ["-LE", without]),
+        "tsan": Part("tsan", ["-LE", without, "-R", threads]),
+        "change": Part("pip", ["-LE", f"{LABELS_LEFT_OUT}|^night$", "-E", LEFT_OUT], **peers),
+        "change2": Part("pip", ["-L", "^as_hosts$", "-LE", "^night$"], **peers, **two),
+    }
+
+
+def build(names, logs):
+    """Builds the directories of the parts, all at once. Returns the names of those that failed."""
+    configure = ["cmake", "-G", "Ninja", "-S", ".", "-DHEADRACE_TESTS=ON", "-DHEADRACE_WERROR=ON", "-DCMAKE_BUILD_TYPE=Release"]
+
+    def one(name):
+        begun = time.monotonic()
+        command = {"pip": configure + ["-B", "build/pip"],
+                   "plain": configure + ["-B", "build/plain", "-DHEADRACE_PRECOMPILED_HEADERS=OFF"]}.get(name, ["cmake", "--preset", name])
+        with open(logs / f"build-{name}.txt", "w") as log:
+            status = 0
+            for each in (command, ["ninja", "-C", f"build/{name}", "-j", str(os.cpu_count())]):
+                status = status or subprocess.run(each, cwd=TREE, stdout=log, stderr=log).returncode
+        print(f"built {name}: exit code {status}, {time.monotonic() - begun:.0f} s", flush=True)
+        return status
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return [name for name, status in zip(names, pool.map(one, names)) if status]
+
+
+def kept(file):
+    """The newest result of each test: {test: (result, seconds, whether an earlier run failed)}."""
+    found = {}
+    for line in file.read_text().splitlines() if file.exists() else []:
+        test, result, seconds = line.split("\t")
+        found[test] = result, seconds, test in found and (found[test][2] or found[test][0] not in GOOD)
+    return found
+
+
+def costs():
+    """Seconds that each test took in the release build, as far as ctest has kept them there."""
+    file = TREE / "build/pip/Testing/Temporary/CTestCostData.txt"
+    found = {}
+    for line in file.read_text().split("---")[0].splitlines() if file.exists() else []:
+        test, _, seconds = line.rsplit(" ", 2)
+        found[test] = float(seconds)
+    return found
+
+
+class Queue:
+    """Handfuls of tests, the longest first; workers take from it until it is empty or the time is over."""
+
+    def __init__(self, logs, deadline):
+        self.logs, self.deadline = logs, deadline
+        self.lock = threading.Lock()
+        self.handfuls = []  # (expected seconds, part's name, places of tests)
+        self.cut = 0
+
+    def add(self, name, part, seconds_of):
+        done = {test for test, (result, *_) in kept(self.logs / f"{name}.tsv").items() if result in GOOD}
+        listed = subprocess.run([*part.ctest, "-N"], cwd=TREE, text=True, capture_output=True, env=part.environment).stdout
+        # ctest's -I counts the tests that its other options choose.
+        chosen = enumerate(re.findall(r"Test +#\d+: (\S+)", listed), 1)
+        tests = [(seconds_of.get(test, 1.0), str(place)) for place, test in chosen if test not in done]
+        tests.sort(reverse=True)
+        while tests:
+            handful = [tests.pop(0)]
+            while tests and sum(s for s, _ in handful) < 15 and len(handful) < 12:
+                handful.append(tests.pop(0))
+            self.handfuls.append((sum(s for s, _ in handful), name, [place for _, place in handful]))
+        self.handfuls.sort(reverse=True)
+
+    def take(self):
+        with self.lock:
+            return self.handfuls.pop(0) if self.handfuls and time.monotonic() < self.deadline else None
+
+    def keep(self, name, output, code):
+        with self.lock:
+            with open(self.logs / f"{name}.tsv", "a") as file:
+                for test, result, seconds in RESULT.findall(output):
+                    file.write(f"{test}\t{result}\t{seconds}\n")
+            with open(self.logs / f"{name}.txt", "a") as file:
+                file.write(output)
+            self.cut += code == 124
+
+
+def work(queue, table, worker, cpus):
+    while taken := queue.take():
+        _, name, places = taken
+        command = [HERE / "apart.sh", TREE, f"/parts/{worker}", cpus, *table[name].ctest, "--output-on-failure", "-j", "3",
+                   "-I", f"0,0,0,{','.join(places)}"]
+        left = max(5, queue.deadline - time.monotonic())
+        ran = subprocess.run(["timeout", "-k", "5", f"{left:.0f}", *map(str, command)], text=True, errors="replace",
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=table[name].environment)
+        queue.keep(name, ran.stdout, ran.returncode)
+
+
+def report(names, logs, wanted):
+    """Prints the totals of each part, and the tests that failed. Returns whether all have passed."""
+    right = True
+    for name in names:
+        results = kept(logs / f"{name}.tsv")
+        bad = sorted(test for test, (result, *_) in results.items() if result not in GOOD)
+        skipped = sum(result == "Skipped" for result, *_ in results.values())
+        missing = wanted[name] - len(results)
+        right = right and not bad and not missing
+        print(f"== {name}: {len(results) - len(bad) - skipped} passed, {len(bad)} failed, {skipped} skipped, {missing} not run")
+        for test in bad:
+            print(f"   {test}: {results[test][0]} after {results[test][1]} s")
+        for test, (result, _, failed) in results.items():
+            if failed and result in GOOD:
+                print(f"   {test}: failed in an earlier run")
+    return right
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("logs", type=pathlib.Path, help="directory of results")
+    parser.add_argument("what", choices=("build", "test"))
+    parser.add_argument("names", nargs="*", metavar="part", help="build: pip, asan, ubsan, tsan, plain (no precompiled headers); test: "
+                        "release, release2 (as two hosts), ofi2 (over libfabric), asan, asan2, ubsan, tsan, change, change2")
+    parser.add_argument("--limit", type=float, default=3600, help="seconds after which nothing runs")
+    parser.add_argument("--times", type=int, default=1, help="runs each part so often")
+    arguments = parser.parse_intermixed_args()
+    begun = time.monotonic()
+    logs = arguments.logs.absolute()
+    logs.mkdir(parents=True, exist_ok=True)
+    os.environ["PATH"] = f"{TREE}/.venv/bin:{os.environ['PATH']}"
+    if arguments.what == "build":
+        return 1 if build(arguments.names or ["pip", "asan", "ubsan", "tsan", "plain"], logs) else 0
+
+    table = parts()
+    names = arguments.names or ["release", "release2", "ofi2", "asan", "asan2", "ubsan", "tsan"]
+    if arguments.times > 1:
+        table |= {f"{name}.{run}": table[name] for name in names for run in range(arguments.times)}
+        names = [f"{name}.{run}" for name in names for run in range(arguments.times)]
+    queue = Queue(logs, begun + arguments.limit)
+    seconds_of = costs()
+    wanted = {}
+    for name in names:
+        before = sum(len(h[2]) for h in queue.handfuls)
+        queue.add(name, table[name], seconds_of)
+        good = sum(result in GOOD for result, *_ in kept(logs / f"{name}.tsv").values())
+        wanted[name] = sum(len(h[2]) for h in queue.handfuls) - before + good
+    cores = sorted(os.sched_getaffinity(0))
+    pairs = [f"{a},{b}" for a, b in zip(cores[::2], cores[1::2])]
+    threads = [threading.Thread(target=work, args=(queue, table, worker, cpus)) for worker, cpus in enumerate(pairs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    right = report(names, logs, wanted)
+    print(f"{time.monotonic() - begun:.0f} s on {len(pairs)} pairs of CPUs; {len(queue.handfuls)} handfuls left, {queue.cut} cut")
+    return 0 if right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
