@@ -55,7 +55,7 @@ HR_DEVICE Dim3 block() {
   return {__builtin_amdgcn_workgroup_size_x(), __builtin_amdgcn_workgroup_size_y(),
           __builtin_amdgcn_workgroup_size_z()};
 }
-// The runtime launches whole blocks alone.
+// The runtime launches only whole blocks.
 HR_DEVICE Dim3 grid() {
   const Dim3 threads = block();
   return {__builtin_amdgcn_grid_size_x() / threads.x, __builtin_amdgcn_grid_size_y() / threads.y,

@@ -19,7 +19,7 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::chrono::milliseconds kStackLimit{10000};
-constexpr std::chrono::milliseconds kCrashLimit{10000};    // from the answer to a rank that crashes to its death
+constexpr std::chrono::milliseconds kCrashLimit{10000};    // limit from the answer to a crashing rank to its death
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;  // bytes read from a rank before others have their turn
 
 }  // namespace
@@ -41,7 +41,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
   answers.send = [this](int number, std::string_view line) { send_line(number, line); };
   answers.abort = [this](int number, int code) {
     const Rank& rank = *find(number);
-    catch_up(rank);  // the rank has printed the reason
+    catch_up(rank);  // shows the reason, which the rank has printed
     post(Message::Kind::kAbort, rank, {rank.pid, code});
   };
   answers.keep_file = [this](int number, int pid, int file) { find(number)->counters = open_page(pid, file); };
@@ -57,7 +57,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
                      .host = host_,
                      .rank = number,
                      .numbers = {what},
-                     .text = pack({{std::string(service), std::string(port)}}).front()});  // of one pair
+                     .text = pack({{std::string(service), std::string(port)}}).front()});  // the only pair
   };
   answers.answer = [this](const std::vector<KeyValue>& values) {
     for (std::string& part : pack(values)) {
@@ -160,8 +160,8 @@ void HostRanks::signal_all(int signal) {
   }
 }
 
-// Shows one stack, which explains the failure; those of other ranks that crash for the same reason would only hide it.
-// They wait until the first one's death ends the job.
+// Shows only the first stack, which explains the failure; those of other ranks that crash for the same reason would
+// hide it. These ranks wait until the first one's death ends the job.
 void HostRanks::on_crash(Rank& rank, int signal) {
   rank.crash = signal;
   const auto end_by_force = [this, &rank] {
@@ -253,7 +253,7 @@ void HostRanks::check_stuck() {
   callbacks_.post({.kind = Message::Kind::kStuck, .host = host_});
 }
 
-// Lets the job go on without that rank.
+// Lets the job continue without that rank.
 void HostRanks::mark_failed(int rank, const std::string& why) {
   for (boot::FailureBoard& each : boards_) {
     if (!each.post(rank, why)) problem(1, "there is no memory to tell the others that " + why);

@@ -101,15 +101,15 @@ class HostRanks {
   const JobPlan& plan_;
   int host_;
   Callbacks callbacks_;
-  RankMap map_;                     // as programs see it
-  topo::Machine machine_;           // this host; read when ranks are placed
-  std::vector<topo::CpuSet> cpus_;  // of each of ranks_
+  RankMap map_;                     // placement of the ranks, as programs see it
+  topo::Machine machine_;           // description of this host, read when ranks are placed
+  std::vector<topo::CpuSet> cpus_;  // CPUs of each of ranks_
   std::string spare_cpus_;          // empty: none
   std::vector<Prepared> prepared_;  // one per program
-  std::vector<Rank> ranks_;         // ascending; complete from the beginning
+  std::vector<Rank> ranks_;         // ranks in ascending order; complete from the beginning
   std::unique_ptr<PmiServer> pmi_;
   LateClients late_;
-  std::list<boot::FailureBoard> boards_;  // one per shm directory, if the job goes on after failures
+  std::list<boot::FailureBoard> boards_;  // one per shm directory, if the job continues after failures
   std::list<Forwarder> forwarders_;
   InputPipe input_;
   Background background_;

@@ -23,10 +23,10 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kGrace{1000};  // between SIGTERM and SIGKILL
 constexpr milliseconds kStackLimit{10000};
-constexpr milliseconds kStackGrace{2000};  // for the transfer of the answers
-constexpr milliseconds kStopLimit{500};    // for the message to other hosts that we are about to be stopped
+constexpr milliseconds kStackGrace{2000};  // time for the transfer of the answers
+constexpr milliseconds kStopLimit{500};  // time for the message to other hosts that this process is about to be stopped
 constexpr std::size_t kMostStacks = 8;
-constexpr int kMostNames = 8;  // of hosts in a message
+constexpr int kMostNames = 8;  // limit of the hosts named in a message
 constexpr int kTimeoutExit = 124;
 constexpr int kCreditStep = 64 << 10;
 
@@ -202,7 +202,7 @@ void Job::fail(int exit_code, const std::string& text) {
   catch_up();
   if (!text.empty()) say(started_ ? text + "; ending the job" : text);
   signal_all(SIGTERM);
-  signal_all(SIGCONT);  // so that a stopped process handles its SIGTERM
+  signal_all(SIGCONT);  // lets a stopped process handle its SIGTERM
   loop_.after(kGrace, [this] { signal_all(SIGKILL); });
   for (World& world : worlds_) {
     if (!world.started) check_end(world);

@@ -18,7 +18,7 @@ constexpr std::size_t kFullSink = std::size_t{1} << 20;
 constexpr std::size_t kUsualLine = std::size_t{1} << 20;
 constexpr std::size_t kHeldByAll = std::size_t{256} << 20;
 constexpr std::chrono::milliseconds kPromptDelay{100};
-constexpr std::size_t kChunk = std::size_t{16} << 10;  // on the stack, which may be small
+constexpr std::size_t kChunk = std::size_t{16} << 10;  // size of a buffer on the stack, which may be small
 
 constexpr int kMostChunks = 8;  // read at once: a limit, but more than a pipe holds
 

@@ -15,9 +15,9 @@
 namespace hr::launcher {
 namespace {
 
-// Far more than a page needs, and less than a frame.
+// Limit of a page's size: far more than a page needs, and less than a frame.
 constexpr std::size_t kLargestPage = std::size_t{8} << 20;
-// Place of the page's size in its head.
+// Offset of the page's size in its head.
 constexpr off_t kSizeAt = 16;
 
 }  // namespace
@@ -27,7 +27,8 @@ Descriptor open_page(int pid, int file) {
   char target[64] = {};
   const ssize_t length = ::readlink(path.c_str(), target, sizeof target - 1);
   const bool is_page = length > 0 && std::string_view(target).starts_with("/memfd:headrace.");
-  // Opened for writing, as by the process itself; readers of a page are recognised because they do not do so.
+  // The page is opened for writing, as by the process itself: processes that open it for reading only are recognised as
+  // readers.
   return Descriptor(is_page ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1);
 }
 

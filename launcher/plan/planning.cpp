@@ -175,7 +175,7 @@ Status declare_hosts(const Options& options, JobPlan* plan) {
   return kOk;
 }
 
-// True if srun can start all agents, as it reaches only the hosts of its allocation.
+// True if all hosts are in the allocation, so that srun can start all agents.
 bool is_all_of(const JobPlan& plan, const Allocation& allocation) {
   if (!allocation.is_slurm) return false;
   return std::all_of(plan.hosts.begin(), plan.hosts.end(), [&allocation](const std::string& name) {
@@ -340,7 +340,7 @@ Status plan_spawn(const Options& options, const SpawnRequest& request, JobPlan* 
   own.programs.clear();
   for (const SpawnRequest::Part& part : request.programs)
     HR_TRY(make_program(part, like, &own.programs.emplace_back()));
-  // The spawning processes have the cores already.
+  // The spawning processes already occupy the cores.
   own.mapping = {};
   own.mapping.bound = false;
   own.report_bindings = false;

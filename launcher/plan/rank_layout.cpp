@@ -41,7 +41,7 @@ std::size_t number_of(const HostSlots& listed, RankLayout* layout) {
   return hosts.size() - 1;
 }
 
-// Consecutive programs on the same hosts, which they fill together.
+// Consecutive programs on the same hosts, whose slots they share.
 struct Group {
   const std::vector<HostSlots>* list = nullptr;
   int per_host = 0;

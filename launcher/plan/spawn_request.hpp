@@ -48,11 +48,11 @@ class SpawnLines {
  private:
   bool open_ = false;
   std::vector<std::string> lines_;
-  std::size_t bytes_ = 0;  // of all lines of the request; above kLongestSpawn none is kept
+  std::size_t bytes_ = 0;  // size of all lines of the request; above kLongestSpawn, lines are dropped
   // This block's index among the request's programs, and their number.
   int number_ = 0;
   int programs_ = 0;
-  bool good_ = true;  // all blocks so far
+  bool good_ = true;  // all blocks so far are valid
   const char* problem_ = "";
   SpawnRequest request_;
 };

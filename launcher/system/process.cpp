@@ -81,7 +81,7 @@ int check_executable(const std::string& path) {
   const pid_t pid = ::vfork();
   if (pid == 0) become(plan, mask_words, mask_bytes, parent, &child_error);
   *error = pid < 0 ? errno : child_error;
-  if (pid > 0 && child_error != 0) return -1;  // the zombie goes when we end
+  if (pid > 0 && child_error != 0) return -1;  // the zombie disappears when this process ends
   return pid;
 }
 

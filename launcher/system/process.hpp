@@ -26,7 +26,7 @@ struct ChildPlan {
 
 // Starts a child, which leads its own process group and is killed when mpiexec dies. Returns its pid, or -1 with the
 // errno of the step that failed. The caller has all signals of interest blocked; the child starts with none blocked,
-// and ignores only those that stays_ignored() (signals.hpp) names.
+// and ignores only those for which stays_ignored() is true (signals.hpp).
 pid_t start_process(const ChildPlan& plan, int* error);
 
 // Finds the file of a program's name: the name itself if it has a slash, else the first executable in the search path

@@ -20,7 +20,7 @@ Signals::Signals(EventLoop& loop, std::function<void(int)> handler) : loop_(loop
   ::sigprocmask(SIG_SETMASK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGTTOU, SIG_IGN);  // a background job may write to its terminal
-  ::signal(SIGXFSZ, SIG_IGN);  // beyond `ulimit -f` a write fails, which is reported
+  ::signal(SIGXFSZ, SIG_IGN);  // a write beyond `ulimit -f` then fails, and the failure is reported
   descriptor_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   loop_.watch(descriptor_.get(), EPOLLIN, [this] {
     signalfd_siginfo information{};

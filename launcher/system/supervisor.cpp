@@ -66,7 +66,8 @@ bool Supervisor::start() {
   const pid_t supervisor = ::getpid();
   const pid_t agent = ::fork();
   if (agent > 0) {
-    ::setpgid(agent, agent);  // signals to the supervisor's group end only it, and the agent then ends normally
+    ::setpgid(agent,
+              agent);  // signals to the supervisor's group then end only the supervisor, and the agent ends normally
     keep(agent, notes_->job, notes_->directories);
   }
   if (agent < 0) return false;

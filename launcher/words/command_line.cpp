@@ -161,7 +161,7 @@ Status read_part(CommandLine& line, std::size_t part) {
   return kOk;
 }
 
-// Reads Hydra's variable; the option has precedence. In the variable, 0 and -1 mean no limit.
+// Reads Hydra's variable; the option takes precedence. In the variable, 0 and -1 mean no limit.
 Status read_timeout_variable(Options& options) {
   const char* text = hr::environment("MPIEXEC_TIMEOUT");
   if (text == nullptr || options.timeout_seconds > 0) return kOk;
@@ -171,8 +171,8 @@ Status read_timeout_variable(Options& options) {
   return read_seconds("MPIEXEC_TIMEOUT=" + value, value, &options.timeout_seconds);
 }
 
-// Applies the settings for all programs; a program's own have precedence. A list of hosts applies to its program and
-// those after it.
+// Applies the settings for all programs; a program's own settings take precedence. A list of hosts applies to its
+// program and those after it.
 void share(const CommandLine& line) {
   for (Program& program : line.options.programs) {
     if (line.options.hosts.empty()) line.options.hosts = program.hosts;

@@ -120,7 +120,7 @@ Status read_modifier(const ParsedOption& given, const std::string& text, Mapping
     words->mapping.allow_oversubscription = word == "oversubscribe";
     words->oversubscription_given = true;
   } else if (word == "overload-allowed" || word == "no-overload") {
-    // In Open MPI, bound ranks may share cores only if the user allows it.
+    // Ranks may share cores only if the user allows it, as in Open MPI, where this applies to bound ranks.
     words->mapping.allow_oversubscription = word == "overload-allowed";
     words->oversubscription_given = true;
   } else if (word == "hwtcpus") {

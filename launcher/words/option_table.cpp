@@ -379,13 +379,13 @@ constexpr OptionSpec kOptions[] = {
     {"h help", kNoValue, kApplies, help, "", "Print this and exit"},
     {"V version info build-info", kNoValue, kApplies, version, "", "Print it and exit"},
 
-    // For scripts that use other launchers: always true here.
+    // Options for scripts that use other launchers; what they request is always true here.
     {"allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly disable-recovery hetero-nodes ordered-output "
      "no-transfer line-buffer mt_mpi",
      kNoValue, kAlreadyTrue, nullptr, "", ""},
     {"mpi pmi personality forward-signals", kOne, kAlreadyTrue, nullptr, "TYPE", ""},
 
-    // Meaningless to this library.
+    // Options without a meaning for this library.
     {"membind mem-bind cpu-bind", kOne, kIgnored, nullptr, "WHAT", "--bind-to binds"},
     {"mca omca pmca prtemca pmixmca gmca gpmca", kTwo, kIgnored, nullptr, "NAME VALUE", ""},
     {"prte am tune", kOne, kIgnored, nullptr, "WHAT", ""},
@@ -403,7 +403,7 @@ constexpr OptionSpec kOptions[] = {
      "loadbalance order-nodes pmi-port silent-abort nogpu rdma RDMA ofi OFI psm2 PSM2 ib IB shm dapl",
      kNoValue, kIgnored, nullptr, "", ""},
 
-    // Missing here, which the user must know; the message says what to use instead.
+    // Options that are missing here, which users must be told; the message says what to use instead.
     {"launch-agent preload-files preload-files-dest-dir path", kOne, kRefused, nullptr, "WHAT",
      "mpiexec brings no files to hosts and looks for none; name the program by its path, the same on all hosts"},
     {"preload-binary set-cwd-to-session-dir transfer", kNoValue, kRefused, nullptr, "",

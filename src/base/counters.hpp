@@ -61,7 +61,7 @@ struct Amount {
   Value bytes;
   void add(Value of_bytes) noexcept {
     ++count;
-    asm("" : "+m"(count));  // otherwise both are added as a vector, which is slower
+    asm("" : "+m"(count));  // otherwise the compiler adds both as a vector, which is slower
     bytes += of_bytes;
   }
 };
@@ -118,8 +118,8 @@ struct alignas(kPageAlignment) Page {
   alignas(64) Value sizes[kSizes];  // messages sent; element n: less than 2^(n + 1) bytes
   alignas(64) Amount received[kProtocols];
   Amount rendezvous;              // messages sent by rendezvous
-  Amount memories[kMemories];     // messages sent from such memory; host memory is the remainder
-  Amount to_memories[kMemories];  // messages received into such memory
+  Amount memories[kMemories];     // messages sent from each kind of memory; the rest came from host memory
+  Amount to_memories[kMemories];  // messages received into each kind of memory
   Level unexpected;               // messages not matched yet
   Level unexpected_bytes;         // bytes kept for unexpected messages
   Value unexpected_messages;
@@ -139,7 +139,7 @@ struct alignas(kPageAlignment) Page {
   Value stands_for[kFunctions];  // number of calls that the next timed one stands for
   Value timed;                   // the function of the call that is timed now
   Value timed_since;             // CLOCK_MONOTONIC, nanoseconds
-  Value waited_before;           // `waited` at that time
+  Value waited_before;           // value of `waited` when the timing began
   alignas(64) char text[kTextBytes];
 };
 

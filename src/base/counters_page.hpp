@@ -27,7 +27,8 @@ struct About {
   std::vector<std::string_view> protocols;
   std::vector<std::string_view> algorithms;
   std::vector<std::string_view> operations;  // names of collective operations
-  std::span<const std::uint16_t> places;     // numbers of the functions that channels carry out, by their places
+  std::span<const std::uint16_t>
+      places;  // numbers of the functions that channels carry out, in the order of their places
 };
 
 // Publishes the page. *file: must stay open, as others find the page through it. Errors: MPI_ERR_OTHER, with the cause;

@@ -65,7 +65,7 @@ std::string dimension(const char* name, const Labels& labels) {
   std::string out = std::string("\"") + name + "\":{\"length\":" + std::to_string(labels.size()) + ",\"labels\":[";
   out.reserve(out.size() + 32 * labels.size());
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    // All names of the library are plain.
+    // The library's own names contain no characters that JSON must escape.
     out.append(i == 0 ? "\"" : ",\"").append(labels[i]).append("\"");
   }
   return out.append("]}");
@@ -216,7 +216,7 @@ std::string entries() {
   return out + "]";
 }
 
-// Counters of parts and the page: where `count` of them begin in both, and their distances.
+// Describes `count` counters that the parts and the page have in common: where they begin in both, and their strides.
 std::string range(std::size_t in_part, std::size_t in_page, std::size_t count, std::size_t part_stride = sizeof(Value),
                   std::size_t page_stride = sizeof(Value)) {
   std::string out;
@@ -225,7 +225,7 @@ std::string range(std::size_t in_part, std::size_t in_page, std::size_t count, s
   return out + "]";
 }
 
-// Functions of consecutive numbers and places together.
+// Describes the functions in ranges in which both numbers and places are consecutive.
 std::string ranges_of_functions(std::span<const std::uint16_t> numbers) {
   constexpr std::size_t kWords = sizeof(Function) / sizeof(Value);
   std::string out;

@@ -46,7 +46,8 @@ class SharedFile {
                           const std::function<void(std::byte*)>& begin);
   // Maps the file that another process made.
   Status attach(const std::string& path, std::size_t bytes);
-  // Returns the name that others attach() to; for a hidden file it is the name_of() its maker and its descriptor().
+  // Returns the name that others pass to attach(). For a hidden file, it is the name_of() the maker's process and its
+  // descriptor().
   [[nodiscard]] std::string name() const;
   [[nodiscard]] static std::string name_of(std::int64_t process, int descriptor);
   [[nodiscard]] bool hidden() const noexcept { return hidden_; }

@@ -20,7 +20,7 @@ enum class Fallback { kSelf, kFile };
 struct Call {
   const char* function;  // "MPI_Send"
   Fallback fallback = Fallback::kSelf;
-  std::uint16_t number = 0;  // of the function, for calls that a channel may carry out; and its place in parts
+  std::uint16_t number = 0;  // the function's number, if a channel may carry out the call, and its place in parts
   std::uint16_t place = 0;   // (base/counter_parts.hpp)
 };
 

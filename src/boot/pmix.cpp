@@ -132,7 +132,7 @@ class Pmix final : public Provider {
     Value held{};
     held.type = pmix::kString;
     held.data.string = text.data();
-    return check("PMIx_Put", library_->put(pmix::kGlobal, name.c_str(), &held));  // which makes a copy
+    return check("PMIx_Put", library_->put(pmix::kGlobal, name.c_str(), &held));  // the library makes a copy
   }
 
   Status get(int owner, std::string_view key, std::string* value) override {

@@ -19,7 +19,7 @@ struct SpawnedProgram {
   std::string command;
   std::vector<std::string> arguments;  // without the command
   int processes = 1;
-  std::vector<std::pair<std::string, std::string>> info;  // as passed by the program
+  std::vector<std::pair<std::string, std::string>> info;  // hints, as passed by the program
 };
 
 // Start the programs as one job, whose processes get `parent` from parent_port(). There are two steps, for callers that

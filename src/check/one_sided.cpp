@@ -35,7 +35,7 @@ struct Found {
 };
 
 struct OneSided final : FileState {
-  std::map<std::pair<std::uint32_t, int>, Pending> pending;  // by context and target
+  std::map<std::pair<std::uint32_t, int>, Pending> pending;  // indexed by context and target
   std::vector<Found> found;
   std::unordered_set<const void*> repeated;  // gets already reported as repeated
   std::uintptr_t next = 1;

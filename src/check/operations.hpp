@@ -27,7 +27,7 @@ struct Buffer {
   Ref<layout::Datatype> type;
   bool written = false;
   bool hashed = false;
-  std::uint64_t hash = 0;  // of its contents when the operation began
+  std::uint64_t hash = 0;  // hash of its contents when the operation began
 };
 
 struct Operation {
@@ -35,7 +35,7 @@ struct Operation {
   Kind kind = Kind::kOther;
   const void* request = nullptr;  // handle of its request
   CallSite call_site;
-  std::uint32_t context = 0;  // of its communicator; 0: none
+  std::uint32_t context = 0;  // context of its communicator; 0: none
   int peer = 0;               // sends, receives: rank
   int tag = 0;
   std::uint64_t collective = 0;  // begun_collective()

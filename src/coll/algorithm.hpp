@@ -21,7 +21,7 @@ enum class Sharing : std::uint8_t { kNone, kFlagLines, kDataSlots };
 struct Query {
   Operation operation = Operation::kBarrier;
   std::size_t bytes = 0;  // Call::bytes
-  int ranks = 1;          // of the local group
+  int ranks = 1;          // number of processes in the local group
   bool commutative = true;
   bool inter = false;
   bool in_place = false;  // not set for rooted operations, where processes may differ (section 6.2.1)
@@ -38,7 +38,7 @@ struct Query {
 };
 
 struct Algorithm {
-  // Appears in saved tuning files. `cells`: it uses flag lines; `slots`: it uses data slots.
+  // Appears in saved tuning files. "cells" in a name stands for flag lines, "slots" for data slots.
   const char* name;
   std::uint32_t operations;              // serves(...)
   bool (*probe)(const Query&) noexcept;  // true if it applies

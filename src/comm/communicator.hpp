@@ -102,7 +102,7 @@ class Communicator final : public Object {
   // library lock.
   std::atomic<p2p::Channel*> channel_{nullptr};
   std::atomic<bool> channel_known_{false};
-  std::atomic<std::uint32_t> channel_operations_{0};  // in progress there; guarded by the channel's lock
+  std::atomic<std::uint32_t> channel_operations_{0};  // operations in progress on the channel; guarded by its lock
   Ref<Info> info_;                                    // hints in use; null: defaults
   std::shared_ptr<p2p::BufferPool> buffer_;           // MPI_Comm_attach_buffer; null: never attached
 };

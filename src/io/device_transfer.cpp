@@ -49,7 +49,7 @@ class Chunks {
 // One of the two pieces in progress.
 struct Slot {
   std::size_t offset = 0, bytes = 0;
-  std::size_t moved = 0;  // by the job
+  std::size_t moved = 0;  // bytes that the job has moved
   bool working = false, copying = false;
   Job job;
   ChunkCopy copy;

@@ -7,8 +7,8 @@
 namespace hr::layout {
 namespace {
 
-// Unit of the budget with which a walk traverses a typemap: subtrees that fit into the budget are skipped as a whole,
-// and the walk descends into the first one that does not fit.
+// Unit of the budget with which a walk traverses a typemap: the walk skips subtrees that fit into the budget as a
+// whole, and descends into the first one that does not fit.
 enum class Budget { kBytes, kLeaves };
 
 Count measure(const Typemap& map, Budget budget) { return budget == Budget::kBytes ? map.size : map.leaves; }

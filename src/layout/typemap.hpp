@@ -50,13 +50,13 @@ struct Typemap {
   [[nodiscard]] Count repeat(std::size_t part) const noexcept { return repeats[repeats.size() == 1 ? 0 : part]; }
 };
 
-// All return MPI_ERR_COUNT if a size or a bound does not fit into 63 bits.
+// All functions return MPI_ERR_COUNT if a size or a bound does not fit into 63 bits.
 TypemapRef leaf_typemap(const BasicType& type);  // a pair becomes a sequence of its members
 Status repeat_typemap(const TypemapRef& child, Count count, Count stride, TypemapRef* map);
 Status sequence_typemap(std::vector<TypemapRef> children, std::vector<Count> repeats, std::vector<Count> displacements,
                         TypemapRef* map);
 Status resized_typemap(const TypemapRef& child, Count lb, Count extent, TypemapRef* map);
-// `count` blocks of `block` copies (one extent apart), with `stride` bytes between the starts of the blocks.
+// Makes `count` blocks of `block` copies, one extent apart. The blocks start `stride` bytes apart.
 Status vector_typemap(const TypemapRef& child, Count count, Count block, Count stride, TypemapRef* map);
 
 }  // namespace hr::layout

@@ -50,8 +50,8 @@ Status finish_default_stream(const Location& location) {
   return kOk;
 }
 
-// Managed memory is copied by multiprocessors. If processes are time-sliced on those, the CPU has fetched fewer bytes
-// than this before this process gets its next time slice.
+// Managed memory is copied by multiprocessors. If processes are time-sliced on those, the CPU can fetch up to about
+// this many bytes before this process gets its next time slice.
 constexpr std::size_t kWorthATimeSlice = std::size_t{256} << 10;
 
 bool is_for_host(const void* address, std::size_t bytes, device::ContextHandle handle, int device) {

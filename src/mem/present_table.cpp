@@ -53,7 +53,7 @@ bool ask_openacc(const void* host, std::size_t bytes, DeviceCopy* copy) {
 bool ask_openmp(const void* host, std::size_t bytes, DeviceCopy* copy) {
   int (*number_of_devices)() = nullptr;
   int (*is_present)(const void*, int) = nullptr;
-  void* (*mapped_pointer)(const void*, int) = nullptr;  // from OpenMP 5.1 on
+  void* (*mapped_pointer)(const void*, int) = nullptr;  // exists from OpenMP 5.1 on
   if (!look_up("omp_get_num_devices", number_of_devices) || !look_up("omp_target_is_present", is_present)) return false;
   const bool tells = look_up("omp_get_mapped_ptr", mapped_pointer);
   const void* last = static_cast<const std::byte*>(host) + bytes - 1;

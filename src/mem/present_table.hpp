@@ -13,8 +13,9 @@
 namespace hr::mem {
 
 struct DeviceCopy {
-  int device = -1;                // in the run-time library's numbering
-  const void* address = nullptr;  // of the copy of the first byte; null if the library only reports that there is one
+  int device = -1;  // number of the device in the run-time library
+  const void* address =
+      nullptr;  // address of the copy of the first byte; null if the library only reports that a copy exists
 };
 
 // True if all of [host, host + bytes) has a copy on a device. Memory that host and device share does not count.

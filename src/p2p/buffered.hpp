@@ -27,7 +27,7 @@ class BufferPool {
   // Waits for all pending sends, then returns the attached buffer.
   Status detach(void** address, Count* size);
   Status flush();
-  // For flushes that do not block. mark(): number of the next message. gone(): true if all messages with smaller
+  // Used by flushes that do not block. mark(): number of the next message. gone(): true if all messages with smaller
   // numbers have left.
   [[nodiscard]] std::uint64_t mark() const noexcept { return next_; }
   [[nodiscard]] bool gone(std::uint64_t mark) const noexcept;

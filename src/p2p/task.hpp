@@ -44,7 +44,7 @@ void free_frame(void* frame, std::size_t bytes) noexcept;
 // Returns the first error among complete requests (its text becomes the current detail); releases and nulls all of
 // them.
 Status collect(Request** requests, int count);
-// Withdraws requests that no task will wait for: cancels receives, waits for sends, releases.
+// Withdraws requests that no task will wait for: cancels receives, waits for sends, and releases the requests.
 void abandon(Request** requests, int count) noexcept;
 }  // namespace detail
 
@@ -63,7 +63,7 @@ struct When {
   static constexpr std::uint32_t kNoContext = ~std::uint32_t{0};
   bool (*holds)(void* argument);
   void* argument;
-  std::uint32_t context = kNoContext;  // the condition depends on its processes
+  std::uint32_t context = kNoContext;  // context on whose processes the condition depends
 };
 
 class [[nodiscard]] Task {
@@ -83,7 +83,7 @@ class [[nodiscard]] Task {
     if (handle_) handle_.destroy();
   }
 
-  // True for an empty task, too.
+  // True if the task has ended, or is empty.
   [[nodiscard]] bool done() const noexcept { return !handle_ || handle_.done(); }
   // Resumes the task while its pending wait is complete; true if it is done. Makes no progress by itself. *resumed (may
   // be null): set to true if the task was resumed at all.
@@ -245,8 +245,9 @@ class TaskFactory : public TaskResources {
 // Runs the task to its end, and makes progress on everything meanwhile.
 Status run_blocking(Task task);
 
-// Makes a request that completes when the task does; *request gets one reference, the caller's. An error of the task is
-// the request's error. `communicator` (may be null) becomes Request::communicator_; `resources` must keep it alive.
+// Makes a request that completes when the task does. *request receives one reference, which the caller owns. An error
+// of the task is the request's error. `communicator` (may be null) becomes Request::communicator_; `resources` must
+// keep it alive.
 Status run_as_request(Task task, std::unique_ptr<TaskResources> resources, Object* communicator, Request** request);
 
 // Makes an inactive persistent request whose every start runs factory->make() again.

@@ -35,7 +35,7 @@ std::vector<int> others_here(const Window& window) {
   return procs;
 }
 
-// True if it succeeded; otherwise logs the reason, and operations use messages.
+// True if the operation succeeded; otherwise logs the reason, and the window's operations use messages.
 bool had(Status status) {
   if (!status.ok()) {
     const std::string why = take_detail();

@@ -24,7 +24,7 @@ namespace hr::rma {
 struct Exclusion {
   Control* target = nullptr;
   Control* own = nullptr;
-  std::span<Control> all{};  // of the processes that may update it directly; empty: only this process
+  std::span<Control> all{};  // words of the processes that may update it directly; empty if only this process may
   bool by_barrier = false;   // process barriers work, so `by_lock` may be set
 
   [[nodiscard]] bool alone() const noexcept { return all.empty(); }
@@ -53,7 +53,7 @@ class ShortUpdate {
  private:
   void announce() noexcept {
     exclusion_.own->updating.store(exclusion_.number(), std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // the process barrier in set_by_lock() does the rest
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // suffices because of the process barrier in set_by_lock()
   }
   void lock() noexcept;
   void unlock() noexcept;

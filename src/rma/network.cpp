@@ -19,10 +19,10 @@ namespace {
 
 constexpr int kKeysTag = 0x10030;
 
-// Message to the other members: how to reach the sender's part.
+// Message to the other members, which says how to reach the sender's part.
 struct Reach {
   std::uint64_t address = 0;
-  transport::RemoteKey key;  // empty: not through the network
+  transport::RemoteKey key;  // empty if the part cannot be reached through the network
 };
 
 Reach expose_own(Window& window) {
@@ -143,7 +143,7 @@ Status start_by_network(Window& window, Operation& operation, p2p::Request** req
   const Status started = puts ? member.memory->put(proc, member.key.get(), {&part, 1}, &self->moving)
                               : member.memory->get(proc, member.key.get(), {&part, 1}, &self->moving);
   if (!started.ok()) {
-    // If the process has failed, sending it a message reports that.
+    // If the process has failed, sending it a message reports the failure.
     const std::string why = take_detail();
     if (started == Errc::kUnsupportedOperation) use_messages(member, proc, why);
     if (request != nullptr) {

@@ -136,7 +136,7 @@ struct Caps {
   bool rendezvous = false;          // send_rts(), receive_rendezvous() and decline_rendezvous() of host memory
   bool device_rendezvous = false;   // the same for device memory, without waiting for the program's pending work on it
   bool remote_read = false;         // get() of memory that was not exposed may be tried (it may fail)
-  bool exposed_memory = false;      // get() and put() of exposed memory, preferably without that process taking part
+  bool exposed_memory = false;      // get() and put() of exposed memory, if possible without involving that process
   bool same_node = false;           // both processes run under one operating system
   bool same_address_space = false;  // remote addresses are local ones (self)
   // Cost of messages from and to host memory: an inline one, and a pipelined stream of chunks.
@@ -249,7 +249,7 @@ class Transport {
   [[nodiscard]] virtual bool can_sleep() const noexcept { return false; }
   [[nodiscard]] virtual std::optional<std::uint32_t> arm() { return std::nullopt; }
   virtual void sleep(std::uint32_t /*armed*/, double /*at_most_seconds*/) {}
-  virtual void wake() noexcept {}  // wakes every thread of this process that sleeps, or is armed to
+  virtual void wake() noexcept {}  // wakes every thread of this process that sleeps or is armed
   // Returns a descriptor that becomes readable when a message arrives after arm_arrivals() has returned true, for
   // threads that sleep on another transport; -1: there is none. arm_arrivals() returns false if a message has arrived
   // already.
@@ -296,7 +296,7 @@ struct Job {
 // Two sets of processes, possibly of several jobs, that connect; the same sets in all of them.
 struct PeerGroups {
   std::string name;                    // unique on a host, safe in a file name, and begins with a job's name
-  std::vector<int> ours;               // this process's set
+  std::vector<int> ours;               // set that contains this process
   std::vector<int> theirs;             // the other set; disjoint from `ours`
   std::vector<std::string> addresses;  // addresses of `theirs`
   bool first = false;                  // `ours` comes first wherever both sets are numbered
@@ -315,7 +315,8 @@ struct Record {
   // does not support that.
   Status (*connect_groups)(const Job& job, const Handlers& handlers, const PeerGroups& here,
                            std::unique_ptr<Transport>* out) = nullptr;
-  // For transports that fill gaps, of which one is used: true if its library can be opened here. Null: always.
+  // True if the transport's library can be opened here; null means always. For transports that fill gaps, of which only
+  // one is used.
   bool (*can_open)() = nullptr;
   // True if this host has a network that the transport serves better than its siblings. Null: never.
   bool (*has_own_network)() = nullptr;

@@ -121,7 +121,7 @@ def _peers(args: argparse.Namespace, failures: dict[str, str]) -> list[Library]:
 
 def _programs(args: argparse.Namespace, chosen: list[Library], ours: Programs,
               failures: dict[str, str]) -> dict[str, Path]:
-    """Returns the directory of each library's programs; adds libraries whose programs cannot be built to `failures`."""
+    """Returns the directory of each library's programs; adds libraries to `failures` if their programs cannot be built."""
     wanted = sorted({benchmark.program for benchmark in args.chosen})
     directories = {}
     for library in chosen:

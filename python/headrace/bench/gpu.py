@@ -46,7 +46,7 @@ class Session:
         self._nccl(progress)
         for round_ in range(self.args.runs):
             self._limits(progress)
-            # Another order each time, so that a change of the machine affects all sections alike.
+            # Uses another order each time, so that a change of the machine affects all sections alike.
             shift = round_ % max(len(self.sections), 1)
             for section in self.sections[shift:] + self.sections[:shift]:
                 progress.step(section.name)

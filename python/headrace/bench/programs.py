@@ -19,8 +19,8 @@ class Programs:
 
     mpiexec: Path
     library: Path  # libmpi_abi.so.1
-    directories: tuple[Path, ...]  # that contain programs
-    own: tuple[Path, ...] = ()  # that may contain programs built by the user
+    directories: tuple[Path, ...]  # directories that contain programs
+    own: tuple[Path, ...] = ()  # directories that may contain programs built by the user
 
     def find(self, name: str) -> Path:
         found = _first(directory / name for directory in self.directories)

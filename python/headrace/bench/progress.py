@@ -36,7 +36,7 @@ class Progress:
                   file=sys.stderr, flush=True)
 
     def skip(self, what: str) -> None:
-        """Counts a step that need not be done."""
+        """Counts a step that is skipped."""
         self._end()
         self.left[what] -= 1
         self.done += 1

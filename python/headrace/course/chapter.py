@@ -59,7 +59,7 @@ class Chapter:
     exercises: tuple[Exercise, ...]
 
     def published(self, step: Step) -> float | None:
-        """Returns milliseconds per step; None also if the number of steps is not known."""
+        """Returns milliseconds per step; None if there is no time, or if the number of steps is not known."""
         known = step.published is not None and self.published_steps is not None
         return 1e3 * step.published / self.published_steps if known else None
 

@@ -26,9 +26,9 @@ from headrace import own_files
 from headrace.monitor.model import Reading, Sweep, clean
 
 _RULES_MOST = 64
-_SUBJECTS_MOST = 2000  # that rules hold for at the same time
+_SUBJECTS_MOST = 2000  # limit of the subjects for which rules hold at the same time
 _QUEUE_MOST = 200
-_SECONDS = 20.0  # of a command or a web hook
+_SECONDS = 20.0  # time limit of a command or a web hook
 _SHOWN = 4
 
 Machine = dict[str, dict[str, float]]
@@ -138,7 +138,7 @@ class Alerts:
 
     def __init__(self, rules: Rules, deliver: Callable[[Rules, dict], str] = deliver):
         self.rules, self._deliver = rules, deliver
-        self.trouble = ""  # of the last delivery
+        self.trouble = ""  # error of the last delivery
         self._lost = 0
         self._since: dict[tuple[int, str], float] = {}
         self._told: dict[tuple[int, str], str] = {}
@@ -153,7 +153,7 @@ class Alerts:
             event = self._queue.get()
             try:
                 self.trouble = self._deliver(self.rules, event)
-            except Exception as error:  # the next one may be delivered
+            except Exception as error:  # continues, as the next event may be delivered
                 self.trouble = f"{type(error).__name__}: {error}"[:200]
             self._queue.task_done()
 
@@ -231,5 +231,5 @@ class Alerts:
 
 
 def _work(reading: Reading) -> int:
-    """A number that changes when a rank calls an MPI function, sends or receives."""
+    """Returns a number that changes when a rank calls an MPI function, sends or receives."""
     return reading.brief.calls + reading.brief.sent + reading.brief.received

@@ -39,8 +39,8 @@ class State:
     sweep: Sweep = field(default_factory=lambda: Sweep(0.0))
     machine: dict[str, dict[str, float]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
-    cpu_seconds: float = 0.0  # of the thread since its start
-    functions: dict[str, dict[str, Count]] = field(default_factory=dict)  # of each job, from the last round with details
+    cpu_seconds: float = 0.0  # CPU time of the thread since its start
+    functions: dict[str, dict[str, Count]] = field(default_factory=dict)  # functions of each job, from the last round with details
 
 
 class Collector:
@@ -53,8 +53,8 @@ class Collector:
         self._least = period
         self._machine_due = 0.0
         self.due = 0.0  # when the next round begins, by time.monotonic()
-        self.details_least = 0.0  # requested by a monitor that has to store them
-        self.details_seconds = _DETAILS_SECONDS[0]  # between two readings of all counters
+        self.details_least = 0.0  # minimum requested by the monitor that stores them
+        self.details_seconds = _DETAILS_SECONDS[0]  # time between two readings of all counters
         self._details_due = 0.0
         self._tidy_due = 0.0
         self._ended: set[tuple[str, int]] = set()
@@ -90,7 +90,7 @@ class Collector:
         details = now >= self._details_due
         sweep = self.source.sweep(details)
         ended = {(reading.rank.job, reading.rank.rank) for reading in sweep.readings if reading.ended}
-        if not details and ended - self._ended:  # the last figures of these ranks
+        if not details and ended - self._ended:  # these are the last figures of these ranks
             details, sweep = True, self.source.sweep(True)
         self._ended = ended
         sweep.time = sweep.time or clock.now()

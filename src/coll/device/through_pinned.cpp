@@ -217,7 +217,7 @@ class Mirror {
   Blocks blocks_;
   mem::Location where_;
   std::vector<Segment> segments_;
-  std::size_t segment_bytes_ = 0;  // of all segments' copies; their rows (TwoRows) follow
+  std::size_t segment_bytes_ = 0;  // length of all segments' copies; their rows (TwoRows) follow
   std::vector<Count> displacements_;
   std::optional<TypedScratch> typed_;
   mem::device::PinnedStaging staging_;

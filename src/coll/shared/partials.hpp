@@ -49,7 +49,7 @@ inline void publish_step(const Call& call, int step, std::size_t bytes) noexcept
 
 class Partials {
  public:
-  // To be constructed once this process's flag lines may be written.
+  // Constructed once this process's flag lines may be written.
   Partials(const Call& call, int places) noexcept
       : call_(call),
         places_(places),

@@ -157,8 +157,8 @@ class Segment {
   // True if processes outnumber the cores of the node, as agreed when the flag lines were opened.
   [[nodiscard]] bool oversubscribed() const noexcept { return oversubscribed_; }
 
-  // For two members whose flag lines and data slots change hands: returns the member whose memory `rank` writes in this
-  // use (`lap`: number of earlier uses).
+  // If flag lines and data slots of two members change hands: returns the member whose memory `rank` writes in this use
+  // (`lap`: number of earlier uses).
   [[nodiscard]] static int holder(int rank, std::uint64_t lap) noexcept { return (lap & 1) == 0 ? rank : 1 - rank; }
 
   // --- Flag lines ---

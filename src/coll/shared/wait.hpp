@@ -42,7 +42,7 @@ template <class Condition>
   return made;
 }
 
-// True from the second call on, which is in the next round of progress.
+// True from the second call on, that is, from the next round of progress on.
 struct NextRound {
   bool looked = false;
   bool operator()() noexcept { return std::exchange(looked, true); }

@@ -78,7 +78,7 @@ std::uint64_t subject_of(const Key& key) { return std::uint64_t{key.first} << 32
 // A consensus, from this process's start of it or its first message on.
 struct Consensus {
   std::unique_ptr<ConsensusMember> member;  // null until this process's start
-  std::vector<int> procs;                   // of the members, from this process's start on
+  std::vector<int> procs;                   // processes of the members; set from this process's start on
   std::vector<std::pair<int, ConsensusMessage>> early;
   std::size_t failures_seen = 0;
 

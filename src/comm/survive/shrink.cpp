@@ -102,7 +102,7 @@ p2p::Task shrink_task(Shrinking* shrinking) {
 }
 
 Status prepare(Communicator& comm, std::unique_ptr<Shrinking>* shrinking) {
-  // It keeps the old groups until the survivors are known.
+  // The communicator keeps the old groups until the survivors are known.
   Ref<Communicator> made = assemble(comm.local_, comm.remote_, comm.errhandler_);
   HR_TRY(check_no_room(made));
   *shrinking = std::make_unique<Shrinking>(comm, std::move(made));

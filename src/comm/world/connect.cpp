@@ -268,7 +268,7 @@ Status connect_groups(const Members& members, int leader, Status at_leader, Line
   if (wants_network(own, other)) HR_TRY(exchange_info(members, leader, line, true, &own, &other));
   Sides sides;
   const Status connected = connect_peers(own, other, &sides);
-  // No process goes on before all processes of both sides are connected.
+  // No process continues before all processes of both sides are connected.
   const Status all = require_all(members, connected);
   std::string why = all.ok() ? "" : take_detail();
   if (leads) {

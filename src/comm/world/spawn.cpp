@@ -215,7 +215,8 @@ Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boo
   std::string why = take_detail();
   note_failures(comm, root, stage, words[1] == 0 ? Status(Errc::kSpawn) : Status::from_code(words[1]), codes);
   set_detail(std::move(why));
-  // The children were started but did not connect: that is MPI_ERR_SPAWN, unless a member of this group has failed.
+  // If the children were started but did not connect, the error is MPI_ERR_SPAWN, unless a member of this group has
+  // failed.
   return words[1] == 0 && !is_revoked(comm) && failed_members(comm)->size() == 0 ? Status(Errc::kSpawn) : connected;
 }
 

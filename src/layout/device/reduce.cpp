@@ -11,8 +11,8 @@ using kernels::ReduceOp;
 
 struct Kernel {
   const char* name;
-  unsigned bytes;      // from one element to the next
-  unsigned alignment;  // of an element
+  unsigned bytes;      // distance from one element to the next
+  unsigned alignment;  // alignment of an element
 };
 
 constexpr Kernel kBits1{"hr_reduce_bits_1", 1, 1}, kBits2{"hr_reduce_bits_2", 2, 2}, kBits4{"hr_reduce_bits_4", 4, 4},

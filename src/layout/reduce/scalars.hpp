@@ -44,7 +44,7 @@ template <class T>
 struct Complex {
   T re, im;
   friend Complex operator+(Complex a, Complex b) { return {static_cast<T>(a.re + b.re), static_cast<T>(a.im + b.im)}; }
-  // The textbook formula, including its results for infinities: Fortran compilers use it, too, and it vectorises. Each
+  // Uses the textbook formula, with its results for infinities, as Fortran compilers do; it can be vectorised. Each
   // product is rounded, also on the device.
   friend Complex operator*(Complex a, Complex b) {
     return {static_cast<T>(static_cast<T>(a.re * b.re) - static_cast<T>(a.im * b.im)),

@@ -79,8 +79,8 @@ Result context_current(device::ContextHandle* context) {
   return result;
 }
 
-// Refuses: memory of a pool cannot be distinguished from other memory, and kernels of another device may not touch it
-// unless the pool's owner allows that. Copies between devices need no access.
+// Always fails, as memory of a pool cannot be distinguished from other memory, and kernels of another device may not
+// touch it unless the pool's owner allows that. Copies between devices need no access.
 Result context_enable_peer(device::ContextHandle, unsigned) { return kNotFound; }
 
 Result context_id(device::ContextHandle context, unsigned long long* id) {

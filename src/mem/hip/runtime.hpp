@@ -112,8 +112,8 @@ bool open_runtime();
 
 // QuietCalls: restores the thread's last error, which programs read by hipGetLastError() after their own calls. Without
 // it, they would take a failure of a call of ours that was expected (host memory, unfinished work) for one of theirs.
-// From ROCm 7 on, an error stays until it is read, so an error of the program's own calls is left alone. Before, each
-// call replaces it.
+// From ROCm 7 on, an error stays until it is read, so an error of the program's own calls is left unchanged. In earlier
+// versions, each call replaces it.
 class QuietCalls {
  public:
   QuietCalls() noexcept : was_clean_(runtime().major < 7 || runtime().hipPeekAtLastError() == device::kSuccess) {}

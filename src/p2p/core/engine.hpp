@@ -68,20 +68,20 @@ struct Engine {
   std::vector<Peer*> peers;                             // indexed by process; never null
   std::vector<Peer*> busy;                              // peers that are not idle
   std::vector<std::unique_ptr<Matcher>> matchers;       // indexed by context
-  Matcher no_matcher;                                   // for context numbers out of range; always empty
+  Matcher no_matcher;                                   // used for context numbers out of range; always empty
   std::vector<transport::Transport*> transports;        // transports that need progress
   std::unique_ptr<transport::Transport> failure_watch;  // one of the transports, if it is in use (failure_watch.hpp)
   Sleeper sleeper;
   Request* done = nullptr;  // complete and empty; shared by all sends that complete at once
-  // Request for a blocking receive, so that none has to be allocated; a receive within a receive allocates one.
+  // Request for blocking receives, so that none has to be allocated. A receive within a receive allocates one.
   Request blocking_receive;
   bool blocking_receive_taken = false;
   ContextMembers context_members;
   unsigned failures = 0;              // number of failed processes and ended contexts (process_failure.hpp)
-  std::vector<int> failed_processes;  // in the order of their failure
+  std::vector<int> failed_processes;  // failed processes, in the order of their failure
   FileStates<Engine> file_states;
   int processes_on_node = 1;    // number of processes that share the machine's cores
-  bool oversubscribed = false;  // more processes on this node than cores
+  bool oversubscribed = false;  // true if this node has more processes than cores
 };
 
 inline constinit LayerState<Engine> the_engine;

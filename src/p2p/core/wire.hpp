@@ -34,7 +34,7 @@ enum class Kind : std::uint8_t {
   kDone,               // the receiver has fetched the data itself
   kShare,              // the receiver fetches the data, and the sender may write a part of it: payload: Share
   kShared,             // the sender has written the bytes that it claimed, or with way 1, could not
-  kAsk,                // device data was not final when its kRts was sent: the receiver waits for kReady
+  kAsk,                // the receiver waits for kReady, as device data was not final when its kRts was sent
   kReady,              // the device data is final now
   kRevoke,             // the sender of this has freed an allocation that the receiver may have mapped
   kPiece,              // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
@@ -91,11 +91,11 @@ struct Share {
 
 // Ways in which data travels (flags); 0: as Data, through the transport.
 enum Way : std::uint8_t {
-  kStaged = 1,        // through chunks of the sender's staging memory
+  kStaged = 1,        // moved through chunks of the sender's staging memory
   kFromDevice = 2,    // copied in by the sender's device, else by its CPU
   kToDevice = 4,      // copied out by the receiver's device
-  kWhole = 128,       // as a whole by the transport, from memory to memory
-  kNetwork = 64,      // piece by piece, through pinned memory of both processes and the network
+  kWhole = 128,       // moved as a whole by the transport, from memory to memory
+  kNetwork = 64,      // moved piece by piece, through pinned memory of both processes and the network
   kDeviceChunks = 8,  // the memory described with kChunks, else memory that the processes share
   kPut = 32,          // a layout::device::PeerView follows the clear-to-send: the sender stores the data there
   kRows = 16,         // clear-to-send: short pieces may lie in two rows; Piece: this one does (mem/device/two_rows.hpp)
@@ -106,7 +106,7 @@ struct Piece {
   std::uint64_t memory;  // id of the Export; 0: shared memory
   std::uint64_t at;      // offset in that memory
 };
-// In place of a chunk's number: the sender cannot read its data, Piece::bytes of it will not arrive, and the error's
+// Replaces a chunk's number if the sender cannot read its data: Piece::bytes of it will not arrive, and the error's
 // text follows.
 inline constexpr std::uint32_t kNoChunk = 0xffffffff;
 

@@ -66,7 +66,7 @@ Status cancel_message(Request& request) {
     // Only the receiver knows whether a receive has matched the send, which ends by kCancelled, or by the receiver's
     // other messages.
     send_control(request.proc_, wire::cancel(request.context_, reinterpret_cast<std::uint64_t>(&request)));
-    // If both sides are in this process, the answer is awaited here, as programs that send to themselves test right
+    // If both sides are in this process, this waits for the answer, as programs that send to themselves test right
     // after the call whether the send was cancelled.
     const Peer& peer = peer_of(request.proc_);
     while (peer.caps.same_address_space && !request.complete() && peer.transport->progress()) {

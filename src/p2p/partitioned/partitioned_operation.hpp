@@ -20,10 +20,11 @@ namespace hr::p2p {
 
 // A part of the sender, sent as one message.
 struct Part {
-  layout::View view;                   // its data in the buffer, or `aside`
-  std::unique_ptr<std::byte[]> aside;  // receive: of a part that begins or ends within an element of the buffer
-  std::size_t offset = 0;              // in the packed form
-  Request* message = nullptr;          // the pending message
+  layout::View view;  // its data in the buffer, or `aside`
+  std::unique_ptr<std::byte[]>
+      aside;                   // receive: separate memory of a part that begins or ends within an element of the buffer
+  std::size_t offset = 0;      // offset in the packed form
+  Request* message = nullptr;  // the pending message
   bool begun = false;
   bool settled = false;  // its message has ended and has been handled
 };
@@ -63,7 +64,7 @@ class Partitioned final : public RequestState {
   Status check_ready(int partition) const;
   void make_ready(int partition);
   Status has_arrived(int partition, bool* arrived);
-  // Begins and settles as many parts as possible; true if something moved.
+  // Begins and finishes as many parts as possible; true if something moved.
   bool advance();
   [[nodiscard]] bool is_over() noexcept;
   // Completes the request, and may destroy this.

@@ -19,7 +19,7 @@
 
 namespace hr::p2p {
 
-extern const Rendezvous kLocalCopy;      // the sender is this process: one typed copy
+extern const Rendezvous kLocalCopy;      // one typed copy, if the sender is this process itself
 extern const Rendezvous kDeviceGet;      // one copy or kernel from the sender's device memory
 extern const Rendezvous kDevicePut;      // one copy from pinned memory into the receiver's device memory
 extern const Rendezvous kStaged;         // pieces through pinned or device memory, pipelined
@@ -31,7 +31,8 @@ extern const Rendezvous kTransportData;  // the transport moves the data from me
 
 namespace {
 
-// In order of preference among equals. kStream always applies and stays last, as begin_fallback() takes the last one.
+// Listed in order of preference among protocols of equal cost. kStream always applies and stays last, as
+// begin_fallback() takes the last one.
 constexpr std::array kProtocols = {&kTransportData, &kLocalCopy,     &kDeviceGet,  &kDevicePut, &kStaged,
                                    &kNetworkStaged, &kNetworkDirect, &kSingleCopy, &kStream};
 static_assert(kProtocols.back() == &kStream);

@@ -18,8 +18,8 @@
 namespace hr::p2p::staged {
 namespace {
 
-// If no chunk is returned for this time, the receivers are assumed to make no progress, and other messages must not
-// wait.
+// Limit of the time without a returned chunk, after which the receivers are assumed to make no progress, and other
+// messages must not wait for them.
 constexpr double kStarvedSeconds = 20e-3;
 
 struct Part {
@@ -49,7 +49,7 @@ struct State final : FileState {
   std::size_t first = 0;  // index of the message that gets the first chunk; advances in turn
   std::unique_ptr<Chunks> shared;
   std::vector<std::unique_ptr<Chunks>> on_devices;  // one per GPU context
-  bool no_device_chunks = false;                    // noted once, and not tried again
+  bool no_device_chunks = false;                    // the failure is noted once, and not retried
   bool not_pinned = false;                          // noted once
 };
 State& state() { return own<State>(); }
@@ -106,7 +106,7 @@ layout::device::ChunkCopy::In chunk_kind(std::uint8_t way, bool rows) noexcept {
   return rows ? In::kPinnedRows : In::kPinned;
 }
 
-// Packs by the CPU.
+// Packs with the CPU.
 Status pack_rows(const layout::View& from, std::size_t offset, mem::device::TwoRows rows, std::byte* chunk) {
   HR_TRY(layout::pack(from, offset, rows.width(), chunk));
   HR_TRY(layout::pack(from, offset + rows.width(), rows.width(), chunk + rows.pitch()));

@@ -1,7 +1,7 @@
 // Presence: shows whether a process that shares a file with this one is still alive.
 //
 // Each process locks a byte of the file (an open file description lock, fcntl(2)); the system releases the lock when
-// the process ends, in whatever way, or closes the file. This works across pid namespaces; a forked child that has not
+// the process closes the file, or ends for any reason. This works across pid namespaces; a forked child that has not
 // yet called exec counts as the process. Threads: library lock.
 #pragma once
 

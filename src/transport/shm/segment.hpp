@@ -79,10 +79,10 @@ class Segment {
   [[nodiscard]] std::size_t staging_offset(int process) const noexcept;
 
   SharedFile file_{"make rings smaller with HEADRACE_SHM_RING_BYTES"};
-  SharedFile* memory_ = &file_;  // of a channel's area: the file of the whole segment
+  SharedFile* memory_ = &file_;  // file of the whole segment, if this is a channel's area
   std::size_t base_ = 0;         // offset of the area in the file
   Sizes sizes_;
-  std::size_t bytes_ = 0;          // without the areas of channels
+  std::size_t bytes_ = 0;          // length without the areas of channels
   std::size_t words_offset_ = 0;   // after the doorbells
   std::size_t control_bytes_ = 0;  // head, doorbells and words
   std::size_t area_bytes_ = 0;     // staging_bytes, in whole pages

@@ -11,7 +11,7 @@ from headrace.doctor.finding import Finding, note, ok, warning
 
 _PROGRAMS = ("mpicc", "mpiexec")
 _LIBRARIES = ("libmpi_abi.so.1", "libmpi.so.12")
-_MARK = b"HEADRACE_"  # contained in everything that we build
+_MARK = b"HEADRACE_"  # contained in all of Headrace's files
 _SHOWN = 8
 
 
