@@ -12,9 +12,9 @@
 # hipModuleLoadData. The compiler is clang 17 or newer with lld (HEADRACE_AMD_CLANG; Debian's clang-19 and lld-19); neither
 # HIP's headers nor device libraries are needed. Without one the bundle is empty.
 #
-# Behind each image stands a trailer, "HRKERNEL" and the name, by which the tests' fake driver (tests/fake_cuda) finds
-# lib<name>_host_kernels.so: the same sources compiled for the CPU, built into <build>/fake_cuda when HEADRACE_TESTS is
-# on. Kernel sources therefore include kernels/portability.hpp and declare kernels with HR_KERNEL.
+# Each image is followed by a trailer, "HRKERNEL" and the name, by which the tests' fake driver (tests/fake_cuda) finds
+# lib<name>_host_kernels.so: the same sources compiled for the CPU, built into <build>/fake_cuda when HEADRACE_TESTS is on. Kernel sources
+# therefore include kernels/portability.hpp and declare kernels with HR_KERNEL.
 include_guard(GLOBAL)
 
 set(HR_FAKE_CUDA_DIR ${CMAKE_BINARY_DIR}/fake_cuda CACHE INTERNAL "where the fake driver and host kernels are built")
@@ -134,7 +134,7 @@ function(hr_fatbin name)
   endif()
   get_property(nvcc GLOBAL PROPERTY HR_NVCC)
 
-  # One translation unit, so that no device linking is needed.
+  # All sources form one translation unit, so that no device linking is needed.
   set(unit ${CMAKE_CURRENT_BINARY_DIR}/${name}_kernels.cu)
   set(text "")
   foreach(source IN LISTS ARG_SOURCES)
@@ -172,7 +172,7 @@ function(hr_fatbin name)
   configure_file(${HR_FATBIN_TEMPLATE} ${assembly} @ONLY)
   set_source_files_properties(${assembly} PROPERTIES LANGUAGE C COMPILE_OPTIONS "-x;assembler-with-cpp")
   add_library(${name}_fatbin STATIC ${assembly})
-  set_target_properties(${name}_fatbin PROPERTIES C_COMPILER_LAUNCHER "")  # a cache does not see files read by .incbin
+  set_target_properties(${name}_fatbin PROPERTIES C_COMPILER_LAUNCHER "")  # no cache, as it does not track files read by .incbin
 
   if(HEADRACE_TESTS)
     set_source_files_properties(${unit} PROPERTIES LANGUAGE CXX)

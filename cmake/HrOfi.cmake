@@ -7,7 +7,7 @@ function(hr_find_ofi result)
   set(${result} "" PARENT_SCOPE)
   find_path(HEADRACE_OFI_INCLUDE_DIR rdma/fi_domain.h DOC "libfabric's headers for the network transport ofi")
   if(NOT HEADRACE_OFI_INCLUDE_DIR)
-    # A build for tests is expected to have it: its tests would be left out silently.
+    # A build with tests is expected to have libfabric, as its tests would otherwise be omitted silently.
     set(kind STATUS)
     if(HEADRACE_TESTS)
       set(kind WARNING)

@@ -13,7 +13,7 @@ function(hr_find_ucx result)
   find_path(HEADRACE_UCX_INCLUDE_DIR ucp/api/ucp.h PATHS ${package_dirs} ${own_dirs}
             DOC "UCX's headers for the network transport")
   if(NOT HEADRACE_UCX_INCLUDE_DIR)
-    # A build for tests is expected to have it: the tests of several hosts would be left out silently.
+    # A build with tests is expected to have UCX, as the tests of several hosts would otherwise be omitted silently.
     set(kind STATUS)
     if(HEADRACE_TESTS)
       set(kind WARNING)

@@ -152,7 +152,7 @@ void fill_different(Members& to) {
   };
   to.cuIpcOpenMemHandle = [](DevicePointer* address, IpcHandle handle, unsigned flags) {
     const Result result = hip_call("hipIpcOpenMemHandle", address, handle, flags);
-    return result == 1 ? hip_call("hipIpcOpenMemHandle", address, handle, 0u) : result;  // ROCm 5 takes no flag
+    return result == 1 ? hip_call("hipIpcOpenMemHandle", address, handle, 0u) : result;  // ROCm 5 accepts no flag
   };
   to.cuMemcpy = [](DevicePointer target, DevicePointer source, std::size_t bytes) {
     return hip_call("hipMemcpy", target, source, bytes, kByAddresses);

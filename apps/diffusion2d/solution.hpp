@@ -18,9 +18,9 @@ namespace diffusion2d {
 struct Verdict {
   bool valid = false;
   double error = 0;            // largest difference from the exact solution, relative to the largest value
-  double tolerance = 0;        // four roundings per step
+  double tolerance = 0;        // allowance of four roundings per step
   double equation = 0;         // largest difference from the differential equation's solution: the error of the mesh
-  std::uint64_t checksum = 0;  // of every bit of every point, however the grid is split
+  std::uint64_t checksum = 0;  // checksum of every bit of every point, the same however the grid is split
   std::string difference;      // first wrong point of this rank
 };
 

@@ -27,7 +27,7 @@ struct Box {  // lo inclusive, hi exclusive
 };
 
 struct Shape {
-  std::array<int, kAxes> points;  // own, without halo
+  std::array<int, kAxes> points;  // own points, without the halo
   int element_bytes;              // 4 or 8
 
   int length(int axis) const { return points[axis] + 2; }

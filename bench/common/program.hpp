@@ -14,9 +14,9 @@ namespace bench {
 // Static description of a benchmark program.
 struct Program {
   const char* name;
-  const char* sentence;                               // what it measures; for --help
+  const char* sentence;                               // the measured quantity, for --help
   const char* ranks = "N";                            // as in "mpiexec -n 2"
-  bool even_ranks = false;                            // runs in pairs
+  bool even_ranks = false;                            // needs an even number of ranks, as it runs in pairs
   std::function<bool(std::string&)> check = nullptr;  // further tests of the options; false, with a message
   bool threads = false;                               // requests MPI_THREAD_MULTIPLE
 };
@@ -26,7 +26,7 @@ struct Program {
 int run_program(int argc, char** argv, const Program& program, const OptionTable& table, Options& options,
                 const std::function<int(const World&)>& body);
 
-// Returns the kind of this rank's memory and prepares its device. Ends the job (code 3) if there is no such memory.
+// Returns the kind of this rank's memory, and prepares its device. Ends the job (code 3) if there is no such memory.
 MemoryKind memory_of(const Program& program, const World& world, const Options& options);
 void allocate(const Program& program, const World& world, MemoryKind kind, std::size_t bytes, Buffer& buffer);
 

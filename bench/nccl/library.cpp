@@ -33,7 +33,7 @@ using Comm = void*;
   X(int, ncclRecv, (void*, std::size_t, int, int peer, Comm, gpu::Stream))                     \
   X(int, ncclGroupStart, ())                                                                   \
   X(int, ncclGroupEnd, ())
-// Functions since version 2.28.
+// Functions that exist since version 2.28.
 #define NCCL_NEW_FUNCTIONS(X)                                                             \
   X(int, ncclAlltoAll, (const void*, void*, std::size_t, int, Comm, gpu::Stream))         \
   X(int, ncclGather, (const void*, void*, std::size_t, int, int root, Comm, gpu::Stream)) \
@@ -68,7 +68,7 @@ bool Nccl::open(const std::string& path, std::string& why) {
   functions->name = reinterpret_cast<decltype(functions->name)>(::dlsym(library, #name)); \
   if (functions->name == nullptr) missing = #name;
   NCCL_NEW_FUNCTIONS(NCCL_LOAD)
-  missing = nullptr;  // those may be
+  missing = nullptr;  // these functions may be missing
   NCCL_FUNCTIONS(NCCL_LOAD)
 #undef NCCL_LOAD
   if (missing != nullptr) {

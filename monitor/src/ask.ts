@@ -7,7 +7,7 @@ export class Problem extends Error {
   constructor(text: string, readonly lost = false) { super(text); }
 }
 
-const AGAIN = 3000; // milliseconds until the next try after a stream was refused
+const AGAIN = 3000; // time until the next attempt after a stream was refused, in milliseconds
 export const SILENT = "headrace monitor does not answer; it may have been stopped";
 
 type Parameters = Record<string, string | undefined>;

@@ -12,7 +12,7 @@ export interface Count { all: number; found: number; }
 /** The rank that holds the others up: `rank` is null if it may be chance. */
 export interface Slowest {
   rank: number | null; share: number; equal: number; points: number;
-  host?: string; cpus?: string; gpu?: string; outside?: number; since?: number; until?: number; // of the rank; the share of its time outside MPI
+  host?: string; cpus?: string; gpu?: string; outside?: number; since?: number; until?: number; // data on the rank; `outside` is the share of its time outside MPI
 }
 
 export interface RankRow {

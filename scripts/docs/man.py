@@ -32,7 +32,7 @@ VERSION = man.version_of(ROOT / "api")
 # --- mpiexec ---
 
 def described(text: str) -> tuple[list[tuple[str, str]], dict[str, str]]:
-    """(options with their help, lists of names by title) of `mpiexec --help`."""
+    """Returns the options of `mpiexec --help` with their help, and its lists of names by title."""
     options, lists, title = [], {}, None
     for line in text.splitlines():
         if line.endswith(":") and not line.startswith(" "):
@@ -50,7 +50,7 @@ def described(text: str) -> tuple[list[tuple[str, str]], dict[str, str]]:
 
 
 def option_item(names: str) -> str:
-    """`-n,--np N` as an item of a list."""
+    """Formats `-n,--np N` as an item of a list."""
     words, _, value = names.partition(" ")
     flags = " , ".join(f"Fl {mdoc.argument(word[1:])}" for word in words.split(","))
     return f".It {flags}" + (f" Ar {mdoc.argument(value)}" if value else "")
@@ -120,7 +120,7 @@ def wrapper_page(names: list[str], language: str, variables: list[tuple[str, str
 # --- headrace ---
 
 class Met(Exception):
-    """A parser that was about to read its words."""
+    """Raised in place of parsing: carries the parser of a command."""
 
 
 def parser_of(words: list[str]) -> argparse.ArgumentParser | None:
@@ -183,12 +183,12 @@ def option_list(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def purpose(text: str) -> str:
-    """The first sentence of a help, without its hint at more."""
+    """Returns the first sentence of a help text, without a hint at further help."""
     return re.split(r"; headrace [\w-]+ --help", text)[0].rstrip(".")
 
 
 def map_page(text: str) -> str:
-    """The page of a command that takes the words of mpiexec."""
+    """Returns the page of a command that accepts mpiexec's command line."""
     lines = mdoc.head(["headrace-map"], 1, text, VERSION)
     lines += [".Sh SYNOPSIS", ".Nm headrace", ".Cm map", ".Op Ar options of mpiexec", ".Op Fl \\-machine Ar what", ".Op Fl \\-json", ".Op Fl \\-save Ar file",
               ".Sh DESCRIPTION", "The command prints where ranks would go, with a picture of each host.", "It starts nothing.",

@@ -1,4 +1,4 @@
-"""Each decision (docs/adr) has a number of its own, five lines on top, and a row in the index."""
+"""Each decision (docs/adr) has a unique number, five lines at the beginning, and a row in the index."""
 
 import re
 import unittest

@@ -11,7 +11,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|<(?:img|source) [^>]*?src(?:set)?=\"
 PRESENT = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md", *(f"docs/architecture/{page.name}" for page in sorted((ROOT / "docs/architecture").glob("*.md"))))
 SOURCES = (".c", ".cmake", ".cpp", ".cu", ".f90", ".F90", ".h", ".hpp", ".in", ".json", ".py", ".sh", ".ts", ".txt", ".yaml")
 FILE = re.compile(r"`((?:\.ci|api|apps|bench|cmake|docs|include|kernels|launcher|python|scripts|src|tests|tools)/[\w./+-]*)`")
-# "`send_plain()` in `src/p2p/message/send.cpp`"
+# Matches "`send_plain()` in `src/p2p/message/send.cpp`".
 FUNCTION = re.compile(r"`(?:\w+::)*(\w+)\(\)`\s+in\s+`([\w./+-]+)`")
 
 

@@ -1,4 +1,4 @@
-"""The version is defined in one place (CMakeLists.txt), and the files that repeat it agree: the changelog, CITATION.cff."""
+"""The version is defined in one place (CMakeLists.txt), and the files that repeat it agree: the changelog and CITATION.cff."""
 
 import re
 import unittest

@@ -23,7 +23,7 @@ void check(bool good, const char* what) {
 
 int value_of(int message, int at) { return message * 1000 + at % 997; }
 
-// Connects every rank to every other.
+// Connects every rank to every other one.
 void meet() {
   std::vector<int> all(static_cast<std::size_t>(size), -1);
   MPI_Alltoall(std::vector<int>(static_cast<std::size_t>(size), rank).data(), 1, MPI_INT, all.data(), 1, MPI_INT,

@@ -1,10 +1,10 @@
-// Ranks die one after the other at random moments; the survivors see the error, make a communicator of their own and go
-// on. At its end a rank reports its part and whether the result is right: "recovered, N are left".
+// Ranks die one after the other at random moments; the survivors see the error, make a communicator of their own and
+// continue. At its end a rank reports its part and whether the result is right: "recovered, N are left".
 //
-//   recover OPERATION SEED [DEATHS]     one of the table below, or "random": another one before each death
-//   recover solver SEED [DEATHS]        a computation that goes on from its last checkpoint, to the right result
-//   recover leave SEED                  like "random", but a rank that sees the error ends at once, by MPI_Finalize
-//   recover told-OPERATION              barrier, send, receive or request: see be_told()
+//   recover OPERATION SEED [DEATHS]     one of the table below, or "random": another one before each death recover
+//   solver SEED [DEATHS]        a computation that continues from its last checkpoint to the right result recover leave
+//   SEED                  like "random", but a rank that sees the error ends at once, by MPI_Finalize recover
+//   told-OPERATION              barrier, send, receive or request: see be_told()
 //   recover wait                        prints who has started it, and waits for others to be killed
 //
 // Run it with mpiexec --enable-recovery. With a CUDA driver, half of the buffers are device memory.
@@ -293,7 +293,7 @@ int shrink(const Try& t) {
 struct Operation {
   const char* name;
   int (*run)(const Try&);
-  bool ends_everywhere;  // at all survivors, without a revocation
+  bool ends_everywhere;  // true if it ends at all survivors without a revocation
 };
 constexpr Operation kOperations[] = {
     {"sendrecv", sendrecv, false},
@@ -514,7 +514,8 @@ void solve(Group& group, int deaths, std::mt19937_64& plan) {
       --deaths;
       if (group.rank == victim) {
         die_later(delay);
-        for (;;) static_cast<void>(solver.run(group));  // dies, perhaps after it has finished the work
+        for (;;)
+          static_cast<void>(solver.run(group));  // until this process dies, perhaps after it has finished the work
       }
     }
     int code = solver.run(group);

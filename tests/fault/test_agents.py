@@ -223,7 +223,7 @@ class Ends(AgentsTest):
                 time.sleep(0.05)
             self.assertFalse(left)
 
-    grace = 10.0  # a killed mpiexec cannot wait for its agents
+    grace = 10.0  # agents outlive a killed mpiexec for a while
 
 
 # Message::Kind (launcher/wire/message.hpp).

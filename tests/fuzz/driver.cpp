@@ -27,8 +27,8 @@ namespace {
 
 using Input = std::vector<std::uint8_t>;
 constexpr std::size_t kLongest = 4096;
-constexpr unsigned kSlow = 10;       // seconds of the processor for an input,
-constexpr unsigned kStanding = 120;  // and by the clock
+constexpr unsigned kSlow = 10;       // limit of an input in seconds of processor time
+constexpr unsigned kStanding = 120;  // limit of an input in seconds by the clock
 
 Input current;
 char found_name[4096];

@@ -83,7 +83,7 @@ class Torch(Numpy):
 
     def __init__(self, allocator: str, local_rank: int) -> None:
         settings = {"async": "backend:cudaMallocAsync", "expandable": "expandable_segments:True"}
-        if allocator in settings:  # older and newer name
+        if allocator in settings:  # the older and the newer name
             os.environ["PYTORCH_CUDA_ALLOC_CONF"] = os.environ["PYTORCH_ALLOC_CONF"] = settings[allocator]
         import torch
 

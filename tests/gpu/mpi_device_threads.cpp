@@ -1,5 +1,5 @@
 // MPI_THREAD_MULTIPLE with device buffers: threads that exchange on communicators of their own at the same time. Some
-// have never touched CUDA, some have another device current, some work on the device themselves between the calls.
+// have never used CUDA, some have another device current, and some use the device themselves between the calls.
 #include <algorithm>
 #include <memory>
 #include <thread>

@@ -116,7 +116,7 @@ class Cycles {
 
   // Cancels a message without a receive, and frees its memory.
   void withdraw(int cycle) {
-    constexpr int kTag = 1001;  // of no receive
+    constexpr int kTag = 1001;  // a tag that no receive uses
     const int next = (mpi_.rank + 1) % mpi_.size;
     const DeviceMemory send(settings_.largest, draw_tensor(settings_, cycle, 2000 + mpi_.rank).send_kind,
                             gpu::device());

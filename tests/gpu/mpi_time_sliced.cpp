@@ -219,7 +219,7 @@ void managed(Ring& ring, const std::string& expected) {
 
 void collectives(const check::Environment& mpi, Counts& counts, const std::string& expected) {
   Collectives operations(mpi);
-  for (int i = 0; i < 20; ++i) operations.all(5);  // until all have agreed on the algorithm
+  for (int i = 0; i < 20; ++i) operations.all(5);  // repeats until all have agreed on the algorithm
   counts.reset();
   // Short collectives go through pinned memory in any case, if all members know their size.
   for (const int each : {1, 3, 100}) operations.all(each);

@@ -35,13 +35,13 @@ check() {  # check NAME COMMAND...
   fi
 }
 
-# Left out: tests that make errors on purpose.
+# Excludes tests that make errors deliberately.
 on_purpose='-*CpuAccess*:*Failure*:*Exhausted*:*Destroyed*:*NotThePrimary*:*Reset*:*ReusedAddress*:*Freed*'
 for tool in memcheck racecheck initcheck; do
   check "unit_layout_cuda_$tool" "$sanitizer" --tool $tool --error-exitcode 9 "$build/gpu_tests/unit_layout_cuda" \
     "--gtest_filter=$on_purpose"
 done
-# The driver refuses a query about freed memory: that is how the library notices.
+# The driver refuses a query about freed memory, by which the library notices that it was freed.
 check unit_mem_memcheck "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 9 "$build/gpu_tests/unit_mem" \
   "--gtest_filter=$on_purpose"
 for tool in memcheck racecheck; do

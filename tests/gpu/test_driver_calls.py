@@ -30,7 +30,7 @@ class DriverCalls(unittest.TestCase):
         for name, most in {**dict.fromkeys(MADE_ONCE, 0), "cuStreamWaitEvent": 2, "cuEventSynchronize": 1, "cuStreamSynchronize": 1,
                            **limits}.items():
             with self.subTest(pattern=pattern, call=name):
-                self.assertLessEqual(step.get(name, 0), most + 0.3)  # a launch of the resident copy kernel now and then
+                self.assertLessEqual(step.get(name, 0), most + 0.3)  # allows an occasional launch of the resident copy kernel
         self.assertGreater(step["cuLaunchKernel"], 4.9)
 
     def test_messages(self):

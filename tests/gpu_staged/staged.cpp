@@ -34,7 +34,7 @@ struct Plan {
   int from, to, tag;
   MemoryKind send_kind, receive_kind;
   int blocks, block_ints, send_stride, receive_stride;  // strides equal to the block: contiguous
-  bool short_receive;                                   // a truncated one
+  bool short_receive;                                   // the message is truncated
 };
 
 class RandomExchange {
@@ -271,7 +271,7 @@ void failing(const check::Environment& mpi, bool sender_fails) {
       CHECK_CLASS(code, MPI_ERR_OTHER);
       CHECK(check::error_text(code).find("rank 0 could not read its data: cuMemcpyAsync") != std::string::npos);
     } else {
-      CHECK_OK(code);  // all data has left the sender
+      CHECK_OK(code);  // succeeds, as all data has left the sender
     }
   }
   exchange_host(peer);

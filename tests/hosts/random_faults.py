@@ -21,7 +21,7 @@ from collections import Counter
 from test_mpiexec import BUILD, END, NAMES, SILENCE, HostsTest, environment_of, hosts, inner_agents, wait_for, words_of
 
 ENDLESS = "1000000000"
-ENDED = f"{BUILD}/random_faults.{os.getpid()}"  # a file that ends programs; on all hosts
+ENDED = f"{BUILD}/random_faults.{os.getpid()}"  # a file that ends programs; visible on all hosts
 PROGRAMS = {
     "probe": [f"{BUILD}/tests/fault/launch_probe", "init", "shm", "fence", "hang"],
     "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "500", "--until", "/dev/null/never"],
@@ -34,7 +34,7 @@ ENDING = {
     "sh": ["sh", "-c", f"until [ -e {ENDED} ]; do sleep 0.1; done"],
     "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "60", "--largest", "65536", "--until", ENDED],
 }
-# Ends by itself, maybe before a link is cut: for the lossy network, which it has from its beginning.
+# This program ends by itself, perhaps before a link is cut, so it is only for the lossy network, which exists from its start.
 BRIEF = {"collectives": [f"{BUILD}/tests/mpi/coll/mpi_coll_movement"]}
 RECOVER = f"{BUILD}/tests/fault/recover"
 PRINTING = ["yes", 7 * "0123456789"]
@@ -42,7 +42,7 @@ DEATHS = ["rank", "agent", "agent hangs", "mpiexec", "host", "heard", "cut"]
 KINDS = [*DEATHS, "heal", "lossy", "lossy and", "pipe and", "recover"]
 LOSSY = ("--delay", "20ms", "--loss", "1%")
 HEALED_WITHIN = 8  # seconds
-PATIENT = 16  # in a lossy network
+PATIENT = 16  # time limit in a lossy network
 LIMIT = 90
 
 
@@ -100,7 +100,7 @@ class Job(HostsTest):
         time.sleep(choose.random())
         code, words = self.fault(kind, choose, program)
         begin = time.monotonic()
-        if program is PRINTING:  # not read before the ranks are gone
+        if program is PRINTING:  # its output is not read before the ranks have ended
             wait_for(lambda: not self.ranks(program), end, "the ranks end")
         _, errors = child.communicate(timeout=LIMIT)
         took = time.monotonic() - begin

@@ -20,7 +20,7 @@ RANKS_A_HOST = 2
 RANKS = RANKS_A_HOST * len(NAMES)
 
 
-# PRRTE's PMIx server now and then cannot start its listener, and says so before it starts a rank.
+# PRRTE's PMIx server occasionally fails to start its listener, and reports that before it starts a rank.
 TRIES = 3
 OWN_FAULT = "listener-thread-start"
 

@@ -338,7 +338,7 @@ class Output(HostsTest):
             with self.subTest(places):
                 child = self.start("-n", "2", "--hosts", places, "yes", 70 * "x")
                 ranks = wait_for(lambda: (found := self.running("yes"))[1:] and found, 20, "both ranks run")
-                time.sleep(0.5)  # until all pipes are full
+                time.sleep(0.5)  # time for all pipes to fill
                 os.kill(ranks[1], signal.SIGKILL)
                 wait_for(lambda: not self.running("yes"), 10, "the ranks end")
                 out, errors = child.communicate(timeout=20)
@@ -645,7 +645,7 @@ class Faults(HostsTest):
                 done, took = self.run_and(lambda: hosts("partition", victim), *self.ALL, degree=degree)
                 self.assert_one_message(done, 1, f"lost host {victim} (rank {NAMES.index(victim)})", "no sign of life")
                 self.assertLess(took, END)
-                # Behind the cut link, too.
+                # Nothing may be left beyond the cut link either.
                 wait_for(lambda: not self.left(), END, "nothing is left")
                 hosts("heal")
 

@@ -32,7 +32,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SUITES = {"bullseye": "3.9", "bookworm": "3.11", "trixie": "3.13"}  # Debian 11, 12 and 13, and their Python
 MPI4PY = "4.1.2"
-USER = 12345  # of nobody here
+USER = 12345  # number of a user that does not exist here
 SECONDS = 1200
 
 
@@ -135,7 +135,7 @@ def test(suite: str, wheel: Path, work: Path) -> tuple[int, int]:
     try:
         output, _ = child.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
-        child.kill()  # and with it all in its namespace of processes
+        child.kill()  # ends everything in its process namespace
         output, _ = child.communicate()
         output += f"systems.py: no end within {SECONDS} s\nstep time-limit {SECONDS} failed\n"
     print(f"--- {suite}\n{output}", flush=True)
@@ -151,7 +151,7 @@ def contents(archive: Path) -> str:
     """Identifies an archive by its files and their contents, whenever it was made."""
     found = hashlib.sha256()
     if archive.suffix == ".whl":
-        with zipfile.ZipFile(archive) as opened:  # its RECORD has the names and hashes of all
+        with zipfile.ZipFile(archive) as opened:  # the RECORD contains the names and hashes of all files
             found.update(opened.read(next(name for name in opened.namelist() if name.endswith(".dist-info/RECORD"))))
     else:
         with tarfile.open(archive) as opened:

@@ -72,7 +72,7 @@ class Network {
  private:
   friend class Mock;
   struct Coming {
-    std::uint64_t number;  // in the order of sending, across processes
+    std::uint64_t number;  // number in the order of sending, across processes
     Message message;
   };
   struct Peer {

@@ -78,7 +78,7 @@ class Port(support.Scratch):
                     self.assertEqual(self.get("/api/jobs")[0], 200)
             self.assertGreater(self.metric("crowd"), 700)
             seen = set()
-            while len(seen) < 3:  # the collector goes on
+            while len(seen) < 3:  # the collector continues
                 line = stream.readline()
                 if line.startswith(b"data: "):
                     said = json.loads(line[6:])

@@ -7,7 +7,7 @@ import type { Cluster, Node, Switch } from "../types";
 import { passes, type Scene, type View } from "../view";
 import { open } from "./hosts";
 
-const LEVELS = 10; // colours of use
+const LEVELS = 10; // number of colours for use
 const WORST = 5;
 const rate = (value: number): string => `${bytes(value)}/s`;
 

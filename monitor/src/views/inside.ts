@@ -7,7 +7,7 @@ import { level } from "./cluster";
 
 interface Parts { inside: Inside; links: Link[]; gpus: Gpu[]; users: User[]; }
 
-const RANKS_MOST = 64; // of a NUMA node
+const RANKS_MOST = 64; // limit for a NUMA node
 const UNKNOWN = -1;
 
 const list = (cpus: [number, number][]): string => cpus.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`).join(", ");

@@ -19,8 +19,8 @@ from headrace.own_files import open_regular
 from headrace.monitor.schema import ADDED, LATER, TABLES
 
 _OPERATIONS = 100_000  # instructions of SQLite's virtual machine between two checks of the clock and of signals
-_TEXT_MOST = 1 << 20  # bytes of a value
-_SCHEMA_MOST = 200  # tables, indices and views
+_TEXT_MOST = 1 << 20  # limit of a value's bytes
+_SCHEMA_MOST = 200  # limit of tables, indices and views
 _NULLS = {("points", "slowest")}
 _NAME_MOST = 1000  # characters
 _REAL_MOST = 1e18
@@ -102,7 +102,7 @@ def _check_tables(db: Sealed) -> None:
     for name, columns in ours.items():
         if name not in made:
             if name in LATER and not any(name == other for _, other, _ in found):
-                continue  # from before it was kept
+                continue  # the file is from before the table was kept
             raise Unusual(f"it has no table {name}")
         if not str(made[name]).upper().startswith("CREATE TABLE "):
             raise Unusual(f"its {name} is no plain table")
@@ -139,7 +139,7 @@ def check_contents(db: Sealed) -> None:
 def only_reads(db: Sealed) -> None:
     """Restricts statements to reading this file."""
     for table in ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(_ASKING))):
-        with contextlib.suppress(sqlite3.Error):  # some versions of SQLite lack one; the first use of one looks like a write
+        with contextlib.suppress(sqlite3.Error):  # some versions of SQLite lack one of these; its first use looks like a write
             db.execute(f"SELECT 1 FROM {table} LIMIT 0").close()
     db.set_authorizer(_authorize)
 

@@ -35,7 +35,7 @@ struct Settings {
   std::uint64_t seed = 1;
   int calls = 300;
   std::string expect = "device";
-  int form = -1;  // of all calls; -1: any
+  int form = -1;  // form of all calls; -1: any
 };
 
 enum class Form { kBlocking, kNonblocking, kPersistent };
@@ -274,7 +274,8 @@ class Player {
   Networks networks_;
   std::map<const Network*, int> calls_;
   std::vector<std::unique_ptr<Pending>> pending_;
-  unsigned long long by_devices_ = 0, due_ = 0;  // operations that GPUs executed, and those that they must
+  unsigned long long by_devices_ = 0,
+                     due_ = 0;  // number of operations that GPUs executed, and of those that they must execute
 };
 
 Settings parse(int argc, char** argv) {
