@@ -45,15 +45,16 @@ Status locate(Window& window, const Operation& operation, layout::View* target);
 // Returns the target's part as a view at its address in the target's process.
 [[nodiscard]] layout::View view_of_target(Window& window, const Operation& operation);
 
-// --- Ways to execute the operation. It is complete on return, except from start_by_network() and start_by_message()
-// --- Executes the operation on memory that this process owns or has mapped.
+// --- Execution. The operation is complete on return, except from start_by_network() and start_by_message() ---
+
+// Executes the operation on memory that this process owns or has mapped.
 Status execute_locally(Window& window, Operation& operation);
 // Executes kPut and kGet by the system. Returns Status::again() if the system does not permit it; the operation then
 // has to use messages.
 Status execute_by_system(Window& window, Operation& operation);
-// *request: receives a reference, which the caller owns; `request` may be null. Buffers and types must stay valid until
-// the operation is complete.
 // Puts and gets contiguous host memory (network.hpp). Returns Status::again() if the operation has to use messages.
+// Here and below, *request receives a reference, which the caller owns; `request` may be null. Buffers and types must
+// stay valid until the operation is complete.
 Status start_by_network(Window& window, Operation& operation, p2p::Request** request);
 Status start_by_message(Window& window, Operation& operation, p2p::Request** request);
 
