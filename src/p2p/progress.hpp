@@ -88,7 +88,7 @@ struct Progress {
   int polled_waits = 0;
   int sleeping_waits = 0;
   int waiting_threads = 0;  // accessed by std::atomic_ref
-  int own_cores = 1;  // share of the node's cores, or the number of usable ones if that is smaller
+  int own_cores = 1;        // share of the node's cores, or the number of usable ones if that is smaller
   // Factor of times after which a wait looks again. Each look is short, but those of hundreds of processes on a core
   // are not.
   double patience = 1;
