@@ -256,7 +256,7 @@ void HostRanks::check_stuck() {
 // Lets the job continue without that rank.
 void HostRanks::mark_failed(int rank, const std::string& why) {
   for (boot::FailureBoard& each : boards_) {
-    if (!each.post(rank, why)) problem(1, "there is no memory to tell the others that " + why);
+    if (!each.post(rank, why)) problem(1, "no memory to notify the others that " + why);
   }
   pmi_->mark_failed(rank);
 }

@@ -223,7 +223,7 @@ void Job::fail_rank(World& world, const Message& ended, int exit_code, const std
 
 void Job::go_on(int exit_code, const std::string& text) {
   catch_up();
-  say(text + "; the others go on (--enable-recovery)");
+  say(text + "; the others continue (--enable-recovery)");
   if (exit_code_ == 0) exit_code_ = exit_code;
 }
 

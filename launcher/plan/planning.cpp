@@ -160,7 +160,7 @@ Status check_own_directory(const Options& options, const JobPlan& plan) {
   if (!plan.directory.empty() || !needed) return kOk;
   const char* const before = hr::environment("PWD");
   return fail(Errc::kOther,
-              "the directory that mpiexec was started in has been removed, or may not be looked at%s%s: change into "
+              "the directory in which mpiexec was started has been removed, or is not accessible%s%s: change into "
               "another, or name one with --wdir",
               before != nullptr ? "; it was " : "", before != nullptr ? before : "");
 }
@@ -284,7 +284,7 @@ Status take_info(const std::string& key, const std::string& value, Program* prog
   }
   utsname system{};
   if (key == "arch" && ::uname(&system) == 0 && value != system.machine) {
-    return fail(Errc::kOther, "the info key arch asks for \"%s\", and these hosts are %s", value.c_str(),
+    return fail(Errc::kOther, "the info key arch requires \"%s\", and these hosts are %s", value.c_str(),
                 system.machine);
   }
   return kOk;

@@ -179,7 +179,7 @@ bool RemoteHost::may_say(const Message& message) const {
 
 void RemoteHost::on_message(const Message& message) {
   if (closed_) return;
-  if (!may_say(message)) return on_closed("what came from it is no message of this version of mpiexec");
+  if (!may_say(message)) return on_closed("it sent data that is not a message of this version of mpiexec");
   if (message.kind == Message::Kind::kReady) ready_ = true;
   if (message.kind != Message::Kind::kDone) return up_(message);
   if (std::exchange(done_, true)) return;

@@ -89,10 +89,10 @@ void Channel::take(std::string_view bytes) {
   std::string payload;
   while (!closing_ && decoder_.next(&payload)) {
     const auto message = decode(payload);
-    if (!message) return close("what came from it is no message of this version of mpiexec");
+    if (!message) return close("it sent data that is not a message of this version of mpiexec");
     if (message->kind != Message::Kind::kAlive) handlers_.message(*message);
   }
-  if (decoder_.broken()) close("what came from it is no message of this version of mpiexec");
+  if (decoder_.broken()) close("it sent data that is not a message of this version of mpiexec");
 }
 
 // The handler may destroy this channel, so it runs later, when none of the channel's functions is active.

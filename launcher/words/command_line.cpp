@@ -128,7 +128,7 @@ Status insert_file(CommandLine& line, const ParseState& parsed, const Words& wor
   const std::string option = "-configfile " + parsed.config_file;
   if (line.from_file) return fail(Errc::kOther, "%s: a file cannot name another one", option.c_str());
   if (at < words.size()) {
-    return fail(Errc::kOther, "%s: the file holds the programs; \"%s\" after it is too much", option.c_str(),
+    return fail(Errc::kOther, "%s: the file contains the programs; \"%s\" after it is not allowed", option.c_str(),
                 words[at].c_str());
   }
   std::vector<Words> inserted;
@@ -154,7 +154,7 @@ Status read_part(CommandLine& line, std::size_t part) {
   if (!parsed.config_file.empty()) return insert_file(line, parsed, words, at, part);
 
   // The placement of ranks can be requested without naming a program.
-  if (at == words.size() && !line.options.do_not_launch) return fail(Errc::kOther, "no program to run was given");
+  if (at == words.size() && !line.options.do_not_launch) return fail(Errc::kOther, "no program is specified");
   Program& program = parsed.program;
   program.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
   line.options.programs.push_back(std::move(program));

@@ -94,7 +94,7 @@ def of_headrace(mpiexec: Command) -> Command:
     whole = _command(main)
     for name, parser in commands.choices.items():
         if name == "map":  # the command has no arguments of its own
-            whole.commands[name] = Command([*mpiexec.options, Option(("--save",), 1, (), "file", "Write this machine down as a file")])
+            whole.commands[name] = Command([*mpiexec.options, Option(("--save",), 1, (), "file", "Write a description of this machine to a file")])
         else:
             own = cli.MAINS.get(name)
             whole.commands[name] = _command(_parser(own) if own else parser)

@@ -63,9 +63,9 @@ def mpiexec_page(mpiexec: str) -> str:
               ".Op Cm \\&: Oo Fl n Ar ranks Oc Oo Ar options Oc Ar program Oo Ar arguments Oc ..."]
     lines += [".Sh DESCRIPTION", "The command starts ranks of one or more programs as one job,", "and ends when all of them have ended.",
               "Programs after a colon belong to the same job.",
-              "Every option is taken with one dash or two.",
+              "Every option may have one dash or two.",
               "A word that is not understood is an error, and nothing is started.", ".Pp",
-              "Standard input goes to rank 0.", "Output comes line by line, never mixed within a line.", "Signals are passed on.",
+              "Standard input is passed to rank 0.", "Output comes line by line, never mixed within a line.", "Signals are passed on.",
               ".Sh OPTIONS", ".Bl -tag -width Ds"]
     for names, help_text in options:
         lines += [option_item(names), *mdoc.lines(help_text.rstrip(".") + ".")]
@@ -191,10 +191,10 @@ def map_page(text: str) -> str:
     """Returns the page of a command that accepts mpiexec's command line."""
     lines = mdoc.head(["headrace-map"], 1, text, VERSION)
     lines += [".Sh SYNOPSIS", ".Nm headrace", ".Cm map", ".Op Ar options of mpiexec", ".Op Fl \\-machine Ar what", ".Op Fl \\-json", ".Op Fl \\-save Ar file",
-              ".Sh DESCRIPTION", "The command prints where ranks would go, with a picture of each host.", "It starts nothing.",
+              ".Sh DESCRIPTION", "The command prints the placement of ranks, with a picture of each host.", "It starts nothing.",
               "It takes the options of", ".Xr mpiexec 1", "that place ranks.", ".Sh OPTIONS", ".Bl -tag -width Ds",
               ".It Fl \\-machine Ar what", "A machine to plan for: an hwloc XML file, or hwloc's synthetic notation.", "Once for all hosts, or once for each.",
-              ".It Fl \\-json", "Print JSON.", ".It Fl \\-save Ar file", "Write this machine down as an hwloc XML file.", ".El", ".Sh EXAMPLES",
+              ".It Fl \\-json", "Print JSON.", ".It Fl \\-save Ar file", "Write a description of this machine as an hwloc XML file.", ".El", ".Sh EXAMPLES",
               *mdoc.literal(["headrace map -n 2 --map-by core", "headrace map --machine node.xml -n 6 --map-by scatter"])]
     return mdoc.page([*lines, *mdoc.see_also([("headrace", 1), ("mpiexec", 1)])])
 

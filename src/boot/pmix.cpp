@@ -99,7 +99,7 @@ void fenced(pmix::Code status, void* /*data*/) noexcept {
 // Exits when the launcher has ended, as under our own launcher; nothing else would end this process when the job is
 // over.
 void launcher_gone(std::size_t, pmix::Code, const Proc*, Info*, std::size_t, Info*, std::size_t, void*, void*) {
-  constexpr std::string_view kText = "[headrace] the launcher (PMIx) is gone, and so ends this process\n";
+  constexpr std::string_view kText = "[headrace] the launcher (PMIx) has ended, so this process ends\n";
   flush_output();
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
   ::_exit(1);

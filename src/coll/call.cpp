@@ -124,7 +124,7 @@ Status Blocks::block(int i, layout::View* view) const {
     case Shape::kNone:
       break;
   }
-  return fail(Errc::kIntern, "a collective asked for a block of a buffer that it does not have");
+  return fail(Errc::kIntern, "a collective requested a block that a buffer does not have");
 }
 
 }  // namespace hr::coll

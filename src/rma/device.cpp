@@ -39,7 +39,7 @@ std::vector<int> others_here(const Window& window) {
 bool had(Status status) {
   if (!status.ok()) {
     const std::string why = take_detail();
-    log::write(log::Level::kDecision, "a window in device memory goes by messages: %s", why.c_str());
+    log::write(log::Level::kDecision, "a window in device memory uses messages: %s", why.c_str());
   }
   return status.ok();
 }
@@ -62,7 +62,7 @@ Status map(Window& window, Context& context, int rank, const Export& memory) {
   auto* const base = reinterpret_cast<std::byte*>(mem::device::base_of(*mapping) + (member.address - memory.base));
   auto where = std::make_unique<mem::Location>();
   HR_TRY(mem::classify(base, where.get(), static_cast<std::size_t>(member.bytes)));
-  if (!where->is_device()) return fail(Errc::kUnsupportedOperation, "the driver does not know the mapping");
+  if (!where->is_device()) return fail(Errc::kUnsupportedOperation, "the mapping is unknown to the driver");
   // Sets the device for which it was mapped: for chunks, the driver reports the device that contains them, on which
   // this process may have no context.
   where->context = context.handle();

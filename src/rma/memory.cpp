@@ -83,7 +83,7 @@ std::string path_of(int maker, std::uint64_t number) {
 // True if the file was opened; otherwise the window uses no shared memory.
 bool opened(Status status) {
   if (status.ok()) return true;
-  log::note_once(state->sharing_failed, "one-sided communication goes through messages: %s", take_detail().c_str());
+  log::note_once(state->sharing_failed, "one-sided communication uses messages: %s", take_detail().c_str());
   return false;
 }
 

@@ -62,7 +62,8 @@ bool is_reached(Window& window, int rank) {
     return false;
   }
   if (!network->caps(proc).exposed_memory) {
-    use_messages(member, proc, "the network does not carry out put and get by itself (HEADRACE_RMA_NETWORK)");
+    use_messages(member, proc,
+                 "the network does not execute put and get without the target's process (HEADRACE_RMA_NETWORK)");
     return false;
   }
   log::write(log::Level::kDecision, "operations on rank %d's part of a window use the network's put and get", proc);

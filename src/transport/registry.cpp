@@ -26,7 +26,7 @@ struct State {
 LayerState<State> state;
 
 void refuse(int from, const Header& /*header*/, const std::byte* /*payload*/, std::size_t /*bytes*/) {
-  drop_message(from, "nothing here takes messages of its kind (does it run another version of the library?)");
+  drop_message(from, "no handler here accepts messages of its kind (does it run another version of the library?)");
 }
 
 std::string known_names() {
@@ -48,7 +48,7 @@ Status allowed(std::vector<const Record*>* out) {
     rest.remove_prefix(std::min(rest.size(), name.size() + 1));
     if (name.empty()) continue;
     if (std::ranges::none_of(record_list(), [&](const Record* record) { return name == record->name; })) {
-      return fail(Errc::kOther, "HEADRACE_TRANSPORTS=%s: there is no transport \"%.*s\" (there are %s; auto takes all)",
+      return fail(Errc::kOther, "HEADRACE_TRANSPORTS=%s: there is no transport \"%.*s\" (there are %s; auto uses all)",
                   wanted.c_str(), static_cast<int>(name.size()), name.data(), known_names().c_str());
     }
     names.push_back(name);

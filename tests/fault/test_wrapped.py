@@ -405,7 +405,7 @@ class Messages(LaunchTest):
             result = subprocess.run(["sh", "-c", f"mkdir {gone}; cd {gone}; rmdir {gone}; {MPIEXEC} -n 1 true"], text=True,
                                     capture_output=True, timeout=30, check=False)
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn(f"has been removed, or may not be looked at; it was {gone}", result.stderr)
+        self.assertIn(f"has been removed, or is not accessible; it was {gone}", result.stderr)
 
     @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one CPU")
     def test_mpiexec_inside_a_bound_rank(self):

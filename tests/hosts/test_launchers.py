@@ -25,7 +25,7 @@ TRIES = 3
 OWN_FAULT = "listener-thread-start"
 
 # The launcher's message when a rank calls MPI_Abort with code 42: launchers other than ours print something else, but fail.
-ABORT_SAYS = "MPI_Abort: the program asked for it with code 42"
+ABORT_SAYS = "MPI_Abort: the program called it with code 42"
 
 
 class Wrong(Exception):

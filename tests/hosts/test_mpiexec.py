@@ -438,7 +438,7 @@ class Ends(HostsTest):
 
     def test_going_on(self):
         done = self.run_on("-disable-auto-cleanup", *self.BOTH, "sh", "-c", "[ $PMI_RANK = 3 ] && exit 6; sleep 1; echo on")
-        self.assert_ended(done, 6, f"rank 3 on host {B}", "the others go on")
+        self.assert_ended(done, 6, f"rank 3 on host {B}", "the others continue")
         self.assertEqual(done.stdout, "on\n" * 3)
 
     def test_crash(self):

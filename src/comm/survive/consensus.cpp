@@ -117,7 +117,7 @@ void on_active_message(const p2p::ActiveMessage& arrived) {
     // Members send no more messages than this before this process takes part, and few agreements are that far ahead.
     if (key.first >= p2p::kMostContexts || (known == table().end() && table().size() >= kMostKnown) ||
         (known != table().end() && known->second.early.size() >= kMostEarly))
-      return drop_message(arrived.from, "it is of an agreement that this process does not know");
+      return drop_message(arrived.from, "it belongs to an agreement that is unknown to this process");
     table()[key].early.emplace_back(arrived.from, std::move(message));
     return;
   }

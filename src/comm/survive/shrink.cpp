@@ -96,7 +96,7 @@ p2p::Task shrink_task(Shrinking* shrinking) {
     // Without a new failure, another attempt would fail for the same reason.
     if (same) {
       HR_CO_TRY(made);
-      co_return fail(Errc::kOther, "another member could not make the communicator");
+      co_return fail(Errc::kOther, "another member could not create the communicator");
     }
   }
 }

@@ -157,7 +157,7 @@ Status call_port(const Communicator& comm, const std::string& name, double secon
         port.c_str(), seconds);
   }
   const std::string why = take_detail();
-  return fail(Errc::kPort, "%s did not take this connection: %s", port.c_str(), why.c_str());
+  return fail(Errc::kPort, "%s did not accept this connection: %s", port.c_str(), why.c_str());
 }
 
 // Called after a failed spawn, on every member: sets the error codes of the processes that failed, or of all if these

@@ -281,8 +281,7 @@ void write_backs() {
                  [](auto& transport, int proc, auto parts) { return transport.put(proc, nullptr, parts, nullptr); })
            .ok();
   if (failed) {
-    log::note_once(state().refusal_noted, "long messages are copied by their receivers alone: %s",
-                   take_detail().c_str());
+    log::note_once(state().refusal_noted, "only receivers copy long messages: %s", take_detail().c_str());
     known(batch.proc()).writable = false;
   }
   for (const Batch::Part& part : batch.parts()) {

@@ -175,7 +175,7 @@ Status launch() {
   const int error = with_signals_blocked([] { return start_library_thread(&state.thread, run, nullptr); });
   if (error != 0) {
     return fail(Errc::kOther,
-                "no progress thread can be started: %s (HEADRACE_PROGRESS_THREAD=off: progress within MPI calls alone)",
+                "no progress thread can be started: %s (HEADRACE_PROGRESS_THREAD=off: progress only within MPI calls)",
                 std::strerror(error));
   }
   state.running = true;
@@ -183,7 +183,7 @@ Status launch() {
   state.watching.store(state.watches, std::memory_order_relaxed);
   LibraryLock::wait_awake(state.watches);
   log::write(log::Level::kDecision, "progress thread: %s",
-             state.watches ? "watches while the program computes" : "sleeps until messages come");
+             state.watches ? "watches while the program computes" : "sleeps until messages arrive");
   if (state.watches && !state.unbound && has_one_core()) {
     log::write(
         log::Level::kNote,

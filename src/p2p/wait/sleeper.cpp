@@ -111,7 +111,7 @@ void Sleeper::run() noexcept {
 
 void Sleeper::give_up() noexcept {
   log::write(log::Level::kNote,
-             "no thread can wait for the network beside shared memory; waits look for messages %.0f times a second",
+             "no thread can wait for both the network and shared memory; waits poll for messages %.0f times a second",
              1 / kUnheard);
   heard_.clear();
   limit_ = kUnheard;

@@ -402,7 +402,7 @@ Status Shm::make_room(int peer, std::size_t bytes) {
     return kOk;
   }
   if (bytes > producer.usable()) return status;
-  log::note_once(ring_stays_small_, "messages to rank %d go through less shared memory than planned: %s",
+  log::note_once(ring_stays_small_, "messages to rank %d use less shared memory than planned: %s",
                  ranks_[static_cast<std::size_t>(peer)], take_detail().c_str());
   producer.settle();
   return kOk;

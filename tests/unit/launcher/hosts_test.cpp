@@ -95,7 +95,7 @@ TEST(Layout, TooManyRanksAreRefused) {
   options.hosts = {{"localhost", 1, false}};
   RankLayout layout;
   EXPECT_FALSE(lay_out(&options, &layout).ok());
-  EXPECT_NE(take_detail().find("65537 ranks; one job takes up to 65536"), std::string::npos);
+  EXPECT_NE(take_detail().find("65537 ranks; a job has up to 65536"), std::string::npos);
 }
 
 TEST(RankMap, KnowsPlaces) {
