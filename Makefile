@@ -97,12 +97,12 @@ $(ENVIRONMENT_MODULES)/.ready: | packages
 	@cd $(ENVIRONMENT_MODULES) && apt-get download -qq environment-modules 2>/dev/null && dpkg-deb -x environment-modules_*.deb .
 	@touch $@
 
-# Builds with the tests, and the variables that tell the tests' runners about the build.
+# Builds with the tests, and the variables that describe the build to the test runners.
 BUILT := packages test-packages $(VENV)/.ready $(VENV)/.monitor $(VENV)/.docs
 BUILD_TESTS = scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 WITH_PEERS = HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)}
 
-# The tier of a test is declared beside it: cmake/HrTest.cmake.
+# The tier of a test is declared next to it: cmake/HrTest.cmake.
 test: $(BUILT)
 	@$(BUILD_TESTS)
 	@HR_MONITOR=required HR_DOCS=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) change $(CTEST_OPTIONS)
@@ -175,7 +175,7 @@ $(VENV)/.wheel: requirements-wheel.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-wheel.txt
 	@touch $@
 
-# hwloc's source comes from Debian.
+# The source of hwloc is that of Debian.
 WHEEL_PACKAGES := dpkg-dev bzip2 make
 wheel: packages $(VENV)/.wheel
 	@scripts/install-packages.sh $(WHEEL_PACKAGES)

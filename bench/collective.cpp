@@ -96,7 +96,7 @@ class Measurement {
   Measurement& operator=(const Measurement&) = delete;
 
   static int largest_blocks(const Operation& operation, const Place& place) {
-    Place root = place;  // stands for the root, which has the largest buffers
+    Place root = place;  // used like the root, which has the largest buffers
     root.rank = bench::kRoot;
     return std::max({operation.send_blocks(root), operation.receive_blocks(root), operation.send_blocks(place),
                      operation.receive_blocks(place)});

@@ -5,9 +5,8 @@
     bench/many_cores.py BUILD OUT.json --openmpi PREFIX     the same with Open MPI in turns, and the ratios
     bench/many_cores.py BUILD OUT.json --ranks 31,32,33 --fail    ends with 1 if there is a cliff
 
-A cliff: an operation takes more than --factor times as long on n ranks as on the next smaller number, beyond what the
-growth of n explains, or the other way round. OUT.json is written after each job; a run ends after --seconds at the latest and
-says what is missing.
+A cliff: an operation takes more than --factor times as long on n ranks as on the next smaller number, beyond what the growth of n explains,
+or the other way round. OUT.json is written after each job; a run ends after --seconds at the latest and reports what is missing.
 """
 
 from __future__ import annotations

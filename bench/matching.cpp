@@ -1,5 +1,5 @@
 // matching: one-way latency of 8 bytes, in microseconds, to a rank that has many other receives posted, or many other
-// unexpected messages. These have other tags and come first in the queues.
+// unexpected messages. These have other tags and are first in the queues.
 #include <algorithm>
 #include <cstdio>
 #include <string>

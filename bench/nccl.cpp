@@ -114,7 +114,7 @@ class Comparison {
   void launch() { gpu::launch(empty_, {1}, {32}, stream_, 0u); }
   void synchronize() { gpu::synchronize(stream_); }
 
-  // The empty kernel alone, for comparison with the time that it adds to an operation.
+  // Only the empty kernel, for comparison with the time that it adds to an operation.
   void kernel() {
     add_enqueued(kKernel, [this] { launch(); });
     measure(kKernel, 0);

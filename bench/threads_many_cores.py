@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures threads that communicate at once, on a machine with many cores, beside other libraries.
+"""Measures threads that communicate at once, on a machine with many cores, compared with other libraries.
 
     bench/threads_many_cores.py BUILD OUT.json
     bench/threads_many_cores.py BUILD OUT.json --peers DIR mpich,openmpi,impi

@@ -2,12 +2,12 @@
 # hr_gpu_test_run() do this for each test that runs on the fake CUDA driver, under the name hip_... The program calls the
 # driver under CUDA's names, the library under test uses the same devices under HIP's. ROCm's versions take turns.
 #
-# This file alone says which tests run there, and which of them in the change tier.
+# This file determines the tests that run there, and those of the change tier.
 include_guard(GLOBAL)
 
 set(HR_NOT_ON_HIP
   "streams|enqueue"          # streams wait for words, which HIP supports only in signal memory (docs/adr/0049)
-  "chunks"                   # memory in chunks is staged, and these tests look at mappings
+  "chunks"                   # memory in chunks is staged, and these tests examine mappings
   "time_sliced"              # AMD's devices run the work of several processes at the same time
   "^mpich"                   # programs built with MPICH, which test its ABI and not its devices
   "capture"                  # they examine the driver's own captures

@@ -4,8 +4,8 @@
 # holds the image as `extern "C" const unsigned char <name>_fatbin[]`; give it to cuModuleLoadData. Programs link it with
 # target_link_libraries(program PRIVATE <name>_fatbin). No CUDA header or library is needed at run time.
 #
-# nvcc comes from the variable HEADRACE_NVCC, else from the Python packages of the build (nvidia-cuda-nvcc and friends),
-# else from the system. Without one the image is empty: loading it fails with a clear CUDA error, and the library falls
+# nvcc is found through the variable HEADRACE_NVCC, else from the Python packages of the build (nvidia-cuda-nvcc and friends), else from the
+# system. Without one the image is empty: loading it fails with a clear CUDA error, and the library falls
 # back to its copy-engine path.
 #
 # AMD: compiles them for AMD's gfx90a (MI200) and gfx942 (MI300), too, as <name>_code_objects[], a bundle for

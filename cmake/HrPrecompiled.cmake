@@ -2,8 +2,8 @@
 # -DHEADRACE_PRECOMPILED_HEADERS=OFF proves (`make test-all` makes one).
 #
 # hr_precompile(<target> [<project header> ...])
-# The target's sources see the standard headers below, and those project headers, compiled once. Name headers that most
-# sources of the target include anyway: a change of one of them builds the whole target anew.
+# The target's sources see the standard headers below, and those project headers, compiled once. Name headers that most sources of the
+# target include anyway: a change of one of them rebuilds the whole target.
 #
 # hr_precompile_like(<program> <kind>)
 # A program shares the precompiled header of its kind, which is built once for all of them: `unit` (GoogleTest) or `mpi` (mpi.h and the

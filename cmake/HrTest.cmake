@@ -94,10 +94,10 @@ endfunction()
 # hr_namespace_test(<name> HOSTS n COMMAND <program> [args ...] [IN <host>] [SLURM] [RAILS r] [SHARE what ...]
 #                   [NEEDS <program> ...] [NEEDS_FILE <path> ...] [EXPECT status] [TIMEOUT s] [ENVIRONMENT K=V ...]
 #                   [LABELS ...] [CONFIGURATIONS hosts] [PROCESSORS n])
-# A command on hosts made of namespaces (tests/hosts/namespace_test.py, which sets its environment): in one of them (IN
-# h1), or outside, from where `$HR_HOSTS exec h1 ...` gets in. Skipped, with the reason, if the machine cannot make such
-# hosts; a failure then with HR_NAMESPACES=required (`make test-hosts`). CONFIGURATIONS hosts: too long for `make test`,
-# run by `ctest -C hosts` alone. PROCESSORS 1: it mostly waits, so that another may run beside it.
+# A command on hosts made of namespaces (tests/hosts/namespace_test.py, which sets its environment): in one of them (IN h1), or outside,
+# from where `$HR_HOSTS exec h1 ...` gets in. Skipped, with the reason, if the machine cannot make such hosts; a failure then with
+# HR_NAMESPACES=required (`make test-hosts`). CONFIGURATIONS hosts: too long for `make test`, run by `ctest -C hosts` alone. PROCESSORS 1:
+# it mostly waits, so that another may run at the same time.
 function(hr_namespace_test name)
   cmake_parse_arguments(ARG "SLURM" "HOSTS;IN;RAILS;EXPECT;TIMEOUT;PROCESSORS"
                         "COMMAND;SHARE;NEEDS;NEEDS_FILE;ENVIRONMENT;LABELS;CONFIGURATIONS" ${ARGN})

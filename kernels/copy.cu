@@ -1,5 +1,5 @@
 // copy: moves a range of packed bytes between two sides, each of which is strided, listed or linear: packs, unpacks,
-// and copies from one layout straight into another. There is one kernel per element width, and one that makes several
+// and copies from one layout directly into another. There is one kernel per element width, and one that makes several
 // copies at once.
 #include "copy_arguments.hpp"
 #include "portability.hpp"

@@ -28,7 +28,7 @@
 
 #include <cstring>
 #include <type_traits>
-#define memcpy __builtin_memcpy  // the C library's is for the host alone
+#define memcpy __builtin_memcpy  // that of the C library is only for the host
 
 #define HR_DEVICE static __attribute__((device, always_inline)) inline
 #define HR_METHOD __attribute__((device, always_inline)) inline

@@ -1,6 +1,6 @@
 // gpu_hip.hpp: the functions of gpu.hpp on AMD GPUs. Where no CUDA driver has a device, the HIP runtime (libamdhip64)
 // of ROCm 5.2 or newer is opened at run time, and its functions replace the driver's. Most have the same signature; the
-// others are adapted here. A context is a device. Included by gpu.hpp alone.
+// others are adapted here. A context is a device. Included only by gpu.hpp.
 #pragma once
 
 namespace gpu::detail {

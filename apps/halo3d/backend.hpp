@@ -37,7 +37,7 @@ class Backend {
   virtual void upload(const void* from) = 0;
   virtual void download(void* to) = 0;
 
-  // Allocate memory that lives as long as the backend: for messages, of the same kind as the fields; for staging, host
+  // Allocate memory that exists as long as the backend: for messages, of the same kind as the fields; for staging, host
   // memory.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void* allocate_host(std::size_t bytes) = 0;

@@ -21,7 +21,7 @@ struct Result {
   std::string md5;         // hash of the profiles; "differ" if the ranks' hashes are not the same
 };
 
-// Collective over the decomposition's communicator. `backend` is for this run alone.
+// Collective over the decomposition's communicator. `backend` is only for this run.
 Result run_pattern(const PatternRecord& record, const Options& options, const Decomposition& decomposition,
                    Backend& backend);
 

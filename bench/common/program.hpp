@@ -32,8 +32,8 @@ void allocate(const Program& program, const World& world, MemoryKind kind, std::
 
 // Fills in everything but the rows, unit and settings. Collective.
 Report make_report(const Program& program, const World& world, const Options& options);
-// On rank 0, print rows (unless the JSON goes to standard output), and write the file at the end. finish() returns
-// main's exit status.
+// On rank 0, print rows (unless the JSON is written to standard output), and write the file at the end. finish()
+// returns main's exit status.
 bool prints_table(const World& world, const Options& options);
 void add_row(Report& report, Row row, bool print);
 int finish(const Program& program, const World& world, const Options& options, const Report& report);

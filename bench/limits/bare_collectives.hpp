@@ -12,7 +12,7 @@ namespace bench {
 
 struct BareGroup;
 
-// One way of carrying out an operation.
+// One way to execute an operation.
 struct BareAlgorithm {
   const char* operation;
   const char* label;                                           // begins with the operation's name

@@ -77,7 +77,8 @@ HostRanks::~HostRanks() {
   }
 }
 
-// Sends without waiting. A rank sends one request at a time and reads the answer, so there is room unless it is gone.
+// Sends without waiting. A rank sends one request at a time and reads the answer, so there is room unless the rank has
+// ended.
 void HostRanks::send_line(int number, std::string_view line) {
   const std::string text = std::string(line) + "\n";
   const Rank* rank = find(number);
@@ -220,7 +221,7 @@ std::string HostRanks::judge_late(int number, pid_t pid) {
   if (rank == nullptr || rank->pid <= 0 || rank->ended) return "rc=-1 msg=there_is_no_such_rank_any_more";
   const int client = pmi_->client(number);
   if (!pmi_->initialised(number)) return "rc=0";
-  // A program that an MPI program of the job has started runs alone, as it would anywhere.
+  // A program that an MPI program of the job has started runs as a job of one process, as it would anywhere.
   if (client > 0 && descends_from(pid, client)) return "rc=-1 alone=1";
   return pmi_->finalized(number) ? "rc=0" : "rc=-1 busy=" + std::to_string(client);
 }
@@ -303,7 +304,7 @@ void HostRanks::finish() {
     rank.ended = true;
   }
   if (!callbacks_.has_other_jobs()) kill_orphans(callbacks_.others());
-  // The writers are gone, so the pipes contain all remaining output.
+  // The writers have ended, so the pipes contain all remaining output.
   for (Forwarder& each : forwarders_) each.finish();
   for (Rank& rank : ranks_) rank.outputs = {};
   forwarders_.clear();

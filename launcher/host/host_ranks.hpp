@@ -34,7 +34,7 @@ class HostRanks {
     std::function<void(const Message&)> post;
     // Returns the destination of each stream (0 standard output, 1 standard error) of a rank; it outlives the ranks.
     std::function<OutputTarget&(int rank, int stream)> target;
-    // Returns the children of this process that are not among these ranks, and are to be left alone.
+    // Returns the children of this process that are not among these ranks, and must not be affected.
     std::function<std::set<pid_t>()> others;
     // True if this process has other jobs' ranks, whose orphans cannot be distinguished from these ranks'.
     std::function<bool()> has_other_jobs;

@@ -90,7 +90,7 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     own.initialised = true;
     own.client = message.number("pid", 0);
     const bool spoken = message.number("pmi_version", 0) == 1;
-    // The last fields are Headrace's own (boot/pmi1.cpp). They say that files can be kept here; how many ranks share
+    // The last fields are Headrace's own (boot/pmi1.cpp). They state that files can be kept here; how many ranks share
     // the cores, if the mapping does not show it, or else that views are compared here; and whether everything is on
     // one host.
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +

@@ -124,7 +124,7 @@ class PmiServer {
   std::map<std::string, std::vector<int>, std::less<>> asked_for_;  // the ranks that wait for each key
   std::set<std::string, std::less<>> wanted_;                       // keys that other hosts wait for
   std::size_t waiting_ = 0;                                         // ranks in the barrier
-  bool fencing_ = false;              // all remaining ranks are in it, and that has been reported
+  bool fencing_ = false;              // true if all remaining ranks are in it, and that has been reported
   std::map<int, std::string> views_;  // views of ranks that wait for the placement of all
   bool views_told_ = false;
 };

@@ -22,8 +22,8 @@ struct Rank {
   Descriptor pmi;        // our end of the PMI socket of its program
   Descriptor inherited;  // our end of the socket that the rank was started with, while its program uses another
   LineReader pmi_lines{kLongestSpawn + 1};  // lines read from it; no command is longer
-  Descriptor counters;                      // its page (docs/counters.md), once it has one; open until the job ends
-  std::array<Forwarder*, 2> outputs{};      // destinations of its standard output and error, once it runs
+  Descriptor counters;                  // page of the rank (docs/counters.md), once it has one; open until the job ends
+  std::array<Forwarder*, 2> outputs{};  // destinations of its standard output and error, once it runs
 };
 
 }  // namespace hr::launcher

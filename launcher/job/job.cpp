@@ -213,7 +213,7 @@ void Job::catch_up() {
   for (World& world : worlds_) world.tree->catch_up();
 }
 
-// Handles the failure of one rank, which ends the job unless the job is to go on without the rank.
+// Handles the failure of one rank, which ends the job unless the job continues without the rank.
 void Job::fail_rank(World& world, const Message& ended, int exit_code, const std::string& text) {
   if (!options_.keep_going) return fail(exit_code, text);
   // Done first, as others wait for the rank.
@@ -346,7 +346,7 @@ void Job::on_message(World& world, const Message& message) {
       where_[{&world, message.rank}] = message.text;
       return ++where_told_ == where_.size() ? show_where() : void();
     case Kind::kStuck:
-      // A rank that is gone will never enter the barrier that others wait in.
+      // A rank that has ended will never enter the barrier in which others wait.
       if (world.left < 0) return;
       return on_stuck(world);
     case Kind::kEnded:

@@ -76,7 +76,7 @@ class Job {
     bool over = false;
     bool any_finalized = false;
     std::optional<Spawner> spawner{};  // the spawner of a spawned world
-    bool answered = false;             // the spawner has been told that it runs, or why it does not
+    bool answered = false;             // the spawner has been notified that it runs, or why it does not
     std::vector<int> failed{};         // ranks of a spawned world that ended without MPI_Finalize
     std::string why_failed{};
   };
@@ -95,7 +95,7 @@ class Job {
   void answer_spawn(World& spawned, const std::string& line);
   // `failed`: the ranks that could not be started; empty: all of them.
   void refuse_spawn(World& spawned, const std::string& why, std::vector<int> failed = {});
-  // Ends a spawned world alone and returns true, provided that the job continues after failures.
+  // Ends only a spawned world and returns true, provided that the job continues after failures.
   bool end_spawned_alone(World& world, int exit_code, const std::string& why);
   void end_spawned(World& spawned);
   void tell_spawned_ended(World& spawned);

@@ -56,7 +56,7 @@ void Sink::drain() {
     } else if (errno == EAGAIN) {
       return wait_for_room();
     } else if (errno == EPIPE || errno == EIO || errno == EBADF) {
-      broken_ = true;  // the reader has gone: the ranks notice when their pipes close
+      broken_ = true;  // the reader has ended: the ranks detect that when their pipes close
     } else if (errno != EINTR) {
       lose(errno);
     }
@@ -103,7 +103,7 @@ void Sink::flush() {
 
 Forwarder::Forwarder(EventLoop& loop, Descriptor pipe, OutputTarget& target)
     : loop_(loop), pipe_(std::move(pipe)), target_(target) {
-  ::fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);  // the read end is ours alone
+  ::fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);  // only this process has the read end
   resume();
 }
 

@@ -29,7 +29,7 @@ class Sink {
   // True if the last text of this source did not end its line, and no other source has written since.
   [[nodiscard]] bool is_mid_line(const void* source) const noexcept { return open_line_of_ == source; }
   [[nodiscard]] bool full() const noexcept;
-  // True if the reader has gone.
+  // True if the reader has ended.
   [[nodiscard]] bool broken() const noexcept { return broken_; }
   // Sets a function that is called once, from the loop, when text is lost although there is a reader (a full disk, a
   // quota).
@@ -39,7 +39,7 @@ class Sink {
   [[nodiscard]] bool is_terminal() const noexcept { return terminal_; }
   // Calls `resume` once, when a full sink has room again or is broken.
   void when_room(std::function<void()> resume) { waiting_.push_back(std::move(resume)); }
-  // Blocks until everything is written or the reader is gone. Called at the end, when no forwarder waits for room any
+  // Blocks until everything is written or the reader has ended. Called at the end, when no forwarder waits for room any
   // more.
   void flush();
 

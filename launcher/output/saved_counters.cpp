@@ -35,7 +35,7 @@ Descriptor open_page(int pid, int file) {
 std::string read_page(const Descriptor& page) {
   struct stat state{};
   if (!page.is_open() || ::fstat(page.get(), &state) != 0) return {};
-  // The file has room for parts that are not used; the head says where the used ones end (docs/counters.md).
+  // The file has room for parts that are not used; the head contains the end of the used ones (docs/counters.md).
   std::uint64_t used = 0;
   if (::pread(page.get(), &used, sizeof used, kSizeAt) != sizeof used || used == 0) used = kLargestPage;
   const std::size_t bytes =

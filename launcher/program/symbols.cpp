@@ -54,7 +54,7 @@ const Symbols::File& Symbols::file(const std::string& path) {
   for (const Elf64_Phdr& segment : bytes.segments()) {
     if (segment.p_type == PT_LOAD) file.segments.push_back({segment.p_offset, segment.p_filesz, segment.p_vaddr});
   }
-  // The full symbol table comes first, as it contains the other one.
+  // The full symbol table is first, as it contains the other one.
   for (const std::uint32_t kind : {SHT_SYMTAB, SHT_DYNSYM}) {
     for (std::uint64_t i = 0; i < header->e_shnum && file.functions.empty(); ++i) {
       const auto* table = bytes.at<Elf64_Shdr>(header->e_shoff, i);

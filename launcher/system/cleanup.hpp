@@ -1,4 +1,4 @@
-// Removes processes and files that a job may leave behind.
+// Removes processes and files that may remain after a job.
 #pragma once
 
 #include <sys/types.h>

@@ -33,7 +33,7 @@ rlimit inherited_limit{};
   };
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // the parent died before we asked to be notified
+  if (::getppid() != parent) ::_exit(127);  // the parent died before this process requested the notification
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) give_up();
   // Binding only affects speed, so a program runs even if it is refused.
   if (mask_bytes != 0) ::syscall(SYS_sched_setaffinity, 0, mask_bytes, cpu_mask);

@@ -52,7 +52,7 @@ std::optional<std::string> read_line() {
   return std::nullopt;
 }
 
-// Moves a standard descriptor to another number, out of the way of code that prints.
+// Moves a standard descriptor to another number, so that code that prints does not use it.
 Descriptor take_over(int standard, const char* instead) {
   Descriptor moved(::fcntl(standard, F_DUPFD_CLOEXEC, 3));
   const Descriptor null(::open(instead, O_RDWR | O_CLOEXEC));

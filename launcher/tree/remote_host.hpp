@@ -39,8 +39,8 @@ class RemoteHost {
   void start();
   // Has no effect if the subtree has failed.
   void send(const Message& message);
-  // Sends kFinish: the subtree ends, or is given up if it has not answered yet. kDone is sent up once the subtree is
-  // gone.
+  // Sends kFinish: the subtree ends, or is given up if it has not answered yet. kDone is sent up once the subtree has
+  // ended.
   void finish();
   // Called when the agent's command may have ended.
   void reap();
@@ -81,8 +81,8 @@ class RemoteHost {
   EventLoop::TimerId timer_;
   bool timer_set_ = false;
   bool ready_ = false;      // the subtree has reported that it can start
-  bool finishing_ = false;  // its end is expected
-  bool done_ = false;       // it has reported its end
+  bool finishing_ = false;  // true if its end is expected
+  bool done_ = false;       // true if it has reported its end
   bool closed_ = false;     // nothing more will arrive from it
   bool gone_ = false;       // nothing of it is left, and its end or failure has been reported
   std::string cause_;

@@ -123,7 +123,7 @@ void Channel::write() {
       writing_watched_ = true;
       return;
     } else if (errno != EINTR) {
-      break;  // the other side is gone: reading reports the reason
+      break;  // the other side has ended: reading reports the reason
     }
   }
   queue_.clear();

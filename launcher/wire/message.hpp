@@ -28,7 +28,7 @@ struct Message {
     kWanted,  // text: a key that a rank waits for
     kLeft,    // a rank has ended, and will not join those that wait. text: why it died, if the job continues
     kWhere,   // sent to the host of the rank. numbers: time limit for getting its stacks, in milliseconds
-    kFinish,  // no rank runs any more, or none is to start
+    kFinish,  // true if no rank runs any more, or none is to start
     kReply,   // sent to the host of the rank. text: a PMI line for it
 
     // Both ways
@@ -41,7 +41,7 @@ struct Message {
     kDone,     // nothing is left in the subtree
     kProblem,  // numbers: exit code, 1 + the program that cannot be started (0: something else). text: what cannot be
                // done
-    kHostFailed,  // host, numbers[0]: the first of the hosts that are gone, and their number; numbers[1]: 1 if it had
+    kHostFailed,  // host, numbers[0]: the first of the hosts that have ended, and their number; numbers[1]: 1 if it had
                   // been ready. text: why
     kBound,       // rank, numbers[0]: pid. text: its CPUs. Without a rank, the picture of the host
     kOutput,      // rank, numbers: 0 standard output, 1 standard error; 1 if the next one continues it. text

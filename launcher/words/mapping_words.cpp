@@ -243,7 +243,7 @@ std::span<const std::string_view> words_of(std::string_view option) {
 Status read_map_by(const ParsedOption& given, MappingWords* words) {
   const Words parts = split(given.value(), ':');
   if (parts.empty()) return unknown(given, "", "ranks go by", kMapWords);
-  // Modifiers alone, as in ":OVERSUBSCRIBE".
+  // Only modifiers, as in ":OVERSUBSCRIBE".
   if (given.value()[0] == ':') return read_modifiers(given, parts, 0, words);
   const std::string place = lower(parts[0]);
   std::size_t at = 1;

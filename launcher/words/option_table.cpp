@@ -242,7 +242,7 @@ Status settings(ParseState& parsed, const ParsedOption&) {
   return kOk;
 }
 
-// Handles Intel MPI's option for its checking library; ours is in every program.
+// Handles Intel MPI's option for its checking library; Headrace's is in every program.
 Status check_calls(ParseState& parsed, const ParsedOption&) {
   parsed.variables_of_all.emplace_back("HEADRACE_CHECK", "full");
   return kOk;
@@ -410,7 +410,7 @@ constexpr OptionSpec kOptions[] = {
      "loadbalance order-nodes pmi-port silent-abort nogpu rdma RDMA ofi OFI psm2 PSM2 ib IB shm dapl",
      kNoValue, kIgnored, nullptr, "", ""},
 
-    // Options that are missing here, which users must be told; the message says what to use instead.
+    // Options that are missing here, which users must know; the message names the replacement.
     {"launch-agent preload-files preload-files-dest-dir path", kOne, kRefused, nullptr, "WHAT",
      "mpiexec does not copy or search files on hosts; name the program by its path, the same on all hosts"},
     {"preload-binary set-cwd-to-session-dir transfer", kNoValue, kRefused, nullptr, "",

@@ -1,4 +1,4 @@
-// The options of mpiexec's command line, as data: ours, and those that scripts written for other launchers use.
+// The options of mpiexec's command line, as data: Headrace's, and those that scripts written for other launchers use.
 //
 // An option of the table is accepted with one dash or two. Nothing else is an option: no abbreviations, no bundled
 // letters.
@@ -17,7 +17,7 @@
 namespace hr::launcher {
 
 enum class OptionEffect {
-  kApplies,      // does what the help says
+  kApplies,      // has the effect that the help describes
   kAlreadyTrue,  // requests something that is always true: accepted silently
   kIgnored,      // has no meaning for this library: accepted with a note
   kRefused,      // requests something that does not exist and that the user would miss: an error

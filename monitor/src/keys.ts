@@ -1,4 +1,5 @@
-// Keys: a digit or a letter chooses a view, [ and ] the one beside it, / the filter, t dark or light, Escape leaves the filter, ? shows this.
+// Keys: a digit or a letter chooses a view, [ and ] the adjacent one, / the filter, t dark or light, Escape leaves the filter, ? shows
+// this.
 import type { Address } from "./address";
 import { el } from "./dom";
 import type { View } from "./view";

@@ -42,7 +42,7 @@ export interface Node {
 
 export interface Cluster { from: number; to: number; left_out: number; nodes: Node[]; }
 
-/** Rates are per second; `up` is the share of looks at which the link was up. */
+/** Rates are per second; `up` is the share of readings in which the link was up. */
 export interface Link {
   host: string; kind: string; link: string; up: number | null; use: number | null; use_most: number | null; errors_most: number | null; rx: number | null; tx: number | null;
   packets: number | null; waits: number | null; discards: number | null; errors: number | null; retries: number | null; congestion: number | null; speed: number | null;

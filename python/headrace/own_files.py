@@ -126,7 +126,7 @@ def ours_or_missing(path: str | os.PathLike) -> None:
 
 @contextlib.contextmanager
 def unfinished(path: Path) -> Iterator[Path]:
-    """Makes an empty file of this user beside `path`, under an unpredictable name; it becomes `path` when the block ends and is removed if
+    """Makes an empty file of this user next to `path`, under an unpredictable name; it becomes `path` when the block ends and is removed if
     the block fails."""
     name = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))

@@ -70,7 +70,7 @@ def read_table(tree: Path) -> dict[str, str]:
 
 
 def place(layers: dict[str, set[str]]) -> list[list[str | None]]:
-    """Returns rows of layers, the lowest first. None stands for an empty place, through which a line may lead."""
+    """Returns rows of layers, the lowest first. None is an empty place, through which a line may lead."""
     users = {name: [user for user, lows in layers.items() if name in lows] for name in layers}
 
     @functools.cache
@@ -86,7 +86,7 @@ def place(layers: dict[str, set[str]]) -> list[list[str | None]]:
     for names in lowest:
         below = rows[-1] if rows and len(rows[-1]) > 1 and len(names) > 1 else []
         row: list[str | None] = [None] * max(len(names), len(below))
-        for name in sorted(names, key=lambda name: not layers[name] & set(below)):  # layers that use one of the layers below come first
+        for name in sorted(names, key=lambda name: not layers[name] & set(below)):  # layers that use one of the layers below are first
             over = [column for column, low in enumerate(below) if low in layers[name] and row[column] is None]
             row[over[0] if over else row.index(None)] = name
         below.extend([None] * (len(row) - len(below)))

@@ -1,4 +1,4 @@
-"""A hook of MkDocs: pages that lie outside docs/ become pages of the site, links to sources become plain names.
+"""A hook of MkDocs: pages outside docs/ become pages of the site, links to sources become plain names.
 
 The committed documents are read on forges as well, where a link may lead anywhere in the tree. A site has only its pages, so that
 a link to a source file (tests, apps, scripts) keeps its text and loses its target; a target that is not in the tree is an error.

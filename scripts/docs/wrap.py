@@ -32,7 +32,7 @@ class Block:
     kind: str  # "prose", "table", "code", "kept" or "blank"
     first: int
     lines: list[str]
-    lead: str = ""  # of prose: what stands in front of the text, as the mark of a list item
+    lead: str = ""  # for prose: what precedes the text, as the mark of a list item
 
     @property
     def is_item(self) -> bool:
@@ -103,8 +103,7 @@ def blocks(text: str) -> Iterator[Block]:
 def words(text: str, width: int = WIDTH) -> list[str]:
     """Returns the pieces between which a line may break: words, and code shorter than `width` columns.
 
-    A word that would start a block at the beginning of a line stays behind the one before.
-    """
+    A word that would start a block at the beginning of a line stays after the preceding one. """
     found: list[str] = []
     for match in _WORD.finditer(text):
         for word in [match[0]] if len(match[0]) < width else match[0].split():

@@ -64,7 +64,7 @@ struct alignas(kPageAlignment) Part {
   PeerPart peers[kPeers];
 };
 
-// Lies behind the page in its file. The page's head says how many are used.
+// Part of the file after the page. The page's head contains the number of used parts.
 struct alignas(kPageAlignment) Parts {
   Part part[kParts];
 };

@@ -1,8 +1,8 @@
 // Makes the page of counters readable for other processes: shared memory replaces the static memory.
 //
 // It is a memory file named headrace.<job>.counters.<rank>, which others find in /proc/<process>/fd and which
-// disappears with the last process that has it open: nothing is ever left behind. Only the same user may read it.
-// Owner: process-wide, made once. Threads: library lock.
+// disappears with the last process that has it open: nothing ever remains. Only the same user may read it. Owner:
+// process-wide, made once. Threads: library lock.
 #pragma once
 
 #include <cstddef>

@@ -242,7 +242,7 @@ std::string ranges_of_functions(std::span<const std::uint16_t> numbers) {
   return out;
 }
 
-// Tells readers how to add the parts behind the page to its counters (counter_parts.hpp).
+// Describes to readers how to add the parts after the page to its counters (counter_parts.hpp).
 std::string parts_text(const About& about) {
 #define HR_RANGE(member, count) range(offsetof(Part, member), offsetof(Page, member), count)
 #define HR_LEVEL(level, word) \

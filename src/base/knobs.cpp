@@ -183,7 +183,7 @@ std::string expected(const Rule& rule) {
 
 class Store {
  public:
-  // Reports go straight to standard error, as the log gets its level from the knobs.
+  // Reports are written directly to standard error, as the log gets its level from the knobs.
   Store() {
     read_file();
     for (const FormerName* each = kFormerNames; each->former != nullptr; ++each) {

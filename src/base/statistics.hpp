@@ -1,7 +1,7 @@
 // Statistics: numbers about the library's work, which tools read as performance variables (MPI 5.0 section 15.3.7).
 //
 // Each line of the list below names a statistic: the code that changes it, MPI_T and docs/settings.md use that name. A
-// level is an amount in use now; a counter only goes up. Both begin at 0 with the process. Owner: process-wide.
+// level is an amount in use now; a counter only increases. Both begin at 0 with the process. Owner: process-wide.
 // Threads: library lock.
 #pragma once
 

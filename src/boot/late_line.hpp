@@ -32,7 +32,7 @@ struct LateLine {
 enum class Late {
   kNone,    // no connection: the launcher has ended, or a rank that is itself an MPI program started this process
   kJoined,  // *socket
-  kFailed,  // the launcher refuses, or exists but cannot be reached; the recorded detail says why
+  kFailed,  // the launcher refuses, or exists but cannot be reached; the recorded detail contains the reason
 };
 Late join_late(const LateLine& line, int rank, int* socket);
 

@@ -161,7 +161,7 @@ class Pmi1 final : public Helper {
     HR_TRY(call("cmd=get_my_kvsname\n", "my_kvsname"));
     space_ = reply().field("kvsname");
     HR_TRY(call("cmd=get_appnum\n", "appnum"));
-    identity->appnum = std::max(reply().number("appnum", 0), 0);  // Slurm says -1
+    identity->appnum = std::max(reply().number("appnum", 0), 0);  // Slurm replies -1
     HR_TRY(call("cmd=get_universe_size\n", "universe_size"));
     identity->universe_size = reply().number("size", -1);
     identity->has_launcher = true;
@@ -310,7 +310,7 @@ class Pmi1 final : public Helper {
     // with success.
     if (exit_code == 0 && !own_launcher_) exit_code = 1;
     const Status ignored = send("cmd=abort exitcode=" + std::to_string(exit_code) + "\n");
-    static_cast<void>(ignored);  // if the launcher is gone, this process still exits
+    static_cast<void>(ignored);  // this process exits even if the launcher has ended
   }
 
   // The launcher does not answer this.

@@ -240,7 +240,7 @@ Status after(Call& call, int code) {
     all.of_calls.pop_front();
     const void* const request = made(call, ObjectKind::kRequest);
     if (request == nullptr) return raise_on(call, mismatch);
-    all.of_requests[request] = std::move(mismatch);  // it matched its message at once
+    all.of_requests[request] = std::move(mismatch);  // true if it matched its message at once
   }
   if (all.of_requests.empty()) return kOk;
   for (const void* const handle : call.before) {

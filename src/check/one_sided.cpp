@@ -253,7 +253,7 @@ Status after(Call& call, int code) {
   for (std::size_t i = 1; i < found.size(); ++i)
     log::write(log::Level::kError, "check full: %s", found[i].text.c_str());
   if (rma::Window* const window = window_of(found[0].context)) call.where = window;
-  if (call.ended_context != 0) call.where = nullptr;  // it has been freed
+  if (call.ended_context != 0) call.where = nullptr;  // true if it has been freed
   return fail(Errc::kBuffer, "%s", found[0].text.c_str());
 }
 

@@ -84,7 +84,7 @@ struct Race {
   std::uint32_t context;
   std::uint32_t phases[2];
   bool locked;
-  bool alike;  // both put the same data
+  bool alike;  // true if both put the same data
   int target;  // rank
   Range bytes;
   Side first, second;

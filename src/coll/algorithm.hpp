@@ -24,7 +24,7 @@ struct Query {
   int ranks = 1;          // number of processes in the local group
   bool commutative = true;
   bool inter = false;
-  bool in_place = false;  // not set for rooted operations, where processes may differ (section 6.2.1)
+  bool in_place = false;  // unset for rooted operations, where processes may differ (section 6.2.1)
   // Reductions: memory taken by the vector and by one element, including the holes of the type.
   std::size_t span = 0;
   std::size_t element = 0;

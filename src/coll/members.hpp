@@ -87,7 +87,7 @@ class Members {
   int own_;
   bool inter_;
   Sequence sequence_;
-  bool together_ = true;  // all members are on one host
+  bool together_ = true;  // true if all members are on one host
   bool can_share_ = false;
   mutable bool spread_;  // over hosts; false once hosts() is known to be null
   int shared_from_;      // the first tag with a segment

@@ -15,7 +15,7 @@ void hr_f_sizeof_s(const void* descriptor, int* size, int* ierror) {
   if (ierror != nullptr) *ierror = MPI_SUCCESS;
 }
 
-// Does nothing; to the compiler it looks as if it could change the buffer.
+// Does nothing; the compiler has to assume that it changes the buffer.
 void hr_f_sync_reg_s(const void*) {}
 }
 #pragma GCC visibility pop

@@ -67,7 +67,7 @@ bool is_for_host(const void* address, std::size_t bytes, device::ContextHandle h
   return true;
 }
 
-// True if all `bytes` bytes lie in one range that the program has registered or allocated with the driver.
+// True if all `bytes` bytes are in one range that the program has registered or allocated with the driver.
 bool covers_range(const device::Driver& driver, std::uintptr_t pointer, std::size_t bytes, const Location& range) {
   if (bytes <= 1) return true;
   if (range.bytes != 0) return pointer - range.base < range.bytes && bytes <= range.base + range.bytes - pointer;
@@ -162,7 +162,7 @@ const Location* known(std::uintptr_t pointer, std::size_t bytes) noexcept {
 
 // Caches an answer. It must not be called for pool memory and partly mapped ranges, which the program can change by
 // calls too short for DriverEpoch to notice, nor for managed memory, for which an answer is not sufficient. For host
-// memory that the driver does not know, an answer covers a page, and holds for buffers that extend beyond it.
+// memory that is unknown to the driver, an answer covers a page, and is valid for buffers that extend beyond it.
 void remember(std::uintptr_t pointer, const Location& location) noexcept {
   constexpr std::uintptr_t kPage = 4096;
   const bool allocation = location.kind == Kind::kDevice || location.pinned;

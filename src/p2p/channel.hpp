@@ -11,8 +11,8 @@
 // copy, under the library lock.
 //
 // Progress: a wait polls its channel, and sometimes all others (channel 0 by its lock, which it only tries). Channel 0
-// polls the others by a hook. A sleeping thread is woken by its channel's doorbell, and looks at the others at the end
-// of each short sleep.
+// polls the others by a hook. A sleeping thread is woken by its channel's doorbell, and checks the others at the end of
+// each short sleep.
 //
 // Owner: p2p/, from the first at() to finalize(). Threads: all member functions take the channel's lock themselves.
 // Order of locks: a thread that holds a channel's lock may wait for the library lock; one that holds the library lock
@@ -88,7 +88,7 @@ struct ChannelOperation {
   ChannelUser user;
   ChannelOperation* whole = nullptr;  // the pair that contains this operation
   int parts = 0;                      // number of operations of a pair that are in progress
-  bool shared = false;                // true for the request that stands for all sends that complete at once
+  bool shared = false;                // true for the one request that all sends use that complete at once
   bool plain = false;                 // true for a receive into contiguous memory whose end only its request shows
   bool freed = false;                 // true if the program has no handle any more
   bool buffered = false;              // true for a persistent buffered send, each start of which sends a copy
@@ -121,7 +121,7 @@ class Channel {
   Status init(bool is_receive, const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode, bool buffered,
               const ChannelUser& user, Request** out);
   Status start(Request& request);
-  // Waits for a matching message, or looks for one once. *taken, if not null: the message is removed from the queue.
+  // Waits for a matching message, or checks for one once. *taken, if not null: the message is removed from the queue.
   Status probe(const Envelope& wanted, bool waits, Object* communicator, bool* found, Completion* completion,
                Unexpected** taken);
   Status imreceive(const ChannelBuffer& data, Unexpected* message, const ChannelUser& user, Request** out);
@@ -322,7 +322,8 @@ bool offer();
 // Returns the number of channels that the process offers, and 1 for one that offers none or is on another host. All
 // processes that call this get the same number.
 [[nodiscard]] int offered_by(int proc) noexcept;
-// Returns the channel, opened at its first use; null if there is no memory: the detail says why. Threads: library lock.
+// Returns the channel, opened at its first use; null if there is no memory: the detail contains the reason. Threads:
+// library lock.
 Channel* at(int number);
 // Ends all operations that wait on a context of this channel, at the latest when its lock is free. Threads: library
 // lock.

@@ -89,8 +89,8 @@ struct Progress {
   int sleeping_waits = 0;
   int waiting_threads = 0;  // accessed by std::atomic_ref
   int own_cores = 1;        // share of the node's cores, or the number of usable ones if that is smaller
-  // Factor of times after which a wait looks again. Each look is short, but those of hundreds of processes on a core
-  // are not.
+  // Factor of the times after which a wait polls again. Each poll is short, but together those of hundreds of processes
+  // on a core are not.
   double patience = 1;
 
   // Pacing, set by set_spin_limits(): rounds that a waiting loop spins before pause_longer() decides, and fruitless

@@ -27,7 +27,7 @@ Status start();
 Status start_for_streams();
 
 // Attention that the thread pays to words that a device writes, which ring no doorbell: none; short sleeps between
-// looks; no sleep at all.
+// polls; no sleep at all.
 enum class Attention : std::uint8_t { kNone, kPolling, kAwake };
 // May be called in every round; wakes the thread if it must pay more attention.
 void attend(Attention attention) noexcept;
@@ -42,7 +42,7 @@ void attend(Attention attention) noexcept;
 [[nodiscard]] bool starved() noexcept;
 // Counts a round, or a part of a long copy, which counts as one. Does nothing on other threads.
 void count_round() noexcept;
-// Wakes a sleeping thread that watches, for work that no message announces; it then goes on watching.
+// Wakes a sleeping thread that watches, for work that no message announces; it then continues to poll.
 void wake() noexcept;
 // Ends the thread, and waits for its end with the lock released; may be called repeatedly.
 void stop() noexcept;

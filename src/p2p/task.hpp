@@ -16,8 +16,8 @@
 // For anything else (memory that another process writes, a device) a task awaits a predicate: `When flag{&is_set, &it,
 // context}; HR_CO_TRY(co_await flag);`. The engine then polls and does not sleep.
 //
-// Rules, because GCC 12 miscompiles more than the simple forms: co_await stands alone in an initialisation or an
-// HR_CO_TRY; no temporaries with destructors beside it; parameters are trivially copyable.
+// Rules, because GCC 12 miscompiles more than the simple forms: co_await is the only expression in an initialisation or
+// an HR_CO_TRY, without temporaries with destructors; parameters are trivially copyable.
 //
 // Owner: a Task owns its frame, unless a driver has taken it over. Frames are allocated from free lists by size, so
 // that starting the same task again allocates nothing. Destroying an unfinished task withdraws its requests
@@ -85,8 +85,8 @@ class [[nodiscard]] Task {
 
   // True if the task has ended, or is empty.
   [[nodiscard]] bool done() const noexcept { return !handle_ || handle_.done(); }
-  // Resumes the task while its pending wait is complete; true if it is done. Makes no progress by itself. *resumed (may
-  // be null): set to true if the task was resumed at all.
+  // Resumes the task while its pending wait is complete; true if it is done. Does not itself make progress. *resumed
+  // (may be null): set to true if the task was resumed at all.
   bool advance(bool* resumed = nullptr);
   // Result of the task; valid once done().
   [[nodiscard]] Status result() const noexcept;

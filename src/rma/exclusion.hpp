@@ -28,7 +28,7 @@ struct Exclusion {
   bool by_barrier = false;   // process barriers work, so `by_lock` may be set
 
   [[nodiscard]] bool alone() const noexcept { return all.empty(); }
-  // Returns the number that stands for the target in `updating`.
+  // Returns the number of the target in `updating`.
   [[nodiscard]] std::uint32_t number() const noexcept { return static_cast<std::uint32_t>(target - all.data()) + 1; }
 };
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kKeysTag = 0x10030;
 
-// Message to the other members, which says how to reach the sender's part.
+// Message to the other members, which describes how to reach the sender's part.
 struct Reach {
   std::uint64_t address = 0;
   transport::RemoteKey key;  // empty if the part cannot be reached through the network

@@ -36,8 +36,8 @@ struct Operation {
 // Returns the predefined operation of a kind.
 [[nodiscard]] const layout::Op* op_of(layout::OpKind kind) noexcept;
 
-// Errors: MPI_ERR_RMA_RANGE if the operation's part is not entirely in the target's memory, as far as the origin knows
-// that (it does not in dynamic windows). Data may lie before the displacement.
+// Errors: MPI_ERR_RMA_RANGE if the operation's part is not entirely in the target's memory, if the origin can determine
+// that (it cannot in dynamic windows). Data may be before the displacement.
 Status check_range(const Operation& operation, const Window& window, const Member& member);
 // Finds the operation's part of this process's memory, and checks it; for the target.
 Status locate(Window& window, const Operation& operation, layout::View* target);

@@ -9,7 +9,7 @@
 //   mapped   memory that both processes have mapped: the origin loads, stores and updates it without the target
 //   read     host memory that this process can read and write through the system (Transport::get(), put() without a
 //            key): put and get do not involve the target; accumulates use messages
-//   network  host memory on another host that the network reads and writes by itself (network.hpp): contiguous puts and
+//   network  host memory on another host that the network itself reads and writes (network.hpp): contiguous puts and
 //            gets do not involve the target; all else uses messages
 //   message  the target executes the operation when it makes progress (serve.hpp)
 // Accumulates by all paths are atomic with respect to each other (atomic.hpp).
@@ -61,7 +61,7 @@ struct Member {
   std::uint64_t address = 0;    // address of its memory in that process; 0 in dynamic windows
   Count bytes = 0;              // size of its memory
   Count displacement_unit = 1;  // bytes
-  Control* control = nullptr;   // its words, if this process can access them
+  Control* control = nullptr;   // words of the member, if this process can access them
   Path path = Path::kMessage;
   std::unique_ptr<mem::Location> device;  // mapped device memory; null: host memory
   // The transport that reads and writes it: kRead; kNetwork, from the first use on.
@@ -74,15 +74,15 @@ struct Member {
   enum class Lock : std::uint8_t { kNone, kShared, kExclusive, kUnchecked };
   Lock lock = Lock::kNone;       // held by this process, or assumed to be (MPI_MODE_NOCHECK)
   bool lock_granted = false;     // the target has granted the lock by a message
-  bool started = false;          // it is in the group of MPI_Win_start
+  bool started = false;          // true if it is in the group of MPI_Win_start
   bool unflushed = false;        // puts by the network may not have arrived; counts as one unanswered operation
   std::uint32_t unanswered = 0;  // operations that the target has not answered, or the network not carried out, yet
   std::uint32_t unsent = 0;      // number of unanswered operations that still use the origin's buffers
   std::uint32_t next_tag = 0;    // next tag for their data messages
   // --- This process as the target ---
-  bool posted = false;      // it is in the group of MPI_Win_post
+  bool posted = false;      // true if it is in the group of MPI_Win_post
   Lock lent = Lock::kNone;  // lock of this process's memory that was granted to that process by a message
-  bool asks = false;        // that process waits for the lock
+  bool asks = false;        // true if that process waits for the lock
   // Number of accumulates of that process that have arrived, and that have been applied, in order of arrival
   // (serve.cpp).
   std::uint32_t accumulates_come = 0;

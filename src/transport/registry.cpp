@@ -96,8 +96,8 @@ bool reaches_everybody(int size) noexcept {
 }
 
 // Returns the record that carries messages to other hosts: of those that the user allows, the one that has its own
-// network on this host, else the first whose library can be opened, else the first, which says what is missing. Null:
-// there is none.
+// network on this host, else the first whose library can be opened, else the first, whose error names what is missing.
+// Null: there is none.
 const Record* network_record() {
   std::vector<const Record*> allowed;
   for (const Record* record : state->records) {

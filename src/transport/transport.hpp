@@ -5,7 +5,7 @@
 // upper layer has set for its kind; the payload is valid only during the call. A transport never blocks: it returns
 // "again" if there is no room.
 //
-// If its Caps say so, it also reads and writes memory of other processes: a call starts the operation, and its
+// If its Caps permit that, it also reads and writes memory of other processes: a call starts the operation, and its
 // Operation shows when it is complete. Memory is exposed once by its owner, which sends the key to the processes that
 // need it.
 //
@@ -167,7 +167,7 @@ class Transport {
 
   // Accepts one message or returns Status::again(). On success header and payload have been copied.
   virtual Status send(int proc, const Header& header, const void* payload, std::size_t bytes) = 0;
-  // Does the same in two steps, to build the payload in place (packing straight into the ring): reserve() returns the
+  // Does the same in two steps, to build the payload in place (packing directly into the ring): reserve() returns the
   // address at which to write `bytes` bytes, or nullptr for "again"; commit() publishes the last reservation for that
   // process.
   virtual std::byte* reserve(int proc, std::size_t bytes) = 0;
@@ -205,12 +205,13 @@ class Transport {
   }
   virtual void withdraw(const RemoteKey& /*key*/) noexcept {}
 
-  // Copies from memory of that process into this process's, all parts together. `key`: of exposed memory that all parts
-  // lie in; null: host memory that was not exposed (Caps::remote_read). Errors: MPI_ERR_UNSUPPORTED_OPERATION if the
-  // system or the network does not permit it (the caller falls back and does not try again); a part may have been
-  // copied then. An error in `done` is that of the path, which Handlers::failed reports, too. `done`:
-  // complete when all of the data has arrived; null: it is complete on return, which is possible only for memory
-  // without a key. In that case get(), like put(), needs no library lock, and several threads may call it at a time.
+  // Copies from memory of that process into this process's, all parts together. `key`: that of the exposed memory which
+  // contains all parts; null: host memory that was not exposed (Caps::remote_read). Errors:
+  // MPI_ERR_UNSUPPORTED_OPERATION if the system or the network does not permit it (the caller falls back and does not
+  // try again); a part may have been copied then. An error in `done` is that of the path, which Handlers::failed
+  // reports, too. `done`: complete when all of the data has arrived; null: it is complete on return, which is possible
+  // only for memory without a key. In that case get(), like put(), needs no library lock, and several threads may call
+  // it at a time.
   virtual Status get(int /*proc*/, const RemoteKey* /*key*/, std::span<const RemotePart> /*parts*/,
                      Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
@@ -231,8 +232,8 @@ class Transport {
   // and write; their users define their meaning. Every process has the same number of words; empty if there are none.
   virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
-  // Tells the other processes of the node which CPUs this one is confined to, by a nonzero number that stands for the
-  // set; returns how many processes of the node have reported the same number, this one included.
+  // Tells the other processes of the node which CPUs this one is confined to, by a nonzero number of the set; returns
+  // how many processes of the node have reported the same number, this one included.
   virtual int tell_cpus(std::uint64_t /*cpus*/) noexcept { return 1; }
 
   // Returns the memory in which that process stages data for others, mapped in this process: the same bytes in all
@@ -299,7 +300,7 @@ struct PeerGroups {
   std::vector<int> ours;               // set that contains this process
   std::vector<int> theirs;             // the other set; disjoint from `ours`
   std::vector<std::string> addresses;  // addresses of `theirs`
-  bool first = false;                  // `ours` comes first wherever both sets are numbered
+  bool first = false;                  // `ours` is first wherever both sets are numbered
 };
 
 // Record of a transport, listed in record_list.cpp.
@@ -348,8 +349,8 @@ Status connect(int proc, Paths* out);
 // Returns the address of this process for processes of other jobs on other hosts. `make`: if no transport has an
 // address, makes the one that fills gaps now; otherwise the address stays empty.
 Status describe(const Job& job, bool make, std::string* address);
-// Opens paths to the other group; processes that can be reached already keep theirs. The status is that of this process
-// alone. active() may return other transports afterwards.
+// Opens paths to the other group; processes that can be reached already keep theirs. The status is only that of this
+// process. active() may return other transports afterwards.
 Status connect_groups(const Job& job, const PeerGroups& groups);
 // Disconnects these processes, with which no message is pending. active() may return other transports afterwards.
 // `asleep`: a thread may sleep in one of the transports, which is then kept for a while.

@@ -1,7 +1,7 @@
 """The text of docs/course/: runs every command in quick form, and compares every diff and quotation with the sources.
 
-A line of a `sh` block is a command, or `export NAME=VALUE` for those after it; `# exit N: sentence` after it says that
-it fails with N, and then it is run unchanged.
+A line of a `sh` block is a command, or `export NAME=VALUE` for those after it; `# exit N: sentence` after it states that it fails with N,
+and then it is run unchanged.
 HR_BUILD comes from CMake; HR_DEVICE is `host`, where no GPU is seen, or `cuda`, with the fake driver.
 """
 

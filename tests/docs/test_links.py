@@ -45,7 +45,7 @@ class Links(unittest.TestCase):
         self.assertGreater(seen, 50)
 
     def test_each_page_is_reachable(self):
-        """From docs/index.md and from README.md, by links alone; a link to a folder leads to all its pages."""
+        """All pages can be reached from docs/index.md and from README.md only by links; a link to a folder leads to all its pages."""
         left_out = {ROOT / "docs/conformance-results.md"}  # included in another
         for start in (ROOT / "docs/index.md", ROOT / "README.md"):
             found, ahead = set(), [start]

@@ -109,7 +109,7 @@ void send_to_the_dead() {
   std::_Exit(0);
 }
 
-// Senders are in MPI_Finalize long before the receiver looks at what they sent.
+// Senders are in MPI_Finalize long before the receiver accesses their data.
 void finalize_early() {
   constexpr int kMessages = 200;
   constexpr int kMost = 4000;

@@ -1,4 +1,4 @@
-// Ranks die one after the other at random moments; the survivors see the error, make a communicator of their own and
+// Ranks die one after the other at random moments; the survivors see the error, create their own communicator and
 // continue. At its end a rank reports its part and whether the result is right: "recovered, N are left".
 //
 //   recover OPERATION SEED [DEATHS]     one of the table below, or "random": another one before each death recover
@@ -333,7 +333,7 @@ void die_later(int microseconds) {
   ::setitimer(ITIMER_REAL, &when, nullptr);
 }
 
-// --- going on ---
+// --- Continuing ---
 
 Group group_of(MPI_Comm comm) {
   Group group{comm, 0, 0};
@@ -410,7 +410,7 @@ void one_death(Group& group, const char* name, std::mt19937_64& plan) {
   if (error != MPIX_ERR_PROC_FAILED && error != MPIX_ERR_REVOKED && error != MPIX_ERR_PROC_FAILED_PENDING)
     fail(__LINE__, "another error: " + text_of(code));
   if (leaves) {
-    // Needed unless the operation ends everywhere by itself.
+    // Needed unless the operation ends everywhere anyway.
     if (!operation->ends_everywhere) MPIX_Comm_revoke(group.comm);
     group.size -= 1;
     return;

@@ -265,7 +265,7 @@ class FakeAgents(LaunchTest):
 
 
 class FakeParents(LaunchTest):
-    """An agent whose parent sends a correct greeting and then garbage ends by itself and in order."""
+    """An agent whose parent sends a correct greeting and then garbage ends without help and in order."""
 
     def talk(self, sent):
         child = subprocess.Popen([MPIEXEC, "--agent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -1,4 +1,4 @@
-"""Ranks that die, hang or give up: a message reports them, the job ends in time, and nothing is left behind."""
+"""Ranks that die, hang or give up: a message reports them, the job ends in time, and nothing remains."""
 
 import os
 import re

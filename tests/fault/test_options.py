@@ -113,7 +113,7 @@ class Table(LaunchTest):
     def test_words_that_are_refused(self):
         for words, message in REFUSED:
             with self.subTest(words):
-                # The program follows the words, so a word that wants a value comes last.
+                # The program follows the words, so an option that needs a value is last.
                 program = [] if "wants" in message or "two values" in message or "-configfile" in words else SHOW
                 result = run(*words.split(), *program)
                 self.assert_ended(result, 2, message, words.split()[0].split("=")[0], "Usage: mpiexec", "mpiexec --help")

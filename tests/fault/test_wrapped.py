@@ -75,7 +75,7 @@ class Parents(FilesTest):
                               text=True) as shell:
             sleeper = int(shell.stdout.readline())
             self.assertEqual(shell.wait(20), 0)
-            os.kill(sleeper, signal.SIGKILL)  # raises if it is gone
+            os.kill(sleeper, signal.SIGKILL)  # raises an exception if it has ended
             left_of(lambda: {sleeper} & set(marked_processes(self.mark)), 20)  # its end takes a moment
 
 

@@ -139,7 +139,7 @@ class Mutator {
         insert(input, Input(number.begin(), number.end()));
         break;
       }
-      default: {  // its beginning, and the end of another one
+      default: {  // the beginning of one, and the end of another
         if (corpus_.empty()) break;
         const Input& other = corpus_[below(corpus_.size())];
         input->resize(at);

@@ -253,7 +253,7 @@ class Cases:
 
 
 def run(framework_name: str, allocator: str) -> int:
-    # The framework comes first: some read their settings on import, and GPU memory must not be touched before.
+    # The framework is imported first: some read their settings on import, and GPU memory must not be touched before.
     local_rank = int(os.environ.get("MPI_LOCALRANKID", os.environ.get("PMI_RANK", "0")))
     reason = ""
     try:

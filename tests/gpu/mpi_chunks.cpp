@@ -212,7 +212,7 @@ void many(const Ring& ring) {
   }
 }
 
-// Returns the files behind the descriptors in use.
+// Returns the files of the descriptors in use.
 std::vector<std::string> open_files() {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

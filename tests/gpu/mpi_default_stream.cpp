@@ -71,8 +71,8 @@ class Ordering {
     const auto theirs = static_cast<unsigned char>(2 * previous() + 1);
     DeviceMemory send(test.bytes, test.send_kind, gpu::device());
     DeviceMemory receive(test.bytes, test.receive_kind, gpu::device());
-    work_.then_fill(receive, 0xee);  // must not come after the message
-    work_.then_fill(send, mine);     // must not come after the call has read it
+    work_.then_fill(receive, 0xee);  // must not be after the message
+    work_.then_fill(send, mine);     // must not be after the call has read it
     transfer(send.get(), receive.get(), static_cast<int>(test.bytes));
     const std::string what = test.name + " of " + std::to_string(test.bytes) + " bytes from " +
                              name_of(test.send_kind) + " to " + name_of(test.receive_kind) + " memory";

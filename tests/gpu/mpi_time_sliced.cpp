@@ -80,7 +80,7 @@ class Collectives {
  public:
   explicit Collectives(const check::Environment& mpi) : rank_(mpi.rank), size_(mpi.size) {}
 
-  // `each` ints of every rank; the blocks of the v-form lie apart.
+  // Exchanges `each` ints per rank; the blocks of the v-form are not adjacent.
   void all(int each) {
     allreduce(each);
     allgather(each);

@@ -66,12 +66,12 @@ for program in "$build"/gpu_tests/unit_*; do
   [ -x "$program" ] || continue
   name=$(basename "$program")
   run "$name" 300 "$program"
-  [ "$name" = unit_cuda_ipc ] && continue  # tests the driver alone
+  [ "$name" = unit_cuda_ipc ] && continue  # only tests the driver
   HEADRACE_DEVICE_KERNELS=off run "${name}_copy_engine" 300 "$program"
 done
 
-# Several ranks share the devices of the machine round robin, as if kernels of several processes ran at the same time,
-# which the tests expect. Behaviour without MPS comes after.
+# Several ranks share the devices of the machine round robin, as if kernels of several processes ran at the same time, which the tests
+# expect. Behaviour without MPS is tested afterwards.
 export HEADRACE_DEVICE_TIME_SLICING=off
 for program in "$build"/gpu_tests/mpi_*; do
   [ -x "$program" ] || continue

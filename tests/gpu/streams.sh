@@ -57,7 +57,7 @@ dead_peer() {  # dead_peer WHAT RANKS: the last rank dies, the streams of the ot
   fi
 }
 
-alone() {  # alone TABLE: the host must have had no part in what was matched
+alone() {  # alone TABLE: the host must not have taken part in the matched operations
   awk '/ matched/ && !/host time/ {rows++; if ($(NF - 1) != 0 || $NF == 0) {wrong++; print "FAIL  by the host, not by the streams alone: " $0}}
     END {if (rows && !wrong) print "pass  " rows " rows of matched operations: the streams carried them out alone"; exit wrong != 0 || !rows}' "$1" ||
     failed=$((failed + 1))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs one command on a cluster of hosts made of namespaces (bed/README.md), for hr_namespace_test() in cmake/HrTest.cmake.
 
-Brings the cluster up under a name of its own, runs the command, and takes the cluster down in any case. The
-command has the environment that bed/README.md lists. Exit status: the command's; 77 where this machine
+Brings the cluster up under a unique name, runs the command, and takes the cluster down in any case. The command has the environment that
+bed/README.md lists. Exit status: the command's; 77 where this machine
 cannot make such hosts, with the reason (1 where HR_NAMESPACES=required); 1 where the command left something behind.
 """
 

@@ -34,7 +34,7 @@ ENDING = {
     "sh": ["sh", "-c", f"until [ -e {ENDED} ]; do sleep 0.1; done"],
     "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "60", "--largest", "65536", "--until", ENDED],
 }
-# This program ends by itself, perhaps before a link is cut, so it is only for the lossy network, which exists from its start.
+# This program ends without a signal, perhaps before a link is cut, so it is only for the lossy network, which exists from its start.
 BRIEF = {"collectives": [f"{BUILD}/tests/mpi/coll/mpi_coll_movement"]}
 RECOVER = f"{BUILD}/tests/fault/recover"
 PRINTING = ["yes", 7 * "0123456789"]
@@ -100,7 +100,7 @@ class Job(HostsTest):
         time.sleep(choose.random())
         code, words = self.fault(kind, choose, program)
         begin = time.monotonic()
-        if program is PRINTING:  # its output is not read before the ranks have ended
+        if program is PRINTING:  # the output is not read before the ranks have ended
             wait_for(lambda: not self.ranks(program), end, "the ranks end")
         _, errors = child.communicate(timeout=LIMIT)
         took = time.monotonic() - begin

@@ -36,7 +36,7 @@ def hosts(*words, check=True) -> str:
 def init_processes() -> dict[str, int]:
     """The first process of each host, by its pid outside."""
     found, cluster = {}, ""
-    for line in hosts("list", check=False).splitlines():  # other clusters come and go
+    for line in hosts("list", check=False).splitlines():  # other clusters start and end
         if line.startswith("cluster "):
             cluster = line.split()[1].rstrip(":")
         elif match := re.match(r"  (\S+) .*\bprocess (\d+)", line):
@@ -64,7 +64,7 @@ def all_pids():
 
 
 def host_of(pid, inits) -> str:
-    """The host that a process is in; empty if it is in none of ours."""
+    """Returns the host in which a process is; empty if it is in none of the test."""
     try:
         space = os.readlink(f"/proc/{pid}/ns/pid")
         return next((name for name, init in inits.items() if os.readlink(f"/proc/{init}/ns/pid") == space), "")
@@ -231,7 +231,7 @@ class Places(HostsTest):
                     self.assertRegex(done.stderr, rf"(?m)^{host}: \d+ socket")
 
     def test_what_is_not_possible_elsewhere_ends_the_job(self):
-        # mpiexec has no ranks of its own here, so that only the agent finds out.
+        # mpiexec has no ranks of its own here, so that only the agent detects that.
         done = self.run_on("-n", "1", "--hosts", B, "--bind-to", "user:4000", "echo", "ran")
         self.assert_ended(done, 2, f"cannot place ranks on host {B}: ", "CPU 4000")
         self.assertEqual(done.stdout, "")
@@ -628,7 +628,7 @@ class Faults(HostsTest):
         for degree in ("32", "1"):
             with self.subTest(degree):
                 self.run_and(lambda: os.kill(self.mpiexec_pid(), signal.SIGKILL), *self.ALL, degree=degree)
-                hosts("exec", A, "sh", "-c", "rm -f /dev/shm/headrace*")  # of the host without processes
+                hosts("exec", A, "sh", "-c", "rm -f /dev/shm/headrace*")  # of the host that has no processes
                 wait_for(lambda: not self.left(), END, "nothing is left")
 
     def test_a_host_dies(self):

@@ -103,7 +103,7 @@ def fetch(work: Path) -> Path:
     return to
 
 
-# Mounts, seen by this process alone; then the user, without its powers.
+# Mounts that only this process sees; then the change to the user, without the powers of root.
 INSIDE = """set -e
 mount --make-rprivate /
 mount -t proc proc "$ROOT/proc"
@@ -235,7 +235,7 @@ def wrappers_here(wheel: Path, work: Path) -> bool:
 
 
 def bad_input(wheel: Path, work: Path) -> tuple[int, int]:
-    """On this machine: environments in which something has gone wrong (bad_input.py)."""
+    """On this machine: environments with faults (bad_input.py)."""
     fetch(work)
     done = subprocess.run([sys.executable, "-B", "-m", "unittest", "-v", "bad_input"], cwd=HERE, stdin=subprocess.DEVNULL, capture_output=True,
                           env={**os.environ, "HR_WHEEL": str(wheel), "HR_OTHERS": str(work / "others")}, text=True, check=False, timeout=1200)

@@ -1,7 +1,7 @@
 #!/bin/bash
-# apart.sh <tree> <place> <CPUs> <command...>: runs a command as root in a copy of an unpacked tree, visible under the
-# tree's own path, with its own files, /dev/shm, /tmp, /run, processes, network and CPUs: many runs of the tests fit beside
-# one another. Prints the command's output; the copy stays in <place>.
+# apart.sh <tree> <place> <CPUs> <command...>: runs a command as root in a copy of an unpacked tree, visible under the tree's own path, with
+# its own files, /dev/shm, /tmp, /run, processes, network and CPUs: many runs of the tests can run at the same time. Prints the command's
+# output; the copy stays in <place>.
 set -u
 tree=${1:?usage: apart.sh TREE PLACE CPUS COMMAND...} place=$2 cpus=$3
 shift 3

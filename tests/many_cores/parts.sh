@@ -1,7 +1,7 @@
 #!/bin/bash
-# parts.sh <logs> <build|test> [part...]: builds and runs the parts of `make test-all` at once on a machine with many cores,
-# in the source tree (in_root.sh). Each part has a copy of the tree, CPUs, processes, a network and /dev/shm of its own
-# (apart.sh), because tests count and kill what they find on a host.
+# parts.sh <logs> <build|test> [part...]: builds and runs the parts of `make test-all` at once on a machine with many cores, in the source
+# tree (in_root.sh). Each part has a copy of the tree, CPUs, processes, a network and /dev/shm of its own (apart.sh), because tests count
+# and kill processes of the host.
 # parts.sh <logs> soak <copies>: runs the change tier of the release build so often, all at once.
 #
 # Parts: release (all tests, one host, two hosts, over libfabric), asan, asan2 (as two hosts), ubsan, tsan, plain (no
@@ -64,7 +64,7 @@ share() {  # share PART: of 32 parts of the CPUs
   case $1 in release) echo 11 ;; asan) echo 8 ;; asan2) echo 5 ;; ubsan) echo 5 ;; *) echo 3 ;; esac
 }
 
-# Runs tests in a copy of the tree with CPUs of its own, half as many more jobs than these: apart NAME FIRST LAST PART
+# Runs tests in a copy of the tree with its own CPUs, and half as many more jobs than these: apart NAME FIRST LAST PART
 apart() {
   timeout -k 5 "${HR_LIMIT:-3600}" "$here/apart.sh" "$source" "/parts/$1" "$2-$3" \
     "$here/parts.sh" "$logs" run "$4" $((($3 - $2 + 1) * 3 / 2 + 1)) >"$logs/$1.txt" 2>&1 || echo "$1: exit code $?" >>"$logs/$1.txt"

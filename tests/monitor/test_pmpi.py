@@ -1,7 +1,6 @@
 """The library for jobs of other MPIs: its reading of an mpi.h, its build, and its figures of a job whose messages are known.
 
-HEADRACE_PEERS (make peers) names MPICH's environment, with Open MPI's beside it where it is installed; without it those are skipped.
-"""
+HEADRACE_PEERS (make peers) names MPICH's environment, with Open MPI's next to it if that is installed; without it those are skipped. """
 
 import os
 import subprocess
@@ -90,7 +89,7 @@ class Jobs(support.Scratch):
             self.assertLess(abs(said.marks[0].time - time.time()), 120)
             self.assertEqual((said.brief.sent, said.brief.sent_bytes), (sum(messages.values()), sum(sizes.values())))
             self.assertLessEqual(said.brief.wait_ns, said.brief.mpi_ns)
-            if not long:  # each of them waited for the late one
+            if not long:  # each other rank waited for the late one
                 self.assertGreater(said.brief.wait_ns, 200e6)
         self.assertGreater(pages[0].read().table("peer.wait")[RANKS - 1], 200e6)
 
@@ -109,7 +108,7 @@ class Jobs(support.Scratch):
 
     @unittest.skipUnless((support.BUILD / "bin/mpicc").is_file() or support.REQUIRED, "Headrace is not built")
     def test_headrace_needs_none(self):
-        """The library can be built for Headrace, and leaves existing pages alone."""
+        """The library can be built for Headrace, and does not change existing pages."""
         library, program = self.folder / "pmpi.so", self.folder / "program"
         pmpi.build(library, str(support.BUILD / "bin/mpicc"))
         subprocess.run([support.BUILD / "bin/mpicc", PROGRAM, "-o", program], check=True)

@@ -192,7 +192,7 @@ class Renewal(support.Scratch):
         self.source.free.set()
         self.page.wait_for_selector(".state[data-kind=live]")
         self.assertEqual(self.looks(), live)
-        self.server.close()  # now the server is gone
+        self.server.close()  # now the server has ended
         self.page.wait_for_selector(".state[data-kind=lost]")
         self.assertIn("not connected", self.looks()[0])
         self.assertIn("does not answer", self.page.inner_text(".problem"))

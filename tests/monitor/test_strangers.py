@@ -1,4 +1,4 @@
-"""Other users of the host, and strangers at a port: obstacles that they put in the way of top, the monitor and its collectors."""
+"""Other users of the host, and strangers at a port: attacks on top, the monitor and its collectors."""
 
 import contextlib
 import http.client
@@ -277,7 +277,7 @@ class Statements(support.Scratch):
         super().setUp()
         self.path = self.folder / "run.sqlite"
         record(self.path, Job(ranks=2, seconds=5), 5)
-        self.say("SELECT 1")  # readers leave files beside it
+        self.say("SELECT 1")  # readers leave files next to it
         self.before = self.files()
 
     def files(self):

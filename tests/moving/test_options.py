@@ -66,7 +66,7 @@ class Options(unittest.TestCase):
                 self.assertNotIn("unknown", result.stderr)
 
     def test_the_page_names_every_option_that_is_refused(self):
-        """The page names each option, so that readers who meet one find it."""
+        """The page names each option, so that readers find it."""
         import json
         refused = [entry for entry in json.loads(run(BIN / "mpiexec", "--list-options").stdout) if entry["effect"] == "refused"]
         written = {word.lstrip("-") for text in table("refused") for word in text.split()[:1]}

@@ -158,7 +158,7 @@ class EasyBuild(unittest.TestCase):
                   "print(ec['name'], ec['version'], ec['moduleclass'], get_easyblock_class(ec['easyblock'], name=ec['name']).__name__,\n"
                   "      sorted(d['name'] for d in ec.builddependencies()), sorted(d['name'] for d in ec.dependencies()))\n")
         with tempfile.TemporaryDirectory() as home:
-            tool = Path(home) / "libexec/modulecmd.tcl"  # a stand-in: EasyBuild reads only its version
+            tool = Path(home) / "libexec/modulecmd.tcl"  # a replacement: EasyBuild reads only its version
             tool.parent.mkdir()
             tool.write_text("#!/bin/sh\necho 'Modules Release 5.3.0' >&2\n", encoding="ascii")
             tool.chmod(0o755)

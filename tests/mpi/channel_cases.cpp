@@ -1,5 +1,6 @@
 // Channels in cases that the random mixes of channels.cpp do not reach: one case per run, with at least two ranks.
-// Every thread has a communicator of its own, unless the case says otherwise, so that several channels are in use.
+// Every thread has its own communicator, unless the case requires another arrangement, so that several channels are in
+// use.
 #include <mpi-ext.h>
 
 #include <atomic>

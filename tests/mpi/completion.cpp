@@ -156,7 +156,8 @@ void null_ones() {
   CHECK_EQ(flag, 1);
 }
 
-// MPI_Request_get_status queries a request without freeing it; MPI_Request_free lets a started send complete by itself.
+// MPI_Request_get_status queries a request without freeing it; MPI_Request_free lets a started send complete without a
+// wait.
 void status_and_free(const check::Environment& mpi) {
   constexpr int kLength = 100000;
   std::vector<int> data(kLength, 5);

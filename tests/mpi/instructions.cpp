@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
     if (rank == 0) MPI_Send(&sent, sizeof sent, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
     if (rank == 1) MPI_Recv(&received, sizeof received, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
-  // A receiver that has gone to sleep on a busy machine must be woken by each send, which takes 36 instructions.
+  // A receiver that sleeps on a busy machine must be woken by each send, which takes 36 instructions.
   at_most("MPI_Send of 8 B", least_of([&] {
             if (rank == 0) MPI_Send(&sent, sizeof sent, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
             if (rank == 1) MPI_Recv(&received, sizeof received, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -1,6 +1,5 @@
-// MPI_THREAD_MULTIPLE: threads of two ranks that communicate at the same time, each pair with tags of its own or a
-// communicator of its own, sharing wildcards through matched probes, and waiting for each other's messages inside one
-// process.
+// MPI_THREAD_MULTIPLE: threads of two ranks that communicate at the same time, each pair with its own tags or its own
+// communicator, sharing wildcards through matched probes, and waiting for each other's messages inside one process.
 #include <functional>
 #include <thread>
 #include <vector>

@@ -141,7 +141,7 @@ void asking(const check::Environment& mpi, const std::string& how) {
   CHECK(given.times() > 0);
 }
 
-// A value goes from a thread of rank 0 to one of rank 1, to the other of rank 0, to the other of rank 1.
+// A value is passed from a thread of rank 0 to one of rank 1, to the other of rank 0, to the other of rank 1.
 void threads(const check::Environment& mpi) {
   const auto work = [&](int thread) {
     const int peer = 1 - mpi.rank;

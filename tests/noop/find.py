@@ -2,10 +2,10 @@
 
     python3 tests/noop/find.py BUILD [FUNCTION ...]     only these functions
 
-A library that is loaded before ours makes one function return 0 and do nothing else. The tests whose programs call that function run with
-it until one fails, or enough have passed. The name of the failed test is written to tests/noop/found.tsv, which docs/conformance.md shows
-(`python3 api/generate.py repo` writes that). Functions for which no test fails are listed at the end, and the exit code is 1. `make noop`
-checks all functions, in about half an hour on two cores.
+A library that is loaded before Headrace's makes one function return 0 and do nothing else. The tests whose programs call that function run
+with it until one fails, or enough have passed. The name of the failed test is written to tests/noop/found.tsv, which docs/conformance.md
+shows (`python3 api/generate.py repo` writes that). Functions for which no test fails are listed at the end, and the exit code is 1. `make
+noop` checks all functions, in about half an hour on two cores.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def make_shim(function: str, returns: str, folder: Path) -> Path:
 
 
 def fails(test: Test, shim: Path) -> bool:
-    """Runs the test with the library before ours; a test that does not end has failed, too."""
+    """Runs the test with that library before Headrace's; a test that does not end has failed, too."""
     command = [*test.command[:test.program], "env", f"LD_PRELOAD={shim}", *test.command[test.program:]]
     limit = PATIENCE * test.seconds + 10
     for at, word in enumerate(command):
@@ -142,8 +142,8 @@ def main() -> int:
         for function in wanted:
             name, old = function.name, found.pop(function.name, ("", ""))[0]
             shim = make_shim(name, "double" if name in ("MPI_Wtime", "MPI_Wtick") else "long", Path(folder))
-            # Tests found earlier come first, then programs that call few other functions, with one test of each program before a second
-            # test of any.
+            # Tests that were found earlier are first, then programs that call few other functions, with one test of each program before a
+            # second test of any.
             by_program = defaultdict(list)
             for test in sorted(callers[name], key=lambda test: (test.name != old, len(known[test.command[test.program]]))):
                 by_program[test.command[test.program]].append(test)

@@ -79,7 +79,7 @@ class OverlapNeighbor final : public Pattern {
   }
 
   void transfer() {
-    const Stopwatch watch(setup_.times.mpi[kAxes - 1]);  // of all directions
+    const Stopwatch watch(setup_.times.mpi[kAxes - 1]);  // requests of all directions
     MPI_Neighbor_alltoallv(send_, counts_.data(), displacements_.data(), type_, receive_, counts_.data(),
                            displacements_.data(), type_, setup_.decomposition.comm());
     setup_.times.messages += kFaces;

@@ -1,4 +1,4 @@
-"""MPI on device buffers beside NCCL, both called from C++ with one process per GPU, and tables of their times.
+"""MPI on device buffers compared with NCCL, both called from C++ with one process per GPU, and tables of their times.
 
 Runs the program `nccl` with a rank for each GPU, finds NCCL in PyTorch's packages, and prints ratios of all operations,
 then each operation's times. Needs no PyTorch to run, only its package nvidia-nccl, or a libnccl.so.2 of the system.

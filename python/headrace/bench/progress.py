@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 
 class Progress:
-    """`steps`: all steps to come, by name; steps of one name take about equally long. `limit`: seconds after which none begins. `later`:
+    """`steps`: all remaining steps, by name; steps of one name take about equally long. `limit`: seconds after which none begins. `later`:
     steps that will probably come; the caller keeps them up to date."""
 
     def __init__(self, steps: Iterable[str], limit: float | None = None, clock: Callable[[], float] = time.monotonic):

@@ -4,10 +4,9 @@
                {"name": "bad link", "when": "link.errors", "above": 0}],
      "command": ["/home/me/bin/tell"], "webhook": "https://example.org/hook"}
 
-A rule holds for a subject (a rank, a link, a GPU, a job, a host) when its figure is above the limit for that many seconds. An alert is
+A rule applies to a subject (a rank, a link, a GPU, a job, a host) when its figure is above the limit for that many seconds. An alert is
 delivered once when the rule begins to hold, and once when it no longer holds. A separate thread makes the deliveries, so that a slow
-command or server does not delay a reading; deliveries that do not fit into its queue are counted, and shown on the page.
-"""
+command or server does not delay a reading; deliveries that do not fit into its queue are counted, and shown on the page. """
 
 from __future__ import annotations
 
@@ -79,7 +78,7 @@ def _rule(said: object, number: int) -> Rule:
 
 
 def read(path: Path) -> Rules:
-    """Reads a file of rules, which this user must own and nobody else may change: it names a command. Raises Wrong, OSError."""
+    """Reads a file of rules, which this user must own and no other user may change: it names a command. Raises Wrong, OSError."""
     file = own_files.open_regular(path, own_files.SMALL, owners=(os.geteuid(),))
     with open(file, "rb") as opened:
         if os.fstat(file).st_mode & 0o022:

@@ -80,7 +80,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def _reports(text: str) -> tuple[str, int]:
-    """Parses [ADDRESS:]PORT; port 0 stands for any free port."""
+    """Parses [ADDRESS:]PORT; port 0 means any free port."""
     address, colon, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > 65535 or colon and not address:
         raise ValueError(f"--reports {text}: not [ADDRESS:]PORT")

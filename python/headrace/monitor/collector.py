@@ -24,7 +24,7 @@ from headrace.monitor.source import Source
 _DETAILS_SHARE = 0.015  # share of a core for counters by name and peer
 _DETAILS_SECONDS = (0.9, 30.0)
 _TIDY_SECONDS = 10.0
-_LOOK_SHARE = 0.04  # share of a core for looks and writing; a large cluster is looked at less often
+_LOOK_SHARE = 0.04  # share of a core for reading and writing; a large cluster is read less often
 _PERIOD_MOST = 30.0
 _MACHINE_ROWS = 2000  # figures of hosts kept per second; those of a large cluster are kept less often
 

@@ -1,7 +1,5 @@
-"""The findings of `headrace doctor --job` for a job in the history: of any time, of all hosts, also of a run that has ended or was saved.
-
-The checks are the doctor's own; here, its facts come from the history instead of pages of counters.
-"""
+"""The findings of `headrace doctor --job` for a job in the history: they cover any time and all hosts, also for a run that has ended or was
+saved.  The checks are those of the doctor, applied to facts from the history instead of pages of counters."""
 
 from __future__ import annotations
 

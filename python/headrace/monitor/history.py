@@ -63,8 +63,7 @@ def _unreadable(path: Path, error: Exception) -> Unreadable:
 
 
 def check(path: Path, seconds: float) -> None:
-    """Checks that a run, which somebody else may have saved, contains only what a monitor writes. Raises Unreadable,
-    KeyboardInterrupt."""
+    """Checks that a run, which another user may have saved, contains only what a monitor writes. Raises Unreadable, KeyboardInterrupt."""
     connection = connect(path, seconds)
     try:
         sealed.check_contents(connection)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from headrace.monitor.model import Brief, Count, Origin, Reading, Sweep
 
-if TYPE_CHECKING:  # its web server may be missing
+if TYPE_CHECKING:  # the packages of its web server may be missing
     from headrace.monitor.collector import State
     from headrace.monitor.door import Door
 
@@ -62,7 +62,7 @@ def _head(name: str, kind: str, sentence: str) -> Iterable[str]:
 
 
 def _shown(state: State) -> tuple[list[Reading], int]:
-    """Returns the readings of ranks that get series of their own, and the number of the others."""
+    """Returns the readings of ranks that have their own series, and the number of the others."""
     sizes = Counter(reading.rank.job for reading in state.sweep.readings)
     shown = [reading for reading in state.sweep.readings if sizes[reading.rank.job] <= _RANKS_OF_A_JOB][:_RANKS_MOST]
     return shown, len(state.sweep.readings) - len(shown)

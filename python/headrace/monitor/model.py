@@ -73,7 +73,7 @@ class Origin(NamedTuple):
     user: str = ""
     command: str = ""  # command line of a rank
     batch: str = ""  # batch system: "Slurm", "PBS", "LSF"
-    batch_job: str = ""  # its number for the job
+    batch_job: str = ""  # number of the rank in the job
     batch_name: str = ""
 
 
@@ -114,7 +114,7 @@ class Reporter(NamedTuple):
     live: bool
     since: float  # time of the connection or the loss, in seconds since the epoch
     ranks: int  # jobs that were running at its last report
-    why: str = ""  # a sentence that says why it is lost
+    why: str = ""  # a sentence with the reason why it is lost
 
 
 @dataclass

@@ -125,7 +125,7 @@ def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Read
 
 def _now(now: Snapshot) -> tuple[str, int | None]:
     number, process = _value(now, "now.function"), _value(now, "now.waiting_for")
-    labels = now.page.labels("function.calls") if number else []  # the first label stands for no function
+    labels = now.page.labels("function.calls") if number else []  # the first label means no function
     function = clean(str(labels[number])) if 0 < number < len(labels) else ""
     waits = bool(_value(now, "now.waiting_since"))
     return function, process - 1 if process and waits else None

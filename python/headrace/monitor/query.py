@@ -29,7 +29,7 @@ _GAUGES = ("posted", "unexpected", "unexpected_bytes")
 
 
 class Wrong(Exception):
-    """A request that cannot be answered; the text says why."""
+    """A request that cannot be answered; the text contains the reason."""
 
 
 @dataclass(frozen=True)

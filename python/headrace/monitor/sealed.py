@@ -1,4 +1,4 @@
-"""Opens a history that somebody else may have made for queries: whatever the file contains, it is only read, and every query ends.
+"""Opens a history that another user may have made for queries: whatever the file contains, it is only read, and every query ends.
 
 An SQLite file is partly a program: views, triggers and virtual tables run when a table of that name is read. So the tables must be
 those that a monitor makes, and views are never taken from the file.
@@ -67,7 +67,7 @@ class Sealed(sqlite3.Connection):
         return self.until is not None and time.monotonic() > self.until
 
     def ended(self, error: sqlite3.OperationalError) -> BaseException:
-        """Returns the error behind an interrupted query: too late, or Ctrl-C."""
+        """Returns the cause of an interrupted query: too late, or Ctrl-C."""
         if "interrupted" not in str(error):
             return error
         return Late("the answer takes too long") if self.late() else KeyboardInterrupt()
@@ -139,7 +139,7 @@ def check_contents(db: Sealed) -> None:
 def only_reads(db: Sealed) -> None:
     """Restricts statements to reading this file."""
     for table in ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(_ASKING))):
-        with contextlib.suppress(sqlite3.Error):  # some versions of SQLite lack one of these; its first use looks like a write
+        with contextlib.suppress(sqlite3.Error):  # some versions of SQLite lack one of these; its first use appears as a write
             db.execute(f"SELECT 1 FROM {table} LIMIT 0").close()
     db.set_authorizer(_authorize)
 

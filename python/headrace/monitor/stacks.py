@@ -1,7 +1,6 @@
 """The stacks of a job's ranks for the page: as `headrace stack JOB`, of this host, by this user, within a bounded time.
 
-Debuggers stop the ranks that they examine, so one job is examined at a time, and only if somebody asks.
-"""
+Debuggers stop the ranks that they examine, so one job is examined at a time, and only on request. """
 
 from __future__ import annotations
 

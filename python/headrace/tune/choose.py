@@ -1,9 +1,9 @@
 """Derives rows of the selection table from times. Pure functions.
 
-The built-in choice stays unless another algorithm is better beyond doubt: three quarters of its rounds are faster than three
-quarters of the other's, and the median of the ratios exceeds a margin. Among hundreds of comparisons, some meet this by chance, so
-the first choices are measured again. A row applies to numbers of ranks up to the measured one and above half of it, and likewise
-for hosts and for ranks per host; rows for one host apply only to one host.
+The built-in choice stays unless another algorithm is better beyond doubt: three quarters of its rounds are faster than three quarters of
+the other's, and the median of the ratios exceeds a margin. Among hundreds of comparisons, some fulfil this by chance, so the first choices
+are measured again. A row applies to numbers of ranks up to the measured one and above half of it, and likewise for hosts and for ranks per
+host; rows for one host apply only to one host.
 """
 
 from __future__ import annotations

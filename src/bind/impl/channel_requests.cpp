@@ -186,7 +186,7 @@ bool all_ready(int count, const MPI_Request* handles) {
   return std::all_of(handles, handles + count, [](MPI_Request each) { return is_ready(request_of(each)); });
 }
 
-// Looks for a complete request, makes a round of progress if there is none, and looks again.
+// Searches for a complete request, makes a round of progress if there is none, and searches again.
 int test_for_ready(int count, const MPI_Request* handles, bool* any) {
   int ready = first_ready(count, handles, any);
   if (ready >= 0 || !*any) return ready;

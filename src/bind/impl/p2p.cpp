@@ -69,7 +69,8 @@ Status send_nonblocking(const void* buf, Count count, const layout::Datatype& da
   return kOk;
 }
 
-// Receives into any kind of memory and any layout; contiguous host memory that no driver knows of takes the fast path.
+// Receives into any kind of memory and any layout; contiguous host memory that is unknown to all drivers uses the fast
+// path.
 [[gnu::noinline]] Status receive_nonblocking(void* buf, Count count, const layout::Datatype& datatype,
                                              const p2p::Envelope& wanted, comm::Communicator& comm,
                                              p2p::Request*& request) {

@@ -1,4 +1,4 @@
-// DeviceAddresses: where this process's buffers lie, for the GPUs of the other processes. Each process publishes its
+// DeviceAddresses: where this process's buffers are, for the GPUs of the other processes. Each process publishes its
 // own beside its flag line (shared/segment.hpp) at the start of an operation that begins with an exchange of device
 // addresses.
 //
@@ -38,7 +38,7 @@ struct Piece {
 };
 
 struct DeviceAddresses {
-  static constexpr std::uint32_t kReachable = 1;  // all data of this process is on a device and can be mapped
+  static constexpr std::uint32_t kReachable = 1;  // true if all data of this process is on a device and can be mapped
   static constexpr std::uint32_t kTyped = 2;      // some data of this process is not contiguous
   static constexpr std::uint32_t kKernels = 4;    // this process can read data that is not contiguous
   static constexpr std::uint32_t kUnproven = 8;   // mapping in either direction may fail

@@ -161,7 +161,8 @@ class Mirror {
     return staging_.take(*context, bytes);
   }
 
-  // Leaves the copy to the resident copy kernel of the device if that runs; if not, launches it for the copies to come.
+  // Leaves the copy to the resident copy kernel of the device if that runs; if not, launches it for the following
+  // copies.
   bool begin_resident(bool out) {
     if (segments_.size() != 1 || segments_[0].bytes > knobs().device_resident_copy_bytes) return false;
     const Segment& only = segments_[0];

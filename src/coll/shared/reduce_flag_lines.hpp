@@ -1,4 +1,4 @@
-// Reductions of vectors that lie beside flag lines. The vectors keep the layout of their type, so that every operation
+// Reductions of vectors that are next to flag lines. The vectors keep the layout of their type, so that every operation
 // can be applied to them.
 //
 // Operands are combined in the same order as by the algorithms that send messages: a program gets the same bits whether

@@ -3,7 +3,7 @@
 // It has two parts. Each is a separate file that is made when a collective first needs it, and whose name is removed
 // before it is used:
 //   flag lines  control words, and kFlagLineSets flag line sets per process. The data of a short operation travels in
-//           the line of the flag that announces it, so that 48 bytes cost one cache line, or in the room beside it;
+//           the line of the flag that announces it, so that 48 bytes cost one cache line, or in the room next to it;
 //           further flags serve later steps of the same operation (partials.hpp)
 //   data slots  several per process, of knob coll_shared_bytes together, through which longer operations move their
 //           data in rounds (data_slots.hpp). If processes share cores there are fewer and longer ones, because each

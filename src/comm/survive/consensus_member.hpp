@@ -44,8 +44,8 @@ class MemberSet {
   std::vector<std::uint64_t> words_;
 };
 
-// A member's opinion, or the outcome: the bitwise AND of the flags, the failures that any member knows of, and those
-// that all have acknowledged.
+// A member's opinion, or the outcome: the bitwise AND of the flags, the failures known to any member, and those that
+// all have acknowledged.
 struct Opinion {
   std::int32_t flag = 0;
   MemberSet failed{};

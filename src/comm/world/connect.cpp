@@ -169,7 +169,7 @@ std::string hex(std::uint64_t number) {
 struct Sides {
   std::vector<int> ours;
   std::vector<int> theirs;
-  int tag = 0;  // the same on both
+  int tag = 0;  // the value is the same on both
 };
 
 Status connect_peers(const GroupInfo& own, const GroupInfo& other, Sides* sides) {
@@ -197,8 +197,8 @@ Status connect_peers(const GroupInfo& own, const GroupInfo& other, Sides* sides)
   return p2p::connect_groups(groups);
 }
 
-// Succeeds if all members have succeeded. Otherwise returns this member's error, or an error which says that another
-// member failed.
+// Succeeds if all members have succeeded. Otherwise returns this member's error, or an error for the failure of another
+// member.
 Status require_all(const Members& members, Status own) {
   std::string text = own.ok() ? "" : take_detail();
   std::uint64_t good = own.ok() ? 1 : 0;

@@ -1,4 +1,4 @@
-// Copies from a view in another process straight into a view in this one: by one copy or one kernel, run by this
+// Copies from a view in another process directly into a view in this one: by one copy or one kernel, run by this
 // process, or by the resident copy kernel (mem/device/resident_copier.hpp).
 //
 // The owner of the data describes its view (PeerView, which travels in a message); the other process starts a PeerCopy.

@@ -58,7 +58,7 @@ constexpr Row complex(Basic type, const Kernel& bits, const Kernel& part, const 
 constexpr Row logical(Basic type, const Kernel& bits, const Kernel& logical) {
   return {type, &bits, nullptr, nullptr, nullptr, &logical, false};
 }
-// A pair with padding is copied by its reduction kernel, which leaves the padding alone.
+// A pair with padding is copied by its reduction kernel, which does not change the padding.
 constexpr Row pair(Basic type, const Kernel& loc, const Kernel* bits) {
   return {type, bits == nullptr ? &loc : bits, &loc, nullptr, nullptr, nullptr, false};
 }

@@ -1,8 +1,8 @@
 // Loops for short runs with short gaps between them (one component of many, every other element): packing loads whole
 // vectors and removes the gaps; unpacking inserts gaps and stores only the runs. Part of loops.hpp.
 //
-// Gaps are read but not used. This is safe, as a gap shorter than a page lies in the pages of the adjacent runs, and
-// loads never go past the last run. Gaps are never written.
+// Gaps are read but not used. This is safe, as a gap shorter than a page is in the pages of the adjacent runs, and
+// loads never exceed the last run. Gaps are never written.
 #pragma once
 
 #include <cstddef>

@@ -101,7 +101,7 @@ template <class Run>
   }
 }
 
-// Rows of a few runs: the length N of a row is a constant, so that a row is straight-line code.
+// Rows of a few runs: the length N of a row is a constant, so that a row has no loop.
 template <int N, class Run>
 inline void copy_short_rows(const Run& run, std::byte* __restrict to, const std::byte* __restrict from,
                             const Plane& plane) {

@@ -85,8 +85,8 @@ constexpr std::int64_t kBeyondFirst = kWholeLines ? std::int64_t{32} << 10 : kFa
 constexpr std::int64_t kRunsAhead = 32;  // distance at which the runs of a list are prefetched
 
 // Prefetches for a read: the line is then exclusive in this core's cache, so that the store needs no second request.
-// (PREFETCHW was as good in lists, and a quarter slower than no prefetch for runs of two lines within the second-level
-// cache.)
+// (PREFETCHW was equally fast in lists, and a quarter slower than no prefetch for runs of two lines within the
+// second-level cache.)
 [[gnu::always_inline]] inline void prefetch(const std::byte* line) { __builtin_prefetch(line); }
 
 // Returns the number of runs before the first one that begins at a line; 0 if none of the next ones does. Vectors

@@ -35,8 +35,8 @@ int device_of(device::ContextHandle context) noexcept {
   return offset < kMostDevices ? static_cast<int>(offset) : -1;
 }
 
-// Before ROCm 7 the answer may say that the current device is active, used or not. "Not in use" does no harm: no
-// mistake is reported then.
+// Before ROCm 7, the current device may be reported as active even if it is not used. "Not in use" is the safe answer:
+// no mistake is reported then.
 Result primary_state(int device, unsigned* flags, int* active) {
   *flags = 0;
   *active = 0;

@@ -111,7 +111,7 @@ bool open_runtime();
 [[nodiscard]] const Runtime& runtime() noexcept;
 
 // QuietCalls: restores the thread's last error, which programs read by hipGetLastError() after their own calls. Without
-// it, they would take a failure of a call of ours that was expected (host memory, unfinished work) for one of theirs.
+// it, they would mistake an expected failure of the library's call (host memory, unfinished work) for one of their own.
 // From ROCm 7 on, an error stays until it is read, so an error of the program's own calls is left unchanged. In earlier
 // versions, each call replaces it.
 class QuietCalls {

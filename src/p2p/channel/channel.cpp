@@ -31,7 +31,7 @@ constexpr unsigned kYieldsShared = 64;
 constexpr unsigned kLookAtOthers = 256;
 constexpr double kSleepSeconds = 500e-6;
 
-// A transport's report may come under the channel's lock, and may wait for the library lock.
+// A transport may report under the channel's lock, and may wait for the library lock.
 void fail_process(int proc, Status why) {
   const LibraryGuard guard;
   mark_failed(proc, why);
@@ -210,7 +210,7 @@ Status Channel::cancel(Request& request) {
     queues(request.context_)->withdraw(request);
     finish(operation, cancelled);
   } else if (request.phase_ == Phase::kQueued) {
-    request.link_.unlink();  // no other process knows of it
+    request.link_.unlink();  // it is unknown to all other processes
     finish(operation, cancelled);
   } else if (request.phase_ == Phase::kWaiting && request.proc_ == own_) {
     arrive_cancel(own_, request.context_, cookie_of(operation));

@@ -20,7 +20,7 @@ namespace hr::p2p::channels {
 namespace {
 
 constexpr int kMost = 33;
-// Rounds of channel 0 between two looks at the others.
+// Rounds of channel 0 between two polls of the others.
 constexpr unsigned kRounds = 16;
 constexpr unsigned kSpins = 1000;
 constexpr unsigned kSpinsShared = 16;

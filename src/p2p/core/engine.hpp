@@ -39,13 +39,13 @@ struct Peer {
   transport::Caps caps;
   std::size_t eager_bytes = 0;
   std::size_t plain_below = 0;  // plain host data of fewer bytes is sent eagerly; 0 if not connected
-  counters::Peer* counted = &counters::page.peers[counters::kPeers - 1];  // its counters, once it is connected
+  counters::Peer* counted = &counters::page.peers[counters::kPeers - 1];  // counters of the peer, once it is connected
   int proc = -1;
   bool connected = false;         // messages may be sent to it
   bool failed = false;            // permanently (process_failure.hpp)
   bool busy = false;              // listed in Engine::busy
   bool has_our_locality = false;  // a wire::Rts::locality has been sent to it
-  std::uint64_t locality = 0;     // its device, from the last CTS that it sent; 0: none
+  std::uint64_t locality = 0;     // device of the peer, from the last CTS that it sent; 0: none
 
   IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order
   IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is being streamed
@@ -64,7 +64,7 @@ struct Engine {
   int rank = 0;
   FreeBlocks free_blocks;
   transport::Handlers handlers;
-  Peer unconnected;                                     // stands for each process not connected yet
+  Peer unconnected;                                     // used for each process that is not connected yet
   std::vector<Peer*> peers;                             // indexed by process; never null
   std::vector<Peer*> busy;                              // peers that are not idle
   std::vector<std::unique_ptr<Matcher>> matchers;       // indexed by context

@@ -52,7 +52,7 @@ Status may_free(const Request& request) {
 // Cancels a message, unless it has matched its receive, in which case it runs to completion (section 3.8.4).
 Status cancel_message(Request& request) {
   using Phase = Request::Phase;
-  // An interrupted receive (process_failure.hpp) looks complete, but is cancelled like any posted one.
+  // An interrupted receive (process_failure.hpp) appears complete, but is cancelled like any posted receive.
   if (request.complete() && request.phase_ != Phase::kPosted) return kOk;
   if (request.is_receive_ && request.phase_ == Phase::kPosted) {
     matcher(request.context_).withdraw(request);

@@ -89,7 +89,7 @@ Status init() {
 namespace {
 
 // Waits until all survivors have called finalize(): in a job that continues without failed processes, they may still
-// ask whether a message that they have sent was matched (process_failure.hpp).
+// query whether a message that they have sent was matched (process_failure.hpp).
 Status wait_for_survivors() {
   if (the_engine->failure_watch == nullptr) return kOk;
   HR_TRY(boot::begin_fence());

@@ -26,7 +26,7 @@ struct Part {
   std::size_t offset = 0;      // offset in the packed form
   Request* message = nullptr;  // the pending message
   bool begun = false;
-  bool settled = false;  // its message has ended and has been handled
+  bool settled = false;  // true if its message has ended and has been handled
 };
 
 class Partitioned final : public RequestState {

@@ -128,7 +128,7 @@ bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* 
   message->proc = to_proc;
   if (!message->fence.set(send.view_.where).ok()) {
     static_cast<void>(take_detail());
-    return false;  // it is sent as a stream, which reports the error
+    return false;  // the data is sent as a stream, which reports the error
   }
   state().outgoing.push_back(std::move(message));
   if (!send_rts(*state().outgoing.back())) watch();

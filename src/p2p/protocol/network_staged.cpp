@@ -68,7 +68,7 @@ struct Outgoing {
   std::size_t piece;
   std::list<Part> parts;
   std::size_t told = 0;  // number of bytes whose RTS or data has been sent
-  bool stopped = false;  // its path has failed; fail_pending() ends it
+  bool stopped = false;  // the path has failed; fail_pending() ends the request
   Status failure{};      // first failure; nothing starts after it
   std::string failure_text;
 };

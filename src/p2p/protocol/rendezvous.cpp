@@ -26,7 +26,7 @@ extern const Rendezvous kStaged;         // pieces through pinned or device memo
 extern const Rendezvous kSingleCopy;     // reads the sender's memory
 extern const Rendezvous kStream;         // pieces through the transport
 extern const Rendezvous kNetworkStaged;  // pieces through pinned memory and the network, pipelined
-extern const Rendezvous kNetworkDirect;  // the network reads and writes device memory by itself
+extern const Rendezvous kNetworkDirect;  // the network itself reads and writes device memory
 extern const Rendezvous kTransportData;  // the transport moves the data from memory to memory
 
 namespace {
@@ -90,7 +90,7 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
   rts.time_sliced = mem::device::Context::note_peer_device(receive.view_.where, rts.locality);
   receive.recyclable_ = false;
   if (any_failures()) [[unlikely]]
-    receive.begin();  // it may have been interrupted (process_failure.hpp)
+    receive.begin();  // the receive may have been interrupted (process_failure.hpp)
   receive.phase_ = Request::Phase::kMoving;
   receive.proc_ = rts.from_proc;
   receive.offset_ = 0;

@@ -41,7 +41,7 @@ struct Copy final : Transfer {
 };
 using List = IntrusiveList<Copy, &Copy::link>;
 
-// Returns the request's state; null if it has none, for example if its receiver copies everything by itself.
+// Returns the request's state; null if it has none, for example if its receiver makes the whole copy.
 Copy* copy_of(const Request& request) noexcept {
   Transfer* const transfer = request.transfer_.get();
   return transfer != nullptr && transfer->is_of(kSingleCopy) ? static_cast<Copy*>(transfer) : nullptr;

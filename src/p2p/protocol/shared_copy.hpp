@@ -9,8 +9,8 @@
 //
 // The sender reports how much it has written (kShared). The receiver answers kDone once it has finished reading, if it
 // read anything; a sender that wrote everything needs no answer. If the system does not let the sender write its bytes,
-// the receiver reads them, and answers with a second kDone. Memory that turns out not to be readable goes through the
-// fallback.
+// the receiver reads them, and answers with a second kDone. If memory turns out not to be readable, the fallback is
+// used.
 //
 // The system calls of a round are made without the library lock, if it is enabled and the copy is long: other threads
 // enter the library, start and deliver messages, and make rounds. Meanwhile

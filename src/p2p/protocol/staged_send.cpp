@@ -30,8 +30,7 @@ struct Part {
   layout::device::ChunkCopy copy;
 };
 
-// A pending send. The next part starts at Request::offset_; everything before is in `parts`, or the receiver knows of
-// it.
+// A pending send. The next part starts at Request::offset_; everything before is in `parts`, or known to the receiver.
 struct Outgoing {
   Request* send;
   int proc;
@@ -39,7 +38,7 @@ struct Outgoing {
   Chunks* chunks;
   std::size_t piece;
   std::deque<Part> parts;  // being copied into chunks, in order
-  std::size_t told = 0;    // bytes that the receiver knows of
+  std::size_t told = 0;    // bytes that are known to the receiver
   Status failure{};        // first failure; nothing starts after it
   std::string failure_text;
 };

@@ -7,8 +7,8 @@
 
 namespace hr::transport::shm {
 
-// `file`: a descriptor that this process has opened itself. Has no effect on file systems without locks, where no
-// process is ever found to be gone.
+// `file`: a descriptor that this process has opened itself. Has no effect on file systems without locks, where the end
+// of a process is never detected.
 void show_presence(int file, int index) noexcept;
 [[nodiscard]] bool is_present(int file, int index) noexcept;
 

@@ -65,7 +65,7 @@ struct Place {
 };
 
 struct RingMemory {
-  // Written by the consumer alone.
+  // Written only by the consumer.
   alignas(kCacheLine) std::atomic<std::uint64_t> cells_consumed;
   std::atomic<std::uint64_t> bytes_consumed;
   // The first cell starts on a new pair of lines, as the neighbouring line is fetched along with it.

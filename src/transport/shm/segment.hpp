@@ -1,6 +1,6 @@
 // Segment: the shared-memory file of a job on a node. It holds a doorbell, shared words and a staging area per process,
-// a ring per ordered pair and exchange buffers per pair. Behind these lie the areas of channels, each with doorbells,
-// rings and exchange buffers of its own (Transport::make_channel()).
+// a ring per ordered pair and exchange buffers per pair. These are followed by the areas of channels, each with its own
+// doorbells, rings and exchange buffers (Transport::make_channel()).
 //
 // The file is sparse. A ring gets memory when its sender first connects, and more when it first needs it (reserve(), so
 // that a full /dev/shm is an error and not a bus error later); a staging area, when its process first stages data. The

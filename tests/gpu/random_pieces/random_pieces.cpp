@@ -44,7 +44,7 @@ struct Call {
   int number;
   Form form;
   bool all_devices;
-  bool scattered;  // each piece in an allocation of its own, named by absolute addresses
+  bool scattered;  // each piece in a separate allocation, named by absolute addresses
 };
 
 // Draws the message of a link.
@@ -243,7 +243,7 @@ class Player {
     if (settings_.expect == "messages") CHECK_EQ(on_devices, 0U);
     constexpr int kWarmUp = 20;  // calls of a communicator before; a persistent one needs none
     const bool warm = call.form == Form::kPersistent || calls_[&network] >= kWarmUp;
-    // Scattered pieces may lie in more allocations than an address exchange has room for.
+    // Scattered pieces may be in more allocations than an address exchange has room for.
     if (settings_.expect != "device" || !call.all_devices || call.scattered || !warm || check::world_size() == 1)
       return;
     ++due_;

@@ -1,5 +1,5 @@
-// Persistent reductions that MPIX_Matchall has matched: each operation and type of those that streams carry out alone,
-// and of those that they do not, in a stream and in graphs, beside messages, in place, and in every memory.
+// Persistent reductions that MPIX_Matchall has matched: each operation and type of those that streams execute without
+// the host, and of the others, in a stream and in graphs, together with messages, in place, and in every memory.
 //
 //   mpi_streams_allreduce [all]
 #include <cstdlib>
@@ -235,7 +235,7 @@ void others(const Kernels& kernels) {
   CHECK_OK(MPI_Op_free(&user));
 }
 
-// A sum of one more each time, between kernels, with a message beside it: `starts` of both a launch.
+// A sum of one more each time, between kernels, and a message at the same time: `starts` of both a launch.
 class Chain {
  public:
   Chain(const Lane& lane, std::size_t count)

@@ -1,6 +1,7 @@
-// Latency of operations in streams and graphs, medians of five runs, beside blocking calls. Prints a table; figures are
-// of interest on real devices only. The last columns count, since the row before, the operations of this rank that the
-// library's thread carried out, and the starts that its streams carry out alone, which a graph counts at its capture.
+// Latency of operations in streams and graphs, medians of five runs, compared with blocking calls. Prints a table;
+// figures are of interest on real devices only. The last columns count, since the row before, the operations of this
+// rank that the library's thread carried out, and the starts that its streams carry out alone, which a graph counts at
+// its capture.
 //
 //   mpi_streams_latency [--short] [--only-matched]
 //   mpi_streams_latency --enqueue|--matched|--reduced TIMES     makes only so many of each call, for a count of driver

@@ -355,7 +355,7 @@ struct Matched {
 };
 
 // Messages that were matched beforehand: in a stream, in graphs, and in both by turns, with other messages in between.
-// The sends are started before the receives, and each is waited for alone.
+// The sends are started before the receives, and each is waited for separately.
 void matched(const Kernels& kernels) {
   constexpr int kRounds = 40, kLaunchesAhead = 8;
   const Lane lane(kernels);
@@ -702,7 +702,7 @@ void many(const Kernels& kernels) {
   }
   lane.wait();
   expect(to.take<Word>(), counting(kMessages, value_of(lane.previous, 0)), "many messages");
-  // MPI_Comm_free waits for operations that nobody has waited for.
+  // MPI_Comm_free waits for operations for which the program has not waited.
   CHECK_OK(MPIX_Recv_enqueue(to.get(), 1, MPI_UINT32_T, lane.previous, 8, lane.comm(), MPI_STATUS_IGNORE));
   CHECK_OK(MPIX_Send_enqueue(from.get(), 1, MPI_UINT32_T, lane.next, 9, lane.comm()));
   // The two do not match: the messages come from communicators of the host.

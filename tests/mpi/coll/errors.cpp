@@ -1,5 +1,5 @@
-// Wrong arguments that one process can detect by itself: the error has the right class, and the communicator still
-// works afterwards.
+// Wrong arguments that a single process can detect: the error has the right class, and the communicator still works
+// afterwards.
 #include "coll_test.hpp"
 
 using namespace coll_test;

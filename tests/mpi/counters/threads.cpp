@@ -1,6 +1,6 @@
 // Threads that exchange messages on channels, and record them: threads <directory> <threads> <rounds>.
 //
-// Each thread of the two ranks has a communicator of its own, and sends messages of every kind to the other rank and to
+// Each thread of the two ranks has its own communicator, and sends messages of every kind to the other rank and to
 // itself. Every rank writes <directory>/<rank>.json and stays until <directory>/go exists: rank 0 outside MPI, rank 1
 // in MPI_Recv on a channel. Meanwhile check.py reads the pages.
 #include <unistd.h>

@@ -138,7 +138,7 @@ void member(MPI_Comm parent, const std::string& argument) {
   CHECK_OK(MPI_Comm_disconnect(&parent));
 }
 
-// A child has children of its own, and introduces them to its parents.
+// A child spawns children, and introduces them to its parents.
 void nested(MPI_Comm parent, const std::string& part) {
   const bool top = parent == MPI_COMM_NULL;
   MPI_Comm above = MPI_COMM_NULL;  // of the parents and the children

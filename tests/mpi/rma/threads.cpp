@@ -1,4 +1,4 @@
-// Several threads of each rank work on one window, and on windows of their own, at once.
+// Several threads of each rank work on one window, and on a window of each thread, at once.
 #include <pthread.h>
 
 #include <cstdint>

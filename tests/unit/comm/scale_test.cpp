@@ -52,7 +52,7 @@ std::size_t in_use() {
   return heap.uordblks + heap.hblkhd;
 }
 
-// Returns pages that the process has written, including arenas of objects that do not come from malloc.
+// Returns pages that the process has written, including arenas of objects that are not allocated by malloc.
 std::size_t pages() {
   std::ifstream file("/proc/self/smaps_rollup");
   for (std::string word; file >> word;) {

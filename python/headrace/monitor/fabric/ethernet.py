@@ -1,4 +1,4 @@
-"""Network interfaces with hardware behind them: /sys/class/net. Bridges, tunnels and loopback have none."""
+"""Network interfaces of hardware: /sys/class/net. Bridges, tunnels and loopback have none."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ struct hr_page {
   struct hr_mark mark[HR_MARKS];
   hr_value sizes[HR_SIZES];
   struct hr_function functions[HR_FUNCTIONS];
-  struct hr_peer peers[]; /* the last row stands for all peers without one; the text follows */
+  struct hr_peer peers[]; /* the last row is for all peers without one; the text follows */
 };
 
 struct hr_call {
