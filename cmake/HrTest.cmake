@@ -65,7 +65,7 @@ function(hr_on_one_host)
 endfunction()
 
 # hr_mpi_test(<name> <program> RANKS n [ARGS ...] [TIMEOUT s] [ENVIRONMENT K=V ...] [LABELS ...])
-# A program under our mpiexec from the build tree. On a hang mpiexec itself ends the job after TIMEOUT seconds (default
+# A program under Headrace's mpiexec from the build tree. On a hang mpiexec itself ends the job after TIMEOUT seconds (default
 # 60) and prints where each rank hangs. <program> is a target or a path.
 function(hr_mpi_test name program)
   cmake_parse_arguments(ARG "" "RANKS;TIMEOUT" "ARGS;ENVIRONMENT;LABELS" ${ARGN})

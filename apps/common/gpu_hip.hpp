@@ -49,7 +49,7 @@ inline const void* code_objects_of(const void* image) {
 
 inline int device_of(const void* context) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1; }
 
-// Queries an attribute by CUDA's number; knows those that our programs use.
+// Queries an attribute by CUDA's number; knows those that Headrace's programs use.
 inline Result hip_attribute(int* value, int attribute, int device) {
   constexpr int kMultiprocessors = 16, kPciBus = 33, kPciDevice = 34, kPciDomain = 50;
   constexpr int kHipMultiprocessors = 63;

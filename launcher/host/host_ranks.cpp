@@ -156,7 +156,7 @@ void HostRanks::catch_up(const Rank& rank) {
 
 void HostRanks::signal_all(int signal) {
   for (const Rank& rank : ranks_) {
-    // The process group of a rank that has ended may live on; its number stays reserved while we keep the zombie.
+    // The process group of a rank that has ended may still exist; its number stays reserved while the zombie is kept.
     if (rank.pid > 0) ::kill(-rank.pid, signal);
   }
 }
@@ -281,7 +281,7 @@ void HostRanks::reap() {
   }
 }
 
-// Handles the end of a rank that is not our child, which shows only when it closes its socket.
+// Handles the end of a rank that is not a child of this process, which is detected only when it closes its socket.
 void HostRanks::end_adopted(Rank& rank) {
   if (std::exchange(rank.ended, true)) return;
   const int flags = Message::kInitialised | (pmi_->finalized(rank.number) ? Message::kFinalized : 0);

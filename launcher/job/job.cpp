@@ -95,7 +95,7 @@ Job::~Job() = default;
 int Job::run() {
   not_ours_ = listed_children();
   guard_.start(first().tree->plan().id, first().tree->plan().shm_directories);
-  // Orphans of our ranks become our children, so that we can end them.
+  // Orphans of the ranks become children of this process, so that it can end them.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   signals_ = std::make_unique<Signals>(loop_, [this](int signal) { on_signal(signal); });
   raise_descriptor_limit();
@@ -380,7 +380,7 @@ void Job::tell_lost_output() {
   say("cannot write standard output: " + reason_of_write(output_.lost()) + "; what ranks print there is lost");
 }
 
-// Sends credit to a host; a host that prints faster than our reader reads has to wait.
+// Sends credit to a host; a host that prints faster than the reader reads has to wait.
 void Job::give_credit(World& world, int host, int stream) {
   Taken& taken = world.taken[{host, stream}];
   Sink& sink = stream == 0 ? output_ : error_;

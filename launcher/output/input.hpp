@@ -15,7 +15,7 @@
 
 namespace hr::launcher {
 
-// Our standard input, read piece by piece.
+// The standard input of mpiexec, read piece by piece.
 class InputSource {
  public:
   // Called with each piece, and with an empty one at the end.

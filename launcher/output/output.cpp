@@ -44,8 +44,8 @@ void Sink::write(const void* source, std::string_view text) {
 
 void Sink::drain() {
   while (!broken_ && written_ < queue_.size()) {
-    // A descriptor that we share with other processes must not be made non-blocking: poll first, and write no more than
-    // a pipe with room accepts at once.
+    // A descriptor that is shared with other processes must not be made non-blocking: poll first, and write no more
+    // than a pipe with room accepts at once.
     pollfd state{descriptor_, POLLOUT, 0};
     if (!regular_ && ::poll(&state, 1, 0) == 0) return wait_for_room();
     const std::size_t left = queue_.size() - written_;

@@ -1,7 +1,7 @@
 // SpawnRequest: a rank's request to start processes (PMI-1's "mcmd=spawn"). Plain values.
 //
-// It arrives as lines, in one block per program. Our library escapes the text after the '=' (boot/key_values.hpp), so
-// that any text fits in a line.
+// It arrives as lines, in one block per program. Headrace's library escapes the text after the '='
+// (boot/key_values.hpp), so that any text fits in a line.
 #pragma once
 
 #include <cstddef>

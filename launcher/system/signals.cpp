@@ -12,7 +12,7 @@ Signals::Signals(EventLoop& loop, std::function<void(int)> handler) : loop_(loop
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) {
-    // A signal that we were started to ignore (nohup, a shell's background job) stays ignored.
+    // A signal that was ignored when mpiexec was started (nohup, a shell's background job) stays ignored.
     struct sigaction action{};
     ::sigaction(signal, nullptr, &action);
     if (signal == SIGCHLD || action.sa_handler != SIG_IGN) ::sigaddset(&set, signal);

@@ -6,7 +6,7 @@ from __future__ import annotations
 import fnmatch
 from dataclasses import dataclass
 
-# Read by our wrappers and our mpiexec, as by theirs.
+# Read by Headrace's wrappers and Headrace's mpiexec, as well as by those of the other library.
 READ = ("OMPI_CC", "OMPI_CXX", "OMPI_FC", "OMPI_F77", "OMPI_CPPFLAGS", "OMPI_CFLAGS", "OMPI_CXXFLAGS", "OMPI_FCFLAGS", "OMPI_LDFLAGS",
         "MPICH_CC", "MPICH_CXX", "MPICH_FC", "MPICH_F90", "MPICH_F77", "I_MPI_CC", "I_MPI_CXX", "I_MPI_FC", "I_MPI_F90", "I_MPI_F77",
         "I_MPI_CFLAGS", "I_MPI_CXXFLAGS", "I_MPI_FCFLAGS", "I_MPI_LDFLAGS", "MPIEXEC_TIMEOUT")

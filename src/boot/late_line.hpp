@@ -1,8 +1,9 @@
 // Finds the connection to the launcher for a program that should have inherited it (PMI_FD) but did not: a wrapper has
 // closed it, as Python's subprocess does, or its descriptor is now that of something else.
 //
-// Our mpiexec sets an environment variable of each rank that describes this connection and contains the abstract socket
-// address that mpiexec listens at, and a secret. A program that sends the secret gets a new connection. Threads: any.
+// Headrace's mpiexec sets an environment variable of each rank that describes this connection and contains the abstract
+// socket address that mpiexec listens at, and a secret. A program that sends the secret gets a new connection. Threads:
+// any.
 #pragma once
 
 #include <cstdint>

@@ -96,7 +96,7 @@ void fenced(pmix::Code status, void* /*data*/) noexcept {
   fence_state.notify_all();
 }
 
-// Exits when the launcher has ended, as under our own launcher; nothing else would end this process when the job is
+// Exits when the launcher has ended, as under Headrace's launcher; nothing else would end this process when the job is
 // over.
 void launcher_gone(std::size_t, pmix::Code, const Proc*, Info*, std::size_t, Info*, std::size_t, void*, void*) {
   constexpr std::string_view kText = "[headrace] the launcher (PMIx) has ended, so this process ends\n";

@@ -1,8 +1,8 @@
 // Spawning and publishing: services of the launcher for a running job (MPI 5.0 sections 11.8 and 11.9.4).
 //
-// Available under our mpiexec and other launchers that speak PMI-1; a process that was started without a launcher gets
-// a private mpiexec at the first request (own_launcher.hpp). With other launchers, the calls return MPI_ERR_SPAWN or
-// MPI_ERR_SERVICE, with advice. Threads: library lock; one request at a time.
+// Available under Headrace's mpiexec and other launchers that speak PMI-1; a process that was started without a
+// launcher gets a private mpiexec at the first request (own_launcher.hpp). With other launchers, the calls return
+// MPI_ERR_SPAWN or MPI_ERR_SERVICE, with advice. Threads: library lock; one request at a time.
 #pragma once
 
 #include <span>

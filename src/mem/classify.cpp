@@ -161,8 +161,9 @@ const Location* known(std::uintptr_t pointer, std::size_t bytes) noexcept {
 }
 
 // Caches an answer. It must not be called for pool memory and partly mapped ranges, which the program can change by
-// calls too short for DriverEpoch to notice, nor for managed memory, for which an answer is not sufficient. For host
-// memory that is unknown to the driver, an answer covers a page, and is valid for buffers that extend beyond it.
+// calls that are too short for DriverEpoch to detect, nor for managed memory, for which an answer is not sufficient.
+// For host memory that is unknown to the driver, an answer covers a page, and is valid for buffers that extend beyond
+// it.
 void remember(std::uintptr_t pointer, const Location& location) noexcept {
   constexpr std::uintptr_t kPage = 4096;
   const bool allocation = location.kind == Kind::kDevice || location.pinned;
@@ -171,7 +172,7 @@ void remember(std::uintptr_t pointer, const Location& location) noexcept {
   const Answer answer{DriverEpoch::current(), allocation ? location.base : pointer & ~(kPage - 1),
                       allocation ? location.bytes : kPage, location};
   if (RecallScope::active()) kept.recalled[kept.next_recalled++ % std::size(kept.recalled)] = answer;
-  if (!DriverEpoch::tracked()) return;  // no device is in use, as far as we know
+  if (!DriverEpoch::tracked()) return;  // no device is in use, as far as the library can determine
   kept.answers[kept.next_answer++ % std::size(kept.answers)] = answer;
 }
 

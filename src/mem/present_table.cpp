@@ -15,8 +15,8 @@ bool look_up(const char* name, Function*& function) {
   return function != nullptr;
 }
 
-// True if a query about the device does not start it. Without a driver that we use, devices are of another kind, which
-// we do not use.
+// True if a query about the device does not start it. Without a driver in use, devices are of another kind, which the
+// library does not use.
 bool may_ask(int device) { return device::find_driver() == nullptr || device::context_exists(device); }
 
 // True if OpenACC may be queried. GCC has one library for both OpenACC and OpenMP, and it aborts a program that uses a

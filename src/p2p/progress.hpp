@@ -202,7 +202,7 @@ class TestPacing {
   static void found() noexcept { progress.in_vain = progress.pauses = 0; }
   // True if it is time to pause.
   [[nodiscard]] static bool should_pause() noexcept { return ++progress.in_vain >= progress.calls_before_pause; }
-  // Pauses if the program waits; true if it has: other threads were let in, and messages may have arrived.
+  // Pauses if the program waits; true if it has: other threads may have entered, and messages may have arrived.
   static bool pause();
 };
 

@@ -37,8 +37,8 @@ void attend(Attention attention) noexcept;
 // True if the thread is awake and has made a round since the last such call of any thread: the caller need not make
 // one.
 [[nodiscard]] bool take_round() noexcept;
-// True if so many calls in a row found no round to take that the thread may have no core, or may be blocked by the
-// caller (from a callback).
+// True if the number of successive calls that found no round to take is so large that the thread may have no core, or
+// may be blocked by the caller (from a callback).
 [[nodiscard]] bool starved() noexcept;
 // Counts a round, or a part of a long copy, which counts as one. Does nothing on other threads.
 void count_round() noexcept;

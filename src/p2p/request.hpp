@@ -140,7 +140,7 @@ class alignas(64) Request final : public Object {
   ChannelOperation* operation_ = nullptr;  // always set in requests of a channel other than 0
   layout::View view_;
 
-  // --- the rest of the point-to-point state, owned by p2p/ ---
+  // --- Other point-to-point state, owned by p2p/ ---
   std::uint64_t peer_cookie_ = 0;
   std::size_t offset_ = 0;              // bytes of the packed form already moved
   std::size_t total_ = 0;               // bytes to move

@@ -6,7 +6,7 @@
 //                   `updating` names the owner of the memory
 //   by lock         updates for which the processor has no atomic instructions hold the target's `accumulate`. So do
 //                   all updates, once vectors of some bytes in total have been updated there, because a lock and a
-//                   plain loop are then cheaper. The first process to notice that sets the target's `by_lock`
+//                   plain loop are then cheaper. The first process that detects this sets the target's `by_lock`
 //                   permanently, makes it visible to all others by a process barrier (base/process_barrier.hpp), and
 //                   waits for pending short updates. This costs a short update two stores and a load, but no fence
 // All updates are short enough to wait for without making progress. The holder of a word may have been descheduled, so

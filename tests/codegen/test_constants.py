@@ -30,7 +30,7 @@ def printed_values(names):
 
 
 def table_values():
-    """name -> value in our own table, for constants of C."""
+    """name -> value in Headrace's table, for constants of C."""
     from gen import header, model
     return {name: value for _, name, value, _ in header.constants_of(model.load(API / "constants.yaml"))}
 

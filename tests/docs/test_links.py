@@ -46,7 +46,7 @@ class Links(unittest.TestCase):
 
     def test_each_page_is_reachable(self):
         """All pages can be reached from docs/index.md and from README.md only by links; a link to a folder leads to all its pages."""
-        left_out = {ROOT / "docs/conformance-results.md"}  # included in another
+        left_out = {ROOT / "docs/conformance-results.md"}  # this page is included in another
         for start in (ROOT / "docs/index.md", ROOT / "README.md"):
             found, ahead = set(), [start]
             while ahead:
@@ -82,7 +82,7 @@ class Links(unittest.TestCase):
                     self.assertTrue((ROOT / file).exists(), "there is no such file")
 
     def test_functions_that_pages_name(self):
-        """A function that a page locates in a file is there."""
+        """A function that a page locates in a file exists there."""
         seen = 0
         for name in PRESENT:
             for function, file in FUNCTION.findall((ROOT / name).read_text(encoding="utf-8")):

@@ -38,7 +38,7 @@ def shared_files() -> set[str]:
 
 
 def left_of(found: Callable[[], Collection], seconds: float) -> Collection:
-    """The remaining results after at most so many seconds; returns as soon as there are none."""
+    """Returns the remaining results after at most this number of seconds; returns as soon as there are none."""
     deadline = time.monotonic() + seconds
     while (left := found()) and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -326,7 +326,7 @@ constexpr Operation kOperations[] = {
 
 void die(int) { ::kill(::getpid(), SIGKILL); }
 
-// Kills this process after so many microseconds, wherever it is then.
+// Kills this process after this number of microseconds, wherever it is then.
 void die_later(int microseconds) {
   ::signal(SIGALRM, die);
   const itimerval when{{0, 0}, {microseconds / 1000000, std::max(microseconds % 1000000, 1)}};

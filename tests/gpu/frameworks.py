@@ -122,7 +122,7 @@ class Jax(Numpy):
         self.jax = jax
         self.device = devices[local_rank % len(devices)]
 
-    # JAX works on its own streams, which nothing else can wait for.
+    # JAX uses its own streams, for which no other code can wait.
     def from_host(self, array):
         return self.jax.device_put(array, self.device).block_until_ready()
 

@@ -216,7 +216,7 @@ void many(const Ring& ring) {
 std::vector<std::string> open_files() {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code closed;  // the directory's own
+    std::error_code closed;  // the descriptor of the directory itself
     const auto file = std::filesystem::read_symlink(entry.path(), closed);
     if (!closed) files.push_back(file.string());
   }

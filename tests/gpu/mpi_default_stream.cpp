@@ -40,7 +40,7 @@ class Work {
   DeviceMemory load_;
 };
 
-// Checks the memory like a program that trusts the call: on its own stream that waits for nothing.
+// Checks the memory like a program that relies on the call: on a separate stream that waits for nothing.
 void expect_all(const DeviceMemory& memory, unsigned char value, const std::string& what) {
   static const gpu::Stream stream = gpu::create_stream(true);
   std::vector<unsigned char> found(memory.size());

@@ -137,7 +137,7 @@ class Collectives {
   void alltoallv(int each, int gap) {
     const int stride = each + gap;
     std::vector<int> counts(static_cast<std::size_t>(size_), each), displacements;
-    for (int i = 0; i < size_; ++i) displacements.push_back((size_ - 1 - i) * stride);  // from the back
+    for (int i = 0; i < size_; ++i) displacements.push_back((size_ - 1 - i) * stride);  // the last block first
     Buffer send(bytes(stride * size_), MemoryKind::kDevice), receive(bytes(stride * size_), MemoryKind::kDevice);
     std::vector<int> values(static_cast<std::size_t>(stride * size_), -2);
     for (int to = 0; to < size_; ++to) {

@@ -40,7 +40,7 @@ for tool in memcheck racecheck initcheck; do
   check "unit_layout_cuda_$tool" "$sanitizer" --tool $tool --error-exitcode 9 "$build/gpu_tests/unit_layout_cuda" \
     "--gtest_filter=$on_purpose"
 done
-# The driver refuses a query about freed memory, by which the library notices that it was freed.
+# The driver refuses a query about freed memory, by which the library detects that it was freed.
 check unit_mem_memcheck "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 9 "$build/gpu_tests/unit_mem" \
   "--gtest_filter=$on_purpose"
 for tool in memcheck racecheck; do

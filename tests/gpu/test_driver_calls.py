@@ -15,7 +15,7 @@ MADE_ONCE = ("cuMemHostAlloc", "cuMemAlloc", "cuEventCreate", "cuStreamCreateWit
 
 
 def calls(work: Path, pattern: str, steps: int) -> Counter:
-    """Returns the driver calls of all ranks in a run of so many steps."""
+    """Returns the driver calls of all ranks in a run of this number of steps."""
     return driver_counts.calls(work / f"{pattern}-{steps}", RANKS, driver_counts.ALL_THREADS, HALO3D, "--device", "cuda", "--local", "16",
                                "--pattern", pattern, "--no-identity-check", "--steps", str(steps))
 

@@ -64,6 +64,6 @@ def command(launcher, names, ranks, variables=None):
 
 
 def missing(launcher):
-    """Names the launcher's parts that are not installed here; empty if all are there."""
+    """Names the launcher's parts that are not installed here; empty if all are installed."""
     program = LAUNCHERS[launcher](["h1"], 1, {})[0]
     return "" if shutil.which(program) else f"no {program}; see `make peers` (HEADRACE_PEERS)"

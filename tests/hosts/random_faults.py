@@ -1,5 +1,5 @@
-"""Random faults in jobs of our mpiexec over the test programs: a rank, an agent, mpiexec or a host is killed, a link is cut, or
-cut and healed, the output is not read, or the network loses 1 % of the packets and delays the rest by 20 ms.
+"""Random faults in jobs of Headrace's mpiexec over the test programs: a rank, an agent, mpiexec or a host is killed, a link is cut, or cut
+and healed, the output is not read, or the network loses 1 % of the packets and delays the rest by 20 ms.
 
 Each job must end in time, with the exit code and the one message of the fault, and leave nothing on any host; with
 --enable-recovery the survivors must reach a right result. Used like test_mpiexec.py;

@@ -1,4 +1,4 @@
-"""Our mpiexec on several hosts: starts, placement, output, input, signals, ends and faults. Seen from the outside.
+"""Headrace's mpiexec on several hosts: starts, placement, output, input, signals, ends and faults. Seen from the outside.
 
 Run by namespace_test.py with four hosts up, or by hand: HR_HOSTS is the program that makes hosts of namespaces,
 HR_HOSTS_CLUSTER the name of a cluster of four, HR_MPIEXEC and HR_BUILD the tested build.

@@ -123,7 +123,7 @@ class Reports(Gathering):
             part.made.time += 50
         self.rounds(lambda sweep: self.all_there(sweep) and min(reading.brief.calls for reading in sweep.readings) > 60 * 200, "their new figures")
         for part in (self.here, self.there):
-            part.made.time = self.job.began + 100  # all end
+            part.made.time = self.job.began + 100  # all jobs have ended
         self.rounds(lambda sweep: self.db().execute("SELECT ended FROM jobs").fetchall() == [(1,)], "the end")
         subject.end()
         db, truth = self.db(), [reading for part in (self.here, self.there) for reading in part.sweep(True).readings]

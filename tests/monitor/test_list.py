@@ -1,5 +1,5 @@
-"""More runs than a list takes: running ones first, the rest counted, found by a search and by their address. And other content of the
-page: labels, dates, keys, reasons."""
+"""More runs than a list shows: running ones first, the rest counted, found by a search and by their address. And other content of the page:
+labels, dates, keys, reasons."""
 
 import re
 import time

@@ -146,7 +146,7 @@ class Pages(support.Scratch):
         return Maker(pid_started=int(Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[19]), **about)
 
     def attack(self):
-        """Files that a stranger leaves there; rank 0 is the victim's own."""
+        """Creates the files that a stranger leaves in the directory; that of rank 0 belongs to the victim."""
         self.put(0, self.alive().bytes(), VICTIM, 0o600)
         os.mkfifo(self.folder / f"{NAME}1", 0o666)
         self.put(2, deep(Maker(rank=2)))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Other projects' programs and their checks on Headrace: unchanged sources from Debian or PyPI, built by our mpicc.
+"""Other projects' programs and their checks on Headrace: unchanged sources from Debian or PyPI, built by Headrace's mpicc.
 
   run.py --prefix P --work W [--hosts 1 2] [--ranks 4] [NAME ...]     P/bin has mpicc and mpiexec; W keeps sources and builds;
                                                                       NAME: hdf5, or hdf5:t_cache for one of its tests

@@ -204,7 +204,8 @@ class RunningJob(JobTest):
 # --- Ports ---
 
 def hold(goes_on, ready, ports: list[int], count: int) -> int:
-    """Opens so many connections that send nothing, nonsense, or nearly the right thing; returns the number that the other side closed."""
+    """Opens this number of connections that send nothing, nonsense, or nearly the right thing; returns the number that the other side
+    closed."""
     held = []
     for number in range(count):
         made = socket.socket()

@@ -31,7 +31,7 @@ class Programs:
         return found
 
     def environment(self) -> dict[str, str]:
-        """Returns the environment with our library first, for a moved build and for programs without a run path."""
+        """Returns the environment with Headrace's library first, for a moved build and for programs without a run path."""
         rest = os.environ.get("LD_LIBRARY_PATH")
         return {"LD_LIBRARY_PATH": str(self.library.parent) + (f":{rest}" if rest else "")}
 

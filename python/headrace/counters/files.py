@@ -1,4 +1,4 @@
-"""Finds the pages of this host: memory files that the ranks hold open and, until the job ends, our mpiexec.
+"""Finds the pages of this host: memory files that the ranks hold open and, until the job ends, Headrace's mpiexec.
 
 Reads the pages of this user's processes. With `everyone`, root and service users that may read other users' processes get all pages, and each
 counts as its owner's. A page is accepted only if the file

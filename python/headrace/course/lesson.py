@@ -23,9 +23,9 @@ class Row:
 
     step: Step
     command: str  # as a reader would type it
-    published: float | None  # milliseconds a step
+    published: float | None  # milliseconds per step
     note: str = ""  # why there is no figure of this machine
-    samples: list[float] = field(default_factory=list)  # milliseconds a step
+    samples: list[float] = field(default_factory=list)  # milliseconds per step
     device: str = ""
 
     @property

@@ -43,7 +43,7 @@ class Late(sqlite3.OperationalError):
 
 @functools.cache
 def _columns() -> dict[str, tuple[tuple[str, str], ...]]:
-    """Returns names and types of our tables' columns."""
+    """Returns names and types of the library's tables' columns."""
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
         db.executescript(TABLES + ADDED)
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]

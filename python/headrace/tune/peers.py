@@ -56,7 +56,7 @@ def last_cache(cpu: int, cpus: Path = CPUS) -> str:
 
 
 def of_this_host(allowed: Sequence[int] | None = None, cpus: Path = CPUS) -> list[Peers]:
-    """Returns same cache and same host, if this host has more than one last-level cache; otherwise all."""
+    """Returns the kinds "same cache" and "same host" if this host has several last-level caches, otherwise "all"."""
     allowed = sorted(os.sched_getaffinity(0)) if allowed is None else sorted(allowed)
     caches: dict[str, list[int]] = {}
     for cpu in allowed:

@@ -23,7 +23,7 @@ std::string working_directory() {
 }
 
 // Returns the hints for the launcher. Without a "wdir", children start in the root's working directory; a relative one
-// is relative to that (section 11.8.4 leaves both to us).
+// is relative to that (section 11.8.4 leaves both to the implementation).
 std::vector<std::pair<std::string, std::string>> hints_of(const comm::Info* info) {
   std::vector<std::pair<std::string, std::string>> hints;
   bool names_directory = false;

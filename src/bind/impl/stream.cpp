@@ -98,7 +98,7 @@ Status wait_for(MPI_Request* handle, int index, MPI_Status* status) {
   return kOk;
 }
 
-// Enqueues as many of the waits as possible together, and then the rest one by one, so that an error does not prevent
+// Enqueues as many of the waits as possible together, and then the others one by one, so that an error does not prevent
 // the waits that are valid.
 Status wait_for_all(int count, MPI_Request* handles, MPI_Status* statuses) {
   const auto status_of = [&](int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]; };

@@ -2,7 +2,7 @@
 // set.
 //
 // Everything is in an anonymous namespace and no inline function of the standard library is called: the linker must not
-// replace a function of the rest of the library by one that only some machines can run.
+// replace a function of the other parts of the library by one that only some machines can run.
 //
 // The length selects a Run once per call, so that for runs of up to some hundred bytes the innermost loop has no branch
 // and no call: either the length is a constant, or the run is copied by two accesses that overlap in the middle.

@@ -25,7 +25,7 @@ class Bfloat16 {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const bool nan = (bits & 0x7fffffff) > 0x7f800000;
     const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    bits_ = static_cast<std::uint16_t>(nan ? bits >> 16 | 0x40 : rounded);  // a NaN stays a NaN, made quiet
+    bits_ = static_cast<std::uint16_t>(nan ? bits >> 16 | 0x40 : rounded);  // a NaN remains a NaN, but becomes quiet
   }
   explicit operator float() const noexcept { return std::bit_cast<float>(std::uint32_t{bits_} << 16); }
 

@@ -104,8 +104,8 @@ struct Runtime {
   int major = 0;  // of ROCm
 };
 
-// Opens the runtime that the program has loaded, else the newest one that is found, and checks that it has what we use
-// and sees a device. False: the reason has been logged, and the runtime must not be used.
+// Opens the runtime that the program has loaded, else the newest one that is found, and checks that it has the required
+// functions and detects a device. False: the reason has been logged, and the runtime must not be used.
 bool open_runtime();
 
 [[nodiscard]] const Runtime& runtime() noexcept;

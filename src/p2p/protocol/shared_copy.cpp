@@ -136,7 +136,7 @@ class Batch {
   Batch& operator=(const Batch&) = delete;
 
   // Removes copies of which the other side has claimed everything, as they end independently of this batch once other
-  // threads are let in.
+  // threads may enter.
   template <class Forget>
   void remove_unclaimed(Forget&& forget) {
     std::size_t kept = 0;
@@ -150,8 +150,8 @@ class Batch {
     count_ = kept;
   }
 
-  // Copies the claimed parts, and continues to claim and copy until nothing is left, letting other threads in meanwhile
-  // if allowed. Returns the first failure; the rest is then still claimed if `claims_all`.
+  // Copies the claimed parts, and continues to claim and copy until nothing is left, permitting other threads to enter
+  // meanwhile if allowed. Returns the first failure; the rest is then still claimed if `claims_all`.
   template <class CopyParts>
   Status move(bool yields_lock, bool claims_all, CopyParts&& copy_parts) {
     std::size_t bytes = 0;

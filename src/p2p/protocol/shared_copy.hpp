@@ -16,7 +16,7 @@
 // enter the library, start and deliver messages, and make rounds. Meanwhile
 // - the requests of this round are in no list, so no other round copies parts of them, and no two claims are the same.
 //   This side has claimed a part of each that it has not accounted for, so a receive cannot complete, and its word is
-//   not given back (requests of which this side has claimed nothing leave the round before other threads are let in). A
+//   not given back (requests of which this side has claimed nothing leave the round before other threads may enter). A
 //   send is marked as being written from: an arriving kDone is recorded, and handled after the copy;
 // - kShared may arrive for a receive that is being read: it is accounted for, bytes that the sender could not write are
 //   read, and the round that reads the rest finishes the receive, or the other way round. No kCts arrives for a send

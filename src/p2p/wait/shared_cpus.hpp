@@ -1,4 +1,4 @@
-// Shared CPUs: finds out whether the processes of this node that are confined to the same CPUs as this one outnumber
+// Shared CPUs: determines whether the processes of this node that are confined to the same CPUs as this one outnumber
 // those CPUs.
 //
 // A program, a batch system or a wrong option may confine several ranks to one core, before or after initialisation. A

@@ -21,7 +21,7 @@ MPI_TESTS = ROOT / "tests/mpi"
 HALO3D = ROOT / "apps/halo3d"
 BENCH = ROOT / "bench"
 
-# The headers of these two: the ABI's owner, and the one that compiled most binaries in the field.
+# Headers of two libraries: the owner of the ABI, and the library that compiled most existing binaries.
 MPICH = "mpich==4.3.2"
 INTEL = "impi-devel==2021.18.1"
 

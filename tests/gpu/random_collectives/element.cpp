@@ -11,7 +11,7 @@ namespace {
 enum Family : unsigned {
   kOrder = 1,       // minimum and maximum
   kArithmetic = 2,  // sum and product
-  kComplexSum = 4,  // of both numbers
+  kComplexSum = 4,  // sum of both numbers
   kBits = 8,
   kTruth = 16,
   kLocation = 32,

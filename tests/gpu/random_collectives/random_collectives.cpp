@@ -31,7 +31,7 @@ struct Settings {
   int all_devices = 60;  // percentage of calls in which all ranks use memory that other GPUs reach
 };
 
-// World, a duplicate, world in reverse order, in a random order, its halves, and a grid.
+// Communicators: MPI_COMM_WORLD, a duplicate, one in reverse order, one in a random order, halves, and a grid.
 class Groups {
  public:
   Groups(const check::Environment& mpi, std::uint64_t seed) {

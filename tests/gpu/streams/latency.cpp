@@ -4,8 +4,8 @@
 // its capture.
 //
 //   mpi_streams_latency [--short] [--only-matched]
-//   mpi_streams_latency --enqueue|--matched|--reduced TIMES     makes only so many of each call, for a count of driver
-//   calls
+//   mpi_streams_latency --enqueue|--matched|--reduced TIMES     makes only this number of each call, for a count of
+//   driver calls
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

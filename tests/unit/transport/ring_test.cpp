@@ -154,8 +154,8 @@ struct LongRing : testing::Test {
   RingMemory* memory;
 };
 
-// A message fits into an empty ring, even if the rest of the lap is shorter; one that is longer than the ring never
-// fits.
+// A message fits into an empty ring, even if the remaining part of the lap is shorter; one that is longer than the ring
+// never fits.
 TEST_F(LongRing, WhatFitsAnEmptyRingGoes) {
   Producer producer(memory, kLong);
   Consumer consumer(memory);
