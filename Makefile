@@ -6,11 +6,11 @@
 #   make test-tiers the tests of both tiers alone, on one host and as two
 #   make test-as-hosts  the tests of several ranks, as if their ranks were on two hosts
 #   make test-without-precompiled  the build without precompiled headers: each source includes what it needs
-#   make test-namespaces  as root, on 2 and 4 hosts made of namespaces (tests/hosts/bed/README.md), by Headrace's mpiexec, Slurm, Hydra
-#                    and PRRTE: halo3d, the tests of several ranks, mpi4py's suite; and 100 random faults
+#   make test-namespaces  as root, on 2 and 4 hosts made of namespaces (tests/hosts/bed/README.md), by Headrace's mpiexec, Slurm,
+#                    Hydra and PRRTE: halo3d, the tests of several ranks, mpi4py's suite; and 100 random faults
 #   make test-hosts  both
-#   make sanitize   the tests under the address, undefined-behaviour and thread sanitizers (CONTRIBUTING.md: an hour or more) make outside
-#   programs of others with checks of their own, built by Headrace's mpicc (tests/outside: HDF5, PnetCDF, MPICH's test suite and others)
+#   make sanitize   the tests under the address, undefined-behaviour and thread sanitizers (CONTRIBUTING.md: an hour or more)
+#   make outside    programs of others with checks of their own, built by Headrace's mpicc (tests/outside: HDF5, PnetCDF, MPICH's tests and others)
 #   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
 #   make docs       the documents as a site with search, in build/site (MkDocs); a broken link or anchor fails
 #   make wheel      a wheel for all Linux systems with glibc 2.28 or newer, into dist/ (packaging/wheel)

@@ -129,7 +129,7 @@ class Text(unittest.TestCase):
                 for sign, other in (("-", said[2]), ("+", said[1])):
                     changed = [line[1:] for line in lines
                                if line[0] == sign and line[1:].strip() not in ("", "{", "}", "});")]
-                    if changed:  # not all of it is in the other file as well
+                    if changed:  # some lines are not in the other file
                         text = (ROOT / other).read_text(encoding="utf-8").splitlines()
                         self.assertTrue(any(line not in text for line in changed), f"{other} has all of {changed}")
 

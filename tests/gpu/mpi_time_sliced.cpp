@@ -226,7 +226,7 @@ void collectives(const check::Environment& mpi, Counts& counts, const std::strin
   unsigned long long pinned = counts.pinned.value(), devices = counts.devices.value();
   if (expected == "pinned") CHECK(pinned == 3 * 7 && devices == 0);
   if (expected == "direct") CHECK(pinned == 3 * 4 && devices == 3 * 3);
-  operations.all(2100);  // the first long one of a kind exchanges addresses, and finds the device shared
+  operations.all(2100);  // the first long one of each kind exchanges addresses, and detects that the device is shared
   counts.reset();
   for (const int each : {2100, 3000, 5003, 9001}) operations.all(each);
   pinned = counts.pinned.value(), devices = counts.devices.value();

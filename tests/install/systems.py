@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """The wheel on other systems: root file systems of Debian releases without a compiler, and an ordinary user in them.
 
-  systems.py --wheel W --work DIRECTORY [--sdist S] [--again] [SUITE ...]   all of SUITES; one line a step, and the totals at the end
+  systems.py --wheel W --work DIRECTORY [--sdist S] [--again] [SUITE ...]   all of SUITES; prints one line per step, then the totals
 
 With --sdist the source distribution is built as well, in a namespace without a network, by the environment of this Python.
 
 Resumable: DIRECTORY keeps what has passed with these files in the wheel or the source distribution, which is not run again; it
-counts in the totals. --again forgets that.
+counts in the totals. --again runs everything again.
 
 `debootstrap` makes each system once, from this machine's package sources; DIRECTORY keeps it. mpi4py's wheel and its tests are
-fetched here, so that nothing inside needs a network. Each system runs in namespaces of its own, with its own /dev/shm and processes,
-that end with it. Skipped, with the reason, where this is not root or has no debootstrap.
+fetched here, so that nothing inside needs a network. Each system runs in separate namespaces, with its own /dev/shm and processes,
+which end with it. Skipped, with the reason, where this is not root or has no debootstrap.
 """
 
 from __future__ import annotations
