@@ -226,7 +226,8 @@ int run_all(const bench::Program& program, const World& world, const Options& op
   const Place plain{world.rank, world.size, world.comm, {}};
   Place cartesian = make_cartesian(world);
   const std::size_t largest = *std::max_element(options.sizes.begin(), options.sizes.end());
-  const std::size_t least = static_cast<std::size_t>(world.size + 6) * 8;  // one element per block, of the widest type
+  const std::size_t least =
+      static_cast<std::size_t>(world.size + 6) * 8;  // room for one element of the widest type per block
   Buffer send, receive;
   bench::allocate(program, world, kind, std::max(largest, least), send);
   bench::allocate(program, world, kind, std::max(largest, least) + bench::kGuard, receive);

@@ -94,8 +94,8 @@ double long_exchange_us(std::size_t bytes, int other_core) {
 bench::Statistics copy_us(std::size_t bytes, const bench::Effort& effort) {
   bench::Buffer from, to;
   if (!from.allocate(bench::MemoryKind::kHost, bytes) || !to.allocate(bench::MemoryKind::kHost, bytes)) return {};
-  const int times =
-      static_cast<int>(std::max<std::size_t>(1, 65536 / bytes));  // so that reading the clock does not matter
+  // So many copies that the time to read the clock is negligible.
+  const int times = static_cast<int>(std::max<std::size_t>(1, 65536 / bytes));
   return bench::sample(effort, [&] {
     const double start = bench::now_us();
     for (int i = 0; i < times; ++i) {

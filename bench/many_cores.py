@@ -33,7 +33,7 @@ SHORT = ("barrier,allreduce", "8")  # operations and sizes measured with more ra
 QUICK = ("--reps", "5", "--iters", "10", "--warmup", "3", "--seconds", "1", "--json", "-")
 JOB_SECONDS = 30
 
-Times = dict[tuple[str, int, int], list[float]]  # one median per run, by operation, size and number of ranks
+Times = dict[tuple[str, int, int], list[float]]  # medians, one per run, by operation, size and number of ranks
 
 
 class Measured:

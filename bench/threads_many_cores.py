@@ -35,7 +35,7 @@ JOB_SECONDS = 60
 LATENCY, RATE, ONE, PROCESSES = "latency, us", "rate, M/s", "one communicator, M/s", "as many processes, M/s"
 ROWS = {LATENCY: ("threads", "--bind-threads"), RATE: ("threads", "--bind-threads", "--rate"),
         ONE: ("threads", "--bind-threads", "--rate", "--one-communicator"), PROCESSES: ("message_rate",)}
-Figures = dict[str, list[float]]  # by "row/threads": a median for each round
+Figures = dict[str, list[float]]  # medians of each round, by "row/threads"
 
 
 def settings(name: str, threads: int) -> dict[str, str]:

@@ -15,7 +15,7 @@ namespace bench {
 struct Program {
   const char* name;
   const char* sentence;                               // the measured quantity, for --help
-  const char* ranks = "N";                            // as in "mpiexec -n 2"
+  const char* ranks = "N";                            // number of ranks in the usage, as in "mpiexec -n 2"
   bool even_ranks = false;                            // needs an even number of ranks, as it runs in pairs
   std::function<bool(std::string&)> check = nullptr;  // further tests of the options; false, with a message
   bool threads = false;                               // requests MPI_THREAD_MULTIPLE

@@ -56,7 +56,7 @@ Nccl::~Nccl() {
 bool Nccl::open(const std::string& path, std::string& why) {
   // NVLink multicast stays off: some machines cannot be trusted with it. NCCL reads the variable at its first call.
   ::setenv("NCCL_NVLS_ENABLE", "0", 1);
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // for the lifetime of the process
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays open for the lifetime of the process
   if (library == nullptr) {
     const char* const said = ::dlerror();
     why = said != nullptr ? said : path + " cannot be opened";

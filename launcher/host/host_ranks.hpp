@@ -105,11 +105,11 @@ class HostRanks {
   topo::Machine machine_;           // description of this host, read when ranks are placed
   std::vector<topo::CpuSet> cpus_;  // CPUs of each of ranks_
   std::string spare_cpus_;          // empty: none
-  std::vector<Prepared> prepared_;  // one per program
+  std::vector<Prepared> prepared_;  // one entry per program
   std::vector<Rank> ranks_;         // ranks in ascending order; complete from the beginning
   std::unique_ptr<PmiServer> pmi_;
   LateClients late_;
-  std::list<boot::FailureBoard> boards_;  // one per shm directory, if the job continues after failures
+  std::list<boot::FailureBoard> boards_;  // one board per shm directory, if the job continues after failures
   std::list<Forwarder> forwarders_;
   InputPipe input_;
   Background background_;

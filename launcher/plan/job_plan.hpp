@@ -61,7 +61,7 @@ struct JobPlan {
 
   // Not part of the message:
   int adopted = -1;  // PMI socket of the only rank, which is not a child of mpiexec (--serve)
-  std::shared_ptr<const topo::Machine> machine;  // mpiexec's host, as mpiexec has found it
+  std::shared_ptr<const topo::Machine> machine;  // description of mpiexec's host
 
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(host_of.size()); }
   // Returns the program of each rank.

@@ -52,7 +52,7 @@ class SpawnLines {
   // This block's index among the request's programs, and their number.
   int number_ = 0;
   int programs_ = 0;
-  bool good_ = true;  // all blocks so far are valid
+  bool good_ = true;  // true if all blocks so far are valid
   const char* problem_ = "";
   SpawnRequest request_;
 };

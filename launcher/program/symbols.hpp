@@ -35,7 +35,7 @@ class Symbols {
   };
   struct File {
     std::vector<Segment> segments;
-    std::vector<Function> functions;  // by address
+    std::vector<Function> functions;  // sorted by address
   };
   const File& file(const std::string& path);
 

@@ -20,7 +20,7 @@ struct ChildPlan {
   int standard_input = -1;
   int standard_output = -1;
   int standard_error = -1;
-  int kept = -1;  // one more descriptor for the program, under the same number; -1: none
+  int kept = -1;  // an additional descriptor for the program, under the same number; -1: none
   const topo::CpuSet* cpus = nullptr;
 };
 

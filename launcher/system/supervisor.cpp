@@ -20,7 +20,7 @@ namespace hr::launcher {
 
 struct Supervisor::Notes {
   char job[256];
-  char directories[8192];  // each ends with '\0', and an empty one follows the last
+  char directories[8192];  // directories, each ending with '\0', with an empty one after the last
 };
 
 namespace {

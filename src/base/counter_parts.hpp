@@ -94,7 +94,7 @@ inline void set(Value& value, Value to) noexcept {
 }
 inline void add_to(Amount& amount, Value bytes) noexcept {
   add_to(amount.count, 1);
-  asm("" : "+m"(amount.count));  // as in Amount::add()
+  asm("" : "+m"(amount.count));  // keeps the stores separate, as in Amount::add()
   add_to(amount.bytes, bytes);
 }
 inline void raise(Level& level) noexcept {

@@ -25,7 +25,7 @@ namespace hr {
 
 enum class ObjectKind : std::uint32_t {
   kCommunicator = 0x4d4d4f43,
-  kRevokedCommunicator = 0x4b565252,  // in the same arena; calls that communicate do not accept it
+  kRevokedCommunicator = 0x4b565252,  // kept in the arena of communicators; calls that communicate do not accept it
   kGroup = 0x50555247,
   kDatatype = 0x45505954,
   kOp = 0x504f5f5f,

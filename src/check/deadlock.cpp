@@ -179,7 +179,7 @@ void check_all_waits(double now) {
   auto& all = own<Deadlocks>();
   const double settled = std::min(0.5 * knobs().check_wait_seconds, 2.0);
   if (all.told_all || all.waiting.empty()) return;
-  std::map<int, Wait> waiting;  // those whose last report is not recent
+  std::map<int, Wait> waiting;  // waits whose last report is not recent
   for (const auto& [process, reported] : all.waiting) {
     if (now - reported.at >= settled) waiting.emplace(process, reported.wait);
   }

@@ -57,7 +57,7 @@ struct Matches final : FileState {
   std::map<Stream, std::deque<Arrived>> notes;
   std::set<Stream> stopped;
   std::unordered_map<const void*, Arrived> of_messages;   // found by MPI_Mprobe, until they are received
-  std::unordered_map<const void*, Mismatch> of_requests;  // until they are completed
+  std::unordered_map<const void*, Mismatch> of_requests;  // mismatches of requests, until these are completed
   std::deque<Mismatch> of_calls;                          // mismatches of blocking receives
 };
 

@@ -111,7 +111,7 @@ Status check_repeated(const Call& call, const Operation& before) {
                   "epoch, or after MPI_Win_flush_local",
                   buffer.name, buffer.address, call_site.c_str());
     }
-    if (buffer.written) unwatch_buffer(before.request);  // else the call's own accesses would be reported
+    if (buffer.written) unwatch_buffer(before.request);  // otherwise the call's own accesses would be reported
     if (!buffer.written || !own<OneSided>().repeated.insert(before.request).second) continue;
     const std::string here = text(call.call_site()), there = text(before.call_site);
     log::write(log::Level::kError,

@@ -39,7 +39,7 @@ struct Operation {
   int peer = 0;               // sends, receives: rank
   int tag = 0;
   std::uint64_t collective = 0;  // begun_collective()
-  std::uint32_t window = 0;      // one-sided: context of the window; 0: none
+  std::uint32_t window = 0;      // context of the window of a one-sided operation; 0: none
   int target = -1;               // rank in the window
   bool persistent = false;
   bool active = true;

@@ -34,7 +34,7 @@ struct Query {
   int hosts = 1;                     // number of hosts of the processes
   int ranks_per_host = 1;            // largest number on one host
   bool hosts_in_order = true;        // the ranks of each host are consecutive
-  bool devices = false;              // all processes have agreed to use their GPUs (device/buffers.hpp)
+  bool devices = false;              // true if all processes have agreed to use their GPUs (device/buffers.hpp)
 };
 
 struct Algorithm {

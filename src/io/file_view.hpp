@@ -53,7 +53,7 @@ class FileView {
   [[nodiscard]] Count within_tile(Count position) const;
 
   Count displacement_ = 0;
-  Ref<layout::Datatype> etype_, filetype_;  // as passed by the program
+  Ref<layout::Datatype> etype_, filetype_;  // types as passed by the program
   Ref<layout::Datatype> tile_;              // the filetype in its file form
   const Representation* representation_ = nullptr;
   Count etype_bytes_ = 1;

@@ -24,7 +24,7 @@ Status type_of(std::span<const SegmentGroup> groups, Count origin, Ref<layout::D
 
 struct Interval {
   Count first = 0;
-  Count last = 0;  // one past the last byte
+  Count last = 0;  // offset after the last byte
 };
 
 // Returns the intervals that several lists of groups, each in ascending order, cover together. Intervals at most `gap`

@@ -25,7 +25,7 @@ using TypemapRef = std::shared_ptr<const Typemap>;
 struct Typemap {
   enum class Kind : std::uint8_t {
     kEmpty,
-    kLeaf,      // one basic type at 0
+    kLeaf,      // a basic type at offset 0
     kRepeat,    // `count` copies of children[0], `stride` bytes apart, the first at 0
     kSequence,  // parts; part i is repeat(i) copies of child(i), one extent apart, the first at displacements[i]
   };
@@ -41,7 +41,7 @@ struct Typemap {
   Count count = 0, stride = 0;
   std::vector<TypemapRef> children;  // kSequence: one for all parts, or one for each
   std::vector<Count> displacements;
-  std::vector<Count> repeats;  // one for all parts, or one for each
+  std::vector<Count> repeats;  // number of repeats, one for all parts or one for each
 
   [[nodiscard]] Count extent() const noexcept { return ub - lb; }
   [[nodiscard]] const Typemap& child(std::size_t part) const noexcept {

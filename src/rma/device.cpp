@@ -75,7 +75,7 @@ Status map(Window& window, Context& context, int rank, const Export& memory) {
 }
 
 Status map_others(Window& window, const std::vector<WindowExport>& exports) {
-  if (!window.where_.is_device()) return kOk;  // no context to map them in
+  if (!window.where_.is_device()) return kOk;  // there is no context in which to map them
   Context* context = nullptr;
   HR_TRY(Context::of(window.where_, &context));
   const Current current(*context);

@@ -58,7 +58,7 @@ std::vector<int> deal(std::size_t hosts, int ranks, const std::vector<int>& room
       order.insert(order.end(), static_cast<std::size_t>(std::max(take, 0)), static_cast<int>(host));
       left[host] -= std::max(take, 0);
     }
-    if (order.size() == before) left = room;  // all hosts are full, so assignment begins again
+    if (order.size() == before) left = room;  // when all hosts are full, assignment begins again
   }
   return order;
 }

@@ -65,7 +65,8 @@ Status go_round(const Machine& machine, const Parts& parts, const Parts& units, 
   for (std::size_t part = 0; part < parts.size(); ++part) {
     room[part] = inside[part].size() / count;
     most = std::max(most, inside[part].size());
-    if (mapping.per_part > 0 && room[part] > 0) room[part] = block;  // as requested, even if ranks then share units
+    if (mapping.per_part > 0 && room[part] > 0)
+      room[part] = block;  // the number is as requested, even if ranks then share units
     all_room += room[part];
   }
   if (all_room == 0) {

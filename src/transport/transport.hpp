@@ -53,7 +53,7 @@ struct alignas(64) SharedWord {
 // A range of another process's memory, and one of the same size in this process.
 struct RemotePart {
   std::uint64_t address;
-  std::byte* local;  // not written by put()
+  std::byte* local;  // local memory, which put() does not write
   std::size_t bytes;
 };
 
@@ -134,7 +134,7 @@ struct Caps {
   // even if that exceeds max_payload; 0: not stated.
   std::size_t eager_bytes = 0;
   bool rendezvous = false;          // send_rts(), receive_rendezvous() and decline_rendezvous() of host memory
-  bool device_rendezvous = false;   // the same for device memory, without waiting for the program's pending work on it
+  bool device_rendezvous = false;   // data in device memory, too, without waiting for the program's pending work on it
   bool remote_read = false;         // get() of memory that was not exposed may be tried (it may fail)
   bool exposed_memory = false;      // get() and put() of exposed memory, if possible without involving that process
   bool same_node = false;           // both processes run under one operating system
@@ -334,7 +334,7 @@ Status init(const Job& job, Handlers& handlers);
 struct Paths {
   Transport* messages = nullptr;
   Transport* memory = nullptr;  // host memory that was not exposed; null: no transport reaches it
-  Caps caps;                    // those of `messages`, but remote_read and host_memory of `memory`
+  Caps caps;                    // caps of `messages`, but with remote_read and host_memory of `memory`
 };
 // Finds the transports of the least stated cost among those that reach the process (of equal costs, the first in the
 // list), and connects them. Errors: MPI_ERR_OTHER if none reaches it, naming the process and the transports tried.

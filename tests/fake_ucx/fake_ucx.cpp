@@ -70,8 +70,8 @@ unsigned delay() {
   return rounds;
 }
 
-std::vector<Late*> waiting;          // in the order of their calls
-std::unordered_set<void*> requests;  // those that this library has returned
+std::vector<Late*> waiting;          // late operations in the order of their calls
+std::unordered_set<void*> requests;  // requests that this library has returned
 
 ucs_status_ptr_t hold(const Late& late) {
   Late* const held = new Late(late);

@@ -61,7 +61,7 @@ void die_in_data() {
   if (rank == size - 1) {
     MPI_Request request;
     MPI_Isend(data.data(), kBytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &request);
-    const double end = MPI_Wtime() + 0.005;  // not enough for all of it on any machine
+    const double end = MPI_Wtime() + 0.005;  // too short for all messages on any machine
     int done = 0;
     while (MPI_Wtime() < end && done == 0) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     ::raise(SIGKILL);

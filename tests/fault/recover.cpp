@@ -365,7 +365,7 @@ void recover(Group& group, bool revoke) {
   CHECK_OK(MPIX_Comm_ack_failed(group.comm, failures, &acknowledged));
   CHECK(acknowledged == failures);
   int flag = 1;
-  CHECK_OK(MPIX_Comm_agree(group.comm, &flag));  // all have acknowledged the failure
+  CHECK_OK(MPIX_Comm_agree(group.comm, &flag));  // succeeds once all have acknowledged the failure
   CHECK(flag == 1);
   const int before = group.size;
   if (group.comm != MPI_COMM_WORLD) CHECK_OK(MPI_Comm_free(&group.comm));
@@ -374,7 +374,7 @@ void recover(Group& group, bool revoke) {
   int sum = 0;
   CHECK_OK(MPI_Allreduce(&group.rank, &sum, 1, MPI_INT, MPI_SUM, group.comm));
   CHECK(sum == group.size * (group.size - 1) / 2);
-  CHECK_OK(MPIX_Comm_agree(group.comm, &flag));  // all have the sum: from here on the next one may die
+  CHECK_OK(MPIX_Comm_agree(group.comm, &flag));  // after this, all have the sum, and the next rank may die
 }
 
 MemoryKind memory_kind(std::mt19937_64& random) {

@@ -258,7 +258,8 @@ void one_cycle(const Ring& ring, unsigned cycle) {
 
 void cycles(const Ring& ring, unsigned count) {
   for (unsigned cycle = 0; cycle < 20; ++cycle) one_cycle(ring, cycle);
-  for (int i = 0; i < 8; ++i) CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // they share memory, a file, from now on
+  for (int i = 0; i < 8; ++i)
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // the ranks share memory from now on, which is a file
   const std::uint64_t memory = hr::test::memory_in_use();
   const std::vector<std::string> files = open_files();
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -140,7 +140,7 @@ class Ordering {
     work_.then_fill(buffer, static_cast<unsigned char>(mpi_.rank + 1));
     const int root = mpi_.size - 1;
     CHECK_OK(MPI_Bcast(buffer.get(), static_cast<int>(bytes), MPI_BYTE, root, MPI_COMM_WORLD));
-    if (mpi_.rank == root) gpu::synchronize();  // it has received nothing
+    if (mpi_.rank == root) gpu::synchronize();  // the root has received nothing
     expect_all(buffer, static_cast<unsigned char>(mpi_.size), "MPI_Bcast of " + std::to_string(bytes) + " bytes");
   }
 

@@ -281,7 +281,7 @@ int main(int argc, char** argv) {
     }
   }
   if (mpi.rank == 0) std::printf("time_sliced: seed %llu\n", static_cast<unsigned long long>(seed));
-  std::mt19937_64 numbers(seed);  // the same on all ranks
+  std::mt19937_64 numbers(seed);  // the same seed on all ranks
   Counts counts;
   Ring ring(mpi, counts);
   messages(ring, expected, numbers);

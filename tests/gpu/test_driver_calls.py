@@ -1,4 +1,4 @@
-"""Driver calls of a step of halo3d with small faces: one query too many costs every short message. On the fake driver,
+"""Driver calls of a step of halo3d with small faces: an additional query would slow down every short message. On the fake driver,
 which counts them (FAKE_CUDA_COUNTS, tests/fake_cuda)."""
 
 import os

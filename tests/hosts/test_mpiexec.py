@@ -496,7 +496,7 @@ class Starts(HostsTest):
                                 f"cannot start ranks on host {B} (rank 1): ", "Connection refused")
 
     def test_what_is_missing_there(self):
-        local = hosts("exec", A, "mktemp", "-d", "-p", "/run").strip()  # each host has its own
+        local = hosts("exec", A, "mktemp", "-d", "-p", "/run").strip()  # each host has its own /run
         hosts("exec", A, "cp", "/bin/echo", f"{local}/echo")
         done = self.run_on("-n", "2", "--hosts", f"{A},{B}", f"{local}/echo", "ran")
         self.assert_one_message(done, 127, f'cannot execute "{local}/echo" on host {B}: No such file')

@@ -106,7 +106,7 @@ class Network {
   int rank_;
   std::map<int, Peer> peers_;  // peers that the test has mentioned
   std::map<int, unsigned> connections_;
-  std::deque<Pending> operations_;  // in the order in which they were started
+  std::deque<Pending> operations_;  // operations in the order in which they were started
   std::uint64_t sent_ = 0;
   unsigned rounds_ = 0;
   unsigned copies_ = 0;

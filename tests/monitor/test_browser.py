@@ -203,7 +203,7 @@ class Views(Recorded):
         self.page.keyboard.press("?")
         self.assertTrue(self.page.is_visible("dialog"))
         self.page.keyboard.press("Escape")
-        self.page.keyboard.press("Tab")  # all can be reached
+        self.page.keyboard.press("Tab")  # every element can be reached
         self.assertNotEqual(self.page.evaluate("document.activeElement.tagName"), "BODY")
 
     def test_dark_and_light(self):

@@ -147,7 +147,7 @@ class Files(support.Scratch):
         self.assertEqual((reading.ended, reading.brief.sent), (False, 3))
         self.file.unlink()
         source._look_at = 0
-        self.assertTrue(self.mine(source.sweep(False))[0].ended)  # its last figures, once more with details
+        self.assertTrue(self.mine(source.sweep(False))[0].ended)  # the last figures are read again with details
         self.assertEqual(self.mine(source.sweep(True))[0].details["sent_to"], {"1": Count(3)})
         self.assertEqual(self.mine(source.sweep(True)), [])
 

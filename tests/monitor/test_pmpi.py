@@ -84,7 +84,7 @@ class Jobs(support.Scratch):
                              {"MPI_Isend": 10, "MPI_Irecv": 10, "MPI_Waitall": 16, "MPI_Sendrecv": 5, "MPI_Startall": 6, "MPI_Barrier": 1, "MPI_Pcontrol": 2})
             self.assertEqual(now.table("function.bytes"), {"MPI_Isend": 8000, "MPI_Sendrecv": 15, "MPI_Startall": 96, **({"MPI_Ssend": 1 << 20} if long else {})})
             self.assertEqual(now.table("sent.sizes"), {"512-1023": 10, "2-3": 5, "16-31": 6, **({"1048576-2097151": 1} if long else {})})
-            said = reading(page, True, False, {})  # as the monitor has it
+            said = reading(page, True, False, {})  # the page as the monitor sees it
             self.assertEqual([mark.level for mark in said.marks], [7, -3])
             self.assertLess(abs(said.marks[0].time - time.time()), 120)
             self.assertEqual((said.brief.sent, said.brief.sent_bytes), (sum(messages.values()), sum(sizes.values())))

@@ -87,7 +87,7 @@ class OverlapNeighbor final : public Pattern {
   }
 
   MPI_Datatype type_;
-  std::array<int, kFaces> counts_{}, displacements_{};  // in the order of the neighbours
+  std::array<int, kFaces> counts_{}, displacements_{};  // arrays in the order of the neighbours
   char *send_ = nullptr, *receive_ = nullptr;           // the backend owns them
   Faces to_send_{}, arrived_{};
   double bytes_ = 0;

@@ -49,7 +49,7 @@ class Cases:
         rows = []
         for (local, steps, pattern), times in self._times.items():
             whole, alone = zip(*times)
-            ratio = statistics.median(one / other for one, other in times)  # each pair is from one run
+            ratio = statistics.median(one / other for one, other in times)  # each pair of times is from one run
             rows.append([f"{local}^3", str(steps), pattern, number(statistics.median(whole)), f"{number(min(whole))} to {number(max(whole))}",
                          number(statistics.median(alone)), f"{ratio:.3f}"])
         return rows

@@ -17,7 +17,7 @@ from headrace.bench.programs import Programs
 SMALL = (8, 64, 512, 4096)
 COLLECTIVE_SIZES = (8, 32, 128, 512, 2048, 8192, 32768, 131072, 524288, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20)
 NCCL_OPERATIONS = ("allreduce", "allgather", "alltoall", "reduce_scatter_block", "bcast")
-IN_FLIGHT = 4  # the same as "x4" of gpu_limits
+IN_FLIGHT = 4  # number of messages in flight, as in "x4" of gpu_limits
 
 
 @dataclass(frozen=True)

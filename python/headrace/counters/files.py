@@ -31,7 +31,7 @@ _NAMES_MOST = 1 << 16  # limit for a directory
 
 @dataclass
 class Found:
-    pages: list[Page] = field(default_factory=list)   # by job and rank
+    pages: list[Page] = field(default_factory=list)   # sorted by job and rank
     problems: list[str] = field(default_factory=list)  # a sentence for each page that cannot be read
 
     def jobs(self) -> dict[str, list[Page]]:

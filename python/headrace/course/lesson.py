@@ -22,7 +22,7 @@ class Row:
     """A step with its time on this machine and its published time."""
 
     step: Step
-    command: str  # as a reader would type it
+    command: str  # command as a reader would type it
     published: float | None  # milliseconds per step
     note: str = ""  # why there is no figure of this machine
     samples: list[float] = field(default_factory=list)  # milliseconds per step

@@ -15,7 +15,7 @@ from headrace.monitor.model import Brief, Count, Details, Mark, Rank, Reading, S
 from headrace.monitor.origin import origin
 
 _LOOK_SECONDS = 1.8  # time between two searches for new pages
-_COUNTER_MOST = 1 << 58  # no process can have counted more
+_COUNTER_MOST = 1 << 58  # a process cannot have counted more
 _JOB_MOST = 1 << 62  # sum over all ranks of a job that the history can add up
 
 

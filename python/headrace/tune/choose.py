@@ -18,7 +18,7 @@ DEFAULT = "default"  # the built-in choice
 MARGIN = 0.05  # least gain of an algorithm over it
 CLOSE = 0.03   # an algorithm this close to the best keeps the choice of the next smaller size
 
-Times = dict[str, dict[int, list[float]]]  # one time per round, by algorithm and by bytes as selection counts them
+Times = dict[str, dict[int, list[float]]]  # times, one per round, by algorithm and by bytes as selection counts them
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _rows_of_one_host(groups: list[Group], chosen: dict[Group, list[Choice]]) ->
     for group in groups:
         rest = {"max_hosts": 1, "memory": group.memory, "oversubscribed": group.oversubscribed}
         half = group.ranks // 2
-        if half > below:  # no number in between was measured
+        if half > below:  # no number between the two was measured
             found.append({"operation": group.operation, "max_ranks": half, **rest, "algorithm": DEFAULT, "why": _BETWEEN})
         below = group.ranks
         found += _runs(group, chosen[group], {"max_ranks": group.ranks, **rest})

@@ -73,7 +73,7 @@ class Data {
   }
 
   ChannelBuffer buffer_;
-  std::optional<layout::View> view_;  // not set up for the usual short message
+  std::optional<layout::View> view_;  // empty for the usual short message
 };
 
 bool send_with(Mode mode, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,

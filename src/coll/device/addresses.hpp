@@ -51,7 +51,7 @@ struct DeviceAddresses {
   std::uint32_t piece_count;
   std::uint32_t reserved;
   std::uint64_t locality;  // locality of the device on which this process's work runs (mem/device/context.hpp); 0: none
-  Buffer send;             // the same as recv if in place
+  Buffer send;             // send buffer; the same as recv if in place
   Buffer recv;
   mem::device::Export allocations[kMaxAllocations];
   Piece pieces[kMaxPieces];

@@ -75,7 +75,7 @@ class FlagLineVectors {
         type_(*mine.type),
         count_(count),
         origin_(typed_origin(mine.count, type_) + first * type_.extent()),
-        bytes_(typed_bytes(mine)),  // also in its flag line, but other cores hold that by now
+        bytes_(typed_bytes(mine)),  // a copy of the vector is in the flag line, which other cores hold by now
         own_(call.in_place || call.send.none() ? nullptr : moved(mine.address, first * type_.extent())) {}
 
   // Returns the origin of that rank's first element; null if its vector is not as long as this process's.

@@ -7,7 +7,7 @@ namespace {
 
 // More than a host has, partitions of devices included.
 constexpr int kMostDevices = 256;
-const char handles[kMostDevices] = {};  // their addresses are the handles
+const char handles[kMostDevices] = {};  // the addresses of these elements are the handles
 
 // Devices that were current before each push of this thread; the library nests few.
 constexpr int kDeepest = 32;

@@ -64,13 +64,14 @@ struct Engine {
   int rank = 0;
   FreeBlocks free_blocks;
   transport::Handlers handlers;
-  Peer unconnected;                                     // used for each process that is not connected yet
-  std::vector<Peer*> peers;                             // indexed by process; never null
-  std::vector<Peer*> busy;                              // peers that are not idle
-  std::vector<std::unique_ptr<Matcher>> matchers;       // indexed by context
-  Matcher no_matcher;                                   // used for context numbers out of range; always empty
-  std::vector<transport::Transport*> transports;        // transports that need progress
-  std::unique_ptr<transport::Transport> failure_watch;  // one of the transports, if it is in use (failure_watch.hpp)
+  Peer unconnected;                                // used for each process that is not connected yet
+  std::vector<Peer*> peers;                        // indexed by process; never null
+  std::vector<Peer*> busy;                         // peers that are not idle
+  std::vector<std::unique_ptr<Matcher>> matchers;  // indexed by context
+  Matcher no_matcher;                              // used for context numbers out of range; always empty
+  std::vector<transport::Transport*> transports;   // transports that need progress
+  std::unique_ptr<transport::Transport>
+      failure_watch;  // listed among the transports if it is in use (failure_watch.hpp)
   Sleeper sleeper;
   Request* done = nullptr;  // complete and empty; shared by all sends that complete at once
   // Request for blocking receives, so that none has to be allocated. A receive within a receive allocates one.

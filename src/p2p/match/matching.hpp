@@ -195,7 +195,7 @@ class MatcherWith {
   void bin_unexpected();
 
   [[no_unique_address]] Accounts accounts_;
-  IntrusiveList<Request, &Request::link_> posted_;  // all receives, or with bins, those with a wildcard
+  IntrusiveList<Request, &Request::link_> posted_;  // all receives or, with bins, those with a wildcard
   Bins<Request, &Request::link_> posted_bins_;
   std::size_t posted_count_ = 0;
   std::size_t most_posted_ = 0;

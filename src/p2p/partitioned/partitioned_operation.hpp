@@ -98,7 +98,7 @@ class Partitioned final : public RequestState {
   std::unique_ptr<PartitionMarks> marks_;  // null: kernels neither mark nor test partitions
   bool look_for_ready_ = false;            // parts may have become ready before the two sides matched
   std::size_t settled_ = 0;                // leading parts that are settled
-  bool given_up_ = false;                  // no further part is begun
+  bool given_up_ = false;                  // true if no further part is to be started
   Status error_ = kOk;                     // the first error
   std::string why_;
 };

@@ -33,7 +33,7 @@ struct Get {
   Request* receive;
   MessageName message;
   PeerCopy copy;
-  bool waits;  // not started: the sender's data is not final
+  bool waits;  // true if the copy has not started because the sender's data is not final
 };
 
 // A send whose ready-to-send message was sent before its data was final.

@@ -19,9 +19,9 @@
 
 namespace hr::p2p {
 
-extern const Rendezvous kLocalCopy;      // one typed copy, if the sender is this process itself
-extern const Rendezvous kDeviceGet;      // one copy or kernel from the sender's device memory
-extern const Rendezvous kDevicePut;      // one copy from pinned memory into the receiver's device memory
+extern const Rendezvous kLocalCopy;      // makes one typed copy, if the sender is this process itself
+extern const Rendezvous kDeviceGet;      // uses one copy or kernel from the sender's device memory
+extern const Rendezvous kDevicePut;      // makes one copy from pinned memory into the receiver's device memory
 extern const Rendezvous kStaged;         // pieces through pinned or device memory, pipelined
 extern const Rendezvous kSingleCopy;     // reads the sender's memory
 extern const Rendezvous kStream;         // pieces through the transport

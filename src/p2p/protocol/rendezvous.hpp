@@ -33,7 +33,7 @@ struct ReadyToSend {
   std::size_t bytes = 0;             // length of the whole packed form
   std::uint64_t flags = 0;           // wire::RtsFlag
   std::uint64_t locality = 0;        // locality of the device that the data is on (mem/device/context.hpp); 0: none
-  bool time_sliced = false;          // both ends are on one device, which the two processes share by time slicing
+  bool time_sliced = false;  // true if both ends are on one device, which the two processes share by time slicing
   // Additional data described by the flags; valid during begin().
   const std::byte* tail = nullptr;
   std::size_t tail_bytes = 0;

@@ -50,7 +50,7 @@ Copy* copy_of(const Request& request) noexcept {
 // Access to the memory of a process, as far as known.
 struct Known {
   bool readable = false;
-  bool writable = true;  // until a write fails
+  bool writable = true;  // false after a write has failed
 };
 
 struct State final : FileState {

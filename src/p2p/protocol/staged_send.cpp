@@ -47,7 +47,7 @@ struct State final : FileState {
   std::vector<std::unique_ptr<Outgoing>> outgoing;
   std::size_t first = 0;  // index of the message that gets the first chunk; advances in turn
   std::unique_ptr<Chunks> shared;
-  std::vector<std::unique_ptr<Chunks>> on_devices;  // one per GPU context
+  std::vector<std::unique_ptr<Chunks>> on_devices;  // chunks of each GPU context
   bool no_device_chunks = false;                    // the failure is noted once, and not retried
   bool not_pinned = false;                          // noted once
 };

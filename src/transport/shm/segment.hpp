@@ -83,7 +83,7 @@ class Segment {
   std::size_t base_ = 0;         // offset of the area in the file
   Sizes sizes_;
   std::size_t bytes_ = 0;          // length without the areas of channels
-  std::size_t words_offset_ = 0;   // after the doorbells
+  std::size_t words_offset_ = 0;   // offset of the words, which follow the doorbells
   std::size_t control_bytes_ = 0;  // head, doorbells and words
   std::size_t area_bytes_ = 0;     // staging_bytes, in whole pages
 };

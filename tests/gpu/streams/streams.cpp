@@ -410,7 +410,7 @@ void matched(const Kernels& kernels) {
   CHECK_OK(MPI_Get_count(&statuses[0], MPI_UINT32_T, &count));
   CHECK(statuses[0].MPI_SOURCE == lane.previous && statuses[0].MPI_TAG == 0 && count == 2);
   lane.step(first.total, first.to, first.from);
-  CHECK_OK(MPIX_Waitall_enqueue(2, pair, statuses));  // both are complete
+  CHECK_OK(MPIX_Waitall_enqueue(2, pair, statuses));  // both requests are complete
   lane.wait();
   first.expect_total(kRounds + 1);
   MPI_Request any = MPI_REQUEST_NULL;
@@ -512,7 +512,7 @@ void waiting(const Kernels& kernels) {
       messages[i]->check(round, "a stream beside one that waits");
     }
     messages.front()->send(*lanes[1]);
-    lanes[1]->wait();  // its buffers are written next
+    lanes[1]->wait();  // the buffers of this lane are written next
     lanes.front()->wait();
     messages.front()->check(round, "a stream that waited");
   }

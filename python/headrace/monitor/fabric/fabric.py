@@ -17,7 +17,7 @@ READERS = (infiniband.ports, slingshot.ports, ethernet.ports)
 _PORTS_MOST = 128
 _REMARKS_MOST = 4
 _FASTER = 1.5  # multiple of the link's speed, as counters are read at slightly different times
-_LEAST_SECONDS = 0.2  # no rate is computed for shorter intervals
+_LEAST_SECONDS = 0.2  # shortest interval for which a rate is computed
 
 
 class Fabric:

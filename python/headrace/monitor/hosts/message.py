@@ -23,7 +23,7 @@ class Wrong(Exception):
 class Report:
     place: str  # identifies this host
     host: str
-    time: float  # by that host's clock
+    time: float  # time by that host's clock
     readings: list[Reading] = field(default_factory=list)
     machine: dict[str, float] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
