@@ -48,7 +48,7 @@ enum class World { kBefore, kInside, kAfter };
 struct State {
   int uses = 0;  // the world model and every session
   bool layers_up = false;
-  bool resumed = false;  // brought up again after MPI_Finalize
+  bool resumed = false;  // initialised again after MPI_Finalize
   bool checked = false;  // calls are checked (checked_calls.hpp)
   World world = World::kBefore;
   int level = MPI_THREAD_SINGLE;

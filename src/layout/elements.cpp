@@ -22,7 +22,7 @@ Count take(const Typemap& map, Budget budget, Count* left) {
     return other(map, budget);
   }
   Count taken = 0;
-  // Takes `copies` of a child; true if the budget ended inside.
+  // Takes `copies` of a child; true if the budget ended within them.
   const auto take_copies = [&](const Typemap& child, Count copies) {
     const Count one = measure(child, budget);
     if (one == 0 || copies <= 0) return false;
