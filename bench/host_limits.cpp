@@ -94,13 +94,13 @@ double long_exchange_us(std::size_t bytes, int other_core) {
 bench::Statistics copy_us(std::size_t bytes, const bench::Effort& effort) {
   bench::Buffer from, to;
   if (!from.allocate(bench::MemoryKind::kHost, bytes) || !to.allocate(bench::MemoryKind::kHost, bytes)) return {};
-  const int times =
-      static_cast<int>(std::max<std::size_t>(1, 65536 / bytes));  // so that reading the clock does not matter
+  // So many copies that the time to read the clock is negligible.
+  const int times = static_cast<int>(std::max<std::size_t>(1, 65536 / bytes));
   return bench::sample(effort, [&] {
     const double start = bench::now_us();
     for (int i = 0; i < times; ++i) {
       std::memcpy(to.data(), from.data(), bytes);
-      asm volatile("" : : "r"(to.data()) : "memory");  // no copy may be optimized away
+      asm volatile("" : : "r"(to.data()) : "memory");  // keeps the copies from being optimized away
     }
     return (bench::now_us() - start) / times;
   });
@@ -124,8 +124,8 @@ struct Job {
     return add(label, bytes,
                bench::sample({std::min(samples, least), samples, microseconds}, [&] { return at_distance(once); }));
   }
-  // Returns the result of `once`, run so that the two cores are at the requested distance before and after it. 0: they
-  // never were.
+  // Returns the result of `once`, run so that the two cores are at the requested distance before and after it. Returns
+  // 0 if they never were.
   template <class Once>
   double at_distance(Once once) const {
     if (!cores_apart) return once();

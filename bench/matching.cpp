@@ -1,5 +1,5 @@
 // matching: one-way latency of 8 bytes, in microseconds, to a rank that has many other receives posted, or many other
-// unexpected messages. These have other tags and come first in the queues.
+// unexpected messages. These have other tags and are first in the queues.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -14,7 +14,7 @@ using bench::Options;
 using bench::World;
 
 constexpr int kPingTag = 1, kMarkerTag = 2;
-constexpr int kFirstOther = 1000;  // above the framework's own tag
+constexpr int kFirstOther = 1000;  // greater than the framework's own tag
 constexpr int kBytes = 8;
 
 struct Others {
@@ -68,7 +68,7 @@ bool end(const World& world, bool posted, int depth, Others& others) {
     if (!world.lower()) send_others(world, depth);
     if (world.lower()) MPI_Waitall(depth, others.requests.data(), MPI_STATUSES_IGNORE);
   } else {
-    for (int i = 0; i < depth; ++i) {  // in order, so that even the slowest library finishes
+    for (int i = 0; i < depth; ++i) {  // receives in order, so that even the slowest library finishes
       MPI_Recv(&others.data[static_cast<std::size_t>(i) * kBytes], kBytes, MPI_BYTE, world.peer(), kFirstOther + i,
                world.comm, MPI_STATUS_IGNORE);
     }

@@ -26,7 +26,7 @@ namespace {
 constexpr int kNotHere = 5;  // exit code: no NCCL
 constexpr int kWrong = 4;    // exit code: wrong values
 constexpr int kLeastCalls = 4, kMostCalls = 100;
-constexpr int kBatches = 3;  // of a way in each round
+constexpr int kBatches = 3;  // number of batches of a way in each round
 
 const std::vector<std::string> kWays = {
     "nccl_sync",         "nccl_enqueued", "nccl_graph", "mpi",       "kernel_nccl_sync", "kernel_nccl_enqueued",
@@ -49,7 +49,7 @@ bool contains(const std::vector<std::string>& list, const std::string& name) {
 struct Way {
   std::string name;
   std::function<void(int calls)> batch;
-  std::vector<double> samples = {};  // us a call, of this rank
+  std::vector<double> samples = {};  // microseconds per call on this rank
 };
 
 class Comparison {
@@ -114,7 +114,7 @@ class Comparison {
   void launch() { gpu::launch(empty_, {1}, {32}, stream_, 0u); }
   void synchronize() { gpu::synchronize(stream_); }
 
-  // The empty kernel alone, for comparison with the time that it adds to an operation.
+  // Only the empty kernel, for comparison with the time that it adds to an operation.
   void kernel() {
     add_enqueued(kKernel, [this] { launch(); });
     measure(kKernel, 0);
@@ -204,14 +204,14 @@ class Comparison {
       way.batch(std::min(calls, 5));
     }
     for (int round = 0; round < choice_.rounds; ++round) {
-      // Another order each time, so that a change of the machine affects all ways alike.
+      // Uses another order each time, so that a change of the machine affects all ways alike.
       std::rotate(ways_.begin(), ways_.begin() + (round > 0 && ways_.size() > 1 ? 1 : 0), ways_.end());
       for (Way& way : ways_) {
         for (int i = 0; i < kBatches; ++i) way.samples.push_back(timed(way, calls) / calls);
       }
     }
     report(operation, bytes, calls);
-    ways_.clear();  // before the graphs that they launch
+    ways_.clear();  // destroyed before the graphs that they launch
     graphs_.clear();
     first_ = {};
   }
@@ -254,7 +254,7 @@ class Comparison {
       std::printf("\n");
       std::fflush(stdout);
     }
-    // Written anew each time, so that a run that is cut off leaves its figures.
+    // The file is rewritten each time, so that a run that is cut off leaves its figures.
     if (!options_.json.empty() && options_.json != "-") (void)write_json(report_, options_.json);
   }
 
@@ -319,8 +319,8 @@ class Comparison {
   float* send_ = nullptr;
   float* receive_ = nullptr;
   std::unique_ptr<bench::Peers> peers_;
-  Way first_;                                                          // of this operation and size
-  std::vector<Way> ways_;                                              // those that are measured
+  Way first_;                                                          // first way of this operation and size
+  std::vector<Way> ways_;                                              // ways that are measured
   std::vector<std::pair<std::string, std::function<void()>>> graphs_;  // work of ways that need the calls of a batch
   double start_ = 0;
   int wrong_ = 0;

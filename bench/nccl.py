@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""MPI on device buffers beside NCCL from C++, from a source tree: `bench/nccl.py --build BUILD_DIR`; the default is build/pip."""
+"""MPI on device buffers compared with NCCL from C++, from a source tree: `bench/nccl.py --build BUILD_DIR`; the default is build/pip."""
 
 import pathlib
 import sys

@@ -41,8 +41,8 @@ Window make(const std::string& kind, std::size_t bytes, const bench::Buffer& mem
 
 struct Case {
   const char* name;
-  bool sized;  // measured at every size; else at 8 bytes
-  bool epoch;  // makes its epochs itself
+  bool sized;  // true if measured at every size; otherwise at 8 bytes
+  bool epoch;  // true if it makes its epochs itself
   std::function<void(const World&, const Window&, char* buffer, int bytes, int window)> once;
 };
 

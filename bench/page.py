@@ -56,7 +56,7 @@ def load(name: str) -> dict:
 
 
 def chosen(run: dict, names: str | None) -> list[dict]:
-    """Returns the run's tables with these names, in that order."""
+    """Returns the run's tables with the given names, in that order."""
     tables = run.get("tables", [])
     if names is None:
         return tables

@@ -21,7 +21,7 @@ struct Times {
 
 Times measure(const bench::World& world, const char* program, int repetitions) {
   Times times;
-  for (int i = 0; i < repetitions + 1; ++i) {  // the first one is not counted
+  for (int i = 0; i < repetitions + 1; ++i) {  // the first repetition is not counted
     MPI_Barrier(world.comm);
     MPI_Comm started = MPI_COMM_NULL;
     const double begin = MPI_Wtime();

@@ -33,7 +33,7 @@ struct Talk {
   int peer;
   int tag;
   bool leads;
-  int core;  // to run on; -1: any
+  int core;  // core to run on; -1: any
   int window;
   std::vector<unsigned char> send, receive;
 
@@ -110,7 +110,7 @@ int run_all(const bench::Program& program, const World& world, const Options& op
   report.less_is_better = !choices.rate;
   if (choices.rate) report.window = options.window;
   const std::vector<int> cores = own_cores();
-  // Ranks that the launcher has bound apart have cores of their own; others divide the same ones.
+  // Ranks that the launcher has bound to separate cores use those; other ranks divide the same cores among themselves.
   const std::vector<std::string> all_cores = bench::gather_text(world, bench::allowed_cpus());
   const bool apart =
       bench::from_root(

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures threads that talk at once, on a machine with many cores, beside other libraries.
+"""Measures threads that communicate at once, on a machine with many cores, compared with other libraries.
 
     bench/threads_many_cores.py BUILD OUT.json
     bench/threads_many_cores.py BUILD OUT.json --peers DIR mpich,openmpi,impi
@@ -35,11 +35,11 @@ JOB_SECONDS = 60
 LATENCY, RATE, ONE, PROCESSES = "latency, us", "rate, M/s", "one communicator, M/s", "as many processes, M/s"
 ROWS = {LATENCY: ("threads", "--bind-threads"), RATE: ("threads", "--bind-threads", "--rate"),
         ONE: ("threads", "--bind-threads", "--rate", "--one-communicator"), PROCESSES: ("message_rate",)}
-Figures = dict[str, list[float]]  # "row/threads": a median each round
+Figures = dict[str, list[float]]  # medians of each round, by "row/threads"
 
 
 def settings(name: str, threads: int) -> dict[str, str]:
-    """Returns what a user of that library sets for threads."""
+    """Returns the settings that a user of that library makes for threads."""
     if name == "mpich":
         return {"MPIR_CVAR_CH4_NUM_VCIS": str(min(threads, 64)), "MPIR_CVAR_ASYNC_PROGRESS": "0"}
     if name == "impi":
@@ -48,7 +48,7 @@ def settings(name: str, threads: int) -> dict[str, str]:
 
 
 def command(library: libraries.Library, directory: Path, row: str, threads: int) -> list[str]:
-    """Returns the command of a job. Processes are bound by the launchers, to a core each; ranks with threads by nobody."""
+    """Returns the command of a job. The launchers bind processes to a core each, and do not bind ranks with threads."""
     name, *options = ROWS[row]
     program = str(directory / name)
     if row == PROCESSES:

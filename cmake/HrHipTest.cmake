@@ -2,16 +2,16 @@
 # hr_gpu_test_run() do this for each test that runs on the fake CUDA driver, under the name hip_... The program calls the
 # driver under CUDA's names, the library under test uses the same devices under HIP's. ROCm's versions take turns.
 #
-# This file alone says which tests run there, and which of them in the change tier.
+# This file determines the tests that run there, and those of the change tier.
 include_guard(GLOBAL)
 
 set(HR_NOT_ON_HIP
-  "streams|enqueue"          # streams wait for words, which HIP does in signal memory alone (docs/adr/0049)
-  "chunks"                   # memory in chunks is staged, and these tests look at mappings
+  "streams|enqueue"          # streams wait for words, which HIP supports only in signal memory (docs/adr/0049)
+  "chunks"                   # memory in chunks is staged, and these tests examine mappings
   "time_sliced"              # AMD's devices run the work of several processes at the same time
-  "^mpich"                   # programs built with MPICH: its ABI, not its devices, is their subject
-  "capture"                  # they look at the driver's own captures
-  "unit_mem_(no|knob|before|one)"  # a driver that is missing: hip_program_* for HIP
+  "^mpich"                   # programs built with MPICH, which test its ABI and not its devices
+  "capture"                  # they examine the driver's own captures
+  "unit_mem_(no|knob|before|one)"  # tests of a missing driver; hip_program_* are those for HIP
   "unit_cuda_ipc|gpu_staged|nccl" # tests of the fake CUDA driver itself, and of another library's use of it
   CACHE INTERNAL "")
 set(HR_HIP_IN_CHANGE_TIER
@@ -36,22 +36,22 @@ function(hr_on_hip test environment prefix)
   set_property(GLOBAL PROPERTY HR_TESTS_ON_HIP ${next})
   math(EXPR version "5 + 0${count} % 3")
   if(test MATCHES "default_stream")
-    set(version 5)  # has no handle for that stream
+    set(version 5)  # this version has no handle for that stream
   endif()
   list(FILTER environment EXCLUDE REGEX "^LD_LIBRARY_PATH=")
   list(APPEND environment LD_LIBRARY_PATH=${HR_FAKE_HIP_DIR}/${version}:${HR_FAKE_HIP_DIR}/programs
        FAKE_HIP_ROCM=${version} FAKE_CUDA_KERNELS=${HR_FAKE_CUDA_DIR} HEADRACE_CUDA=off)
-  set(labels gpu hip one_host night)  # the others have the tests as several hosts
+  set(labels gpu hip one_host night)  # the other versions run the tests as on several hosts
   foreach(pattern IN LISTS HR_HIP_IN_CHANGE_TIER)
     if(test MATCHES "${pattern}")
       list(REMOVE_ITEM labels night)
     endif()
   endforeach()
   set(arguments "")
-  if(test MATCHES "random_pieces")  # kernels do not touch other devices' memory in a process
+  if(test MATCHES "random_pieces")  # with HIP, kernels do not access other devices' memory in a process
     set(arguments --expect either)
   endif()
-  if(test MATCHES "^unit_mem")  # about CUDA's contexts, or the names of its calls; chunks, and pools without a context
+  if(test MATCHES "^unit_mem")  # tests of CUDA's contexts, of the names of its calls, of chunks, and of pools without a context
     string(JOIN ":" without Classify.EveryKind Classify.PoolAndVmmHaveNoContext Copy.FailureNamesCallPointerDeviceAndError
            Contexts.ExhaustedMemorySaysSo Contexts.NothingIsLeftAfterShutdown Contexts.MemoryOfAContextThatIsNotThePrimary
            Contexts.SurvivesAResetOfTheDevice)

@@ -1,4 +1,4 @@
-# Installation directories, and the build tree as a prefix of its own. Include after GNUInstallDirs.
+# Installation directories, and the build tree as a separate prefix. Include after GNUInstallDirs.
 #
 # By `cmake --install`: the directories of GNUInstallDirs. By pip (scikit-build-core) these same variables point into
 # the wheel, so that .venv/bin/mpiexec, .venv/lib/libmpi_abi.so.1 and .venv/include/mpi.h correspond to a system-wide
@@ -24,8 +24,8 @@ else()
 endif()
 
 # hr_install_bench(<programs...>)
-# Where `headrace bench` and `headrace tune` find them. A program finds the MPI library that its launcher names, else the one two
-# directories up. HEADRACE_CXX_LIBRARY: a shared libstdc++ for these programs alone, where they cannot count on the system's
+# Installs programs where `headrace bench` and `headrace tune` find them. A program finds the MPI library that its launcher names, else the
+# one two directories up. HEADRACE_CXX_LIBRARY: a shared libstdc++ for these programs alone, where they cannot count on the system's
 # (packaging/wheel) and each with its own would be too large together.
 function(hr_install_bench)
   set(to ${CMAKE_INSTALL_LIBDIR}/headrace/bench)

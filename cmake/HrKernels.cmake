@@ -4,17 +4,17 @@
 # holds the image as `extern "C" const unsigned char <name>_fatbin[]`; give it to cuModuleLoadData. Programs link it with
 # target_link_libraries(program PRIVATE <name>_fatbin). No CUDA header or library is needed at run time.
 #
-# nvcc comes from the variable HEADRACE_NVCC, else from the Python packages of the build (nvidia-cuda-nvcc and friends),
-# else from the system. Without one the image is empty: loading it fails with a clear CUDA error, and the library falls
+# nvcc is found through the variable HEADRACE_NVCC, else from the Python packages of the build (nvidia-cuda-nvcc and friends), else from the
+# system. Without one the image is empty: loading it fails with a clear CUDA error, and the library falls
 # back to its copy-engine path.
 #
 # AMD: compiles them for AMD's gfx90a (MI200) and gfx942 (MI300), too, as <name>_code_objects[], a bundle for
 # hipModuleLoadData. The compiler is clang 17 or newer with lld (HEADRACE_AMD_CLANG; Debian's clang-19 and lld-19); neither
 # HIP's headers nor device libraries are needed. Without one the bundle is empty.
 #
-# Behind each image stands a trailer, "HRKERNEL" and the name, by which the tests' fake driver (tests/fake_cuda) finds
-# lib<name>_host_kernels.so: the same sources compiled for the CPU, built into <build>/fake_cuda when HEADRACE_TESTS is
-# on. Kernel sources therefore include kernels/portability.hpp and declare kernels with HR_KERNEL.
+# Each image is followed by a trailer, "HRKERNEL" and the name, by which the tests' fake driver (tests/fake_cuda) finds
+# lib<name>_host_kernels.so: the same sources compiled for the CPU, built into <build>/fake_cuda when HEADRACE_TESTS is on. Kernel sources
+# therefore include kernels/portability.hpp and declare kernels with HR_KERNEL.
 include_guard(GLOBAL)
 
 set(HR_FAKE_CUDA_DIR ${CMAKE_BINARY_DIR}/fake_cuda CACHE INTERNAL "where the fake driver and host kernels are built")
@@ -134,7 +134,7 @@ function(hr_fatbin name)
   endif()
   get_property(nvcc GLOBAL PROPERTY HR_NVCC)
 
-  # One translation unit, so that no device linking is needed.
+  # All sources form one translation unit, so that no device linking is needed.
   set(unit ${CMAKE_CURRENT_BINARY_DIR}/${name}_kernels.cu)
   set(text "")
   foreach(source IN LISTS ARG_SOURCES)
@@ -172,7 +172,7 @@ function(hr_fatbin name)
   configure_file(${HR_FATBIN_TEMPLATE} ${assembly} @ONLY)
   set_source_files_properties(${assembly} PROPERTIES LANGUAGE C COMPILE_OPTIONS "-x;assembler-with-cpp")
   add_library(${name}_fatbin STATIC ${assembly})
-  set_target_properties(${name}_fatbin PROPERTIES C_COMPILER_LAUNCHER "")  # a cache does not see files read by .incbin
+  set_target_properties(${name}_fatbin PROPERTIES C_COMPILER_LAUNCHER "")  # no cache, as it does not track files read by .incbin
 
   if(HEADRACE_TESTS)
     set_source_files_properties(${unit} PROPERTIES LANGUAGE CXX)

@@ -1,13 +1,13 @@
 # hr_find_ofi(<variable>)
 #
-# The directory of libfabric's headers, which the second network transport is compiled with; empty if there are none.
-# They come from the variable HEADRACE_OFI_INCLUDE_DIR, else from the system. libfabric itself is not linked to: it is
-# found at run time (src/transport/ofi/library.hpp).
+# The directory of libfabric's headers, with which the second network transport is compiled; empty if there are none. They are found through
+# the variable HEADRACE_OFI_INCLUDE_DIR, else from the system. libfabric itself is not linked to: it is found at run time
+# (src/transport/ofi/library.hpp).
 function(hr_find_ofi result)
   set(${result} "" PARENT_SCOPE)
   find_path(HEADRACE_OFI_INCLUDE_DIR rdma/fi_domain.h DOC "libfabric's headers for the network transport ofi")
   if(NOT HEADRACE_OFI_INCLUDE_DIR)
-    # A build for tests is expected to have it: its tests would be left out silently.
+    # A build with tests is expected to have libfabric, as its tests would otherwise be omitted silently.
     set(kind STATUS)
     if(HEADRACE_TESTS)
       set(kind WARNING)

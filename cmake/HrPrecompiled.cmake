@@ -1,15 +1,16 @@
-# Precompiled headers. They change how long a build takes and nothing else: the headers that a source names are the ones
-# it needs, which a build with -DHEADRACE_PRECOMPILED_HEADERS=OFF proves (`make test-all` has one).
+# Precompiled headers. They change how long a build takes and nothing else: each source includes the headers that it needs, as a build with
+# -DHEADRACE_PRECOMPILED_HEADERS=OFF proves (`make test-all` makes one).
 #
 # hr_precompile(<target> [<project header> ...])
-# The target's sources see the standard headers below, and those project headers, compiled once. Name headers that most
-# sources of the target include anyway: a change of one of them builds the whole target anew.
+# The target's sources see the standard headers below, and those project headers, compiled once. Name headers that most sources of the
+# target include anyway: a change of one of them rebuilds the whole target.
 #
 # hr_precompile_like(<program> <kind>)
-# A program shares the precompiled header of its kind, which is built once for all of them: `unit` (GoogleTest) or `mpi`
-# (mpi.h and the standard headers that test programs use). It takes no compile definitions of its own.
+# A program shares the precompiled header of its kind, which is built once for all of them: `unit` (GoogleTest) or `mpi` (mpi.h and the
+# standard headers that test programs use). It must not have compile definitions of its own.
 #
-# Sources with options of their own (an instruction set, a definition) are compiled without: hr_compile_apart(<source> ...).
+# Sources with their own options (an instruction set, a definition) are compiled without precompiled headers: hr_compile_apart(<source>
+# ...).
 include_guard(GLOBAL)
 
 option(HEADRACE_PRECOMPILED_HEADERS "Compile common headers once a target" ON)

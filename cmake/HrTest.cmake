@@ -34,8 +34,8 @@ function(_hr_label label)
   endforeach()
 endfunction()
 
-# hr_unit_test(<name> SOURCES ... LAYERS <layers> [LIBS ...] [LABELS ...] [TIMEOUT s])
-# One GoogleTest program in one process. Give GTest::gtest in LIBS to bring a main() of your own.
+# hr_unit_test(<name> SOURCES ... LAYERS <layers> [LIBS ...] [LABELS ...] [TIMEOUT s]) One GoogleTest program in one process. Pass
+# GTest::gtest in LIBS if the program has its own main().
 function(hr_unit_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LAYERS;LIBS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -65,7 +65,7 @@ function(hr_on_one_host)
 endfunction()
 
 # hr_mpi_test(<name> <program> RANKS n [ARGS ...] [TIMEOUT s] [ENVIRONMENT K=V ...] [LABELS ...])
-# A program under our mpiexec from the build tree. On a hang mpiexec itself ends the job after TIMEOUT seconds (default
+# A program under Headrace's mpiexec from the build tree. On a hang mpiexec itself ends the job after TIMEOUT seconds (default
 # 60) and prints where each rank hangs. <program> is a target or a path.
 function(hr_mpi_test name program)
   cmake_parse_arguments(ARG "" "RANKS;TIMEOUT" "ARGS;ENVIRONMENT;LABELS" ${ARGN})
@@ -78,11 +78,11 @@ function(hr_mpi_test name program)
   if(TARGET ${program})
     set(program $<TARGET_FILE:${program}>)
   endif()
-  math(EXPR ctest_timeout "${ARG_TIMEOUT} + 60")  # mpiexec comes first, with time to look at the stacks
+  math(EXPR ctest_timeout "${ARG_TIMEOUT} + 60")  # mpiexec's limit expires first, which leaves it time to examine the stacks
   add_test(NAME ${name} COMMAND $<TARGET_FILE:mpiexec> --timeout ${ARG_TIMEOUT} -n ${ARG_RANKS} ${program} ${ARG_ARGS})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ctest_timeout} LABELS "mpi;${ARG_LABELS}"
                        ENVIRONMENT "${ARG_ENVIRONMENT}")
-  # Ranks that share a core slow each other down: let ctest -j count them.
+  # Ranks that share a core slow each other down: ctest -j therefore counts them.
   set_tests_properties(${name} PROPERTIES PROCESSORS ${ARG_RANKS})
   hr_on_hip(${name} "${ARG_ENVIRONMENT}" hip)
   if(hip_name)
@@ -94,10 +94,10 @@ endfunction()
 # hr_namespace_test(<name> HOSTS n COMMAND <program> [args ...] [IN <host>] [SLURM] [RAILS r] [SHARE what ...]
 #                   [NEEDS <program> ...] [NEEDS_FILE <path> ...] [EXPECT status] [TIMEOUT s] [ENVIRONMENT K=V ...]
 #                   [LABELS ...] [CONFIGURATIONS hosts] [PROCESSORS n])
-# A command on hosts made of namespaces (tests/hosts/namespace_test.py, which sets its environment): in one of them (IN
-# h1), or outside, from where `$HR_HOSTS exec h1 ...` gets in. Skipped, with the reason, if the machine cannot make such
-# hosts; a failure then with HR_NAMESPACES=required (`make test-hosts`). CONFIGURATIONS hosts: too long for `make test`,
-# run by `ctest -C hosts` alone. PROCESSORS 1: it mostly waits, so that another may run beside it.
+# A command on hosts made of namespaces (tests/hosts/namespace_test.py, which sets its environment): in one of them (IN h1), or outside,
+# from where `$HR_HOSTS exec h1 ...` gets in. Skipped, with the reason, if the machine cannot make such hosts; a failure then with
+# HR_NAMESPACES=required (`make test-hosts`). CONFIGURATIONS hosts: too long for `make test`, run by `ctest -C hosts` alone. PROCESSORS 1:
+# it mostly waits, so that another may run at the same time.
 function(hr_namespace_test name)
   cmake_parse_arguments(ARG "SLURM" "HOSTS;IN;RAILS;EXPECT;TIMEOUT;PROCESSORS"
                         "COMMAND;SHARE;NEEDS;NEEDS_FILE;ENVIRONMENT;LABELS;CONFIGURATIONS" ${ARGN})
@@ -133,7 +133,7 @@ function(hr_namespace_test name)
   foreach(path IN LISTS ARG_NEEDS_FILE)
     list(APPEND words --needs-file ${path})
   endforeach()
-  math(EXPR ctest_timeout "${ARG_TIMEOUT} + 120")  # time for the cluster to start and stop, Slurm among it
+  math(EXPR ctest_timeout "${ARG_TIMEOUT} + 120")  # includes the time to start and stop the cluster, with Slurm
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/hosts/namespace_test.py ${words} --
                                 ${ARG_COMMAND}
            CONFIGURATIONS ${ARG_CONFIGURATIONS})

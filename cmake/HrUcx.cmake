@@ -1,9 +1,9 @@
 # hr_find_ucx(<variable>)
 #
-# The directory of UCX's headers, which the network transport is compiled with; empty if there are none. They come from
-# the variable HEADRACE_UCX_INCLUDE_DIR, else from the system, else from the Python package libucx-cu13 or libucx-cu12
-# of the build, or of the environment that `make` keeps in the source tree (.venv), active or not. UCX itself is not
-# linked to: it is found at run time (src/transport/ucx/library.hpp).
+# The directory of UCX's headers, with which the network transport is compiled; empty if there are none. They are found through the variable
+# HEADRACE_UCX_INCLUDE_DIR, else from the system, else from the Python package libucx-cu13 or libucx-cu12 of the build, or of the
+# environment that `make` keeps in the source tree (.venv), active or not. UCX itself is not linked to: it is found at run time
+# (src/transport/ucx/library.hpp).
 function(hr_find_ucx result)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} -c
@@ -13,7 +13,7 @@ function(hr_find_ucx result)
   find_path(HEADRACE_UCX_INCLUDE_DIR ucp/api/ucp.h PATHS ${package_dirs} ${own_dirs}
             DOC "UCX's headers for the network transport")
   if(NOT HEADRACE_UCX_INCLUDE_DIR)
-    # A build for tests is expected to have it: the tests of several hosts would be left out silently.
+    # A build with tests is expected to have UCX, as the tests of several hosts would otherwise be omitted silently.
     set(kind STATUS)
     if(HEADRACE_TESTS)
       set(kind WARNING)

@@ -70,7 +70,7 @@ int MPIX_Prequest_create(MPI_Request request, MPIX_Prequest* prequest);
 /* Makes *prequest invalid; the request stays. */
 int MPIX_Prequest_free(MPIX_Prequest* prequest);
 
-/* Operations that start when a stream of a device comes to them, and for which the stream waits, not the program
+/* Operations that start when a stream of a device reaches them, and for which the stream waits, not the program
  * (docs/streams.md). A communicator is given one stream; requests of MPI_Send_init and its siblings, of partitioned and
  * of persistent collective operations can be started by it, too. What is enqueued while the stream is captured belongs
  * to the CUDA graph and runs at each of its launches. The calls return at once; an error of an operation is returned by
@@ -97,16 +97,16 @@ int MPIX_Recv_enqueue(void* buf, int count, MPI_Datatype datatype, int source, i
                       MPI_Status* status);
 int MPIX_Allreduce_enqueue(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                            MPI_Comm comm);
-/* The stream goes on; MPIX_Wait_enqueue makes it wait. */
+/* The stream continues without waiting; MPIX_Wait_enqueue makes it wait. */
 int MPIX_Isend_enqueue(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                        MPI_Request* request);
 int MPIX_Irecv_enqueue(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                        MPI_Request* request);
-/* Statuses are set before the stream goes on; they must exist until then. */
+/* Statuses are set before the stream continues; they must exist until then. */
 int MPIX_Wait_enqueue(MPI_Request* request, MPI_Status* status);
 int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]);
 
-/* Starts persistent requests of any kind when the communicator's stream comes here. MPIX_Wait_enqueue or
+/* Starts persistent requests of any kind when the communicator's stream reaches this call. MPIX_Wait_enqueue or
  * MPIX_Waitall_enqueue completes them; they stay for the next start. */
 int MPIX_Startall_enqueue(int count, MPI_Request array_of_requests[], MPI_Comm comm);
 /* Matches persistent messages with those of other processes, which call it, too, so that streams move short ones

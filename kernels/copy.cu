@@ -1,5 +1,5 @@
 // copy: moves a range of packed bytes between two sides, each of which is strided, listed or linear: packs, unpacks,
-// and copies from one layout straight into another. There is one kernel per element width, and one that makes several
+// and copies from one layout directly into another. There is one kernel per element width, and one that makes several
 // copies at once.
 #include "copy_arguments.hpp"
 #include "portability.hpp"
@@ -15,7 +15,7 @@ struct alignas(16) Bytes16 {
 template <bool kWide>
 HR_DEVICE std::uint64_t divide(std::uint64_t n, const Divisor& by) {
   if constexpr (kWide) return n / by.value;
-  return (n * by.multiplier) >> by.shift;  // n < 2^31, so the product fits
+  return (n * by.multiplier) >> by.shift;  // the product fits, as n < 2^31
 }
 
 // Returns the listed block that contains packed byte `at` of the pattern.
@@ -75,7 +75,7 @@ HR_DEVICE void copy_ends(const CopyArguments& args, std::uint64_t begin, std::ui
 template <class Element, bool kWide>
 HR_DEVICE void copy_range(const CopyArguments& args, unsigned block, unsigned blocks) {
   constexpr int kWidth = sizeof(Element);
-  constexpr unsigned kInFlight = kWide ? 1 : kCopyUnroll;  // the wide form is rare, so its code is kept small
+  constexpr unsigned kInFlight = kWide ? 1 : kCopyUnroll;  // small code for the wide form, which is rare
   const std::uint64_t begin = (args.first + kWidth - 1) / kWidth;
   const std::uint64_t end = args.last / kWidth;
   const std::uint64_t step = std::uint64_t{blocks} * blockDim.x;

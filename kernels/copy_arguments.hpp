@@ -30,7 +30,7 @@ struct SideDim {
 inline constexpr int kSideDims = 5;
 
 struct Side {
-  std::uint64_t address;  // of element `origin` (linear), of the first run, or base of the block offsets
+  std::uint64_t address;  // address of element `origin` (linear) or of the first run, or base of the block offsets
   std::uint64_t blocks;   // const ListedBlock*; 0: the pattern is one run
   std::uint64_t index;    // const uint32_t*: per 2^index_shift packed bytes, the block that contains the first
   std::uint64_t origin;   // linear: number of the first element at `address`
@@ -60,7 +60,7 @@ struct CopyBatch {
 };
 static_assert(sizeof(CopyBatch) <= 4096);
 
-// Threads of a block, and elements that a thread has in flight at a time.
+// Number of threads of a block, and of elements that a thread has in flight at a time.
 inline constexpr unsigned kCopyThreads = 256;
 inline constexpr unsigned kCopyUnroll = 4;
 

@@ -28,7 +28,7 @@
 
 #include <cstring>
 #include <type_traits>
-#define memcpy __builtin_memcpy  // the C library's is for the host alone
+#define memcpy __builtin_memcpy  // that of the C library is only for the host
 
 #define HR_DEVICE static __attribute__((device, always_inline)) inline
 #define HR_METHOD __attribute__((device, always_inline)) inline
@@ -55,7 +55,7 @@ HR_DEVICE Dim3 block() {
   return {__builtin_amdgcn_workgroup_size_x(), __builtin_amdgcn_workgroup_size_y(),
           __builtin_amdgcn_workgroup_size_z()};
 }
-// The runtime launches whole blocks alone.
+// The runtime launches only whole blocks.
 HR_DEVICE Dim3 grid() {
   const Dim3 threads = block();
   return {__builtin_amdgcn_grid_size_x() / threads.x, __builtin_amdgcn_grid_size_y() / threads.y,

@@ -105,7 +105,7 @@ HR_REDUCE_KERNEL(bf16, combine_numbers<hr::reduce_kernels::Bfloat16>)
 HR_REDUCE_KERNEL(f32, combine_numbers<float>)
 HR_REDUCE_KERNEL(f64, combine_numbers<double>)
 
-// Only for products: complex numbers are summed part by part.
+// Used only for products, as complex numbers are summed part by part.
 HR_REDUCE_KERNEL(complex_f16, combine_product<hr::reduce_kernels::Half>)
 HR_REDUCE_KERNEL(complex_f32, combine_product<float>)
 HR_REDUCE_KERNEL(complex_f64, combine_product<double>)

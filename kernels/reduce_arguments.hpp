@@ -26,9 +26,9 @@ enum ReduceOp : std::uint32_t {
 };
 
 enum ReduceAccess : std::uint32_t {
-  kReduceByBytes,     // some address is not aligned to the elements
-  kReduceByElements,  // all are aligned
-  kReduceByVectors    // all are aligned, and have the same offset, in whole elements, from a multiple of 16
+  kReduceByBytes,     // some addresses are not aligned to the elements
+  kReduceByElements,  // all addresses are aligned
+  kReduceByVectors    // all addresses are aligned, and have the same offset, in whole elements, from a multiple of 16
 };
 
 struct ReduceArguments {

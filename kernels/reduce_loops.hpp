@@ -103,7 +103,7 @@ struct ByElements {
 
 template <class T>
 struct ByBytes : ByElements<T> {
-  static constexpr unsigned kBatch = 1;  // rare, so its code is kept small
+  static constexpr unsigned kBatch = 1;  // small code, as it is rarely used
   HR_DEVICE T load(std::uint64_t address) { return Element<T>::load_bytes(address); }
   HR_DEVICE void store(std::uint64_t address, T value) { Element<T>::store_bytes(address, value); }
 };

@@ -166,7 +166,7 @@ struct Bxor {
   }
 };
 
-// Every value but `no` is true; results are `yes` or `no`.
+// Every value except `no` is true; results are `yes` or `no`.
 template <class T>
 struct Logic {
   static constexpr bool kWordwise = false;

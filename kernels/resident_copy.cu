@@ -2,8 +2,8 @@
 //
 // The first block reads entries from the mailbox in host memory and passes them to the others through device memory
 // (two blocks that read host memory at the same time take twice as long). Each block makes its share of the copy and
-// reports it. The kernel exits when an entry says so, or after `idle_nanoseconds` without work, so that a forgotten
-// kernel costs little.
+// reports it. The kernel exits when an entry requests that, or after `idle_nanoseconds` without work, so that a
+// forgotten kernel costs little.
 #include "copy_mailbox.hpp"
 #include "coresident.hpp"
 
@@ -25,7 +25,7 @@ struct alignas(16) ResidentBytes16 {
   std::uint64_t low, high;
 };
 
-// Waits for an entry and stores it in `words`; false if none came within `idle_nanoseconds` (0: no limit). Called by
+// Waits for an entry and stores it in `words`; false if none arrived within `idle_nanoseconds` (0: no limit). Called by
 // all lanes together.
 HR_DEVICE bool wait_for_entry(const CopyEntry* slot, std::uint32_t number, std::uint64_t idle_nanoseconds,
                               std::uint64_t* words) {

@@ -18,7 +18,7 @@
 
 int main(int argc, char** argv) {
   hr::launcher::expect_children();
-  // If we were started without standard descriptors, none of our pipes may have their numbers.
+  // If this process was started without standard descriptors, none of its pipes may get their numbers.
   for (int opened = 0; opened >= 0 && opened <= STDERR_FILENO;) {
     opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     if (opened > STDERR_FILENO) ::close(opened);

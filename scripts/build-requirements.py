@@ -4,7 +4,7 @@ import sys
 
 try:
     import tomllib
-except ModuleNotFoundError:  # before Python 3.11
+except ModuleNotFoundError:  # Python before 3.11
     from pip._vendor import tomli as tomllib
 
 with open(sys.argv[1], "rb") as file:

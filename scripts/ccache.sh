@@ -1,7 +1,7 @@
 #!/bin/sh
-# ccache.sh <source tree> <ccache> <compiler> [arguments]: compiles through ccache, for every checkout alike.
+# ccache.sh <source tree> <ccache> <compiler> [arguments]: compiles through ccache, so that all checkouts share its results.
 # - CCACHE_BASEDIR: paths below the source tree count relative to the build directory.
-# - CCACHE_SLOPPINESS: ccache's manual asks for these where headers are precompiled.
+# - CCACHE_SLOPPINESS: ccache's manual requires these if headers are precompiled.
 # - Removes an old precompiled header first: ccache would take it for an input of the new one, and a fresh clone has
 #   none.
 # - Looks a precompiled header up by the contents of its headers alone (CCACHE_DEPEND). By its preprocessed text ccache
@@ -15,7 +15,7 @@ case "$*" in
   output="${output##* -o }"
   rm -f "${output%% *}"
   export CCACHE_DEPEND=1
-  # Found by other rules than before: what a cache has of older ones counts no more.
+  # The rules above have changed before, so entries that were made under older ones must not match.
   export CCACHE_EXTRAFILES="$0" ;;
 esac
 exec "$@"

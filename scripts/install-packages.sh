@@ -10,7 +10,7 @@ done
 [ -n "$missing" ] || exit 0
 
 if ! command -v apt-get >/dev/null; then
-  # Not a Debian system: it is enough if the build finds its tools.
+  # On other systems than Debian, it is enough if the build finds its tools.
   echo "note: no apt-get here; if the build misses something, install what Debian calls:$missing" >&2
   exit 0
 fi
@@ -24,7 +24,7 @@ else
   exit 1
 fi
 echo "installing$missing"
-# Debian runs this file before it starts services; none shall start.
+# Debian runs this file before it starts services; it keeps all of them from starting.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   trap '$as_root rm -f "$policy"' EXIT

@@ -3,8 +3,8 @@
 
   mutable-statics.py build/dev/src [--names]
 
-Counted are objects in .data, .bss and their thread-local kin, each once; constants (kName, also those that are computed
-when the library is loaded), guards and tables of the compiler are not.
+Counts each object in .data, .bss and their thread-local counterparts once, except constants (kName, even if computed when the library is
+loaded), guards and the compiler's tables.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ mkdir -p "$build"
 log=$build/pip-install.txt
 
 begun=$(date +%s)
-: >"$log"  # exists before its reader
+: >"$log"  # must exist before its reader starts
 "$environment/bin/pip" install -v --no-build-isolation --no-deps --force-reinstall -C "build-dir=$build" "$@" . >"$log" 2>&1 &
 pip=$!
 tail -n +1 -f --pid=$pip "$log" | grep --line-buffered -E '^ *\[[0-9]+/[0-9]+\]|(warning|error):|Headrace:' || true

@@ -94,7 +94,7 @@ def best_order(uses: dict[str, set[str]]) -> list[str]:
         for name in sorted(uses):
             at = order.index(name)
             rest = order[:at] + order[at + 1 :]
-            costs = [len(uses[name])]  # as the first of all, everything it uses comes later
+            costs = [len(uses[name])]  # everything that it uses is later
             for other in rest:
                 costs.append(costs[-1] + (other in users[name]) - (other in uses[name]))
             best = min(range(len(costs)), key=costs.__getitem__)

@@ -15,7 +15,7 @@ if [ ! -f "$build/CTestTestfile.cmake" ]; then
   end "0 passed, 1 failed, 0 skipped" 1
 fi
 log=$build/test-output.txt
-if ! : >"$log"; then  # exists before its reader
+if ! : >"$log"; then  # must exist before its reader starts
   echo "run-tests.sh: cannot write $log" >&2
   end "0 passed, 1 failed, 0 skipped" 1
 fi

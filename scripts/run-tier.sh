@@ -2,9 +2,8 @@
 # Runs the change tier or all tests of a build directory, on one host and then as two, and ends with their cost and the
 # sum of both totals: run-tier.sh <build directory> <change|all> [ctest options]
 #
-# The tier of a test is declared beside it (cmake/HrTest.cmake). The second pass runs, with HEADRACE_AS_HOSTS=2, the tests of
-# several ranks that are not about one process, one host or what lies above the transports. All tests have a third pass,
-# over libfabric.
+# The tier of a test is declared next to it (cmake/HrTest.cmake). The second pass runs, with HEADRACE_AS_HOSTS=2, the tests of several ranks
+# except those about one process, one host or layers above the transports. All tests have a third pass, over libfabric.
 set -u
 here=$(dirname "$0")
 build=$1
@@ -26,15 +25,14 @@ if [ "$one_host" != none ]; then
   tail -n 1 "$build/totals-of-run.txt" >>"$totals"
 fi
 echo "As two hosts:"
-# Options that choose tests may leave none.
-# shellcheck disable=SC2086
+# The given options may select no tests. shellcheck disable=SC2086
 if [ $# = 0 ] || ctest --test-dir "$build" -N $as_hosts "$@" | grep -q 'Test *#'; then
   HEADRACE_AS_HOSTS=2 "$here/run-tests.sh" "$build" $as_hosts "$@" || status=1
   tail -n 1 "$build/totals-of-run.txt" >>"$totals"
 else
   echo "none of the chosen tests"
 fi
-# The night runs them a third time, over libfabric in place of UCX.
+# The night tier runs the tests a third time, over libfabric instead of UCX.
 if [ "$tier" = all ] && [ $# = 0 ] && grep -q '^HEADRACE_OFI_INCLUDE_DIR:PATH=/' "$build/CMakeCache.txt"; then
   echo "As two hosts, over libfabric:"
   # shellcheck disable=SC2086

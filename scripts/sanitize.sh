@@ -8,31 +8,31 @@ cd "$(dirname "$0")/.."
 preset=$1
 shift
 
-# The library reports crashes itself, and some tests crash on purpose.
+# The library reports crashes itself, and some tests crash deliberately.
 left_to_us=handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0
 case $preset in
   asan)
-    # The leak sanitizer crashes while it reads thread-local memory of opened libraries (UCX's);
-    # ASAN_OPTIONS=detect_leaks=1 turns it on, on one host. Left out: tests that count memory, since the sanitizer
-    # takes some itself and keeps what is freed, and tests that load the library into another program (Python), which
-    # would have to load the sanitizer first. A test that counts the driver's calls by time does so in other times.
+    # The leak sanitizer crashes while it reads thread-local memory of opened libraries (UCX's); ASAN_OPTIONS=detect_leaks=1 turns it on, on
+    # one host. Excluded are tests that count memory, since the sanitizer itself takes memory and keeps freed memory, and tests that load
+    # the library into another program (Python), which would have to load the sanitizer first. A test that counts the driver's calls per
+    # time is excluded because times are longer.
     set -- "$@" -E '^(unit_(comm_scale|p2p_mock_memory)|mpi_given_back|doctor_(gpus|links)|monitor_(pmpi|programs)|doctor_amd|gpu_enqueue_calls)$'
     export ASAN_OPTIONS="$left_to_us:detect_leaks=0:${ASAN_OPTIONS:-}" ;;
   ubsan)
-    # The sanitizer looks at virtual tables through a pipe, which a process without descriptors cannot open.
+    # The sanitizer examines virtual tables through a pipe, which a process without descriptors cannot open.
     set -- "$@" -E 'no-descriptor$'
     export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS:-}" ;;
   tsan)
     # UCX and similar libraries are opened at run time and not instrumented: neither their locks nor their accesses are
     # seen.
     export TSAN_OPTIONS="$left_to_us:suppressions=$PWD/tests/sanitize/tsan.txt:history_size=4:second_deadlock_stack=1:ignore_noninstrumented_modules=1:${TSAN_OPTIONS:-}"
-    set -- "$@" -E '^unit_(comm_scale|p2p_mock_memory)$' ;;  # they count pages, and the sanitizer takes some
+    set -- "$@" -E '^unit_(comm_scale|p2p_mock_memory)$' ;;  # excluded, as they count pages, and the sanitizer uses some
   *)
     echo "sanitize.sh: which of asan, ubsan and tsan?" >&2
     exit 2 ;;
 esac
 
-# For tests that load the library into another program, or a library before it.
+# Read by tests that load the library into another program, or another library before it.
 export HR_SANITIZER="$preset"
 [ -z "${HR_BUILT:-}" ] || exec ctest --test-dir "build/$preset" "$@"
 cmake --preset "$preset" >/dev/null

@@ -2,9 +2,9 @@
 # Runs everything that a machine without a GPU can, part by part, with one table of totals: test-all.sh <build
 # directory> [part...]
 #
-# Resumable: a part that has passed for this commit and these changes is not run again; `make test-all AGAIN=1` forgets that.
-# Each part is a target of the Makefile; its output is kept as <build directory>/test-all/<part>.txt. A part fails by its
-# exit code or by its totals.
+# Resumable: a part that has passed for this commit and the same changes is not repeated; `make test-all AGAIN=1` repeats all parts. Each
+# part is a target of the Makefile; its output is kept as <build directory>/test-all/<part>.txt. A part fails by its exit code or by its
+# totals.
 set -u
 build=$1
 shift

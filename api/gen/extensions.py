@@ -57,14 +57,14 @@ class Extensions:
 
 
 def marked(text: str) -> str:
-    """Names of MPI as code."""
+    """Returns the text with the names of MPI formatted as code."""
     words = []
     for word in text.split(" "):
         bare = word.strip(".,;:()")
         is_code = bare.startswith(("MPI_", "MPIX_", "mpiexec")) or bare.endswith("_")
         words.append(word.replace(bare, f"`{bare}`") if is_code and bare else word)
     return " ".join(words).replace("`mpiexec` --enable-recovery", "`mpiexec --enable-recovery`") \
-        .replace("docs/failures.md", "[Going on when a process fails](failures.md)").replace("docs/streams.md", "[Streams and graphs](streams.md)").replace("docs/gpus.md", "[GPU buffers](gpus.md#partitions-that-a-kernel-marks)")
+        .replace("docs/failures.md", "[Continuing when a process fails](failures.md)").replace("docs/streams.md", "[Streams and graphs](streams.md)").replace("docs/gpus.md", "[GPU buffers](gpus.md#partitions-that-a-kernel-marks)")
 
 
 def section(extension: Extension, meaning) -> str:

@@ -69,7 +69,7 @@ struct AllocationProperties {
 };
 struct PitchedCopy {  // CUDA_MEMCPY2D
   std::size_t source_x = 0, source_y = 0;
-  int source_type = 4;  // deduced from the address
+  int source_type = 4;  // the type is deduced from the address
   const void* source_host = nullptr;
   DevicePointer source = 0;
   void* source_array = nullptr;
@@ -163,7 +163,7 @@ struct Driver {
 #undef GPU_MEMBER
   bool usable = false;
   int devices = 0;
-  int device = -1;              // chosen by select()
+  int device = -1;              // device chosen by select()
   std::vector<void*> contexts;  // retained primary contexts, by device; for the lifetime of the process
 
   bool by_hip = false;
@@ -186,7 +186,7 @@ struct Driver {
 #undef GPU_LOAD
     usable = complete && cuInit(0) == 0 && cuDeviceGetCount(&devices) == 0 && devices > 0;
   }
-  // Functions that the runtime lacks are null; a call of one ends the program with its name.
+  // Functions that the runtime lacks are null; calling one ends the program with an error that names it.
   void open_hip() {
     if (hip().library == nullptr) return;
 #define GPU_LOAD(result, name, symbol, parameters) name = reinterpret_cast<decltype(name)>(hip_function(#name));
@@ -280,7 +280,7 @@ inline bool enable_peer_access(int peer) {
   GPU_CALL(cuDeviceCanAccessPeer, &possible, driver.device, peer);
   if (possible == 0) return false;
   const int selected = driver.device;
-  select(peer);  // its context must exist
+  select(peer);  // makes its context, which must exist
   select(selected);
   const int result = GPU_DRIVER(cuCtxEnablePeerAccess)(driver.contexts[static_cast<std::size_t>(peer)], 0u);
   if (result != kAlreadyEnabled) check(result, "cuCtxEnablePeerAccess");
@@ -333,7 +333,7 @@ inline void* allocate(std::size_t bytes, Memory kind = Memory::kDevice) {
         GPU_CALL(cuMemRelease, handle);  // the mapping keeps the memory
         record.chunks.push_back({address + offset, chunk});
       }
-      const AccessDescription access{properties.location, 3};  // read and write
+      const AccessDescription access{properties.location, 3};  // 3: read and write
       GPU_CALL(cuMemSetAccess, address, record.bytes, &access, std::size_t{1});
       break;
     }
@@ -467,8 +467,8 @@ inline bool complete(Event event) {
 }
 inline void synchronize_event(Event event) { GPU_CALL(cuEventSynchronize, event); }
 
-// Work that was enqueued in a stream between begin() and end(), and recorded instead of done; launch() enqueues all of
-// it in a stream at once. Other streams take part once they have waited for an event of the captured one, which must
+// Work that was enqueued in a stream between begin() and end(), and recorded instead of executed; launch() enqueues all
+// of it in a stream at once. Other streams take part once they have waited for an event of the captured one, which must
 // wait for theirs at the end.
 class Graph {
  public:

@@ -1,6 +1,6 @@
 // gpu_hip.hpp: the functions of gpu.hpp on AMD GPUs. Where no CUDA driver has a device, the HIP runtime (libamdhip64)
 // of ROCm 5.2 or newer is opened at run time, and its functions replace the driver's. Most have the same signature; the
-// others are adapted here. A context is a device. Included by gpu.hpp alone.
+// others are adapted here. A context is a device. Included only by gpu.hpp.
 #pragma once
 
 namespace gpu::detail {
@@ -49,7 +49,7 @@ inline const void* code_objects_of(const void* image) {
 
 inline int device_of(const void* context) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(context)) - 1; }
 
-// Queries an attribute by CUDA's number; knows those that our programs use.
+// Queries an attribute by CUDA's number; knows those that Headrace's programs use.
 inline Result hip_attribute(int* value, int attribute, int device) {
   constexpr int kMultiprocessors = 16, kPciBus = 33, kPciDevice = 34, kPciDomain = 50;
   constexpr int kHipMultiprocessors = 63;
@@ -152,7 +152,7 @@ void fill_different(Members& to) {
   };
   to.cuIpcOpenMemHandle = [](DevicePointer* address, IpcHandle handle, unsigned flags) {
     const Result result = hip_call("hipIpcOpenMemHandle", address, handle, flags);
-    return result == 1 ? hip_call("hipIpcOpenMemHandle", address, handle, 0u) : result;  // ROCm 5 takes no flag
+    return result == 1 ? hip_call("hipIpcOpenMemHandle", address, handle, 0u) : result;  // ROCm 5 accepts no flag
   };
   to.cuMemcpy = [](DevicePointer target, DevicePointer source, std::size_t bytes) {
     return hip_call("hipMemcpy", target, source, bytes, kByAddresses);

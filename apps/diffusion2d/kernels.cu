@@ -4,7 +4,7 @@
 #include "stencil.hpp"
 
 namespace {
-constexpr unsigned kDeep = 8;  // as in backend_cuda.cpp
+constexpr unsigned kDeep = 8;  // the same as in backend_cuda.cpp
 }
 
 // `from`, `to`: the first own point of the first row; `line`: points from one row to the next.

@@ -25,7 +25,7 @@ int node_local_rank() {
   return rank;
 }
 
-// True if every rank has a GPU; otherwise `reason` is this rank's.
+// True if every rank has a GPU; otherwise `reason` says why this rank has none, if it has none.
 bool take_gpus(const Options& options, std::string& reason) {
   if (options.device == DeviceChoice::kHost) return false;
   int taken = take_gpu(options, node_local_rank(), reason) ? 1 : 0;

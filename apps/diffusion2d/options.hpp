@@ -12,7 +12,7 @@ enum class Scaling { kNone, kStrong, kWeak, kBoth };
 struct Options {
   std::vector<std::string> variants = {"all"};
   DeviceChoice device = DeviceChoice::kAuto;
-  int device_number = -1;  // of --device cuda:N; -1: the rank's number on its node, modulo the devices there
+  int device_number = -1;  // N of --device cuda:N; -1: the rank's number on its node, modulo the devices there
   Scaling scaling = Scaling::kNone;
   int nx = 128, ny = 8192;  // points along x and rows along y, without the walls
   int steps = 200;

@@ -20,7 +20,7 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-// Returns the speedup over one rank, scaled by the work; 0 if one rank alone was not measured.
+// Returns the speedup over one rank, scaled by the work; 0 if a run with one rank was not measured.
 double speedup(const Result& result, const std::vector<Result>& results) {
   for (const Result& one : results) {
     if (one.what.ranks == 1 && one.variant == result.variant &&

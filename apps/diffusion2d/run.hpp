@@ -19,8 +19,8 @@ struct Case {
 struct Result {
   Case what;
   const VariantRecord* variant;
-  double seconds = 0;  // of the slowest rank
-  Times times;         // mean over the ranks
+  double seconds = 0;  // time of the slowest rank
+  Times times;         // mean times over the ranks
   Verdict verdict;
 };
 

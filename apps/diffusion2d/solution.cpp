@@ -74,7 +74,7 @@ Verdict Solution::check(const std::vector<double>& field, int steps) const {
     exact.push_back(wave.amplitude * std::exp(steps * std::log1p(-wave.loss)));
     equation.push_back(wave.amplitude * std::exp(-steps * wave.rate));
   }
-  const double scale = exact[0];  // the slowest wave; rounding errors fade at least as fast
+  const double scale = exact[0];  // amplitude of the slowest wave; rounding errors fade at least as fast
   Verdict verdict;
   verdict.tolerance = 4.0 * (steps + 16) * std::numeric_limits<double>::epsilon() / 2;
   double largest[2] = {0, 0};

@@ -3,7 +3,7 @@
 // Initially two waves: sin(pi x) sin(pi y) and half of sin(2 pi x) sin(2 pi y), x and y from wall to wall in 0 to 1.
 // Each is an eigenvector of the stencil: a step multiplies it by 1 - 4 kRatio (sin^2(k pi / 2(nx + 1)) + the same in
 // y), so that the field is known after any number of steps, up to rounding. The second wave makes the two ends of the
-// grid differ, so that rows from the wrong side are noticed.
+// grid differ, so that rows from the wrong side are detected.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace diffusion2d {
 struct Verdict {
   bool valid = false;
   double error = 0;            // largest difference from the exact solution, relative to the largest value
-  double tolerance = 0;        // four roundings per step
+  double tolerance = 0;        // allowance of four roundings per step
   double equation = 0;         // largest difference from the differential equation's solution: the error of the mesh
-  std::uint64_t checksum = 0;  // of every bit of every point, however the grid is split
+  std::uint64_t checksum = 0;  // checksum of every bit of every point, the same however the grid is split
   std::string difference;      // first wrong point of this rank
 };
 

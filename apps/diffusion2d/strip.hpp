@@ -15,7 +15,7 @@ namespace diffusion2d {
 struct Strip {
   MPI_Comm comm = MPI_COMM_NULL;
   int ranks = 1, rank = 0;
-  int nx = 0, ny = 0;                                  // of the whole grid
+  int nx = 0, ny = 0;                                  // points of the whole grid
   int rows = 0, first = 0;                             // own rows, and the first row's number in the grid
   int previous = MPI_PROC_NULL, next = MPI_PROC_NULL;  // ranks that have the rows before and after; none beyond walls
 

@@ -37,12 +37,12 @@ class Backend {
   virtual void upload(const void* from) = 0;
   virtual void download(void* to) = 0;
 
-  // Allocate memory that lives as long as the backend: for messages, of the same kind as the fields; for staging, host
+  // Allocate memory that exists as long as the backend: for messages, of the same kind as the fields; for staging, host
   // memory.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void* allocate_host(std::size_t bytes) = 0;
 
-  // Copy a box of `count` fields, from field `first` on, to a contiguous buffer and back.
+  // Copy a box of `count` fields, beginning with field `first`, to a contiguous buffer and back.
   virtual void pack(const Box& box, int first, int count, void* to) = 0;
   virtual void unpack(const Box& box, int first, int count, const void* from) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
@@ -66,7 +66,7 @@ class Backend {
   virtual void hand_over_step() = 0;
   virtual void wait_for_step() = 0;
 
-  // --- For patterns in which the device waits for messages; the host has none of this ---
+  // --- Only for patterns in which the device waits for messages, which the host's backend does not support ---
   // Returns the device's stream for all work except that of kInner; null on the host.
   virtual void* stream() { return nullptr; }
   // Captures the work of `steps`, an even number of steps, to be launched many times.

@@ -23,7 +23,7 @@ struct Block {
   unsigned row, plane, volume, points[3];
 };
 constexpr unsigned kDeep = 8;
-constexpr unsigned kTileWidth = 64, kTileRows = 4;  // threads of a block
+constexpr unsigned kTileWidth = 64, kTileRows = 4;  // threads of a block along each dimension
 
 class CudaBackend final : public Backend {
  public:
@@ -36,7 +36,7 @@ class CudaBackend final : public Backend {
     take_faces_ = module_.function(("halo3d_take_faces" + suffix).c_str());
     current_ = static_cast<char*>(allocate(field_bytes() * kFields));
     spare_ = static_cast<char*>(allocate(field_bytes() * kFields));
-    main_ = gpu::create_stream(true, true);  // packing need not wait for the inner points
+    main_ = gpu::create_stream(true, true);  // separate, so that packing need not wait for the inner points
     inner_ = gpu::create_stream(true);
     inner_done_ = gpu::create_event();
     boundary_done_ = gpu::create_event();
@@ -111,7 +111,7 @@ class CudaBackend final : public Backend {
   std::unique_ptr<StepGraph> capture(const std::function<void()>& steps) override {
     auto made = std::make_unique<CapturedSteps>(*this);
     gpu::Graph::begin(main_);
-    gpu::record(step_done_, main_);  // the inner updates take part
+    gpu::record(step_done_, main_);  // so that the inner updates take part
     gpu::wait(inner_, step_done_);
     steps();
     gpu::record(inner_done_, inner_);

@@ -10,7 +10,7 @@
 namespace halo3d {
 namespace {
 
-// Elements are only moved: a word of the element's size stands for float or double.
+// Elements are only moved, so a word of the element's size is used for float or double.
 template <class Word>
 class HostBackend final : public Backend {
  public:

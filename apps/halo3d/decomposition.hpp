@@ -20,7 +20,7 @@ class Decomposition {
   Decomposition(const Decomposition&) = delete;
   Decomposition& operator=(const Decomposition&) = delete;
 
-  // Returns false, with the reason, if the ranks or points cannot be divided as the options say. Collective over
+  // Returns false, with the reason, if the ranks or points cannot be divided according to the options. Collective over
   // MPI_COMM_WORLD; the result is the same on every rank.
   [[nodiscard]] bool create(const Options& options, std::string& message);
 

@@ -15,8 +15,8 @@ struct Region {
 
 struct Place {
   bool inside;
-  std::size_t element;  // in the fields
-  std::size_t packed;   // in the contiguous buffer
+  std::size_t element;  // index of an element in the fields
+  std::size_t packed;   // index of the element in the contiguous buffer
 };
 
 HR_DEVICE Place place_of(const Region& region, unsigned x, unsigned y, unsigned zf) {
@@ -56,19 +56,19 @@ constexpr unsigned kDeep = 8;  // rows of a plane that a thread moves
 
 struct Block {
   unsigned row, plane, volume;  // strides of a field and its elements
-  unsigned points[3];           // without the halo
+  unsigned points[3];           // number of points without the halo
 };
 struct Faces {
-  void* face[3][2];  // by direction and way
+  void* face[3][2];  // faces by direction and way
 };
 
 // One thread's part of the plane at coordinate 0 along an axis: a column of kDeep elements or less.
 struct Column {
   unsigned count;             // 0: outside
-  std::size_t element, step;  // in a field: the first element, and the distance to the next
-  std::size_t packed, width;  // the same in a contiguous plane
-  std::size_t size;           // elements in the plane
-  std::size_t stride;         // to the next plane along the axis
+  std::size_t element, step;  // first element in a field, and the distance to the next
+  std::size_t packed, width;  // first element and distance in a contiguous plane
+  std::size_t size;           // number of elements in the plane
+  std::size_t stride;         // distance to the next plane along the axis
 };
 
 HR_DEVICE Column column_of(const Block& block, unsigned axis) {

@@ -42,7 +42,7 @@ inline constexpr int kNone = -1;
 
 struct PatternRecord {
   const char* name;
-  int host_step, device_step;  // its number in the published series, or kNone if it does not run there
+  int host_step, device_step;  // numbers in the published series; kNone if it does not run there
   const char* sentence;
   std::unique_ptr<Pattern> (*make)(const Setup& setup);
   bool by_stream = false;  // the device's stream starts the messages, which AMD's cannot

@@ -10,7 +10,7 @@ namespace halo3d {
 namespace {
 
 constexpr double kHaloMark = -1e30;
-constexpr std::uint64_t kIdentities = (1u << 24) - 1;  // each exact as a float
+constexpr std::uint64_t kIdentities = (1u << 24) - 1;  // each of these numbers is exact as a float
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 // Nothing is computed on the fields, so the truth is known exactly: field f is its initial field, moved along axis f.
 // There are two initial fields: kSine, one sine period along each axis of each block, equal on all ranks, is for
 // measurements; kIdentity gives every element of the domain a different value (up to 2^24 of them), so that a plane
-// from the wrong rank, field or way is noticed.
+// from the wrong rank, field or way is detected.
 #pragma once
 
 #include <string>

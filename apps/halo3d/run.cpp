@@ -53,7 +53,7 @@ class Run {
       MPI_Barrier(decomposition_.comm());
       const double begin = MPI_Wtime();
       for (int i = 0; i < chunk && step < options_.steps; ++i, ++step) pattern_->step();
-      backend_.wait();  // for work that a pattern has left on the device
+      backend_.wait();  // waits for work that a pattern has left on the device
       seconds += MPI_Wtime() - begin;
       check(reference, step);
     }

@@ -1,4 +1,5 @@
-// The geometry of one rank's block: how a field lies in memory, and the boxes that are sent, received and updated.
+// The geometry of one rank's block: the arrangement of a field in memory, and the boxes that are sent, received and
+// updated.
 //
 // Coordinates include the halo: 0 is the low halo, 1 to points are the rank's own, points + 1 is the high halo, along
 // every axis. The first axis (x) is contiguous. Plain values, no ownership.
@@ -27,7 +28,7 @@ struct Box {  // lo inclusive, hi exclusive
 };
 
 struct Shape {
-  std::array<int, kAxes> points;  // own, without halo
+  std::array<int, kAxes> points;  // own points, without the halo
   int element_bytes;              // 4 or 8
 
   int length(int axis) const { return points[axis] + 2; }

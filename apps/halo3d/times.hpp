@@ -12,7 +12,7 @@ namespace halo3d {
 struct Times {
   std::array<double, kAxes> pack{}, mpi{}, unpack{};  // seconds, by direction, as each is tuned separately
   double update = 0;
-  double messages = 0, bytes = 0;  // sent by this rank
+  double messages = 0, bytes = 0;  // numbers sent by this rank
 
   // For sums over ranks.
   static constexpr int kValues = 3 * kAxes + 3;

@@ -1,4 +1,4 @@
-! MPI alone: fields and loops are on the host.
+! Only MPI: fields and loops are on the host.
 module variant_mpi
   use, intrinsic :: iso_fortran_env, only: real64
   use mpi_f08

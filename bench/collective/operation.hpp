@@ -17,7 +17,7 @@ namespace bench {
 struct Place {
   int rank = 0, ranks = 1;
   MPI_Comm comm = MPI_COMM_NULL;
-  std::vector<int> neighbours;  // of a Cartesian communicator: along each axis the lower, then the upper
+  std::vector<int> neighbours;  // neighbours in a Cartesian communicator: along each axis the lower, then the upper
 };
 
 // The arguments of one call.
@@ -26,10 +26,11 @@ struct Call {
 
   void* send;
   void* receive;
-  int count;  // elements of a block
+  int count;  // number of elements of a block
   MPI_Datatype type;
   MPI_Comm comm;
-  std::vector<int> counts, displacements, byte_displacements;  // of equal blocks, for the v and w forms
+  std::vector<int> counts, displacements,
+      byte_displacements;  // counts and displacements of equal blocks, for the v and w forms
   std::vector<MPI_Datatype> types;
 };
 
@@ -37,7 +38,7 @@ inline constexpr int kRoot = 0;
 
 struct Operation {
   const char* name;
-  bool neighbourhood;  // on a periodic Cartesian communicator
+  bool neighbourhood;  // needs a periodic Cartesian communicator
   bool apart;          // a rank may leave before others enter, so a barrier separates calls
   int (*send_blocks)(const Place& place);
   int (*receive_blocks)(const Place& place);

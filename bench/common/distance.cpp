@@ -71,7 +71,7 @@ double Distance::now() {
   for (unsigned i = 0; i <= kRounds; ++i) {
     words_->there.store(++turn_, std::memory_order_release);
     await(words_->back, turn_);
-    if (i == 0) start = MPI_Wtime();  // the first turn waits for the other rank
+    if (i == 0) start = MPI_Wtime();  // starts after the first turn, which waits for the other rank
   }
   words_->nanoseconds = (MPI_Wtime() - start) / (2.0 * kRounds) * 1e9;
   words_->there.store(++turn_, std::memory_order_release);

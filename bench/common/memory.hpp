@@ -39,8 +39,8 @@ class Buffer {
   void* data() const { return data_; }
   std::size_t size() const { return size_; }
 
-  void write(const void* from, std::size_t bytes);  // from host memory, complete on return
-  void read(void* to, std::size_t bytes) const;     // to host memory, complete on return
+  void write(const void* from, std::size_t bytes);  // copies from host memory; complete on return
+  void read(void* to, std::size_t bytes) const;     // copies to host memory; complete on return
 
  private:
   void release();

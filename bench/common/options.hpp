@@ -24,13 +24,14 @@ struct CoreDistance {
 struct Options {
   std::size_t min = 1, max = std::size_t{4} << 20, factor = 2;
   std::vector<std::size_t> sizes;  // message sizes in bytes, in the order of measurement; if empty, made from the above
-  int iterations = 0;              // per repetition; 0: as many as take about ten milliseconds
+  int iterations = 0;              // number per repetition; 0: as many as take about ten milliseconds
   int warmup = 0;                  // iterations before the first repetition; 0: a tenth of a repetition's
   int repetitions = 20;            // samples per size; every figure printed is a statistic over these
   int seconds = 2;                 // a size that takes longer has fewer repetitions, but at least five
   int window = 64;                 // messages in flight, for the programs that stream
-  MemoryKind memory[2] = {MemoryKind::kHost, MemoryKind::kHost};  // of the lower and of the upper rank of a pair
-  bool cuda_in_use = false;  // make a CUDA context and send one device message before measuring
+  MemoryKind memory[2] = {MemoryKind::kHost,
+                          MemoryKind::kHost};  // kinds of memory of the lower and the upper rank of a pair
+  bool cuda_in_use = false;                    // make a CUDA context and send one device message before measuring
   bool touch = false;        // host memory: include writing sent and reading received data in the time
   bool validate = false;     // check every byte, outside the measured time
   CoreDistance cores_apart;  // count only repetitions with the two ranks' cores at this distance

@@ -14,9 +14,9 @@ namespace bench {
 // Static description of a benchmark program.
 struct Program {
   const char* name;
-  const char* sentence;                               // what it measures; for --help
-  const char* ranks = "N";                            // as in "mpiexec -n 2"
-  bool even_ranks = false;                            // runs in pairs
+  const char* sentence;                               // the measured quantity, for --help
+  const char* ranks = "N";                            // number of ranks in the usage, as in "mpiexec -n 2"
+  bool even_ranks = false;                            // needs an even number of ranks, as it runs in pairs
   std::function<bool(std::string&)> check = nullptr;  // further tests of the options; false, with a message
   bool threads = false;                               // requests MPI_THREAD_MULTIPLE
 };
@@ -26,14 +26,14 @@ struct Program {
 int run_program(int argc, char** argv, const Program& program, const OptionTable& table, Options& options,
                 const std::function<int(const World&)>& body);
 
-// Returns the kind of this rank's memory and prepares its device. Ends the job (code 3) if there is no such memory.
+// Returns the kind of this rank's memory, and prepares its device. Ends the job (code 3) if there is no such memory.
 MemoryKind memory_of(const Program& program, const World& world, const Options& options);
 void allocate(const Program& program, const World& world, MemoryKind kind, std::size_t bytes, Buffer& buffer);
 
 // Fills in everything but the rows, unit and settings. Collective.
 Report make_report(const Program& program, const World& world, const Options& options);
-// On rank 0, print rows (unless the JSON goes to standard output), and write the file at the end. finish() returns
-// main's exit status.
+// On rank 0, print rows (unless the JSON is written to standard output), and write the file at the end. finish()
+// returns main's exit status.
 bool prints_table(const World& world, const Options& options);
 void add_row(Report& report, Row row, bool print);
 int finish(const Program& program, const World& world, const Options& options, const Report& report);

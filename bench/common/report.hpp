@@ -16,7 +16,7 @@ struct Row {
   int iterations;
   Statistics value;
   std::vector<std::pair<std::string, double>> more;  // other figures of the same run, e.g. {"bus GB/s", 310.5}
-  std::string note = {};                             // how it was done, if there was a choice
+  std::string note = {};                             // the method, if there was a choice
 };
 
 struct Report {
@@ -25,7 +25,7 @@ struct Report {
   bool less_is_better = true;
   std::string memory[2];
   bool validated = false;
-  std::vector<std::pair<std::string, std::string>> settings;  // specific to this program: {"op", "allreduce"}
+  std::vector<std::pair<std::string, std::string>> settings;  // settings specific to this program: {"op", "allreduce"}
   std::vector<std::string> cpus;                              // per rank: the cores it may run on, "0" or "0-1,4"
   std::vector<Row> rows;
 };

@@ -78,7 +78,8 @@ int run_sizes(const Benchmark& benchmark, const Program& program, const World& w
   const bool table = prints_table(world, options);
   if (table) print_heading(report);
   for (const std::size_t bytes : options.sizes) {
-    if (options.validate) {  // one exchange with one slot per message; the timed ones write one slot again and again
+    if (options.validate) {  // makes one exchange with a slot per message, as the timed exchanges write the same slot
+                             // repeatedly
       const int window = benchmark.streams ? checked_window(options, bytes) : 1;
       buffers.prepare(kind, bytes, window);
       benchmark.repeat(buffers.transfer(1, window));

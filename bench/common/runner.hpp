@@ -21,7 +21,7 @@ struct Pair {
 
 struct Transfer {
   const Pair& pair;
-  void* send;  // `slots` messages of `bytes` each, one after the other
+  void* send;  // buffer of `slots` consecutive messages of `bytes` each
   void* receive;
   std::size_t bytes;
   int iterations;
@@ -33,12 +33,12 @@ struct Transfer {
 struct Benchmark {
   const char* name;
   const char* unit;
-  const char* sentence;  // what it measures; for --help
+  const char* sentence;  // the measured quantity, for --help
   bool less_is_better;
-  bool streams;                     // has a window of messages
-  bool both_ways;                   // the upper rank sends as well
+  bool streams;                     // true if it has a window of messages
+  bool both_ways;                   // true if the upper rank sends as well
   void (*repeat)(const Transfer&);  // one repetition: `iterations` exchanges
-  double (*value)(double seconds, std::size_t bytes, int iterations, int window);  // of one pair
+  double (*value)(double seconds, std::size_t bytes, int iterations, int window);  // figure of one pair
   bool touches = false;                                                            // obeys Transfer::touch
 };
 

@@ -7,7 +7,7 @@
 namespace bench {
 
 struct Statistics {
-  double best, median, p90, p99, worst;  // p90: nine of ten samples are at least as good
+  double best, median, p90, p99, worst;  // p90: nine of ten samples are not worse
   std::size_t samples;
 };
 

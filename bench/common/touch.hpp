@@ -1,5 +1,5 @@
-// Buffer accesses of real programs that the usual loops omit: a program writes the data it sends, so that the cache
-// lines belong to the sender alone, and reads the data it receives. A library that reads other processes' memory is
+// Buffer accesses of real programs that the usual loops omit: a program writes the data it sends, so that only the
+// sender's core has the cache lines, and reads the data it receives. A library that reads other processes' memory is
 // faster without either.
 #pragma once
 

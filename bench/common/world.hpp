@@ -12,7 +12,7 @@
 namespace bench {
 
 struct World {
-  World();  // of MPI_COMM_WORLD; MPI is initialized
+  World();  // describes MPI_COMM_WORLD; MPI must be initialized
 
   int rank = 0, size = 0;
   MPI_Comm comm = MPI_COMM_WORLD;

@@ -28,7 +28,7 @@ inline std::vector<std::int32_t> random_positions(std::size_t total, std::size_t
   std::vector<std::int32_t> all(total);
   std::iota(all.begin(), all.end(), 0);
   std::mt19937 random(side == Side::kSend ? 20251u : 40487u);
-  for (std::size_t i = 0; i < count; ++i) {  // the first steps of a shuffle
+  for (std::size_t i = 0; i < count; ++i) {  // makes the first steps of a shuffle
     const std::size_t other = i + random() % (total - i);
     std::swap(all[i], all[other]);
   }

@@ -14,7 +14,7 @@ namespace bench {
 
 // One process's view of the group. Its buffers and the shared memory are at the same addresses in all processes.
 struct BareGroup {
-  static constexpr int kMostSteps = 16;  // for 2^16 processes
+  static constexpr int kMostSteps = 16;  // enough for 2^16 processes
   struct Member {
     pid_t id = 0;
     Flag met[kMostSteps], wrote, done;
@@ -25,7 +25,7 @@ struct BareGroup {
   };
 
   int me, count;
-  bool yields;  // more processes than cores
+  bool yields;  // true if there are more processes than cores
   std::size_t bytes;
   Shared& shared;
   Member* members;
@@ -54,7 +54,7 @@ struct BareGroup {
     (own().*flag).tell(round);
     for (int i = 1; i < count; ++i) wait(member(static_cast<std::size_t>(me + i)).*flag, round);
   }
-  // The benchmark's barrier, by dissemination: processes leave it one after the other, as there.
+  // The benchmark's barrier, by dissemination: processes leave it one after the other, as in the benchmark.
   void line_up(std::uint64_t round) const {
     for (std::size_t step = 0, distance = 1; distance < size(); ++step, distance *= 2) {
       own().met[step].tell(round);
@@ -74,7 +74,7 @@ using Round = unsigned long;
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t kShort = 16384;  // bytes up to which every process combines all vectors
 constexpr std::size_t kLong = 4096;    // bytes from which reading another process's memory may pay off
-constexpr std::size_t kPieces = 4;     // of a long broadcast
+constexpr std::size_t kPieces = 4;     // number of pieces of a long broadcast
 
 std::size_t index(int me) { return static_cast<std::size_t>(me); }
 

@@ -12,14 +12,14 @@ namespace bench {
 
 struct BareGroup;
 
-// One way of carrying out an operation.
+// One way to execute an operation.
 struct BareAlgorithm {
   const char* operation;
   const char* label;                                           // begins with the operation's name
   std::size_t least = 0, most = 0;                             // sizes that it supports; a barrier has none
   void (*round)(const BareGroup& group, unsigned long round);  // does one process's part
   bool apart = false;   // timed one by one, with barriers between them; process 0 is the root
-  bool blocks = false;  // one block per process
+  bool blocks = false;  // true if the buffer has one block per process
   bool adds = false;
 };
 std::span<const BareAlgorithm> bare_algorithms();

@@ -23,7 +23,7 @@ namespace bench {
 namespace {
 
 constexpr std::size_t kLongPiece = 8192;
-constexpr std::size_t kAsked = 4096;  // bytes that a writer prefetches before its turn
+constexpr std::size_t kAsked = 4096;  // number of bytes that a writer prefetches before its turn
 constexpr std::size_t kLine = 64;
 
 // Way to write data into shared memory.
@@ -199,7 +199,7 @@ double ping_pong_us(In in, std::size_t bytes, Through through, int other_core, u
     there.send(i, send.data());
     back.receive(i, receive.data());
     there.prefetch_for_write(i + 1);
-    if (i == 1) start = now_us();  // the other process is running
+    if (i == 1) start = now_us();  // starts once the other process is running
   }
   const double passed = now_us() - start;
   partner.join();

@@ -12,7 +12,7 @@ namespace bench {
 struct Through {
   std::size_t piece;
   std::size_t room;
-  bool both = false;  // the same memory for both ways: each process writes where it has just read
+  bool both = false;  // true if both directions use the same memory: each process writes where it has just read
 };
 
 // Times a message one way: it is copied into shared memory in pieces, each announced by a flag, and copied out: pieces

@@ -14,7 +14,7 @@
 namespace bench {
 namespace {
 
-constexpr unsigned kSeconds = 30;  // after which a hanging process is killed
+constexpr unsigned kSeconds = 30;  // time after which a hanging process is killed
 constexpr int kMostLaps = 1000;
 
 // Memory that the two processes share; initially zero.
@@ -140,7 +140,7 @@ std::vector<Exchange> measure_exchanges(const std::vector<std::size_t>& sizes, i
         process.ping_pong(bytes, way, laps);
         const Exchange found{bytes, way, summarise({shared.times, shared.times + laps}, true)};
         if (side == 0 && ::write(results[1], &found, sizeof found) != sizeof found) ::_exit(3);
-        process.meet();  // before the times are overwritten
+        process.meet();  // waits before the times are overwritten
       }
     }
   };

@@ -33,7 +33,7 @@ using Comm = void*;
   X(int, ncclRecv, (void*, std::size_t, int, int peer, Comm, gpu::Stream))                     \
   X(int, ncclGroupStart, ())                                                                   \
   X(int, ncclGroupEnd, ())
-// Functions since version 2.28.
+// Functions that exist since version 2.28.
 #define NCCL_NEW_FUNCTIONS(X)                                                             \
   X(int, ncclAlltoAll, (const void*, void*, std::size_t, int, Comm, gpu::Stream))         \
   X(int, ncclGather, (const void*, void*, std::size_t, int, int root, Comm, gpu::Stream)) \
@@ -56,7 +56,7 @@ Nccl::~Nccl() {
 bool Nccl::open(const std::string& path, std::string& why) {
   // NVLink multicast stays off: some machines cannot be trusted with it. NCCL reads the variable at its first call.
   ::setenv("NCCL_NVLS_ENABLE", "0", 1);
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // for the lifetime of the process
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays open for the lifetime of the process
   if (library == nullptr) {
     const char* const said = ::dlerror();
     why = said != nullptr ? said : path + " cannot be opened";
@@ -68,7 +68,7 @@ bool Nccl::open(const std::string& path, std::string& why) {
   functions->name = reinterpret_cast<decltype(functions->name)>(::dlsym(library, #name)); \
   if (functions->name == nullptr) missing = #name;
   NCCL_NEW_FUNCTIONS(NCCL_LOAD)
-  missing = nullptr;  // those may be
+  missing = nullptr;  // these functions may be missing
   NCCL_FUNCTIONS(NCCL_LOAD)
 #undef NCCL_LOAD
   if (missing != nullptr) {

@@ -23,15 +23,16 @@ struct Exchange {
   gpu::Stream stream;
   float* send;
   float* receive;
-  std::size_t count;  // floats of a block
+  std::size_t count;  // number of floats of a block
 };
 
 struct Compared {
   std::string name;
-  const Operation* collective;      // null: messages of `transfers`
-  int blocks;                       // of the larger buffer
-  std::vector<Transfer> transfers;  // of all ranks; for a collective, those that replace a function that NCCL lacks
-  void (*nccl)(const Exchange&);    // null: a group of ncclSend and ncclRecv
+  const Operation* collective;  // null: messages of `transfers`
+  int blocks;                   // number of blocks of the larger buffer
+  std::vector<Transfer>
+      transfers;  // transfers of all ranks; for a collective, those that replace a function that NCCL lacks
+  void (*nccl)(const Exchange&);  // null: a group of ncclSend and ncclRecv
 };
 
 // Returns all operations for this number of ranks.

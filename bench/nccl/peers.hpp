@@ -22,7 +22,7 @@ class Peers {
   bool ready() const { return ready_; }
 
   // Copies the blocks that this rank sends into the receivers' buffers (`push`), or those that it receives out of the
-  // senders', each peer's in a stream of its own, and waits for all.
+  // senders', those of each peer in a separate stream, and waits for all.
   void copy(const Compared& operation, const Exchange& exchange, bool push);
 
  private:

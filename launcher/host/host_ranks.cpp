@@ -19,7 +19,7 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::chrono::milliseconds kStackLimit{10000};
-constexpr std::chrono::milliseconds kCrashLimit{10000};    // from the answer to a rank that crashes to its death
+constexpr std::chrono::milliseconds kCrashLimit{10000};    // limit from the answer to a crashing rank to its death
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;  // bytes read from a rank before others have their turn
 
 }  // namespace
@@ -41,7 +41,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
   answers.send = [this](int number, std::string_view line) { send_line(number, line); };
   answers.abort = [this](int number, int code) {
     const Rank& rank = *find(number);
-    catch_up(rank);  // the rank has printed the reason
+    catch_up(rank);  // shows the reason, which the rank has printed
     post(Message::Kind::kAbort, rank, {rank.pid, code});
   };
   answers.keep_file = [this](int number, int pid, int file) { find(number)->counters = open_page(pid, file); };
@@ -57,7 +57,7 @@ HostRanks::HostRanks(EventLoop& loop, const JobPlan& plan, int host, Callbacks c
                      .host = host_,
                      .rank = number,
                      .numbers = {what},
-                     .text = pack({{std::string(service), std::string(port)}}).front()});  // of one pair
+                     .text = pack({{std::string(service), std::string(port)}}).front()});  // the only pair
   };
   answers.answer = [this](const std::vector<KeyValue>& values) {
     for (std::string& part : pack(values)) {
@@ -77,7 +77,8 @@ HostRanks::~HostRanks() {
   }
 }
 
-// Sends without waiting. A rank sends one request at a time and reads the answer, so there is room unless it is gone.
+// Sends without waiting. A rank sends one request at a time and reads the answer, so there is room unless the rank has
+// ended.
 void HostRanks::send_line(int number, std::string_view line) {
   const std::string text = std::string(line) + "\n";
   const Rank* rank = find(number);
@@ -155,13 +156,13 @@ void HostRanks::catch_up(const Rank& rank) {
 
 void HostRanks::signal_all(int signal) {
   for (const Rank& rank : ranks_) {
-    // The process group of a rank that has ended may live on; its number stays reserved while we keep the zombie.
+    // The process group of a rank that has ended may still exist; its number stays reserved while the zombie is kept.
     if (rank.pid > 0) ::kill(-rank.pid, signal);
   }
 }
 
-// Shows one stack, which explains the failure; those of other ranks that crash for the same reason would only hide it.
-// They wait until the first one's death ends the job.
+// Shows only the first stack, which explains the failure; those of other ranks that crash for the same reason would
+// hide it. These ranks wait until the first one's death ends the job.
 void HostRanks::on_crash(Rank& rank, int signal) {
   rank.crash = signal;
   const auto end_by_force = [this, &rank] {
@@ -220,7 +221,7 @@ std::string HostRanks::judge_late(int number, pid_t pid) {
   if (rank == nullptr || rank->pid <= 0 || rank->ended) return "rc=-1 msg=there_is_no_such_rank_any_more";
   const int client = pmi_->client(number);
   if (!pmi_->initialised(number)) return "rc=0";
-  // A program that an MPI program of the job has started runs alone, as it would anywhere.
+  // A program that an MPI program of the job has started runs as a job of one process, as it would anywhere.
   if (client > 0 && descends_from(pid, client)) return "rc=-1 alone=1";
   return pmi_->finalized(number) ? "rc=0" : "rc=-1 busy=" + std::to_string(client);
 }
@@ -253,10 +254,10 @@ void HostRanks::check_stuck() {
   callbacks_.post({.kind = Message::Kind::kStuck, .host = host_});
 }
 
-// Lets the job go on without that rank.
+// Lets the job continue without that rank.
 void HostRanks::mark_failed(int rank, const std::string& why) {
   for (boot::FailureBoard& each : boards_) {
-    if (!each.post(rank, why)) problem(1, "there is no memory to tell the others that " + why);
+    if (!each.post(rank, why)) problem(1, "no memory to notify the others that " + why);
   }
   pmi_->mark_failed(rank);
 }
@@ -280,7 +281,7 @@ void HostRanks::reap() {
   }
 }
 
-// Handles the end of a rank that is not our child, which shows only when it closes its socket.
+// Handles the end of a rank that is not a child of this process, which is detected only when it closes its socket.
 void HostRanks::end_adopted(Rank& rank) {
   if (std::exchange(rank.ended, true)) return;
   const int flags = Message::kInitialised | (pmi_->finalized(rank.number) ? Message::kFinalized : 0);
@@ -303,7 +304,7 @@ void HostRanks::finish() {
     rank.ended = true;
   }
   if (!callbacks_.has_other_jobs()) kill_orphans(callbacks_.others());
-  // The writers are gone, so the pipes contain all remaining output.
+  // The writers have ended, so the pipes contain all remaining output.
   for (Forwarder& each : forwarders_) each.finish();
   for (Rank& rank : ranks_) rank.outputs = {};
   forwarders_.clear();

@@ -34,7 +34,7 @@ class HostRanks {
     std::function<void(const Message&)> post;
     // Returns the destination of each stream (0 standard output, 1 standard error) of a rank; it outlives the ranks.
     std::function<OutputTarget&(int rank, int stream)> target;
-    // Returns the children of this process that are not among these ranks, and are to be left alone.
+    // Returns the children of this process that are not among these ranks, and must not be affected.
     std::function<std::set<pid_t>()> others;
     // True if this process has other jobs' ranks, whose orphans cannot be distinguished from these ranks'.
     std::function<bool()> has_other_jobs;
@@ -101,15 +101,15 @@ class HostRanks {
   const JobPlan& plan_;
   int host_;
   Callbacks callbacks_;
-  RankMap map_;                     // as programs see it
-  topo::Machine machine_;           // this host; read when ranks are placed
-  std::vector<topo::CpuSet> cpus_;  // of each of ranks_
+  RankMap map_;                     // placement of the ranks, as programs see it
+  topo::Machine machine_;           // description of this host, read when ranks are placed
+  std::vector<topo::CpuSet> cpus_;  // CPUs of each of ranks_
   std::string spare_cpus_;          // empty: none
-  std::vector<Prepared> prepared_;  // one per program
-  std::vector<Rank> ranks_;         // ascending; complete from the beginning
+  std::vector<Prepared> prepared_;  // one entry per program
+  std::vector<Rank> ranks_;         // ranks in ascending order; complete from the beginning
   std::unique_ptr<PmiServer> pmi_;
   LateClients late_;
-  std::list<boot::FailureBoard> boards_;  // one per shm directory, if the job goes on after failures
+  std::list<boot::FailureBoard> boards_;  // one board per shm directory, if the job continues after failures
   std::list<Forwarder> forwarders_;
   InputPipe input_;
   Background background_;

@@ -66,7 +66,7 @@ bool HostRanks::prepare() {
 
 bool HostRanks::prepare(int number, Prepared* prepared) {
   const PlannedProgram& program = plan_.programs[static_cast<std::size_t>(number)];
-  // If all ranks are on mpiexec's host, it need not be named.
+  // The host need not be named if all ranks are on mpiexec's host.
   const std::string here = plan_.hosts.size() == 1 && plan_.root_host == 0 ? "" : " on host " + host_name();
   prepared->directory = directory_of(program);
   if (const int error = check_directory(prepared->directory); error != 0) {
@@ -129,7 +129,7 @@ bool HostRanks::make_boards() {
   return true;
 }
 
-// Takes over a rank that runs already, of which we have only its socket.
+// Takes over a rank that runs already, of which this process has only the socket.
 bool HostRanks::adopt(Rank& rank) {
   rank.pmi = Descriptor(plan_.adopted);
   loop_.watch(rank.pmi.get(), EPOLLIN, [this, &rank] { receive_pmi(rank); });

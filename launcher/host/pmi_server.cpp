@@ -9,7 +9,7 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::size_t kLongestMapping = std::size_t{64} << 10;
-constexpr std::size_t kMostPut = std::size_t{16} << 20;  // by one rank
+constexpr std::size_t kMostPut = std::size_t{16} << 20;  // limit for the values that one rank puts
 constexpr std::string_view kMappingKey = "PMI_process_mapping";
 constexpr char kEndOfRun = '|';  // ends the number in front of keys of a rank's second and later programs
 
@@ -43,7 +43,7 @@ void PmiServer::give(const std::vector<KeyValue>& pairs) {
   for (const auto& [key, value] : pairs) values_.insert_or_assign(key, Value{value, -1});
 }
 
-// Handles one line of a spawn request; false if it is no part of one.
+// Handles one line of a spawn request; false if the line is not part of one.
 bool PmiServer::handle_spawn(int rank, std::string_view line) {
   SpawnLines& lines = ranks_.at(rank).spawn;
   if (line == "mcmd=spawn") {
@@ -90,8 +90,9 @@ void PmiServer::handle_line(int rank, std::string_view line) {
     own.initialised = true;
     own.client = message.number("pid", 0);
     const bool spoken = message.number("pmi_version", 0) == 1;
-    // Headrace's own words (boot/pmi1.cpp): that files can be kept here; the number of ranks that share the cores, if
-    // the mapping does not show it, otherwise that views are compared here; and that everything is on one host.
+    // The last fields are Headrace's own (boot/pmi1.cpp). They state that files can be kept here; how many ranks share
+    // the cores, if the mapping does not show it, or else that views are compared here; and whether everything is on
+    // one host.
     callbacks_.send(rank, std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
                               (spoken ? "0" : "-1") + " keeps_files=1" +
                               (machine_ranks_ != 0 ? " machine_ranks=" + std::to_string(machine_ranks_) : " views=1") +
@@ -132,8 +133,8 @@ void PmiServer::handle_line(int rank, std::string_view line) {
 }
 
 // Begins the next program of a rank. Programs that follow one another (a shell's script) are separate jobs: none sees
-// the values of an earlier one. All ranks of a run have left the exchanges of the previous one, so barriers need no
-// such number.
+// the values of an earlier one. All ranks of a run have left the exchanges of the previous one, so barriers need no run
+// number.
 void PmiServer::begin_next_run(RankState& state) {
   const int run = state.run + 1;
   const bool failed = state.failed;

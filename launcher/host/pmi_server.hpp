@@ -24,17 +24,18 @@ class PmiServer {
   struct Callbacks {
     std::function<void(int rank, std::string_view line)> send;
     std::function<void(int rank, int exit_code)> abort;
-    // A file that the process has open is to be kept open until the job ends.
+    // Called to keep a file that the process has open until the job ends.
     std::function<void(int rank, int pid, int file)> keep_file;
-    std::function<void(int rank, int signal)> crashed;  // answer_crash() lets it go on
-    // All ranks here are in the barrier; leave_fence() lets them go on. values: those put since the last barrier.
+    std::function<void(int rank, int signal)> crashed;  // the rank waits for answer_crash()
+    // Called when all ranks here are in the barrier; leave_fence() releases them. values: those put since the last
+    // barrier.
     std::function<void(std::vector<KeyValue> values)> fence;
-    // All ranks here have reported their views of their host (boot/host_view.hpp): pairs of a view and the ranks that
-    // have it. tell_hosts() lets them go on.
+    // Called when all ranks here have reported their views of their host (boot/host_view.hpp). views: pairs of a view
+    // and the ranks that have it. tell_hosts() releases the ranks.
     std::function<void(std::vector<KeyValue> views)> views;
     std::function<void(const std::string& key)> ask;  // a rank waits for a key that is not here; called once per key
     std::function<void(int rank, const SpawnRequest& request)> spawn;  // answered by Job, which starts it
-    // A request about a service (Message::kPublish and the like), answered with a line.
+    // Called for a request about a service (Message::kPublish and the like), which is answered with a line.
     std::function<void(int rank, int what, std::string_view service, std::string_view port)> name;
     std::function<void(std::vector<KeyValue> values)> answer;  // a value that another host waits for: see want()
   };
@@ -58,10 +59,11 @@ class PmiServer {
   // that host.
   void mark_failed(int rank);
 
-  // Lets a rank that has reported a crash go on. shown: its stack is shown already, so it need not do so itself.
+  // Lets a rank that has reported a crash continue. shown: its stack is already shown, so the rank need not do so
+  // itself.
   void answer_crash(int rank, bool shown);
 
-  // Adds values that ranks of other hosts have put; ranks here that waited for one go on.
+  // Adds values that ranks of other hosts have put; ranks here that waited for one continue.
   void publish(const std::vector<KeyValue>& values);
   void leave_fence();
   void tell_hosts(std::string_view hosts);
@@ -85,14 +87,14 @@ class PmiServer {
     bool finalized = false;
     bool in_barrier = false;
     bool failed = false;
-    std::size_t put = 0;  // bytes, up to kMostPut
-    int run = 0;          // programs of this rank that have ended
+    std::size_t put = 0;  // bytes that it has put, at most kMostPut
+    int run = 0;          // number of programs of this rank that have ended
     int client = 0;       // id of the process that has called MPI_Init, if it was sent
     SpawnLines spawn;
   };
   struct Value {
     std::string text;
-    int rank;  // the rank of this host that put it; -1: another host's
+    int rank;  // rank of this host that put it; -1 if it is from another host
   };
 
   const RankState& state(int rank) const noexcept { return ranks_.at(rank); }
@@ -122,8 +124,8 @@ class PmiServer {
   std::map<std::string, std::vector<int>, std::less<>> asked_for_;  // the ranks that wait for each key
   std::set<std::string, std::less<>> wanted_;                       // keys that other hosts wait for
   std::size_t waiting_ = 0;                                         // ranks in the barrier
-  bool fencing_ = false;              // all remaining ranks are in it, and that has been reported
-  std::map<int, std::string> views_;  // of ranks that wait for the placement of all
+  bool fencing_ = false;              // true if all remaining ranks are in it, and that has been reported
+  std::map<int, std::string> views_;  // views of ranks that wait for the placement of all
   bool views_told_ = false;
 };
 

@@ -18,12 +18,13 @@ struct Rank {
   int number = 0;
   pid_t pid = -1;  // also its process group; stays reserved until the job ends, as the zombie is kept
   bool ended = false;
-  int crash = 0;         // signal of the crash that it reports, while it waits for its stack to be shown
-  Descriptor pmi;        // our end of the PMI socket of its program
-  Descriptor inherited;  // our end of the socket that the rank was started with, while its program uses another
+  int crash = 0;   // signal of the crash that it reports, while it waits for its stack to be shown
+  Descriptor pmi;  // this process's end of the PMI socket of its program
+  Descriptor
+      inherited;  // this process's end of the socket with which the rank was started, while its program uses another
   LineReader pmi_lines{kLongestSpawn + 1};  // lines read from it; no command is longer
-  Descriptor counters;                      // its page (docs/counters.md), once it has one; open until the job ends
-  std::array<Forwarder*, 2> outputs{};      // of its standard output and error, once it runs
+  Descriptor counters;                  // page of the rank (docs/counters.md), once it has one; open until the job ends
+  std::array<Forwarder*, 2> outputs{};  // destinations of its standard output and error, once it runs
 };
 
 }  // namespace hr::launcher

@@ -65,7 +65,7 @@ std::string output_of(const std::vector<std::string>& command, Clock::time_point
   return text;
 }
 
-constexpr std::size_t kSecretDigits = 20;  // this many digits or more are a secret; addresses have up to 16
+constexpr std::size_t kSecretDigits = 20;  // least length of a secret; addresses have up to 16 digits
 
 // Keeps gdb's lines about frames and threads. Secrets are removed: arguments may be names of ports.
 std::string stacks_by_gdb(pid_t pid, Clock::time_point deadline) {
@@ -97,7 +97,7 @@ std::string stack_of_one(pid_t pid, Clock::time_point deadline) {
   // Queries the process itself first, as a debugger stops it and may take too long.
   std::string told = "  program " + state_by_proc(folder) + "\n" + own_stacks(pid, deadline);
   std::string stacks = stacks_by_gdb(pid, deadline);
-  if (stacks.empty()) ::kill(pid, SIGCONT);  // a debugger that was killed leaves it stopped
+  if (stacks.empty()) ::kill(pid, SIGCONT);  // a killed debugger leaves the process stopped
   return stacks.empty() ? told : stacks;
 }
 

@@ -23,10 +23,10 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kGrace{1000};  // between SIGTERM and SIGKILL
 constexpr milliseconds kStackLimit{10000};
-constexpr milliseconds kStackGrace{2000};  // for the transfer of the answers
-constexpr milliseconds kStopLimit{500};    // for the message to other hosts that we are about to be stopped
+constexpr milliseconds kStackGrace{2000};  // time for the transfer of the answers
+constexpr milliseconds kStopLimit{500};  // time for the message to other hosts that this process is about to be stopped
 constexpr std::size_t kMostStacks = 8;
-constexpr int kMostNames = 8;  // of hosts in a message
+constexpr int kMostNames = 8;  // limit of the hosts named in a message
 constexpr int kTimeoutExit = 124;
 constexpr int kCreditStep = 64 << 10;
 
@@ -95,7 +95,7 @@ Job::~Job() = default;
 int Job::run() {
   not_ours_ = listed_children();
   guard_.start(first().tree->plan().id, first().tree->plan().shm_directories);
-  // Orphans of our ranks become our children, so that we can end them.
+  // Orphans of the ranks become children of this process, so that it can end them.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   signals_ = std::make_unique<Signals>(loop_, [this](int signal) { on_signal(signal); });
   raise_descriptor_limit();
@@ -202,7 +202,7 @@ void Job::fail(int exit_code, const std::string& text) {
   catch_up();
   if (!text.empty()) say(started_ ? text + "; ending the job" : text);
   signal_all(SIGTERM);
-  signal_all(SIGCONT);  // so that a stopped process handles its SIGTERM
+  signal_all(SIGCONT);  // lets a stopped process handle its SIGTERM
   loop_.after(kGrace, [this] { signal_all(SIGKILL); });
   for (World& world : worlds_) {
     if (!world.started) check_end(world);
@@ -213,7 +213,7 @@ void Job::catch_up() {
   for (World& world : worlds_) world.tree->catch_up();
 }
 
-// Handles the failure of one rank, which ends the job unless the job is to go on without the rank.
+// Handles the failure of one rank, which ends the job unless the job continues without the rank.
 void Job::fail_rank(World& world, const Message& ended, int exit_code, const std::string& text) {
   if (!options_.keep_going) return fail(exit_code, text);
   // Done first, as others wait for the rank.
@@ -223,7 +223,7 @@ void Job::fail_rank(World& world, const Message& ended, int exit_code, const std
 
 void Job::go_on(int exit_code, const std::string& text) {
   catch_up();
-  say(text + "; the others go on (--enable-recovery)");
+  say(text + "; the others continue (--enable-recovery)");
   if (exit_code_ == 0) exit_code_ = exit_code;
 }
 
@@ -346,7 +346,7 @@ void Job::on_message(World& world, const Message& message) {
       where_[{&world, message.rank}] = message.text;
       return ++where_told_ == where_.size() ? show_where() : void();
     case Kind::kStuck:
-      // A rank that is gone will never enter the barrier that others wait in.
+      // A rank that has ended will never enter the barrier in which others wait.
       if (world.left < 0) return;
       return on_stuck(world);
     case Kind::kEnded:
@@ -380,7 +380,7 @@ void Job::tell_lost_output() {
   say("cannot write standard output: " + reason_of_write(output_.lost()) + "; what ranks print there is lost");
 }
 
-// Sends credit to a host; a host that prints faster than our reader reads has to wait.
+// Sends credit to a host; a host that prints faster than the reader reads has to wait.
 void Job::give_credit(World& world, int host, int stream) {
   Taken& taken = world.taken[{host, stream}];
   Sink& sink = stream == 0 ? output_ : error_;

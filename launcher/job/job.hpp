@@ -47,12 +47,12 @@ class Job {
  private:
   struct RankState {
     bool ended = false;
-    pid_t pid = -1;  // if it is known
+    pid_t pid = -1;  // process id, if it is known
   };
   // Output of one stream of one host that was received, and for which the host has not been sent credit yet.
   struct Taken {
     int bytes = 0;
-    bool waits = false;  // the credit is held back until the sink has room
+    bool waits = false;  // true if the credit is held back until the sink has room
   };
   struct World;
   // Rank that has requested a world, and waits for the answer.
@@ -66,7 +66,7 @@ class Job {
     int number = 0;                    // 0: those of the command line
     std::deque<RankOutput> outputs{};  // two for each rank
     std::vector<RankState> ranks{};
-    std::map<std::pair<int, int>, Taken> taken{};  // by host and stream
+    std::map<std::pair<int, int>, Taken> taken{};  // indexed by host and stream
     std::unique_ptr<Tree> tree{};
     int running = 0;
     int left = -1;  // the first rank that ended normally while others ran
@@ -75,9 +75,9 @@ class Job {
     bool finishing = false;
     bool over = false;
     bool any_finalized = false;
-    std::optional<Spawner> spawner{};  // of a spawned one
-    bool answered = false;             // the spawner has been told that it runs, or why it does not
-    std::vector<int> failed{};         // of a spawned one: ranks that ended without MPI_Finalize
+    std::optional<Spawner> spawner{};  // the spawner of a spawned world
+    bool answered = false;             // the spawner has been notified that it runs, or why it does not
+    std::vector<int> failed{};         // ranks of a spawned world that ended without MPI_Finalize
     std::string why_failed{};
   };
 
@@ -95,7 +95,7 @@ class Job {
   void answer_spawn(World& spawned, const std::string& line);
   // `failed`: the ranks that could not be started; empty: all of them.
   void refuse_spawn(World& spawned, const std::string& why, std::vector<int> failed = {});
-  // Ends a spawned world alone and returns true, provided that the job goes on after failures.
+  // Ends only a spawned world and returns true, provided that the job continues after failures.
   bool end_spawned_alone(World& world, int exit_code, const std::string& why);
   void end_spawned(World& spawned);
   void tell_spawned_ended(World& spawned);
@@ -149,7 +149,7 @@ class Job {
   std::map<std::string, std::string> names_;       // published ports by service
   std::unique_ptr<SavedCounters> saved_counters_;  // null: they are not kept
   std::unique_ptr<InputSource> input_;
-  std::unique_ptr<InputPipe> terminal_;  // to rank 0, if it is here
+  std::unique_ptr<InputPipe> terminal_;  // pipe to rank 0, if it is here
   std::unique_ptr<Signals> signals_;
   int input_host_ = -1;                                        // host of rank 0, if not this one
   std::map<std::pair<const World*, int>, std::string> where_;  // the stacks of ranks at the time limit

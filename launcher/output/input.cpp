@@ -11,7 +11,7 @@
 namespace hr::launcher {
 namespace {
 
-// True if we run in the background, where reading the terminal would stop us.
+// True if this process runs in the background, where reading from the terminal would stop it.
 bool is_background() { return ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) != ::getpgrp(); }
 
 // True if standard input is a file, which epoll refuses, and which is always readable.
@@ -44,7 +44,7 @@ void InputSource::watch() {
 }
 
 void InputSource::read() {
-  char piece[16384];  // on the stack, which may be small
+  char piece[16384];  // a small buffer, as the stack may be small
   const ssize_t count = ::read(STDIN_FILENO, piece, sizeof piece);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return watch();
   wanted_ = false;
@@ -69,7 +69,7 @@ int InputPipe::for_rank_0() {
 }
 
 void InputPipe::write(std::string_view piece) {
-  if (piece.empty()) return close();  // so that rank 0 reads the end, too
+  if (piece.empty()) return close();  // lets rank 0 read the end of the file
   if (!our_end_.is_open()) return;
   pending_ += piece;
   write_pending();

@@ -15,7 +15,7 @@
 
 namespace hr::launcher {
 
-// Our standard input, read piece by piece.
+// The standard input of mpiexec, read piece by piece.
 class InputSource {
  public:
   // Called with each piece, and with an empty one at the end.
@@ -28,7 +28,7 @@ class InputSource {
 
   // Reads the next piece when there is one.
   void more();
-  // Called after a stop (Ctrl-Z, fg), when the terminal may be ours again.
+  // Called after a stop (Ctrl-Z, fg), when this process may own the terminal again.
   void resume();
   void close();
 

@@ -18,7 +18,7 @@ constexpr std::size_t kFullSink = std::size_t{1} << 20;
 constexpr std::size_t kUsualLine = std::size_t{1} << 20;
 constexpr std::size_t kHeldByAll = std::size_t{256} << 20;
 constexpr std::chrono::milliseconds kPromptDelay{100};
-constexpr std::size_t kChunk = std::size_t{16} << 10;  // on the stack, which may be small
+constexpr std::size_t kChunk = std::size_t{16} << 10;  // size of a buffer on the stack, which may be small
 
 constexpr int kMostChunks = 8;  // read at once: a limit, but more than a pipe holds
 
@@ -44,8 +44,8 @@ void Sink::write(const void* source, std::string_view text) {
 
 void Sink::drain() {
   while (!broken_ && written_ < queue_.size()) {
-    // A descriptor that we share with other processes must not be made non-blocking: poll first, and write no more than
-    // a pipe with room accepts at once.
+    // A descriptor that is shared with other processes must not be made non-blocking: poll first, and write no more
+    // than a pipe with room accepts at once.
     pollfd state{descriptor_, POLLOUT, 0};
     if (!regular_ && ::poll(&state, 1, 0) == 0) return wait_for_room();
     const std::size_t left = queue_.size() - written_;
@@ -56,7 +56,7 @@ void Sink::drain() {
     } else if (errno == EAGAIN) {
       return wait_for_room();
     } else if (errno == EPIPE || errno == EIO || errno == EBADF) {
-      broken_ = true;  // the reader has gone: the ranks notice when their pipes close
+      broken_ = true;  // the reader has ended: the ranks detect that when their pipes close
     } else if (errno != EINTR) {
       lose(errno);
     }
@@ -103,7 +103,7 @@ void Sink::flush() {
 
 Forwarder::Forwarder(EventLoop& loop, Descriptor pipe, OutputTarget& target)
     : loop_(loop), pipe_(std::move(pipe)), target_(target) {
-  ::fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);  // the read end is ours alone
+  ::fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);  // only this process has the read end
   resume();
 }
 

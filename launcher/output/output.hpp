@@ -29,7 +29,7 @@ class Sink {
   // True if the last text of this source did not end its line, and no other source has written since.
   [[nodiscard]] bool is_mid_line(const void* source) const noexcept { return open_line_of_ == source; }
   [[nodiscard]] bool full() const noexcept;
-  // True if the reader has gone.
+  // True if the reader has ended.
   [[nodiscard]] bool broken() const noexcept { return broken_; }
   // Sets a function that is called once, from the loop, when text is lost although there is a reader (a full disk, a
   // quota).
@@ -39,7 +39,7 @@ class Sink {
   [[nodiscard]] bool is_terminal() const noexcept { return terminal_; }
   // Calls `resume` once, when a full sink has room again or is broken.
   void when_room(std::function<void()> resume) { waiting_.push_back(std::move(resume)); }
-  // Blocks until everything is written or the reader is gone. Called at the end, when no forwarder waits for room any
+  // Blocks until everything is written or the reader has ended. Called at the end, when no forwarder waits for room any
   // more.
   void flush();
 
@@ -58,7 +58,7 @@ class Sink {
   int lost_ = 0;
   std::function<void()> tell_lost_;
   std::string queue_;
-  std::size_t written_ = 0;  // of the queue's front
+  std::size_t written_ = 0;  // bytes of the queue's first entry already written
   const void* open_line_of_ = nullptr;
   std::list<std::function<void()>> waiting_;
 };
@@ -86,15 +86,15 @@ class Forwarder {
   Forwarder& operator=(const Forwarder&) = delete;
 
   [[nodiscard]] bool done() const noexcept { return !pipe_.is_open(); }
-  // Takes the text that is there now, up to a limit.
+  // Reads the text that is available now, up to a limit.
   void catch_up();
-  // Takes all text that is there now and closes the pipe.
+  // Reads all text that is available now, and closes the pipe.
   void finish();
 
  private:
   void resume();
   void pause();
-  bool read_some();  // true if there was something
+  bool read_some();  // true if it has read something
   void take(std::string_view text);
   bool hold_rest();
   void emit_rest();
@@ -104,7 +104,7 @@ class Forwarder {
   Descriptor pipe_;
   OutputTarget& target_;
   std::string rest_;      // the beginning of a line
-  std::size_t held_ = 0;  // its part of the memory that all forwarders share, if it is long
+  std::size_t held_ = 0;  // bytes reserved in the memory that all forwarders share, if the line is long
   std::shared_ptr<const bool> here_ = std::make_shared<bool>();  // expires with this object, which a wait may outlive
   bool watched_ = false;
   bool timer_set_ = false;

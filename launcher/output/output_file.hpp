@@ -16,7 +16,7 @@ class OutputFile {
   // largest rank, so that the folders sort.
   int open(const std::string& directory, int rank, int digits, const char* stream);
 
-  // Writes the text; a failure is reported once, and the job goes on.
+  // Writes the text; a failure is reported once, and the job continues.
   void write(std::string_view text);
   [[nodiscard]] bool lost() const noexcept { return lost_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

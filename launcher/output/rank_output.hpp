@@ -1,4 +1,5 @@
-// RankOutput: one stream of one rank in mpiexec, for ranks on any host: labels, the file of --output-filename, a sink.
+// RankOutput: one stream of one rank in mpiexec, for ranks on any host: it adds labels, and writes to the file of
+// --output-filename and to a sink.
 //
 // Owner: Job. One thread.
 #pragma once
@@ -20,7 +21,8 @@ class RankOutput final : public OutputTarget {
   void take(std::string_view text) override;
   // Takes text that arrives in parts, and writes all of it with the last one.
   void take_part(std::string_view text, bool goes_on);
-  // Called at the end: writes parts that no last one followed. Returns true if text was lost on its way to the file.
+  // Called at the end: writes parts that were not followed by a last one. Returns true if text was lost on its way to
+  // the file.
   bool finish();
   [[nodiscard]] bool full() const override { return to_sink_ && sink_.full(); }
   [[nodiscard]] bool broken() const override { return to_sink_ && sink_.broken(); }

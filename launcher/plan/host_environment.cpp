@@ -21,8 +21,8 @@ constexpr std::string_view kOfHost[] = {
 };
 
 // Variables in which another launcher has passed this process its place in a job, which a program would mistake for its
-// own place. Similar ones are left to the program, such as HYDRA_FULL_ERROR and PMIX_MCA_gds. A word that ends with '_'
-// stands for all names that begin with it.
+// own place. Other variables of launchers, such as HYDRA_FULL_ERROR and PMIX_MCA_gds, are passed on to the program. A
+// word that ends with '_' stands for all names that begin with it.
 constexpr std::string_view kOfOuterLauncher[] = {
     "PMI_",
     "PMI2_",

@@ -27,21 +27,21 @@ struct PlannedProgram {
   int ranks = 0;
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  // NAME=VALUE
-  std::string directory;                 // empty: where mpiexec was started
+  std::string directory;                 // empty: the directory where mpiexec was started
 };
 
 struct JobPlan {
   std::string id;  // name of the PMI key-value space and of the shared-memory files
   std::vector<PlannedProgram> programs;
 
-  std::vector<std::string> hosts;  // those with ranks
-  int root_host = -1;              // mpiexec's own among them
-  std::vector<int> host_of;        // of each rank, an index into hosts
-  int declared_hosts = 1;          // if all ranks are on one host: how many programs see (--as-hosts)
+  std::vector<std::string> hosts;  // hosts that have ranks
+  int root_host = -1;              // index of mpiexec's own host; -1 if it has no ranks
+  std::vector<int> host_of;        // index into hosts, for each rank
+  int declared_hosts = 1;          // number of hosts that programs see if all ranks are on one (--as-hosts)
 
   int universe = 1;  // MPI_UNIVERSE_SIZE
 
-  std::string directory;    // where mpiexec was started
+  std::string directory;    // directory where mpiexec was started
   std::string search_path;  // mpiexec's PATH
   int creation_mask = 022;
   topo::Mapping mapping;
@@ -50,18 +50,18 @@ struct JobPlan {
   bool keep_going = false;
   bool save_counters = false;
   bool one_host = false;                                   // everything that this mpiexec may start is on one host
-  bool spawned = false;                                    // by a rank of another job of this mpiexec
-  std::vector<std::pair<std::string, std::string>> given;  // in the key-value space from the beginning
+  bool spawned = false;                                    // a rank of another job of this mpiexec has spawned this one
+  std::vector<std::pair<std::string, std::string>> given;  // initial pairs of the key-value space
   std::set<std::string> shm_directories;
 
   std::chrono::milliseconds silence{30000};  // see Channel
-  int degree = 32;                           // of the tree
+  int degree = 32;                           // degree of the tree
   RemoteShell shell;
   std::string mpiexec;  // path of the program
 
   // Not part of the message:
-  int adopted = -1;                              // the PMI socket of the one rank, which is not our child (--serve)
-  std::shared_ptr<const topo::Machine> machine;  // mpiexec's host, as mpiexec has found it
+  int adopted = -1;  // PMI socket of the only rank, which is not a child of mpiexec (--serve)
+  std::shared_ptr<const topo::Machine> machine;  // description of mpiexec's host
 
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(host_of.size()); }
   // Returns the program of each rank.

@@ -42,7 +42,7 @@ class Reader {
     rest_.remove_prefix(8);
     return static_cast<std::int64_t>(value);
   }
-  // Reads a number that must lie between `least` and `most`.
+  // Reads a number that must be between `least` and `most`.
   std::int64_t number(std::int64_t least, std::int64_t most) noexcept {
     const std::int64_t value = number();
     return value < least || value > most ? fail() : value;

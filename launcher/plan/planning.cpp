@@ -160,7 +160,7 @@ Status check_own_directory(const Options& options, const JobPlan& plan) {
   if (!plan.directory.empty() || !needed) return kOk;
   const char* const before = hr::environment("PWD");
   return fail(Errc::kOther,
-              "the directory that mpiexec was started in has been removed, or may not be looked at%s%s: change into "
+              "the directory in which mpiexec was started has been removed, or is not accessible%s%s: change into "
               "another, or name one with --wdir",
               before != nullptr ? "; it was " : "", before != nullptr ? before : "");
 }
@@ -175,7 +175,7 @@ Status declare_hosts(const Options& options, JobPlan* plan) {
   return kOk;
 }
 
-// True if srun can start all agents, as it reaches only the hosts of its allocation.
+// True if all hosts are in the allocation, so that srun can start all agents.
 bool is_all_of(const JobPlan& plan, const Allocation& allocation) {
   if (!allocation.is_slurm) return false;
   return std::all_of(plan.hosts.begin(), plan.hosts.end(), [&allocation](const std::string& name) {
@@ -284,7 +284,7 @@ Status take_info(const std::string& key, const std::string& value, Program* prog
   }
   utsname system{};
   if (key == "arch" && ::uname(&system) == 0 && value != system.machine) {
-    return fail(Errc::kOther, "the info key arch asks for \"%s\", and these hosts are %s", value.c_str(),
+    return fail(Errc::kOther, "the info key arch requires \"%s\", and these hosts are %s", value.c_str(),
                 system.machine);
   }
   return kOk;
@@ -340,7 +340,7 @@ Status plan_spawn(const Options& options, const SpawnRequest& request, JobPlan* 
   own.programs.clear();
   for (const SpawnRequest::Part& part : request.programs)
     HR_TRY(make_program(part, like, &own.programs.emplace_back()));
-  // The spawning processes have the cores already.
+  // The spawning processes already occupy the cores.
   own.mapping = {};
   own.mapping.bound = false;
   own.report_bindings = false;

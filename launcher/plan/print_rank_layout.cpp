@@ -12,7 +12,7 @@ namespace {
 
 using Row = std::array<std::string, 6>;
 
-// Returns the numbers of the machine's cores that these CPUs belong to.
+// Returns the numbers of the machine's cores to which these CPUs belong.
 std::string cores_text(const topo::Machine& machine, const topo::CpuSet& cpus) {
   std::vector<std::size_t> cores;
   const std::vector<topo::CpuSet>& all =

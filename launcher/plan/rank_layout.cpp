@@ -41,7 +41,7 @@ std::size_t number_of(const HostSlots& listed, RankLayout* layout) {
   return hosts.size() - 1;
 }
 
-// Consecutive programs on the same hosts, which they fill together.
+// Consecutive programs on the same hosts, whose slots they share.
 struct Group {
   const std::vector<HostSlots>* list = nullptr;
   int per_host = 0;
@@ -97,7 +97,7 @@ Status lay_out(Options* options, RankLayout* layout) {
     const std::vector<HostSlots>& list = program.hosts.empty() ? options->hosts : program.hosts;
     if (program.ranks == 0) program.ranks = ranks_of(program, list, options->mapping, layout);
     total += program.ranks;
-    if (total > kMostRanks) return fail(Errc::kOther, "%ld ranks; one job takes up to %d", total, kMostRanks);
+    if (total > kMostRanks) return fail(Errc::kOther, "%ld ranks; a job has up to %d", total, kMostRanks);
     if (groups.empty() || groups.back().per_host != program.per_host || !is_same_list(*groups.back().list, list)) {
       groups.push_back({&list, program.per_host, 0});
     }

@@ -17,13 +17,13 @@
 namespace hr::launcher {
 
 struct RankLayout {
-  std::list<topo::Machine> machines;  // that `hosts` borrow
+  std::list<topo::Machine> machines;  // machines that `hosts` borrow
   std::vector<topo::Host> hosts;
-  int own_host = -1;                   // this one among them
-  std::vector<int> host_of;            // of each rank, an index into hosts
-  std::vector<topo::CpuSet> cpus;      // of each rank; empty: not bound
-  std::vector<topo::Nearest> nearest;  // of each rank, if the machines' devices were read
-  std::string note;                    // on oversubscription; empty: there is none
+  int own_host = -1;                   // index of this host
+  std::vector<int> host_of;            // index into hosts, for each rank
+  std::vector<topo::CpuSet> cpus;      // CPUs of each rank; empty: not bound
+  std::vector<topo::Nearest> nearest;  // devices nearest to each rank, if the machines' devices were read
+  std::string note;                    // note on oversubscription; empty if there is none
 
   [[nodiscard]] std::vector<int> ranks_on(int host) const;
 };

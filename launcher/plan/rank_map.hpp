@@ -27,7 +27,7 @@ class RankMap {
   // Returns the value of PMI_process_mapping.
   [[nodiscard]] std::string mapping() const;
 
-  // Divides the ranks into a block for each host, whose sizes differ by one at most; no more hosts than ranks.
+  // Divides the ranks into a block for each host, whose sizes differ by at most one. `hosts` must not exceed `ranks`.
   static RankMap in_blocks(int ranks, int hosts);
 
  private:

@@ -104,7 +104,7 @@ std::optional<SpawnRequest> decode_spawn(std::string_view bytes) {
 }
 
 void SpawnLines::add(std::string_view line) {
-  // These lines show the end of the request, and are kept however long it is.
+  // These lines show the end of the request, so they are kept even if it is too long.
   for (const auto& [name, value] : {std::pair(kNumber, &number_), std::pair(kPrograms, &programs_)}) {
     if (!line.starts_with(name)) continue;
     if (!read_number(line.substr(name.size()), value)) *value = 0;

@@ -1,7 +1,7 @@
 // SpawnRequest: a rank's request to start processes (PMI-1's "mcmd=spawn"). Plain values.
 //
-// It arrives as lines, in one block per program. Our library escapes the text after the '=' (boot/key_values.hpp), so
-// that any text fits in a line.
+// It arrives as lines, in one block per program. Headrace's library escapes the text after the '='
+// (boot/key_values.hpp), so that any text fits in a line.
 #pragma once
 
 #include <cstddef>
@@ -48,11 +48,11 @@ class SpawnLines {
  private:
   bool open_ = false;
   std::vector<std::string> lines_;
-  std::size_t bytes_ = 0;  // of all lines of the request; above kLongestSpawn none is kept
+  std::size_t bytes_ = 0;  // size of all lines of the request; above kLongestSpawn, lines are dropped
   // This block's index among the request's programs, and their number.
   int number_ = 0;
   int programs_ = 0;
-  bool good_ = true;  // all blocks so far
+  bool good_ = true;  // true if all blocks so far are valid
   const char* problem_ = "";
   SpawnRequest request_;
 };

@@ -67,7 +67,7 @@ std::vector<std::string> ElfFile::needed_libraries() const {
   }
   std::vector<std::string> names;
   for (const Elf64_Xword offset : offsets) {
-    const Elf64_Addr address = strings + offset;  // of the loaded program
+    const Elf64_Addr address = strings + offset;  // address in the loaded program
     for (const Elf64_Phdr& part : parts) {
       if (part.p_type == PT_LOAD && address >= part.p_vaddr && address - part.p_vaddr < part.p_filesz)
         names.emplace_back(text(part.p_offset + (address - part.p_vaddr)));

@@ -23,7 +23,7 @@ class ElfFile {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   // Returns null for any other kind of file.
   [[nodiscard]] const Elf64_Ehdr* header() const noexcept;
-  // Returns the segments; those before the end of the file if that comes too soon.
+  // Returns the segments; if the file is too short, only those that are complete.
   [[nodiscard]] std::vector<Elf64_Phdr> segments() const;
   // Returns the item of that number in a table; null beyond the end of the file.
   template <class Item>
@@ -33,9 +33,9 @@ class ElfFile {
     return place % alignof(Item) == 0 && place + sizeof(Item) <= size_ ? reinterpret_cast<const Item*>(begin_ + place)
                                                                        : nullptr;
   }
-  // Returns the bytes from there on, at most that many.
+  // Returns the bytes from an offset on, at most the given number.
   [[nodiscard]] std::string_view bytes(std::uint64_t offset, std::uint64_t most) const noexcept;
-  // Returns the text from there to its null character, or to the end of the file.
+  // Returns the text from an offset to its null character, or to the end of the file.
   [[nodiscard]] std::string_view text(std::uint64_t offset) const noexcept;
   // Returns the names of the libraries that the file needs.
   [[nodiscard]] std::vector<std::string> needed_libraries() const;

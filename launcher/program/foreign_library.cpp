@@ -96,7 +96,7 @@ std::string foreign_libraries_here() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   const fs::path folder = self.parent_path().parent_path() / "lib";
-  // A folder of the system may well have other libraries.
+  // A system folder may legitimately contain other libraries.
   if (error || !fs::exists(folder / "libheadrace_fortran.so.1", error)) return {};
   return foreign_libraries(folder);
 }

@@ -1,5 +1,5 @@
-// Detects another MPI's library in place of ours, as pip lets a package overwrite another's files without a warning;
-// and programs that need another MPI's library.
+// Detects another MPI's library in place of Headrace's, as pip lets a package overwrite another's files without a
+// warning; and programs that need another MPI's library.
 #pragma once
 
 #include <filesystem>
@@ -7,15 +7,15 @@
 
 namespace hr::launcher {
 
-// Returns one sentence about the libraries in this folder that another package has overwritten; empty if all are ours
-// or absent. Reads the first page of each. Threads: any.
+// Returns one sentence about the libraries in this folder that another package has overwritten; empty if all are
+// Headrace's or absent. Reads the first page of each. Threads: any.
 std::string foreign_libraries(const std::filesystem::path& folder);
 
 // Does the same for the folder lib of this mpiexec's installation.
 std::string foreign_libraries_here();
 
-// Returns one sentence about a program that is linked with Open MPI's library, whose ranks would run alone; empty for
-// all other files. Reads some hundred bytes of the file. Threads: any.
+// Returns one sentence about a program that is linked with Open MPI's library, whose ranks would run as separate jobs;
+// empty for all other files. Reads some hundred bytes of the file. Threads: any.
 std::string program_of_open_mpi(const std::filesystem::path& program);
 
 }  // namespace hr::launcher

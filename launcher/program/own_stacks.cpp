@@ -24,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostThreads = 64;
-// A running thread answers as soon as it is on a core; one that has not answered by then will not.
+// A running thread answers as soon as it is on a core; one that has not answered within this time will not.
 constexpr std::chrono::milliseconds kAnswerTime{1500};
 
 std::string field_of(const std::string& folder, const std::string& name) {

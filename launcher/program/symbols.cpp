@@ -54,7 +54,7 @@ const Symbols::File& Symbols::file(const std::string& path) {
   for (const Elf64_Phdr& segment : bytes.segments()) {
     if (segment.p_type == PT_LOAD) file.segments.push_back({segment.p_offset, segment.p_filesz, segment.p_vaddr});
   }
-  // The full table contains the other one.
+  // The full symbol table is first, as it contains the other one.
   for (const std::uint32_t kind : {SHT_SYMTAB, SHT_DYNSYM}) {
     for (std::uint64_t i = 0; i < header->e_shnum && file.functions.empty(); ++i) {
       const auto* table = bytes.at<Elf64_Shdr>(header->e_shoff, i);
@@ -76,7 +76,7 @@ const Symbols::File& Symbols::file(const std::string& path) {
 
 std::string Symbols::name(std::uint64_t address, bool returns) {
   const std::uint64_t inside =
-      address - (returns ? 1 : 0);  // a call that does not return may be the end of its function
+      address - (returns ? 1 : 0);  // a call that does not return may be a function's last instruction
   const auto region =
       std::ranges::find_if(regions_, [&](const Region& each) { return inside >= each.begin && inside < each.end; });
   if (region == regions_.end() || region->path.empty()) return as_hex(address);

@@ -20,7 +20,7 @@ class Symbols {
   struct Region {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::uint64_t offset = 0;  // in the file
+    std::uint64_t offset = 0;  // offset in the file
     std::string path;
   };
   struct Function {
@@ -29,13 +29,13 @@ class Symbols {
     std::string name;
   };
   struct Segment {
-    std::uint64_t offset = 0;  // in the file
+    std::uint64_t offset = 0;  // offset in the file
     std::uint64_t bytes = 0;
     std::uint64_t address = 0;
   };
   struct File {
     std::vector<Segment> segments;
-    std::vector<Function> functions;  // by address
+    std::vector<Function> functions;  // sorted by address
   };
   const File& file(const std::string& path);
 

@@ -1,4 +1,4 @@
-// Removal of processes and files that a job may leave behind.
+// Removes processes and files that may remain after a job.
 #pragma once
 
 #include <sys/types.h>
@@ -8,8 +8,8 @@
 
 namespace hr::launcher {
 
-// Kills every process that we inherited when its parent died (we are the subreaper of the job), until only the
-// processes in `spared` are left, or a second has passed.
+// Kills every process that this one inherited when its parent died (this one is the subreaper of the job), until only
+// the processes in `spared` are left, or a second has passed.
 void kill_orphans(const std::set<pid_t>& spared);
 
 // Returns the parent of a process; -1: there is no such process.

@@ -21,7 +21,7 @@ void EventLoop::watch(int descriptor, std::uint32_t events, Handler handler) {
   event.data.fd = descriptor;
   if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) != 0) {
     std::fprintf(stderr, "mpiexec: epoll_ctl: %s\n", std::strerror(errno));
-    std::abort();  // failing to poll a descriptor of our own is a bug here
+    std::abort();  // a failure to poll one of its own descriptors is a bug here
   }
   handlers_[descriptor] = std::make_shared<Handler>(std::move(handler));
 }

@@ -17,7 +17,7 @@
 namespace hr::launcher {
 namespace {
 
-constexpr std::chrono::seconds kLimit{10};  // processes that sleep in the kernel may take long to end
+constexpr std::chrono::seconds kLimit{10};  // limit for processes that sleep in the kernel, which may take long to end
 constexpr useconds_t kPause = 20'000;       // between two checks for remaining processes
 
 void close_others() {

@@ -1,4 +1,4 @@
-// Guard: a second process that ends the job's processes if mpiexec is killed and cannot do it.
+// Guard: a second process that ends the job's processes if mpiexec is killed and cannot do so itself.
 //
 // The kernel ends the ranks themselves with mpiexec, but not their children: programs under a shell or a wrapper. The
 // guard finds those by the secret in their environment (late_clients.hpp). It runs in its own session and has none of

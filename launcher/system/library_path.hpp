@@ -10,7 +10,7 @@ namespace hr::launcher {
 // system or to an environment, and so has libraries of all kinds, which programs unrelated to MPI must not see.
 std::string library_folder();
 
-// Returns LD_LIBRARY_PATH with the folder at its end, unless it is there already: the user's entries come first.
+// Returns LD_LIBRARY_PATH with the folder at its end, unless it is there already: the user's entries are first.
 std::string with_folder(std::string_view path, std::string_view folder);
 
 }  // namespace hr::launcher

@@ -24,7 +24,8 @@ namespace {
 
 rlimit inherited_limit{};
 
-// Turns the new process into the program. Makes system calls only, as the process shares our memory until then (vfork).
+// Turns the new process into the program. Makes system calls only, as the process shares the parent's memory until then
+// (vfork).
 [[noreturn]] void become(const ChildPlan& plan, const unsigned long* cpu_mask, std::size_t mask_bytes, pid_t parent,
                          volatile int* error) {
   const auto give_up = [error] {
@@ -33,7 +34,7 @@ rlimit inherited_limit{};
   };
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // the parent died before we asked to be notified
+  if (::getppid() != parent) ::_exit(127);  // the parent died before this process requested the notification
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) give_up();
   // Binding only affects speed, so a program runs even if it is refused.
   if (mask_bytes != 0) ::syscall(SYS_sched_setaffinity, 0, mask_bytes, cpu_mask);
@@ -81,7 +82,7 @@ int check_executable(const std::string& path) {
   const pid_t pid = ::vfork();
   if (pid == 0) become(plan, mask_words, mask_bytes, parent, &child_error);
   *error = pid < 0 ? errno : child_error;
-  if (pid > 0 && child_error != 0) return -1;  // the zombie goes when we end
+  if (pid > 0 && child_error != 0) return -1;  // the zombie disappears when this process ends
   return pid;
 }
 

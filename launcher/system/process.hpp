@@ -20,13 +20,13 @@ struct ChildPlan {
   int standard_input = -1;
   int standard_output = -1;
   int standard_error = -1;
-  int kept = -1;  // one more descriptor for the program, under the same number; -1: none
+  int kept = -1;  // an additional descriptor for the program, under the same number; -1: none
   const topo::CpuSet* cpus = nullptr;
 };
 
 // Starts a child, which leads its own process group and is killed when mpiexec dies. Returns its pid, or -1 with the
 // errno of the step that failed. The caller has all signals of interest blocked; the child starts with none blocked,
-// and ignores only those that stays_ignored() (signals.hpp) names.
+// and ignores only those for which stays_ignored() is true (signals.hpp).
 pid_t start_process(const ChildPlan& plan, int* error);
 
 // Finds the file of a program's name: the name itself if it has a slash, else the first executable in the search path

@@ -12,7 +12,7 @@ Signals::Signals(EventLoop& loop, std::function<void(int)> handler) : loop_(loop
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) {
-    // A signal that we were started to ignore (nohup, a shell's background job) stays ignored.
+    // A signal that was ignored when mpiexec was started (nohup, a shell's background job) stays ignored.
     struct sigaction action{};
     ::sigaction(signal, nullptr, &action);
     if (signal == SIGCHLD || action.sa_handler != SIG_IGN) ::sigaddset(&set, signal);
@@ -20,7 +20,7 @@ Signals::Signals(EventLoop& loop, std::function<void(int)> handler) : loop_(loop
   ::sigprocmask(SIG_SETMASK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGTTOU, SIG_IGN);  // a background job may write to its terminal
-  ::signal(SIGXFSZ, SIG_IGN);  // beyond `ulimit -f` a write fails, which is reported
+  ::signal(SIGXFSZ, SIG_IGN);  // a write beyond `ulimit -f` then fails, and the failure is reported
   descriptor_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   loop_.watch(descriptor_.get(), EPOLLIN, [this] {
     signalfd_siginfo information{};

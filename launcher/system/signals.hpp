@@ -25,14 +25,14 @@ class Signals {
   Descriptor descriptor_;
 };
 
-// Makes sure that ends of children are reported. The process that started us may have ignored SIGCHLD, in which case
-// children leave nothing to wait for; and threads that a library starts must not receive the signal, so it is blocked
-// before the first one starts.
+// Makes sure that ends of children are reported. The process that started this one may have ignored SIGCHLD, in which
+// case children leave nothing to wait for; and threads that a library starts must not receive the signal, so it is
+// blocked before the first one starts.
 void expect_children() noexcept;
 
-// True if a rank, too, ignores this signal when we were started with it ignored. These are the signals that a person or
-// a batch system sends to a whole job (nohup, a shell's background job, `trap '' USR1` in a job script). Any other
-// ignored signal is an accident of the process that started us: Python ignores SIGPIPE, servers SIGCHLD.
+// True if ranks also ignore this signal when mpiexec was started with it ignored. These are the signals that a person
+// or a batch system sends to a whole job (nohup, a shell's background job, `trap '' USR1` in a job script). Any other
+// signal is ignored only by accident of the process that started mpiexec: Python ignores SIGPIPE, servers SIGCHLD.
 [[nodiscard]] bool stays_ignored(int signal) noexcept;
 
 // Returns a text such as "9 (Killed)".

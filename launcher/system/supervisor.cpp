@@ -20,7 +20,7 @@ namespace hr::launcher {
 
 struct Supervisor::Notes {
   char job[256];
-  char directories[8192];  // each ends with '\0', and an empty one follows the last
+  char directories[8192];  // directories, each ending with '\0', with an empty one after the last
 };
 
 namespace {
@@ -66,7 +66,8 @@ bool Supervisor::start() {
   const pid_t supervisor = ::getpid();
   const pid_t agent = ::fork();
   if (agent > 0) {
-    ::setpgid(agent, agent);  // signals to the supervisor's group end only it, and the agent then ends normally
+    ::setpgid(agent,
+              agent);  // signals to the supervisor's group then end only the supervisor, and the agent ends normally
     keep(agent, notes_->job, notes_->directories);
   }
   if (agent < 0) return false;

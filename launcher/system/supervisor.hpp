@@ -1,4 +1,4 @@
-// Supervisor: a process that cleans up after an agent, however the agent ends.
+// Supervisor: a process that cleans up after an agent, in whatever way the agent ends.
 #pragma once
 
 #include <set>

@@ -30,9 +30,9 @@ namespace {
 using Kind = Message::Kind;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kGreeting{60000};  // until the first line has arrived, and until the plan has
+constexpr milliseconds kGreeting{60000};  // time for the first line to arrive, and then for the plan
 constexpr milliseconds kGrace{1000};      // between SIGTERM and SIGKILL
-constexpr int kWindow = 256 << 10;        // most output of each stream that is on its way to mpiexec
+constexpr int kWindow = 256 << 10;        // limit of each stream's output that is on its way to mpiexec
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 constexpr int kParentFailed = 1;
 
@@ -52,7 +52,7 @@ std::optional<std::string> read_line() {
   return std::nullopt;
 }
 
-// Moves a standard descriptor to another number, out of the way of code that prints.
+// Moves a standard descriptor to another number, so that code that prints does not use it.
 Descriptor take_over(int standard, const char* instead) {
   Descriptor moved(::fcntl(standard, F_DUPFD_CLOEXEC, 3));
   const Descriptor null(::open(instead, O_RDWR | O_CLOEXEC));
@@ -154,7 +154,7 @@ class Agent {
     for (const auto& resume : std::exchange(own.waiting, {})) resume();
   }
 
-  // Notes that mpiexec is about to be stopped with its ranks, or continues. While stopped, it sends nothing.
+  // Notes that mpiexec is about to be stopped with its ranks, or continues. While it is stopped, it sends nothing.
   void note_stop(int signal) {
     if (signal != SIGTSTP && signal != SIGCONT) return;
     above_.expect_silence(signal == SIGTSTP);
@@ -213,7 +213,7 @@ class Agent {
   std::array<Flow, 2> flows_;
   std::unique_ptr<Tree> tree_;
   int host_ = -1;
-  int hosts_ = 0;  // of the subtree
+  int hosts_ = 0;  // number of hosts in the subtree
   bool abandoned_ = false;
   bool over_ = false;
   int exit_code_ = 0;

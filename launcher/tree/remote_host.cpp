@@ -24,8 +24,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kLogin{20000};     // for the remote shell, in addition to the time for a connection
-constexpr milliseconds kLastWords{2000};  // from the end of the channel to that of the command
+constexpr milliseconds kLogin{20000};     // time for the remote shell, in addition to that for a connection
+constexpr milliseconds kLastWords{2000};  // time from the end of the channel to that of the command
 constexpr std::size_t kMostErrors = 4096;
 
 std::string last_line_of(std::string_view text) {
@@ -179,7 +179,7 @@ bool RemoteHost::may_say(const Message& message) const {
 
 void RemoteHost::on_message(const Message& message) {
   if (closed_) return;
-  if (!may_say(message)) return on_closed("what came from it is no message of this version of mpiexec");
+  if (!may_say(message)) return on_closed("it sent data that is not a message of this version of mpiexec");
   if (message.kind == Message::Kind::kReady) ready_ = true;
   if (message.kind != Message::Kind::kDone) return up_(message);
   if (std::exchange(done_, true)) return;

@@ -1,8 +1,8 @@
 // RemoteHost: the subtree of hosts beyond one channel, as the mpiexec or agent above sees it.
 //
 // It starts the agent of the first of them by ssh (or srun, see remote_command.hpp), verifies that the agent answers,
-// sends it the plan, and then forwards messages. When the subtree fails for whatever reason, it reports that once, with
-// a kHostFailed. Owner: Tree. One thread.
+// sends it the plan, and then forwards messages. When the subtree fails for any reason, this object reports that once,
+// with a kHostFailed. Owner: Tree. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -39,7 +39,8 @@ class RemoteHost {
   void start();
   // Has no effect if the subtree has failed.
   void send(const Message& message);
-  // Sends kFinish: the subtree ends, or is given up if it has not answered yet. kDone goes up when it is gone.
+  // Sends kFinish: the subtree ends, or is given up if it has not answered yet. kDone is sent up once the subtree has
+  // ended.
   void finish();
   // Called when the agent's command may have ended.
   void reap();
@@ -73,15 +74,15 @@ class RemoteHost {
   Nonce nonce_;
   ProofSearch proof_;
   pid_t pid_ = -1;
-  int status_ = -1;  // of the command, once it has ended
+  int status_ = -1;  // exit status of the command, once it has ended
   Descriptor writing_, reading_, errors_;
   std::string last_errors_;
   std::unique_ptr<Channel> channel_;
   EventLoop::TimerId timer_;
   bool timer_set_ = false;
   bool ready_ = false;      // the subtree has reported that it can start
-  bool finishing_ = false;  // its end is expected
-  bool done_ = false;       // it has reported its end
+  bool finishing_ = false;  // true if its end is expected
+  bool done_ = false;       // true if it has reported its end
   bool closed_ = false;     // nothing more will arrive from it
   bool gone_ = false;       // nothing of it is left, and its end or failure has been reported
   std::string cause_;

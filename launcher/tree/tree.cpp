@@ -13,7 +13,7 @@ using Kind = Message::Kind;
 
 namespace {
 
-// Computes the hosts from pairs of a view and the ranks that have it.
+// Determines the hosts from pairs of a view and the ranks that have it.
 std::string hosts_of_views(const std::vector<KeyValue>& views, int ranks) {
   std::vector<std::string> view_of_rank(static_cast<std::size_t>(ranks));
   for (const auto& [view, with] : views) {
@@ -111,7 +111,7 @@ void Tree::on_child(RemoteHost& child, const Message& message) {
   if (message.kind == Kind::kHostFailed && child.is_gone()) exclude(child);
 }
 
-// Excludes a failed child from exchanges, if the job goes on without it.
+// Excludes a failed child from exchanges, if the job continues without it.
 void Tree::exclude(RemoteHost& child) {
   if (!plan_.keep_going) return;
   --members_;
@@ -122,7 +122,8 @@ void Tree::exclude(RemoteHost& child) {
   }
 }
 
-// Passes a request up once. The root sends it to all hosts, and the one whose rank puts the value answers.
+// Forwards a request to the parent, once. The root sends it to all hosts, and the one whose rank puts the value
+// answers.
 void Tree::on_ask(const std::string& key, RemoteHost* child) {
   if (child != nullptr && own_.pmi().knows(key)) {
     for (std::string& part : pack(own_.pmi().put_with(key))) {

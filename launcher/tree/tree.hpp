@@ -42,7 +42,7 @@ class Tree {
   // Called when children of this process have ended.
   void reap();
   void catch_up() { own_.catch_up(); }
-  // Sets whether silence of the agents below is expected, and so no failure.
+  // Sets whether the agents below are expected to be silent, so that silence is not a failure.
   void expect_silence(bool expected);
   void flush(std::chrono::milliseconds limit);
 

@@ -14,10 +14,10 @@ namespace hr::launcher {
 namespace {
 
 constexpr std::size_t kMostQueued = std::size_t{256} << 20;
-constexpr std::size_t kTidy = std::size_t{1} << 20;  // written bytes that may stay at the front of the queue
+constexpr std::size_t kTidy = std::size_t{1} << 20;  // limit of written bytes that stay at the front of the queue
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
-constexpr milliseconds kMostGrace{8000};  // for data that TCP retransmits after a link was cut for a while
+constexpr milliseconds kMostGrace{8000};  // time for data that TCP retransmits after a link was cut for a while
 
 }  // namespace
 
@@ -56,7 +56,7 @@ void Channel::expect_silence(bool expected) {
 }
 
 void Channel::tick() {
-  take({});  // received before the channel existed
+  take({});  // handles data received before the channel existed
   if (closing_) return;
   const auto now = EventLoop::Clock::now();
   const auto late = now - next_tick_;
@@ -76,7 +76,7 @@ void Channel::tick() {
 }
 
 void Channel::read() {
-  char chunk[16384];  // on the stack, which may be small
+  char chunk[16384];  // a small buffer, as the stack may be small
   const ssize_t count = ::read(reading_.get(), chunk, sizeof chunk);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) return close(count == 0 ? "" : std::strerror(errno));
@@ -89,10 +89,10 @@ void Channel::take(std::string_view bytes) {
   std::string payload;
   while (!closing_ && decoder_.next(&payload)) {
     const auto message = decode(payload);
-    if (!message) return close("what came from it is no message of this version of mpiexec");
+    if (!message) return close("it sent data that is not a message of this version of mpiexec");
     if (message->kind != Message::Kind::kAlive) handlers_.message(*message);
   }
-  if (decoder_.broken()) close("what came from it is no message of this version of mpiexec");
+  if (decoder_.broken()) close("it sent data that is not a message of this version of mpiexec");
 }
 
 // The handler may destroy this channel, so it runs later, when none of the channel's functions is active.
@@ -123,7 +123,7 @@ void Channel::write() {
       writing_watched_ = true;
       return;
     } else if (errno != EINTR) {
-      break;  // the other side is gone: reading reports the reason
+      break;  // the other side has ended: reading reports the reason
     }
   }
   queue_.clear();

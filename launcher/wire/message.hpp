@@ -23,13 +23,13 @@ struct Message {
     kPlan,    // text: JobPlan; host, numbers[0]: first host of the receiver's subtree (itself), and past the last
     kGo,      // start the ranks
     kSignal,  // numbers: signal; 1 if the job is being ended
-    kInput,   // to the host of rank 0. text: standard input; empty: its end
-    kCredit,  // to a host. numbers: stream; bytes of output consumed, -1: send no more
+    kInput,   // sent to the host of rank 0. text: standard input; empty: its end
+    kCredit,  // sent to a host. numbers: stream; bytes of output consumed, -1: send no more
     kWanted,  // text: a key that a rank waits for
-    kLeft,    // a rank has ended, and will not join those that wait. text: why it died, if the job goes on
-    kWhere,   // to the host of the rank. numbers: milliseconds to find out where it is
-    kFinish,  // no rank runs any more, or none is to start
-    kReply,   // to the host of the rank. text: a PMI line for it
+    kLeft,    // a rank has ended, and will not join those that wait. text: why it died, if the job continues
+    kWhere,   // sent to the host of the rank. numbers: time limit for getting its stacks, in milliseconds
+    kFinish,  // true if no rank runs any more, or none is to start
+    kReply,   // sent to the host of the rank. text: a PMI line for it
 
     // Both ways
     kValues,  // numbers[0]: exchange (below). text: pairs, which belong to the next kFence of that exchange
@@ -41,7 +41,7 @@ struct Message {
     kDone,     // nothing is left in the subtree
     kProblem,  // numbers: exit code, 1 + the program that cannot be started (0: something else). text: what cannot be
                // done
-    kHostFailed,  // host, numbers[0]: the first of the hosts that are gone, and their number; numbers[1]: 1 if it had
+    kHostFailed,  // host, numbers[0]: the first of the hosts that have ended, and their number; numbers[1]: 1 if it had
                   // been ready. text: why
     kBound,       // rank, numbers[0]: pid. text: its CPUs. Without a rank, the picture of the host
     kOutput,      // rank, numbers: 0 standard output, 1 standard error; 1 if the next one continues it. text

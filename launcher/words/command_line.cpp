@@ -128,7 +128,7 @@ Status insert_file(CommandLine& line, const ParseState& parsed, const Words& wor
   const std::string option = "-configfile " + parsed.config_file;
   if (line.from_file) return fail(Errc::kOther, "%s: a file cannot name another one", option.c_str());
   if (at < words.size()) {
-    return fail(Errc::kOther, "%s: the file holds the programs; \"%s\" after it is too much", option.c_str(),
+    return fail(Errc::kOther, "%s: the file contains the programs; \"%s\" after it is not allowed", option.c_str(),
                 words[at].c_str());
   }
   std::vector<Words> inserted;
@@ -154,14 +154,14 @@ Status read_part(CommandLine& line, std::size_t part) {
   if (!parsed.config_file.empty()) return insert_file(line, parsed, words, at, part);
 
   // The placement of ranks can be requested without naming a program.
-  if (at == words.size() && !line.options.do_not_launch) return fail(Errc::kOther, "no program to run was given");
+  if (at == words.size() && !line.options.do_not_launch) return fail(Errc::kOther, "no program is specified");
   Program& program = parsed.program;
   program.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
   line.options.programs.push_back(std::move(program));
   return kOk;
 }
 
-// Reads Hydra's variable; the option has precedence. In the variable, 0 and -1 mean no limit.
+// Reads Hydra's variable; the option takes precedence. In the variable, 0 and -1 mean no limit.
 Status read_timeout_variable(Options& options) {
   const char* text = hr::environment("MPIEXEC_TIMEOUT");
   if (text == nullptr || options.timeout_seconds > 0) return kOk;
@@ -171,8 +171,8 @@ Status read_timeout_variable(Options& options) {
   return read_seconds("MPIEXEC_TIMEOUT=" + value, value, &options.timeout_seconds);
 }
 
-// Applies the settings for all programs; a program's own have precedence. A list of hosts applies to its program and
-// those after it.
+// Applies the settings for all programs; a program's own settings take precedence. A list of hosts applies to its
+// program and those after it.
 void share(const CommandLine& line) {
   for (Program& program : line.options.programs) {
     if (line.options.hosts.empty()) line.options.hosts = program.hosts;

@@ -18,7 +18,7 @@ constexpr const char* kExamples =
     "  mpiexec -n 8 --hosts a,b:4 ./program         on two hosts, by ssh\n"
     "  mpiexec -n 4 -l --timeout 60 ./program       label the output, end the job after a minute\n"
     "\n"
-    "Every option is taken with one dash or two. Standard input goes to rank 0. The exit code is that of the first "
+    "Every option may have one dash or two. Standard input is passed to rank 0. The exit code is that of the first "
     "rank\n"
     "that failed, 128 + N for signal N, 124 after --timeout, 127 for a program that cannot be started, 2 for a "
     "command\n"
@@ -82,8 +82,9 @@ void print_help() {
     print_wrapped(word.help, names.size(), kColumn);
   }
   print_names("From scripts for other launchers, with the meaning that they have there:", OptionEffect::kApplies, true);
-  print_names("From there, asking for what mpiexec always does:", OptionEffect::kAlreadyTrue, false);
-  print_names("From there, without effect here (a note says so; -q leaves it out):", OptionEffect::kIgnored, false);
+  print_names("From there, requesting what mpiexec always does:", OptionEffect::kAlreadyTrue, false);
+  print_names("From there, without effect here (a note reports that; -q suppresses it):", OptionEffect::kIgnored,
+              false);
   print_names("From there, refused with advice on what to use instead:", OptionEffect::kRefused, false);
   std::printf("\n%s", kExamples);
 }

@@ -66,7 +66,7 @@ Status read_line(const std::string& where, const std::string& line, std::vector<
   HostSlots host;
   HR_TRY(read_host(where, word, &host));
   while (words >> word) {
-    // Other words (max_slots, user, ifname) have no meaning here.
+    // Other words (max_slots, user, ifname) are ignored.
     if (word.starts_with("slots=")) HR_TRY(read_slots(where, std::string_view(word).substr(6), &host));
   }
   add_host(hosts, std::move(host));

@@ -12,7 +12,7 @@ namespace hr::launcher {
 struct HostSlots {
   std::string name;
   int slots = 1;             // ranks placed on it before the next host's turn
-  bool slots_given = false;  // as a number, rather than by naming the host
+  bool slots_given = false;  // slots were given as a number, rather than by naming the host
 };
 
 // True for localhost, the host's name (short or full), or an address of one of its interfaces.

@@ -120,7 +120,7 @@ Status read_modifier(const ParsedOption& given, const std::string& text, Mapping
     words->mapping.allow_oversubscription = word == "oversubscribe";
     words->oversubscription_given = true;
   } else if (word == "overload-allowed" || word == "no-overload") {
-    // In Open MPI, bound ranks may share cores only if the user allows it.
+    // Ranks may share cores only if the user allows it, as in Open MPI, where this applies to bound ranks.
     words->mapping.allow_oversubscription = word == "overload-allowed";
     words->oversubscription_given = true;
   } else if (word == "hwtcpus") {
@@ -243,7 +243,7 @@ std::span<const std::string_view> words_of(std::string_view option) {
 Status read_map_by(const ParsedOption& given, MappingWords* words) {
   const Words parts = split(given.value(), ':');
   if (parts.empty()) return unknown(given, "", "ranks go by", kMapWords);
-  // Modifiers alone, as in ":OVERSUBSCRIBE".
+  // Only modifiers, as in ":OVERSUBSCRIBE".
   if (given.value()[0] == ':') return read_modifiers(given, parts, 0, words);
   const std::string place = lower(parts[0]);
   std::size_t at = 1;

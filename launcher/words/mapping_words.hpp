@@ -25,8 +25,8 @@ struct MappingWords {
   bool not_bound = false;                   // --bind-to none
   int cpus_per_rank = 0;                    // PE=n; 0: not given
   int threads_per_rank = 0;                 // hybrid:n; 0: not given
-  bool hardware_threads = false;            // each counts as a core
-  bool oversubscription_given = false;      // it is allowed or forbidden, so no note is needed
+  bool hardware_threads = false;            // each hardware thread counts as a core
+  bool oversubscription_given = false;      // oversubscription is explicitly allowed or forbidden, so no note is needed
 };
 
 Status read_map_by(const ParsedOption& given, MappingWords* words);

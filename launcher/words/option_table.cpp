@@ -132,7 +132,7 @@ Status apply_output(ParseState& parsed, const ParsedOption& given) {
     } else if (word.starts_with("dir=")) {
       HR_TRY(read_output_directory(given, word.substr(4), &parsed.options));
     } else {
-      return fail(Errc::kOther, "%s: mpiexec knows tag and dir=NAME, not \"%s\"", given.text().c_str(), word.c_str());
+      return fail(Errc::kOther, "%s: mpiexec accepts tag and dir=NAME, not \"%s\"", given.text().c_str(), word.c_str());
     }
   }
   return kOk;
@@ -242,7 +242,7 @@ Status settings(ParseState& parsed, const ParsedOption&) {
   return kOk;
 }
 
-// Handles Intel MPI's option for its checking library; ours is in every program.
+// Handles Intel MPI's option for its checking library; Headrace's is in every program.
 Status check_calls(ParseState& parsed, const ParsedOption&) {
   parsed.variables_of_all.emplace_back("HEADRACE_CHECK", "full");
   return kOk;
@@ -257,7 +257,7 @@ Status one_per_host(ParseState& parsed, const ParsedOption&) {
 Status standard_input(ParseState&, const ParsedOption& given) {
   if (given.value() == "0") return kOk;
   if (given.value() == "none") return fail(Errc::kOther, "%s: write </dev/null instead", given.text().c_str());
-  return fail(Errc::kOther, "%s: standard input goes to rank 0 alone; let the others open a file",
+  return fail(Errc::kOther, "%s: standard input is passed only to rank 0; let the others open a file",
               given.text().c_str());
 }
 
@@ -265,7 +265,7 @@ Status fault_tolerance(ParseState& parsed, const ParsedOption& given) {
   if (given.value() == "ulfm" || given.value() == "mpi") {
     parsed.options.keep_going = true;
   } else if (given.value() != "no" && given.value() != "none") {
-    return fail(Errc::kOther, "%s: mpiexec knows ulfm and none", given.text().c_str());
+    return fail(Errc::kOther, "%s: mpiexec accepts ulfm and none", given.text().c_str());
   }
   return kOk;
 }
@@ -278,22 +278,24 @@ constexpr auto kRefused = OptionEffect::kRefused;
 
 constexpr OptionSpec kOptions[] = {
     // Ranks and hosts
-    {"n np c ntasks", kOne, kApplies, ranks, "N", "Number of ranks (default: what the next four say, else 1)"},
+    {"n np c ntasks", kOne, kApplies, ranks, "N",
+     "Number of ranks (default: as the next four options determine, otherwise 1)"},
     {"ppn N npernode perhost grr ntasks-per-node", kOne, kApplies, ranks_per_host, "N",
      "Ranks on each host before the next one is used; without -n, that many on every host"},
     {"hosts host H", kOne, kApplies, host_list, "NAME[:N],...",
      "Where ranks run, and how many on each (default: equal shares); other hosts are reached by ssh. Without it: the "
      "hosts of the "
-     "Slurm or PBS job, else this one"},
+     "Slurm or PBS job, otherwise this one"},
     {"hostfile machinefile f default-hostfile", kOne, kApplies, host_file, "FILE",
-     "A file of such names, one a line (\"NAME slots=N\" as well)"},
+     "A file of such names, one per line (\"NAME slots=N\" as well)"},
     {"nodes", kOne, kApplies, number_of_hosts, "N", "Only the first N of these hosts"},
     {"launcher launcher-exec bootstrap bootstrap-exec plm-rsh-agent", kOne, kApplies, launcher, "COMMAND",
      "How other hosts are reached: ssh, srun, or a command with its options (also HEADRACE_LAUNCHER)"},
     {"nolocal skip-launch-node", kNoValue, kApplies, not_here, "", "No ranks on this host"},
     {"as-hosts", kOne, kApplies, as_hosts, "N",
-     "As if this machine were N hosts: ranks on different ones share no memory and no GPU mapping, and talk through "
-     "the network transport, over the loopback alone (also HEADRACE_AS_HOSTS)"},
+     "As if this machine were N hosts: ranks on different ones share no memory and no GPU mapping, and communicate "
+     "through "
+     "the network transport, only over the loopback interface (also HEADRACE_AS_HOSTS)"},
     {"configfile app", kOne, kApplies, config_file, "FILE",
      "Take the command line from a file: a program with its options on each line"},
 
@@ -301,24 +303,27 @@ constexpr OptionSpec kOptions[] = {
     {"env", kVariable, kApplies, local_variable, "NAME VALUE", "An environment variable for this program"},
     {"x", kOne, kApplies, exported, "NAME=VALUE", "The same; NAME alone passes it on as it is"},
     {"genv", kVariable, kApplies, global_variable, "NAME VALUE", "An environment variable for all programs"},
-    {"envlist", kOne, kApplies, inherit_list, "NAME,...", "Of mpiexec's own variables this program gets only these"},
-    {"genvlist", kOne, kApplies, all_inherit_list, "NAME,...", "All programs get only these"},
-    {"envnone", kNoValue, kApplies, inherit_none, "", "This program gets none of them"},
-    {"genvnone", kNoValue, kApplies, all_inherit_none, "", "No program gets any of them"},
-    {"envall envuser", kNoValue, kApplies, inherit_all, "", "This program gets all of them (default)"},
-    {"genvall genvuser", kNoValue, kApplies, all_inherit_all, "", "All programs get all of them (default)"},
-    {"wdir wd", kOne, kApplies, directory, "DIR", "Directory the ranks start in"},
+    {"envlist", kOne, kApplies, inherit_list, "NAME,...", "The only variables of mpiexec that this program receives"},
+    {"genvlist", kOne, kApplies, all_inherit_list, "NAME,...",
+     "The only variables of mpiexec that all programs receive"},
+    {"envnone", kNoValue, kApplies, inherit_none, "", "This program receives no variable of mpiexec"},
+    {"genvnone", kNoValue, kApplies, all_inherit_none, "", "No program receives a variable of mpiexec"},
+    {"envall envuser", kNoValue, kApplies, inherit_all, "", "This program receives all variables of mpiexec (default)"},
+    {"genvall genvuser", kNoValue, kApplies, all_inherit_all, "",
+     "All programs receive all variables of mpiexec (default)"},
+    {"wdir wd", kOne, kApplies, directory, "DIR", "Directory in which the ranks start"},
 
     // Placement
     {"map-by", kOne, kApplies, map_by, "HOW",
      "bunch: near to one another; scatter: far from one another; bunch:LEVEL, scatter:LEVEL bind to that; "
      "hybrid:N[:linear|compact|spread]: N cores for the threads of each rank; core, hwthread, l1cache, l2cache, "
      "l3cache, "
-     "numa, socket: round robin over these, bound to them unless --bind-to says otherwise; ppr:N:LEVEL: N on each; "
-     "slot: as cores come; node: round robin over hosts; pe-list=0,4,8. Behind them :PE=N (cores for each rank), :SPAN "
+     "numa, socket: round robin over these, bound to them unless --bind-to is given; ppr:N:LEVEL: N on each; "
+     "slot: in the order of cores; node: round robin over hosts; pe-list=0,4,8. Suffixes: :PE=N (cores for each rank), "
+     ":SPAN "
      "(all hosts as if one), :OVERSUBSCRIBE (no note), :NOOVERSUBSCRIBE (refuse more ranks than cores)"},
     {"bind-to", kOne, kApplies, bind_to, "LEVEL",
-     "core, hwthread, l1cache, l2cache, l3cache, numa, socket, each also with :N for so many; user:0,2-3,8+12: the "
+     "core, hwthread, l1cache, l2cache, l3cache, numa, socket, each also with :N for N of them; user:0,2-3,8+12: the "
      "CPUs "
      "of each rank of a host; none; auto (default): an equal share of neighbouring cores for each rank, nothing when "
      "ranks outnumber cores"},
@@ -328,21 +333,24 @@ constexpr OptionSpec kOptions[] = {
      "by part of --map-by; span: round robin over the parts of all hosts; numa, socket...: round robin over these"},
     {"cpus-per-rank cpus-per-proc cpus-per-task depth", kOne, kApplies, cpus_per_rank, "N",
      "The same as --map-by slot:PE=N"},
-    {"cpu-set cpu-list slot-list", kOne, kApplies, cpu_set, "LIST", "Use these CPUs of each host alone: 0,2,8-11"},
+    {"cpu-set cpu-list slot-list", kOne, kApplies, cpu_set, "LIST", "Use only these CPUs of each host: 0,2,8-11"},
     {"use-hwthread-cpus", kNoValue, kApplies, threads_as_cores, "", "Each hardware thread counts as a core"},
     {"oversubscribe", kNoValue, kApplies, same_as<read_map_by, kOversubscribe>, "",
-     "More ranks than cores are meant: no note about them"},
+     "More ranks than cores are intended: no note about them"},
     {"nooversubscribe no-oversubscribe", kNoValue, kApplies, same_as<read_map_by, kNoOversubscribe>, "",
      "More ranks than cores are an error"},
     {"report-bindings display-map display-devel-map display-allocation print-rank-map v verbose", kNoValue, kApplies,
      report_bindings, "",
-     "Say on standard error where each rank is bound and which GPU and NIC are nearest, with a picture"},
-    {"do-not-launch", kNoValue, kApplies, do_not_launch, "", "Print where ranks would go, and exit; see headrace map"},
+     "Print on standard error the binding of each rank and its nearest GPU and NIC, with a picture"},
+    {"do-not-launch", kNoValue, kApplies, do_not_launch, "",
+     "Print the placement of ranks, and exit; see headrace map"},
     {"machine", kOne, kApplies, machine, "WHAT",
-     "With --do-not-launch: hosts are like this one, an hwloc XML file or \"synthetic:pack:2 core:4 pu:2\"; once for "
+     "With --do-not-launch: a description of the hosts, an hwloc XML file or \"synthetic:pack:2 core:4 pu:2\"; once "
+     "for "
      "all, or for each host"},
     {"json", kNoValue, kApplies, json, "", "With --do-not-launch: print JSON"},
-    {"save-machine", kOne, kApplies, save_machine, "FILE", "Write this machine down as an hwloc XML file, and exit"},
+    {"save-machine", kOne, kApplies, save_machine, "FILE",
+     "Write a description of this machine as an hwloc XML file, and exit"},
     {"bind-to-core", kNoValue, kApplies, same_as<read_bind_to, kCore>, "", ""},
     {"bind-to-socket", kNoValue, kApplies, same_as<read_bind_to, kSocket>, "", ""},
     {"bind-to-none", kNoValue, kApplies, same_as<read_bind_to, kNone>, "", ""},
@@ -359,42 +367,41 @@ constexpr OptionSpec kOptions[] = {
 
     // Output and the end
     {"check_mpi", kNoValue, kApplies, check_calls, "",
-     "Look for mistakes of the program: the same as -genv HEADRACE_CHECK full (docs/checker.md)"},
+     "Detect mistakes of the program: the same as -genv HEADRACE_CHECK full (docs/checker.md)"},
     {"stdin s", kOne, kApplies, standard_input, "RANK", ""},
     {"with-ft", kOne, kApplies, fault_tolerance, "WHAT", ""},
     {"l label prepend-rank tag-output", kNoValue, kApplies, label, "", "Begin each line of output with [rank]"},
     {"output-filename", kOne, kApplies, output_files, "DIR",
      "Write what ranks print to DIR/1/rank.N/stdout and stderr as well; DIR:nocopy: only there"},
     {"save-counters", kOne, kApplies, save_counters, "FILE",
-     "Keep the counters of all ranks in FILE when the job is over (docs/counters.md)"},
+     "Save the counters of all ranks in FILE at the end of the job (docs/counters.md)"},
     {"output", kOne, kApplies, apply_output, "WHAT", ""},
     {"timeout", kOne, kApplies, timeout, "SECONDS",
-     "End the job after so many seconds, say where each rank was, exit with 124 (also MPIEXEC_TIMEOUT)"},
+     "End the job after this time, print the stack of each rank, and exit with 124 (also MPIEXEC_TIMEOUT)"},
     {"enable-recovery disable-auto-cleanup", kNoValue, kApplies, keep_going, "",
-     "A rank that dies does not end the job (MPI_Abort does): the others get MPIX_ERR_PROC_FAILED"},
+     "A rank that dies does not end the job (MPI_Abort does): calls of the others return MPIX_ERR_PROC_FAILED"},
     {"q quiet", kNoValue, kApplies, quiet, "", "No notes about options without effect"},
-    {"config", kNoValue, kApplies, settings, "",
-     "Print every setting with its value and where that comes from, and exit"},
+    {"config", kNoValue, kApplies, settings, "", "Print every setting with its value and the origin of that, and exit"},
     {"list-options", kNoValue, kApplies, list, "", "Print the table of options as JSON, and exit"},
-    {"h help", kNoValue, kApplies, help, "", "Print this and exit"},
-    {"V version info build-info", kNoValue, kApplies, version, "", "Print it and exit"},
+    {"h help", kNoValue, kApplies, help, "", "Print this help, and exit"},
+    {"V version info build-info", kNoValue, kApplies, version, "", "Print the version, and exit"},
 
-    // For scripts that use other launchers: always true here.
+    // Options for scripts that use other launchers; what they request is always true here.
     {"allow-run-as-root enable-auto-cleanup kill-on-bad-exit localonly disable-recovery hetero-nodes ordered-output "
      "no-transfer line-buffer mt_mpi",
      kNoValue, kAlreadyTrue, nullptr, "", ""},
     {"mpi pmi personality forward-signals", kOne, kAlreadyTrue, nullptr, "TYPE", ""},
 
-    // Meaningless to this library.
+    // Options without a meaning for this library.
     {"membind mem-bind cpu-bind", kOne, kIgnored, nullptr, "WHAT", "--bind-to binds"},
     {"mca omca pmca prtemca pmixmca gmca gpmca", kTwo, kIgnored, nullptr, "NAME VALUE", ""},
     {"prte am tune", kOne, kIgnored, nullptr, "WHAT", ""},
     {"rmk topolib demux nameserver", kOne, kIgnored, nullptr, "NAME", ""},
     {"iface", kOne, kIgnored, nullptr, "NAME", "HEADRACE_NETWORK_DEVICES names networks"},
-    {"prefix", kOne, kIgnored, nullptr, "DIR", "Headrace is looked for at the same path on every host"},
+    {"prefix", kOne, kIgnored, nullptr, "DIR", "Headrace must be at the same path on every host"},
     {"prepend-pattern", kOne, kIgnored, nullptr, "TEXT", "-l labels lines with the rank"},
     {"timestamp-output", kNoValue, kIgnored, nullptr, "", "mpiexec ... | ts adds times"},
-    {"merge-stderr-to-stdout", kNoValue, kIgnored, nullptr, "", "2>&1 behind the command line joins the two"},
+    {"merge-stderr-to-stdout", kNoValue, kIgnored, nullptr, "", "2>&1 after the command line joins the two"},
     {"tmpdir keepalive stream-buffering localhost report-pid report-uri max-restarts rlimits", kOne, kIgnored, nullptr,
      "VALUE", ""},
     {"print-all-exitcodes disable-hostname-propagation show-progress report-state-on-timeout get-stack-traces",
@@ -403,11 +410,11 @@ constexpr OptionSpec kOptions[] = {
      "loadbalance order-nodes pmi-port silent-abort nogpu rdma RDMA ofi OFI psm2 PSM2 ib IB shm dapl",
      kNoValue, kIgnored, nullptr, "", ""},
 
-    // Missing here, which the user must know; the message says what to use instead.
+    // Options that are missing here, which users must know; the message names the replacement.
     {"launch-agent preload-files preload-files-dest-dir path", kOne, kRefused, nullptr, "WHAT",
-     "mpiexec brings no files to hosts and looks for none; name the program by its path, the same on all hosts"},
+     "mpiexec does not copy or search files on hosts; name the program by its path, the same on all hosts"},
     {"preload-binary set-cwd-to-session-dir transfer", kNoValue, kRefused, nullptr, "",
-     "mpiexec brings no files to hosts; they must be there"},
+     "mpiexec does not copy files to hosts; they must exist there"},
     {"rankfile rf", kOne, kRefused, nullptr, "FILE",
      "mpiexec reads no rank files; name hosts in the order of ranks with --hosts a:2,b:1, and the CPUs of each rank "
      "with --bind-to user:0,2-3,8+12"},
@@ -416,7 +423,7 @@ constexpr OptionSpec kOptions[] = {
      "gdb -p PID to a rank; --timeout 60 shows where each rank waits"},
     {"xterm", kOne, kRefused, nullptr, "RANKS", "put it before the program: mpiexec -n 2 xterm -hold -e ./program"},
     {"gtool gtoolfile", kOne, kRefused, nullptr, "TOOL",
-     "put the tool before the program (mpiexec -n 4 valgrind ./program); for some ranks alone, part the command line: "
+     "put the tool before the program (mpiexec -n 4 valgrind ./program); for only some ranks, split the command line: "
      "-n 1 valgrind ./program : -n 3 ./program"},
     {"trace t trace-pt2pt trace-collectives aps mps", kNoValue, kRefused, nullptr, "",
      "mpiexec writes no traces; use headrace top, --save-counters FILE, or a tool's own library in LD_PRELOAD"},
@@ -428,12 +435,12 @@ constexpr OptionSpec kOptions[] = {
     {"genvexcl envexcl", kOne, kRefused, nullptr, "NAME,...", "-genvlist and -envlist name the variables to pass on"},
     {"hosts-group exclude-hosts", kOne, kRefused, nullptr, "HOSTS", "--hosts a,b names the hosts to use"},
     {"bootstrap-exec-args rsh-args", kOne, kRefused, nullptr, "WORDS",
-     "--launcher takes the command with its words: --launcher 'ssh -p 2222'"},
+     "--launcher accepts the command with its arguments: --launcher 'ssh -p 2222'"},
     {"dvm dvm-uri hnp ompi-server", kOne, kRefused, nullptr, "WHERE",
-     "mpiexec starts jobs itself and knows no daemons of others; leave it out"},
-    {"continuous", kNoValue, kRefused, nullptr, "", "--enable-recovery lets the others go on when a rank dies"},
+     "mpiexec starts jobs itself and uses no daemons of other libraries; omit this option"},
+    {"continuous", kNoValue, kRefused, nullptr, "", "--enable-recovery lets the others continue when a rank dies"},
     {"ilp64", kNoValue, kRefused, nullptr, "", "INTEGER has 4 bytes in the MPI ABI's Fortran bindings"},
-    {"xml", kNoValue, kRefused, nullptr, "", "headrace map --json says where ranks go, as JSON"},
+    {"xml", kNoValue, kRefused, nullptr, "", "headrace map --json prints the placement of ranks as JSON"},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The options of mpiexec's command line, as data: ours, and those that scripts written for other launchers use.
+// The options of mpiexec's command line, as data: Headrace's, and those that scripts written for other launchers use.
 //
 // An option of the table is accepted with one dash or two. Nothing else is an option: no abbreviations, no bundled
 // letters.
@@ -17,9 +17,9 @@
 namespace hr::launcher {
 
 enum class OptionEffect {
-  kApplies,      // does what the help says
-  kAlreadyTrue,  // requests something that is always so: accepted silently
-  kIgnored,      // means nothing to this library: accepted with a note
+  kApplies,      // has the effect that the help describes
+  kAlreadyTrue,  // requests something that is always true: accepted silently
+  kIgnored,      // has no meaning for this library: accepted with a note
   kRefused,      // requests something that does not exist and that the user would miss: an error
 };
 
@@ -39,7 +39,7 @@ struct ParseState {
   Inherited inherited_by_all;
   std::vector<Variable> variables_of_all;
   std::string config_file;
-  std::vector<std::string> without_effect;  // as written, with their values
+  std::vector<std::string> without_effect;  // options without an effect, as written, with their values
   bool help = false;
   bool version = false;
   bool settings = false;
@@ -52,7 +52,7 @@ struct OptionSpec {
   Arity arity;
   OptionEffect effect;
   Status (*apply)(ParseState&, const ParsedOption&);  // null if there is nothing to do
-  std::string_view values;                            // for the help: "SECONDS"
+  std::string_view values;                            // text for the help, such as "SECONDS"
   std::string_view help;  // kIgnored and kRefused: what to use in its place, for the message
 };
 

@@ -10,26 +10,26 @@
 
 namespace hr::launcher {
 
-inline constexpr int kUsageExit = 2;  // for a command line that is wrong or impossible
+inline constexpr int kUsageExit = 2;  // exit code for a command line that is wrong or cannot be carried out
 
 using Variable = std::pair<std::string, std::string>;
 
 // Variables of mpiexec's own environment that a program inherits.
 struct Inherited {
   bool all = true;
-  std::vector<std::string> names;  // if not all
-  bool given = false;              // on the command line
+  std::vector<std::string> names;  // names of the inherited variables, if not all are
+  bool given = false;              // given on the command line
 };
 
 // One part of the command line between ':' signs.
 struct Program {
   int ranks = 0;                       // 0: not given
   int per_host = 0;                    // 0: not given
-  std::vector<HostSlots> hosts;        // empty: the job's
+  std::vector<HostSlots> hosts;        // empty: the hosts of the job
   std::vector<std::string> arguments;  // the first is the program as written
-  std::vector<Variable> environment;   // in addition to inherited variables
+  std::vector<Variable> environment;   // variables in addition to the inherited ones
   Inherited inherited;
-  std::string directory;  // empty: mpiexec's own
+  std::string directory;  // empty: mpiexec's own working directory
 };
 
 struct Options {
@@ -37,8 +37,8 @@ struct Options {
   bool label = false;
   topo::Mapping mapping;
   int as_hosts = 0;              // the number of hosts that programs see; 0: the value of the knob as_hosts
-  std::vector<HostSlots> hosts;  // of programs that name none; empty: those of an allocation, or this one
-  int most_hosts = 0;            // how many of those to use; 0: all
+  std::vector<HostSlots> hosts;  // hosts for programs that name none; empty: those of an allocation, or this host
+  int most_hosts = 0;            // number of those hosts to use; 0: all
   bool not_here = false;         // place no rank on this host
   std::string launcher;          // empty: the value of the knob launcher
   bool report_bindings = false;

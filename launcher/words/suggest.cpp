@@ -12,7 +12,7 @@ bool same(char one, char other) {
   return std::tolower(static_cast<unsigned char>(one)) == std::tolower(static_cast<unsigned char>(other));
 }
 
-// Counts the letters to insert, remove or replace to turn one into the other.
+// Returns the number of letters to insert, remove or replace to turn one word into the other.
 std::size_t edits(std::string_view one, std::string_view other) {
   std::vector<std::size_t> row(other.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -37,7 +37,7 @@ std::string nearest_word(std::string_view word, std::span<const std::string_view
   if (word.size() > kLongestWord) return nearest;
   for (const std::string_view each : known) {
     const std::size_t distance = edits(word, each);
-    // A known word that keeps hardly a letter of the given one was not meant.
+    // A known word that has few letters in common with the given one was not meant.
     if (distance >= least || distance * 2 > each.size()) continue;
     least = distance;
     nearest = each;

@@ -2,12 +2,12 @@
 import type { Address } from "./address";
 import type { News } from "./types";
 
-/** Reason for a missing answer. `lost`: the server is gone, or refuses access; otherwise it has refused this question. */
+/** Reason for a missing answer. `lost`: the server has ended, or refuses access; otherwise it has refused this question. */
 export class Problem extends Error {
   constructor(text: string, readonly lost = false) { super(text); }
 }
 
-const AGAIN = 3000; // milliseconds until the next try after a stream was refused
+const AGAIN = 3000; // time until the next attempt after a stream was refused, in milliseconds
 export const SILENT = "headrace monitor does not answer; it may have been stopped";
 
 type Parameters = Record<string, string | undefined>;
@@ -42,7 +42,7 @@ export function listen(told: (news: News) => void, lost: () => void): void {
   stream.onmessage = (event) => told(JSON.parse(event.data) as News);
   stream.onerror = () => {
     lost();
-    // The browser tries again by itself, but not after a refusal, for example of a server that serves too many pages.
+    // The browser itself tries again, but not after a refusal, for example of a server that serves too many pages.
     if (stream.readyState === EventSource.CLOSED) setTimeout(() => listen(told, lost), AGAIN);
   };
 }

@@ -1,4 +1,4 @@
-// Elements made from text, never from markup: names come from other people's programs.
+// Elements made from text, never from markup: names are from programs of other people.
 
 type Child = Node | string | number | null | undefined;
 type Handler = (event: Event) => void;

@@ -11,7 +11,7 @@ import type { View } from "./view";
 export interface Frame { place: HTMLElement; show: (address: Address, jobs: Job[], older: number, job: Job | undefined, views: View[]) => void; tell: (remarks: string[], problem: string) => void; play: () => void; }
 
 const STEPS = 1000;
-const RECENT: [string, string][] = [["5 min", "-300"], ["1 h", "-3600"], ["1 d", "-86400"]]; // before the newest figures, or before the chosen end
+const RECENT: [string, string][] = [["5 min", "-300"], ["1 h", "-3600"], ["1 d", "-86400"]]; // time before the newest figures, or before the chosen end
 const PLAY = { every: 500, steps: 120, part: 20, least: 30 }; // milliseconds between two steps of a playback; steps of a run; the part of it that is shown at a time, and its least seconds
 
 export function nextTheme(): void {

@@ -5,11 +5,11 @@ import { colour } from "./plot";
 import { part } from "./renew";
 import type { Matrix } from "./types";
 
-const SIDE_MOST = 640; // CSS pixels of the cells' square
+const SIDE_MOST = 640; // largest side of the square of cells, in CSS pixels
 const SIDE_LEAST = 220;
-const CELL_MOST = 28; // of a cell of a small job
-const LEAST = 4; // ranks in view
-const LABEL = 44; // room between two numbers
+const CELL_MOST = 28; // largest side of a cell
+const LEAST = 4; // smallest number of ranks in view
+const LABEL = 44; // least distance between two numbers
 const MARGIN = { left: 62, top: 40, right: 8, bottom: 8 };
 const STEPS = [1, 2, 5];
 const LEGEND = { width: 260, height: 12 };

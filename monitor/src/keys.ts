@@ -1,9 +1,10 @@
-// Keys: a digit or a letter chooses a view, [ and ] the one beside it, / the filter, t dark or light, Escape leaves the filter, ? shows this.
+// Keys: a digit or a letter chooses a view, [ and ] the adjacent one, / the filter, t dark or light, Escape leaves the filter, ? shows
+// this.
 import type { Address } from "./address";
 import { el } from "./dom";
 import type { View } from "./view";
 
-const OF_VIEWS = "1i234567890cnlg"; // in the order of the views
+const OF_VIEWS = "1i234567890cnlg"; // keys in the order of the views
 
 const help: [string, string][] = [["1 to 9, 0, c, n, l, i, g", "choose a view"], ["[ and ]", "the view before, after"], ["j and k", "the next job, the one before"],
   ["/", "filter by name"], ["r", "choose ranks"], ["t", "dark or light"], ["w", "the whole run"], ["p", "play the run, or pause"], ["arrows", "move over cells of the matrix"], ["+, - and Home", "enlarge the matrix, or show all of it"], ["?", "this list"]];

@@ -21,7 +21,7 @@ interface Shown { plot: uPlot; figures: Figures; held: boolean; late: boolean; f
 
 const open = new Set<Shown>();
 const FLAG_ROOM = 26; // width of a flag's text in pixels
-const TIME_ROOM = 84; // and a time of day, with space beside it
+const TIME_ROOM = 84; // width of a time of day, with space next to it
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]]; // to tell lines apart without colours
 const WHOLE = [1, 2, 5].flatMap((digit) => [...Array(15).keys()].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
 

@@ -4,7 +4,7 @@ import { keyOf, takeHandlers } from "./dom";
 
 /** An element that draws itself once it is in the page, and takes new figures in place: a plot, a canvas. */
 export interface Part<State> {
-  form: string; // with another form it is made anew
+  form: string; // with another form, it is created again
   make: (box: HTMLElement) => State;
   renew: (state: State, box: HTMLElement) => void;
   end?: (state: State) => void;
@@ -55,7 +55,7 @@ export function renewChildren(place: Element, fresh: readonly Node[]): void {
     const key = keyOf(next);
     if (key !== undefined && known.has(key)) while (at && keyOf(at) === undefined) { const gone: ChildNode = at; at = at.nextSibling; drop(gone); }
     const old: ChildNode | null | undefined = key !== undefined ? known.get(key) : at && keyOf(at) === undefined ? at : null;
-    if (key !== undefined) known.delete(key); // the second of two with the same key is made anew
+    if (key !== undefined) known.delete(key); // the second of two with the same key is created again
     if (old && old.nodeName === next.nodeName) {
       if (old === at) at = at.nextSibling;
       else place.insertBefore(old, at);

@@ -1,4 +1,4 @@
-// A table that sorts by any column; some columns have bars. Its cells take new figures in place; no element is made anew.
+// A table that sorts by any column; some columns have bars. Its cells take new figures in place; no element is created again.
 import { el, keyed } from "./dom";
 import { part } from "./renew";
 

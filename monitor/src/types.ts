@@ -12,7 +12,7 @@ export interface Count { all: number; found: number; }
 /** The rank that holds the others up: `rank` is null if it may be chance. */
 export interface Slowest {
   rank: number | null; share: number; equal: number; points: number;
-  host?: string; cpus?: string; gpu?: string; outside?: number; since?: number; until?: number; // of the rank; the share of its time outside MPI
+  host?: string; cpus?: string; gpu?: string; outside?: number; since?: number; until?: number; // data on the rank; `outside` is the share of its time outside MPI
 }
 
 export interface RankRow {
@@ -42,7 +42,7 @@ export interface Node {
 
 export interface Cluster { from: number; to: number; left_out: number; nodes: Node[]; }
 
-/** Rates are per second; `up` is the share of looks at which the link was up. */
+/** Rates are per second; `up` is the share of readings in which the link was up. */
 export interface Link {
   host: string; kind: string; link: string; up: number | null; use: number | null; use_most: number | null; errors_most: number | null; rx: number | null; tx: number | null;
   packets: number | null; waits: number | null; discards: number | null; errors: number | null; retries: number | null; congestion: number | null; speed: number | null;

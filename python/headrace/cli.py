@@ -1,4 +1,5 @@
-"""The `headrace` command: looks at an installation and its machine, shows where ranks go, runs the benchmarks and the course, tunes."""
+"""The `headrace` command: examines an installation and its machine, shows the placement of ranks, runs the benchmarks and the course,
+tunes."""
 
 from __future__ import annotations
 

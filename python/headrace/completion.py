@@ -24,14 +24,14 @@ class Option:
     names: tuple[str, ...]  # with dashes
     values: int = 0  # number of values that follow
     words: tuple[str, ...] = ()  # possible first values
-    kind: str = ""  # or "file" or "directory"
+    kind: str = ""  # "file", "directory" or empty
     help: str = ""
 
 
 @dataclass
 class Command:
     options: list[Option]
-    words: tuple[str, ...] = ()  # of the first argument
+    words: tuple[str, ...] = ()  # possible values of the first argument
     help: str = ""
     commands: dict[str, Command] = field(default_factory=dict)
 
@@ -86,15 +86,15 @@ def _command(parser: argparse.ArgumentParser, help_: str = "") -> Command:
 
 
 def of_headrace(mpiexec: Command) -> Command:
-    from headrace import cli  # which imports this
+    from headrace import cli  # imported here, as it imports this module
 
     main = _parser(lambda words: cli.main(words))
     (commands,) = [action for action in main._actions if isinstance(action, argparse._SubParsersAction)]
     helps = {action.dest: action.help or "" for action in commands._choices_actions}
     whole = _command(main)
     for name, parser in commands.choices.items():
-        if name == "map":  # has no arguments of its own
-            whole.commands[name] = Command([*mpiexec.options, Option(("--save",), 1, (), "file", "Write this machine down as a file")])
+        if name == "map":  # the command has no arguments of its own
+            whole.commands[name] = Command([*mpiexec.options, Option(("--save",), 1, (), "file", "Write a description of this machine to a file")])
         else:
             own = cli.MAINS.get(name)
             whole.commands[name] = _command(_parser(own) if own else parser)

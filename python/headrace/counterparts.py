@@ -6,11 +6,11 @@ from __future__ import annotations
 import fnmatch
 from dataclasses import dataclass
 
-# Read by our wrappers and our mpiexec, as by theirs.
+# Read by Headrace's wrappers and Headrace's mpiexec, as well as by those of the other library.
 READ = ("OMPI_CC", "OMPI_CXX", "OMPI_FC", "OMPI_F77", "OMPI_CPPFLAGS", "OMPI_CFLAGS", "OMPI_CXXFLAGS", "OMPI_FCFLAGS", "OMPI_LDFLAGS",
         "MPICH_CC", "MPICH_CXX", "MPICH_FC", "MPICH_F90", "MPICH_F77", "I_MPI_CC", "I_MPI_CXX", "I_MPI_FC", "I_MPI_F90", "I_MPI_F77",
         "I_MPI_CFLAGS", "I_MPI_CXXFLAGS", "I_MPI_FCFLAGS", "I_MPI_LDFLAGS", "MPIEXEC_TIMEOUT")
-# Variables that describe a library or its location; nobody sets them to change how a program runs.
+# Variables that describe a library or its location; they are not set to change how a program runs.
 HARMLESS = ("I_MPI_ROOT", "MPICH_DIR", "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PRTE_ALLOW_RUN_AS_ROOT",
             "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "MPICH_VERSION", "I_MPI_HYDRA_ENV", "OMPI_MCA_orte_base_help_aggregate")
 OWNERS = {"OMPI_MCA_": "Open MPI", "PRTE_MCA_": "Open MPI", "PMIX_MCA_": "Open MPI", "MPIR_CVAR_": "MPICH", "MPICH_": "MPICH",

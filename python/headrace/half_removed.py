@@ -22,7 +22,7 @@ def gone() -> list[str]:
 
 
 def stop(problem: ImportError) -> None:
-    """Ends the process with a message. Raises `problem` if none of our own files is missing."""
+    """Ends the process with a message. Raises `problem` if none of Headrace's own files is missing."""
     names = gone()
     if not names and not (problem.name or "").startswith("headrace"):
         raise problem

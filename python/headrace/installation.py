@@ -23,7 +23,7 @@ def _own_prefix() -> Path | None:
 
 @functools.cache
 def prefix() -> Path:
-    """Returns the directory whose bin/, lib/ and include/ contain our files: the environment, or ~/.local after pip install
+    """Returns the directory whose bin/, lib/ and include/ contain Headrace's files: the environment, or ~/.local after pip install
     --user."""
     own = _own_prefix()
     if own:

@@ -20,7 +20,7 @@ host. Nothing is started. Exit code 2 says that the command line is not understo
                   "synthetic:pack:2 numa:4 core:8 pu:2"; once for all hosts, or once for each; default: this machine
   --hosts LIST    names and slots of hosts: a:4,b:4; --hostfile FILE works as well
   --json          for programs
-  --save FILE     write this machine down as an hwloc XML file, GPUs and NICs included
+  --save FILE     write a description of this machine as an hwloc XML file, GPUs and NICs included
 
 examples:
   headrace map -n 4 --map-by scatter

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO
 
-SMALL = 1 << 20  # bytes; for settings files and the like
+SMALL = 1 << 20  # size limit of settings files and the like, in bytes
 
 _KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFDIR: "a directory", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device",
           stat.S_IFLNK: "a link"}
@@ -40,7 +40,7 @@ def _regular(path: str | os.PathLike, status: os.stat_result) -> None:
 def open_regular(path: str | os.PathLike, most: int, *, owners: Collection[int] | None = None, follow: bool = True) -> int:
     """Opens a regular file of at most `most` bytes for reading and returns its descriptor; the caller closes it. `owners`:
     permitted owners (None: any). `follow`: the name may be a link. Raises Unfit, OSError."""
-    _regular(path, os.stat(path, follow_symlinks=follow))  # opening a device may have effects
+    _regular(path, os.stat(path, follow_symlinks=follow))  # checked first, as opening a device may have effects
     file = os.open(path, os.O_RDONLY | _FLAGS | (0 if follow else os.O_NOFOLLOW))
     try:
         status = os.fstat(file)
@@ -126,7 +126,7 @@ def ours_or_missing(path: str | os.PathLike) -> None:
 
 @contextlib.contextmanager
 def unfinished(path: Path) -> Iterator[Path]:
-    """Makes an empty file of this user beside `path`, under an unpredictable name; it becomes `path` when the block ends and is removed if
+    """Makes an empty file of this user next to `path`, under an unpredictable name; it becomes `path` when the block ends and is removed if
     the block fails."""
     name = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))

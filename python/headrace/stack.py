@@ -31,10 +31,10 @@ from headrace.monitor.query import Wrong, ranks_of
 _AT_ONCE = 4  # debuggers
 _FRAMES_MOST = 64
 _OUTPUT_MOST = 1 << 20
-_STEP = 0.25  # seconds between two looks at the event that ends a debugger
+_STEP = 0.25  # seconds between two checks of the event that ends a debugger
 _THREAD = re.compile(r"Thread (\d+) ")
 _FRAME = re.compile(r"#\d+\s+(?:0x[0-9a-f]+ in )?(?P<function>.+?)(?: \(.*?\))?(?: at (?P<at>\S+)| from (?P<lib>\S+))?$")
-_MPI = re.compile(r"P?MPI_|p?mpi_\w+_?\b")  # a Fortran program calls the latter
+_MPI = re.compile(r"P?MPI_|p?mpi_\w+_?\b")  # Fortran programs call the lower-case names
 _PYTHON = re.compile(r"\s+(?P<function>\S.*?) \((?P<at>[^()]+:\d+)\)$")
 
 
@@ -45,8 +45,8 @@ class Stack:
     frames: list[str] = field(default_factory=list)  # innermost first: "poll (progress.cpp:40)"
     python: list[str] = field(default_factory=list)
     threads: int = 0
-    now: str = ""  # from its page: "in MPI_Recv, waits for rank 3"
-    why: str = ""  # why there are no frames
+    now: str = ""  # activity according to its page: "in MPI_Recv, waits for rank 3"
+    why: str = ""  # reason why there are no frames
 
 
 def _wait(child: subprocess.Popen, seconds: float, stop: threading.Event | None) -> tuple[bytes, bytes]:
@@ -63,7 +63,7 @@ def _wait(child: subprocess.Popen, seconds: float, stop: threading.Event | None)
 
 def _said(command: list[str], seconds: float, examined: str = "", stop: threading.Event | None = None) -> tuple[str, str]:
     """Returns a command's output, and the reason if there is none. The command is ended after that time, or once `stop` is set; the process
-    that it examines must go on."""
+    that it examines must continue."""
     stood = _state(examined).startswith("T") if examined else True
     try:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -154,8 +154,8 @@ def look(page: Page, seconds: float, stop: threading.Event | None = None) -> Sta
 
 
 def look_at_all(pages: Sequence[Page], seconds: float, together: float = float("inf"), stop: threading.Event | None = None) -> list[Stack]:
-    """Returns the stacks of all ranks, by rank. `together`: seconds for all of them; ranks that are not reached in that time say so.
-    `stop`: ends debuggers early."""
+    """Returns the stacks of all ranks, by rank. `together`: seconds for all of them; ranks that are not reached in that time are marked as
+    such. `stop`: ends debuggers early."""
     end = time.monotonic() + together
 
     def one(page: Page) -> Stack:
@@ -193,7 +193,7 @@ def short(ranks: list[int]) -> str:
 
 
 def now_of(group: list[Stack]) -> dict[str, list[int]]:
-    """Returns what the ranks of a group do now, and the ranks that do it."""
+    """Returns the current activities of the ranks of a group, with the ranks in each."""
     said: dict[str, list[int]] = {}
     for stack in group:
         said.setdefault(stack.now, []).append(stack.rank)

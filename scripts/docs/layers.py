@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draws the layers of the library: layers.py [--check] [TREE]
 
-Reads which layer uses which from src/*/CMakeLists.txt, and what each one does from the table of layers in docs/architecture.md;
-writes docs/architecture.svg. With --check it writes nothing, and fails if the committed picture differs.
+Reads which layer uses which from src/*/CMakeLists.txt, and the purpose of each one from the table of layers in docs/architecture.md; writes
+docs/architecture.svg. With --check it writes nothing, and fails if the committed picture differs.
 
 Each layer is drawn as low as the layers that use it permit. A line leads from it to each layer that it uses, unless another layer that it
 uses leads there anyway.
@@ -35,13 +35,13 @@ STYLE = """
 
 
 def calls(text: str, command: str) -> list[list[str]]:
-    """The arguments of each call of a CMake command, without comments."""
+    """Yields the arguments of each call of a CMake command, without comments."""
     text = re.sub(r"#.*", "", text)
     return [match[1].split() for match in re.finditer(rf"\b{command}\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)", text)]
 
 
 def used_by(text: str) -> set[str]:
-    """The layers that a CMakeLists.txt names as used."""
+    """Returns the layers that a CMakeLists.txt names as used."""
     for arguments in calls(text, "hr_layer"):
         after = arguments[arguments.index("DEPS") + 1 :] if "DEPS" in arguments else []
         ends = [place for place, word in enumerate(after) if word.isupper()]
@@ -51,7 +51,7 @@ def used_by(text: str) -> set[str]:
 
 
 def read_layers(tree: Path) -> dict[str, set[str]]:
-    """The layers, lowest first, each with those that it uses, without those that lead on to them."""
+    """Returns the layers, lowest first, each with the layers that it uses, except those that it also reaches through another one."""
     names = calls((tree / "src/CMakeLists.txt").read_text(encoding="utf-8"), "foreach")[0][3:]
     texts = {name: file.read_text(encoding="utf-8") for name in names if (file := tree / "src" / name / "CMakeLists.txt").exists()}
     uses = {name: used_by(text) & texts.keys() - {name} for name, text in texts.items()}
@@ -70,7 +70,7 @@ def read_table(tree: Path) -> dict[str, str]:
 
 
 def place(layers: dict[str, set[str]]) -> list[list[str | None]]:
-    """Rows of layers, the lowest first; None: an empty place, through which a line may lead."""
+    """Returns rows of layers, the lowest first. None is an empty place, through which a line may lead."""
     users = {name: [user for user, lows in layers.items() if name in lows] for name in layers}
 
     @functools.cache
@@ -86,7 +86,7 @@ def place(layers: dict[str, set[str]]) -> list[list[str | None]]:
     for names in lowest:
         below = rows[-1] if rows and len(rows[-1]) > 1 and len(names) > 1 else []
         row: list[str | None] = [None] * max(len(names), len(below))
-        for name in sorted(names, key=lambda name: not layers[name] & set(below)):  # those that stand on one of them first
+        for name in sorted(names, key=lambda name: not layers[name] & set(below)):  # layers that use one of the layers below are first
             over = [column for column, low in enumerate(below) if low in layers[name] and row[column] is None]
             row[over[0] if over else row.index(None)] = name
         below.extend([None] * (len(row) - len(below)))
@@ -95,7 +95,7 @@ def place(layers: dict[str, set[str]]) -> list[list[str | None]]:
 
 
 def draw(layers: dict[str, set[str]], table: dict[str, str]) -> str:
-    """The picture, as SVG."""
+    """Returns the picture as SVG."""
     boxes: dict[str, tuple[float, float, float, float]] = {}
     shapes, y = [], float(MARGIN)
     for row in reversed(place(layers)):

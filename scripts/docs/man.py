@@ -32,7 +32,7 @@ VERSION = man.version_of(ROOT / "api")
 # --- mpiexec ---
 
 def described(text: str) -> tuple[list[tuple[str, str]], dict[str, str]]:
-    """(options with their help, lists of names by title) of `mpiexec --help`."""
+    """Returns the options of `mpiexec --help` with their help, and its lists of names by title."""
     options, lists, title = [], {}, None
     for line in text.splitlines():
         if line.endswith(":") and not line.startswith(" "):
@@ -50,7 +50,7 @@ def described(text: str) -> tuple[list[tuple[str, str]], dict[str, str]]:
 
 
 def option_item(names: str) -> str:
-    """`-n,--np N` as an item of a list."""
+    """Formats `-n,--np N` as an item of a list."""
     words, _, value = names.partition(" ")
     flags = " , ".join(f"Fl {mdoc.argument(word[1:])}" for word in words.split(","))
     return f".It {flags}" + (f" Ar {mdoc.argument(value)}" if value else "")
@@ -63,9 +63,9 @@ def mpiexec_page(mpiexec: str) -> str:
               ".Op Cm \\&: Oo Fl n Ar ranks Oc Oo Ar options Oc Ar program Oo Ar arguments Oc ..."]
     lines += [".Sh DESCRIPTION", "The command starts ranks of one or more programs as one job,", "and ends when all of them have ended.",
               "Programs after a colon belong to the same job.",
-              "Every option is taken with one dash or two.",
+              "Every option may have one dash or two.",
               "A word that is not understood is an error, and nothing is started.", ".Pp",
-              "Standard input goes to rank 0.", "Output comes line by line, never mixed within a line.", "Signals are passed on.",
+              "Standard input is passed to rank 0.", "Output comes line by line, never mixed within a line.", "Signals are passed on.",
               ".Sh OPTIONS", ".Bl -tag -width Ds"]
     for names, help_text in options:
         lines += [option_item(names), *mdoc.lines(help_text.rstrip(".") + ".")]
@@ -120,7 +120,7 @@ def wrapper_page(names: list[str], language: str, variables: list[tuple[str, str
 # --- headrace ---
 
 class Met(Exception):
-    """A parser that was about to read its words."""
+    """Raised in place of parsing: carries the parser of a command."""
 
 
 def parser_of(words: list[str]) -> argparse.ArgumentParser | None:
@@ -183,18 +183,18 @@ def option_list(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def purpose(text: str) -> str:
-    """The first sentence of a help, without its hint at more."""
+    """Returns the first sentence of a help text, without a hint at further help."""
     return re.split(r"; headrace [\w-]+ --help", text)[0].rstrip(".")
 
 
 def map_page(text: str) -> str:
-    """The page of a command that takes the words of mpiexec."""
+    """Returns the page of a command that accepts mpiexec's command line."""
     lines = mdoc.head(["headrace-map"], 1, text, VERSION)
     lines += [".Sh SYNOPSIS", ".Nm headrace", ".Cm map", ".Op Ar options of mpiexec", ".Op Fl \\-machine Ar what", ".Op Fl \\-json", ".Op Fl \\-save Ar file",
-              ".Sh DESCRIPTION", "The command prints where ranks would go, with a picture of each host.", "It starts nothing.",
+              ".Sh DESCRIPTION", "The command prints the placement of ranks, with a picture of each host.", "It starts nothing.",
               "It takes the options of", ".Xr mpiexec 1", "that place ranks.", ".Sh OPTIONS", ".Bl -tag -width Ds",
               ".It Fl \\-machine Ar what", "A machine to plan for: an hwloc XML file, or hwloc's synthetic notation.", "Once for all hosts, or once for each.",
-              ".It Fl \\-json", "Print JSON.", ".It Fl \\-save Ar file", "Write this machine down as an hwloc XML file.", ".El", ".Sh EXAMPLES",
+              ".It Fl \\-json", "Print JSON.", ".It Fl \\-save Ar file", "Write a description of this machine as an hwloc XML file.", ".El", ".Sh EXAMPLES",
               *mdoc.literal(["headrace map -n 2 --map-by core", "headrace map --machine node.xml -n 6 --map-by scatter"])]
     return mdoc.page([*lines, *mdoc.see_also([("headrace", 1), ("mpiexec", 1)])])
 

@@ -1,4 +1,4 @@
-"""A hook of MkDocs: pages that lie outside docs/ become pages of the site, links to sources become plain names.
+"""A hook of MkDocs: pages outside docs/ become pages of the site, links to sources become plain names.
 
 The committed documents are read on forges as well, where a link may lead anywhere in the tree. A site has only its pages, so that
 a link to a source file (tests, apps, scripts) keeps its text and loses its target; a target that is not in the tree is an error.
@@ -14,7 +14,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = logging.getLogger("mkdocs.hooks.site")
-# Files of the root that are pages of the site, by their name there.
+# Files of the root directory that are pages of the site, and their names there.
 OUTSIDE = {"CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md", "README.md": "readme.md"}
 # Code, which stays as it is, or a link (not an image).
 MARKS = re.compile(r"^ *```.*?^ *```\s*?$|(?<!!)\[(?P<text>[^\]]*)\]\((?P<link>[^)\s]+)\)|`[^`\n]*`", re.M | re.S)
@@ -30,7 +30,7 @@ def decisions() -> list[Path]:
 
 
 def on_config(config):
-    """The rest of the menu: each decision, and the pages of the root."""
+    """Adds the rest of the menu: each decision, and the pages of the root directory."""
     inside = next(part["Inside"] for part in config.nav if "Inside" in part)
     inside.append({"Decisions": [{"Decisions and why": "adr/README.md"}, *({title(path): f"adr/{path.name}"} for path in decisions())]})
     inside += [{"Contributing": "contributing.md"}, {"Security": "security.md"}, {"Changelog": "changelog.md"}, {"README": "readme.md"}]
@@ -44,7 +44,7 @@ def on_files(files, config):
 
 
 def place(page_uri: str) -> PurePosixPath:
-    """The folder of a page's source, from the root of the tree."""
+    """Returns the folder of a page's source, relative to the root of the tree."""
     for source, name in OUTSIDE.items():
         if page_uri == name:
             return PurePosixPath(source).parent

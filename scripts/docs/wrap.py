@@ -32,7 +32,7 @@ class Block:
     kind: str  # "prose", "table", "code", "kept" or "blank"
     first: int
     lines: list[str]
-    lead: str = ""  # of prose: what stands in front of the text, as the mark of a list item
+    lead: str = ""  # for prose: what precedes the text, as the mark of a list item
 
     @property
     def is_item(self) -> bool:
@@ -41,7 +41,7 @@ class Block:
 
     @property
     def text(self) -> str:
-        """The words of prose, with single spaces."""
+        """Returns the words of prose, with single spaces."""
         lines = [self.lines[0][len(self.lead):], *self.lines[1:]]
         if self.lead.strip().startswith(">"):
             lines[1:] = [_QUOTE.sub("", line, count=1) for line in lines[1:]]
@@ -49,7 +49,7 @@ class Block:
 
 
 def _end(lines: list[str], at: int, last: str) -> int:
-    """The index behind the next line that matches `last`."""
+    """Returns the index after the next line that matches `last`."""
     while at < len(lines) and not re.search(last, lines[at]):
         at += 1
     return min(at + 1, len(lines))
@@ -66,7 +66,7 @@ def _paragraph_end(lines: list[str], at: int, lead: str) -> int:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    lines, at, item = text.splitlines(), 0, None  # item: columns before the text of the list item that we are in
+    lines, at, item = text.splitlines(), 0, None  # item: columns before the text of the current list item
     if lines and lines[0] == "---":
         at = _end(lines, 1, r"^---$")
         yield Block("kept", 1, lines[:at])
@@ -101,10 +101,9 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def words(text: str, width: int = WIDTH) -> list[str]:
-    """Pieces between which a line may break: words, and code of less than `width` columns.
+    """Returns the pieces between which a line may break: words, and code shorter than `width` columns.
 
-    A word that would start a block at the beginning of a line stays behind the one before.
-    """
+    A word that would start a block at the beginning of a line stays after the preceding one. """
     found: list[str] = []
     for match in _WORD.finditer(text):
         for word in [match[0]] if len(match[0]) < width else match[0].split():
@@ -116,10 +115,10 @@ def words(text: str, width: int = WIDTH) -> list[str]:
 
 
 def wrapped(block: Block, width: int = WIDTH) -> list[str]:
-    """The lines of a block, at most `width` columns each where words allow it."""
+    """Returns the lines of a block, at most `width` columns each where words allow it."""
     if block.kind != "prose" or all(len(line) <= width for line in block.lines):
         return block.lines
-    if any(re.search(r"  $|\\$|<br>$", line) for line in block.lines):  # breaks that are meant
+    if any(re.search(r"  $|\\$|<br>$", line) for line in block.lines):  # intended line breaks
         return block.lines
     if block.lead.strip().startswith(">"):
         behind = block.lead

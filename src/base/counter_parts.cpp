@@ -11,10 +11,11 @@
 namespace hr::counters {
 namespace {
 
-// The first part is nobody's: counts of those that found none are added to it under the library lock.
+// The first part belongs to no thread or channel: the counts of those that found no free part are added to it, under
+// the library lock.
 std::atomic<bool> taken[kParts] = {true};
 
-// Returns the row of a process; kPeers: it has none of its own.
+// Returns the row of a process; kPeers if it has no row of its own.
 std::size_t index_of(int process) noexcept {
   const Value wanted = static_cast<Value>(process) + 1;
   for (std::size_t i = 0; i < kPeers - kClasses; ++i) {

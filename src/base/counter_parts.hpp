@@ -1,4 +1,4 @@
-// Parts of the page of counters: what threads and channels count apart from all others (p2p/channel.hpp).
+// Parts of the page of counters: counters that each thread and each channel keeps separately (p2p/channel.hpp).
 //
 // counters::page is written under the library lock, which calls on channels do not take. They count in parts that lie
 // behind the page in the same memory file: a channel in one of its own, under its lock, and a thread in one of its own.
@@ -6,11 +6,11 @@
 // that of the page plus those of all parts (the highest of them for a high-water mark): readers add them up, inside the
 // process with total() and outside it by the description in the page (counters_text.cpp).
 //
-// A thread takes a part at its first call on a channel and gives it back when it ends, with its counts, for the next
-// thread to go on. A thread or channel that finds none free, as there are too many or no memory, counts in memory of
-// its own, which is added to the first part when the thread or channel ends. Owner: process-wide, until its end.
-// Threads: any may take and give back parts; each part as above. Memory order: none between values. TSan sees relaxed
-// atomic operations.
+// A thread takes a part at its first call on a channel and gives it back when it ends; its counts stay in it, and the
+// next thread adds to them. A thread or channel that finds none free, because there are too many or memory is lacking,
+// counts in memory of its own, which is added to the first part when the thread or channel ends. Owner: process-wide,
+// until its end. Threads: any may take and give back parts; each part as above. Memory order: none between values. TSan
+// sees relaxed atomic operations.
 #pragma once
 
 #include <atomic>
@@ -23,9 +23,9 @@
 namespace hr::counters {
 
 inline constexpr std::size_t kParts = 128;
-// Parts that threads leave for channels.
+// Number of parts reserved for channels: threads do not take them.
 inline constexpr std::size_t kPartsOfChannels = 33;
-// Room for the functions that channels carry out, which have numbers of their own (`place` below).
+// Space for the functions that channels carry out, which are numbered separately (`place` below).
 inline constexpr std::size_t kPlaces = 48;
 
 // Messages to a process, and waits for it; the row is that of the page.
@@ -38,7 +38,7 @@ struct PeerPart {
 struct alignas(kPageAlignment) Part {
   // Values of a thread.
   Now now;
-  Value place;  // of the function that it is in
+  Value place;  // the function that the thread is in
   Value waits;
   Value waited;
   Value longest_wait;
@@ -64,7 +64,7 @@ struct alignas(kPageAlignment) Part {
   PeerPart peers[kPeers];
 };
 
-// Lies behind the page in its file. The page's head says how many are used.
+// Part of the file after the page. The page's head contains the number of used parts.
 struct alignas(kPageAlignment) Parts {
   Part part[kParts];
 };
@@ -72,7 +72,7 @@ inline constinit Parts parts{};
 
 namespace detail {
 inline std::atomic<std::size_t> parts_used{0};
-// One word, as in p2p/channel/arrivals.cpp.
+// One word, so that the initial-exec model of thread-local storage has room for it.
 __attribute__((tls_model("initial-exec"))) inline constinit thread_local Part* own = nullptr;
 }  // namespace detail
 
@@ -94,14 +94,14 @@ inline void set(Value& value, Value to) noexcept {
 }
 inline void add_to(Amount& amount, Value bytes) noexcept {
   add_to(amount.count, 1);
-  asm("" : "+m"(amount.count));  // as in Amount::add()
+  asm("" : "+m"(amount.count));  // keeps the stores separate, as in Amount::add()
   add_to(amount.bytes, bytes);
 }
 inline void raise(Level& level) noexcept {
   if (level.now > level.most) set(level.most, level.now);
 }
 
-// Returns the part of a channel. Give it back with its counts: another channel goes on with them.
+// Returns a part for a channel. It is given back with its counts in it, and the next channel adds to them.
 Part& take_part() noexcept;
 void give_back(Part& part) noexcept;
 // Returns the part of this thread.
@@ -111,7 +111,7 @@ inline Part& own_part() noexcept {
   return own != nullptr ? *own : take_own_part();
 }
 
-// Counts a message as it is sent; `to_process`: the amount of its process in the part.
+// Counts a message as it is sent; `to_process`: the part's amount for the destination.
 inline void count_sent(Part& of_channel, Amount& to_process, std::size_t bytes) noexcept {
   add_to(to_process, bytes);
   add_to(of_channel.sizes[63U ^ static_cast<unsigned>(std::countl_zero(static_cast<Value>(bytes | 1)))], 1);
@@ -150,7 +150,7 @@ class ChannelCall {
   void withdraw() noexcept { add_to(part_.functions[place_].calls, ~Value{0}); }
 
  private:
-  // Values, so that they stay in registers: no function takes the object's address.
+  // The object stays in registers, as no function takes its address.
   Part& part_;
   const std::size_t place_;
 };

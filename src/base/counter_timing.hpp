@@ -1,5 +1,5 @@
-// Timing of calls, for the page of counters and for its parts: one call in many is timed, and each after a long one.
-// Threads: any.
+// Timing of calls, for the page of counters and for its parts: one call in many is timed, and so is each call that
+// follows a long one. Threads: any.
 #pragma once
 
 #include <ctime>
@@ -8,8 +8,8 @@
 
 namespace hr::counters {
 
-// Times also the call after one of more than kLong ns, which is much longer than reading the clock; of shorter calls,
-// one in kOneOf is timed.
+// The call after one of more than kLong ns, which is much longer than reading the clock takes, is timed as well. Of the
+// calls after shorter ones, one in kOneOf is timed.
 inline constexpr Value kLong = 5000;
 inline constexpr Value kOneOf = 1024;
 

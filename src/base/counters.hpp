@@ -61,7 +61,7 @@ struct Amount {
   Value bytes;
   void add(Value of_bytes) noexcept {
     ++count;
-    asm("" : "+m"(count));  // otherwise both are added as a vector, which is slower
+    asm("" : "+m"(count));  // otherwise the compiler adds both as a vector, which is slower
     bytes += of_bytes;
   }
 };
@@ -75,8 +75,8 @@ struct Function {
 
 enum class PeerClass : std::uint8_t { kSelf, kHost, kOtherHost };
 
-// Another process to which a message has been sent. The last rows, one per class, stand for all processes without a
-// row. The process of a row does not change.
+// Another process to which a message has been sent. The last rows, one per class, are for all processes without a row.
+// The process of a row does not change.
 struct Peer {
   Value process;     // + 1: its index in the table of processes, the rank for those of this job; 0: no row yet
   Value peer_class;  // PeerClass
@@ -118,8 +118,8 @@ struct alignas(kPageAlignment) Page {
   alignas(64) Value sizes[kSizes];  // messages sent; element n: less than 2^(n + 1) bytes
   alignas(64) Amount received[kProtocols];
   Amount rendezvous;              // messages sent by rendezvous
-  Amount memories[kMemories];     // messages sent from such memory; host memory is the remainder
-  Amount to_memories[kMemories];  // messages received into such memory
+  Amount memories[kMemories];     // messages sent from each kind of memory; the others were in host memory
+  Amount to_memories[kMemories];  // messages received into each kind of memory
   Level unexpected;               // messages not matched yet
   Level unexpected_bytes;         // bytes kept for unexpected messages
   Value unexpected_messages;
@@ -136,10 +136,10 @@ struct alignas(kPageAlignment) Page {
   Peer peers[kPeers];
   alignas(64) Function functions[kFunctions];
   // Not for readers.
-  Value stands_for[kFunctions];  // number of calls that the next timed one stands for
+  Value stands_for[kFunctions];  // number of calls that the next timed call represents
   Value timed;                   // the function of the call that is timed now
   Value timed_since;             // CLOCK_MONOTONIC, nanoseconds
-  Value waited_before;           // `waited` at that time
+  Value waited_before;           // value of `waited` when the timing began
   alignas(64) char text[kTextBytes];
 };
 

@@ -27,7 +27,7 @@ Status refused(const char* what, const std::string& name, int code) {
               name.c_str(), std::strerror(code));
 }
 
-// The file of the page, which stays open; -1: parts are not in it.
+// File of the page, which stays open; -1 if the parts are not in a file.
 int file_of_parts = -1;
 
 std::size_t bytes_with(std::size_t number_of_parts) noexcept { return sizeof(Page) + number_of_parts * sizeof(Part); }

@@ -1,8 +1,8 @@
 // Makes the page of counters readable for other processes: shared memory replaces the static memory.
 //
 // It is a memory file named headrace.<job>.counters.<rank>, which others find in /proc/<process>/fd and which
-// disappears with the last process that has it open: nothing is ever left behind. Only the same user may read it.
-// Owner: process-wide, made once. Threads: library lock.
+// disappears with the last process that has it open: nothing ever remains. Only the same user may read it. Owner:
+// process-wide, made once. Threads: library lock.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,8 @@ struct About {
   std::vector<std::string_view> protocols;
   std::vector<std::string_view> algorithms;
   std::vector<std::string_view> operations;  // names of collective operations
-  std::span<const std::uint16_t> places;     // numbers of the functions that channels carry out, by their places
+  std::span<const std::uint16_t>
+      places;  // numbers of the functions that channels carry out, in the order of their places
 };
 
 // Publishes the page. *file: must stay open, as others find the page through it. Errors: MPI_ERR_OTHER, with the cause;

@@ -65,7 +65,7 @@ std::string dimension(const char* name, const Labels& labels) {
   std::string out = std::string("\"") + name + "\":{\"length\":" + std::to_string(labels.size()) + ",\"labels\":[";
   out.reserve(out.size() + 32 * labels.size());
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    // All names of the library are plain.
+    // The library's own names contain no characters that JSON must escape.
     out.append(i == 0 ? "\"" : ",\"").append(labels[i]).append("\"");
   }
   return out.append("]}");
@@ -149,7 +149,7 @@ constexpr Entry kEntries[] = {
      kPeerBytes},
     {"peer.internal_bytes", kSum, "bytes", kInternalAt + kBytesIn, "Bytes of them.", "peer", kPeerBytes},
     {"peer.waits", kSum, "waits", HR_AT(peers) + offsetof(Peer, waits), "Long waits for it.", "peer", kPeerBytes},
-    {"peer.wait", kSum, "nanoseconds", HR_AT(peers) + offsetof(Peer, waited), "How long they were.", "peer",
+    {"peer.wait", kSum, "nanoseconds", HR_AT(peers) + offsetof(Peer, waited), "Duration of these waits.", "peer",
      kPeerBytes},
     {"sent.sizes", kSum, "messages", HR_AT(sizes), "Messages sent, by their length in bytes.", "size", 8},
     {"sent.all_bytes", kSum, "bytes", HR_AT(functions) + offsetof(Function, bytes), "Bytes of messages sent.",
@@ -159,26 +159,28 @@ constexpr Entry kEntries[] = {
     {"sent.memory_bytes", kSum, "bytes", HR_AT(memories) + kBytesIn, "Bytes of them.", "memory", kAmountBytes,
      "sent.all_bytes"},
     {"announced.messages", kSum, "messages", HR_AT(rendezvous),
-     "Messages sent whose data goes when its receiver asks for it; the others go at once."},
+     "Messages sent whose data is sent when the receiver requests it; that of the others is sent at once."},
     {"announced.bytes", kSum, "bytes", HR_AT(rendezvous) + kBytesIn, "Bytes of them."},
-    {"received.messages", kSum, "messages", HR_AT(received), "Messages that have come, by how their data moved.",
-     "protocol", kAmountBytes},
+    {"received.messages", kSum, "messages", HR_AT(received),
+     "Messages that have arrived, by the way in which their data moved.", "protocol", kAmountBytes},
     {"received.bytes", kSum, "bytes", HR_AT(received) + kBytesIn, "Bytes of them.", "protocol", kAmountBytes},
     {"received.memory_messages", kSum, "messages", HR_AT(to_memories),
-     "The same, by the memory that they are received into.", "memory", kAmountBytes, "received.messages"},
+     "The same, by the memory into which they are received.", "memory", kAmountBytes, "received.messages"},
     {"received.memory_bytes", kSum, "bytes", HR_AT(to_memories) + kBytesIn, "Bytes of them.", "memory", kAmountBytes,
      "received.bytes"},
     {"posted.now", kLevel, "receives", HR_AT(posted), "Receives that wait for their message."},
-    {"posted.most", kHighWater, "receives", HR_AT(posted) + offsetof(Level, most),
-     "The most there were in one context."},
+    {"posted.most", kHighWater, "receives", HR_AT(posted) + offsetof(Level, most), "Largest number in one context."},
     {"unexpected.now", kLevel, "messages", HR_AT(unexpected), "Messages that wait for their receive."},
-    {"unexpected.most", kHighWater, "messages", HR_AT(unexpected) + offsetof(Level, most), "The most there were."},
-    {"unexpected.bytes", kLevel, "bytes", HR_AT(unexpected_bytes), "Memory that they take."},
-    {"unexpected.most_bytes", kHighWater, "bytes", HR_AT(unexpected_bytes) + offsetof(Level, most), "The most it was."},
+    {"unexpected.most", kHighWater, "messages", HR_AT(unexpected) + offsetof(Level, most),
+     "Largest number of such messages."},
+    {"unexpected.bytes", kLevel, "bytes", HR_AT(unexpected_bytes), "Memory that these messages occupy."},
+    {"unexpected.most_bytes", kHighWater, "bytes", HR_AT(unexpected_bytes) + offsetof(Level, most),
+     "Largest amount of this memory."},
     {"unexpected.messages", kSum, "messages", HR_AT(unexpected_messages),
      "Messages that had to wait for their receive."},
     {"wait.times", kSum, "waits", HR_AT(waits), "Long waits: of more than some microseconds."},
-    {"wait.time", kSum, "nanoseconds", HR_AT(waited), "How long they were, from when they had become long."},
+    {"wait.time", kSum, "nanoseconds", HR_AT(waited),
+     "Duration of long waits, from the time at which they became long."},
     {"wait.longest", kHighWater, "nanoseconds", HR_AT(longest_wait), "The longest."},
     {"collective.calls", kSum, "operations", HR_AT(algorithms),
      "Collective operations, and steps of those over several hosts.", "algorithm", kAmountBytes},
@@ -216,7 +218,7 @@ std::string entries() {
   return out + "]";
 }
 
-// Counters of parts and the page: where `count` of them begin in both, and their distances.
+// Describes `count` counters that the parts and the page have in common: where they begin in both, and their strides.
 std::string range(std::size_t in_part, std::size_t in_page, std::size_t count, std::size_t part_stride = sizeof(Value),
                   std::size_t page_stride = sizeof(Value)) {
   std::string out;
@@ -225,7 +227,7 @@ std::string range(std::size_t in_part, std::size_t in_page, std::size_t count, s
   return out + "]";
 }
 
-// Functions of consecutive numbers and places together.
+// Describes the functions in ranges in which both numbers and places are consecutive.
 std::string ranges_of_functions(std::span<const std::uint16_t> numbers) {
   constexpr std::size_t kWords = sizeof(Function) / sizeof(Value);
   std::string out;
@@ -240,7 +242,7 @@ std::string ranges_of_functions(std::span<const std::uint16_t> numbers) {
   return out;
 }
 
-// Tells readers how to add the parts behind the page to its counters (counter_parts.hpp).
+// Describes to readers how to add the parts after the page to its counters (counter_parts.hpp).
 std::string parts_text(const About& about) {
 #define HR_RANGE(member, count) range(offsetof(Part, member), offsetof(Page, member), count)
 #define HR_LEVEL(level, word) \

@@ -65,7 +65,7 @@ inline void (*changed)() = nullptr;
   return (detail::wanted >> static_cast<unsigned>(event) & 1) != 0;
 }
 // Called when the checker starts or stops examining messages: while it does, wanted() is true, and code that tests
-// wanted() also looks for the checker's handler.
+// wanted() also checks for the checker's handler.
 inline void let_checker_look(bool looks) {
   const bool before = wanted();
   detail::wanted = looks ? detail::wanted | detail::kChecker : detail::wanted & ~detail::kChecker;

@@ -183,7 +183,7 @@ std::string expected(const Rule& rule) {
 
 class Store {
  public:
-  // Reports go straight to standard error, as the log gets its level from the knobs.
+  // Reports are written directly to standard error, as the log gets its level from the knobs.
   Store() {
     read_file();
     for (const FormerName* each = kFormerNames; each->former != nullptr; ++each) {
@@ -237,7 +237,7 @@ class Store {
   void take_tuned() {
     tuned_ = read_tuned_knobs(values_.tuning_file);
     if (!tuned_.problem.empty()) {
-      std::fprintf(stderr, "[headrace] tuned messages %s: %s; going on without them\n", tuned_.path.c_str(),
+      std::fprintf(stderr, "[headrace] tuned messages %s: %s; continuing without them\n", tuned_.path.c_str(),
                    tuned_.problem.c_str());
     }
     for (const auto& [name, text] : tuned_.values) {
@@ -275,7 +275,8 @@ class Store {
     if (const Status read = hr::read_file(path, kLargestTextFile, &text); !read.ok()) {
       const std::string why = take_detail();
       if (read.errc() == Errc::kNoSuchFile && environment("HEADRACE_CONFIG_FILE") == nullptr) return;
-      std::fprintf(stderr, "[headrace] configuration file %s: it %s; going on without it\n", path.c_str(), why.c_str());
+      std::fprintf(stderr, "[headrace] configuration file %s: it %s; continuing without it\n", path.c_str(),
+                   why.c_str());
       return;
     }
     std::istringstream lines(text);

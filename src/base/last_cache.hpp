@@ -13,7 +13,7 @@ namespace hr {
 // the process may use several, does not exist, or the system does not report it. `process`: 0 for this process.
 [[nodiscard]] std::string last_cache_of(pid_t process);
 
-// Returns the last-level cache of one CPU, from a directory that stands for /sys/devices/system/cpu.
+// Returns the last-level cache of one CPU, from a directory that is used like /sys/devices/system/cpu.
 [[nodiscard]] std::string last_cache_of_cpu(unsigned cpu, const std::string& directory);
 
 }  // namespace hr

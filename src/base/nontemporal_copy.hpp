@@ -1,5 +1,5 @@
-// Copies past this core's caches, straight to memory: for data that another core will read next, and gets sooner from
-// memory than from this core's caches (base/reader_distance.hpp decides when).
+// Copies directly to memory without using this core's caches: for data that another core will read next, and gets
+// sooner from memory than from this core's caches (base/reader_distance.hpp decides when).
 //
 // A line written in the usual way is first fetched from its last reader's cache, and then the reader fetches it from
 // the writer's. Non-temporal stores avoid both, which pays between two complexes of an AMD processor, which share no

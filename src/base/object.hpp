@@ -25,7 +25,7 @@ namespace hr {
 
 enum class ObjectKind : std::uint32_t {
   kCommunicator = 0x4d4d4f43,
-  kRevokedCommunicator = 0x4b565252,  // in the same arena; calls that communicate do not accept it
+  kRevokedCommunicator = 0x4b565252,  // kept in the arena of communicators; calls that communicate do not accept it
   kGroup = 0x50555247,
   kDatatype = 0x45505954,
   kOp = 0x504f5f5f,
@@ -148,7 +148,7 @@ class Arena {
 
   static constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes
 
-  // A slot that is free again. Its first word is not a magic word.
+  // A free slot that has held an object before. Its first word is not a magic word.
   struct FreeSlot {
     std::uint32_t magic = 0;
     FreeSlot* next;
@@ -182,7 +182,8 @@ class Arena {
 };
 
 namespace detail {
-// An arena, which exists from the start to the end of the process, as every handle of every call is looked up in one.
+// The arena of a type. It exists from the start to the end of the process, as every call looks its handles up in
+// arenas.
 template <class T>
 inline constinit Arena<T> the_arena;
 }  // namespace detail

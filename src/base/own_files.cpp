@@ -64,7 +64,7 @@ Status read_all(int descriptor, std::size_t most, std::string* text) {
 Status check_own_file(int descriptor, const std::string& path, std::size_t least) {
   struct stat state{};
   if (::fstat(descriptor, &state) != 0)
-    return fail(Errc::kOther, "%s cannot be looked at: %s", path.c_str(), std::strerror(errno));
+    return fail(Errc::kOther, "%s cannot be examined: %s", path.c_str(), std::strerror(errno));
   constexpr const char* kRemedy = "remove it, or put the files of jobs elsewhere with HEADRACE_SHM_DIR=<directory>";
   if (!S_ISREG(state.st_mode))
     return fail(Errc::kOther, "%s is %s and no file of this job, and is not used: %s", path.c_str(),

@@ -35,7 +35,7 @@ std::uint64_t ticks_of(Load load) noexcept {
 
 // Times of loads, in ticks.
 struct Loads {
-  std::uint64_t from_cache;   // from the nearest cache: mostly the cost of reading the clock
+  std::uint64_t from_cache;   // time from the nearest cache: mostly the cost of reading the clock
   std::uint64_t from_memory;  // in addition to from_cache
 };
 

@@ -50,8 +50,8 @@ std::string place_of(const std::string& path) {
   return target.starts_with('/') ? target.substr(0, target.find(" (deleted)")) : path;
 }
 
-// True if processes that were started with this one can open its open files, as they see it under its pid and have
-// permission. The numbers are those of a machine's initial namespaces, fixed in the kernel's interface.
+// True if processes that were started together with this one can open its open files: they see it under its pid, and
+// have permission. The numbers are those of a machine's initial namespaces, fixed in the kernel's interface.
 bool opens_for_siblings() {
   static const bool opens = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 && in_launchers("pid", "pid:[4026531836]") &&
                             in_launchers("user", "user:[4026531837]");

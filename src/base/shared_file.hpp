@@ -1,6 +1,6 @@
 // SharedFile: a file that processes of one node map to share memory.
 //
-// Its users determine when all have opened it; unlink() then removes its name, so that it is never left behind when
+// Its users determine when all have opened it; unlink() then removes its name, so that it does not remain when
 // processes die (before that, the launcher removes files that carry its job's name). The memory lives until the last
 // mapping is removed. Fresh memory is zero. Owner: the holder of the object; the destructor unmaps. Threads: library
 // lock.
@@ -28,12 +28,11 @@ class SharedFile {
   ~SharedFile();
 
   // Makes a file of `bytes` bytes of which the first `reserved` are backed by memory, and maps it. Errors of all
-  // variants: MPI_ERR_OTHER that names the file, the requested size, the cause and the remedies; nothing is left
-  // behind.
+  // variants: MPI_ERR_OTHER that names the file, the requested size, the cause and the remedies; nothing remains.
   Status create(const std::string& path, std::size_t bytes, std::size_t reserved);
-  // Does the same without a name in the directory, so that nothing is left behind in whatever way this process ends:
-  // others attach() by the name of its descriptor while it is open. The file does get a name if the directory's file
-  // system requires one, or if others might not have access through the descriptor.
+  // Does the same without a name in the directory, so that nothing remains in whatever way this process ends: others
+  // attach() by the name of its descriptor while it is open. The file does get a name if the directory's file system
+  // requires one, or if others might not have access through the descriptor.
   Status create_hidden(const std::string& path, std::size_t bytes, std::size_t reserved);
   // Sets whether files need names because the processes that share them do not see each other under their pids. Applies
   // to files made from now on.
@@ -46,7 +45,8 @@ class SharedFile {
                           const std::function<void(std::byte*)>& begin);
   // Maps the file that another process made.
   Status attach(const std::string& path, std::size_t bytes);
-  // Returns the name that others attach() to; for a hidden file it is the name_of() its maker and its descriptor().
+  // Returns the name that others pass to attach(). For a hidden file, it is the name_of() the maker's process and its
+  // descriptor().
   [[nodiscard]] std::string name() const;
   [[nodiscard]] static std::string name_of(std::int64_t process, int descriptor);
   [[nodiscard]] bool hidden() const noexcept { return hidden_; }

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kDetailBytes = 1024;
 
-// Not in thread-local memory itself, of which a library that is opened at run time can have little with older C
-// libraries. Exit handlers run after the destructors of thread_local objects, long after a program's last session: a
+// The text itself is not in thread-local memory, as older C libraries have little of it for a library that is opened at
+// run time. Exit handlers run after the destructors of thread_local objects, long after a program's last session: a
 // text that is set then gets new memory.
 constinit thread_local char* detail = nullptr;
 

@@ -1,4 +1,4 @@
-// Tuned knobs: values measured by `headrace tune --messages`, in a file next to the tuning file: tuning.messages beside
+// Tuned knobs: values measured by `headrace tune --messages`, in the file tuning.messages next to the tuning file
 // tuning.json.
 //
 //   # comments, as everywhere

@@ -79,7 +79,8 @@ void write_text(const char* text, int length, std::size_t room) noexcept {
 }
 
 void on_crash(int signal, siginfo_t* information, void*) {
-  // A forked child of a rank has inherited our handlers and the connection to the launcher, but is not a rank.
+  // A forked child of a rank has inherited the library's handlers and the connection to the launcher, but is not a
+  // rank.
   if (::getpid() == owner) {
     // Other threads that crash meanwhile wait until the process ends.
     while (seen.exchange(true)) ::pause();

@@ -185,7 +185,7 @@ void check_view(const layout::View& view) {
 
 bool begin() {
   if (const std::string unknown = unknown_check(); !unknown.empty()) {
-    log::write(log::Level::kError, "HEADRACE_CHECK has no check \"%s\"; it knows device, types and full",
+    log::write(log::Level::kError, "HEADRACE_CHECK has no check \"%s\"; it accepts device, types and full",
                unknown.c_str());
   }
   if (!wants_check("device")) return false;

@@ -1,4 +1,4 @@
-// Error codes: the numbers that programs see, and the text behind each.
+// Error codes: the numbers that programs see, and the text of each.
 //
 // Three kinds of numbers share the int (MPI 5.0 sections 9.4, 9.5):
 //   a class of the standard, or one that the program added: below 0x10000

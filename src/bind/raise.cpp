@@ -269,7 +269,8 @@ int report_tag(const Call& call, Object* where, const char* parameter, int value
 }
 
 int report_in_place(const Call& call, Object* where, const char* parameter) {
-  return raise(call, where, fail(Errc::kBuffer, "%s is MPI_IN_PLACE, which this argument does not take", parameter));
+  return raise(call, where,
+               fail(Errc::kBuffer, "%s is MPI_IN_PLACE, which is not permitted for this argument", parameter));
 }
 
 int report_too_large(const Call& call, Object* where, const char* parameter, long long value) {

@@ -20,7 +20,7 @@ enum class Fallback { kSelf, kFile };
 struct Call {
   const char* function;  // "MPI_Send"
   Fallback fallback = Fallback::kSelf;
-  std::uint16_t number = 0;  // of the function, for calls that a channel may carry out; and its place in parts
+  std::uint16_t number = 0;  // the function's number, if a channel may carry out the call, and its place in parts
   std::uint16_t place = 0;   // (base/counter_parts.hpp)
 };
 
@@ -32,14 +32,14 @@ struct Call {
 void blame(Object* where) noexcept;
 // Notes that a request of MPI_Waitall or the like has failed, with `code` in its status; blame() has been called for
 // it. The call then fails with MPI_ERR_IN_STATUS. The error handler gets the first such code and the object of the
-// first such request, as it does not see the statuses, and MPI_ERR_IN_STATUS alone says nothing about the cause.
+// first such request, as it does not see the statuses, and MPI_ERR_IN_STATUS does not describe the cause.
 void blame_element(int index, int code);
 // Called if the creation of a communicator without a parent fails: the error is raised with the handler that it would
 // have had.
 void blame_handler(comm::Errhandler& handler) noexcept;
 // Called when a session begins. From the first session on, errors that belong to no object are raised on MPI_COMM_SELF,
-// as the standard says. Before that, if MPI_COMM_SELF still has its initial handler, they are raised on MPI_COMM_WORLD,
-// as programs written for MPI 3 set only that handler.
+// as the standard requires. Before that, if MPI_COMM_SELF still has its initial handler, they are raised on
+// MPI_COMM_WORLD, as programs written for MPI 3 set only that handler.
 void a_session_begins() noexcept;
 
 // Returns the code that MPI_Waitall and its variants store in a status' MPI_ERROR, with class, slot and text, without

@@ -48,7 +48,7 @@ enum class World { kBefore, kInside, kAfter };
 struct State {
   int uses = 0;  // the world model and every session
   bool layers_up = false;
-  bool resumed = false;  // brought up again after MPI_Finalize
+  bool resumed = false;  // initialised again after MPI_Finalize
   bool checked = false;  // calls are checked (checked_calls.hpp)
   World world = World::kBefore;
   int level = MPI_THREAD_SINGLE;
@@ -192,7 +192,7 @@ Status init_world(int required, int* provided) {
   state.main_thread = ::pthread_self();
   if (state.level != MPI_THREAD_SINGLE) DriverEpoch::set_multithreaded();
   if (state.level == MPI_THREAD_MULTIPLE) enable_threads();
-  // Communicators of an earlier session have their channel already, and the checker looks at calls one by one.
+  // Communicators of an earlier session have their channel already, and the checker examines each call.
   if (state.level == MPI_THREAD_MULTIPLE && state.uses == 1 && !state.checked && p2p::channels::offer())
     ready = kReadyWithChannels;
   check::allow_threads(state.level);

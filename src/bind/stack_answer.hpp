@@ -1,4 +1,4 @@
-// Sends a thread's call stack to our mpiexec on request (base/stack_request.hpp), for jobs that hang.
+// Sends a thread's call stack to Headrace's mpiexec on request (base/stack_request.hpp), for jobs that hang.
 //
 // A signal handler does this; it stays installed until the process ends, as a rank may also hang after MPI_Finalize. A
 // signal that the program handles or ignores is left to it. Threads: only during bring-up of the library.

@@ -30,7 +30,7 @@ struct Identity {
   // several hosts (mpiexec --as-hosts).
   int processes_here = 0;
   bool declared_hosts = false;  // hosts of processes are those that the launcher declares (mpiexec --as-hosts)
-  bool one_host = false;        // all processes that the launcher may start are on this host
+  bool one_host = false;        // true if all processes that the launcher may start are on this host
   bool keeps_files = false;     // the launcher supports keep_file()
   // Number of the board that lists failed processes on this host, if the job continues without them
   // (failure_board.hpp); -1: it does not.

@@ -36,7 +36,8 @@ std::unique_ptr<Channel> Callers::hear_all() {
   return nullptr;
 }
 
-// Drops the oldest caller if there are too many; false if all are too new, so that the next caller waits in the socket.
+// Drops the oldest caller if there are too many; false if all are too new, so that the next caller waits in the
+// socket's queue.
 bool Callers::make_room() {
   if (callers_.size() < kMost) return true;
   if (now_seconds() < callers_.front().since + kLeastSeconds) return false;

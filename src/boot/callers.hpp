@@ -18,8 +18,8 @@ namespace hr::boot {
 class Callers {
  public:
   static constexpr std::size_t kMost = 64;
-  static constexpr double kSeconds = 1;            // for the secret to arrive
-  static constexpr double kLeastSeconds = 0.02;    // before another caller may replace it
+  static constexpr double kSeconds = 1;            // time for the secret to arrive
+  static constexpr double kLeastSeconds = 0.02;    // used before another caller may replace it
   static constexpr std::size_t kMostAtOnce = 256;  // accepted from the socket in one call
 
   explicit Callers(Channel::Greeting greeting) : greeting_(std::move(greeting)) {}

@@ -65,7 +65,7 @@ Status exchange_job(Provider& provider, std::string_view view, Identity* identit
     HR_TRY(take_hosts(found->second, identity->size, hosts));
   }
   if (hosts->of_rank.size() == static_cast<std::size_t>(identity->size)) return kOk;
-  return fail(Errc::kOther, "boot: process 0 has not said where the processes are");
+  return fail(Errc::kOther, "boot: process 0 has not published the hosts of the processes");
 }
 
 }  // namespace hr::boot

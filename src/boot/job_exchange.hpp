@@ -2,10 +2,10 @@
 // processes, and process 0's settings.
 //
 // Process 0 publishes them as one value. With a launcher that lets a process wait for a value (ours), that takes no
-// fence; with any other, one. The placement follows from each process's view of its host (host_view.hpp). Our launcher
-// compares the views itself. With any other, it takes one more fence: process 0 then reads every process's view and
-// publishes the result, and the other processes read only that value. Such launchers' own data about hosts is not used,
-// as it would have to be checked anyway. Internal to boot/. Threads: library lock.
+// fence; with any other, one. The placement follows from each process's view of its host (host_view.hpp). Headrace's
+// launcher compares the views itself. With any other, it takes one more fence: process 0 then reads every process's
+// view and publishes the result, and the other processes read only that value. Such launchers' own data about hosts is
+// not used, as it would have to be checked anyway. Internal to boot/. Threads: library lock.
 #pragma once
 
 #include <string_view>

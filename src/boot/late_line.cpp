@@ -107,7 +107,7 @@ Late join_late(const LateLine& line, int rank, int* socket) {
   const bool sent =
       ::send(own.get(), handshake.data(), handshake.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(handshake.size());
   if (!sent || !receive_line(own.get(), &answer)) {
-    static_cast<void>(fail(Errc::kOther, "boot: mpiexec does not answer: %s, and it was asked for another", kWhy));
+    static_cast<void>(fail(Errc::kOther, "boot: mpiexec does not reply: %s, and another was requested", kWhy));
     return Late::kFailed;
   }
   const WireMessage reply(answer);

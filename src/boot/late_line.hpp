@@ -1,8 +1,9 @@
 // Finds the connection to the launcher for a program that should have inherited it (PMI_FD) but did not: a wrapper has
 // closed it, as Python's subprocess does, or its descriptor is now that of something else.
 //
-// Our mpiexec sets an environment variable of each rank that describes this connection and contains the abstract socket
-// address that mpiexec listens at, and a secret. A program that sends the secret gets a new connection. Threads: any.
+// Headrace's mpiexec sets an environment variable of each rank that describes this connection and contains the abstract
+// socket address that mpiexec listens at, and a secret. A program that sends the secret gets a new connection. Threads:
+// any.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ struct LateLine {
 enum class Late {
   kNone,    // no connection: the launcher has ended, or a rank that is itself an MPI program started this process
   kJoined,  // *socket
-  kFailed,  // the launcher refuses, or exists but cannot be reached; the recorded detail says why
+  kFailed,  // the launcher refuses, or exists but cannot be reached; the recorded detail contains the reason
 };
 Late join_late(const LateLine& line, int rank, int* socket);
 

@@ -29,7 +29,7 @@ std::string own_folder() {
   return path.substr(0, path.rfind('/'));
 }
 
-// Finds mpiexec in bin/, which is beside lib/, lib64/ or lib/<architecture>/.
+// Finds mpiexec in bin/, which is next to lib/, lib64/ or lib/<architecture>/.
 Status find_mpiexec(std::string* path) {
   const std::string folder = own_folder();
   for (const char* relative : {"/../bin/mpiexec", "/../../bin/mpiexec"}) {

@@ -1,7 +1,7 @@
 // A private mpiexec for a process that was started without one: it starts the processes that this one spawns, and
 // stores published names.
 //
-// It is the installation's mpiexec (in bin/, beside the library's folder), started at the first need with one end of a
+// It is the installation's mpiexec (in bin/, next to the library's folder), started at the first need with one end of a
 // socket pair, in a separate process group. It ends when this process and all that it started have ended; if this
 // process dies without finalize(), it kills the rest. Owner: the singleton provider. Threads: library lock.
 #pragma once

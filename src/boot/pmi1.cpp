@@ -23,7 +23,7 @@
 namespace hr::boot {
 namespace {
 
-// Prefix of a key-value space that our own mpiexec has named: the name is unique already, and mpiexec removes the
+// Prefix of a key-value space that Headrace's mpiexec has named: the name is unique already, and mpiexec removes the
 // shared-memory files that carry it.
 constexpr std::string_view kOwnSpace = "headrace_";
 constexpr std::string_view kMapping = "PMI_process_mapping";
@@ -57,7 +57,7 @@ bool is_socket(int descriptor) noexcept {
   return descriptor >= 0 && ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0;
 }
 
-// Returns our own mpiexec's description of the connection, in addition to its descriptor (PMI_FD).
+// Returns Headrace's mpiexec's description of the connection, in addition to its descriptor (PMI_FD).
 const char* own_variable() noexcept { return environment(LateLine::kVariable); }
 
 // Returns the descriptor in PMI_FD if it is the launcher's socket; -1 if the parent process has closed it, or it is
@@ -149,7 +149,7 @@ class Pmi1 final : public Helper {
   Status connect(Identity* identity, std::vector<int>* hosts) override {
     HR_TRY(open_socket(identity));
     HR_TRY(begin_handshake());
-    // Sent only by our own launcher.
+    // Sent only by Headrace's launcher.
     identity->processes_here = reply().number("machine_ranks", 0);
     compares_views_ = reply().number("views", 0) == 1;
     identity->one_host = reply().number("one_host", 0) == 1;
@@ -161,7 +161,7 @@ class Pmi1 final : public Helper {
     HR_TRY(call("cmd=get_my_kvsname\n", "my_kvsname"));
     space_ = reply().field("kvsname");
     HR_TRY(call("cmd=get_appnum\n", "appnum"));
-    identity->appnum = std::max(reply().number("appnum", 0), 0);  // Slurm says -1
+    identity->appnum = std::max(reply().number("appnum", 0), 0);  // Slurm replies -1
     HR_TRY(call("cmd=get_universe_size\n", "universe_size"));
     identity->universe_size = reply().number("size", -1);
     identity->has_launcher = true;
@@ -174,7 +174,7 @@ class Pmi1 final : public Helper {
 
   [[nodiscard]] bool names_jobs() const noexcept override { return own_launcher_; }
 
-  // Our own launcher delays the answer until all processes have sent their views.
+  // Headrace's launcher delays the answer until all processes have sent their views.
   [[nodiscard]] bool compares_views() const noexcept override { return compares_views_; }
   Status compare_views(std::string_view view, std::string* hosts) override {
     return ask(kMapping, " seen=" + std::string(view), hosts);
@@ -194,7 +194,7 @@ class Pmi1 final : public Helper {
     return ask(std::string(key) + generation_, "", value);
   }
 
-  // Our own launcher delays the answer until a process has put the key.
+  // Headrace's launcher delays the answer until a process has put the key.
   [[nodiscard]] bool can_wait() const noexcept override { return own_launcher_; }
   Status get_waiting(std::string_view key, std::string* value) override {
     return ask(std::string(key) + generation_, " wait=1", value);
@@ -306,11 +306,11 @@ class Pmi1 final : public Helper {
 
   void abort(int exit_code) noexcept override {
     if (socket_ < 0) return;
-    // For 0, our launcher reports the exit code that the program passed, and exits with 1; others would end the job
-    // with success.
+    // For 0, Headrace's launcher reports the exit code that the program passed, and exits with 1; others would end the
+    // job with success.
     if (exit_code == 0 && !own_launcher_) exit_code = 1;
     const Status ignored = send("cmd=abort exitcode=" + std::to_string(exit_code) + "\n");
-    static_cast<void>(ignored);  // if the launcher is gone, this process still exits
+    static_cast<void>(ignored);  // this process exits even if the launcher has ended
   }
 
   // The launcher does not answer this.
@@ -354,7 +354,7 @@ class Pmi1 final : public Helper {
     return ::poll(&state, 1, 0) == 1 && ::recv(socket_, &next, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
   }
 
-  // Removes unsolicited messages of our own launcher from the received text, and handles them.
+  // Removes unsolicited messages of Headrace's launcher from the received text, and handles them.
   void take_unsolicited() {
     char chunk[4096];
     ssize_t count = 0;
@@ -533,7 +533,7 @@ class Pmi1 final : public Helper {
   std::string space_;
   std::string generation_;  // suffix of the keys
   int resumed_ = 0;
-  std::string spawned_;        // the job that was spawned last, if our own launcher names it
+  std::string spawned_;        // the job that was spawned last, if Headrace's launcher names it
   std::string spawned_ended_;  // a spawned job that has ended
   std::vector<int> failed_;    // failed ranks of the job spawned last
   std::string why_failed_;

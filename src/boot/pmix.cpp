@@ -96,10 +96,10 @@ void fenced(pmix::Code status, void* /*data*/) noexcept {
   fence_state.notify_all();
 }
 
-// Exits when the launcher has ended, as under our own launcher; nothing else would end this process when the job is
+// Exits when the launcher has ended, as under Headrace's launcher; nothing else would end this process when the job is
 // over.
 void launcher_gone(std::size_t, pmix::Code, const Proc*, Info*, std::size_t, Info*, std::size_t, void*, void*) {
-  constexpr std::string_view kText = "[headrace] the launcher (PMIx) is gone, and so ends this process\n";
+  constexpr std::string_view kText = "[headrace] the launcher (PMIx) has ended, so this process ends\n";
   flush_output();
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
   ::_exit(1);
@@ -132,7 +132,7 @@ class Pmix final : public Provider {
     Value held{};
     held.type = pmix::kString;
     held.data.string = text.data();
-    return check("PMIx_Put", library_->put(pmix::kGlobal, name.c_str(), &held));  // which makes a copy
+    return check("PMIx_Put", library_->put(pmix::kGlobal, name.c_str(), &held));  // the library makes a copy
   }
 
   Status get(int owner, std::string_view key, std::string* value) override {

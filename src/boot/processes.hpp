@@ -1,4 +1,4 @@
-// Processes: the table of the processes that this one knows: those of its own job, and later those that it spawns or
+// Processes: the table of the processes known to this one: those of its own job, and later those that it spawns or
 // connects to.
 //
 // A process is an index into this table, the same for as long as MPI is in use: groups and communicators hold that
@@ -74,7 +74,7 @@ class Processes {
   }
   // Returns the process with that number; -1 if this process knows none.
   [[nodiscard]] int with_number(int number) const noexcept;
-  // True if `one` comes before `other` in an order that is the same everywhere.
+  // True if `one` is before `other` in an order that is the same everywhere.
   [[nodiscard]] bool before(int one, int other) const noexcept;
   // Returns the number of a host by its signature (peer_address.hpp), which is the same in all jobs; a new number if it
   // is not known.

@@ -1,5 +1,5 @@
-// The environment variable in which mpiexec tells a rank which CPUs it may use: "2/0-63", the rank's own ones and those
-// of all ranks. Set if mpiexec binds the ranks without being asked to, on a host with more cores than ranks.
+// The environment variable in which mpiexec passes a rank the CPUs that it may use: "2/0-63", the rank's own ones and
+// those of all ranks. Set if mpiexec binds the ranks without being asked to, on a host with more cores than ranks.
 #pragma once
 
 namespace hr::boot {

@@ -1,8 +1,8 @@
 // Spawning and publishing: services of the launcher for a running job (MPI 5.0 sections 11.8 and 11.9.4).
 //
-// Available under our mpiexec and other launchers that speak PMI-1; a process that was started without a launcher gets
-// a private mpiexec at the first request (own_launcher.hpp). With other launchers, the calls return MPI_ERR_SPAWN or
-// MPI_ERR_SERVICE, with advice. Threads: library lock; one request at a time.
+// Available under Headrace's mpiexec and other launchers that speak PMI-1; a process that was started without a
+// launcher gets a private mpiexec at the first request (own_launcher.hpp). With other launchers, the calls return
+// MPI_ERR_SPAWN or MPI_ERR_SERVICE, with advice. Threads: library lock; one request at a time.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ struct SpawnedProgram {
   std::string command;
   std::vector<std::string> arguments;  // without the command
   int processes = 1;
-  std::vector<std::pair<std::string, std::string>> info;  // as passed by the program
+  std::vector<std::pair<std::string, std::string>> info;  // hints, as passed by the program
 };
 
 // Start the programs as one job, whose processes get `parent` from parent_port(). There are two steps, for callers that

@@ -56,7 +56,7 @@ bool target_ranges(const Call& call, std::vector<Range>* ranges);
 struct Completes {
   bool any = false;
   bool all = false;        // true: for all targets
-  int target = -1;         // if not all: the only target
+  int target = -1;         // the only target, unless `all` is true
   bool at_target = false;  // false: only at the origin
 };
 Completes completed_by(const Call& call);

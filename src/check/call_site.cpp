@@ -24,9 +24,9 @@ namespace {
 
 // Cached results.
 struct Known final : FileState {
-  std::map<const void*, bool> parts;                                      // by address: true if in the library
-  std::map<std::pair<std::string, std::uint64_t>, std::string> texts;     // by file and offset
-  std::map<std::pair<const void*, const char*>, RemoteCallSite> remotes;  // by address and function
+  std::map<const void*, bool> parts;  // keyed by address: true if the part is in the library
+  std::map<std::pair<std::string, std::uint64_t>, std::string> texts;     // keyed by file and offset
+  std::map<std::pair<const void*, const char*>, RemoteCallSite> remotes;  // keyed by address and function
 };
 
 constexpr std::string_view kOwnFiles[] = {"libmpi_abi.so", "libmpi.so", "libmpich",

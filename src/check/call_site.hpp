@@ -20,7 +20,7 @@ const void* program_caller(const void* caller) noexcept;
 
 // A call site in a form that other processes can read; a part of messages.
 struct RemoteCallSite {
-  std::uint64_t offset = 0;  // in the file, as used in its debug information
+  std::uint64_t offset = 0;  // offset in the file, as in its debug information
   char function[48] = {};    // name of the MPI function
   char file[144] = {};       // the file that was loaded
 };

@@ -42,8 +42,8 @@ struct Outcome {
 
 struct Collectives final : FileState {
   std::unordered_map<std::uint32_t, std::uint64_t> sequences;  // by context
-  std::map<Key, Comparison> comparisons;                       // those for which this process is the comparing member
-  std::map<Key, Outcome> outcomes;                             // received, by key
+  std::map<Key, Comparison> comparisons;  // comparisons for which this process is the comparing member
+  std::map<Key, Outcome> outcomes;        // received, by key
   std::optional<CollectiveWait> wait;
 };
 

@@ -18,7 +18,7 @@ namespace hr::check {
 
 // A collective call of one member; in messages, followed by its Signatures.
 struct Record {
-  std::uint64_t sequence = 0;  // among the collective calls on its communicator
+  std::uint64_t sequence = 0;  // number of this call among the collective calls on the communicator
   std::int32_t rank = 0;
   std::int32_t size = 0;  // number of members
   std::int32_t root = 0;

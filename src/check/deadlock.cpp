@@ -163,8 +163,9 @@ void tell_all(const std::map<int, Wait>& all) {
   for (const int each : cycle) summary += (summary.empty() ? "" : ", ") + line_of(each, all.at(each));
   const bool short_cycle = !cycle.empty() && cycle.size() <= kMostInLine;
   if (!short_cycle) summary = std::to_string(all.size()) + " ranks wait for each other";
-  log::write(log::Level::kError, "check full: deadlock: %s; nobody else can end it, and nothing has moved for %g s",
-             summary.c_str(), knobs().check_wait_seconds);
+  log::write(log::Level::kError,
+             "check full: deadlock: %s; no other rank can end it, and there was no progress for %g s", summary.c_str(),
+             knobs().check_wait_seconds);
   int lines = 0;
   for (const auto& [process, wait] : all) {
     if (short_cycle && std::ranges::find(cycle, process) != cycle.end()) continue;
@@ -178,7 +179,7 @@ void check_all_waits(double now) {
   auto& all = own<Deadlocks>();
   const double settled = std::min(0.5 * knobs().check_wait_seconds, 2.0);
   if (all.told_all || all.waiting.empty()) return;
-  std::map<int, Wait> waiting;  // those whose last report is not recent
+  std::map<int, Wait> waiting;  // waits whose last report is not recent
   for (const auto& [process, reported] : all.waiting) {
     if (now - reported.at >= settled) waiting.emplace(process, reported.wait);
   }

@@ -12,8 +12,8 @@ namespace hr::check {
 
 struct Described {
   Record record;
-  std::vector<Signature> sends;    // one per peer, or one for the root
-  std::vector<Signature> expects;  // one per peer, or one for the root
+  std::vector<Signature> sends;    // sent data: one per peer, or one for the root
+  std::vector<Signature> expects;  // expected data: one per peer, or one for the root
 };
 
 // True for an operation of chapter 6 or section 8.6, in any form, which coll/ executes.
@@ -27,7 +27,7 @@ struct CollectiveFunction {
   const char* argument;     // the communicator, window or file
   const char* agreed = "";  // an argument that must be equal on all members
   bool waits = true;
-  bool ends = false;  // it frees the communicator, window or file
+  bool ends = false;  // true if the call frees the communicator, window or file
   // False for MPI_Comm_free, which need not wait for the others and ends the communicator's sequence.
   bool compares = true;
 };

@@ -1,5 +1,5 @@
-// Diagnostic: one kind of mistake that the checker looks for. To add one, write a file with its record, and put its
-// name into diagnostic_list.cpp.
+// Diagnostic: one kind of mistake that the checker detects. To add one, write a file with its record, and put its name
+// into diagnostic_list.cpp.
 //
 // Threads: library lock. Functions may be null.
 #pragma once

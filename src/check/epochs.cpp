@@ -37,7 +37,7 @@ struct Target {
 };
 
 struct Epochs final : FileState {
-  std::map<std::pair<std::uint32_t, int>, Target> of;  // by context and target
+  std::map<std::pair<std::uint32_t, int>, Target> of;  // indexed by context and target
   std::uint64_t data = 0;                              // hash of the data that the current call puts
 };
 

@@ -17,9 +17,9 @@
 namespace hr::check {
 namespace {
 
-// Above this number of processes, messages still under way are not waited for.
+// Above this number of processes, the check does not wait for messages that are still in flight.
 constexpr int kMostProcesses = 64;
-// Limit of the wait for processes that may never get here.
+// Limit of the wait for processes that may never reach MPI_Finalize.
 constexpr double kMostSeconds = 10;
 
 struct Lost final : FileState {

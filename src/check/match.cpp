@@ -57,7 +57,7 @@ struct Matches final : FileState {
   std::map<Stream, std::deque<Arrived>> notes;
   std::set<Stream> stopped;
   std::unordered_map<const void*, Arrived> of_messages;   // found by MPI_Mprobe, until they are received
-  std::unordered_map<const void*, Mismatch> of_requests;  // until they are completed
+  std::unordered_map<const void*, Mismatch> of_requests;  // mismatches of requests, until these are completed
   std::deque<Mismatch> of_calls;                          // mismatches of blocking receives
 };
 
@@ -240,7 +240,7 @@ Status after(Call& call, int code) {
     all.of_calls.pop_front();
     const void* const request = made(call, ObjectKind::kRequest);
     if (request == nullptr) return raise_on(call, mismatch);
-    all.of_requests[request] = std::move(mismatch);  // it matched its message at once
+    all.of_requests[request] = std::move(mismatch);  // true if it matched its message at once
   }
   if (all.of_requests.empty()) return kOk;
   for (const void* const handle : call.before) {

@@ -13,7 +13,7 @@ namespace hr::check {
 
 enum class Word : std::uint8_t {
   kCollective,  // a call of a collective function; sent to the comparing member
-  kOutcome,     // its result; sent back
+  kOutcome,     // result of the operation, which is sent back
   kSignature,   // signature of a message that follows
   kAccesses,    // accesses of the sender to the receiver's part of a window
   kClock,       // the sender's clock; a post or complete of a window follows

@@ -35,7 +35,7 @@ struct Found {
 };
 
 struct OneSided final : FileState {
-  std::map<std::pair<std::uint32_t, int>, Pending> pending;  // by context and target
+  std::map<std::pair<std::uint32_t, int>, Pending> pending;  // indexed by context and target
   std::vector<Found> found;
   std::unordered_set<const void*> repeated;  // gets already reported as repeated
   std::uintptr_t next = 1;
@@ -111,7 +111,7 @@ Status check_repeated(const Call& call, const Operation& before) {
                   "epoch, or after MPI_Win_flush_local",
                   buffer.name, buffer.address, call_site.c_str());
     }
-    if (buffer.written) unwatch_buffer(before.request);  // else the call's own accesses would be reported
+    if (buffer.written) unwatch_buffer(before.request);  // otherwise the call's own accesses would be reported
     if (!buffer.written || !own<OneSided>().repeated.insert(before.request).second) continue;
     const std::string here = text(call.call_site()), there = text(before.call_site);
     log::write(log::Level::kError,
@@ -253,7 +253,7 @@ Status after(Call& call, int code) {
   for (std::size_t i = 1; i < found.size(); ++i)
     log::write(log::Level::kError, "check full: %s", found[i].text.c_str());
   if (rma::Window* const window = window_of(found[0].context)) call.where = window;
-  if (call.ended_context != 0) call.where = nullptr;  // it has been freed
+  if (call.ended_context != 0) call.where = nullptr;  // true if it has been freed
   return fail(Errc::kBuffer, "%s", found[0].text.c_str());
 }
 

@@ -27,7 +27,7 @@ struct Buffer {
   Ref<layout::Datatype> type;
   bool written = false;
   bool hashed = false;
-  std::uint64_t hash = 0;  // of its contents when the operation began
+  std::uint64_t hash = 0;  // hash of its contents when the operation began
 };
 
 struct Operation {
@@ -35,11 +35,11 @@ struct Operation {
   Kind kind = Kind::kOther;
   const void* request = nullptr;  // handle of its request
   CallSite call_site;
-  std::uint32_t context = 0;  // of its communicator; 0: none
+  std::uint32_t context = 0;  // context of its communicator; 0: none
   int peer = 0;               // sends, receives: rank
   int tag = 0;
   std::uint64_t collective = 0;  // begun_collective()
-  std::uint32_t window = 0;      // one-sided: context of the window; 0: none
+  std::uint32_t window = 0;      // context of the window of a one-sided operation; 0: none
   int target = -1;               // rank in the window
   bool persistent = false;
   bool active = true;

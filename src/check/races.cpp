@@ -84,7 +84,7 @@ struct Race {
   std::uint32_t context;
   std::uint32_t phases[2];
   bool locked;
-  bool alike;  // both put the same data
+  bool alike;  // true if both put the same data
   int target;  // rank
   Range bytes;
   Side first, second;
@@ -101,7 +101,7 @@ struct Races final : FileState {
   std::map<std::uint32_t, std::deque<Entry>> entries;      // by context
   std::map<std::uint32_t, Lockers> lockers;                // by phase
   std::set<std::uint32_t> synced;                          // phases in which this process called MPI_Win_sync
-  std::map<std::uint32_t, std::vector<std::byte>> clocks;  // of posts and completes, by context
+  std::map<std::uint32_t, std::vector<std::byte>> clocks;  // clocks of posts and completes, indexed by context
   std::map<std::uint32_t, rma::Window*> windows;           // live ones, by context
   std::vector<Race> found;
   std::set<std::pair<std::uint64_t, std::uint64_t>> reported;  // reported pairs of call sites that put the same data
@@ -109,7 +109,7 @@ struct Races final : FileState {
 };
 
 bool looks_at(const rma::Window& window) {
-  // In memory that several processes load and store, these accesses also order processes.
+  // In memory that several processes load from and store to, these accesses also order the processes.
   return follows_order() && window.flavor_ != rma::Flavor::kShared && !window.comm_->has_others_;
 }
 
@@ -390,7 +390,7 @@ Status after(Call& call, int code) {
     unwatch_window(call.ended_context);
   }
   if (!all.due) return kOk;
-  // Other processes' reports may arrive by other channels than the outcome.
+  // Reports of other processes may arrive by other paths than the outcome, and later.
   p2p::poll();
   p2p::poll();
   const std::vector<Race> found = take_found(*std::exchange(all.due, std::nullopt));

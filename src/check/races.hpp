@@ -24,7 +24,7 @@ struct Accesses {
   Moment since;             // when they began
   std::uint32_t until = 0;  // the origin's count when they were complete
   std::uint32_t until_phase = 0;
-  Intervals intervals;     // in the window's memory at the target
+  Intervals intervals;     // ranges of the window's memory at the target
   std::uint64_t data = 0;  // hash of the data of a single put; 0 for several puts, or none
 };
 

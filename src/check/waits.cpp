@@ -120,7 +120,7 @@ std::optional<Wait> in_requests(const Call& call) {
   for (const void* const handle : call.before) {
     auto each = in_request(handle);
     if (!each) {
-      // It is complete, or its data is moving, or it is not known what it waits for.
+      // The request is complete, its data is moving, or the process that it waits for is not known.
       if (one_is_enough && handle != nullptr && reinterpret_cast<std::uintptr_t>(handle) >= 0x1000) return std::nullopt;
       continue;
     }

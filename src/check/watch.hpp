@@ -25,9 +25,9 @@ void unwatch_window(std::uint32_t context);
 void unwatch_buffer(const void* request);
 
 struct Seen {
-  std::uint32_t context = 0;      // of a window; 0: a buffer
-  const void* request = nullptr;  // of a buffer
-  const void* address = nullptr;  // of the instruction after the access
+  std::uint32_t context = 0;      // context of a window; 0: the memory is a buffer
+  const void* request = nullptr;  // request of the operation that uses a buffer
+  const void* address = nullptr;  // address of the instruction after the access
   Range memory{};
   bool stored = false;  // windows: true for a store
 };

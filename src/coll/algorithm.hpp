@@ -21,10 +21,10 @@ enum class Sharing : std::uint8_t { kNone, kFlagLines, kDataSlots };
 struct Query {
   Operation operation = Operation::kBarrier;
   std::size_t bytes = 0;  // Call::bytes
-  int ranks = 1;          // of the local group
+  int ranks = 1;          // number of processes in the local group
   bool commutative = true;
   bool inter = false;
-  bool in_place = false;  // not set for rooted operations, where processes may differ (section 6.2.1)
+  bool in_place = false;  // unset for rooted operations, where processes may differ (section 6.2.1)
   // Reductions: memory taken by the vector and by one element, including the holes of the type.
   std::size_t span = 0;
   std::size_t element = 0;
@@ -34,11 +34,11 @@ struct Query {
   int hosts = 1;                     // number of hosts of the processes
   int ranks_per_host = 1;            // largest number on one host
   bool hosts_in_order = true;        // the ranks of each host are consecutive
-  bool devices = false;              // all processes have agreed to use their GPUs (device/buffers.hpp)
+  bool devices = false;              // true if all processes have agreed to use their GPUs (device/buffers.hpp)
 };
 
 struct Algorithm {
-  // Appears in saved tuning files. `cells`: it uses flag lines; `slots`: it uses data slots.
+  // Appears in saved tuning files. "cells" in a name stands for flag lines, "slots" for data slots.
   const char* name;
   std::uint32_t operations;              // serves(...)
   bool (*probe)(const Query&) noexcept;  // true if it applies

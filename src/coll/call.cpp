@@ -103,7 +103,7 @@ void Blocks::set_arrays(const Count* counts, const Count* displacements, layout:
 }
 
 // Constructs the view in place instead of copying it: the loads of a copy would be wider than the stores before them,
-// and so would wait until these are in the cache, behind the store of a flag to a line that another core holds.
+// and so would wait until these are in the cache, after the store of a flag to a line that another core holds.
 Status Blocks::block(int i, layout::View* view) const {
   const mem::IndependentScope scope(independent_);
   const auto index = static_cast<std::size_t>(i);
@@ -124,7 +124,7 @@ Status Blocks::block(int i, layout::View* view) const {
     case Shape::kNone:
       break;
   }
-  return fail(Errc::kIntern, "a collective asked for a block of a buffer that it does not have");
+  return fail(Errc::kIntern, "a collective requested a block that a buffer does not have");
 }
 
 }  // namespace hr::coll

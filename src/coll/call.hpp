@@ -118,7 +118,7 @@ struct Call {
   Operation operation = Operation::kBarrier;
   bool in_place = false;               // send is then none(), and recv has the data (scatter: send, at the root)
   int root = 0;                        // intercommunicators: also abi::kRoot, abi::kProcNull
-  int tag = 0;                         // of all messages of the operation
+  int tag = 0;                         // tag of all messages of the operation
   comm::Communicator* comm = nullptr;  // communicator of the operation
   const Members* members = nullptr;    // processes that it runs over: all or some of the communicator's
   layout::Op* op = nullptr;            // reductions
@@ -130,9 +130,9 @@ struct Call {
   std::size_t bytes = 0;
   bool persistent = false;
   bool blocking = false;               // the caller does nothing but wait for it
-  bool independent = false;            // of the default stream: all earlier work on its buffers is done
+  bool independent = false;            // the default stream has no pending work on its buffers
   shared::Segment* segment = nullptr;  // shared memory of the members, if the operation is enqueued in its sequence
-  std::uint64_t sequence_number = 0;   // of the operation in the segment
+  std::uint64_t sequence_number = 0;   // number of the operation in the segment
 
   void become_independent() noexcept {
     independent = true;

@@ -7,7 +7,7 @@
 //   HR_TRY(coll::allreduce(call, sendbuf, recvbuf, count, type, op, comm));
 //   return coll::run(call);
 //
-// Buffers may lie in any memory; MPI_IN_PLACE is recognised. Arguments are those of the C functions, in the same order.
+// Buffers may be in any memory; MPI_IN_PLACE is recognised. Arguments are those of the C functions, in the same order.
 // Errors (section 9.4): MPI_ERR_BUFFER (in place where it is not allowed, the same memory for send and receive, or from
 // make_view()), MPI_ERR_COUNT, MPI_ERR_OP, MPI_ERR_TOPOLOGY, MPI_ERR_UNSUPPORTED_OPERATION; from run() and in the
 // request, MPI_ERR_TRUNCATE and those of p2p.

@@ -80,14 +80,14 @@ class Members {
   void find_out();
 
   const comm::Communicator& comm_;
-  std::vector<int> ranks_;  // if these are not all of the communicator: their ranks and process numbers
+  std::vector<int> ranks_;  // ranks of the members; empty if they are all processes of the communicator
   std::vector<int> procs_;
   comm::ProcList peers_;
   int size_;
   int own_;
   bool inter_;
   Sequence sequence_;
-  bool together_ = true;  // on one host
+  bool together_ = true;  // true if all members are on one host
   bool can_share_ = false;
   mutable bool spread_;  // over hosts; false once hosts() is known to be null
   int shared_from_;      // the first tag with a segment

@@ -1,5 +1,5 @@
 // The list of algorithms, one line for each. The order within an operation is the order of preference if the selection
-// table names none that applies; `linear` algorithms, which always apply, come last.
+// table names none that applies; `linear` algorithms, which always apply, are last.
 #pragma once
 
 #include "coll/algorithm.hpp"

@@ -24,7 +24,7 @@ struct HasTurn {
   bool operator()() const noexcept { return call.segment->is_turn_of(call.sequence_number); }
 };
 
-// From this many bytes on, a non-blocking operation is not begun in its call if a progress thread is watching: the last
+// Size from which on a non-blocking operation is not begun in its call if a progress thread is watching: the last
 // member to arrive would find all data present, and would copy it within the call.
 constexpr std::size_t kLeftToThread = 16384;
 bool defers_to_thread(const Call& call) noexcept {
@@ -189,7 +189,7 @@ class PendingCall final : public p2p::TaskFactory {
 
 namespace {
 
-// An operation on a communicator with a stream comes after the work of that stream alone. The operations that the
+// An operation on a communicator with a stream is ordered after the work of that stream only. The operations that the
 // stream itself starts are independent already.
 [[gnu::cold, gnu::noinline]] Status come_after_stream(Call& call) {
   if (call.independent) return kOk;

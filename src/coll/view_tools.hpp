@@ -11,7 +11,7 @@
 
 namespace hr::coll {
 
-// Returns `address` advanced by `bytes`. Uses integer arithmetic, because the origin of an element may lie outside the
+// Returns `address` advanced by `bytes`. Uses integer arithmetic, because the origin of an element may be outside the
 // buffer, or be MPI_BOTTOM.
 [[nodiscard]] inline std::byte* moved(std::byte* address, Count bytes) noexcept {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(bytes));

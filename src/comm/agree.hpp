@@ -18,7 +18,7 @@
 namespace hr::comm {
 
 struct Members {
-  ProcList procs;  // the same order everywhere
+  ProcList procs;  // the order is the same everywhere
   int size;
   int me;  // index of this process
   std::uint32_t context;
@@ -31,7 +31,7 @@ p2p::Task and_reduce(Members members, std::uint64_t* words, int count);
 // Copies `bytes` bytes from the root's buffer to all others.
 p2p::Task broadcast(Members members, int root, void* data, std::size_t bytes);
 
-// Gathers size * bytes: every member's block in the order of members.procs. `own` must not lie in `gathered`.
+// Gathers size * bytes: every member's block in the order of members.procs. `own` must not be in `gathered`.
 p2p::Task allgather(Members members, const void* own, std::size_t bytes, std::byte* gathered);
 
 // Does the same for blocks of different lengths. gathered[i]: becomes member i's block.

@@ -2,8 +2,8 @@
 //
 // Contexts: every communicator owns kContextSpacing consecutive contexts, so that messages of different uses (enum
 // ContextUse) never match. Allocation is an agreement among the members (comm/context.hpp).
-// Owner: reference counted; a pending operation holds a reference, so MPI_Comm_free may come first. The context is
-// released with the last reference. Threads: library lock; rank, size, context and groups never change.
+// Owner: reference counted; a pending operation holds a reference, so MPI_Comm_free may be called earlier. The context
+// is released with the last reference. Threads: library lock; rank, size, context and groups never change.
 #pragma once
 
 #include <atomic>
@@ -88,8 +88,8 @@ class Communicator final : public Object {
   std::uint32_t agreements_ = 0;  // number of agreements by consensus (consensus.hpp); equal on all members
   std::size_t acknowledged_ = 0;  // number of acknowledged p2p::failed_processes(), from the first one (failure.hpp)
   std::vector<int> excluded_;     // failed processes known to all survivors, in ascending order (shrink.hpp)
-  bool has_others_ = false;       // it has processes of other jobs (connections.hpp)
-  bool disconnects_ = false;      // its destruction releases connections
+  bool has_others_ = false;       // true if it has processes of other jobs (connections.hpp)
+  bool disconnects_ = false;      // true if its destruction releases connections
   std::unique_ptr<CollectiveState> collectives_;  // null before the first collective
   std::unique_ptr<StreamUse> stream_;             // null: it has no stream
   Ref<Group> local_;
@@ -102,7 +102,7 @@ class Communicator final : public Object {
   // library lock.
   std::atomic<p2p::Channel*> channel_{nullptr};
   std::atomic<bool> channel_known_{false};
-  std::atomic<std::uint32_t> channel_operations_{0};  // in progress there; guarded by the channel's lock
+  std::atomic<std::uint32_t> channel_operations_{0};  // operations in progress on the channel; guarded by its lock
   Ref<Info> info_;                                    // hints in use; null: defaults
   std::shared_ptr<p2p::BufferPool> buffer_;           // MPI_Comm_attach_buffer; null: never attached
 };

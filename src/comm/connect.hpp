@@ -23,7 +23,7 @@ using Blob = std::vector<std::byte>;
 class Line {
  public:
   virtual ~Line() = default;
-  // Sends a blob and receives the other leader's, making progress. Fails if the other leader is gone.
+  // Sends a blob and receives the other leader's, making progress. Fails if the other leader has ended.
   virtual Status trade(const Blob& own, Blob* other) = 0;
 };
 

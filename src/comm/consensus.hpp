@@ -22,7 +22,7 @@ struct Agreed {
   bool acknowledged = true;  // out: true if all members had acknowledged all of these
 };
 
-// Starts at once. `participants`: those of `comm`; both must outlive the task.
+// Starts at once. `participants`: the participants of `comm`. Both must outlive the task.
 p2p::Task reach_consensus(Communicator& comm, const Participants& participants, Agreed* agreed);
 
 // MPIX_Comm_agree, MPIX_Comm_iagree: *flag becomes the AND over all survivors. Errors: MPIX_ERR_PROC_FAILED, on all

@@ -31,7 +31,7 @@ struct Agreement {
   int remote_leader = -1;  // process
   std::uint32_t leader_context = 0;
   int leader_tag = 0;
-  bool takes = true;     // false: this process takes part, but will not be in the new communicator
+  bool takes = true;     // false if this process takes part, but will not be in the new communicator
   bool blocking = true;  // no other call runs in this process's library meanwhile
 };
 
@@ -46,7 +46,7 @@ void release_context(std::uint32_t context) noexcept;
 void rest_context(std::uint32_t context);
 // Marks as taken the context of a communicator that remains from an earlier use of MPI.
 void keep_context(std::uint32_t context);
-// Returns how many numbers this process has taken; for tests and leak reports.
+// Returns the number of context numbers that this process has taken; for tests and leak reports.
 [[nodiscard]] int contexts_in_use() noexcept;
 
 }  // namespace hr::comm

@@ -26,7 +26,7 @@ class Session final : public Object {
 
   Ref<Errhandler> errhandler_;
   std::shared_ptr<p2p::BufferPool> buffer_;  // MPI_Session_attach_buffer; the session's groups hold it, too
-  std::string thread_level_;                 // as MPI_Session_get_info reports it: "MPI_THREAD_MULTIPLE"
+  std::string thread_level_;                 // name reported by MPI_Session_get_info, such as "MPI_THREAD_MULTIPLE"
 };
 
 // Returns the number of process sets: mpi://WORLD and mpi://SELF, in this order.

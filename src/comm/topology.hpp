@@ -1,6 +1,6 @@
 // Topology: the neighbors of each process in a communicator (MPI 5.0 chapter 8). Pure arithmetic without communication.
 //
-// Owner: its communicator, alone. Immutable. Threads: any.
+// Owner: its communicator. Immutable. Threads: any.
 #pragma once
 
 #include <cstdint>

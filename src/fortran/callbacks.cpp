@@ -85,7 +85,7 @@ int release(void* extra_state) {
   auto* all = static_cast<Procedures*>(extra_state);
   int code = MPI_SUCCESS;
   as<void(MPI_Aint*, int*)>(all->procedure[kPlace])(&all->extra_state, &code);
-  delete all;  // the last call for this request
+  delete all;  // this is the last call for this request
   return code;
 }
 

@@ -6,7 +6,7 @@
 
 namespace hr::fortran {
 
-inline constexpr int kMaxRank = 15;  // of Fortran 2008 and later
+inline constexpr int kMaxRank = 15;  // limit in Fortran 2008 and later
 
 // Layout of the elements of an array section in memory. Dimensions of one element are left out.
 struct Shape {

@@ -9,7 +9,7 @@
 
 namespace hr::fortran {
 
-inline constexpr int kFirstNumber = 0x1000;  // below: constants of the ABI
+inline constexpr int kFirstNumber = 0x1000;  // smaller numbers are constants of the ABI
 
 #define HR_HANDLE(Type, stem)                                                                          \
   inline int number_of(Type handle) noexcept {                                                         \
@@ -65,7 +65,7 @@ class Handles {
   Handles(const int* numbers, long count) : handles_(numbers == nullptr ? 0 : count) {
     for (std::size_t i = 0; i < handles_.size(); ++i) handle_from(numbers[i], &handles_[i]);
   }
-  // For results: entries that the call does not set stay null pointers, which are not handles.
+  // For results. Entries that the call does not set stay null pointers, which are not handles.
   explicit Handles(long count) : handles_(count) { std::memset(handles_.data(), 0, handles_.size() * sizeof(Handle)); }
   [[nodiscard]] Handle* data() noexcept { return handles_.data(); }
   void store(int* numbers) noexcept {

@@ -134,7 +134,7 @@ MPI_Datatype first(Maker& maker, const Shape& shape, MPI_Count count, MPI_Dataty
   MPI_Count inner[kMaxRank];
   inner[0] = 1;
   for (int i = 1; i < shape.rank; ++i) inner[i] = inner[i - 1] * shape.extent[i - 1];
-  MPI_Datatype whole[kMaxRank + 1];  // all elements of the dimensions below
+  MPI_Datatype whole[kMaxRank + 1];  // types of all elements of the lower dimensions
   whole[0] = element;
   MPI_Datatype rest = MPI_DATATYPE_NULL;  // the first `covered` elements
   for (int i = 0; i < shape.rank; ++i) {

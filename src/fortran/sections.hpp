@@ -1,8 +1,8 @@
 // Choice buffers that are passed by descriptor (docs/adr/0021-fortran.md).
 //
-// A dense array is passed as its address. Any other section stands for the array of its elements, one after the other
-// (MPI 5.0 section 19.1.12). It is described to MPI as a derived datatype, so that nothing is copied. If no datatype
-// can describe it (reductions, blocks of a section whose elements are not at equal distances), it is copied to a dense
+// A dense array is passed as its address. Any other section means the array of its elements, one after the other (MPI
+// 5.0 section 19.1.12). It is described to MPI as a derived datatype, so that nothing is copied. If no datatype can
+// describe it (reductions, blocks of a section whose elements are not at equal distances), it is copied to a dense
 // array, and back when the call ends, or when its request completes in a call from Fortran. Threads: a Section belongs
 // to one call; data that outlives it has a lock.
 #pragma once

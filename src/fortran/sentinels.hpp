@@ -1,4 +1,4 @@
-// Addresses that stand for MPI_BOTTOM, MPI_STATUS_IGNORE and the like in Fortran programs (MPI 5.0 section 2.5.4).
+// Addresses that mean MPI_BOTTOM, MPI_STATUS_IGNORE and the like in Fortran programs (MPI 5.0 section 2.5.4).
 //
 // mpif.h and the modules declare them as common blocks and variables with these C names. An executable that uses them
 // contains them, and the library's references are resolved to those.

@@ -27,7 +27,7 @@ inline std::string stripped(const char* text, int length) {
 class TextResult {
  public:
   TextResult(char* text, int length) : text_(text), length_(length), room_(room(length)) {
-    room_[0] = '\xff';  // marks that the call wrote nothing: no text that MPI returns begins like this
+    room_[0] = '\xff';  // shows whether the call wrote anything: no text that MPI returns begins with this character
   }
   [[nodiscard]] char* data() noexcept { return room_.data(); }
   void store() noexcept {

@@ -15,7 +15,7 @@ using p2p::Task;
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{4} << 20;
-constexpr std::size_t kMostIdle = 2;  // most pairs of chunks to keep
+constexpr std::size_t kMostIdle = 2;  // largest number of pairs of chunks to keep
 
 // A pair of chunks; idle ones are reused.
 class Chunks {
@@ -49,7 +49,7 @@ class Chunks {
 // One of the two pieces in progress.
 struct Slot {
   std::size_t offset = 0, bytes = 0;
-  std::size_t moved = 0;  // by the job
+  std::size_t moved = 0;  // bytes that the job has moved
   bool working = false, copying = false;
   Job job;
   ChunkCopy copy;

@@ -44,7 +44,7 @@ Task agree(comm::Members members, Status* status) {
     set_detail(std::move(detail));
   } else if (~none != 0) {
     *status = fail(static_cast<Errc>(std::countr_zero(~none)),
-                   "another process of the file has this error; its own message says more");
+                   "another process of the file has this error; its message has the details");
   }
   co_return kOk;
 }

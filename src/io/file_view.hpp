@@ -53,7 +53,7 @@ class FileView {
   [[nodiscard]] Count within_tile(Count position) const;
 
   Count displacement_ = 0;
-  Ref<layout::Datatype> etype_, filetype_;  // from the program
+  Ref<layout::Datatype> etype_, filetype_;  // types as passed by the program
   Ref<layout::Datatype> tile_;              // the filetype in its file form
   const Representation* representation_ = nullptr;
   Count etype_bytes_ = 1;
@@ -82,7 +82,7 @@ class SegmentWalker {
   layout::Shape shape_;
   layout::host::Cursor cursor_;
   std::size_t block_ = 0;
-  Count within_ = 0;  // of the block
+  Count within_ = 0;  // position within the block
   Count held_offset_ = 0, held_length_ = 0;
 };
 

@@ -22,7 +22,7 @@ struct Hints {
   std::size_t write_buffer = std::size_t{4} << 20;       // ind_wr_buffer_size, for packing data before it is written
   std::size_t striping_unit = 0;                         // alignment of the aggregators' ranges; 0: pages
   int striping_factor = 0;                               // accepted, but not used
-  int permissions = -1;                                  // file_perm, octal; -1: 0666 less the umask
+  int permissions = -1;                                  // file_perm, octal; -1: 0666 without the bits of the umask
   Ref<comm::Info> others;                                // the standard's other reserved keys, as given
 
   // Sets the hints that are known keys of an info.

@@ -14,7 +14,7 @@ p2p::Task independent(Operation* operation, Job* job) {
     co_return kOk;
   }
   if (operation->memory().where.is_device()) {
-    // Copies of device data need the library lock.
+    // Copying device data needs the library lock.
     status = operation->writes() ? write_view(operation->place(), operation->memory(), &done)
                                  : read_view(operation->place(), operation->memory(), &done);
   } else {

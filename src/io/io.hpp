@@ -59,7 +59,7 @@ enum class Pointer : std::uint8_t { kExplicit, kIndividual, kShared };
 struct Access {
   Way way = Way::kRead;
   Pointer pointer = Pointer::kExplicit;
-  bool collective = false;  // with the shared pointer: in the order of ranks
+  bool collective = false;  // true if collective; with the shared pointer, in the order of ranks
   Count offset = 0;         // kExplicit: etypes from the view's beginning
   void* buffer = nullptr;
   Count count = 0;

@@ -67,7 +67,7 @@ Status Operation::check() const {
     return fail(Errc::kAccess, "%s was opened with MPI_MODE_WRONLY", disk_->path().c_str());
   if (file.sequential() && access_.pointer != Pointer::kShared) {
     return fail(Errc::kUnsupportedOperation,
-                "%s was opened with MPI_MODE_SEQUENTIAL, which allows the shared pointer's operations alone",
+                "%s was opened with MPI_MODE_SEQUENTIAL, which only allows operations of the shared pointer",
                 disk_->path().c_str());
   }
   if (access_.collective && file.split_.request != nullptr) {

@@ -34,7 +34,7 @@ class Operation final : public p2p::TaskResources {
   // Moves the data. The operation must outlive the task.
   [[nodiscard]] p2p::Task execute();
 
-  // --- For the ways of moving data ---
+  // --- For the implementations of data movement ---
   [[nodiscard]] bool writes() const noexcept { return access_.way == Way::kWrite; }
   [[nodiscard]] bool collective() const noexcept { return access_.collective; }
   [[nodiscard]] bool background() const noexcept { return background_; }

@@ -10,7 +10,7 @@
 namespace hr::io {
 
 struct SegmentGroup {
-  Count offset = 0;  // of the first segment, in the file
+  Count offset = 0;  // offset of the first segment in the file
   Count length = 0;
   Count count = 1;
   Count stride = 0;
@@ -24,7 +24,7 @@ Status type_of(std::span<const SegmentGroup> groups, Count origin, Ref<layout::D
 
 struct Interval {
   Count first = 0;
-  Count last = 0;  // end: one past the last byte
+  Count last = 0;  // offset after the last byte
 };
 
 // Returns the intervals that several lists of groups, each in ascending order, cover together. Intervals at most `gap`

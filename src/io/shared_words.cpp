@@ -37,7 +37,7 @@ std::string path_of(int maker, std::uint64_t number) {
 
 bool opened(Status status) {
   if (!status.ok())
-    log::write(log::Level::kDecision, "a file's shared pointer goes by messages: %s", take_detail().c_str());
+    log::write(log::Level::kDecision, "the shared pointer of a file uses messages: %s", take_detail().c_str());
   return status.ok();
 }
 

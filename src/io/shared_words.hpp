@@ -55,7 +55,7 @@ class SharedWords {
   Words own_;
   SharedFile memory_;
   Words* words_ = nullptr;              // null if process 0 holds the words
-  std::unique_ptr<WordServer> server_;  // on process 0, if it serves others
+  std::unique_ptr<WordServer> server_;  // exists on process 0, if it serves others
   int next_tag_ = 1;                    // tag of the next answer
 };
 

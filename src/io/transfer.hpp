@@ -30,7 +30,7 @@ Status read_view(const Place& place, const layout::View& to, std::size_t* done);
 Status write_contiguous(const Place& place, const std::byte* from, std::size_t bytes, std::size_t* done);
 Status read_contiguous(const Place& place, std::byte* to, std::size_t bytes, std::size_t* done);
 
-using layout::bytes_view;  // for the library's own memory
+using layout::bytes_view;  // makes views of the library's own memory
 // Returns a part of the packed form of a contiguous view.
 [[nodiscard]] layout::View part_of(const layout::View& view, std::size_t offset, std::size_t bytes);
 

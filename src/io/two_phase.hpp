@@ -36,7 +36,7 @@ struct AccessReport {
   int aggregators = 0;
   Choice choice = Choice::kAutomatic;
   bool ordered = true;
-  bool crowded = false;  // more processes than cores
+  bool crowded = false;  // there are more processes than cores
 };
 
 // Plan of an access: the same on all processes, except for own_place, bytes and errors.
@@ -44,9 +44,9 @@ struct Plan {
   comm::Members members{};
   std::vector<AccessReport> reports;
   std::vector<int> aggregators;  // indices of members
-  int own_place = -1;            // this process's index among the aggregators, or -1
+  int own_place = -1;            // index of this process among the aggregators; -1 if it is not one
   Count origin = 0, end = 0, chunk = 0, rounds = 0;
-  Count bytes = 0;  // of this process; reads end at the end of the file
+  Count bytes = 0;  // bytes that this process moves; reads end at the end of the file
 
   // First error on this process, which still serves the others.
   Status status;
@@ -62,7 +62,7 @@ struct Plan {
 struct Header {
   static constexpr Count kInline = 4;
   Count bytes = 0;
-  Count groups = 0;  // the first ones are here, the rest in a separate message
+  Count groups = 0;  // number of groups: the first ones are here, the rest are in a separate message
   SegmentGroup first[kInline];
 };
 
@@ -71,8 +71,8 @@ struct Part {
   int aggregator = 0;  // member
   Header header;
   std::vector<SegmentGroup> groups;
-  std::size_t offset = 0, bytes = 0;  // in the packed form of its memory
-  std::unique_ptr<std::byte[]> held;  // if the memory is not contiguous
+  std::size_t offset = 0, bytes = 0;  // range of the packed form of its memory
+  std::unique_ptr<std::byte[]> held;  // used if the memory is not contiguous
 };
 
 // Announces this process's parts of a round to their aggregators.

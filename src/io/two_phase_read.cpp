@@ -58,7 +58,7 @@ struct Wanted {
 
 // Receives the requests for a chunk, and reads it.
 Task fetch(Operation* operation, Plan* plan, Count round, Chunk* chunk) {
-  // Zeros, so that no old memory contents are sent after a failed read.
+  // Fills it with zeros, so that no old memory contents are sent after a failed read.
   HR_CO_TRY(make_buffer(*plan, Fill::kZeros, chunk));
   Task hearing = receive_announcements(plan, round, &chunk->announced);
   HR_CO_TRY(co_await hearing);

@@ -70,7 +70,7 @@ void WordServer::answer(int rank, int tag, Count value) {
   Answer& made = answers_.back();
   const Status sent = p2p::isend(bytes_view(&made.value, sizeof made.value), comm_.peer_proc(rank),
                                  {comm_.context(), 0, tag}, p2p::Mode::kStandard, &made.request);
-  // The requesting process has failed, and does not wait for the answer.
+  // If sending fails, the requesting process has failed and does not wait for the answer.
   if (!sent.ok()) answers_.pop_back();
 }
 

@@ -42,13 +42,13 @@ struct Dim {
   friend bool operator==(const Dim&, const Dim&) = default;
 };
 
-inline constexpr int kMaxLayoutDims = 4;                  // of one element
-inline constexpr int kMaxShapeDims = kMaxLayoutDims + 1;  // with the elements' own dimension
+inline constexpr int kMaxLayoutDims = 4;                  // limit for one element
+inline constexpr int kMaxShapeDims = kMaxLayoutDims + 1;  // limit with the elements' own dimension
 
 enum class Form : std::uint8_t {
   kEmpty,       // no bytes
-  kContiguous,  // one block, no dims
-  kStrided,     // one block, at least one dim
+  kContiguous,  // a single block without dims
+  kStrided,     // one block with at least one dim
   kBlocks,      // several blocks, any number of dims
 };
 
@@ -63,7 +63,7 @@ class Layout;
 // `count` elements of a layout, in the form over which an engine loops. Borrows the layout.
 struct Shape {
   Form form = Form::kEmpty;
-  std::uint8_t unit = 16;  // as Layout::unit, for all elements
+  std::uint8_t unit = 16;  // the same as Layout::unit, but for all elements
   int ndims = 0;
   Dim dims[kMaxShapeDims];  // [0] is the outermost; no dim has count 1
 

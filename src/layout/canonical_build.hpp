@@ -1,4 +1,4 @@
-// Builds the canonical layout of a typemap: called once, at commit.
+// Builds the canonical layout of a typemap. Called once, at commit.
 #pragma once
 
 #include <memory>

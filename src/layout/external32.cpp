@@ -110,7 +110,7 @@ std::size_t word_of(const BasicType& type) {
   return type.group == BasicGroup::kComplex ? type.size / 2U : type.size;
 }
 
-// Encodes `n` values of one predefined type, contiguous on both sides.
+// Encodes `n` values of one predefined type, which are contiguous on both sides.
 Status encode(const BasicType& type, const std::byte* from, std::byte* to, Count n) {
   if (type.basic == Basic::kFloat80) {
     quad_from_long_double(from, to, n);
@@ -177,7 +177,7 @@ class Pieces {
   }
 
   // Calls convert(const BasicType&, native, n) for every run of equal basic types, and before(offset, bytes, buffer)
-  // and after(...) around each piece, one of which moves it from or to the view.
+  // and after(...) around each piece; one of the two moves the piece from or to the view.
   template <class Before, class Convert, class After>
   Status run(Before&& before, Convert&& convert, After&& after) {
     if (buffer_ == nullptr) {

@@ -17,7 +17,7 @@ namespace hr::layout {
 // Returns the number of bytes of one element in external32.
 Count external32_size(const Datatype& type) noexcept;
 
-// Both move all of a view, to or from host memory of view.count * external32_size() bytes.
+// Both functions move all data of a view, to or from host memory of view.count * external32_size() bytes.
 Status pack_external32(const View& from, std::byte* to);
 Status unpack_external32(const View& to, const std::byte* from);
 

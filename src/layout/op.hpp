@@ -34,7 +34,7 @@ enum class OpKind : std::uint8_t {
 class Op final : public Object {
  public:
   static constexpr ObjectKind kKind = ObjectKind::kOp;
-  // inout[i] = in[i] op inout[i]; `type` is the one that was passed to the collective.
+  // inout[i] = in[i] op inout[i]; `type` is the datatype that was passed to the collective.
   using UserFunction = std::function<Status(const void* in, void* inout, Count count, const Datatype& type)>;
 
   Op(OpKind kind, bool commutative) noexcept : Object(kKind), kind_(kind), commutative_(commutative) {}

@@ -25,7 +25,7 @@ using TypemapRef = std::shared_ptr<const Typemap>;
 struct Typemap {
   enum class Kind : std::uint8_t {
     kEmpty,
-    kLeaf,      // one basic type at 0
+    kLeaf,      // a basic type at offset 0
     kRepeat,    // `count` copies of children[0], `stride` bytes apart, the first at 0
     kSequence,  // parts; part i is repeat(i) copies of child(i), one extent apart, the first at displacements[i]
   };
@@ -41,7 +41,7 @@ struct Typemap {
   Count count = 0, stride = 0;
   std::vector<TypemapRef> children;  // kSequence: one for all parts, or one for each
   std::vector<Count> displacements;
-  std::vector<Count> repeats;  // one for all parts, or one for each
+  std::vector<Count> repeats;  // number of repeats, one for all parts or one for each
 
   [[nodiscard]] Count extent() const noexcept { return ub - lb; }
   [[nodiscard]] const Typemap& child(std::size_t part) const noexcept {
@@ -50,13 +50,13 @@ struct Typemap {
   [[nodiscard]] Count repeat(std::size_t part) const noexcept { return repeats[repeats.size() == 1 ? 0 : part]; }
 };
 
-// All return MPI_ERR_COUNT if a size or a bound does not fit into 63 bits.
+// All functions return MPI_ERR_COUNT if a size or a bound does not fit into 63 bits.
 TypemapRef leaf_typemap(const BasicType& type);  // a pair becomes a sequence of its members
 Status repeat_typemap(const TypemapRef& child, Count count, Count stride, TypemapRef* map);
 Status sequence_typemap(std::vector<TypemapRef> children, std::vector<Count> repeats, std::vector<Count> displacements,
                         TypemapRef* map);
 Status resized_typemap(const TypemapRef& child, Count lb, Count extent, TypemapRef* map);
-// `count` blocks of `block` copies (one extent apart), with `stride` bytes between the starts of the blocks.
+// Makes `count` blocks of `block` copies, one extent apart. The blocks start `stride` bytes apart.
 Status vector_typemap(const TypemapRef& child, Count count, Count block, Count stride, TypemapRef* map);
 
 }  // namespace hr::layout

@@ -31,7 +31,8 @@ struct View {
   }
   // True for contiguous bytes that the CPU can move.
   [[nodiscard]] bool is_contiguous_host() const noexcept { return contiguous && !where.is_device(); }
-  // True for data that address, count and type describe completely: contiguous bytes in memory that no driver knows of.
+  // True for data that address, count and type describe completely: contiguous bytes in memory that is unknown to every
+  // driver.
   [[nodiscard]] bool is_ordinary() const noexcept {
     return contiguous && packed != 0 && where.is_host() && !where.pinned;
   }
@@ -42,7 +43,7 @@ namespace detail {
 inline constexpr std::uintptr_t kFirstValidAddress = 4096;
 // Completes make_view() in its rare cases: errors, no data, and possible device memory.
 Status complete_view(bool overflow, View* view);
-// mem::known_host(), but false if every view must be classified.
+// Returns mem::known_host(), but false if every view must be classified.
 bool known_host(const void* address) noexcept;
 }  // namespace detail
 
@@ -110,7 +111,7 @@ void span_of(const View& view, std::byte** first, std::size_t* bytes);
 // Returns a view of contiguous bytes, as MPI_BYTE, in memory of the given kind, without classifying it.
 [[nodiscard]] View bytes_view(const void* data, std::size_t bytes, const mem::Location& where = {}) noexcept;
 
-// Both move bytes [offset, offset + bytes) of the packed form, to or from host memory.
+// Both functions move bytes [offset, offset + bytes) of the packed form, to or from host memory.
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to);
 Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from);
 

@@ -50,8 +50,8 @@ Status finish_default_stream(const Location& location) {
   return kOk;
 }
 
-// Managed memory is copied by multiprocessors. If processes are time-sliced on those, the CPU has fetched fewer bytes
-// than this before this process gets its next time slice.
+// Managed memory is copied by multiprocessors. If processes are time-sliced on those, the CPU can fetch up to about
+// this many bytes before this process gets its next time slice.
 constexpr std::size_t kWorthATimeSlice = std::size_t{256} << 10;
 
 bool is_for_host(const void* address, std::size_t bytes, device::ContextHandle handle, int device) {
@@ -67,7 +67,7 @@ bool is_for_host(const void* address, std::size_t bytes, device::ContextHandle h
   return true;
 }
 
-// True if all `bytes` bytes lie in one range that the program has registered or allocated with the driver.
+// True if all `bytes` bytes are in one range that the program has registered or allocated with the driver.
 bool covers_range(const device::Driver& driver, std::uintptr_t pointer, std::size_t bytes, const Location& range) {
   if (bytes <= 1) return true;
   if (range.bytes != 0) return pointer - range.base < range.bytes && bytes <= range.base + range.bytes - pointer;
@@ -161,8 +161,9 @@ const Location* known(std::uintptr_t pointer, std::size_t bytes) noexcept {
 }
 
 // Caches an answer. It must not be called for pool memory and partly mapped ranges, which the program can change by
-// calls too short for DriverEpoch to notice, nor for managed memory, for which an answer is not sufficient. For host
-// memory that the driver does not know, an answer covers a page, and holds for buffers that extend beyond it.
+// calls that are too short for DriverEpoch to detect, nor for managed memory, for which an answer is not sufficient.
+// For host memory that is unknown to the driver, an answer covers a page, and is valid for buffers that extend beyond
+// it.
 void remember(std::uintptr_t pointer, const Location& location) noexcept {
   constexpr std::uintptr_t kPage = 4096;
   const bool allocation = location.kind == Kind::kDevice || location.pinned;
@@ -171,7 +172,7 @@ void remember(std::uintptr_t pointer, const Location& location) noexcept {
   const Answer answer{DriverEpoch::current(), allocation ? location.base : pointer & ~(kPage - 1),
                       allocation ? location.bytes : kPage, location};
   if (RecallScope::active()) kept.recalled[kept.next_recalled++ % std::size(kept.recalled)] = answer;
-  if (!DriverEpoch::tracked()) return;  // no device is in use, as far as we know
+  if (!DriverEpoch::tracked()) return;  // no device is in use, as far as the library can determine
   kept.answers[kept.next_answer++ % std::size(kept.answers)] = answer;
 }
 

@@ -1,4 +1,4 @@
-// mem: classifies memory by its address, and copies between kinds. One interface for host memory and devices'.
+// mem: classifies memory by its address, and copies between kinds. It is one interface for host and device memory.
 //
 // The driver of the devices is opened when MPI is initialised, at the latest at the first classification; if there is
 // none, classification is one predictable branch. Before the program itself has initialised its devices, every
@@ -27,7 +27,8 @@ struct Location {
   void* context = nullptr;   // context that the allocation, or the pinning, belongs to; null for pool and VMM memory
   std::uintptr_t base = 0;   // start of the allocation (0 for host; pinned: of that part; VMM: perhaps of a chunk)
   std::size_t bytes = 0;     // its size
-  std::uint64_t id = 0;      // driver's buffer id: differs when an address is reused; VMM: of the chunk at that address
+  std::uint64_t id =
+      0;  // driver's buffer id: it differs when an address is reused; VMM: the id of the chunk at that address
 
   [[nodiscard]] bool is_host() const noexcept { return kind == Kind::kHost; }
   // True if the library lets the device access it (the CPU may do so only if it is managed).

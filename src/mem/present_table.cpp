@@ -15,8 +15,8 @@ bool look_up(const char* name, Function*& function) {
   return function != nullptr;
 }
 
-// True if a query about the device does not start it. Without a driver that we use, devices are of another kind, which
-// we do not use.
+// True if a query about the device does not start it. Without a driver in use, devices are of another kind, which the
+// library does not use.
 bool may_ask(int device) { return device::find_driver() == nullptr || device::context_exists(device); }
 
 // True if OpenACC may be queried. GCC has one library for both OpenACC and OpenMP, and it aborts a program that uses a
@@ -53,7 +53,7 @@ bool ask_openacc(const void* host, std::size_t bytes, DeviceCopy* copy) {
 bool ask_openmp(const void* host, std::size_t bytes, DeviceCopy* copy) {
   int (*number_of_devices)() = nullptr;
   int (*is_present)(const void*, int) = nullptr;
-  void* (*mapped_pointer)(const void*, int) = nullptr;  // from OpenMP 5.1 on
+  void* (*mapped_pointer)(const void*, int) = nullptr;  // exists from OpenMP 5.1 on
   if (!look_up("omp_get_num_devices", number_of_devices) || !look_up("omp_target_is_present", is_present)) return false;
   const bool tells = look_up("omp_get_mapped_ptr", mapped_pointer);
   const void* last = static_cast<const std::byte*>(host) + bytes - 1;

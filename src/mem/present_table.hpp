@@ -1,11 +1,11 @@
 // Queries the present tables of OpenACC and OpenMP: which host memory has a copy on a device, according to their
 // run-time libraries.
 //
-// The functions are the standards' own (acc_deviceptr, omp_target_is_present, ...). Each query looks them up among all
-// libraries that the program has loaded: any compiler's will do, and none is needed. A library that has not been
-// used yet may start its device when it is queried; so it is queried only once that device has a context, and only
-// about a model that the program uses. For checks, as a query takes microseconds. Threads: library lock; OpenACC's
-// current device is the calling thread's.
+// The functions are those of the standards (acc_deviceptr, omp_target_is_present, ...). Each query looks them up among
+// all libraries that the program has loaded: those of any compiler are suitable, and none is required. A library that
+// has not been used yet may start its device when it is queried; so it is queried only once that device has a context,
+// and only about a model that the program uses. For checks, as a query takes microseconds. Threads: library lock;
+// OpenACC's current device is the calling thread's.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,9 @@
 namespace hr::mem {
 
 struct DeviceCopy {
-  int device = -1;                // in the run-time library's numbering
-  const void* address = nullptr;  // of the copy of the first byte; null if the library only reports that there is one
+  int device = -1;  // number of the device in the run-time library
+  const void* address =
+      nullptr;  // address of the copy of the first byte; null if the library only reports that a copy exists
 };
 
 // True if all of [host, host + bytes) has a copy on a device. Memory that host and device share does not count.

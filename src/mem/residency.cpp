@@ -15,7 +15,7 @@ int open_page_table() noexcept { return ::open("/proc/self/pagemap", O_RDONLY | 
 }  // namespace
 
 bool mapped_for_host(const void* address) noexcept {
-  static const int table = open_page_table();  // until the process ends
+  static const int table = open_page_table();  // stays open until the process ends
   static const long page = ::sysconf(_SC_PAGESIZE);
   if (table < 0) return true;
   std::uint64_t entry = 0;

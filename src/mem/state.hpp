@@ -28,10 +28,10 @@ struct State {
   // Searched for every buffer whose address alone does not identify it as host memory.
   Answer answers[4];
   unsigned next_answer = 0;
-  // For RecallScope: answers of any epoch.
+  // Answers of any epoch, for RecallScope.
   Answer recalled[16];
   unsigned next_recalled = 0;
-  bool last_was_the_drivers = false;  // the last buffer that the driver was queried about was its own memory
+  bool last_was_the_drivers = false;  // the last buffer of which the driver was queried was the driver's memory
   FileStates<State> files;
 };
 

@@ -226,7 +226,7 @@ class StatusOut {
   MPI_Status status_;
 };
 
-// For calls that set only some fields: the others keep their contents, even if the program never wrote them.
+// A status for calls that set only some fields: the others keep their contents, even if the program never wrote them.
 class StatusInOut {
  public:
   explicit StatusInOut(Status* status) noexcept : theirs_(status == kStatusIgnore ? nullptr : status) {

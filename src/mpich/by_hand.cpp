@@ -78,7 +78,7 @@ void contents_out(int combiner, int* integers, std::int64_t number) {
 }  // namespace
 
 HR_ENTRY(MPI_Abi_get_version, int entry_MPI_Abi_get_version(int* abi_major, int* abi_minor)) {
-  // -1 means that this is not the standard ABI: this library's is MPICH's.
+  // -1 means that this library's ABI is not the standard one, but MPICH's.
   if (abi_major != nullptr) *abi_major = -1;
   if (abi_minor != nullptr) *abi_minor = -1;
   return MPI_SUCCESS;
@@ -197,7 +197,7 @@ HR_ENTRY(MPI_File_fromint, File entry_MPI_File_fromint(int file)) {
 HR_ALIAS(MPI_File_fromint, MPI_File_fromint);
 HR_ALIAS_BOTH(MPI_File_f2c, MPI_File_fromint);
 
-// --- Of MPI 1 ---
+// --- Functions of MPI 1 ---
 
 namespace {
 

@@ -69,7 +69,7 @@ struct FileErrhandlerFunctionCalls {
 template <class Calls>
 class Pool {
  public:
-  // Returns our function for the program's function; null if all are taken, or if `function` is null.
+  // Returns this library's function for the program's function; null if all are taken, or if `function` is null.
   static typename Calls::Ours* of(typename Calls::Theirs* function);
   static typename Calls::Theirs* at(std::size_t index) noexcept {
     return functions_[index].load(std::memory_order_relaxed);

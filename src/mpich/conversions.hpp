@@ -110,7 +110,7 @@ inline MPI_T_pvar_handle tool_handle_in(MPI_T_pvar_handle handle) noexcept {
   return handle == mpich_all_handles ? MPI_T_PVAR_ALL_HANDLES : handle;
 }
 
-// For callbacks of functions that libmpi_abi.so.1 does not support: they are never called.
+// Used for callbacks of functions that libmpi_abi.so.1 does not support. They are never called.
 template <class Function, class Theirs>
 Function uncalled(Theirs* function) noexcept {
   return reinterpret_cast<Function>(reinterpret_cast<void*>(function));

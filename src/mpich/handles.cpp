@@ -73,7 +73,7 @@ constinit thread_local Kept Table<kind>::kept_ __attribute__((tls_model("initial
 
 template <Kind kind>
 void Table<kind>::get_more() noexcept {
-  // Its destructor returns the remaining slots when the thread ends.
+  // The destructor returns the remaining slots when the thread ends.
   struct End {
     ~End() { give_back_kept(); }
     void noted() noexcept {}

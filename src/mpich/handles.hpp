@@ -109,7 +109,7 @@ class Table {
   static void give_back_kept() noexcept;
 
   static constexpr unsigned kMostKept = 512;
-  // Its location is known at load time, so that access needs no call.
+  // The variable's location is known at load time, so that access needs no call.
   static constinit thread_local Kept kept_ __attribute__((tls_model("initial-exec")));
   inline static Slots slots_;
 };

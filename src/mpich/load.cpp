@@ -44,7 +44,8 @@ int look_at(dl_phdr_info* info, std::size_t /*size*/, void* own) {
   const void* const function = dlsym(other, "PMPI_Init");
   const std::string there = function == nullptr ? "" : path_of(function);
   dlclose(other);
-  if (there.empty() || there == *static_cast<const std::string*>(own)) return 0;  // this library under another name
+  if (there.empty() || there == *static_cast<const std::string*>(own))
+    return 0;  // it is this library under another name
   std::fprintf(
       stderr,
       "headrace: two MPI libraries are in this process: %s and %s. Calls may go to either; set LD_LIBRARY_PATH "

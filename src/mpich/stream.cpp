@@ -27,7 +27,7 @@ Streams& streams() {
   return *made;
 }
 
-// A handle that names no stream becomes an address that names none.
+// A handle of no stream becomes the address of no stream.
 StandardStream stream_in(int handle) {
   if (handle == kNullStream) return nullptr;
   Streams& known = streams();
@@ -59,7 +59,8 @@ void forget(StandardStream stream) {
   }
 }
 
-// A status would be filled when the stream comes to the operation, in the layout of the standard's ABI.
+// Statuses must be ignored, as they would be filled when the stream reaches the operation, in the layout of the
+// standard's ABI.
 bool ignored(const Status* status) { return status == nullptr || status == kStatusIgnore; }
 int no_status() { return ErrorCode::out(MPI_ERR_UNSUPPORTED_OPERATION); }
 

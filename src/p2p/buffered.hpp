@@ -27,8 +27,8 @@ class BufferPool {
   // Waits for all pending sends, then returns the attached buffer.
   Status detach(void** address, Count* size);
   Status flush();
-  // For flushes that do not block. mark(): number of the next message. gone(): true if all messages with smaller
-  // numbers have left.
+  // Used by non-blocking flushes. mark(): number of the next message. gone(): true if all messages with smaller numbers
+  // have left.
   [[nodiscard]] std::uint64_t mark() const noexcept { return next_; }
   [[nodiscard]] bool gone(std::uint64_t mark) const noexcept;
   // Frees the space of messages that have left, without waiting.

@@ -1,4 +1,4 @@
-// Channel: point-to-point messages of some communicators, apart from all others (docs/adr/0048-channels.md).
+// Channel: point-to-point messages of some communicators, independently of all others (docs/adr/0048-channels.md).
 //
 // Channel 0 is the engine under the library lock. Every other channel has its own matchers, rings, requests and lock,
 // so that threads which use different channels share nothing that changes. All messages of one context use the channel
@@ -11,8 +11,8 @@
 // copy, under the library lock.
 //
 // Progress: a wait polls its channel, and sometimes all others (channel 0 by its lock, which it only tries). Channel 0
-// polls the others by a hook. A sleeping thread is woken by its channel's doorbell, and looks at the others at the end
-// of each short sleep.
+// polls the others by a hook. A sleeping thread is woken by its channel's doorbell, and checks the others at the end of
+// each short sleep.
 //
 // Owner: p2p/, from the first at() to finalize(). Threads: all member functions take the channel's lock themselves.
 // Order of locks: a thread that holds a channel's lock may wait for the library lock; one that holds the library lock
@@ -78,21 +78,21 @@ struct ChannelOperation {
   Channel* channel = nullptr;
   Request* request = nullptr;
   std::byte* data = nullptr;  // contiguous data: the program's, or `copy`
-  std::size_t bytes = 0;      // room of a receive, length of a send
+  std::size_t bytes = 0;      // size of a receive's buffer, length of a send
   std::unique_ptr<std::byte[]> copy;
   layout::View view;           // data that must be unpacked or packed again; valid if `type` is set
   Ref<layout::Datatype> type;  // kept alive until the end (library lock)
-  std::size_t moved = 0;       // of a streamed message
+  std::size_t moved = 0;       // bytes of a streamed message moved so far
   std::size_t total = 0;       // likewise
-  std::uint64_t receiver = 0;  // its request, likewise
+  std::uint64_t receiver = 0;  // cookie of its receiver's request, likewise
   ChannelUser user;
-  ChannelOperation* whole = nullptr;  // the pair that this is a part of
-  int parts = 0;                      // of a pair: those in progress
-  bool shared = false;                // stands for all sends that complete at once
-  bool plain = false;                 // a receive into contiguous memory that only its request shows the end of
-  bool freed = false;                 // the program has no handle any more
-  bool buffered = false;              // a persistent buffered send: each start sends a copy
-  std::uint16_t uses = 0;             // how often the request has been given back: part of its cookie
+  ChannelOperation* whole = nullptr;  // the pair that contains this operation
+  int parts = 0;                      // number of operations of a pair that are in progress
+  bool shared = false;                // true for the one request that all sends use that complete at once
+  bool plain = false;                 // true for a receive into contiguous memory whose end only its request shows
+  bool freed = false;                 // true if the program has no handle any more
+  bool buffered = false;              // true for a persistent buffered send, each start of which sends a copy
+  std::uint16_t uses = 0;             // number of times that the request has been given back; part of its cookie
   ChannelOperation* next = nullptr;   // free ones
 };
 
@@ -106,7 +106,7 @@ class Channel {
 
   [[nodiscard]] int number() const noexcept { return number_; }
 
-  // --- as in p2p.hpp; errors of an operation are in its completion ---
+  // --- Functions as in p2p.hpp. Errors of an operation are in its completion ---
   Status send(const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode);
   Status isend(const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode, const ChannelUser& user,
                Request** out);
@@ -121,7 +121,7 @@ class Channel {
   Status init(bool is_receive, const ChannelBuffer& data, int proc, const Envelope& envelope, Mode mode, bool buffered,
               const ChannelUser& user, Request** out);
   Status start(Request& request);
-  // Waits for a matching message, or looks for one once. *taken, if not null: the message is removed from the queue.
+  // Waits for a matching message, or checks for one once. *taken, if not null: the message is removed from the queue.
   Status probe(const Envelope& wanted, bool waits, Object* communicator, bool* found, Completion* completion,
                Unexpected** taken);
   Status imreceive(const ChannelBuffer& data, Unexpected* message, const ChannelUser& user, Request** out);
@@ -129,26 +129,27 @@ class Channel {
 
   // Waits until the request is complete.
   void wait(Request& request);
-  // Waits for each of these requests of this channel and gives it back. False, and nothing is given back, if a
-  // completion carries an error.
+  // Waits for each of these requests of this channel and releases it. False, with nothing released, if a completion
+  // carries an error.
   [[nodiscard]] bool wait_all(Request* const* requests, int count);
   // Makes a round of progress unless another thread is making one.
   void round();
-  // Takes back the handle of a request, which continues if it is not complete.
+  // Releases the handle of a request. The operation continues if it is not complete.
   void give_back(Request& request);
-  // Ends what waits on a context. Called with the library lock: false if the lock of the channel is taken; try again.
+  // Ends all operations that wait on a context. Called with the library lock: false if the lock of the channel is
+  // taken; try again.
   [[nodiscard]] bool try_end(std::uint32_t context, Status why);
   // False if no operation that the program has started on the context is incomplete. Called with the library lock: also
   // true if the lock of the channel is taken; try again.
   [[nodiscard]] bool may_have_pending(std::uint32_t context);
-  // A round for other channels: does nothing if the lock is taken.
+  // Makes a round of progress for other channels; does nothing if the lock is taken.
   bool try_round();
   // True if messages that the program has no handle of, or that wait for room, have not left this process yet, and
   // may still do so.
   [[nodiscard]] bool has_unsent() noexcept;
   void close();
 
-  // --- for deliveries, under the channel's lock ---
+  // --- Called during deliveries, under the channel's lock ---
   void arrive_eager(int from, const Envelope& envelope, const std::byte* data, std::size_t bytes);
   void arrive_rts(int from, const Envelope& envelope, std::size_t bytes, std::uint64_t sender, std::uint64_t address);
   void arrive_cts(int from, std::uint64_t sender, std::uint64_t receiver, std::size_t bytes);
@@ -170,7 +171,8 @@ class Channel {
   struct Peer {
     int proc = -1;
     counters::Amount* sent = nullptr;  // its counts
-    std::size_t eager_below = 0;       // sent eagerly and at once; 0: not connected, or others wait before
+    std::size_t eager_below =
+        0;  // messages shorter than this are sent eagerly and at once; 0 if not connected, or if earlier ones wait
     std::size_t eager_bytes = 0;
     std::size_t chunk = 0;
     transport::Transport* memory = nullptr;
@@ -224,7 +226,7 @@ class Channel {
       reset(operation);
     operation.next = std::exchange(free_, &operation);
   }
-  // Restores what take() expects, and only operations that are not plain change.
+  // Restores the fields that take() expects to be unset; only operations that are not plain have changed them.
   [[gnu::noinline]] static void reset(ChannelOperation& operation);
   void finish(ChannelOperation& operation, const Completion& completion);
   void finish_send(ChannelOperation& operation);
@@ -317,21 +319,23 @@ namespace channels {
 // Offers channels to the other processes; called once by a process whose threads may all call MPI, before it takes part
 // in the creation of a communicator. False where there can be none (docs/adr/0048-channels.md). Threads: library lock.
 bool offer();
-// Returns the number of channels that the process offers, and 1 for one that offers none or is on another host. The
-// same in all processes that ask.
+// Returns the number of channels that the process offers, and 1 for one that offers none or is on another host. All
+// processes that call this get the same number.
 [[nodiscard]] int offered_by(int proc) noexcept;
-// Returns the channel, opened at its first use; null if there is no memory: the detail says why. Threads: library lock.
+// Returns the channel, opened at its first use; null if there is no memory: the detail contains the reason. Threads:
+// library lock.
 Channel* at(int number);
-// Ends what waits on a context of this channel, at the latest when its lock is free. Threads: library lock.
+// Ends all operations that wait on a context of this channel, at the latest when its lock is free. Threads: library
+// lock.
 void end(int number, std::uint32_t context, Status why);
-// Sets a function that tells the process behind a source in a communicator; -1: none. Threads: any may call it while
-// the communicator exists.
+// Sets the function that returns the process behind a source in a communicator; -1: none. Threads: any may call it
+// while the communicator exists.
 void find_members_with(int (*process_in)(const Object& communicator, int source)) noexcept;
 // Sets a function that a round of progress of channel 0 calls now and then. Threads: library lock.
 void tidy_with(void (*tidy)());
 // Makes a round of channel 0, and of the others, unless another thread has the library lock.
 void progress_others();
-// Sends what waits for room, then closes. Threads: library lock.
+// Sends the messages that wait for room, then closes the channels. Threads: library lock.
 void finalize();
 
 // Call after a test or probe that has found nothing, without locks: makes progress on the other channels, and yields

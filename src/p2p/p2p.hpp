@@ -27,7 +27,8 @@ struct Envelope {
   int tag = 0;
 };
 
-// Queries that the layer that makes contexts answers; used only once a process has failed (process_failure.hpp).
+// Queries that are answered by the layer that makes contexts; used only once a process has failed
+// (process_failure.hpp).
 struct ContextMembers {
   // Returns the process that a receive from this source waits for; -1: unknown. Null: the source itself.
   int (*process_of)(std::uint32_t context, int source) = nullptr;

@@ -64,7 +64,7 @@ Status can_complete(const Envelope& wanted);
 Status can_complete_unposted(const Envelope& wanted);
 // Returns kOk, or why nothing may be sent on this context any more.
 Status may_send(std::uint32_t context);
-// For waits that depend on all processes of this context: returns kOk while they can complete, else why they cannot.
+// Returns kOk while waits that depend on all processes of this context can complete, else why they cannot.
 Status can_complete(std::uint32_t context);
 
 }  // namespace hr::p2p

@@ -88,9 +88,9 @@ struct Progress {
   int polled_waits = 0;
   int sleeping_waits = 0;
   int waiting_threads = 0;  // accessed by std::atomic_ref
-  int own_cores = 1;        // this process's share of the node's cores that it may use
-  // Factor of times after which a wait looks again. Each look is short, but those of hundreds of processes on a core
-  // are not.
+  int own_cores = 1;        // share of the node's cores, or the number of usable ones if that is smaller
+  // Factor of the times after which a wait polls again. Each poll is short, but together those of hundreds of processes
+  // on a core are not.
   double patience = 1;
 
   // Pacing, set by set_spin_limits(): rounds that a waiting loop spins before pause_longer() decides, and fruitless
@@ -121,7 +121,7 @@ void count_cores() noexcept;
 // (base/counters.hpp).
 class Backoff {
  public:
-  // `request`: the request waited for; null: the wait is for something else.
+  // `request`: the request waited for; null if the wait is for something else.
   explicit Backoff(const Request* request = nullptr) noexcept : request_(request) {
     if (LibraryLock::enabled()) [[unlikely]]
       begin_thread();
@@ -161,9 +161,9 @@ class Backoff {
   const Request* request_;
   unsigned rounds_ = 0;
   int whom_ = -1;
-  bool counted_ = false;  // as one of the waiting threads
+  bool counted_ = false;  // this thread is counted as waiting
   bool timed_ = false;
-  bool ends_ = false;  // counted or timed
+  bool ends_ = false;  // the end must be reported: the thread is counted or the wait is timed
 };
 
 // Waits for a condition that also becomes true when a process fails, as for all requests (process_failure.hpp), or that
@@ -202,7 +202,7 @@ class TestPacing {
   static void found() noexcept { progress.in_vain = progress.pauses = 0; }
   // True if it is time to pause.
   [[nodiscard]] static bool should_pause() noexcept { return ++progress.in_vain >= progress.calls_before_pause; }
-  // Pauses if the program waits; true if it has: other threads were let in, and messages may have arrived.
+  // Pauses if the program waits; true if it has: other threads may have entered, and messages may have arrived.
   static bool pause();
 };
 

@@ -27,7 +27,7 @@ Status start();
 Status start_for_streams();
 
 // Attention that the thread pays to words that a device writes, which ring no doorbell: none; short sleeps between
-// looks; no sleep at all.
+// polls; no sleep at all.
 enum class Attention : std::uint8_t { kNone, kPolling, kAwake };
 // May be called in every round; wakes the thread if it must pay more attention.
 void attend(Attention attention) noexcept;
@@ -37,12 +37,12 @@ void attend(Attention attention) noexcept;
 // True if the thread is awake and has made a round since the last such call of any thread: the caller need not make
 // one.
 [[nodiscard]] bool take_round() noexcept;
-// True if so many calls in a row found no round to take that the thread may have no core, or may be blocked by the
-// caller (from a callback).
+// True if the number of successive calls that found no round to take is so large that the thread may have no core, or
+// may be blocked by the caller (from a callback).
 [[nodiscard]] bool starved() noexcept;
 // Counts a round, or a part of a long copy, which counts as one. Does nothing on other threads.
 void count_round() noexcept;
-// Wakes a sleeping thread that watches, for work that no message announces; it then goes on watching.
+// Wakes a sleeping thread that watches, for work that no message announces; it then continues to poll.
 void wake() noexcept;
 // Ends the thread, and waits for its end with the lock released; may be called repeatedly.
 void stop() noexcept;

@@ -1,4 +1,4 @@
-// Request: a pending operation, whatever started it (MPI 5.0 sections 3.7, 3.9, 6.12, 13.2).
+// Request: a pending operation, regardless of its kind (MPI 5.0 sections 3.7, 3.9, 6.12, 13.2).
 //
 // Point-to-point requests keep their state inline, so that starting one is one arena allocation. All other requests
 // (persistent, generalized, collective, partitioned) carry a RequestState.
@@ -137,10 +137,10 @@ class alignas(64) Request final : public Object {
   Object* communicator_ = nullptr;
   void (*destroy_communicator_)(Object*) = nullptr;
   std::unique_ptr<RequestState> state_;
-  ChannelOperation* operation_ = nullptr;  // set for good in requests of a channel other than 0
+  ChannelOperation* operation_ = nullptr;  // always set in requests of a channel other than 0
   layout::View view_;
 
-  // --- the rest of the point-to-point state, owned by p2p/ ---
+  // --- Other point-to-point state, owned by p2p/ ---
   std::uint64_t peer_cookie_ = 0;
   std::size_t offset_ = 0;              // bytes of the packed form already moved
   std::size_t total_ = 0;               // bytes to move

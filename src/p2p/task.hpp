@@ -16,8 +16,8 @@
 // For anything else (memory that another process writes, a device) a task awaits a predicate: `When flag{&is_set, &it,
 // context}; HR_CO_TRY(co_await flag);`. The engine then polls and does not sleep.
 //
-// Rules, because GCC 12 miscompiles more than the simple forms: co_await stands alone in an initialisation or an
-// HR_CO_TRY; no temporaries with destructors beside it; parameters are trivially copyable.
+// Rules, because GCC 12 miscompiles more than the simple forms: co_await is the only expression in an initialisation or
+// an HR_CO_TRY, without temporaries with destructors; parameters are trivially copyable.
 //
 // Owner: a Task owns its frame, unless a driver has taken it over. Frames are allocated from free lists by size, so
 // that starting the same task again allocates nothing. Destroying an unfinished task withdraws its requests
@@ -44,7 +44,7 @@ void free_frame(void* frame, std::size_t bytes) noexcept;
 // Returns the first error among complete requests (its text becomes the current detail); releases and nulls all of
 // them.
 Status collect(Request** requests, int count);
-// Withdraws requests that no task will wait for: cancels receives, waits for sends, releases.
+// Withdraws requests that no task will wait for: cancels receives, waits for sends, and releases the requests.
 void abandon(Request** requests, int count) noexcept;
 }  // namespace detail
 
@@ -63,7 +63,7 @@ struct When {
   static constexpr std::uint32_t kNoContext = ~std::uint32_t{0};
   bool (*holds)(void* argument);
   void* argument;
-  std::uint32_t context = kNoContext;  // the condition depends on its processes
+  std::uint32_t context = kNoContext;  // context on whose processes the condition depends
 };
 
 class [[nodiscard]] Task {
@@ -83,10 +83,10 @@ class [[nodiscard]] Task {
     if (handle_) handle_.destroy();
   }
 
-  // True for an empty task, too.
+  // True if the task has ended, or is empty.
   [[nodiscard]] bool done() const noexcept { return !handle_ || handle_.done(); }
-  // Resumes the task while its pending wait is complete; true if it is done. Makes no progress by itself. *resumed (may
-  // be null): set to true if the task was resumed at all.
+  // Resumes the task while its pending wait is complete; true if it is done. Does not itself make progress. *resumed
+  // (may be null): set to true if the task was resumed at all.
   bool advance(bool* resumed = nullptr);
   // Result of the task; valid once done().
   [[nodiscard]] Status result() const noexcept;
@@ -245,8 +245,9 @@ class TaskFactory : public TaskResources {
 // Runs the task to its end, and makes progress on everything meanwhile.
 Status run_blocking(Task task);
 
-// Makes a request that completes when the task does; *request gets one reference, the caller's. An error of the task is
-// the request's error. `communicator` (may be null) becomes Request::communicator_; `resources` must keep it alive.
+// Makes a request that completes when the task does. *request receives one reference, which the caller owns. An error
+// of the task is the request's error. `communicator` (may be null) becomes Request::communicator_; `resources` must
+// keep it alive.
 Status run_as_request(Task task, std::unique_ptr<TaskResources> resources, Object* communicator, Request** request);
 
 // Makes an inactive persistent request whose every start runs factory->make() again.

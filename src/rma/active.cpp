@@ -91,7 +91,7 @@ Status fence(Window& window, int assertion) {
     return fail(Errc::kRmaSync, "MPI_Win_fence was called in an epoch of MPI_Win_post: call MPI_Win_wait first");
   Status done = finish_operations(window, false);
   if (done.ok()) done = settle_device(window);
-  // If no operations precede or follow the fence, it need not wait for other processes.
+  // A fence that no operations precede or follow need not wait for other processes.
   const int apart = abi::kModeNoprecede | abi::kModeNosucceed;
   Status met = kOk;
   if ((assertion & apart) != apart) {
@@ -104,7 +104,7 @@ Status fence(Window& window, int assertion) {
   return done.ok() ? met : done;
 }
 
-// With MPI_MODE_NOCHECK the posts have been made already; waiting for them nevertheless takes no longer.
+// With MPI_MODE_NOCHECK the posts have already been made, so waiting for them costs nothing.
 Status start(Window& window, const comm::Group& group, int assertion) {
   HR_TRY(check_assertion(assertion, abi::kModeNocheck, "MPI_Win_start"));
   HR_TRY(check_no_access(window, "MPI_Win_start"));

@@ -191,7 +191,7 @@ Status get_accumulate(const void* origin, Count count, Datatype* type, void* res
 
 Status fetch_and_op_any(const void* origin, void* result, Datatype& type, int rank, Count displacement, Op& op,
                         Window& window) {
-  if (type.row_ == nullptr) return fail(Errc::kType, "MPI_Fetch_and_op takes predefined datatypes");
+  if (type.row_ == nullptr) return fail(Errc::kType, "MPI_Fetch_and_op requires predefined datatypes");
   return get_accumulate(origin, 1, &type, result, 1, type, {rank, displacement, 1, type}, op, window);
 }
 
@@ -202,7 +202,7 @@ Status compare_and_swap_any(const void* origin, const void* compare, void* resul
   const auto group = type.row_ == nullptr ? BasicGroup::kPair : type.row_->group;
   if (group == BasicGroup::kPair || group == BasicGroup::kFloating || group == BasicGroup::kComplex)
     return fail(Errc::kType,
-                "MPI_Compare_and_swap takes integers, logicals, MPI_BYTE, MPI_AINT, MPI_OFFSET and MPI_COUNT");
+                "MPI_Compare_and_swap requires integers, logicals, MPI_BYTE, MPI_AINT, MPI_OFFSET and MPI_COUNT");
   if (rank == abi::kProcNull) return kOk;
   Operation operation{OperationKind::kCompareSwap};
   aim(operation, {rank, displacement, 1, type});

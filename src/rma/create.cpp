@@ -26,7 +26,7 @@ constexpr int kFactsTag = 0x10000;
 constexpr int kLastTag = 0x10010;
 
 Status check_arguments(Count size, Count unit, const comm::Communicator& comm) {
-  if (comm.is_inter()) return fail(Errc::kComm, "windows are made from intracommunicators");
+  if (comm.is_inter()) return fail(Errc::kComm, "windows are created from intracommunicators");
   if (size < 0) return fail(Errc::kSize, "size is %lld", static_cast<long long>(size));
   if (unit <= 0) return fail(Errc::kDisp, "disp_unit is %lld; it must be positive", static_cast<long long>(unit));
   return kOk;

@@ -40,7 +40,7 @@ class MadeTypes {
     std::string description;
     Ref<layout::Datatype> type;
   };
-  std::list<Made> made_;  // most recently used first
+  std::list<Made> made_;  // created types, the most recently used first
   std::unordered_map<std::string_view, std::list<Made>::iterator> by_description_;
 };
 

@@ -35,11 +35,11 @@ std::vector<int> others_here(const Window& window) {
   return procs;
 }
 
-// True if it succeeded; otherwise logs the reason, and operations use messages.
+// True if the operation succeeded; otherwise logs the reason, and the window's operations use messages.
 bool had(Status status) {
   if (!status.ok()) {
     const std::string why = take_detail();
-    log::write(log::Level::kDecision, "a window in device memory goes by messages: %s", why.c_str());
+    log::write(log::Level::kDecision, "a window in device memory uses messages: %s", why.c_str());
   }
   return status.ok();
 }
@@ -62,7 +62,7 @@ Status map(Window& window, Context& context, int rank, const Export& memory) {
   auto* const base = reinterpret_cast<std::byte*>(mem::device::base_of(*mapping) + (member.address - memory.base));
   auto where = std::make_unique<mem::Location>();
   HR_TRY(mem::classify(base, where.get(), static_cast<std::size_t>(member.bytes)));
-  if (!where->is_device()) return fail(Errc::kUnsupportedOperation, "the driver does not know the mapping");
+  if (!where->is_device()) return fail(Errc::kUnsupportedOperation, "the mapping is unknown to the driver");
   // Sets the device for which it was mapped: for chunks, the driver reports the device that contains them, on which
   // this process may have no context.
   where->context = context.handle();
@@ -75,7 +75,7 @@ Status map(Window& window, Context& context, int rank, const Export& memory) {
 }
 
 Status map_others(Window& window, const std::vector<WindowExport>& exports) {
-  if (!window.where_.is_device()) return kOk;  // no context to map them in
+  if (!window.where_.is_device()) return kOk;  // there is no context in which to map them
   Context* context = nullptr;
   HR_TRY(Context::of(window.where_, &context));
   const Current current(*context);

@@ -10,8 +10,8 @@
 
 namespace hr::rma {
 
-// If any process of the window has device memory and control words are shared, exports this process's memory and maps
-// the others'. Collective. Errors: those of messages.
+// Exports this process's memory and maps that of the others, if control words are shared and any process of the window
+// has device memory. Collective. Errors: those of messages.
 Status share_devices(Window& window, const std::vector<Facts>& facts);
 // Releases the mappings.
 void unmap_devices(Window& window) noexcept;

@@ -32,7 +32,7 @@ void give_back(const Exclusion& exclusion) noexcept {
   exclusion.target->accumulate.store(0, std::memory_order_release);
 }
 
-// Total bytes of vectors from which on a lock is faster: the switch costs a process barrier of some microseconds.
+// Total length of vectors above which a lock is faster: the switch costs a process barrier of some microseconds.
 constexpr std::uint32_t kVectors = 16384;
 
 }  // namespace

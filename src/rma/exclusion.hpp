@@ -6,7 +6,7 @@
 //                   `updating` names the owner of the memory
 //   by lock         updates for which the processor has no atomic instructions hold the target's `accumulate`. So do
 //                   all updates, once vectors of some bytes in total have been updated there, because a lock and a
-//                   plain loop are then cheaper. The first process to notice that sets the target's `by_lock`
+//                   plain loop are then cheaper. The first process that detects this sets the target's `by_lock`
 //                   permanently, makes it visible to all others by a process barrier (base/process_barrier.hpp), and
 //                   waits for pending short updates. This costs a short update two stores and a load, but no fence
 // All updates are short enough to wait for without making progress. The holder of a word may have been descheduled, so
@@ -24,11 +24,11 @@ namespace hr::rma {
 struct Exclusion {
   Control* target = nullptr;
   Control* own = nullptr;
-  std::span<Control> all{};  // of the processes that may update it directly; empty: only this process
+  std::span<Control> all{};  // words of the processes that may update it directly; empty if only this process may
   bool by_barrier = false;   // process barriers work, so `by_lock` may be set
 
   [[nodiscard]] bool alone() const noexcept { return all.empty(); }
-  // Returns the number that stands for the target in `updating`.
+  // Returns the number of the target in `updating`.
   [[nodiscard]] std::uint32_t number() const noexcept { return static_cast<std::uint32_t>(target - all.data()) + 1; }
 };
 
@@ -53,7 +53,7 @@ class ShortUpdate {
  private:
   void announce() noexcept {
     exclusion_.own->updating.store(exclusion_.number(), std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // the process barrier in set_by_lock() does the rest
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // suffices because of the process barrier in set_by_lock()
   }
   void lock() noexcept;
   void unlock() noexcept;

@@ -31,7 +31,7 @@ struct Place {
   std::uint64_t number = 0;
   std::int64_t process = -1;  // process whose `descriptor` refers to the file; -1: the file has a name
   std::int64_t descriptor = -1;
-  std::uint32_t made = 0;  // 0: no file, 1: with control words only, 2: with the data, too
+  std::uint32_t made = 0;  // 0: no file was made, 1: a file with control words only, 2: a file with the data, too
   std::uint32_t unused = 0;
 };
 
@@ -39,7 +39,7 @@ std::size_t up(std::size_t value, std::size_t unit) { return (value + unit - 1) 
 
 // Layout of the file of this process's host.
 struct Plan {
-  std::vector<int> ranks;  // of this host
+  std::vector<int> ranks;  // ranks on this host
   std::vector<std::size_t> offsets;
   std::size_t control_bytes = 0;
   std::size_t bytes = 0;
@@ -80,10 +80,10 @@ std::string path_of(int maker, std::uint64_t number) {
          std::to_string(number);
 }
 
-// True if it succeeded; otherwise the window does without shared memory.
+// True if the file was opened; otherwise the window uses no shared memory.
 bool opened(Status status) {
   if (status.ok()) return true;
-  log::note_once(state->sharing_failed, "one-sided communication goes through messages: %s", take_detail().c_str());
+  log::note_once(state->sharing_failed, "one-sided communication uses messages: %s", take_detail().c_str());
   return false;
 }
 
@@ -131,7 +131,7 @@ void place_members(Window& window, const Plan& plan, bool data) {
     Member& member = window.member(plan.ranks[i]);
     member.control = reinterpret_cast<Control*>(begin) + i;
     if (!data) continue;
-    // In a shared window an empty part has an address among the others, too (MPI 5.0 section 12.2.3).
+    // In a shared window, even an empty part has an address among the others (MPI 5.0 section 12.2.3).
     const bool placed = member.bytes != 0 || window.flavor_ == Flavor::kShared;
     member.base = placed ? begin + plan.offsets[i] : nullptr;
     member.path = plan.ranks[i] == window.rank() ? Path::kOwn : Path::kMapped;

@@ -20,7 +20,7 @@ struct Facts {
   std::uint64_t address = 0;
   Count bytes = 0;
   Count unit = 1;
-  std::uint64_t alignment = 0;  // of allocated memory
+  std::uint64_t alignment = 0;  // alignment of allocated memory
   std::uint32_t apart = 0;      // kShared: parts need not be contiguous with each other (alloc_shared_noncontig)
   std::uint32_t device = 0;     // the memory is on a device
   std::uint32_t readable = 0;   // others may read and write the memory through the system

@@ -19,10 +19,10 @@ namespace {
 
 constexpr int kKeysTag = 0x10030;
 
-// Message to the other members: how to reach the sender's part.
+// Message to the other members, which describes how to reach the sender's part.
 struct Reach {
   std::uint64_t address = 0;
-  transport::RemoteKey key;  // empty: not through the network
+  transport::RemoteKey key;  // empty if the part cannot be reached through the network
 };
 
 Reach expose_own(Window& window) {
@@ -62,7 +62,8 @@ bool is_reached(Window& window, int rank) {
     return false;
   }
   if (!network->caps(proc).exposed_memory) {
-    use_messages(member, proc, "the network does not carry out put and get by itself (HEADRACE_RMA_NETWORK)");
+    use_messages(member, proc,
+                 "the network does not execute put and get without the target's process (HEADRACE_RMA_NETWORK)");
     return false;
   }
   log::write(log::Level::kDecision, "operations on rank %d's part of a window use the network's put and get", proc);
@@ -143,7 +144,7 @@ Status start_by_network(Window& window, Operation& operation, p2p::Request** req
   const Status started = puts ? member.memory->put(proc, member.key.get(), {&part, 1}, &self->moving)
                               : member.memory->get(proc, member.key.get(), {&part, 1}, &self->moving);
   if (!started.ok()) {
-    // If the process has failed, sending it a message reports that.
+    // If the process has failed, sending it a message reports the failure.
     const std::string why = take_detail();
     if (started == Errc::kUnsupportedOperation) use_messages(member, proc, why);
     if (request != nullptr) {

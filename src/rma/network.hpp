@@ -1,4 +1,4 @@
-// Windows over a network that reads and writes memory of other hosts by itself: each process exposes its part when the
+// Windows over a network that itself reads and writes memory of other hosts: each process exposes its part when the
 // window is made, and the origins put and get contiguous host memory with its key. Puts are complete at the target once
 // a flush of the path has completed. All other operations, and those on dynamic windows and device memory, use
 // messages. Accumulates do so, too: the network's atomic operations would not exclude those of the processors at the

@@ -19,9 +19,9 @@ struct Operation {
   layout::View result{};               // destination of the target's previous contents
   const std::byte* compare = nullptr;  // kCompareSwap: host memory
   int rank = 0;
-  Count displacement = 0;  // in the target's displacement units
+  Count displacement = 0;  // displacement in the target's units
   Count count = 0;
-  layout::Datatype* type = nullptr;     // of the target's elements
+  layout::Datatype* type = nullptr;     // type of the target's elements
   const layout::Op* op = nullptr;       // accumulates
   layout::Datatype* element = nullptr;  // accumulates: predefined type of all elements
 
@@ -36,8 +36,8 @@ struct Operation {
 // Returns the predefined operation of a kind.
 [[nodiscard]] const layout::Op* op_of(layout::OpKind kind) noexcept;
 
-// Errors: MPI_ERR_RMA_RANGE if the operation's part is not entirely in the target's memory, as far as the origin knows
-// that (it does not in dynamic windows). Data may lie before the displacement.
+// Errors: MPI_ERR_RMA_RANGE if the operation's part is not entirely in the target's memory, if the origin can determine
+// that (it cannot in dynamic windows). Data may be before the displacement.
 Status check_range(const Operation& operation, const Window& window, const Member& member);
 // Finds the operation's part of this process's memory, and checks it; for the target.
 Status locate(Window& window, const Operation& operation, layout::View* target);
@@ -45,15 +45,16 @@ Status locate(Window& window, const Operation& operation, layout::View* target);
 // Returns the target's part as a view at its address in the target's process.
 [[nodiscard]] layout::View view_of_target(Window& window, const Operation& operation);
 
-// --- The ways to execute it. Each is complete on return, except start_by_network() and start_by_message() ---
-// For a member whose memory this process owns or has mapped.
+// --- Execution. The operation is complete on return, except from start_by_network() and start_by_message() ---
+
+// Executes the operation on memory that this process owns or has mapped.
 Status execute_locally(Window& window, Operation& operation);
 // Executes kPut and kGet by the system. Returns Status::again() if the system does not permit it; the operation then
 // has to use messages.
 Status execute_by_system(Window& window, Operation& operation);
-// *request: receives a reference, the caller's; `request` may be null. Buffers and types must stay valid until the
-// operation is complete.
 // Puts and gets contiguous host memory (network.hpp). Returns Status::again() if the operation has to use messages.
+// Here and below, *request receives a reference, which the caller owns; `request` may be null. Buffers and types must
+// stay valid until the operation is complete.
 Status start_by_network(Window& window, Operation& operation, p2p::Request** request);
 Status start_by_message(Window& window, Operation& operation, p2p::Request** request);
 

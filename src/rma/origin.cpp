@@ -110,7 +110,7 @@ void end(OriginOperation& self) {
   }
   Window& window = *self.window;
   Member& member = window.member(self.rank);
-  // A wait that noticed the failure of the process has already subtracted all of them.
+  // A wait that detected the failure of the process has already subtracted all of them.
   if (member.unanswered != 0) {
     --member.unanswered;
     --window.unanswered_;

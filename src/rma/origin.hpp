@@ -26,10 +26,10 @@ struct OriginOperation {
   Ref<layout::Datatype> result_type;
   std::vector<std::byte> description;   // being sent
   std::vector<std::byte> operands;      // being sent, unless the origin's buffer itself is sent
-  std::vector<p2p::Request*> requests;  // of pending messages
-  p2p::Request* incoming = nullptr;     // the one that receives the result
+  std::vector<p2p::Request*> requests;  // requests of pending messages
+  p2p::Request* incoming = nullptr;     // the request that receives the result
   p2p::Request* program = nullptr;      // the program's request; holds a reference
-  // Carried out by the network (network.hpp), if `owner` is set.
+  // Operation that the network executes (network.hpp), if `owner` is set.
   struct Moving : transport::Operation {
     OriginOperation* owner = nullptr;
   } moving;
@@ -50,7 +50,8 @@ Status await_room(Window& window, int rank);
 Status make_program_request(OriginOperation& self, p2p::Request** request);
 // Advances an operation, and deletes it at its end; returns true if it made progress.
 bool advance(OriginOperation& self);
-// Leaves to the network the operations that it has not ended; called before the state is destroyed.
+// Abandons the operations that the network has not ended, to which it may still refer. Called before the state is
+// destroyed.
 void leave_operations();
 // Stores a failure for the call that completes the epoch; only the first one is kept.
 void note_failure(Window& window, Status status, std::string why);

@@ -24,7 +24,7 @@ Status check_assertion(int assertion, const char* function) {
 
 Status check_locks(const Window& window, const char* function) {
   if (!window.no_locks_) return kOk;
-  return fail(Errc::kRmaSync, "%s: the window was made with the hint no_locks=true", function);
+  return fail(Errc::kRmaSync, "%s: the window was created with the hint no_locks=true", function);
 }
 
 Status check_passive(const Window& window, const char* function) {

@@ -78,7 +78,7 @@ Status find_target(Service& self) {
                 static_cast<long long>(operation.count));
   HR_TRY(locate(window, operation, &self.target));
   if (has_expected_data(self) && (has(self, wire::kResultFollows) || all <= wire::kMost || !gets(self))) return kOk;
-  return fail(Errc::kRmaRange, "an operation on %zu bytes of the window came with %llu bytes", all,
+  return fail(Errc::kRmaRange, "an operation on %zu bytes of the window has %llu bytes", all,
               static_cast<unsigned long long>(self.head.data));
 }
 
@@ -244,7 +244,7 @@ void take_operation(int from, const transport::Header& header, const std::byte* 
 void take_lock(Window& window, const transport::Header& header) {
   Member& member = window.member(wire::rank_of(header));
   if (member.lent != Member::Lock::kNone || member.asks || window.own().control == nullptr)
-    return drop_message(window.proc(wire::rank_of(header)), "it asks for a lock that it has or has already asked for");
+    return drop_message(window.proc(wire::rank_of(header)), "it requests a lock that it has or has already requested");
   member.asks = true;
   LockWaiter waiter{Ref<Window>::share(&window), wire::rank_of(header), wire::detail_of(header) != 0};
   if (try_lock(waiter)) return;
@@ -256,7 +256,7 @@ void take_unlock(Window& window, const transport::Header& header) {
   Member& member = window.member(wire::rank_of(header));
   const bool exclusive = wire::detail_of(header) != 0;
   if (member.lent != (exclusive ? Member::Lock::kExclusive : Member::Lock::kShared))
-    return drop_message(window.proc(wire::rank_of(header)), "it gives back a lock that it does not have");
+    return drop_message(window.proc(wire::rank_of(header)), "it releases a lock that it does not have");
   member.lent = Member::Lock::kNone;
   window.own().control->lock.release(exclusive);
   grant_locks();

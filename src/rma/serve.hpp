@@ -35,7 +35,7 @@ struct Service {
 // A request for a lock that was not free.
 struct LockWaiter {
   Ref<Window> window;
-  int rank;  // of the requester
+  int rank;  // rank of the requester
   bool exclusive;
   bool waits = false;  // see LockWord::try_exclusive()
 };

@@ -33,7 +33,7 @@ void take_signal(int from, const transport::Header& header) {
       ++member.completes;
       return;
     default:
-      return drop_message(from, "a window knows no such message");
+      return drop_message(from, "there is no such message of windows");
   }
 }
 

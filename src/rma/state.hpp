@@ -41,7 +41,7 @@ struct State {
   IntrusiveList<OriginOperation, &OriginOperation::link> started;
   IntrusiveList<OriginOperation, &OriginOperation::link> asked;
   std::size_t started_count = 0;
-  Cookies cookies;  // of the operations in both lists
+  Cookies cookies;  // cookies of the operations in both lists
   IntrusiveList<Service, &Service::link> services;
   std::list<LockWaiter> lock_waiters;
   MadeTypes made_types;

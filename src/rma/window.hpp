@@ -9,7 +9,7 @@
 //   mapped   memory that both processes have mapped: the origin loads, stores and updates it without the target
 //   read     host memory that this process can read and write through the system (Transport::get(), put() without a
 //            key): put and get do not involve the target; accumulates use messages
-//   network  host memory on another host that the network reads and writes by itself (network.hpp): contiguous puts and
+//   network  host memory on another host that the network itself reads and writes (network.hpp): contiguous puts and
 //            gets do not involve the target; all else uses messages
 //   message  the target executes the operation when it makes progress (serve.hpp)
 // Accumulates by all paths are atomic with respect to each other (atomic.hpp).
@@ -61,7 +61,7 @@ struct Member {
   std::uint64_t address = 0;    // address of its memory in that process; 0 in dynamic windows
   Count bytes = 0;              // size of its memory
   Count displacement_unit = 1;  // bytes
-  Control* control = nullptr;   // its words, if this process can access them
+  Control* control = nullptr;   // words of the member, if this process can access them
   Path path = Path::kMessage;
   std::unique_ptr<mem::Location> device;  // mapped device memory; null: host memory
   // The transport that reads and writes it: kRead; kNetwork, from the first use on.
@@ -73,16 +73,16 @@ struct Member {
   // --- This process as the origin ---
   enum class Lock : std::uint8_t { kNone, kShared, kExclusive, kUnchecked };
   Lock lock = Lock::kNone;       // held by this process, or assumed to be (MPI_MODE_NOCHECK)
-  bool lock_granted = false;     // by a message from the target
-  bool started = false;          // it is in the group of MPI_Win_start
+  bool lock_granted = false;     // the target has granted the lock by a message
+  bool started = false;          // true if it is in the group of MPI_Win_start
   bool unflushed = false;        // puts by the network may not have arrived; counts as one unanswered operation
   std::uint32_t unanswered = 0;  // operations that the target has not answered, or the network not carried out, yet
-  std::uint32_t unsent = 0;      // operations among them that still use the origin's buffers
-  std::uint32_t next_tag = 0;    // for their data messages
+  std::uint32_t unsent = 0;      // number of unanswered operations that still use the origin's buffers
+  std::uint32_t next_tag = 0;    // next tag for their data messages
   // --- This process as the target ---
-  bool posted = false;      // it is in the group of MPI_Win_post
-  Lock lent = Lock::kNone;  // lock of this process's memory, granted to that one by a message
-  bool asks = false;        // it waits for that lock
+  bool posted = false;      // true if it is in the group of MPI_Win_post
+  Lock lent = Lock::kNone;  // lock of this process's memory that was granted to that process by a message
+  bool asks = false;        // true if that process waits for the lock
   // Number of accumulates of that process that have arrived, and that have been applied, in order of arrival
   // (serve.cpp).
   std::uint32_t accumulates_come = 0;
@@ -123,7 +123,7 @@ class Window final : public Object {
   }
 
   Flavor flavor_ = Flavor::kCreate;
-  Ref<comm::Communicator> comm_;  // the window's own
+  Ref<comm::Communicator> comm_;  // the window's own communicator
   Ref<comm::Group> group_;
   Ref<comm::Errhandler> errhandler_;
   AttributeSet attributes_;
@@ -164,7 +164,7 @@ class Window final : public Object {
 
   // --- For exclusion(): processes that have mapped the members' memory, including this one ---
   std::span<Control> updaters_;
-  std::span<Control> shared_words_;  // of the processes of this host
+  std::span<Control> shared_words_;  // control words of the processes of this host
   Control* own_words_ = nullptr;
   bool updates_by_barrier_ = false;
 
@@ -173,10 +173,10 @@ class Window final : public Object {
   struct Free {
     void operator()(std::byte* memory) const noexcept;
   };
-  std::unique_ptr<std::byte, Free> memory_;      // allocated if no data is shared
-  transport::RemoteKey key_{};                   // to this process's part through the network; empty: none
-  std::vector<mem::device::Mapping*> mappings_;  // of others' device memory (device.hpp)
-  std::unique_ptr<Control> own_control_;         // if it is not shared
+  std::unique_ptr<std::byte, Free> memory_;  // allocated if no data is shared
+  transport::RemoteKey key_{};               // key to this process's part through the network; empty if there is none
+  std::vector<mem::device::Mapping*> mappings_;  // mappings of others' device memory (device.hpp)
+  std::unique_ptr<Control> own_control_;         // set if the control words are not shared
 };
 
 }  // namespace hr::rma

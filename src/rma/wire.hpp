@@ -33,8 +33,8 @@ struct Head {
   std::uint8_t unused;
   std::uint32_t type;         // handle of a predefined type; 0: there is a description
   std::uint32_t description;  // bytes
-  std::uint32_t tag;          // of the messages that follow
-  std::uint64_t data;         // bytes for the target
+  std::uint32_t tag;          // tag of the messages that follow
+  std::uint64_t data;         // number of data bytes for the target
   std::int64_t displacement;
   std::int64_t count;
 };

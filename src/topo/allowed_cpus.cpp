@@ -54,7 +54,7 @@ bool use_cpus(const CpuSet& cpus) {
 }
 
 CpuSet allowed_cpus() {
-  // The system call says how much it has written, which is much less than there is room for.
+  // The system call returns the number of bytes written, which is much less than the size of the buffer.
   constexpr std::size_t kBits = std::numeric_limits<unsigned long>::digits;
   std::array<unsigned long, kMostCpus / kBits> words;
   const long bytes = ::syscall(SYS_sched_getaffinity, 0, sizeof words, words.data());
@@ -68,7 +68,8 @@ CpuSet allowed_cpus() {
 
 bool affinity_is_told() noexcept {
   cpu_set_t some;
-  return ::sched_getaffinity(0, sizeof some, &some) == 0 || errno == EINVAL;  // EINVAL: more CPUs than fit
+  return ::sched_getaffinity(0, sizeof some, &some) == 0 ||
+         errno == EINVAL;  // EINVAL means that there are more CPUs than fit
 }
 
 }  // namespace hr::topo

@@ -17,7 +17,7 @@ namespace hr::topo {
 // Reads the kernel's notation of a list ("0-3,8"), up to the first word that does not fit it.
 [[nodiscard]] CpuSet cpus_listed(const std::string& text);
 
-// False if the system call is refused (in a sandbox), so that allowed_cpus() reads /proc instead.
+// False if the system refuses the call (in a sandbox), so that allowed_cpus() reads /proc instead.
 [[nodiscard]] bool affinity_is_told() noexcept;
 
 }  // namespace hr::topo

@@ -24,8 +24,8 @@ int room_of(const Host& host, const Mapping& mapping) {
   return has_slots(host) ? host.slots : std::max(units_of(host, mapping) / mapping.count, 1);
 }
 
-// Returns the number of ranks of each host: hosts without slots share the ranks left by the others, in blocks whose
-// sizes differ by one at most.
+// Returns the number of ranks of each host. Hosts without slots share the ranks that the others leave, in blocks whose
+// sizes differ by at most one.
 std::vector<int> blocks(std::span<const Host> hosts, int ranks, const Mapping& mapping) {
   std::vector<int> block;
   int left = ranks, without = 0;
@@ -58,7 +58,7 @@ std::vector<int> deal(std::size_t hosts, int ranks, const std::vector<int>& room
       order.insert(order.end(), static_cast<std::size_t>(std::max(take, 0)), static_cast<int>(host));
       left[host] -= std::max(take, 0);
     }
-    if (order.size() == before) left = room;  // all are full: begins again
+    if (order.size() == before) left = room;  // when all hosts are full, assignment begins again
   }
   return order;
 }

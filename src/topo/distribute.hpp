@@ -20,7 +20,7 @@ struct Host {
 // Sets (*host_of)[rank] to an index into `hosts`. Ranks of a host are its local ranks 0, 1, ... in ascending order;
 // place() gives the CPUs of each. Hosts without slots share equally, in blocks, the ranks left by those with slots.
 // When all slots are taken, assignment begins again with the first host; if the mapping forbids that, it returns an
-// error that says how many ranks fit.
+// error with the number of ranks that fit.
 Status distribute(std::span<const Host> hosts, int ranks, const Mapping& mapping, std::vector<int>* host_of);
 
 // Returns the default number of ranks: the slots of the hosts, or N per host or part (ppr); 0 if neither is given.

@@ -8,7 +8,7 @@ struct Word {
   Level level;
 };
 
-// Words used by Open MPI and Hydra.
+// Words for levels, as used by Open MPI and Hydra.
 constexpr Word kWords[] = {
     {"hwthread", Level::kThread}, {"hwt", Level::kThread},     {"core", Level::kCore},       {"l1cache", Level::kL1},
     {"l1dcache", Level::kL1},     {"l1icache", Level::kL1},    {"l1ucache", Level::kL1},     {"l2cache", Level::kL2},

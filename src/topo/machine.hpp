@@ -28,8 +28,8 @@ struct Device {
 struct Machine {
   std::string name;
   CpuSet allowed;  // CPUs that ranks may use, within affinity and cgroup
-  // For each level, all parts with an online CPU, in the machine's order (neighbours share caches); empty if the level
-  // was not requested, or is not known.
+  // All parts with an online CPU, by level, in the machine's order (neighbours share caches); empty if the level was
+  // not requested, or is not known.
   std::array<std::vector<CpuSet>, kLevels> levels;
   std::array<std::uint64_t, kLevels> cache_bytes{};  // size of one cache of the level; 0: not known
   std::vector<Device> devices;

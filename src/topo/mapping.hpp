@@ -31,7 +31,7 @@ struct Mapping {
     kList,     // ranks get the CPUs of `list`
   };
   Policy policy = Policy::kShare;
-  bool bound = true;              // false: ranks are laid out like this, but not bound
+  bool bound = true;              // false if ranks are only laid out like this, and not bound
   Level level = Level::kMachine;  // kMachine: units (cores) one after the other
   int group = 1;                  // number of neighbouring parts that count as one
   int per_part = 0;  // ppr:N: number of consecutive ranks that fill a part; 0: one at a time, while there is room

@@ -45,8 +45,8 @@ class Cells {
   [[nodiscard]] bool any_forbidden() const { return any_forbidden_; }
 
  private:
-  // Returns a core's cell: "3": rank 3 has the core; "3/4": one on each hardware thread; "3,5": both on the same ones;
-  // ".": no rank.
+  // Returns a core's cell: "3": rank 3 has the core; "3/4": one rank on each hardware thread; "3,5": two ranks on the
+  // same threads; ".": no rank.
   std::string text(const CpuSet& core) const {
     std::vector<std::string> of_thread;
     for (const unsigned cpu : core) {

@@ -65,7 +65,8 @@ Status go_round(const Machine& machine, const Parts& parts, const Parts& units, 
   for (std::size_t part = 0; part < parts.size(); ++part) {
     room[part] = inside[part].size() / count;
     most = std::max(most, inside[part].size());
-    if (mapping.per_part > 0 && room[part] > 0) room[part] = block;  // as requested: ranks share units if they must
+    if (mapping.per_part > 0 && room[part] > 0)
+      room[part] = block;  // the number is as requested, even if ranks then share units
     all_room += room[part];
   }
   if (all_room == 0) {
@@ -203,7 +204,7 @@ Parts neighbours(const Machine& machine, const Parts& units, int count, int rank
 Status in_order(const Machine& machine, const Parts& whole, const Parts& units, int ranks, const Mapping& mapping,
                 std::vector<Taken>* taken) {
   Parts together = mapping.count == 1 ? units : neighbours(machine, units, mapping.count, ranks);
-  if (together.empty()) return go_round(machine, whole, units, ranks, mapping, taken);  // which reports the reason
+  if (together.empty()) return go_round(machine, whole, units, ranks, mapping, taken);  // go_round() reports the reason
   Mapping one_each = mapping;
   one_each.count = 1;
   if (!mapping.allow_oversubscription && static_cast<std::size_t>(ranks) > together.size()) {

@@ -26,7 +26,7 @@ struct State {
 LayerState<State> state;
 
 void refuse(int from, const Header& /*header*/, const std::byte* /*payload*/, std::size_t /*bytes*/) {
-  drop_message(from, "nothing here takes messages of its kind (does it run another version of the library?)");
+  drop_message(from, "no handler here accepts messages of its kind (does it run another version of the library?)");
 }
 
 std::string known_names() {
@@ -48,7 +48,7 @@ Status allowed(std::vector<const Record*>* out) {
     rest.remove_prefix(std::min(rest.size(), name.size() + 1));
     if (name.empty()) continue;
     if (std::ranges::none_of(record_list(), [&](const Record* record) { return name == record->name; })) {
-      return fail(Errc::kOther, "HEADRACE_TRANSPORTS=%s: there is no transport \"%.*s\" (there are %s; auto takes all)",
+      return fail(Errc::kOther, "HEADRACE_TRANSPORTS=%s: there is no transport \"%.*s\" (there are %s; auto uses all)",
                   wanted.c_str(), static_cast<int>(name.size()), name.data(), known_names().c_str());
     }
     names.push_back(name);
@@ -95,9 +95,9 @@ bool reaches_everybody(int size) noexcept {
   return true;
 }
 
-// Returns the record that carries messages to other hosts: of those that the user allows, the one with a network of its
-// own here, else the first whose library can be opened, else the first, which says what is missing. Null: there is
-// none.
+// Returns the record that carries messages to other hosts: of those that the user allows, the one that has its own
+// network on this host, else the first whose library can be opened, else the first, whose error names what is missing.
+// Null: there is none.
 const Record* network_record() {
   std::vector<const Record*> allowed;
   for (const Record* record : state->records) {

@@ -5,7 +5,7 @@
 // upper layer has set for its kind; the payload is valid only during the call. A transport never blocks: it returns
 // "again" if there is no room.
 //
-// If its Caps say so, it also reads and writes memory of other processes: a call starts the operation, and its
+// If its Caps permit that, it also reads and writes memory of other processes: a call starts the operation, and its
 // Operation shows when it is complete. Memory is exposed once by its owner, which sends the key to the processes that
 // need it.
 //
@@ -53,7 +53,7 @@ struct alignas(64) SharedWord {
 // A range of another process's memory, and one of the same size in this process.
 struct RemotePart {
   std::uint64_t address;
-  std::byte* local;  // not written by put()
+  std::byte* local;  // local memory, which put() does not write
   std::size_t bytes;
 };
 
@@ -134,9 +134,9 @@ struct Caps {
   // even if that exceeds max_payload; 0: not stated.
   std::size_t eager_bytes = 0;
   bool rendezvous = false;          // send_rts(), receive_rendezvous() and decline_rendezvous() of host memory
-  bool device_rendezvous = false;   // the same for device memory, without waiting for the program's pending work on it
+  bool device_rendezvous = false;   // data in device memory, too, without waiting for the program's pending work on it
   bool remote_read = false;         // get() of memory that was not exposed may be tried (it may fail)
-  bool exposed_memory = false;      // get() and put() of exposed memory, preferably without that process taking part
+  bool exposed_memory = false;      // get() and put() of exposed memory, if possible without involving that process
   bool same_node = false;           // both processes run under one operating system
   bool same_address_space = false;  // remote addresses are local ones (self)
   // Cost of messages from and to host memory: an inline one, and a pipelined stream of chunks.
@@ -167,7 +167,7 @@ class Transport {
 
   // Accepts one message or returns Status::again(). On success header and payload have been copied.
   virtual Status send(int proc, const Header& header, const void* payload, std::size_t bytes) = 0;
-  // Does the same in two steps, to build the payload in place (packing straight into the ring): reserve() returns the
+  // Does the same in two steps, to build the payload in place (packing directly into the ring): reserve() returns the
   // address at which to write `bytes` bytes, or nullptr for "again"; commit() publishes the last reservation for that
   // process.
   virtual std::byte* reserve(int proc, std::size_t bytes) = 0;
@@ -205,12 +205,13 @@ class Transport {
   }
   virtual void withdraw(const RemoteKey& /*key*/) noexcept {}
 
-  // Copies from memory of that process into this process's, all parts together. `key`: of exposed memory that all parts
-  // lie in; null: host memory that was not exposed (Caps::remote_read). Errors: MPI_ERR_UNSUPPORTED_OPERATION if the
-  // system or the network does not permit it (the caller falls back and does not try again); a part may have been
-  // copied then. An error in `done` is that of the path, which Handlers::failed reports, too. `done`:
-  // complete when all of the data has arrived; null: it is complete on return, which is possible only for memory
-  // without a key. In that case get(), like put(), needs no library lock, and several threads may call it at a time.
+  // Copies from memory of that process into this process's, all parts together. `key`: that of the exposed memory which
+  // contains all parts; null: host memory that was not exposed (Caps::remote_read). Errors:
+  // MPI_ERR_UNSUPPORTED_OPERATION if the system or the network does not permit it (the caller falls back and does not
+  // try again); a part may have been copied then. An error in `done` is that of the path, which Handlers::failed
+  // reports, too. `done`: complete when all of the data has arrived; null: it is complete on return, which is possible
+  // only for memory without a key. In that case get(), like put(), needs no library lock, and several threads may call
+  // it at a time.
   virtual Status get(int /*proc*/, const RemoteKey* /*key*/, std::span<const RemotePart> /*parts*/,
                      Operation* /*done*/) {
     return Errc::kUnsupportedOperation;
@@ -231,8 +232,8 @@ class Transport {
   // and write; their users define their meaning. Every process has the same number of words; empty if there are none.
   virtual std::span<SharedWord> shared_words(int /*proc*/) { return {}; }
 
-  // Tells the other processes of the node which CPUs this one is confined to, by a nonzero number that stands for the
-  // set; returns how many processes of the node have reported the same number, this one included.
+  // Tells the other processes of the node which CPUs this one is confined to, by a nonzero number of the set; returns
+  // how many processes of the node have reported the same number, this one included.
   virtual int tell_cpus(std::uint64_t /*cpus*/) noexcept { return 1; }
 
   // Returns the memory in which that process stages data for others, mapped in this process: the same bytes in all
@@ -249,7 +250,7 @@ class Transport {
   [[nodiscard]] virtual bool can_sleep() const noexcept { return false; }
   [[nodiscard]] virtual std::optional<std::uint32_t> arm() { return std::nullopt; }
   virtual void sleep(std::uint32_t /*armed*/, double /*at_most_seconds*/) {}
-  virtual void wake() noexcept {}  // wakes every thread of this process that sleeps, or is armed to
+  virtual void wake() noexcept {}  // wakes every thread of this process that sleeps or is armed
   // Returns a descriptor that becomes readable when a message arrives after arm_arrivals() has returned true, for
   // threads that sleep on another transport; -1: there is none. arm_arrivals() returns false if a message has arrived
   // already.
@@ -296,10 +297,10 @@ struct Job {
 // Two sets of processes, possibly of several jobs, that connect; the same sets in all of them.
 struct PeerGroups {
   std::string name;                    // unique on a host, safe in a file name, and begins with a job's name
-  std::vector<int> ours;               // this process's set
+  std::vector<int> ours;               // set that contains this process
   std::vector<int> theirs;             // the other set; disjoint from `ours`
   std::vector<std::string> addresses;  // addresses of `theirs`
-  bool first = false;                  // `ours` comes first wherever both sets are numbered
+  bool first = false;                  // `ours` is first wherever both sets are numbered
 };
 
 // Record of a transport, listed in record_list.cpp.
@@ -315,7 +316,8 @@ struct Record {
   // does not support that.
   Status (*connect_groups)(const Job& job, const Handlers& handlers, const PeerGroups& here,
                            std::unique_ptr<Transport>* out) = nullptr;
-  // For transports that fill gaps, of which one is used: true if its library can be opened here. Null: always.
+  // True if the transport's library can be opened here; null means always. For transports that fill gaps, of which only
+  // one is used.
   bool (*can_open)() = nullptr;
   // True if this host has a network that the transport serves better than its siblings. Null: never.
   bool (*has_own_network)() = nullptr;
@@ -332,7 +334,7 @@ Status init(const Job& job, Handlers& handlers);
 struct Paths {
   Transport* messages = nullptr;
   Transport* memory = nullptr;  // host memory that was not exposed; null: no transport reaches it
-  Caps caps;                    // those of `messages`, but remote_read and host_memory of `memory`
+  Caps caps;                    // caps of `messages`, but with remote_read and host_memory of `memory`
 };
 // Finds the transports of the least stated cost among those that reach the process (of equal costs, the first in the
 // list), and connects them. Errors: MPI_ERR_OTHER if none reaches it, naming the process and the transports tried.
@@ -347,8 +349,8 @@ Status connect(int proc, Paths* out);
 // Returns the address of this process for processes of other jobs on other hosts. `make`: if no transport has an
 // address, makes the one that fills gaps now; otherwise the address stays empty.
 Status describe(const Job& job, bool make, std::string* address);
-// Opens paths to the other group; processes that can be reached already keep theirs. The status is that of this process
-// alone. active() may return other transports afterwards.
+// Opens paths to the other group; processes that can be reached already keep theirs. The status is only that of this
+// process. active() may return other transports afterwards.
 Status connect_groups(const Job& job, const PeerGroups& groups);
 // Disconnects these processes, with which no message is pending. active() may return other transports afterwards.
 // `asleep`: a thread may sleep in one of the transports, which is then kept for a while.

@@ -49,7 +49,7 @@ class LimitsTest(unittest.TestCase):
 
 
 class NcclTest(unittest.TestCase):
-    """Tables of MPI beside NCCL, from synthetic figures of four ranks."""
+    """Tables that compare MPI with NCCL, from synthetic figures of four ranks."""
 
     def setUp(self):
         self.kept = {"ranks": 4, "operations": nccl.operations({"rows": [
@@ -337,10 +337,10 @@ class ProgressTest(unittest.TestCase):
     def test_what_the_machine_does_meanwhile_counts(self):
         self.step("short", 1)
         self.step("long", 10)
-        self.step("long", 30)  # more steps have come
+        self.step("long", 30)  # more steps have been added
         self.progress.step("long")
         self.assertEqual(self.progress.seconds_left(), 30 + 2 * 1)
-        self.now += 100  # longer than before: the rest is still to come
+        self.now += 100  # longer than before; the others have not run yet
         self.assertEqual(self.progress.seconds_left(), 2 * 1)
 
     def test_not_beyond_the_limit(self):

@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   int a[8] = {0}, b[8] = {0}, c[8] = {0};
   MPI_Request send, receive, other;
 
-  /* Both operations have a handle of their own, in any order of completion. */
+  /* Both operations have separate handles, in any order of completion. */
   MPI_Isend(a, 8, MPI_INT, next, 1, MPI_COMM_WORLD, &send); /* HERE isend */
   MPI_Isend(b, 8, MPI_INT, next, 1, MPI_COMM_WORLD, &other);
   MPI_Irecv(c, 8, MPI_INT, before, 1, MPI_COMM_WORLD, &receive);

@@ -1,4 +1,4 @@
-/* Non-blocking collectives that disagree are reported where they meet; the one that waits is deadlocked. EXIT any */
+/* Non-blocking collectives that disagree are reported when matched; the one that waits is deadlocked. EXIT any */
 /* EXPECT check full: collective: members of the communicator call different functions: rank \d: MPI_I\w+ at
  * collective_nonblocking.c:\d+ \(main\), rank \d: MPI_I\w+ at collective_nonblocking.c:\d+ \(main\); all must */
 /* EXPECT check full: deadlock: rank 0 waits in MPI_Wait for all members \(MPI_Ibarrier at {barrier}\(main\)\) at

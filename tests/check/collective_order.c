@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     MPI_Bcast(in, 4, MPI_INT, 0, MPI_COMM_WORLD);
   }
   MPI_Type_free(&pair);
-  /* A non-blocking call is reported where the two meet, a blocking one is an error. */
+  /* A non-blocking call is reported when the two are matched, a blocking one is an error. */
   if (rank != 1) {
     expect(MPI_Bcast(in, 4, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_OTHER);
   } else {

@@ -1,4 +1,4 @@
-/* Reports of types that do not match show them; non-blocking collectives that fail for it say so. */
+/* Reports of types that do not match show them; non-blocking collectives that fail for this reason report it. */
 /* EXPECT check full: collective: members of the communicator give different signatures: .* in rank 0: MPI_Ibcast */
 /* EXPECT check full: collective: members of the communicator give different signatures: .* in rank 1: MPI_Ibcast */
 #include <mpi.h>

@@ -1,6 +1,6 @@
 /* Ranks 0 and 1 receive from each other, and no rank has sent; the others wait for them in a collective. EXIT any */
 /* EXPECT check full: deadlock: rank 0 waits in MPI_Recv from rank 1 with tag 3 of MPI_COMM_WORLD at {zero}\(main\),
- * rank 1 waits in MPI_Recv from rank 0 with any tag of MPI_COMM_WORLD at {one}\(main\); nobody else can end it */
+ * rank 1 waits in MPI_Recv from rank 0 with any tag of MPI_COMM_WORLD at {one}\(main\); no other rank can end it */
 /* EXPECT check full: deadlock: rank 2 waits in MPI_Barrier for all members of MPI_COMM_WORLD at {barrier}\(main\) */
 /* EXPECT check full: a deadlock */
 #include <mpi.h>

@@ -1,4 +1,4 @@
-/* Messages that are never received, beside others that are. */
+/* Messages that are never received, and others that are. */
 /* EXPECT check full: message: 2 messages of rank 0 with tag 4 of MPI_COMM_WORLD \(3 x MPI_INT, MPI_Send at
  * {twice}\(main\)\) never received */
 /* EXPECT check full: message: 1 message of rank 0 with tag 5 of the halo \(1 x MPI_DOUBLE, MPI_Isend at
@@ -32,6 +32,6 @@ int main(int argc, char** argv) {
     MPI_Mrecv(data, 3, MPI_INT, &message, MPI_STATUS_IGNORE);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Finalize(); /* the communicator's name is told as long as it lives */
+  MPI_Finalize(); /* the communicator's name is printed as long as it exists */
   return 0;
 }

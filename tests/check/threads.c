@@ -9,7 +9,7 @@ static int by_thread, allowed;
 
 static void* call(void* unused) {
   int data = 0, flag;
-  MPI_Initialized(&flag); /* by any thread, at any level */
+  MPI_Initialized(&flag); /* called by any thread, at any level */
   by_thread = MPI_Send(&data, 1, MPI_INT, 0, 0, MPI_COMM_SELF);
   return unused;
 }

@@ -362,7 +362,7 @@ static void local(int last) {
     case 29:
       get(&a, 0);
       get(&a, 0);
-      break; /* said only */
+      break; /* only reported */
     case 30:
       for (int i = 0; i < 3; ++i) {
         put(&a, 4);
@@ -649,7 +649,7 @@ static int can_watch(void) {
 }
 
 int main(int argc, char** argv) {
-  const int watches = can_watch(); /* before the checker takes the registers */
+  const int watches = can_watch(); /* determined before the checker takes the registers */
   int failed = 0, ran = 0, size;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

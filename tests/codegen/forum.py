@@ -50,7 +50,7 @@ POINTED_AT = ("STRING", "STATUS", "F90_STATUS", "F08_STATUS")
 
 
 def parameter(entry, large):
-    """This parameter as our header writes it, without its name."""
+    """Returns this parameter as written in Headrace's header, without its name."""
     kind, direction, length = entry["kind"], entry["param_direction"], entry["length"]
     const = "const" if entry["constant"] else ""
     if kind == "VARARGS":

@@ -13,7 +13,7 @@ sys.path.insert(0, str(API))
 
 
 def standard(name):
-    """A table of the Forum as a dictionary; None if this checkout has none beside it."""
+    """Returns a table of the Forum as a dictionary; None if there is none next to this checkout."""
     candidates = [os.environ.get("HR_STANDARD", ""), ROOT / "shared/standard", ROOT.parent / "shared/standard"]
     for directory in candidates:
         path = Path(directory) / name

@@ -30,7 +30,7 @@ def printed_values(names):
 
 
 def table_values():
-    """name -> value in our own table, for constants of C."""
+    """name -> value in Headrace's table, for constants of C."""
     from gen import header, model
     return {name: value for _, name, value, _ in header.constants_of(model.load(API / "constants.yaml"))}
 
@@ -65,7 +65,7 @@ class Constants(unittest.TestCase):
 
     def test_headers_stand_alone_in_c_and_cxx(self):
         for header in HEADERS:
-            # Integer constants may stand in #if and case, as the standard promises.
+            # Integer constants may be used in #if and case, as the standard promises.
             source = (f'#include "{header}"\n#if MPI_VERSION != 5 || MPI_ANY_SOURCE != -1\n#error\n#endif\n'
                       "int main(int argc, char** argv) { (void)argv; switch (argc) { case MPI_ERR_OTHER: return 1;"
                       " default: return 0; } }\n")

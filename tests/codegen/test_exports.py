@@ -23,7 +23,7 @@ class Totals(unittest.TestCase):
     def test_they_add_up_to_the_functions_of_the_header(self):
         table = re.findall(r"^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \|$", (ROOT / "docs/conformance.md").read_text(), re.M)
         rows = {title: [int(number) for number in numbers] for title, *numbers in table}
-        # Tables of other projects' tests stand above, with more columns.
+        # Tables of other projects' tests are first, and have more columns.
         total = rows.pop("**all**")
         self.assertEqual([sum(column) for column in zip(*rows.values())], total)
         self.assertEqual(total[1] + total[2], total[0])

@@ -1,4 +1,4 @@
-"""One binary, compiled once against our mpi.h, on two libraries: ours and MPICH's libmpi_abi.so.1.
+"""One binary, compiled once against Headrace's mpi.h, on two libraries: ours and MPICH's libmpi_abi.so.1.
 
 HEADRACE_PEERS names a virtual environment with the package `mpich` 5 (or a directory that holds one as `mpich/`); without
 it these tests are skipped and say so. HR_MPIEXEC, HR_LIBRARY_DIR, HR_RESULTS, HR_HALO3D come from CMake.

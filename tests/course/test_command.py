@@ -113,7 +113,7 @@ class Command(unittest.TestCase):
         self.assertIsNone(broken.rows[1].here)
         table = show.table(broken)
         self.assertIn("failed", table)
-        self.assertIn("0.308", table)  # its published figure stays
+        self.assertIn("0.308", table)  # the published figure remains
 
     def test_why_no_gpu(self):
         """The report names the program that finds no GPU, its message, and the cause from the debug output of GCC's run-time library."""

@@ -1,7 +1,7 @@
 """The text of docs/course/: runs every command in quick form, and compares every diff and quotation with the sources.
 
-A line of a `sh` block is a command, or `export NAME=VALUE` for those after it; `# exit N: sentence` after it says that
-it fails with N, and then it is run unchanged.
+A line of a `sh` block is a command, or `export NAME=VALUE` for those after it; `# exit N: sentence` after it states that it fails with N,
+and then it is run unchanged.
 HR_BUILD comes from CMake; HR_DEVICE is `host`, where no GPU is seen, or `cuda`, with the fake driver.
 """
 
@@ -129,7 +129,7 @@ class Text(unittest.TestCase):
                 for sign, other in (("-", said[2]), ("+", said[1])):
                     changed = [line[1:] for line in lines
                                if line[0] == sign and line[1:].strip() not in ("", "{", "}", "});")]
-                    if changed:  # not all of it is in the other file as well
+                    if changed:  # some lines are not in the other file
                         text = (ROOT / other).read_text(encoding="utf-8").splitlines()
                         self.assertTrue(any(line not in text for line in changed), f"{other} has all of {changed}")
 

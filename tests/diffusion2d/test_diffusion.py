@@ -42,7 +42,7 @@ def mixed(value, place):
 
 
 def computed(nx, ny, steps):
-    """The checksum after so many steps, computed point by point."""
+    """Returns the checksum after this number of steps, computed point by point."""
     waves = [(1.0 / k, [math.sin(k * math.pi * (x + 1) / (nx + 1)) for x in range(nx)],
               [math.sin(k * math.pi * (y + 1) / (ny + 1)) for y in range(ny)]) for k in (1, 2)]
     field = [[0.0] * (nx + 2) for _ in range(ny + 2)]

@@ -1,7 +1,7 @@
 """The commands of CONTRIBUTING.md work: run if that is quick, otherwise checked that their targets, presets, tests and
 scripts exist.
 
-HR_BUILD, HR_FAKE: the build directory that stands for build/pip, the fake driver's directory.
+HR_BUILD, HR_FAKE: the build directory that is used instead of build/pip, the fake driver's directory.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Each decision (docs/adr) has a number of its own, five lines on top, and a row in the index."""
+"""Each decision (docs/adr) has a unique number, five lines at the beginning, and a row in the index."""
 
 import re
 import unittest
@@ -17,7 +17,7 @@ def text(path: Path) -> str:
 
 
 def fields(path: Path) -> dict[str, str]:
-    """The list behind the title, by its bold words."""
+    """Returns the list after the title, by its bold words."""
     top = text(path)[TITLE.match(text(path)).end():].split("\n\n")[0]
     found = re.findall(r"^- \*\*(\w+)\*\*: (.*(?:\n  .*)*)", top, re.M)
     return {name: " ".join(value.split()) for name, value in found}

@@ -1,5 +1,5 @@
-"""No file of the library names a maker of devices, except for the maker's own folder and a short list of names that users or other
-libraries see."""
+"""No file of the library names a maker of devices, except in the maker's own folder; a short list of names that users or other libraries
+see is allowed."""
 
 import re
 import unittest

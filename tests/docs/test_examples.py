@@ -79,7 +79,7 @@ class Examples(unittest.TestCase):
 
     @unittest.skipUnless((FAKE / "libcuda.so.1").exists(), "the fake CUDA driver is not built")
     def test_cuda_runs(self):
-        """The exchange on the fake driver, whose streams do nothing until somebody waits; without the page's wait it fails."""
+        """The exchange on the fake driver, whose streams do nothing until the program waits; without the page's wait it fails."""
         source = blocks("docs/gpus.md", "cuda")[0]
         wait = "    cudaStreamSynchronize(stream);                 // rule 1"
         self.assertEqual(source.count(wait), 1)

@@ -11,7 +11,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|<(?:img|source) [^>]*?src(?:set)?=\"
 PRESENT = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md", *(f"docs/architecture/{page.name}" for page in sorted((ROOT / "docs/architecture").glob("*.md"))))
 SOURCES = (".c", ".cmake", ".cpp", ".cu", ".f90", ".F90", ".h", ".hpp", ".in", ".json", ".py", ".sh", ".ts", ".txt", ".yaml")
 FILE = re.compile(r"`((?:\.ci|api|apps|bench|cmake|docs|include|kernels|launcher|python|scripts|src|tests|tools)/[\w./+-]*)`")
-# "`send_plain()` in `src/p2p/message/send.cpp`"
+# Matches "`send_plain()` in `src/p2p/message/send.cpp`".
 FUNCTION = re.compile(r"`(?:\w+::)*(\w+)\(\)`\s+in\s+`([\w./+-]+)`")
 
 
@@ -45,8 +45,8 @@ class Links(unittest.TestCase):
         self.assertGreater(seen, 50)
 
     def test_each_page_is_reachable(self):
-        """From docs/index.md and from README.md, by links alone; a link to a folder leads to all its pages."""
-        left_out = {ROOT / "docs/conformance-results.md"}  # included in another
+        """All pages can be reached from docs/index.md and from README.md only by links; a link to a folder leads to all its pages."""
+        left_out = {ROOT / "docs/conformance-results.md"}  # this page is included in another
         for start in (ROOT / "docs/index.md", ROOT / "README.md"):
             found, ahead = set(), [start]
             while ahead:
@@ -82,7 +82,7 @@ class Links(unittest.TestCase):
                     self.assertTrue((ROOT / file).exists(), "there is no such file")
 
     def test_functions_that_pages_name(self):
-        """A function that a page locates in a file is there."""
+        """A function that a page locates in a file exists there."""
         seen = 0
         for name in PRESENT:
             for function, file in FUNCTION.findall((ROOT / name).read_text(encoding="utf-8")):

@@ -1,4 +1,4 @@
-"""The version is defined in one place (CMakeLists.txt), and the files that repeat it agree: the changelog, CITATION.cff."""
+"""The version is defined in one place (CMakeLists.txt), and the files that repeat it agree: the changelog and CITATION.cff."""
 
 import re
 import unittest
@@ -16,7 +16,7 @@ VERSION = re.search(r"project\(headrace VERSION ([0-9.]+)", read("CMakeLists.txt
 
 class Release(unittest.TestCase):
     def test_changelog(self):
-        """Unreleased first, then releases with numbers and dates, the newest first; the version is the newest or comes after it."""
+        """Unreleased first, then releases with numbers and dates, the newest first; the version is the newest or a later one."""
         headings = re.findall(r"^## (.+)$", read("CHANGELOG.md"), re.M)
         self.assertEqual(headings[0], "Unreleased")
         releases = [re.fullmatch(r"([0-9]+)\.([0-9]+)\.([0-9]+) - (\d{4}-\d{2}-\d{2})", heading) for heading in headings[1:]]

@@ -203,7 +203,7 @@ class Distance(MachineTest):
 
     def test_near(self):
         self.device("0000:c1:00.0", 0, class_="0x038000", vendor="0x1002")  # an Instinct
-        self.device("0000:99:00.0", 1, vendor="0x8086")  # not an NVIDIA GPU
+        self.device("0000:99:00.0", 1, vendor="0x8086")  # this is not an NVIDIA GPU
         self.device("0000:9a:00.0", 1, class_="0x020000")  # a network card
         self.card("mlx5_0", 0)
         self.assert_found("distance.near", "ok", "2 GPUs and 1 RDMA devices")

@@ -108,7 +108,7 @@ class Gpus(MachineTest):
             with self.subTest(bits=bits):
                 device["slowed"] = bits
                 self.assert_found(id_, level, evidence)
-        device["slowed"] = device["clock"] = None  # a driver that does not say
+        device["slowed"] = device["clock"] = None  # a driver that does not report it
         self.assert_not_found("gpu.slowed")
         self.answer["nvml"] = {"state": "failed", "code": 18, "reason": "nvmlInit fails with NVML error 18"}
         self.assert_found("gpu.no-nvml", "error", "18")

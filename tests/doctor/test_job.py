@@ -100,7 +100,7 @@ class JobTest(unittest.TestCase):
         self.finds(Made(about={rank: {"cores": "0-2"} for rank in range(4)}), 1, "placement.cores", "ranks 0-3", "3 cores")
         self.finds(Made(about={0: {"gpus": "GPU-1"}, 3: {"gpus": "GPU-1"}, 2: {"gpus": "GPU-2"}}), 0, "placement.gpu", "ranks 0, 3")
         self.assertEqual(self.doctor(Made(about={1: {"cores": "0", "host": "node2"}})), (0, {}))
-        self.assertEqual(self.doctor(Made(about={rank: {"gpus": "0,1"} for rank in range(4)})), (0, {}))  # each may have its own
+        self.assertEqual(self.doctor(Made(about={rank: {"gpus": "0,1"} for rank in range(4)})), (0, {}))  # each rank may have its own GPU
 
     def test_messages(self):
         self.finds(Made(tables={1: {"peer.messages": {0: 20_000_000}, "peer.bytes": {0: 160_000_000}}}), 0, "messages.short",

@@ -51,7 +51,7 @@ std::set<Stream*>& streams();
 std::set<Event*>& events();
 std::set<std::shared_ptr<Capture>>& captures();
 
-// Ends the process, saying so, if the program destroyed the stream: drivers crash then. Called under the mutex.
+// Ends the process with a message if the program has destroyed the stream: drivers crash then. Called under the mutex.
 void expect_not_destroyed(const Stream* stream, const char* call = __builtin_FUNCTION());
 
 // Makes a stream part of a capture, unless it is part of one. Called under the mutex.

@@ -109,7 +109,7 @@ FAKE_HIP hipHostGetDevicePointer(Address* address, void* memory, unsigned flags)
   return on_device([&] { return cuMemHostGetDevicePointer_v2(address, memory, 0); });
 }
 
-// --- export: a handle stands for the whole allocation, even if it was made from an address inside it ---
+// --- Export: a handle is for the whole allocation, even if it was made from an address inside it ---
 
 FAKE_HIP hipIpcGetMemHandle(IpcHandle* handle, Address address) {
   return on_device([&] { return cuIpcGetMemHandle(handle, address); });

@@ -1,5 +1,5 @@
-// A libucp.so.0 in front of the real one that claims to support the memory of the fake CUDA driver (tests/fake_cuda):
-// it passes such memory on as the host memory behind it. With FAKE_UCX_NETWORK=NAME it reports TCP as a network of that
+// A libucp.so.0 that calls the real one, and claims to support the memory of the fake CUDA driver (tests/fake_cuda): it
+// passes on the host memory that represents such memory. With FAKE_UCX_NETWORK=NAME it reports TCP as a network of that
 // name. With FAKE_UCX_LATE=N puts and gets start after N rounds of progress, the last one first, and a flush waits for
 // them. All other functions are the real library's, on which it depends. HEADRACE_UCX_DIR names its directory. Threads:
 // those of the caller, one at a time.
@@ -70,8 +70,8 @@ unsigned delay() {
   return rounds;
 }
 
-std::vector<Late*> waiting;          // in the order of their calls
-std::unordered_set<void*> requests;  // those that this library has returned
+std::vector<Late*> waiting;          // late operations in the order of their calls
+std::unordered_set<void*> requests;  // requests that this library has returned
 
 ucs_status_ptr_t hold(const Late& late) {
   Late* const held = new Late(late);

@@ -23,7 +23,7 @@ void check(bool good, const char* what) {
 
 int value_of(int message, int at) { return message * 1000 + at % 997; }
 
-// Connects every rank to every other.
+// Connects every rank to every other one.
 void meet() {
   std::vector<int> all(static_cast<std::size_t>(size), -1);
   MPI_Alltoall(std::vector<int>(static_cast<std::size_t>(size), rank).data(), 1, MPI_INT, all.data(), 1, MPI_INT,
@@ -61,7 +61,7 @@ void die_in_data() {
   if (rank == size - 1) {
     MPI_Request request;
     MPI_Isend(data.data(), kBytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &request);
-    const double end = MPI_Wtime() + 0.005;  // not enough for all of it on any machine
+    const double end = MPI_Wtime() + 0.005;  // too short for all messages on any machine
     int done = 0;
     while (MPI_Wtime() < end && done == 0) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     ::raise(SIGKILL);
@@ -109,7 +109,7 @@ void send_to_the_dead() {
   std::_Exit(0);
 }
 
-// Senders are in MPI_Finalize long before the receiver looks at what they sent.
+// Senders are in MPI_Finalize long before the receiver accesses their data.
 void finalize_early() {
   constexpr int kMessages = 200;
   constexpr int kMost = 4000;

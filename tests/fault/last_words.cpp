@@ -1,4 +1,4 @@
-// A program that prints without flushing, and then ends in some way: its output must arrive. By way:
+// A program that prints without flushing, and then ends in the given way; its output must arrive. The ways:
 //   abort       MPI_Abort on rank 1
 //   error       an error with the handler MPI_ERRORS_ARE_FATAL
 //   early       a call before MPI_Init

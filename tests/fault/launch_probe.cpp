@@ -1,4 +1,4 @@
-// A program that talks to its launcher like the library does, and then follows its arguments:
+// A program that communicates with its launcher as the library does, and then follows its arguments:
 //   launch_probe [step]...   in order, for every rank; "step@R" only on rank R
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-"""Runs mpiexec from the build tree and checks what it leaves behind. Shared by the tests of this directory."""
+"""Runs mpiexec from the build tree and checks what remains after it. Shared by the tests of this directory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def shared_files() -> set[str]:
 
 
 def left_of(found: Callable[[], Collection], seconds: float) -> Collection:
-    """The remaining results after at most so many seconds; returns as soon as there are none."""
+    """Returns the remaining results after at most this number of seconds; returns as soon as there are none."""
     deadline = time.monotonic() + seconds
     while (left := found()) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -48,7 +48,7 @@ def left_of(found: Callable[[], Collection], seconds: float) -> Collection:
 class LaunchTest(unittest.TestCase):
     """Every test also checks that no process of its jobs is left when mpiexec has returned."""
 
-    # Seconds that processes may outlive the launcher: ours has waited for them, others have only told them to end.
+    # Seconds that processes may outlive the launcher: Headrace's has waited for them, others have only told them to end.
     grace = 0.0
 
     def setUp(self) -> None:
@@ -72,7 +72,7 @@ class LaunchTest(unittest.TestCase):
 
 
 class FilesTest(LaunchTest):
-    """Every test also checks that its jobs leave no shared-memory file behind."""
+    """Every test also checks that its jobs leave no shared-memory file."""
 
     def setUp(self) -> None:
         super().setUp()

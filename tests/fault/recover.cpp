@@ -1,10 +1,10 @@
-// Ranks die one after the other at random moments; the survivors see the error, make a communicator of their own and go
-// on. At its end a rank reports its part and whether the result is right: "recovered, N are left".
+// Ranks die one after the other at random moments; the survivors see the error, create their own communicator and
+// continue. At its end a rank reports its part and whether the result is right: "recovered, N are left".
 //
-//   recover OPERATION SEED [DEATHS]     one of the table below, or "random": another one before each death
-//   recover solver SEED [DEATHS]        a computation that goes on from its last checkpoint, to the right result
-//   recover leave SEED                  like "random", but a rank that sees the error ends at once, by MPI_Finalize
-//   recover told-OPERATION              barrier, send, receive or request: see be_told()
+//   recover OPERATION SEED [DEATHS]     one of the table below, or "random": another one before each death recover
+//   solver SEED [DEATHS]        a computation that continues from its last checkpoint to the right result recover leave
+//   SEED                  like "random", but a rank that sees the error ends at once, by MPI_Finalize recover
+//   told-OPERATION              barrier, send, receive or request: see be_told()
 //   recover wait                        prints who has started it, and waits for others to be killed
 //
 // Run it with mpiexec --enable-recovery. With a CUDA driver, half of the buffers are device memory.
@@ -293,7 +293,7 @@ int shrink(const Try& t) {
 struct Operation {
   const char* name;
   int (*run)(const Try&);
-  bool ends_everywhere;  // at all survivors, without a revocation
+  bool ends_everywhere;  // true if it ends at all survivors without a revocation
 };
 constexpr Operation kOperations[] = {
     {"sendrecv", sendrecv, false},
@@ -326,14 +326,14 @@ constexpr Operation kOperations[] = {
 
 void die(int) { ::kill(::getpid(), SIGKILL); }
 
-// Kills this process after so many microseconds, wherever it is then.
+// Kills this process after this number of microseconds, wherever it is then.
 void die_later(int microseconds) {
   ::signal(SIGALRM, die);
   const itimerval when{{0, 0}, {microseconds / 1000000, std::max(microseconds % 1000000, 1)}};
   ::setitimer(ITIMER_REAL, &when, nullptr);
 }
 
-// --- going on ---
+// --- Continuing ---
 
 Group group_of(MPI_Comm comm) {
   Group group{comm, 0, 0};
@@ -365,7 +365,7 @@ void recover(Group& group, bool revoke) {
   CHECK_OK(MPIX_Comm_ack_failed(group.comm, failures, &acknowledged));
   CHECK(acknowledged == failures);
   int flag = 1;
-  CHECK_OK(MPIX_Comm_agree(group.comm, &flag));  // all have acknowledged the failure
+  CHECK_OK(MPIX_Comm_agree(group.comm, &flag));  // succeeds once all have acknowledged the failure
   CHECK(flag == 1);
   const int before = group.size;
   if (group.comm != MPI_COMM_WORLD) CHECK_OK(MPI_Comm_free(&group.comm));
@@ -374,7 +374,7 @@ void recover(Group& group, bool revoke) {
   int sum = 0;
   CHECK_OK(MPI_Allreduce(&group.rank, &sum, 1, MPI_INT, MPI_SUM, group.comm));
   CHECK(sum == group.size * (group.size - 1) / 2);
-  CHECK_OK(MPIX_Comm_agree(group.comm, &flag));  // all have the sum: from here on the next one may die
+  CHECK_OK(MPIX_Comm_agree(group.comm, &flag));  // after this, all have the sum, and the next rank may die
 }
 
 MemoryKind memory_kind(std::mt19937_64& random) {
@@ -410,7 +410,7 @@ void one_death(Group& group, const char* name, std::mt19937_64& plan) {
   if (error != MPIX_ERR_PROC_FAILED && error != MPIX_ERR_REVOKED && error != MPIX_ERR_PROC_FAILED_PENDING)
     fail(__LINE__, "another error: " + text_of(code));
   if (leaves) {
-    // Needed unless the operation ends everywhere by itself.
+    // Needed unless the operation ends everywhere anyway.
     if (!operation->ends_everywhere) MPIX_Comm_revoke(group.comm);
     group.size -= 1;
     return;
@@ -514,7 +514,8 @@ void solve(Group& group, int deaths, std::mt19937_64& plan) {
       --deaths;
       if (group.rank == victim) {
         die_later(delay);
-        for (;;) static_cast<void>(solver.run(group));  // dies, perhaps after it has finished the work
+        for (;;)
+          static_cast<void>(solver.run(group));  // until this process dies, perhaps after it has finished the work
       }
     }
     int code = solver.run(group);

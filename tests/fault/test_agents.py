@@ -191,7 +191,7 @@ class Ends(AgentsTest):
                 self.assertEqual(output, f"recovered, {left} are left\n" * left, errors)
                 self.assertEqual(child.returncode, 1, errors)
                 self.assertIn("lost host c (rank 1)", errors)
-                self.assertIn("the others go on", errors)
+                self.assertIn("the others continue", errors)
 
     def agent_of_rank(self, rank, agents):
         """The agent of a rank; retries, since a rank in the middle of exec() has no environment."""
@@ -223,7 +223,7 @@ class Ends(AgentsTest):
                 time.sleep(0.05)
             self.assertFalse(left)
 
-    grace = 10.0  # a killed mpiexec cannot wait for its agents
+    grace = 10.0  # agents outlive a killed mpiexec for a while
 
 
 # Message::Kind (launcher/wire/message.hpp).
@@ -254,7 +254,7 @@ class FakeAgents(LaunchTest):
                      frame(message(OUTPUT, rank=-2)), frame(message(0) + b"x"), frame(message(OUTPUT, rank=1)[:-8] + b"\xff" * 8)):
             with self.subTest(sent[:80]):
                 result = run("--launcher", self.fake(sent), "-n", "2", "--hosts", "localhost,b", "echo", "ran")
-                self.assert_ended(result, 1, "host b (rank 1): ", "is no message of this version of mpiexec")
+                self.assert_ended(result, 1, "host b (rank 1): ", "is not a message of this version of mpiexec")
                 self.assertNotIn("not mine", result.stdout)
 
     def test_that_know_their_manners_are_heard(self):
@@ -265,7 +265,7 @@ class FakeAgents(LaunchTest):
 
 
 class FakeParents(LaunchTest):
-    """An agent whose parent sends a correct greeting and then garbage ends by itself and in order."""
+    """An agent whose parent sends a correct greeting and then garbage ends without help and in order."""
 
     def talk(self, sent):
         child = subprocess.Popen([MPIEXEC, "--agent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

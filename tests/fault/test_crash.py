@@ -12,7 +12,7 @@ from launching import FilesTest, run
 CRASH = os.environ["HR_CRASH"]
 WITHOUT_GDB = {**os.environ, "PATH": "/nonexistent"}
 
-# way, signal, function that must stand in the stack
+# way, signal, function that the stack must contain
 WAYS = (
     ("read", signal.SIGSEGV, "read_nowhere"),
     ("deep", signal.SIGSEGV, "fall_without_end"),
@@ -51,7 +51,7 @@ class Crashes(FilesTest):
                 result = run("-n", "2", CRASH, way, "1", env=WITHOUT_GDB)
                 self.assert_ended(result, 128 + number, f"[headrace 1/2] crashes by signal {int(number)}; pid ",
                                   "[headrace 1/2]   #0 ")
-                # The rank's lines come first.
+                # The rank's lines are first.
                 self.assertIn(f"was killed by signal {int(number)} (", result.stderr.splitlines()[-1])
         self.assertIn("PMPI_Send in ", run("-n", "2", CRASH, "send", "1", env=WITHOUT_GDB).stderr)
 
@@ -88,7 +88,7 @@ class Crashes(FilesTest):
     def test_keep_going(self):
         result = run("-n", "3", "-disable-auto-cleanup", "--timeout", "30", CRASH, "all", "0", env=WITHOUT_GDB)
         self.assert_ended(result, 139)
-        self.assertEqual(result.stderr.count("the others go on"), 3, result.stderr)
+        self.assertEqual(result.stderr.count("the others continue"), 3, result.stderr)
 
     @unittest.skipIf("ASAN_OPTIONS" in os.environ, "its runtime has to be opened before Python opens the library")
     def test_faulthandler_of_python(self):

@@ -1,4 +1,4 @@
-"""Ranks that die, hang or give up: a message reports them, the job ends in time, and nothing is left behind."""
+"""Ranks that die, hang or give up: a message reports them, the job ends in time, and nothing remains."""
 
 import os
 import re
@@ -19,7 +19,7 @@ class Deaths(FilesTest):
     def run_timed(self, *words, limit=2.0):
         start = time.monotonic()
         result = run(*words)
-        # The promise covers ending, not the start of python or a probe on a busy machine.
+        # The guarantee covers the end of the job, not the start of Python or of a probe on a busy machine.
         self.assertLess(time.monotonic() - start, limit + 4.0)
         return result
 

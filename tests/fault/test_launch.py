@@ -22,7 +22,7 @@ class Options(LaunchTest):
 
     def test_missing_program_gets_usage(self):
         for words in ([], ["-n", "2"], ["-n", "1", "true", ":"], ["-n", "1", "true", ":", "-n", "2"]):
-            self.assert_ended(run(*words), 2, "no program to run was given", "Usage: mpiexec")
+            self.assert_ended(run(*words), 2, "no program is specified", "Usage: mpiexec")
 
     def test_bad_values_are_named(self):
         self.assert_ended(run("-n", "0", "true"), 2, "0", "Usage")

@@ -76,10 +76,10 @@ REFUSED = [
     ("-f /no/such/file", "-f /no/such/file: it cannot be opened: No such file"),
     ("-hostfile /tmp", "-hostfile /tmp: it is a directory, not a file"), ("-configfile /dev/zero", "it is a device"),
     ("--nodes 2", "--nodes 2: there is 1 (localhost)"), ("--nolocal", "there is no host but this one"),
-    ("--preload-binary", "brings no files"), ("--as-hosts 2 -hosts localhost,b", "are on 2 hosts already"),
+    ("--preload-binary", "does not copy files"), ("--as-hosts 2 -hosts localhost,b", "are on 2 hosts already"),
     ("-configfile /no/such/file", "No such file"), ("-configfile /dev/null", "it names no program"),
     ("--rankfil x", "did you mean --rankfile?"), ("--rankfile x", "--bind-to user:"), ("-gdb", "starts no debugger"),
-    ("-s all", "to rank 0 alone"), ("--stdin none", "</dev/null"), ("--with-ft x", "ulfm and none"), ("-outfile-pattern x", "--output-filename"),
+    ("-s all", "only to rank 0"), ("--stdin none", "</dev/null"), ("--with-ft x", "ulfm and none"), ("-outfile-pattern x", "--output-filename"),
     ("--output-filename :nocopy", "directory's name is missing"), ("--output xml", '"xml"'),
 ]
 
@@ -113,7 +113,7 @@ class Table(LaunchTest):
     def test_words_that_are_refused(self):
         for words, message in REFUSED:
             with self.subTest(words):
-                # The program follows the words, so a word that wants a value comes last.
+                # The program follows the words, so an option that needs a value is last.
                 program = [] if "wants" in message or "two values" in message or "-configfile" in words else SHOW
                 result = run(*words.split(), *program)
                 self.assert_ended(result, 2, message, words.split()[0].split("=")[0], "Usage: mpiexec", "mpiexec --help")
@@ -267,7 +267,7 @@ class KeepGoing(LaunchTest):
         result = run("-n", "4", "-disable-auto-cleanup", "sh", "-c", script)
         self.assertEqual(result.stdout, "done\n" * 2)
         self.assertIn(result.returncode, (7, 137))
-        self.assertEqual(result.stderr.count("the others go on (--enable-recovery)"), 2, result.stderr)
+        self.assertEqual(result.stderr.count("the others continue (--enable-recovery)"), 2, result.stderr)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""MPICH's mpiexec starts our programs, ours starts MPICH's.
+"""MPICH's mpiexec starts Headrace's programs, and Headrace's starts those of MPICH.
 
 HEADRACE_PEERS names a virtual environment with the package `mpich`; without it these tests are skipped and say so.
 """
@@ -59,7 +59,7 @@ class Mpich(LaunchTest):
 
     def tearDown(self):
         super().tearDown()
-        # Ranks that MPICH's launcher kills leave their files behind.
+        # Ranks that MPICH's launcher kills leave their files.
         for file in peers_files() - self.files_before:
             file.unlink(missing_ok=True)
 

@@ -17,7 +17,7 @@ class Recovery(FilesTest):
         told = f"{what}, seed {seed}, {ranks} ranks, {deaths} deaths:\n{result.stdout}{result.stderr}"
         left = ranks - deaths
         self.assertEqual(result.stdout, f"recovered, {left} are left\n" * left, told)
-        self.assertEqual(result.stderr.count("the others go on"), deaths, told)
+        self.assertEqual(result.stderr.count("the others continue"), deaths, told)
         self.assertNotIn(result.returncode, (0, 124), told)
 
     def test_every_operation(self):

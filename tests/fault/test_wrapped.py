@@ -75,7 +75,7 @@ class Parents(FilesTest):
                               text=True) as shell:
             sleeper = int(shell.stdout.readline())
             self.assertEqual(shell.wait(20), 0)
-            os.kill(sleeper, signal.SIGKILL)  # raises if it is gone
+            os.kill(sleeper, signal.SIGKILL)  # raises an exception if it has ended
             left_of(lambda: {sleeper} & set(marked_processes(self.mark)), 20)  # its end takes a moment
 
 
@@ -405,7 +405,7 @@ class Messages(LaunchTest):
             result = subprocess.run(["sh", "-c", f"mkdir {gone}; cd {gone}; rmdir {gone}; {MPIEXEC} -n 1 true"], text=True,
                                     capture_output=True, timeout=30, check=False)
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn(f"has been removed, or may not be looked at; it was {gone}", result.stderr)
+        self.assertIn(f"has been removed, or is not accessible; it was {gone}", result.stderr)
 
     @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one CPU")
     def test_mpiexec_inside_a_bound_rank(self):

@@ -1,4 +1,4 @@
-// Preloaded into mpiexec: hwloc_topology_load() leaves a thread behind that takes signals, like hwloc's OpenCL plugin.
+// Preloaded into mpiexec: hwloc_topology_load() leaves a thread that receives signals, like hwloc's OpenCL plugin.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>

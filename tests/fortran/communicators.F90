@@ -83,7 +83,7 @@ program communicators
   call MPI_Comm_size(sub, m, e)
   call check(m == (n + 1 - mod(rank, 2)) / 2, 'MPI_Comm_split')
   call MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, made, e)
-  ! The launcher may say that they are on several hosts.
+  ! The launcher may declare that they are on several hosts.
   call get_environment_variable('MPI_LOCALNRANKS', name, status=e)
   m = n
   if (e == 0) read (name, *) m
@@ -143,7 +143,7 @@ program communicators
   call check(m >= 0 .and. m < n, 'MPI_Cart_map')
   call MPI_Comm_free(cart, e)
 
-  ! Graphs: two nodes that are neighbours, or one of its own.
+  ! Graphs: two nodes that are neighbours, or one that is its own neighbour.
   if (n > 1) then
     index = [1, 2]
     edges = [1, 0]

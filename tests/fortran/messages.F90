@@ -24,7 +24,7 @@ program messages
   left = mod(rank - 1 + n, n)
   right = mod(rank + 1, n)
 
-  ! Blocking sends meet receives that were posted before.
+  ! Blocking sends match receives that were posted before.
   call post()
   call MPI_Send(x, 4, MPI_INTEGER, right, 1, comm, e)
   call complete('MPI_Send')
@@ -227,7 +227,7 @@ program messages
   call MPI_Bcast(d, 2, MPI_DOUBLE_PRECISION, 0, comm, e)
   call check(all(d == 0.5d0), 'double precision')
 
-  ! Errors come back in ierror.
+  ! Errors are returned in ierror.
   call MPI_Send(x, -1, MPI_INTEGER, right, 1, comm, e)
   call check(c_error_class(e) == MPI_ERR_COUNT, 'a negative count')
 

@@ -71,7 +71,7 @@ message(STATUS "F08 ${MPI_Fortran_HAVE_F08_MODULE}")
 
 class Folder(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="headrace test ")  # a blank in the name is nothing special
+        folder = tempfile.TemporaryDirectory(prefix="headrace test ")  # with a blank in the name, which must work
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         for interface, text in HELLO.items():
@@ -239,7 +239,7 @@ class Cache(Folder):
         self.assertEqual(self.kept(), [])
 
     def old_compiler(self):
-        """One without assumed rank."""
+        """Tries a compiler without assumed rank."""
         return self.without_blank(self.script(
             "old-fortran", 'for f; do case $f in *.f90) grep -q "dimension(\\.\\.)" "$f" && '
             '{ echo "Error: syntax"; exit 1; } ;; esac; done\n' f'exec {COMPILER} "$@"\n'))

@@ -156,7 +156,7 @@ program windows
   call check(value == 32 .and. unit == 4 .and. all(allocated == rank), 'MPI_Win_allocate_shared, MPI_Win_shared_query')
   call MPI_Win_free(win, e)
 
-  ! --- memory that comes and goes ---
+  ! --- Memory that is attached and detached ---
   allocate (addresses(n))
   memory = -1
   call MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, win, e)

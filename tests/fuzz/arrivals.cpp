@@ -39,9 +39,9 @@ enum Place : std::uint8_t {
   kFirstCookie = 1,    // word 1 of the header names a request
   kSecondCookie = 2,   // word 2
   kPayloadCookie = 4,  // the first 8 bytes of the payload
-  kOfWindow = 8,       // the context is that of the window,
-  kOfWorld = 16,       // of the world,
-  kOfMessages = 32,    // of the requests
+  kOfWindow = 8,       // the context is that of the window
+  kOfWorld = 16,       // the context is that of the world communicator
+  kOfMessages = 32,    // the context is that of the requests
   kPolls = 64,         // a round of progress follows
 };
 

@@ -27,8 +27,8 @@ namespace {
 
 using Input = std::vector<std::uint8_t>;
 constexpr std::size_t kLongest = 4096;
-constexpr unsigned kSlow = 10;       // seconds of the processor for an input,
-constexpr unsigned kStanding = 120;  // and by the clock
+constexpr unsigned kSlow = 10;       // limit of an input in seconds of processor time
+constexpr unsigned kStanding = 120;  // limit of an input in seconds by the clock
 
 Input current;
 char found_name[4096];
@@ -139,7 +139,7 @@ class Mutator {
         insert(input, Input(number.begin(), number.end()));
         break;
       }
-      default: {  // its beginning, and the end of another one
+      default: {  // the beginning of one, and the end of another
         if (corpus_.empty()) break;
         const Input& other = corpus_[below(corpus_.size())];
         input->resize(at);

@@ -24,7 +24,7 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Fails if a condition that must hold for every input does not.
+// Fails if a condition that must be true for every input is false.
 inline void check(bool holds, const std::string& what) {
   if (holds) return;
   ::dprintf(report, "fuzz: %s\n", what.c_str());

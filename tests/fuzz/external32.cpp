@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     (void)hr::take_detail();
   }
-  // The other way: any bytes may come from a file.
+  // The other way: a file may contain any bytes.
   for (std::size_t i = 0; i < packed.size() && size > 0; ++i) packed[i] = static_cast<std::byte>(data[i % size]);
   std::vector<std::byte> again(packed.size());
   if (!unpack_external32(view, packed.data()).ok()) {

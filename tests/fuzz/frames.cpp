@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
   }
-  // Their bodies alone, too: a frame of random bytes seldom contains one.
+  // Their bodies are also tested separately: a frame of random bytes seldom contains one.
   if (const auto message = decode(all)) hr::fuzz::check(encode(*message) == all, "a message changes");
   (void)decode_plan(all);
   (void)decode_spawn(all);

@@ -1,4 +1,4 @@
-// The configuration file of knobs: any content. A process reads it once, so each input has a process of its own.
+// The configuration file of knobs: any content. A process reads it once, so each input has a separate process.
 #include "base/knobs.hpp"
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-ALL_THREADS, FIRST_THREAD = 1, 2  # columns of its files
+ALL_THREADS, FIRST_THREAD = 1, 2  # indices of columns in its files
 
 
 def calls(prefix: Path, ranks: int, column: int, *command: str) -> Counter:

@@ -83,7 +83,7 @@ class Torch(Numpy):
 
     def __init__(self, allocator: str, local_rank: int) -> None:
         settings = {"async": "backend:cudaMallocAsync", "expandable": "expandable_segments:True"}
-        if allocator in settings:  # older and newer name
+        if allocator in settings:  # the older and the newer name
             os.environ["PYTORCH_CUDA_ALLOC_CONF"] = os.environ["PYTORCH_ALLOC_CONF"] = settings[allocator]
         import torch
 
@@ -122,7 +122,7 @@ class Jax(Numpy):
         self.jax = jax
         self.device = devices[local_rank % len(devices)]
 
-    # JAX works on its own streams, which nothing else can wait for.
+    # JAX uses its own streams, for which no other code can wait.
     def from_host(self, array):
         return self.jax.device_put(array, self.device).block_until_ready()
 
@@ -253,7 +253,7 @@ class Cases:
 
 
 def run(framework_name: str, allocator: str) -> int:
-    # The framework comes first: some read their settings on import, and GPU memory must not be touched before.
+    # The framework is imported first: some read their settings on import, and GPU memory must not be touched before.
     local_rank = int(os.environ.get("MPI_LOCALRANKID", os.environ.get("PMI_RANK", "0")))
     reason = ""
     try:

@@ -42,7 +42,7 @@ void own_blocks(const Rank& r) {
   Buffer recv(bytes, MemoryKind::kDevice);
   for (int operation = 0; operation < 4; ++operation) {
     MPI_Comm comm = MPI_COMM_NULL;
-    CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));  // its first collective
+    CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));  // first collective on the communicator
     send.put(blocks(r, [&](int block, int i) { return item(r.rank, block, i); }));
     recv.put(Ints(static_cast<std::size_t>(kBlock * r.size), kPoison));
     MPI_Request request = MPI_REQUEST_NULL;

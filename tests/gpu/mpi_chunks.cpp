@@ -212,11 +212,11 @@ void many(const Ring& ring) {
   }
 }
 
-// Returns the files behind the descriptors in use.
+// Returns the files of the descriptors in use.
 std::vector<std::string> open_files() {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code closed;  // the directory's own
+    std::error_code closed;  // the descriptor of the directory itself
     const auto file = std::filesystem::read_symlink(entry.path(), closed);
     if (!closed) files.push_back(file.string());
   }
@@ -258,7 +258,8 @@ void one_cycle(const Ring& ring, unsigned cycle) {
 
 void cycles(const Ring& ring, unsigned count) {
   for (unsigned cycle = 0; cycle < 20; ++cycle) one_cycle(ring, cycle);
-  for (int i = 0; i < 8; ++i) CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // they share memory, a file, from now on
+  for (int i = 0; i < 8; ++i)
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // the ranks share memory from now on, which is a file
   const std::uint64_t memory = hr::test::memory_in_use();
   const std::vector<std::string> files = open_files();
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -40,7 +40,7 @@ class Work {
   DeviceMemory load_;
 };
 
-// Checks the memory like a program that trusts the call: on its own stream that waits for nothing.
+// Checks the memory like a program that relies on the call: on a separate stream that waits for nothing.
 void expect_all(const DeviceMemory& memory, unsigned char value, const std::string& what) {
   static const gpu::Stream stream = gpu::create_stream(true);
   std::vector<unsigned char> found(memory.size());
@@ -71,8 +71,8 @@ class Ordering {
     const auto theirs = static_cast<unsigned char>(2 * previous() + 1);
     DeviceMemory send(test.bytes, test.send_kind, gpu::device());
     DeviceMemory receive(test.bytes, test.receive_kind, gpu::device());
-    work_.then_fill(receive, 0xee);  // must not come after the message
-    work_.then_fill(send, mine);     // must not come after the call has read it
+    work_.then_fill(receive, 0xee);  // must not be after the message
+    work_.then_fill(send, mine);     // must not be after the call has read it
     transfer(send.get(), receive.get(), static_cast<int>(test.bytes));
     const std::string what = test.name + " of " + std::to_string(test.bytes) + " bytes from " +
                              name_of(test.send_kind) + " to " + name_of(test.receive_kind) + " memory";
@@ -140,7 +140,7 @@ class Ordering {
     work_.then_fill(buffer, static_cast<unsigned char>(mpi_.rank + 1));
     const int root = mpi_.size - 1;
     CHECK_OK(MPI_Bcast(buffer.get(), static_cast<int>(bytes), MPI_BYTE, root, MPI_COMM_WORLD));
-    if (mpi_.rank == root) gpu::synchronize();  // it has received nothing
+    if (mpi_.rank == root) gpu::synchronize();  // the root has received nothing
     expect_all(buffer, static_cast<unsigned char>(mpi_.size), "MPI_Bcast of " + std::to_string(bytes) + " bytes");
   }
 

@@ -1,5 +1,5 @@
 // MPI_THREAD_MULTIPLE with device buffers: threads that exchange on communicators of their own at the same time. Some
-// have never touched CUDA, some have another device current, some work on the device themselves between the calls.
+// have never used CUDA, some have another device current, and some use the device themselves between the calls.
 #include <algorithm>
 #include <memory>
 #include <thread>
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   const bool all = argc > 1 && std::string(argv[1]) == "all";
   const Settings settings{all ? 200 : 40, all ? std::size_t{8} << 20 : std::size_t{1} << 20};
   const int mine = gpu::device();
-  gpu::select(Thread::other_device());  // its context, for the threads that have it current
+  gpu::select(Thread::other_device());  // context of the device, for the threads that have it current
   gpu::select(mine);
   std::vector<MPI_Comm> comms(kThreads);
   std::vector<std::unique_ptr<Thread>> parts;

@@ -55,7 +55,7 @@ constexpr Kind kKinds[] = {Kind::kHost, Kind::kDevice, Kind::kManaged, Kind::kPi
 constexpr int kByAddresses = 4;
 constexpr std::size_t kPage = 4096;
 
-// Owner: RAII. The data begin `inside` bytes behind the start of the allocation.
+// Owner: RAII. The data begins `inside` bytes after the start of the allocation.
 class Memory {
  public:
   Memory(Kind kind, std::size_t bytes, std::size_t inside) : kind_(kind), inside_(inside) {
@@ -131,7 +131,8 @@ std::vector<int> values_of(int rank, std::size_t count) {
   return values;
 }
 
-// Every rank sends to the next one; lengths for each way of a message, and the offsets that a handle does not carry.
+// Every rank sends to the next one, with lengths for each protocol, and with offsets in the allocation that a handle
+// does not contain.
 void exchange(int rank, int size, Kind from, Kind to) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{500}, std::size_t{40000}, std::size_t{700000}}) {
     Memory source(from, count * sizeof(int), 12 * kPage + 64);

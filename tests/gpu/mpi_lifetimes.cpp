@@ -1,6 +1,6 @@
 // Tensors that live for one exchange: allocated, sent from their middle, reduced, freed, for many cycles, so that
-// addresses come back with other sizes, kinds and contents. Each message must be the sender's of this cycle, and in the
-// end the devices hold as many bytes as after the first round.
+// addresses are reused with other sizes, kinds and contents. Each message must be the sender's of this cycle, and in
+// the end the devices hold as many bytes as after the first round.
 //
 //   mpi_lifetimes [all] [--cycles N] [--bytes LARGEST] [--seed N] [--kinds NAME,NAME...]
 //
@@ -116,7 +116,7 @@ class Cycles {
 
   // Cancels a message without a receive, and frees its memory.
   void withdraw(int cycle) {
-    constexpr int kTag = 1001;  // of no receive
+    constexpr int kTag = 1001;  // a tag that no receive uses
     const int next = (mpi_.rank + 1) % mpi_.size;
     const DeviceMemory send(settings_.largest, draw_tensor(settings_, cycle, 2000 + mpi_.rank).send_kind,
                             gpu::device());
@@ -218,7 +218,7 @@ int main(int argc, char** argv) {
     }
   }
   Cycles cycles(settings, mpi);
-  // The library keeps some memory of its own; every way that it takes has been taken after these.
+  // The library keeps some memory of its own; after these, every path that allocates some has been used.
   const int first = std::min(settings.cycles, 100);
   cycles.run(0, first);
   const std::uint64_t before = at_rest();

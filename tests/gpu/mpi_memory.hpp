@@ -12,7 +12,7 @@
 
 namespace hr::test {
 
-// Selects the device of this rank on its node; false if there are no devices, which process 0 prints; the program
+// Selects the device of this rank on its node; false if there are no devices, process 0 prints that, and the program
 // should then exit with success.
 inline bool select_device() {
   if (!gpu::available()) {

@@ -1,5 +1,5 @@
 // Host memory that the program registers with the driver (cuMemHostRegister), in part or in whole, by its own address
-// or by its device address, and unregisters, unmaps and maps anew at the same address: messages, collectives and
+// or by its device address, and unregisters, unmaps and maps again at the same address: messages, collectives and
 // windows from and to it carry the right data whatever part is registered.
 #include <sys/mman.h>
 

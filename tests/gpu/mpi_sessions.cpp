@@ -21,7 +21,8 @@ using hr::test::DeviceMemory;
 using hr::test::MemoryKind;
 
 constexpr int kSessions = 24;
-constexpr int kWarm = 4;  // sessions after which everything that stays is there, but a file or two
+constexpr int kWarm =
+    4;  // number of sessions after which everything that stays has been made, except for a file or two
 constexpr std::ptrdiff_t kFilesRoom = 2;
 
 // Lengths: short, in pieces, and longer than all staging memory.
@@ -128,7 +129,7 @@ int main() {
     if (warm && (now.device > most.device || now.heap > most.heap + room || now.files > most.files)) {
       std::fprintf(stderr, "in session %d: %s; before at most %s\n", number, text_of(now).c_str(),
                    text_of(most).c_str());
-      ::_exit(1);  // the others wait
+      ::_exit(1);  // ends here, as the others wait
     }
     if (!warm) {
       most = {std::max(most.device, now.device + device_room()), std::max(most.heap, now.heap),

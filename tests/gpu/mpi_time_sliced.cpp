@@ -80,7 +80,7 @@ class Collectives {
  public:
   explicit Collectives(const check::Environment& mpi) : rank_(mpi.rank), size_(mpi.size) {}
 
-  // `each` ints of every rank; the blocks of the v-form lie apart.
+  // Exchanges `each` ints per rank; the blocks of the v-form are not adjacent.
   void all(int each) {
     allreduce(each);
     allgather(each);
@@ -137,7 +137,7 @@ class Collectives {
   void alltoallv(int each, int gap) {
     const int stride = each + gap;
     std::vector<int> counts(static_cast<std::size_t>(size_), each), displacements;
-    for (int i = 0; i < size_; ++i) displacements.push_back((size_ - 1 - i) * stride);  // from the back
+    for (int i = 0; i < size_; ++i) displacements.push_back((size_ - 1 - i) * stride);  // the last block first
     Buffer send(bytes(stride * size_), MemoryKind::kDevice), receive(bytes(stride * size_), MemoryKind::kDevice);
     std::vector<int> values(static_cast<std::size_t>(stride * size_), -2);
     for (int to = 0; to < size_; ++to) {
@@ -219,14 +219,14 @@ void managed(Ring& ring, const std::string& expected) {
 
 void collectives(const check::Environment& mpi, Counts& counts, const std::string& expected) {
   Collectives operations(mpi);
-  for (int i = 0; i < 20; ++i) operations.all(5);  // until all have agreed on the algorithm
+  for (int i = 0; i < 20; ++i) operations.all(5);  // repeats until all have agreed on the algorithm
   counts.reset();
   // Short collectives go through pinned memory in any case, if all members know their size.
   for (const int each : {1, 3, 100}) operations.all(each);
   unsigned long long pinned = counts.pinned.value(), devices = counts.devices.value();
   if (expected == "pinned") CHECK(pinned == 3 * 7 && devices == 0);
   if (expected == "direct") CHECK(pinned == 3 * 4 && devices == 3 * 3);
-  operations.all(2100);  // the first long one of a kind exchanges addresses, and finds the device shared
+  operations.all(2100);  // the first long one of each kind exchanges addresses, and detects that the device is shared
   counts.reset();
   for (const int each : {2100, 3000, 5003, 9001}) operations.all(each);
   pinned = counts.pinned.value(), devices = counts.devices.value();
@@ -281,7 +281,7 @@ int main(int argc, char** argv) {
     }
   }
   if (mpi.rank == 0) std::printf("time_sliced: seed %llu\n", static_cast<unsigned long long>(seed));
-  std::mt19937_64 numbers(seed);  // the same on all ranks
+  std::mt19937_64 numbers(seed);  // the same seed on all ranks
   Counts counts;
   Ring ring(mpi, counts);
   messages(ring, expected, numbers);

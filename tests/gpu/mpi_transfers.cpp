@@ -16,7 +16,7 @@ struct Shape {
   std::string name;
   MPI_Datatype type;
   int count;
-  std::size_t bytes;  // of a buffer that holds it
+  std::size_t bytes;  // size of a buffer that holds it
 };
 
 std::vector<Shape> shapes() {

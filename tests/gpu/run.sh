@@ -66,17 +66,17 @@ for program in "$build"/gpu_tests/unit_*; do
   [ -x "$program" ] || continue
   name=$(basename "$program")
   run "$name" 300 "$program"
-  [ "$name" = unit_cuda_ipc ] && continue  # tests the driver alone
+  [ "$name" = unit_cuda_ipc ] && continue  # only tests the driver
   HEADRACE_DEVICE_KERNELS=off run "${name}_copy_engine" 300 "$program"
 done
 
-# Several ranks share the devices of the machine round robin, as if kernels of several processes ran at the same time,
-# which the tests expect. Behaviour without MPS comes after.
+# Several ranks share the devices of the machine round robin, as if kernels of several processes ran at the same time, which the tests
+# expect. Behaviour without MPS is tested afterwards.
 export HEADRACE_DEVICE_TIME_SLICING=off
 for program in "$build"/gpu_tests/mpi_*; do
   [ -x "$program" ] || continue
   name=$(basename "$program")
-  if [ "$name" = mpi_staged ]; then  # has parts instead of a whole; the failing ones need the fake driver
+  if [ "$name" = mpi_staged ]; then  # its parts are run one by one, as those with faults need the fake driver
     ranks mpi_staged_random_exchange 4 120 "$program" random_exchange
     ranks mpi_staged_stalled 3 120 "$program" stalled
     ranks mpi_staged_own 2 120 "$program" own
@@ -92,7 +92,7 @@ for program in "$build"/gpu_tests/mpi_*; do
   case $name in  # programs that also work without kernels
     mpi_transfers | mpi_collectives | mpi_random_*)
       expect=()
-      [ "$name" = mpi_random_pieces ] && expect=(--expect either)  # GPUs do not carry out all of it then
+      [ "$name" = mpi_random_pieces ] && expect=(--expect either)  # GPUs then do not execute all calls
       HEADRACE_DEVICE_KERNELS=off ranks "${name}_copy_engine" 2 120 "$program" "${expect[@]}"
       ;;
   esac

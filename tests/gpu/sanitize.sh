@@ -3,11 +3,10 @@
 #
 #   tests/gpu/sanitize.sh BUILD_DIR [LOG_DIR]
 #
-# memcheck: accesses out of bounds and misaligned; does not look for leaks of ours (the program ends with its driver).
-# racecheck: hazards in shared memory. initcheck: reads of device memory that was never written; only for the
-# one-process tests, where every byte that a kernel reads is data: messages with gaps move the bytes in them, too, where
-# that is cheaper. COMPUTE_SANITIZER names another one. Exit code: the number of failed runs; 0 and a line if there is
-# none.
+# memcheck: accesses out of bounds and misaligned; does not search for leaks of the library (the program ends with its driver). racecheck:
+# hazards in shared memory. initcheck: reads of device memory that was never written; only for the one-process tests, where every byte that
+# a kernel reads is data: messages with gaps move the bytes in them, too, where that is cheaper. COMPUTE_SANITIZER names another one. Exit
+# code: the number of failed runs; 0 and a line if there is none.
 set -u
 build=$(cd "${1:?usage: tests/gpu/sanitize.sh BUILD_DIR [LOG_DIR]}" && pwd)
 logs=${2:-$build/gpu_logs}
@@ -35,13 +34,13 @@ check() {  # check NAME COMMAND...
   fi
 }
 
-# Left out: tests that make errors on purpose.
+# Excludes tests that make errors deliberately.
 on_purpose='-*CpuAccess*:*Failure*:*Exhausted*:*Destroyed*:*NotThePrimary*:*Reset*:*ReusedAddress*:*Freed*'
 for tool in memcheck racecheck initcheck; do
   check "unit_layout_cuda_$tool" "$sanitizer" --tool $tool --error-exitcode 9 "$build/gpu_tests/unit_layout_cuda" \
     "--gtest_filter=$on_purpose"
 done
-# The driver refuses a query about freed memory: that is how the library notices.
+# The driver refuses a query about freed memory, by which the library detects that it was freed.
 check unit_mem_memcheck "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 9 "$build/gpu_tests/unit_mem" \
   "--gtest_filter=$on_purpose"
 for tool in memcheck racecheck; do

@@ -45,7 +45,7 @@ step() {  # step NAME SECONDS RANKS PROGRAM ARGS...
   fi
 }
 
-dead_peer() {  # dead_peer WHAT RANKS: the last rank dies, the streams of the others go on
+dead_peer() {  # dead_peer WHAT RANKS: the last rank dies, the streams of the others continue
   local said
   said=$(timeout -k 5 50 "$mpiexec" --bind-to none --enable-recovery --timeout 30 -n "$2" "$build/gpu_tests/mpi_streams_dead_peer" "$1" 2>"/tmp/streams.$$.log")
   if [ "$(grep -c 'went on' <<<"$said")" = $(($2 - 1)) ]; then
@@ -57,13 +57,13 @@ dead_peer() {  # dead_peer WHAT RANKS: the last rank dies, the streams of the ot
   fi
 }
 
-alone() {  # alone TABLE: the host must have had no part in what was matched
+alone() {  # alone TABLE: the host must not have taken part in the matched operations
   awk '/ matched/ && !/host time/ {rows++; if ($(NF - 1) != 0 || $NF == 0) {wrong++; print "FAIL  by the host, not by the streams alone: " $0}}
     END {if (rows && !wrong) print "pass  " rows " rows of matched operations: the streams carried them out alone"; exit wrong != 0 || !rows}' "$1" ||
     failed=$((failed + 1))
 }
 
-beside_nccl() {  # beside_nccl RANKS: the same by NCCL from C++, if it is here
+beside_nccl() {  # beside_nccl RANKS: the same with NCCL from C++, if it is installed
   [ "${HR_FAKE:-0}" != 1 ] && [ -n "$(find "$build" -name nccl -type f -perm -u+x -print -quit)" ] || return 0
   timeout -k 5 30 python3 "$source/bench/nccl.py" --build "$build" --ranks "$1" --rounds 5 --limit 15 --timeout 25 \
     --operations kernel,allreduce,ring --sizes 8,1K,8K,32K,256K,1M \
@@ -85,7 +85,7 @@ again_by_streams() {
 parts=(any blocking collectives derived errors graph kinds many matched memory persistent refused two waiting)
 for count in "${ranks[@]}"; do
   step "streams cold" 20 "$count" "$build/gpu_tests/mpi_streams" cold
-  # If they fail together, one by one, so that one that hangs does not hide the others.
+  # If they fail when run together, they are run one by one, so that one that hangs does not hide the others.
   if ! step "streams ${parts[*]}" 30 "$count" "$build/gpu_tests/mpi_streams" "${parts[@]}"; then
     for part in "${parts[@]}"; do step "streams $part" 10 "$count" "$build/gpu_tests/mpi_streams" "$part"; done
   fi
@@ -98,7 +98,7 @@ for count in "${ranks[@]}"; do
   again_by_streams "$count" "${latency[@]}"
 done
 for what in receive any allreduce graph matched reduction; do dead_peer $what 3; done
-# With a device for each rank, so kernels wait.
+# With a device for each rank, kernels wait.
 for what in matched matched_long reduction; do dead_peer $what 2; done
 rm -f "/tmp/streams.$$.log"
 echo "$failed failed in $((SECONDS - begun)) s"

@@ -15,7 +15,7 @@ MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 PROCESSORS = {"gfx90a": 0x3F, "gfx942": 0x4C}  # the low byte of e_flags (LLVM's guide for AMDGPU)
 AMD_GPU = 224  # e_machine
 METADATA = 32  # NT_AMDGPU_METADATA
-MOST_SCRATCH = 256  # bytes a thread
+MOST_SCRATCH = 256  # bytes per thread
 
 
 def bundle(library: bytes) -> dict[str, bytes]:
@@ -34,7 +34,7 @@ def bundle(library: bytes) -> dict[str, bytes]:
 
 
 def unpack(data: bytes, at: int = 0):
-    """One value of MessagePack, and where it ends; of the kinds that compilers write."""
+    """Returns a value of MessagePack and the offset of its end; supports the kinds that compilers write."""
     kind = data[at]
     at += 1
 
@@ -71,7 +71,7 @@ def unpack(data: bytes, at: int = 0):
 
 
 def metadata(code: bytes) -> dict:
-    (offset,) = struct.unpack_from("<Q", code, 32)  # of the program headers
+    (offset,) = struct.unpack_from("<Q", code, 32)  # offset of the program headers
     size, count = struct.unpack_from("<HH", code, 54)
     for i in range(count):
         kind, _, begin, _, _, length = struct.unpack_from("<IIQQQQ", code, offset + i * size)

@@ -71,7 +71,7 @@ class FailingCalls(DeviceTest):
 
     def test_at_once(self):
         for call in self.CALLS:
-            if call not in ("cuMemAlloc", "cuCtxPushCurrent"):  # the program's own calls come first
+            if call not in ("cuMemAlloc", "cuCtxPushCurrent"):  # the program's own calls are first
                 self.check(call, 1, one_rank=False)
 
     def test_later(self):

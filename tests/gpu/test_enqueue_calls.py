@@ -33,19 +33,19 @@ class EnqueueCalls(unittest.TestCase):
         # Batches and single operations alike; those in a batch do not count.
         each["appended"] = sum(each.pop(name, 0) for name in ("cuStreamBatchMemOp", "cuStreamWriteValue32", "cuStreamWaitValue32"))
         each.pop("batched", None)
-        self.assertLessEqual(each.pop("cuCtxGetCurrent"), most_current + 0.1)  # cheap: a variable of the thread
+        self.assertLessEqual(each.pop("cuCtxGetCurrent"), most_current + 0.1)  # a cheap call, which reads a thread-local variable
         for name, number in each.items():
             with self.subTest(what=what, call=name):
                 self.assertAlmostEqual(number, wanted.get(name, 0), delta=0.1)
 
-    def test_one_question_and_one_batch(self):  # in each of four calls
+    def test_one_question_and_one_batch(self):  # made by each of four calls
         self.assert_each_time("--enqueue", {"cuStreamIsCapturing": 4, "appended": 4}, 8)
 
     def test_a_kernel_a_call(self):
         for what in ("--matched", "--reduced"):
             self.assert_each_time(what, {"cuStreamIsCapturing": 2, "cuLaunchKernel": 2}, 4)
 
-    def test_one_wait_and_three_kernels(self):  # put, look, take or combine
+    def test_one_wait_and_three_kernels(self):  # the kernels put, check, and take or combine
         for what in ("--matched", "--reduced"):
             self.assert_each_time(what, {"cuStreamIsCapturing": 2, "appended": 1, "cuLaunchKernel": 3}, 6, "stream")
 

@@ -34,7 +34,7 @@ struct Plan {
   int from, to, tag;
   MemoryKind send_kind, receive_kind;
   int blocks, block_ints, send_stride, receive_stride;  // strides equal to the block: contiguous
-  bool short_receive;                                   // a truncated one
+  bool short_receive;                                   // the message is truncated
 };
 
 class RandomExchange {
@@ -201,7 +201,7 @@ class Flag {
   std::atomic<int>* word_ = nullptr;
 };
 
-// Rank 1 posts a receive, asks for the data and stops calling MPI until rank 2 has received from rank 0, too.
+// Rank 1 posts a receive, requests the data and stops calling MPI until rank 2 has received from rank 0, too.
 void stalled(const check::Environment& mpi) {
   constexpr int kBytes = 16 << 20;
   Flag flag(mpi.rank);
@@ -219,7 +219,7 @@ void stalled(const check::Environment& mpi) {
     CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   } else if (mpi.rank == 1) {
     CHECK_OK(MPI_Irecv(first.get(), kBytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &request));
-    // This message comes after the ready-to-send message.
+    // This message is after the ready-to-send message.
     CHECK_OK(MPI_Recv(&nothing, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     flag.wait();
     CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
@@ -271,7 +271,7 @@ void failing(const check::Environment& mpi, bool sender_fails) {
       CHECK_CLASS(code, MPI_ERR_OTHER);
       CHECK(check::error_text(code).find("rank 0 could not read its data: cuMemcpyAsync") != std::string::npos);
     } else {
-      CHECK_OK(code);  // all data has left the sender
+      CHECK_OK(code);  // succeeds, as all data has left the sender
     }
   }
   exchange_host(peer);
@@ -302,7 +302,8 @@ class Gate {
   std::atomic<bool> open_{false};
 };
 
-// Returns a buffer whose elements of this type come from content(bytes, 1) and the rest from content(bytes, 2).
+// Returns a buffer whose elements of this type are those of content(bytes, 1), and the other bytes those of
+// content(bytes, 2).
 std::vector<std::byte> own_result(std::size_t bytes, bool strided) {
   auto wanted = content(bytes, 1);
   const auto before = content(bytes, 2);

@@ -1,5 +1,5 @@
-"""halo3d's directive steps in Fortran beside the C++ program: the same profiles from every step, box and rank count,
-both ways; errors of wrong usage.
+"""halo3d's directive steps in Fortran compared with the C++ program: the same profiles from every step, box and rank count, both ways;
+errors of wrong usage.
 
 HR_BUILD comes from CMake. HR_SEED repeats a run.
 """
@@ -137,7 +137,7 @@ class Directives(unittest.TestCase):
                          [[str(step), name] for step, name in STEPS.items()])
 
     def test_limit_of_gcc_12(self):
-        """The reason why the steps' arrays are explicit-shape dummies still holds, as the chapter says."""
+        """The reason why the steps' arrays are explicit-shape dummies still exists, as the chapter states."""
         asked = subprocess.run([BUILD / "bin/mpifort", "--version"], capture_output=True, text=True, timeout=60)
         if not re.match(r"GNU Fortran .* 12\.", asked.stdout):
             self.skipTest(asked.stdout.partition("\n")[0])

@@ -1,6 +1,6 @@
 """halo3d's patterns in random boxes: each validates every element bit for bit, and all of a job have the same result.
 
-HR_MPIEXEC and HR_HALO3D come from CMake; HR_DEVICE is `host` or `cuda`. HR_SEED repeats a run.
+HR_MPIEXEC and HR_HALO3D are set by CMake; HR_DEVICE is `host` or `cuda`. HR_SEED repeats a run.
 """
 
 import json

@@ -52,7 +52,7 @@ REFUSE = {"ours", "pmix", "prrte"}
 # Slurm keeps no names by PMIx, and by PMI-2 reports success for unpublishing a name that was never published.
 KEEP_NAMES = {"ours", "hydra", "pmi2", "prrte"}
 REFUSE_NAMES = {"ours", "hydra", "prrte"}
-# Take a process back after MPI_Finalize.
+# Launchers that let a process rejoin the job after MPI_Finalize.
 TAKE_BACK = {"ours"}
 OF_PRRTE = {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PRTE_PREFIX": f"{PEERS}/openmpi"}
 
@@ -64,6 +64,6 @@ def command(launcher, names, ranks, variables=None):
 
 
 def missing(launcher):
-    """Names the launcher's parts that are not installed here; empty if all are there."""
+    """Names the launcher's parts that are not installed here; empty if all are installed."""
     program = LAUNCHERS[launcher](["h1"], 1, {})[0]
     return "" if shutil.which(program) else f"no {program}; see `make peers` (HEADRACE_PEERS)"

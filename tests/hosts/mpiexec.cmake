@@ -1,4 +1,4 @@
-# Our mpiexec on hosts made of namespaces.
+# Headrace's mpiexec on hosts made of namespaces.
 if(COMMAND hr_namespace_test)
   foreach(part IN ITEMS Places Programs Output Input Words Ends Starts Faults)
     string(TOLOWER ${part} name)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs one command on a cluster of hosts made of namespaces (bed/README.md), for hr_namespace_test() in cmake/HrTest.cmake.
 
-Brings the cluster up under a name of its own, runs the command, and takes the cluster down in any case. The
-command has the environment that bed/README.md lists. Exit status: the command's; 77 where this machine
+Brings the cluster up under a unique name, runs the command, and takes the cluster down in any case. The command has the environment that
+bed/README.md lists. Exit status: the command's; 77 where this machine
 cannot make such hosts, with the reason (1 where HR_NAMESPACES=required); 1 where the command left something behind.
 """
 
@@ -21,7 +21,7 @@ HOSTS = os.path.join(HERE, "bed", "hosts")
 SKIPPED = 77
 NEEDED_FOR_SLURM = ("munged", "slurmctld", "slurmd", "srun")
 LOG_LINES = 40
-SETTLE_SECONDS = 10  # from the command's end to that of the processes it ended
+SETTLE_SECONDS = 10  # time from the command's end to that of the processes that it ended
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(HERE, "bed"))
@@ -108,7 +108,7 @@ def test(options, name) -> int:
         must("slurm", "up")
     cluster = clusters.find(name)
     os.environ["HR_HOST_NAMES"] = " ".join(cluster.hosts)
-    before = set(left_behind(cluster, build))  # a host that shares the machine's /dev/shm has others' leftovers
+    before = set(left_behind(cluster, build))  # a host that shares the machine's /dev/shm also sees other leftovers
     status = run([HOSTS, "exec", options.inside, *options.command] if options.inside else options.command, options.limit)
     if options.expect is not None:
         if status != options.expect:

@@ -1,5 +1,5 @@
-"""Random faults in jobs of our mpiexec over the test programs: a rank, an agent, mpiexec or a host is killed, a link is cut, or
-cut and healed, the output is not read, or the network loses 1 % of the packets and delays the rest by 20 ms.
+"""Random faults in jobs of Headrace's mpiexec over the test programs: a rank, an agent, mpiexec or a host is killed, a link is cut, or cut
+and healed, the output is not read, or the network loses 1 % of the packets and delays the rest by 20 ms.
 
 Each job must end in time, with the exit code and the one message of the fault, and leave nothing on any host; with
 --enable-recovery the survivors must reach a right result. Used like test_mpiexec.py;
@@ -21,7 +21,7 @@ from collections import Counter
 from test_mpiexec import BUILD, END, NAMES, SILENCE, HostsTest, environment_of, hosts, inner_agents, wait_for, words_of
 
 ENDLESS = "1000000000"
-ENDED = f"{BUILD}/random_faults.{os.getpid()}"  # a file that ends programs; on all hosts
+ENDED = f"{BUILD}/random_faults.{os.getpid()}"  # a file that ends programs; visible on all hosts
 PROGRAMS = {
     "probe": [f"{BUILD}/tests/fault/launch_probe", "init", "shm", "fence", "hang"],
     "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "500", "--until", "/dev/null/never"],
@@ -34,7 +34,7 @@ ENDING = {
     "sh": ["sh", "-c", f"until [ -e {ENDED} ]; do sleep 0.1; done"],
     "exchange": [f"{BUILD}/gpu_tests/mpi_random_exchange", "--seed", "5", "--exchanges", "60", "--largest", "65536", "--until", ENDED],
 }
-# Ends by itself, maybe before a link is cut: for the lossy network, which it has from its beginning.
+# This program ends without a signal, perhaps before a link is cut, so it is only for the lossy network, which exists from its start.
 BRIEF = {"collectives": [f"{BUILD}/tests/mpi/coll/mpi_coll_movement"]}
 RECOVER = f"{BUILD}/tests/fault/recover"
 PRINTING = ["yes", 7 * "0123456789"]
@@ -42,7 +42,7 @@ DEATHS = ["rank", "agent", "agent hangs", "mpiexec", "host", "heard", "cut"]
 KINDS = [*DEATHS, "heal", "lossy", "lossy and", "pipe and", "recover"]
 LOSSY = ("--delay", "20ms", "--loss", "1%")
 HEALED_WITHIN = 8  # seconds
-PATIENT = 16  # in a lossy network
+PATIENT = 16  # time limit in a lossy network
 LIMIT = 90
 
 
@@ -100,7 +100,7 @@ class Job(HostsTest):
         time.sleep(choose.random())
         code, words = self.fault(kind, choose, program)
         begin = time.monotonic()
-        if program is PRINTING:  # not read before the ranks are gone
+        if program is PRINTING:  # the output is not read before the ranks have ended
             wait_for(lambda: not self.ranks(program), end, "the ranks end")
         _, errors = child.communicate(timeout=LIMIT)
         took = time.monotonic() - begin
@@ -138,7 +138,7 @@ class Job(HostsTest):
         return "" if good else f"{'too early, ' if early else ''}not 0 and no message: {out[-500:]} {errors[-1500:]}"
 
     def recovers(self, choose):
-        """Ranks die by themselves, or a host does, and the others go on."""
+        """Ranks die by themselves, or a host does, and the others continue."""
         what = choose.choice(["random", "solver", "host"])
         deaths = 1 if what == "host" else choose.randint(1, 3)
         words = ["wait"] if what == "host" else [what, str(choose.randrange(1 << 31)), str(deaths)]

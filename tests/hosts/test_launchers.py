@@ -1,5 +1,5 @@
-"""Programs on two hosts under somebody else's launcher: test_launchers.py <launcher> <case> ... The setup contains only what the launcher
-itself needs. Run by namespace_test.py, with the hosts up.
+"""Programs on two hosts under the launcher of another project: test_launchers.py <launcher> <case> ... The setup contains only what the
+launcher itself needs. Run by namespace_test.py, with the hosts up.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ RANKS_A_HOST = 2
 RANKS = RANKS_A_HOST * len(NAMES)
 
 
-# PRRTE's PMIx server now and then cannot start its listener, and says so before it starts a rank.
+# PRRTE's PMIx server occasionally fails to start its listener, and reports that before it starts a rank.
 TRIES = 3
 OWN_FAULT = "listener-thread-start"
 
-# The launcher's message when a rank calls MPI_Abort with code 42: launchers other than ours print something else, but fail.
-ABORT_SAYS = "MPI_Abort: the program asked for it with code 42"
+# The launcher's message when a rank calls MPI_Abort with code 42: launchers other than Headrace's print something else, but fail.
+ABORT_SAYS = "MPI_Abort: the program called it with code 42"
 
 
 class Wrong(Exception):
@@ -112,10 +112,9 @@ def started(launcher):
 
 
 def vanish(launcher):
-    """The launcher dies: so do the ranks, on all hosts (namespace_test.py looks for them).
+    """The launcher dies: so do the ranks, on all hosts (namespace_test.py checks that).
 
-    With Slurm only when srun is told to end. When it is killed the ranks go on until Slurm's InactiveLimit.
-    """
+    With Slurm only when srun is told to end. When it is killed the ranks continue until Slurm's InactiveLimit. """
     child = next(filter(None, (started(launcher) for _ in range(TRIES))), None)
     need(child is not None, f"{launcher} has failed to start {TRIES} times by itself")
     os.killpg(child.pid, signal.SIGTERM if launcher in ("pmi2", "pmix") else signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Our mpiexec on several hosts: starts, placement, output, input, signals, ends and faults. Seen from the outside.
+"""Headrace's mpiexec on several hosts: starts, placement, output, input, signals, ends and faults. Seen from the outside.
 
 Run by namespace_test.py with four hosts up, or by hand: HR_HOSTS is the program that makes hosts of namespaces,
 HR_HOSTS_CLUSTER the name of a cluster of four, HR_MPIEXEC and HR_BUILD the tested build.
@@ -36,7 +36,7 @@ def hosts(*words, check=True) -> str:
 def init_processes() -> dict[str, int]:
     """The first process of each host, by its pid outside."""
     found, cluster = {}, ""
-    for line in hosts("list", check=False).splitlines():  # other clusters come and go
+    for line in hosts("list", check=False).splitlines():  # other clusters start and end
         if line.startswith("cluster "):
             cluster = line.split()[1].rstrip(":")
         elif match := re.match(r"  (\S+) .*\bprocess (\d+)", line):
@@ -64,7 +64,7 @@ def all_pids():
 
 
 def host_of(pid, inits) -> str:
-    """The host that a process is in; empty if it is in none of ours."""
+    """Returns the host in which a process is; empty if it is in none of the test."""
     try:
         space = os.readlink(f"/proc/{pid}/ns/pid")
         return next((name for name, init in inits.items() if os.readlink(f"/proc/{init}/ns/pid") == space), "")
@@ -231,7 +231,7 @@ class Places(HostsTest):
                     self.assertRegex(done.stderr, rf"(?m)^{host}: \d+ socket")
 
     def test_what_is_not_possible_elsewhere_ends_the_job(self):
-        # mpiexec has no ranks of its own here, so that only the agent finds out.
+        # mpiexec has no ranks of its own here, so that only the agent detects that.
         done = self.run_on("-n", "1", "--hosts", B, "--bind-to", "user:4000", "echo", "ran")
         self.assert_ended(done, 2, f"cannot place ranks on host {B}: ", "CPU 4000")
         self.assertEqual(done.stdout, "")
@@ -338,7 +338,7 @@ class Output(HostsTest):
             with self.subTest(places):
                 child = self.start("-n", "2", "--hosts", places, "yes", 70 * "x")
                 ranks = wait_for(lambda: (found := self.running("yes"))[1:] and found, 20, "both ranks run")
-                time.sleep(0.5)  # until all pipes are full
+                time.sleep(0.5)  # time for all pipes to fill
                 os.kill(ranks[1], signal.SIGKILL)
                 wait_for(lambda: not self.running("yes"), 10, "the ranks end")
                 out, errors = child.communicate(timeout=20)
@@ -438,7 +438,7 @@ class Ends(HostsTest):
 
     def test_going_on(self):
         done = self.run_on("-disable-auto-cleanup", *self.BOTH, "sh", "-c", "[ $PMI_RANK = 3 ] && exit 6; sleep 1; echo on")
-        self.assert_ended(done, 6, f"rank 3 on host {B}", "the others go on")
+        self.assert_ended(done, 6, f"rank 3 on host {B}", "the others continue")
         self.assertEqual(done.stdout, "on\n" * 3)
 
     def test_crash(self):
@@ -496,7 +496,7 @@ class Starts(HostsTest):
                                 f"cannot start ranks on host {B} (rank 1): ", "Connection refused")
 
     def test_what_is_missing_there(self):
-        local = hosts("exec", A, "mktemp", "-d", "-p", "/run").strip()  # each host has its own
+        local = hosts("exec", A, "mktemp", "-d", "-p", "/run").strip()  # each host has its own /run
         hosts("exec", A, "cp", "/bin/echo", f"{local}/echo")
         done = self.run_on("-n", "2", "--hosts", f"{A},{B}", f"{local}/echo", "ran")
         self.assert_one_message(done, 127, f'cannot execute "{local}/echo" on host {B}: No such file')
@@ -628,7 +628,7 @@ class Faults(HostsTest):
         for degree in ("32", "1"):
             with self.subTest(degree):
                 self.run_and(lambda: os.kill(self.mpiexec_pid(), signal.SIGKILL), *self.ALL, degree=degree)
-                hosts("exec", A, "sh", "-c", "rm -f /dev/shm/headrace*")  # of the host without processes
+                hosts("exec", A, "sh", "-c", "rm -f /dev/shm/headrace*")  # of the host that has no processes
                 wait_for(lambda: not self.left(), END, "nothing is left")
 
     def test_a_host_dies(self):
@@ -645,7 +645,7 @@ class Faults(HostsTest):
                 done, took = self.run_and(lambda: hosts("partition", victim), *self.ALL, degree=degree)
                 self.assert_one_message(done, 1, f"lost host {victim} (rank {NAMES.index(victim)})", "no sign of life")
                 self.assertLess(took, END)
-                # Behind the cut link, too.
+                # Nothing may be left beyond the cut link either.
                 wait_for(lambda: not self.left(), END, "nothing is left")
                 hosts("heal")
 

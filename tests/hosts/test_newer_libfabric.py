@@ -1,7 +1,6 @@
 """Jobs over the TCP provider of libfabric 1.18 and newer, which differs from that of Debian's 1.17: the libfabric of MPICH's wheel.
 
-HEADRACE_PEERS names a virtual environment with the package `mpich`; without it these tests are skipped and say so.
-"""
+HEADRACE_PEERS names a virtual environment with the package `mpich`; without it these tests are skipped with a message. """
 
 import os
 import subprocess

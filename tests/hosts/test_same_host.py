@@ -1,7 +1,7 @@
 """The processes that share memory, and their paths, on hosts that have some things in common.
 
-Under our mpiexec, which is outside the hosts: each rank is like a container (in_host.sh). The command line names what
-the hosts share, as tests/hosts/CMakeLists.txt brought them up.
+Under Headrace's mpiexec, which is outside the hosts: each rank is like a container (in_host.sh). The command line names what the hosts
+share, as tests/hosts/CMakeLists.txt brought them up.
 """
 
 import os

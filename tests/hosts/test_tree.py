@@ -32,7 +32,7 @@ NEEDS = ((re.compile("/mpi_process_(spawn|device)\\b"), launchers.SPAWN),
          (re.compile("/mpi_process_connect errors"), launchers.REFUSE_NAMES),
          (re.compile("/mpi_process_connect within"), launchers.KEEP_NAMES),
          (re.compile("/mpi_comm_sessions_after$"), launchers.TAKE_BACK))
-SHARING = re.compile("/mpi_yielding$")  # needs ranks that know that they share a core, which hosts do not tell each other
+SHARING = re.compile("/mpi_yielding$")  # needs ranks that know that they share a core, which hosts cannot communicate to each other
 SHOWN = 3000  # characters of a failed test's output
 MPI4PY_LIMIT = 1500
 
@@ -59,7 +59,7 @@ class Totals:
 
 
 def declared_below(graph, at, directory):
-    """True if a test comes from a CMakeLists.txt below that directory."""
+    """True if a test is defined in a CMakeLists.txt below that directory."""
     while at is not None:
         node = graph["nodes"][at]
         if graph["files"][node["file"]].startswith(directory + "/"):

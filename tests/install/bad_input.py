@@ -1,4 +1,4 @@
-"""Environments with the wheel in which something has gone wrong: files removed, overwritten by another MPI's package, or moved.
+"""Environments with the wheel with faults: files removed, overwritten by another MPI's package, or moved.
 
 HR_WHEEL: the wheel. HR_OTHERS: a directory with the wheel of mpich. systems.py runs it; an ordinary machine with a compiler will do.
 """
@@ -37,7 +37,7 @@ class Environment(unittest.TestCase):
         venv.create(cls.env, with_pip=True)
 
     def setUp(self):
-        """Each test leaves a whole installation behind, but one that fails."""
+        """After each test, an installation is complete, unless the test fails."""
         if not (self.env / "whole").exists():
             self.pip(*AGAIN, "--ignore-installed", WHEEL)
         (self.env / "whole").unlink(missing_ok=True)
@@ -119,7 +119,7 @@ class Environment(unittest.TestCase):
         self.pip("uninstall", "-y", "mpich")
 
     def test_a_library_of_another_package(self):
-        """mpiexec is ours and the library is not: mpiexec reports that before ranks fail."""
+        """If mpiexec is Headrace's and the library is not, mpiexec reports that before ranks fail."""
         kept = (self.env / "lib/libmpi.so.12").rename(self.env / "kept")
         (self.env / "lib/libmpi.so.12").write_bytes(Path("/bin/sh").read_bytes())
         done = self.run_in(self.env / "bin/mpiexec", "-n", "1", "true")

@@ -27,7 +27,7 @@ step() {  # step NAME SECONDS COMMAND...
 . /etc/os-release
 echo "$PRETTY_NAME, $(ldd --version | head -n 1), $("$python" --version), $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | sort | uniq -c)"
 begun=$SECONDS
-# The frameworks may stand in an environment of their own: the new one sees its packages behind its own.
+# The frameworks may be in a separate environment: the new one sees its packages after its own.
 frameworks=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
 # The name has no space, as nvcc does not quote what it gives to the linker.
 env=$work/env

@@ -13,7 +13,7 @@ env="$work/my Übung"
 failed=0
 
 now() { date +%s.%N; }
-step() {  # name, command...: its output is shown where it fails
+step() {  # name, command...: shows the command's output if it fails
   name=$1
   shift
   begun=$(now)
@@ -29,7 +29,7 @@ says_headrace() {
   "$env/bin/mpiexec" --version && "$env/bin/mpirun" --version &&
     "$env/bin/python" -c 'from mpi4py import MPI; v = MPI.Get_library_version(); print(v); assert "Headrace" in v'
 }
-first_message() {  # from nothing imported to a message received
+first_message() {  # from a program without imports to a received message
   "$env/bin/mpiexec" --timeout 60 -n 2 "$env/bin/python" -c '
 from mpi4py import MPI
 world = MPI.COMM_WORLD
@@ -40,7 +40,7 @@ hello() {
   "$env/bin/mpiexec" --timeout 60 -n 4 "$env/bin/python" -m mpi4py.bench helloworld >said && sort said &&
     [ "$(grep -c '^Hello, World! I am process [0-3] of 4' said)" = 4 ]
 }
-halo3d() {  # its own check, element by element
+halo3d() {  # checks its result element by element
   "$1/bin/mpiexec" --timeout 120 -n 8 "$1/lib/headrace/bench/halo3d" >said 2>&1
   status=$?
   cat said
@@ -57,7 +57,7 @@ mpi4py_suite() {
   [ $status = 0 ] && grep -q '^Ran [1-9][0-9][0-9]' said
 }
 info() { "$env/bin/headrace" info >said && cat said && ! grep -q missing said; }
-doctor() {  # warnings about the machine are no fault of the wheel
+doctor() {  # tolerates warnings about the machine
   "$env/bin/headrace" doctor --all
   [ $? -le 1 ]
 }
@@ -75,7 +75,7 @@ moved() {  # the library and the launcher, and mpi4py by the environment's Pytho
   mv "$work/moved ünv" "$env"
   return $status
 }
-half_removed() {  # the doctor names what is gone
+half_removed() {  # the doctor names the missing files
   mv "$env/lib/libmpi.so.12" kept
   "$env/bin/headrace" doctor --only files >said
   status=$?

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """The wheel on other systems: root file systems of Debian releases without a compiler, and an ordinary user in them.
 
-  systems.py --wheel W --work DIRECTORY [--sdist S] [--again] [SUITE ...]   all of SUITES; one line a step, and the totals at the end
+  systems.py --wheel W --work DIRECTORY [--sdist S] [--again] [SUITE ...]   all of SUITES; prints one line per step, then the totals
 
 With --sdist the source distribution is built as well, in a namespace without a network, by the environment of this Python.
 
 Resumable: DIRECTORY keeps what has passed with these files in the wheel or the source distribution, which is not run again; it
-counts in the totals. --again forgets that.
+counts in the totals. --again runs everything again.
 
 `debootstrap` makes each system once, from this machine's package sources; DIRECTORY keeps it. mpi4py's wheel and its tests are
-fetched here, so that nothing inside needs a network. Each system runs in namespaces of its own, with its own /dev/shm and processes,
-that end with it. Skipped, with the reason, where this is not root or has no debootstrap.
+fetched here, so that nothing inside needs a network. Each system runs in separate namespaces, with its own /dev/shm and processes,
+which end with it. Skipped, with the reason, where this is not root or has no debootstrap.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SUITES = {"bullseye": "3.9", "bookworm": "3.11", "trixie": "3.13"}  # Debian 11, 12 and 13, and their Python
 MPI4PY = "4.1.2"
-USER = 12345  # of nobody here
+USER = 12345  # number of a user that does not exist here
 SECONDS = 1200
 
 
@@ -103,7 +103,7 @@ def fetch(work: Path) -> Path:
     return to
 
 
-# Mounts, seen by this process alone; then the user, without its powers.
+# Mounts that only this process sees; then the change to the user, without the powers of root.
 INSIDE = """set -e
 mount --make-rprivate /
 mount -t proc proc "$ROOT/proc"
@@ -135,7 +135,7 @@ def test(suite: str, wheel: Path, work: Path) -> tuple[int, int]:
     try:
         output, _ = child.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
-        child.kill()  # and with it all in its namespace of processes
+        child.kill()  # ends everything in its process namespace
         output, _ = child.communicate()
         output += f"systems.py: no end within {SECONDS} s\nstep time-limit {SECONDS} failed\n"
     print(f"--- {suite}\n{output}", flush=True)
@@ -151,7 +151,7 @@ def contents(archive: Path) -> str:
     """Identifies an archive by its files and their contents, whenever it was made."""
     found = hashlib.sha256()
     if archive.suffix == ".whl":
-        with zipfile.ZipFile(archive) as opened:  # its RECORD has the names and hashes of all
+        with zipfile.ZipFile(archive) as opened:  # the RECORD contains the names and hashes of all files
             found.update(opened.read(next(name for name in opened.namelist() if name.endswith(".dist-info/RECORD"))))
     else:
         with tarfile.open(archive) as opened:
@@ -235,7 +235,7 @@ def wrappers_here(wheel: Path, work: Path) -> bool:
 
 
 def bad_input(wheel: Path, work: Path) -> tuple[int, int]:
-    """On this machine: environments in which something has gone wrong (bad_input.py)."""
+    """On this machine: environments with faults (bad_input.py)."""
     fetch(work)
     done = subprocess.run([sys.executable, "-B", "-m", "unittest", "-v", "bad_input"], cwd=HERE, stdin=subprocess.DEVNULL, capture_output=True,
                           env={**os.environ, "HR_WHEEL": str(wheel), "HR_OTHERS": str(work / "others")}, text=True, check=False, timeout=1200)

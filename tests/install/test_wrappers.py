@@ -161,7 +161,7 @@ class Environment(Prefix, unittest.TestCase):
         output("cc", self.folder / "hello.c", "-o", program, *flags)
         self.assertIn("RUNPATH", output("readelf", "-d", program))
         self.assert_runs(program)
-        self.assertEqual(output(program).strip(), "rank 0 of 1")  # without mpiexec, too
+        self.assertEqual(output(program).strip(), "rank 0 of 1")  # also works without mpiexec
 
     def test_the_library_has_the_names_of_its_functions(self):
         self.assertIn(".symtab", output("readelf", "-SW", self.prefix / "lib/libmpi_abi.so.1"))

@@ -42,7 +42,7 @@ export PYTHONPATH=$carried/python:${PYTHONPATH:-}
 
 [ "${HR_UNPACK:-}" != only ] || exit 0
 
-# Left out, with the reason; a test reports by itself what it misses.
+# Tests that are left out, with the reason; other tests report themselves if something is missing.
 left_out='^$'
 leave_out() {  # leave_out REASON REGEX
   local names

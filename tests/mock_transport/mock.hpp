@@ -72,7 +72,7 @@ class Network {
  private:
   friend class Mock;
   struct Coming {
-    std::uint64_t number;  // in the order of sending, across processes
+    std::uint64_t number;  // number in the order of sending, across processes
     Message message;
   };
   struct Peer {
@@ -106,7 +106,7 @@ class Network {
   int rank_;
   std::map<int, Peer> peers_;  // peers that the test has mentioned
   std::map<int, unsigned> connections_;
-  std::deque<Pending> operations_;  // in the order in which they were started
+  std::deque<Pending> operations_;  // operations in the order in which they were started
   std::uint64_t sent_ = 0;
   unsigned rounds_ = 0;
   unsigned copies_ = 0;

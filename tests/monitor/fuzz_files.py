@@ -3,8 +3,7 @@
 
   fuzz_files.py [--seconds 4] [--seed N] [--only pages|files|runs|topology]
 
-The seed is printed; the same seed makes the same inputs. A failing input is kept beside this process's directory, as found-...
-"""
+The seed is printed; the same seed makes the same inputs. A failing input is kept next to this process's directory, as found-... """
 
 import argparse
 import copy
@@ -214,7 +213,7 @@ GUARDED = (*ANSWERED, ArithmeticError, AttributeError, LookupError, TypeError, V
 
 
 def questions(path, expected):
-    """All questions that the page may ask, rendered like the server does."""
+    """All requests that the page may send, rendered like the server does."""
     for name in ANSWERS:
         for kind in (LISTS if name == "counters" else ("",)):
             for span in ({}, {"from": "1760000001", "to": "1760000003"}):

@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   MPI_Comm_free(&reverse);
   MPI_Send(out, 1, MPI_INT, MPI_PROC_NULL, 4, MPI_COMM_WORLD);
 
-  /* The last rank comes late: the others wait for it, rank 0 for it alone. */
+  /* The last rank is late: the others wait for it, and rank 0 only for it. */
   if (rank == size - 1) {
     usleep(1000000);
     MPI_Ssend(out, 1 << 20, MPI_CHAR, 0, 5, MPI_COMM_WORLD);

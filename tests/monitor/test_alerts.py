@@ -41,7 +41,7 @@ class Holding(unittest.TestCase):
         for second in range(8):
             made.look(sweep(100.0 + second, [0], calls=min(second, 1)), {})
         self.assertEqual(self.events(made), [("begins", "job j")])
-        made.look(Sweep(110.0), {})  # it has ended
+        made.look(Sweep(110.0), {})  # the rank has ended
         self.assertEqual(self.events(made)[-1], ("ends", "job j"))
 
     def test_figures_of_hosts(self):

@@ -106,7 +106,7 @@ class Views(Recorded):
         self.assertEqual(self.at.column("call", "function"), ["MPI_Waitall"])
         self.assertIn("ranks=0-7%2C+37", self.page.url)
         self.assertIn("filter=waitall", self.page.url)
-        self.page.reload()  # the address is enough
+        self.page.reload()  # the address suffices
         self.page.wait_for_selector("body[data-drawn]")
         self.assertEqual(self.at.column("call", "function"), ["MPI_Waitall"])
         self.at.fill("filter", "")
@@ -120,7 +120,7 @@ class Views(Recorded):
     def test_the_last_minutes(self):
         self.at.open(job=self.job, view="calls")
         seen = self.db.execute("SELECT seen FROM jobs WHERE id = ?", (self.job,)).fetchone()[0]
-        self.at.after(lambda: self.at.press("button[data-from='-300']"))  # longer than the run
+        self.at.after(lambda: self.at.press("button[data-from='-300']"))  # a range longer than the run
         self.assertEqual(self.at.sum("call count"), self.of("call", 1, began=seen - 300))
         self.at.open(job=self.job, view="calls", **{"from": -60})
         self.assertEqual(self.at.sum("call count"), self.of("call", 1, began=seen - 60))
@@ -137,7 +137,7 @@ class Views(Recorded):
         self.assertEqual(self.page.inner_text("button[name=play]"), "play")
         self.page.wait_for_function("() => document.body.dataset.address === location.search")
         self.assertLess(self.at.sum("points"), whole)
-        self.at.view("ranks")  # at the same time
+        self.at.view("ranks")  # shows the same time range
         self.assertIn("to=", self.page.url)
         self.assertLess(self.at.sum("calls"), self.db.execute("SELECT sum(calls) FROM ranks WHERE job = ?", (self.job,)).fetchone()[0])
 
@@ -203,7 +203,7 @@ class Views(Recorded):
         self.page.keyboard.press("?")
         self.assertTrue(self.page.is_visible("dialog"))
         self.page.keyboard.press("Escape")
-        self.page.keyboard.press("Tab")  # all can be reached
+        self.page.keyboard.press("Tab")  # every element can be reached
         self.assertNotEqual(self.page.evaluate("document.activeElement.tagName"), "BODY")
 
     def test_dark_and_light(self):

@@ -87,7 +87,7 @@ class Cluster(unittest.TestCase):
         self.assertEqual(self.at.page.inner_text(f"[data-gpu='{HOT} 2']"), "!")
         self.at.screenshot("gpus")
         self.at.after(lambda: self.at.press(f"[data-gpu='{HOT} 2']"))
-        self.assertEqual(self.at.column("gpus", "node"), [HOT] * 4)  # on the node's own page
+        self.assertEqual(self.at.column("gpus", "node"), [HOT] * 4)  # the table is on the node's own page
 
     def test_links(self):
         self.at.open(view="links")

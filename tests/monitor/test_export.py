@@ -81,7 +81,7 @@ class Export(support.Scratch):
         again = self.folder / "again.hrrun"
         save(old, again)
         self.assertEqual(self.say("--sql", "SELECT sum(messages) > 0 AS n FROM timeline", file=again)[1].split(), ["n", "1"])
-        history = History(old)  # and one that goes on
+        history = History(old)  # and a run that continues
         self.assertEqual(history.remarks, [])
         history.close()
 

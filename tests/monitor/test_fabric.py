@@ -239,7 +239,7 @@ class Large(support.Scratch):
         self.assertLess(cost / collector.period, 0.08, f"{cost} s a look, each {collector.period} s")  # 5 % on a machine that does nothing else
         self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory, 64 << 10)
         rows = history.db.execute("SELECT count(DISTINCT time) FROM machine").fetchone()[0]
-        # 9,000 figures are kept every few seconds only; a slow machine looks less often, over a longer time.
+        # 9,000 figures are kept every few seconds only; a slow machine reads less often, over a longer time.
         pause = sum(map(len, Hosts().look().values())) / collector_module._MACHINE_ROWS - 0.5
         self.assertGreater(pause, 2)
         self.assertIn(rows, range(1, 2 + int((source.time - begun) / pause)))

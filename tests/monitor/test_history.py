@@ -174,7 +174,7 @@ class Life(support.Scratch):
         self.addCleanup(history.close)
         history.write(Synthetic(Job(key="another", ranks=2)).sweep(True), {})
         self.assertEqual(history.db.execute("SELECT key, ended FROM jobs ORDER BY id").fetchall(), [("synthetic-1", 1), ("another", 0)])
-        self.fill(history, Synthetic(Job(ranks=4)), 5, 7)  # it was there all the same
+        self.fill(history, Synthetic(Job(ranks=4)), 5, 7)  # the port existed nevertheless
         self.assertEqual(history.db.execute("SELECT ended FROM jobs ORDER BY id").fetchall(), [(0,), (1,)])
 
     def test_a_damaged_file_is_set_aside(self):

@@ -123,7 +123,7 @@ class Reports(Gathering):
             part.made.time += 50
         self.rounds(lambda sweep: self.all_there(sweep) and min(reading.brief.calls for reading in sweep.readings) > 60 * 200, "their new figures")
         for part in (self.here, self.there):
-            part.made.time = self.job.began + 100  # all end
+            part.made.time = self.job.began + 100  # all jobs have ended
         self.rounds(lambda sweep: self.db().execute("SELECT ended FROM jobs").fetchall() == [(1,)], "the end")
         subject.end()
         db, truth = self.db(), [reading for part in (self.here, self.there) for reading in part.sweep(True).readings]
@@ -146,7 +146,7 @@ class Reports(Gathering):
     def test_a_lost_collector_is_shown_and_comes_back(self):
         subject = self.reporter()
         self.rounds(self.all_there, "all ranks")
-        subject._exchange = lambda: 0.05  # it sends nothing more
+        subject._exchange = lambda: 0.05  # the collector sends nothing more
         subject._channel.cut()
         lost = self.rounds(lambda sweep: [each for each in sweep.reporters if not each.live], "the loss")
         self.assertEqual((lost[0].host, lost[0].ranks), ("h2", 4))
@@ -156,7 +156,7 @@ class Reports(Gathering):
         self.assertTrue(any("collector on h2 (127.0.0.1) is lost" in remark for remark in self.collector.state.remarks))
         self.assertIn('headrace_reporter_up{host="h2",address="127.0.0.1"} 0', text(self.collector.state))
         self.assertFalse(news(Place(self.history.path, self.collector))["reporters"][0]["live"])
-        # The ranks here end: the job does not, since others may go on.
+        # The ranks here end: the job does not, since others may continue.
         self.here.made.time = self.job.began + 100
         self.collector.round()
         self.collector.round()
@@ -465,7 +465,7 @@ class Secrets(support.Scratch):
         self.addCleanup(collector.terminate)
         collector.stdin.write((self.folder / "headrace/report-secret").read_text())
         collector.stdin.close()
-        # Other lines may come before, such as that of a first attempt to connect.
+        # Other lines may precede it, such as that of a first attempt to connect.
         self.assertTrue(any(f"reports to 127.0.0.1, port {port}" in line for line in collector.stderr), "the collector does not report")
         self.assertTrue(any("(127.0.0.1) reports" in line for line in monitor.stderr), "the monitor takes no report")
         collector.terminate()

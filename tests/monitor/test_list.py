@@ -1,5 +1,5 @@
-"""More runs than a list takes: running ones first, the rest counted, found by a search and by their address. And other content of the
-page: labels, dates, keys, reasons."""
+"""More runs than a list shows: running ones first, the rest counted, found by a search and by their address. And other content of the page:
+labels, dates, keys, reasons."""
 
 import re
 import time
@@ -37,7 +37,7 @@ def history(path, ended=RUNS):
 
 
 class Listed(support.Scratch):
-    """The questions behind the page."""
+    """The requests of the page."""
 
     def setUp(self):
         super().setUp()
@@ -101,7 +101,7 @@ class Page_(support.Scratch):
         self.assertEqual(self.at.complaints, [])
 
     def test_addresses(self):
-        """A job, and the one beside it, by key and by number, however many have begun since."""
+        """Finds a job and the adjacent one, by key and by number, however many have begun since."""
         number = query.job_id(connect(self.path), "headrace_1003_27c956efd56f23ee")
         for job, other in ((OLD, "headrace_1003_27c956efd56f23ee"), ("headrace_1003_27c956efd56f23ee", OLD), (OLD, str(number)), (str(number), OLD)):
             self.at.open(job=job, other=other, view="compare")

@@ -104,7 +104,7 @@ class Live(support.Scratch):
             # Each rank of a 2 x 2 x 2 torus talks to three others.
             self.assertEqual(at.sum("pairs"), 24)
             self.assertEqual(at.complaints, [])
-            # Sums of a program that ends by itself are exact: this one was killed, so a call may be counted without its message.
+            # Sums of a program that ends normally are exact: this one was killed, so a call may be counted without its message.
             self.assertLessEqual(abs(known["sent"] - calls["MPI_Sendrecv"][0]), 8)
         said = self.headrace("monitor", "--save", str(self.folder / "run.hrrun"), "--job", key, "--history", str(self.history))
         self.assertIn("halo3d on 8 ranks", said.stdout, said.stderr)

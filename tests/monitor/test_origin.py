@@ -1,4 +1,4 @@
-"""Where jobs come from: user, command line, batch job; kept, sent by collectors, and searched."""
+"""The origin of jobs: user, command line, batch job; it is stored, sent by collectors, and searched."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""The rules for files that another user may have put in place of ours, one by one."""
+"""The rules for files that another user may have put in place of this user's, one by one."""
 
 import os
 import unittest
@@ -38,7 +38,7 @@ class Reading(support.Scratch):
         big.write_bytes(b"x" * 11)
         self.refused(own_files.read_bytes, "10 are the most", big, 10)
         self.assertEqual(own_files.read_bytes(big, 11), b"x" * 11)
-        self.assertGreater(len(own_files.read_bytes("/proc/self/maps")), 1000)  # it claims to be empty
+        self.assertGreater(len(own_files.read_bytes("/proc/self/maps")), 1000)  # the page claims to be empty
         self.refused(own_files.read_bytes, "more than 10", "/proc/self/maps", 10)
 
     def test_links(self):

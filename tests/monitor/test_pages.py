@@ -74,7 +74,7 @@ class Readings(unittest.TestCase):
         self.assertEqual((said.rank.job, said.rank.size, said.rank.program, said.rank.cpus, said.rank.gpu), ("headrace_1_1", 4, "halo3d", "0-1", ""))
         self.assertEqual((said.brief.calls, said.brief.sent, said.brief.sent_bytes, said.brief.received, said.brief.received_bytes), (13, 14, 1400, 7, 4144))
         self.assertEqual((said.brief.posted, said.brief.unexpected, said.brief.unexpected_bytes), (2, 1, 77))
-        self.assertGreaterEqual(said.brief.wait_ns, 10**9)  # with the wait that goes on
+        self.assertGreaterEqual(said.brief.wait_ns, 10**9)  # with the wait in progress
         self.assertEqual((said.function, said.waits_for), ("MPI_Recv", 2))
         self.assertEqual(said.details["sent_to"], {"2": Count(4, 400), "1": Count(1, 100)})
         self.assertEqual(said.details["waited_for"], {"2": Count(2, 0, 60)})
@@ -147,7 +147,7 @@ class Files(support.Scratch):
         self.assertEqual((reading.ended, reading.brief.sent), (False, 3))
         self.file.unlink()
         source._look_at = 0
-        self.assertTrue(self.mine(source.sweep(False))[0].ended)  # its last figures, once more with details
+        self.assertTrue(self.mine(source.sweep(False))[0].ended)  # the last figures are read again with details
         self.assertEqual(self.mine(source.sweep(True))[0].details["sent_to"], {"1": Count(3)})
         self.assertEqual(self.mine(source.sweep(True)), [])
 

@@ -1,7 +1,6 @@
 """The library for jobs of other MPIs: its reading of an mpi.h, its build, and its figures of a job whose messages are known.
 
-HEADRACE_PEERS (make peers) names MPICH's environment, with Open MPI's beside it where it is installed; without it those are skipped.
-"""
+HEADRACE_PEERS (make peers) names MPICH's environment, with Open MPI's next to it if that is installed; without it those are skipped. """
 
 import os
 import subprocess
@@ -85,12 +84,12 @@ class Jobs(support.Scratch):
                              {"MPI_Isend": 10, "MPI_Irecv": 10, "MPI_Waitall": 16, "MPI_Sendrecv": 5, "MPI_Startall": 6, "MPI_Barrier": 1, "MPI_Pcontrol": 2})
             self.assertEqual(now.table("function.bytes"), {"MPI_Isend": 8000, "MPI_Sendrecv": 15, "MPI_Startall": 96, **({"MPI_Ssend": 1 << 20} if long else {})})
             self.assertEqual(now.table("sent.sizes"), {"512-1023": 10, "2-3": 5, "16-31": 6, **({"1048576-2097151": 1} if long else {})})
-            said = reading(page, True, False, {})  # as the monitor has it
+            said = reading(page, True, False, {})  # the page as the monitor sees it
             self.assertEqual([mark.level for mark in said.marks], [7, -3])
             self.assertLess(abs(said.marks[0].time - time.time()), 120)
             self.assertEqual((said.brief.sent, said.brief.sent_bytes), (sum(messages.values()), sum(sizes.values())))
             self.assertLessEqual(said.brief.wait_ns, said.brief.mpi_ns)
-            if not long:  # each of them waited for the late one
+            if not long:  # each other rank waited for the late one
                 self.assertGreater(said.brief.wait_ns, 200e6)
         self.assertGreater(pages[0].read().table("peer.wait")[RANKS - 1], 200e6)
 
@@ -109,7 +108,7 @@ class Jobs(support.Scratch):
 
     @unittest.skipUnless((support.BUILD / "bin/mpicc").is_file() or support.REQUIRED, "Headrace is not built")
     def test_headrace_needs_none(self):
-        """The library can be built for Headrace, and leaves existing pages alone."""
+        """The library can be built for Headrace, and does not change existing pages."""
         library, program = self.folder / "pmpi.so", self.folder / "program"
         pmpi.build(library, str(support.BUILD / "bin/mpicc"))
         subprocess.run([support.BUILD / "bin/mpicc", PROGRAM, "-o", program], check=True)

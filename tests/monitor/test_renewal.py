@@ -116,7 +116,7 @@ class Renewal(support.Scratch):
         self.assertTrue(all(int(new) > int(old) for new, old in zip(self.at.column("ranks", "calls"), before)))
         self.assertEqual(self.page.evaluate("window.kept.filter(element => !element.isConnected).length"), 0)
         self.assertEqual((self.page.evaluate("String(getSelection())"), selected), ("synthetic", "synthetic"))
-        self.at.press("[data-table=ranks] th:nth-child(1) button")  # by rank, downwards: the rows are the same ones, elsewhere
+        self.at.press("[data-table=ranks] th:nth-child(1) button")  # sorts by rank in descending order: the rows are the same, at other positions
         self.assertEqual(self.at.column("ranks", "rank"), list("76543210"))
         self.assertEqual(self.page.evaluate("window.kept.filter(element => !element.isConnected).length"), 0)
         self.assertEqual(self.at.complaints, [])
@@ -192,7 +192,7 @@ class Renewal(support.Scratch):
         self.source.free.set()
         self.page.wait_for_selector(".state[data-kind=live]")
         self.assertEqual(self.looks(), live)
-        self.server.close()  # now the server is gone
+        self.server.close()  # now the server has ended
         self.page.wait_for_selector(".state[data-kind=lost]")
         self.assertIn("not connected", self.looks()[0])
         self.assertIn("does not answer", self.page.inner_text(".problem"))

@@ -106,7 +106,7 @@ class Real(support.Scratch):
             self.skipTest("this host permits no debugger")
         for rank in ranks:
             self.assertIn("main", " ".join(rank["frames"]), rank)
-        self.assertIsNone(job.poll())  # it goes on
+        self.assertIsNone(job.poll())  # the job continues
         with unittest.mock.patch.dict(os.environ, environment):
             key = next(page.job_of_owner for page in counters.look().pages if page.job_of_owner.startswith(f"headrace_{job.pid}_"))
             page = stacks.stacks(key)

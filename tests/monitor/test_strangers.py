@@ -1,4 +1,4 @@
-"""Other users of the host, and strangers at a port: obstacles that they put in the way of top, the monitor and its collectors."""
+"""Other users of the host, and strangers at a port: attacks on top, the monitor and its collectors."""
 
 import contextlib
 import http.client
@@ -86,7 +86,7 @@ class Lies(support.Scratch):
         honest, liars = Maker(job="headrace_2_2", rank=99), [Maker(job="headrace_3_3", rank=rank) for rank in range(40)]
         honest.values = {"function.calls": [0, 5, 0, 0]}
         liars[0].values = {"peer.messages": [(1 << 64) - 1, 0, 0], "peer.process": [1, 0, 0]}
-        for liar in liars[1:]:  # each is valid, but not all of them together
+        for liar in liars[1:]:  # each page is valid, but not all of them together
             liar.values = {"function.calls": [0, 1 << 58, 0, 0]}
         source = subject.Pages([honest.page(), *(liar.page() for liar in liars)])
         history = History(self.folder / "history.sqlite")
@@ -146,7 +146,7 @@ class Pages(support.Scratch):
         return Maker(pid_started=int(Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[19]), **about)
 
     def attack(self):
-        """Files that a stranger leaves there; rank 0 is the victim's own."""
+        """Creates the files that a stranger leaves in the directory; that of rank 0 belongs to the victim."""
         self.put(0, self.alive().bytes(), VICTIM, 0o600)
         os.mkfifo(self.folder / f"{NAME}1", 0o666)
         self.put(2, deep(Maker(rank=2)))
@@ -169,7 +169,7 @@ class Pages(support.Scratch):
 
     def test_only_ones_own_page_is_read(self):
         self.attack()
-        os.unlink(self.folder / f"{NAME}7")  # by that name the page has a second one
+        os.unlink(self.folder / f"{NAME}7")  # under that name, the page has a second link
         code, said = as_user(VICTIM, self.look)
         self.assertEqual((code, [(job["job"], job["running"] >= 0) for job in said["jobs"]]), (0, [("headrace_1_1", True)]))
         self.assertEqual(said["jobs"][0]["ranks"], 4)
@@ -190,7 +190,7 @@ class Pages(support.Scratch):
         self.assertNotIn(f"headrace_1_1@{STRANGER}", [job["job"] for job in as_user(0, self.look)[1]["jobs"]])
         code, said = as_user(0, lambda: self.look("--all-users"))
         mine = {job["job"]: job for job in said["jobs"] if job["job"].startswith("headrace_1_1")}
-        self.assertEqual((code, set(mine)), (0, {"headrace_1_1", f"headrace_1_1@{STRANGER}"}))  # the same name, another owner
+        self.assertEqual((code, set(mine)), (0, {"headrace_1_1", f"headrace_1_1@{STRANGER}"}))  # both have the same name, but different owners
 
     def test_nothing_is_looked_for_where_everybody_can_write(self):
         with unittest.mock.patch.dict(os.environ):
@@ -277,7 +277,7 @@ class Statements(support.Scratch):
         super().setUp()
         self.path = self.folder / "run.sqlite"
         record(self.path, Job(ranks=2, seconds=5), 5)
-        self.say("SELECT 1")  # readers leave files beside it
+        self.say("SELECT 1")  # readers leave files next to it
         self.before = self.files()
 
     def files(self):
@@ -350,7 +350,7 @@ class Runs(support.Scratch):
 class Saved(Runs):
     def test_a_run_as_it_was_saved_is_taken(self):
         check(self.path, 30)
-        check(self.change("DROP TABLE marks"), 30)  # from before they were kept
+        check(self.change("DROP TABLE marks"), 30)  # like a file from before marks were stored
 
     def test_tables_that_are_none(self):
         for table in ("meta", "jobs", "ranks", "names", "totals", "machine", "marks"):

@@ -78,7 +78,7 @@ class Port(support.Scratch):
                     self.assertEqual(self.get("/api/jobs")[0], 200)
             self.assertGreater(self.metric("crowd"), 700)
             seen = set()
-            while len(seen) < 3:  # the collector goes on
+            while len(seen) < 3:  # the collector continues
                 line = stream.readline()
                 if line.startswith(b"data: "):
                     said = json.loads(line[6:])
@@ -137,7 +137,7 @@ class Reports(Gathering):
         return made
 
     def test_silent_connections_do_not_keep_the_right_one_from_reporting(self):
-        with unittest.mock.patch("headrace.monitor.hosts.channel._GREETING_SECONDS", 600):  # their time is not over
+        with unittest.mock.patch("headrace.monitor.hosts.channel._GREETING_SECONDS", 600):  # the time limit has not expired
             for number in range(400):
                 self.connect(b"" if number % 2 else b"HRREPRT1" + bytes(number % 90))
             self.reporter()

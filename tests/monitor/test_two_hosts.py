@@ -17,7 +17,7 @@ ROOT = support.ROOT
 BUILD = Path(os.environ["HR_BUILD"])
 HOSTS = os.environ["HR_HOSTS"]
 NAMES = os.environ["HR_HOST_NAMES"].split()
-ADDRESS = "10.77.0.1"  # the first's, as the other one reaches it
+ADDRESS = "10.77.0.1"  # address by which the second host reaches the first
 
 
 @support.SERVER

@@ -1,5 +1,5 @@
 """docs/containers.md: a program that was built with MPICH runs in a separate root file system on the host's Headrace. The root is a
-directory into which the system's own is bound, and stands for an image; no container runtime is needed."""
+directory into which the system's own is bound, which replaces an image; no container runtime is needed."""
 
 import os
 import shlex

@@ -52,7 +52,8 @@ class ModuleFiles(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("tclsh"), "no tclsh here")
     def test_tcl_means_what_it_says(self):
-        """Evaluated by an interpreter that prints the words of each command; names contain characters that are special in Tcl."""
+        """The output, evaluated by an interpreter that prints the words of each command; names contain characters that are special in
+        Tcl."""
         with tempfile.TemporaryDirectory(prefix="a [b] $c ") as folder:
             (Path(folder) / "bin").mkdir()
             text = modulefile.tcl(Path(folder), "1.2")
@@ -74,7 +75,7 @@ class Command(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (141, ""))
 
     def test_half_removed(self):
-        """Some of its own files are missing, and pip has a list of them."""
+        """Some files of the command are missing, and pip has a list of them."""
         with tempfile.TemporaryDirectory(prefix="a ünv ") as folder:
             site = Path(folder)
             shutil.copytree(ROOT / "python/headrace", site / "headrace", ignore=shutil.ignore_patterns("__pycache__", "assets"))

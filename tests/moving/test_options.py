@@ -33,13 +33,13 @@ class Options(unittest.TestCase):
         return run(BIN / "mpiexec", *text.split(), *program, cwd=self.folder)
 
     def test_taken(self):
-        # Leaves no host to run on, and the message says so: the option was understood.
+        # Leaves no host to run on. The message reports that, so the option was accepted.
         alone = {"--nolocal", "-skip-launch-node"}
         options = table("taken")
         self.assertGreater(len(options), 80)
         for text in options:
             if not text.startswith("-"):
-                continue  # a variable or another program
+                continue  # the cell names a variable or another program
             with self.subTest(text):
                 result = self.run_options(text)
                 if text in alone:
@@ -66,7 +66,7 @@ class Options(unittest.TestCase):
                 self.assertNotIn("unknown", result.stderr)
 
     def test_the_page_names_every_option_that_is_refused(self):
-        """The page names each of them, so that readers who meet one find it."""
+        """The page names each option, so that readers find it."""
         import json
         refused = [entry for entry in json.loads(run(BIN / "mpiexec", "--list-options").stdout) if entry["effect"] == "refused"]
         written = {word.lstrip("-") for text in table("refused") for word in text.split()[:1]}

@@ -158,7 +158,7 @@ class EasyBuild(unittest.TestCase):
                   "print(ec['name'], ec['version'], ec['moduleclass'], get_easyblock_class(ec['easyblock'], name=ec['name']).__name__,\n"
                   "      sorted(d['name'] for d in ec.builddependencies()), sorted(d['name'] for d in ec.dependencies()))\n")
         with tempfile.TemporaryDirectory() as home:
-            tool = Path(home) / "libexec/modulecmd.tcl"  # a stand-in: EasyBuild asks for its version alone
+            tool = Path(home) / "libexec/modulecmd.tcl"  # a replacement: EasyBuild reads only its version
             tool.parent.mkdir()
             tool.write_text("#!/bin/sh\necho 'Modules Release 5.3.0' >&2\n", encoding="ascii")
             tool.chmod(0o755)
@@ -173,14 +173,14 @@ class EasyBuild(unittest.TestCase):
 class Images(unittest.TestCase):
     @unittest.skipUnless(shutil.which("hadolint"), "no hadolint here")
     def test_containerfile(self):
-        # Versions of a distribution's packages are its own (DL3008); our RUNs print nothing that a pipe could hide.
+        # The versions of packages are those of the distribution (DL3008), and no RUN has output that a pipe could hide.
         result = run("hadolint", "--ignore", "DL3008", PACKAGING / "container/Containerfile")
         self.assertEqual((result.returncode, result.stdout), (0, ""))
 
     @unittest.skipUnless(has("spython"), "no spython here")
     def test_definition_of_apptainer(self):
         from spython.main.parse.parsers import SingularityParser
-        with tempfile.TemporaryDirectory() as folder:  # it may write beside
+        with tempfile.TemporaryDirectory() as folder:  # because the tool may write next to its input
             place = shutil.copy(PACKAGING / "container/headrace.def", folder)
             recipe = SingularityParser(str(place)).parse()
         stages = list(recipe.values()) if isinstance(recipe, dict) else [recipe]
@@ -209,7 +209,7 @@ def _modules():
 
 
 class ModuleFiles(unittest.TestCase):
-    """Loaded by the real module commands: afterwards mpiexec is found, and a program built by its mpicc runs."""
+    """A module file is loaded by the real module commands: afterwards mpiexec is found, and a program built by its mpicc runs."""
 
     @contextmanager
     def tree(self, kind, name):

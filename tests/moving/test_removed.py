@@ -51,7 +51,7 @@ class Removed(unittest.TestCase):
         functions = ("#define HEADRACE_OWN_REMOVED_NAMES\n#include <mpi.h>\n"
                      "static int MPI_Address(const void* p, MPI_Aint* a) { return MPI_Get_address(p, a); }\n"
                      "int main(void) { MPI_Aint a; return MPI_Address(&a, &a); }\n")
-        # A profiling tool that wraps the functions it finds: the definition alone.
+        # A profiling tool wraps the functions that it finds: this has only the definition of one.
         wraps = "#include <mpi.h>\nint MPI_Type_lb(MPI_Datatype t, MPI_Aint* d) { (void)t; *d = 0; return 0; }\n"
         for compiler in COMPILERS:
             for text in (macros, functions, wraps):
@@ -59,7 +59,7 @@ class Removed(unittest.TestCase):
                 self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_probes_of_configure(self):
-        """AC_CHECK_FUNC, AC_CHECK_DECL and CMake's check_symbol_exists do not find them, and find the existing ones."""
+        """AC_CHECK_FUNC, AC_CHECK_DECL and CMake's check_symbol_exists do not find the removed functions, and find the existing ones."""
         probes = {"func": "char {0}(void);\nint main(void) {{ return {0}(); }}\n",
                   "decl": "#include <mpi.h>\nint main(void) {{\n#ifndef {0}\n(void){0};\n#endif\nreturn 0; }}\n",
                   "symbol": "#include <mpi.h>\nint main(int c, char** v) {{ (void)v; return ((int*)(&{0}))[c]; }}\n"}

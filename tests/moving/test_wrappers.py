@@ -72,13 +72,13 @@ class Names(unittest.TestCase):
                              "icx")
             self.assertEqual(run(BIN / wrapper, f"{option}=mine", "-showme:command", PATH=self.path, **{first: "icx"}).stdout.strip(),
                              "mine")
-        # The compiler runs, and gets only its own options.
+        # The compiler runs, and receives only its own options.
         result = run(BIN / "mpicc", "-c", "-cc=mine", "a b.c", "-mt_mpi", PATH=self.path)
         self.assertEqual(result.stdout, f"mine -I{BUILD}/include -c a b.c\n")
         self.assertIn("mine -I", run(BIN / "mpicxx", "-CC=mine", "-show", "a.cpp", PATH=self.path).stdout)
 
     def test_program_of_open_mpi(self):
-        """Started, and mpiexec says whose it is."""
+        """The program starts, and mpiexec names the library to which it belongs."""
         (self.folder / "other_mpi.c").write_text("int of_other_mpi;\n", encoding="ascii")
         (self.folder / "b.c").write_text("extern int of_other_mpi; int main(void) { return of_other_mpi; }\n", encoding="ascii")
         compiler = run(BIN / "mpicc", "-showme:command").stdout.strip()
@@ -90,7 +90,7 @@ class Names(unittest.TestCase):
         self.assertEqual(result.stderr.count("mpiexec: ./b was compiled for Open MPI (it needs libmpi.so.40)"), 1)
 
     def test_words_for_the_linker_of_nvcc(self):
-        """nvcc takes no -Wl."""
+        """nvcc does not accept -Wl."""
         (self.folder / "nvcc").write_text("#!/bin/sh\n", encoding="ascii")
         (self.folder / "nvcc").chmod(0o755)
         for compiler in ("nvcc", "env nvcc"):
@@ -113,7 +113,7 @@ class Names(unittest.TestCase):
             self.assertIn("HEADRACE_CC=/path/to/compiler", result.stderr)
 
     def test_no_compiler_at_all(self):
-        """The wrapper of a build from elsewhere, on a machine that has neither its compiler nor any other."""
+        """A wrapper of a build from another machine, on a machine that has neither its compiler nor any other."""
         tools = self.folder / "tools"
         tools.mkdir()
         for tool in ("sh", "readlink", "dirname", "sed"):
@@ -127,7 +127,7 @@ class Names(unittest.TestCase):
             result = run(wrapper, "a.c", PATH=str(tools))
             self.assertEqual(result.returncode, 1)
             self.assertRegex(result.stderr, rf"^{name}: there is no compiler \(it looked for /no/such/compiler c\S+ .*HEADRACE_{variable}=/path/to/compiler\n$")
-            # If another one is in the path, that one is used.
+            # If another compiler is in the path, the wrapper uses that one.
             (tools / "clang").write_text("#!/bin/sh\necho clang\n", encoding="ascii")
             (tools / "clang++").write_text("#!/bin/sh\necho clang++\n", encoding="ascii")
             for tool in ("clang", "clang++"):

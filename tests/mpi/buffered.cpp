@@ -1,5 +1,5 @@
-// Buffered sends (section 3.6): they complete before any receive, need no more than their size and the overhead a
-// message, give the buffer back, and report when it is too small.
+// Buffered sends (section 3.6): they complete before any receive, need no more room than their size and the overhead
+// per message, release the buffer, and report an error if it is too small.
 #include <vector>
 
 #include "common/check.hpp"
@@ -32,7 +32,7 @@ void exact_size(const check::Environment& mpi) {
       token(1, true);
       void* detached = nullptr;
       int size = 0;
-      CHECK_OK(MPI_Buffer_detach(&detached, &size));  // waits until all is delivered
+      CHECK_OK(MPI_Buffer_detach(&detached, &size));  // waits until all messages are delivered
       CHECK(detached == buffer.data());
     }
   } else if (mpi.rank == 1) {
@@ -50,14 +50,14 @@ void overflow(const check::Environment& mpi) {
   if (mpi.rank == 0) {
     std::vector<char> buffer(1000 + MPI_BSEND_OVERHEAD), data(100000);
     CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));  // of calls without a communicator
+    CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));  // for errors of calls without a communicator
     CHECK_CLASS(MPI_Bsend(data.data(), 1, MPI_BYTE, 1, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);  // none attached
     CHECK_OK(MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size())));
     const int twice = MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size()));
-    CHECK(twice != MPI_SUCCESS);  // the standard does not say which class
+    CHECK(twice != MPI_SUCCESS);  // the standard does not define the class
     if (check::headrace()) CHECK_CLASS(twice, MPI_ERR_BUFFER);
     CHECK_CLASS(MPI_Bsend(data.data(), static_cast<int>(data.size()), MPI_BYTE, 1, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
-    CHECK_OK(MPI_Bsend(data.data(), 1000, MPI_BYTE, 1, 2, MPI_COMM_WORLD));  // messages that fit still go
+    CHECK_OK(MPI_Bsend(data.data(), 1000, MPI_BYTE, 1, 2, MPI_COMM_WORLD));  // messages that fit are still sent
     void* detached = nullptr;
     int size = 0;
     CHECK_OK(MPI_Buffer_detach(&detached, &size));

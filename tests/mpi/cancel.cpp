@@ -1,4 +1,5 @@
-// MPI_Cancel (section 3.8.4): either cancelled, by the status and without a trace, or complete.
+// MPI_Cancel (section 3.8.4): an operation is either cancelled, according to its status and without any effect, or
+// complete.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -33,7 +34,7 @@ int isend(int form, const std::vector<int>& data, MPI_Request* request) {
                    : MPI_Issend(data.data(), count, MPI_INT, right, 7, MPI_COMM_WORLD, request);
 }
 
-// Without a receive: gone on both sides, and the next message is received in its place.
+// A cancelled send without a receive does not exist on either side any more, and the next message is received instead.
 void unmatched_sends() {
   for (const auto& [form, ints] : {std::pair{0, 300'000}, {1, 300'000}, {1, 2}, {1, 0}}) {
     std::vector<int> first(static_cast<std::size_t>(ints), 1);
@@ -63,7 +64,7 @@ void many_sends() {
   std::vector<MPI_Status> statuses(requests.size());
   for (MPI_Request& request : requests) CHECK_OK(isend(1, data, &request));
   for (MPI_Request& request : requests) CHECK_OK(MPI_Cancel(&request));
-  for (MPI_Request& request : requests) CHECK_OK(MPI_Cancel(&request));  // twice does no harm
+  for (MPI_Request& request : requests) CHECK_OK(MPI_Cancel(&request));  // a second call has no effect
   CHECK_OK(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data()));
   CHECK(std::all_of(statuses.begin(), statuses.end(), was_cancelled));
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -71,7 +72,8 @@ void many_sends() {
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// The receive is posted before, at the same time or after: both sides see the same, and data is whole or untouched.
+// The receive is posted before, at the same time or after: both sides have the same result, and data is complete or
+// unchanged.
 void sends_that_meet_receives() {
   int cancelled_ones = 0;
   for (int round = 0; round < 400; ++round) {
@@ -97,9 +99,9 @@ void sends_that_meet_receives() {
     } else {
       for (std::size_t i = 0; i < received.size(); ++i) CHECK_EQ(received[i], round + static_cast<int>(i));
     }
-    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // the next message is for the next receive
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // so that the next message matches the next receive
   }
-  CHECK(cancelled_ones < 400);  // those whose receive was there
+  CHECK(cancelled_ones < 400);  // those whose receive was posted are not cancelled
 }
 
 // A message that a matched probe has taken out of the queue counts as matched.
@@ -124,7 +126,7 @@ void persistent_send() {
     CHECK_OK(MPI_Start(&request));
     CHECK_OK(MPI_Cancel(&request));
     CHECK(wait_was_cancelled(&request));
-    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // no receive is posted for the cancelled one
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // no receive is posted for the cancelled message
     CHECK_OK(MPI_Start(&request));
     CHECK_OK(MPI_Recv(&received, 1, MPI_INT, left, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK(!wait_was_cancelled(&request));
@@ -134,8 +136,8 @@ void persistent_send() {
   CHECK_OK(MPI_Request_free(&request));
 }
 
-// Programs ask right after MPI_Cancel whether a send to themselves was cancelled, and receive it if not (mpi4py's tests
-// do).
+// Programs test right after MPI_Cancel whether a send to themselves was cancelled, and receive it if not (as mpi4py's
+// tests do).
 void send_to_oneself() {
   int rank = -1;
   CHECK_OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -181,14 +183,14 @@ int main(int argc, char** argv) {
     CHECK_EQ(cancelled, 1);  // no rank has sent since the last barrier
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
     CHECK_OK(MPI_Sendrecv(&round, 1, MPI_INT, right, 3, &value, 1, MPI_INT, left, 3, MPI_COMM_WORLD, &status));
-    CHECK_EQ(value, round);  // went to the later receive
+    CHECK_EQ(value, round);  // the later receive took the message
     CHECK_EQ(cancelled_value, -1);
     CHECK_OK(MPI_Test_cancelled(&status, &cancelled));
     CHECK_EQ(cancelled, 0);
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
   }
 
-  // A receive that is cancelled while its message arrives: cancelled or complete, and the message is not lost.
+  // A receive that is cancelled while its message arrives is either cancelled or complete, and the message is not lost.
   int value = -1;
   MPI_Request request;
   MPI_Status status;

@@ -1,5 +1,6 @@
-// Channels in the cases that random mixes do not reach (channels.cpp), one case a run, any number of ranks from 2 on.
-// Every thread has a communicator of its own, unless the case says otherwise, so that several channels are in use.
+// Channels in cases that the random mixes of channels.cpp do not reach: one case per run, with at least two ranks.
+// Every thread has its own communicator, unless the case requires another arrangement, so that several channels are in
+// use.
 #include <mpi-ext.h>
 
 #include <atomic>
@@ -36,7 +37,7 @@ void in_threads(const std::function<void(int, MPI_Comm)>& work, int count = kThr
   free_all(comms);
 }
 
-// Around a ring, short and long, by source and from any source.
+// Short and long messages around a ring, received by source and from any source.
 void ring() {
   in_threads(
       [](int t, MPI_Comm comm) {
@@ -58,8 +59,8 @@ void ring() {
       size > 8 ? 2 : kThreads);
 }
 
-// Rank 0 receives from any source with any tag: the messages of each rank in the order of their sending, whatever their
-// lengths are, and each once.
+// Rank 0 receives from any source with any tag: the messages of each rank arrive in the order in which they were sent,
+// whatever their lengths are, and each arrives once.
 void wildcards() {
   constexpr int kEach = 30;
   in_threads([](int /*t*/, MPI_Comm comm) {
@@ -84,7 +85,8 @@ void wildcards() {
   });
 }
 
-// Threads that share one communicator take messages from one queue by matched probes: each message once, and whole.
+// Threads that share one communicator take messages from one queue by matched probes: each message arrives once and
+// complete.
 void shared_probes() {
   constexpr int kEach = 40;
   std::vector<MPI_Comm> comms = duplicates(1);
@@ -126,7 +128,7 @@ void shared_probes() {
   free_all(comms);
 }
 
-// Threads share one communicator and talk by tags of their own, all with the same peers.
+// Threads share one communicator and exchange messages with the same peers, each with its own tags.
 void shared_tags() {
   std::vector<MPI_Comm> comms = duplicates(1);
   const int peer = rank ^ 1;
@@ -146,7 +148,7 @@ void shared_tags() {
   free_all(comms);
 }
 
-// Every second of the posted receives is withdrawn, and the others take the messages in order.
+// Every second posted receive is cancelled, and the others receive the messages in order.
 void cancel() {
   constexpr int kReceives = 40;
   in_threads([](int t, MPI_Comm comm) {
@@ -160,9 +162,9 @@ void cancel() {
     }
     for (int i = 0; i < kReceives; i += 2) CHECK_OK(MPI_Cancel(&requests[i]));
     CHECK_OK(MPI_Sendrecv(nullptr, 0, MPI_INT, peer, t, nullptr, 0, MPI_INT, peer, t, MPI_COMM_WORLD,
-                          MPI_STATUS_IGNORE));  // the peer's are withdrawn, too
+                          MPI_STATUS_IGNORE));  // the peer's receives are cancelled, too
     CHECK_OK(MPI_Sendrecv(nullptr, 0, MPI_INT, peer, 0, nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, comm,
-                          MPI_STATUS_IGNORE));  // takes the first receive that is left
+                          MPI_STATUS_IGNORE));  // matches the first remaining receive
     for (int i = 1; i < kReceives / 2; ++i) CHECK_OK(MPI_Send(&i, 1, MPI_INT, peer, i, comm));
     MPI_Status statuses[kReceives];
     CHECK_OK(MPI_Waitall(kReceives, requests, statuses));
@@ -205,7 +207,7 @@ void persistent() {
       }
       for (int i = 0; i < kComms; ++i) CHECK_EQ(in[i], peer * 1000 + round * 10 + i);
     }
-    // The receives end through others; the sends' handles end while they may be active.
+    // The receives are completed by other calls; the handles of the sends are freed while these may be active.
     for (int i = 0; i < kComms; ++i) out[i] = 7;
     CHECK_OK(MPI_Startall(2 * kComms, requests));
     for (int i = 0; i < kComms; ++i) CHECK_OK(MPI_Request_free(&requests[i]));
@@ -247,7 +249,7 @@ void partitioned() {
   });
 }
 
-// Communicators that end while messages on them are pending, by freeing or disconnecting, many times.
+// Many times, a communicator is freed or disconnected while messages on it are pending.
 void freed() {
   const int peer = rank ^ 1;
   for (int round = 0; round < 100; ++round) {
@@ -266,7 +268,7 @@ void freed() {
   }
 }
 
-// Messages between two groups, beside those of threads with channels.
+// Messages between two groups, at the same time as messages of threads with channels.
 void inter() {
   const bool odd = rank % 2 == 1;
   MPI_Comm local;
@@ -298,8 +300,8 @@ void inter() {
   free_all(comms);
 }
 
-// Communicators of parts of the job have channels, too: of the ranks of each host in the opposite order, and of every
-// second rank. Those whose ranks are on several hosts have none, and are used at the same time.
+// Communicators of parts of the job have channels, too: those of the ranks of each host in reverse order, and those of
+// every second rank. Those whose ranks are on several hosts have none, and are used at the same time.
 void parts() {
   std::vector<MPI_Comm> comms = duplicates(4);
   MPI_Comm host;
@@ -331,7 +333,7 @@ void parts() {
   free_all(comms);
 }
 
-// One thread starts requests on several channels, another completes them, beside a collective operation.
+// One thread starts requests on several channels, another completes them, during a collective operation.
 void completed_elsewhere() {
   constexpr int kComms = 3;
   const int peer = rank ^ 1;
@@ -360,7 +362,7 @@ void completed_elsewhere() {
   free_all(comms);
 }
 
-// Threads that wait are told of a revocation that another rank begins.
+// Threads that wait receive an error if another rank revokes the communicator.
 void revoke() {
   std::vector<MPI_Comm> comms = duplicates(kThreads);
   std::vector<std::thread> running;

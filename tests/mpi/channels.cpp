@@ -1,4 +1,4 @@
-// Channels: threads of two ranks that exchange messages on communicators of their own, on one that all share and on
+// Channels: threads of two ranks that exchange messages on a communicator of each thread, on one that all share and on
 // MPI_COMM_WORLD, by every kind of send, receive and wait, with wildcards; then the rare cases one by one. Every value
 // is checked. Arguments: threads, rounds, seed (default: the time; printed if a check fails).
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Thread {
   std::mt19937 random;  // draws the same on both ranks
   MPI_Comm own;
   MPI_Comm shared;
-  MPI_Datatype spread;  // one integer of two
+  MPI_Datatype spread;  // every second integer
   [[nodiscard]] int peer() const { return 1 - rank; }
   int draw(int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); }
 };
@@ -247,7 +247,7 @@ void mixes(Thread& self, int rounds) {
   }
 }
 
-// --- rare cases, each with the expected outcome ---
+// --- Rare cases, each with the expected outcome ---
 
 void cancels(Thread& self) {
   int value = 5;
@@ -312,7 +312,7 @@ void truncation(Thread& self) {
   }
 }
 
-// A send on one channel ends while its process waits on another.
+// A send on one channel completes while its process waits on another.
 void progress_elsewhere(Thread& self) {
   const Message message{self.own, 6, 300000, 8};
   int token = 1;

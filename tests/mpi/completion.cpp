@@ -1,4 +1,5 @@
-// Every way to complete requests (section 3.7.5), with null and inactive ones in between, and their state afterwards.
+// Every way to complete requests (section 3.7.5), with null and inactive requests among them, and their state
+// afterwards.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -15,7 +16,7 @@ struct Batch {
   std::array<int, kRequests> values;
 };
 
-// Rank 1 receives; every third request is null, the last one an inactive persistent one.
+// Rank 1 receives; every third request is null, and the last one is inactive and persistent.
 void start(const check::Environment& mpi, bool from_any, Batch& batch) {
   batch.requests.fill(MPI_REQUEST_NULL);
   batch.values.fill(-1);
@@ -40,7 +41,7 @@ void finish(const check::Environment& mpi, Batch& batch) {
     CHECK(batch.requests[at] == MPI_REQUEST_NULL);
     if (mpi.rank == 1) CHECK_EQ(batch.values[at], i % 3 == 2 ? -1 : 1000 + i);
   }
-  CHECK(batch.requests[kRequests - 1] != MPI_REQUEST_NULL);  // inactive ones stay
+  CHECK(batch.requests[kRequests - 1] != MPI_REQUEST_NULL);  // inactive requests stay
   CHECK_OK(MPI_Request_free(&batch.requests[kRequests - 1]));
 }
 
@@ -155,7 +156,8 @@ void null_ones() {
   CHECK_EQ(flag, 1);
 }
 
-// MPI_Request_get_status queries a request without freeing it; MPI_Request_free lets a started send complete by itself.
+// MPI_Request_get_status queries a request without freeing it; MPI_Request_free lets a started send complete without a
+// wait.
 void status_and_free(const check::Environment& mpi) {
   constexpr int kLength = 100000;
   std::vector<int> data(kLength, 5);
@@ -164,7 +166,7 @@ void status_and_free(const check::Environment& mpi) {
     CHECK_OK(MPI_Isend(data.data(), kLength, MPI_INT, 1, 1, MPI_COMM_WORLD, &request));
     CHECK_OK(MPI_Request_free(&request));
     CHECK(request == MPI_REQUEST_NULL);
-    CHECK_OK(MPI_Recv(nullptr, 0, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));  // it has arrived
+    CHECK_OK(MPI_Recv(nullptr, 0, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));  // the message has arrived
   } else if (mpi.rank == 1) {
     data.assign(kLength, 0);
     CHECK_OK(MPI_Irecv(data.data(), kLength, MPI_INT, 0, 1, MPI_COMM_WORLD, &request));
@@ -183,12 +185,13 @@ void status_and_free(const check::Environment& mpi) {
   }
 }
 
-// Receives that end in every way, so many that their requests are reused: none shows traces of an earlier one.
+// Receives that complete in every way, so many that their request objects are reused: none shows the state of an
+// earlier one.
 void used_again(const check::Environment& mpi) {
   enum Way { kPlain, kLong, kTruncated, kCancelled, kFreed, kWays };
   constexpr int kFew = 4, kMany = 20000, kMost = 8;
   for (MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-  std::mt19937 random(20261122);  // the same in both processes
+  std::mt19937 random(20261122);  // the same seed in both processes
   const std::vector<int> sent(kMany, 5);
   for (int round = 0; round < 300; ++round) {
     const int count = 1 + static_cast<int>(random() % kMost);

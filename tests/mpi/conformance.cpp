@@ -1,4 +1,4 @@
-// Cases of a conformance suite that this library once got wrong. One case a run, named by the first argument;
+// Cases of a conformance suite in which this library once failed. One case per run, named by the first argument;
 // "world_handler" leaves MPI_COMM_SELF's error handler unchanged.
 #include <algorithm>
 #include <cctype>
@@ -32,8 +32,8 @@ int class_of(int code) {
   return error_class;
 }
 
-// Types that benchmark suites reduce with default options: small integers under any name, as negative as their C types
-// allow, and wrapping like them. Checks the result of all ranks, and that of MPI_Reduce_local.
+// Types that benchmark suites reduce with default options: small integers under any name, with the sign that their C
+// types have, and the same overflow. Checks the result of all ranks, and that of MPI_Reduce_local.
 template <class T>
 void reduce_small(MPI_Datatype type, MPI_Op op, const std::function<T(T, T)>& expected) {
   int rank = -1, size = 0;
@@ -107,7 +107,7 @@ void chars_refused() {
   CHECK_EQ(out, 7);
 }
 
-// A flush that does not block, of a message that waits for a later receive.
+// A non-blocking flush for a message that waits for a later receive.
 void iflush() {
   constexpr int kBytes = 100'000;
   std::vector<char> buffer(kBytes + MPI_BSEND_OVERHEAD);
@@ -171,7 +171,7 @@ void freed_keyval() {
   CHECK_EQ(class_of(MPI_Type_delete_attr(MPI_INT, of_type)), MPI_ERR_KEYVAL);
 }
 
-// The truncation of a matched receive belongs to the message's communicator.
+// A truncation in a matched receive is an error of the message's communicator.
 void mrecv_handler() {
   MPI_Comm comm = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
@@ -246,7 +246,7 @@ bool holds(const std::vector<char>& buffer, const std::string& text) {
   return std::search(buffer.begin(), buffer.end(), text.begin(), text.end()) != buffer.end();
 }
 
-// Sends to itself and receives; the message must be in `used` and not in `others`.
+// Sends a message to this process and receives it; the message must be in `used` and not in `others`.
 void bsend_uses(MPI_Comm comm, const std::vector<char>& used, const std::vector<const std::vector<char>*>& others) {
   static int number = 0;
   const std::string text = "message " + std::to_string(++number) + " of a buffered send";
@@ -259,8 +259,8 @@ void bsend_uses(MPI_Comm comm, const std::vector<char>& used, const std::vector<
   CHECK_EQ(received, text);
 }
 
-// A communicator's own buffer comes first, then that of the session from which it was derived in any way, then the
-// process's.
+// A communicator's own buffer is used first, then that of the session from which it was derived, directly or not, then
+// that of the process.
 void session_buffer() {
   constexpr int kBytes = 1000 + MPI_BSEND_OVERHEAD;
   std::vector<char> of_session(kBytes), of_comm(kBytes), of_process(kBytes);
@@ -301,7 +301,7 @@ void session_buffer() {
   CHECK_OK(MPI_Session_finalize(&session));
 }
 
-// Errors of a pending duplication go to the communicator's handler; the new one has the same handler.
+// Errors of a pending duplication invoke the communicator's handler; the new communicator has the same handler.
 void idup_handler() {
   MPI_Errhandler parent = handler(&on_parent);
   MPI_Errhandler self = handler(&on_self);
@@ -336,7 +336,7 @@ void idup_handler() {
   CHECK_OK(MPI_Errhandler_free(&self));
 }
 
-// Two ranks hold 32,768 communicators each, of different contexts: contexts remain for one of both.
+// Two ranks hold 32,768 communicators each, with different contexts: some contexts remain for a communicator of both.
 void contexts() {
   constexpr std::size_t kHeld = 32'768;
   int rank = -1;
@@ -360,7 +360,7 @@ void contexts() {
   }
 }
 
-// More than there are contexts, freed in several orders: each is reused.
+// Creates more communicators than there are contexts, and frees them in several orders: each context is reused.
 void contexts_again() {
   MPI_Comm alive[3];
   MPI_Request requests[2];
@@ -377,7 +377,7 @@ void contexts_again() {
   CHECK_OK(MPI_Comm_free(&alive[0]));
 }
 
-// Arguments significant at a root or leader only may be anything elsewhere.
+// Arguments that are significant only at a root or leader may have any value elsewhere.
 void root_only() {
   int rank = -1;
   CHECK_OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -396,7 +396,7 @@ void root_only() {
                                         root ? &info : nullptr, 0, MPI_COMM_WORLD, &made, MPI_ERRCODES_IGNORE)));
   CHECK(!unwanted(MPI_Comm_connect(root ? "no such port" : nullptr, info, 0, MPI_COMM_WORLD, &made)));
 
-  // Ranks 0 and 1 beside 2 and 3; the first of each is the leader.
+  // The groups are ranks 0 and 1, and ranks 2 and 3; the first of each is the leader.
   MPI_Comm half = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &half));
   const bool leads = rank % 2 == 0;
@@ -418,7 +418,7 @@ void root_only() {
   CHECK_OK(MPI_Comm_free(&half));
 }
 
-// More classes and codes than there are numbers, counting removed ones.
+// Adds more classes and codes than there are numbers, including removed ones.
 void error_numbers() {
   for (int i = 0; i < 70'000; ++i) {
     int error_class = 0;
@@ -433,7 +433,7 @@ void error_numbers() {
   }
 }
 
-// Set on MPI_COMM_WORLD alone, as in old programs.
+// The handler is set on MPI_COMM_WORLD only, as in old programs.
 void world_handler() {
   MPI_Errhandler world = handler(&on_parent);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, world));

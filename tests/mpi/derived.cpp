@@ -1,5 +1,5 @@
-// Derived datatypes on both sides: different layouts of one signature, in every protocol, gaps untouched; types that
-// are freed while in use; absolute addresses; one side derived and the other not.
+// Derived datatypes on both sides: different layouts of one signature, in every protocol, with gaps unchanged; types
+// that are freed while in use; absolute addresses; one side derived and the other not.
 #include <cstddef>
 #include <numeric>
 #include <vector>
@@ -60,7 +60,7 @@ void transpose(const check::Environment& mpi) {
     CHECK_OK(MPI_Type_vector(edge, 1, edge, MPI_DOUBLE, &column));
     CHECK_OK(MPI_Type_create_hvector(edge, 1, sizeof(double), column, &columns));
     CHECK_OK(MPI_Type_commit(&columns));
-    CHECK_OK(MPI_Type_free(&column));  // its parts may be freed
+    CHECK_OK(MPI_Type_free(&column));  // the types of which another consists may be freed
     std::vector<double> matrix(n * n);
     if (mpi.rank == 0) {
       std::iota(matrix.begin(), matrix.end(), 0.0);
@@ -134,7 +134,7 @@ void absolute(const check::Environment& mpi) {
   CHECK_OK(MPI_Type_free(&type));
 }
 
-// Packed by hand on one side (MPI_PACKED matches anything).
+// Data is packed by MPI_Pack on one side (MPI_PACKED matches anything).
 void packed(const check::Environment& mpi) {
   MPI_Datatype type = particle_type();
   std::vector<Particle> particles(100);

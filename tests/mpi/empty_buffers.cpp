@@ -1,5 +1,5 @@
-// Empty buffers at any address, including that of MPI_IN_PLACE, which Rust uses for its empty slices: with a count of 0
-// the address means nothing. Where MPI_IN_PLACE is allowed it keeps its meaning.
+// Empty buffers at any address, including that of MPI_IN_PLACE, which Rust uses for its empty slices: with a count of
+// 0, the address has no meaning. Where MPI_IN_PLACE is allowed, it keeps its meaning.
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -70,7 +70,7 @@ void collectives(const check::Environment& mpi, void* nowhere) {
   CHECK_OK(MPI_Scan(nowhere, nowhere, 0, MPI_INT, MPI_SUM, world));
   CHECK_OK(MPI_Exscan(nowhere, nowhere, 0, MPI_INT, MPI_SUM, world));
   CHECK_OK(MPI_Reduce_scatter_block(nowhere, nowhere, 0, MPI_INT, MPI_SUM, world));
-  // Only rank 0 has a part of the result.
+  // Only rank 0 receives a part of the result.
   CHECK_OK(MPI_Reduce_scatter(out.data(), gives ? in.data() : nowhere, counts.data(), MPI_INT, MPI_MAX, world));
   if (gives) CHECK_EQ(in[0], 5 + mpi.size - 1);
   CHECK_OK(MPI_Reduce_local(nowhere, nowhere, 0, MPI_INT, MPI_SUM));

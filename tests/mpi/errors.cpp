@@ -1,4 +1,4 @@
-// Errors for bad input: the right class, and (from Headrace) a sentence that names the function, the argument and its
+// Errors for bad input: the right class and, in Headrace, a sentence that names the function, the argument and its
 // value; through the communicator's error handler.
 #include <string>
 #include <vector>
@@ -71,7 +71,7 @@ void handles() {
   EXPECT(MPI_Start(&request), MPI_ERR_REQUEST, "MPI_Start", "request");
   EXPECT(MPI_Request_free(&request), MPI_ERR_REQUEST, "MPI_Request_free", "request");
   EXPECT(MPI_Wait(nullptr, &status), MPI_ERR_ARG, "MPI_Wait", "request");
-  if (!check::headrace()) return;  // others may crash on these
+  if (!check::headrace()) return;  // other libraries may crash on these
   MPI_Comm gone;
   CHECK_OK(MPI_Comm_dup(world, &gone));
   const MPI_Comm kept = gone;
@@ -110,7 +110,7 @@ void count_calls(MPI_Comm* comm, int* code, ...) {
   last_class = check::error_class(*code);
 }
 
-// The communicator among the arguments decides; a duplicate inherits.
+// The handler is that of the communicator among the arguments; a duplicate inherits it.
 void error_handlers() {
   MPI_Errhandler handler;
   CHECK_OK(MPI_Comm_create_errhandler(count_calls, &handler));

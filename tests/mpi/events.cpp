@@ -1,5 +1,5 @@
-// Events of the tool interface: each is reported where it happens, with its elements, in order, to its subscribers
-// only, and not after they have left; callbacks may use MPI as far as their safety level allows.
+// Events of the tool interface: each is reported in the process in which it occurs, with its elements, in order, to its
+// subscribers only, and not after they have unsubscribed; callbacks may use MPI as far as their safety level allows.
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -114,7 +114,7 @@ void what_there_is() {
   CHECK(after >= before);
 }
 
-// Messages of rank 0 to itself and between two ranks, short and long, before their receives and after.
+// Messages of rank 0 to itself and between two ranks, short and long, sent before or after their receives are posted.
 void messages(int rank, int size, MPI_T_cb_safety safety, bool uses_mpi) {
   Listener matched, unexpected, begun, ended;
   matched.uses_mpi = uses_mpi;
@@ -141,7 +141,7 @@ void messages(int rank, int size, MPI_T_cb_safety safety, bool uses_mpi) {
         CHECK_OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
       }
     }
-    // Events for callbacks that may use all of MPI come in a later round.
+    // Callbacks that may use all of MPI are called in a later progress step.
     CHECK_OK(MPI_Sendrecv(nullptr, 0, MPI_BYTE, peer, 2, nullptr, 0, MPI_BYTE, peer, 2, world, MPI_STATUS_IGNORE));
     int flag = 0;
     for (int i = 0; i < 10; ++i) CHECK_OK(MPI_Iprobe(peer, 12345, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
@@ -250,7 +250,7 @@ int main(int argc, char** argv) {
   CHECK_EQ(MPI_T_event_get_num(&provided), MPI_T_ERR_NOT_INITIALIZED);
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return 1;
   {
-    // A registration from before MPI_Init gets later events.
+    // A registration from before MPI_Init receives later events.
     Listener early;
     listen(early, "HEADRACE_MESSAGE_MATCHED", MPI_T_CB_REQUIRE_THREAD_SAFE);
     const check::Environment mpi(&argc, &argv);

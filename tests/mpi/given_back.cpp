@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kBefore = 300;
 constexpr int kTimes = 4000;
-constexpr long kMost = 200 << 10;  // bytes; a request that is kept each time is more
+constexpr long kMost = 200 << 10;  // bytes; one leaked request per call would be more
 
 const MPI_Comm world = MPI_COMM_WORLD;
 

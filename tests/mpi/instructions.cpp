@@ -1,5 +1,5 @@
-// Short calls take few instructions: a second process traces rank 0 step by step and counts them. The least of several
-// calls is compared, as the other rank may be late. Argument "channel": calls under MPI_THREAD_MULTIPLE on a
+// Short calls take few instructions: a second process traces rank 0 step by step and counts them. The least count of
+// several calls is compared, as the other rank may be late. Argument "channel": calls under MPI_THREAD_MULTIPLE on a
 // communicator with a channel.
 #include <mpi.h>
 #include <sys/prctl.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr int kCalls = 20;
 constexpr long kNone = -1;
 
-// Counts the instructions between two of the traced process's traps; kNone when it has ended, or cannot be traced.
+// Counts the instructions between two of the traced process's traps; kNone if it has ended or cannot be traced.
 long count_between_traps(pid_t process) {
   long steps = kNone;
   int signal = 0;
@@ -37,7 +37,7 @@ long count_between_traps(pid_t process) {
   }
 }
 
-// Answers with the least count of kCalls calls.
+// Writes the least count of kCalls calls to `answers`.
 [[noreturn]] void trace(pid_t process, int orders, int answers) {
   char order = 0;
   long least = kNone;
@@ -105,7 +105,7 @@ void at_most(const char* what, long found, long limit) {
   CHECK(found <= limit);
 }
 
-// Counts calls on a channel. The other rank sends the next window only when it is told that the last one has arrived.
+// Counts calls on a channel. The other rank sends the next window only after a message that the last one has arrived.
 int on_channel(int argc, char** argv) {
   constexpr int kWindow = 16;
   int provided = 0;
@@ -135,7 +135,7 @@ int on_channel(int argc, char** argv) {
             if (rank == 1) MPI_Recv(values, 8, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE);
           }),
           390);
-  // Ten instructions of each are for the counters of its thread.
+  // Each takes ten instructions for the counters of its thread.
   at_most("16 MPI_Isend and MPI_Waitall on a channel", least_of([&] { window(0); }), kWindow * 450);
   drain();
   at_most("16 MPI_Irecv, MPI_Waitall and MPI_Send on a channel", least_of([&] { window(1); }), kWindow * 600);
@@ -150,13 +150,13 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int rank = check::world_rank();
   long sent = 1, received = 0;
-  // Many calls, so that memory is shared and plans are made.
+  // After many calls, memory is shared and plans exist.
   for (int i = 0; i < 100; ++i) MPI_Allreduce(&sent, &received, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   for (int i = 0; i < 100; ++i) {
     if (rank == 0) MPI_Send(&sent, sizeof sent, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
     if (rank == 1) MPI_Recv(&received, sizeof received, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
-  // A receiver that has gone to sleep on a busy machine must be woken by each send, which takes 36 instructions.
+  // A receiver that sleeps on a busy machine must be woken by each send, which takes 36 instructions.
   at_most("MPI_Send of 8 B", least_of([&] {
             if (rank == 0) MPI_Send(&sent, sizeof sent, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
             if (rank == 1) MPI_Recv(&received, sizeof received, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -68,7 +68,8 @@ void both_ways(const check::Environment& mpi) {
   for (std::size_t m = 0; m < kMessages; ++m) check_bytes(in.data() + m * kBytes, kBytes, peer);
 }
 
-// A cube's inner part, sent as a subarray and received in one piece; sent back in one piece, received as a subarray.
+// The inner part of a cube is sent as a subarray and received as contiguous data, then sent back contiguous and
+// received as a subarray.
 void strided(const check::Environment& mpi) {
   constexpr int kEdge = 160, kInner = 150, kStart = 5, kPacked = kInner * kInner * kInner;
   const int sizes[] = {kEdge, kEdge, kEdge}, inner[] = {kInner, kInner, kInner}, starts[] = {kStart, kStart, kStart};

@@ -1,7 +1,7 @@
-// Long messages both ways at once, copied by the calls of this program, by those of its other threads, or by a progress
-// thread. The program does everything that is allowed meanwhile: tests requests in all ways, starts others, frees
-// requests and communicators, cancels, sends short messages. Every byte is checked, and a buffer is overwritten as soon
-// as the program owns it again.
+// Long messages both ways at once, copied in calls of this thread, in calls of other threads, or by a progress thread.
+// The program does everything that is allowed meanwhile: tests requests in all ways, starts others, frees requests and
+// communicators, cancels, sends short messages. Every byte is checked, and a buffer is overwritten as soon as the
+// program may use it again.
 //
 //   mpi_long_at_once asked | freed | threads
 #include <algorithm>
@@ -26,7 +26,7 @@ unsigned char byte_at(std::size_t at, unsigned message) {
   return static_cast<unsigned char>((at * 2654435761U >> 11) + message * 37U);
 }
 
-// One message: its properties follow from the seed, so that both sides know them.
+// One message: its properties are derived from the seed, so that both sides know them.
 struct Message {
   std::vector<unsigned char> data;
   std::size_t bytes = 0;
@@ -43,7 +43,7 @@ struct Message {
   }
   [[nodiscard]] int count() const { return static_cast<int>(bytes); }
 
-  // Called when complete: the program owns the buffer again.
+  // Called when the message is complete: the program may use the buffer again.
   void settle() {
     if (!sent) {
       for (std::size_t i = 0; i < bytes; ++i) {
@@ -59,7 +59,7 @@ struct Message {
 struct Job {
   const check::Environment& mpi;
   unsigned seed;
-  std::size_t most;  // bytes of a message
+  std::size_t most;  // largest number of bytes of a message
 };
 
 // Pending messages, and those that have been settled.
@@ -73,7 +73,7 @@ class Exchange {
     Message& m = messages_.emplace_back(job.seed, job.mpi.rank, to, index, true, job.most);
     CHECK_OK(MPI_Isend(m.data.data(), m.count(), MPI_BYTE, to, tag, comm, &requests_.emplace_back()));
   }
-  // Settles the messages completed since the last time.
+  // Settles the messages that were completed since the last call.
   void settle() {
     settled_.resize(messages_.size());
     for (std::size_t i = 0; i < messages_.size(); ++i) {
@@ -85,7 +85,7 @@ class Exchange {
   [[nodiscard]] bool over() const {
     return std::all_of(requests_.begin(), requests_.end(), [](MPI_Request r) { return r == MPI_REQUEST_NULL; });
   }
-  // Makes one testing call, of any kind.
+  // Makes one call of a random kind that tests requests.
   void ask(std::mt19937& random) {
     const int count = static_cast<int>(requests_.size());
     int flag = -1;
@@ -117,7 +117,7 @@ class Exchange {
       case 4:
         CHECK_OK(MPI_Request_get_status(one, &flag, MPI_STATUS_IGNORE));
         if (flag == 0) return;
-        CHECK_OK(MPI_Test(&one, &flag, MPI_STATUS_IGNORE));  // a completion once reported stays
+        CHECK_OK(MPI_Test(&one, &flag, MPI_STATUS_IGNORE));  // a reported completion stays
         CHECK_EQ(flag, 1);
         return;
       case 5:
@@ -161,7 +161,7 @@ class Exchange {
 int next_of(const Job& job) { return (job.mpi.rank + 1) % job.mpi.size; }
 int previous_of(const Job& job) { return (job.mpi.rank + job.mpi.size - 1) % job.mpi.size; }
 
-// Around the ranks in both directions, with tests in between and until the end.
+// Messages around the ranks in both directions, with tests between them and until the end.
 void asked(const Job& job) {
   std::mt19937 random(job.seed + static_cast<unsigned>(job.mpi.rank));
   constexpr int kMessages = 4;
@@ -177,7 +177,7 @@ void asked(const Job& job) {
   while (!exchange.over()) {
     exchange.ask(random);
     exchange.settle();
-    // Sometimes away from MPI.
+    // Sometimes the thread is outside MPI.
     if (random() % 64 == 0) std::this_thread::yield();
   }
   exchange.settle();
@@ -201,7 +201,7 @@ void freed(const Job& job) {
       if (random() % 2 == 0) exchange.ask(random);
       continue;
     }
-    // This one's buffer stays until the receiver has answered.
+    // The buffer of this message stays until the receiver has replied.
     given_up.send(job, next_of(job), m, m, comm);
     given_up.free_sends();
   }

@@ -1,5 +1,5 @@
-// Many ranks of a core wait for one that computes. Each looks again from time to time, the more seldom the more ranks
-// have to share a core: the looks of hundreds would take it whole.
+// Many ranks wait on the core of one that computes. Each polls from time to time, and the more ranks share a core, the
+// less often: otherwise the polls of hundreds of ranks would use the whole core.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -11,7 +11,8 @@
 
 namespace {
 
-// Of the library: seconds between two looks of a wait, and the factor by which many ranks make them longer.
+// Values of the library: the seconds between two polls of a wait, and the factor by which this time is longer with many
+// ranks.
 constexpr double kBetweenLooks = 10e-3;
 constexpr double kMostPatience = 10;
 constexpr double kComputes = 0.6;

@@ -1,4 +1,4 @@
-// Persistent requests (section 3.9): started again and again, of every mode, freed while inactive, started together.
+// Persistent requests (section 3.9): in every mode, started repeatedly, freed while inactive, and started together.
 #include <vector>
 
 #include "common/check.hpp"
@@ -22,7 +22,7 @@ void every_mode(const check::Environment& mpi) {
       for (int round = 0; round < 10; ++round) {
         if (mpi.rank == 0) {
           data.assign(data.size(), round + 1);
-          CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));  // it is posted
+          CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));  // the receive is posted
           CHECK_OK(MPI_Start(&request));
           CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
         } else {
@@ -37,7 +37,7 @@ void every_mode(const check::Environment& mpi) {
           CHECK_EQ(data[static_cast<std::size_t>(length)], -1);
         }
         CHECK(request != MPI_REQUEST_NULL);
-        // Inactive again: completes at once with an empty status.
+        // The request is inactive again: a wait returns at once with an empty status.
         MPI_Status status;
         int done = 0;
         CHECK_OK(MPI_Test(&request, &done, &status));

@@ -1,5 +1,5 @@
 // Probes and matched probes (section 3.8): they see the next message, its source, tag and length, without taking it; a
-// matched one is taken out of matching and received by its handle alone.
+// matched message is removed from matching, and can be received only through its handle.
 #include <vector>
 
 #include "common/check.hpp"
@@ -43,7 +43,7 @@ void blocking_and_not(const check::Environment& mpi) {
         while (flag == 0) CHECK_OK(MPI_Iprobe(source, tag, MPI_COMM_WORLD, &flag, &status));
       }
       check_status(status, 0, 10 + r, size);
-      // Once more: it is still there.
+      // A second probe finds the message again.
       CHECK_OK(MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
       check_status(status, 0, 10 + r, size);
       std::vector<int> data(static_cast<std::size_t>(size), -1);
@@ -88,9 +88,10 @@ void matched(const check::Environment& mpi) {
   }
 }
 
-// A matched message is out of the queue: the receive that follows gets the next one. Both orders of receiving.
+// A matched message is no longer in the queue: the following receive gets the next one. Checks both orders of
+// receiving.
 void matched_is_taken(const check::Environment& mpi) {
-  constexpr int kLength = 30000;  // longer than any eager message
+  constexpr int kLength = 30000;  // ints; longer than any eager message
   for (const int length : {1, kLength}) {
     std::vector<int> data(static_cast<std::size_t>(length));
     if (mpi.rank == 0) {
@@ -126,7 +127,7 @@ void nobody() {
   CHECK(message == MPI_MESSAGE_NULL);
 }
 
-// Messages of unknown length from all ranks, the classic use.
+// Messages of unknown length from all ranks, the usual purpose of probes.
 void unknown_lengths(const check::Environment& mpi) {
   if (mpi.rank != 0) {
     for (int i = 0; i < 50; ++i) {

@@ -1,5 +1,6 @@
-// Progress while a rank computes: rank 0 stays out of MPI until the others have what they need from it, which they
-// report without MPI. Without a progress thread (HEADRACE_PROGRESS_THREAD) these programs never end.
+// Progress while a rank computes: rank 0 makes no MPI call until the others have received everything that they need
+// from it, which they report without MPI. Without a progress thread (HEADRACE_PROGRESS_THREAD) these programs never
+// end.
 //
 //   mpi_progress_thread send | receive | collective | persistent | calls | ask | exit
 #include <mpi.h>
@@ -22,7 +23,7 @@ namespace {
 
 constexpr int kRounds = 6;
 constexpr int kShort = 100;
-constexpr int kLong = 1 << 20;  // more than an eager message, and than a ring holds
+constexpr int kLong = 1 << 20;  // longer than an eager message, and than a ring
 
 using Bytes = std::vector<unsigned char>;
 
@@ -59,7 +60,7 @@ void send(const Job& job, int round) {
   CHECK_OK(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
 }
 
-// Rank 0 has started to receive; the others' synchronous sends end while it computes.
+// Rank 0 has started to receive; the others' synchronous sends complete while it computes.
 void receive(const Job& job, int round) {
   const int bytes = round % 2 == 0 ? kLong : kShort;
   if (job.mpi.rank != 0) {
@@ -99,8 +100,8 @@ void reduce(const Job& job, int round, bool persistent) {
   if (persistent) CHECK_OK(MPI_Request_free(&request));
 }
 
-// Additions of rank 0 outside the program's thread wait until that thread has tested the request: a test must not wait
-// for a step of the progress thread, however long that takes.
+// Reductions that rank 0 executes outside the program's thread wait until that thread has tested the request: a test
+// must not wait for a step of the progress thread, however long that takes.
 pthread_t program;
 std::atomic<bool> adding{false};  // set by the progress thread
 std::atomic<bool> asked{false};   // set by the program
@@ -149,7 +150,7 @@ void ask(const Job& job, int round) {
   CHECK_OK(MPI_Op_free(&op));
 }
 
-// In and out of MPI without a break: the thread does not interfere, and nothing is handled twice.
+// The program calls MPI without a pause: the thread does not interfere, and nothing is handled twice.
 void calls(const Job& job, int round) {
   const int to = (job.mpi.rank + 1) % job.mpi.size;
   const int from = (job.mpi.rank + job.mpi.size - 1) % job.mpi.size;

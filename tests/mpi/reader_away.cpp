@@ -1,5 +1,5 @@
-// Many short messages to a process that makes no progress: none is lost, none comes twice, all keep their order. The
-// reader learns from a file that both have mapped, outside of MPI, that all sends have started.
+// Many short messages to a process that makes no progress: no message is lost or duplicated, and all keep their order.
+// The reader learns without MPI that all sends have started, from a file that both have mapped.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -14,10 +14,10 @@
 namespace {
 
 constexpr int kRounds = 4;
-constexpr int kMessages = 3000;  // several rings full
+constexpr int kMessages = 3000;  // enough to fill several rings
 constexpr int kTag = 5;
 
-// Collective. A number that both see, 0 at first.
+// Returns a number that both processes see, 0 at first. Collective.
 std::atomic<int>& shared_number(int rank) {
   char path[] = "/tmp/headrace-reader-away-XXXXXX";
   int file = rank == 0 ? ::mkstemp(path) : -1;

@@ -35,7 +35,7 @@ void to_self(const check::Environment& mpi) {
       }
     }
   }
-  // Over MPI_COMM_SELF, posted first so that a blocking send may return.
+  // The receive on MPI_COMM_SELF is posted first, so that a blocking send may return.
   int value = -1;
   MPI_Request request;
   CHECK_OK(MPI_Irecv(&value, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request));
@@ -67,7 +67,7 @@ void to_nobody() {
   MPI_Status statuses[4];
   CHECK_OK(MPI_Waitall(4, requests, statuses));
   for (const int received : {1, 3}) {
-    if (received == 3 && !check::headrace()) continue;  // MPICH 5.0.2 gives an empty status
+    if (received == 3 && !check::headrace()) continue;  // MPICH 5.0.2 returns an empty status
     CHECK_EQ(statuses[received].MPI_SOURCE, MPI_PROC_NULL);
     CHECK_EQ(statuses[received].MPI_TAG, MPI_ANY_TAG);
   }

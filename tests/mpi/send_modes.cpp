@@ -1,5 +1,5 @@
-// The four send modes, blocking and not: all deliver; a synchronous send completes only once it is matched, a ready
-// send finds its receive, a buffered one completes at once.
+// The four send modes, blocking and not: all deliver their messages; a synchronous send completes only once it is
+// matched, a ready send finds its receive, a buffered one completes at once.
 #include <vector>
 
 #include "common/check.hpp"
@@ -21,7 +21,7 @@ void token(int peer, bool send) {
   }
 }
 
-// Every size by every function; the receive is posted first, as the ready mode requires.
+// Sends messages of every size by every function; the receive is posted first, as the ready mode requires.
 void deliver(const check::Environment& mpi, Blocking blocking, NonBlocking non_blocking) {
   for (const int size : kSizes) {
     std::vector<unsigned char> data(static_cast<std::size_t>(size) + 1, 0xee);
@@ -50,7 +50,8 @@ void deliver(const check::Environment& mpi, Blocking blocking, NonBlocking non_b
   }
 }
 
-// The receiver posts only after it has told the sender so; until then the synchronous send must not complete.
+// The receiver announces its receive by a message before it posts it; before that message, the synchronous send must
+// not complete.
 void synchronous_waits(const check::Environment& mpi) {
   for (const int size : kSizes) {
     std::vector<unsigned char> data(static_cast<std::size_t>(size));
@@ -86,8 +87,8 @@ void synchronous_blocking(const check::Environment& mpi) {
   }
 }
 
-// Small standard sends between two ranks that both send first must not deadlock here (no library would be used
-// otherwise); large ones need MPI_Sendrecv.
+// Small standard sends between two ranks that both send first must not deadlock (programs rely on that); large ones
+// need MPI_Sendrecv.
 void crossed_sends(const check::Environment& mpi) {
   if (mpi.rank > 1) return;
   for (int i = 0; i < 1000; ++i) {

@@ -1,5 +1,5 @@
-// MPI_Sendrecv and _replace and their non-blocking forms, in rings, with oneself and with MPI_PROC_NULL, of different
-// types on the two sides.
+// MPI_Sendrecv and _replace and their non-blocking forms, in rings, to the process itself and with MPI_PROC_NULL, with
+// different types on the two sides.
 #include <vector>
 
 #include "common/check.hpp"
@@ -27,7 +27,7 @@ void ring(const check::Environment& mpi) {
 }
 
 void replace(const check::Environment& mpi) {
-  MPI_Datatype pairs;  // two of every three
+  MPI_Datatype pairs;  // two of every three elements
   CHECK_OK(MPI_Type_vector(1, 2, 3, MPI_INT, &pairs));
   MPI_Datatype resized;
   CHECK_OK(MPI_Type_create_resized(pairs, 0, 3 * sizeof(int), &resized));
@@ -56,7 +56,7 @@ void nobody(const check::Environment& mpi) {
   CHECK_EQ(status.MPI_SOURCE, MPI_PROC_NULL);
   CHECK_OK(MPI_Sendrecv_replace(&value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status));
   CHECK_EQ(value, mpi.rank);
-  // An open chain, whose ends have one neighbour.
+  // The ranks form an open chain, whose ends have only one neighbour.
   const int right = mpi.rank + 1 < mpi.size ? mpi.rank + 1 : MPI_PROC_NULL;
   const int left = mpi.rank > 0 ? mpi.rank - 1 : MPI_PROC_NULL;
   CHECK_OK(MPI_Sendrecv(&value, 1, MPI_INT, right, 0, &in, 1, MPI_INT, left, 0, MPI_COMM_WORLD, &status));
@@ -78,7 +78,7 @@ void two_layouts(const check::Environment& mpi) {
   CHECK_OK(MPI_Type_free(&type));
 }
 
-// MPI 4.0's non-blocking forms, several at once.
+// The non-blocking forms of MPI 4.0, several at once.
 void non_blocking(const check::Environment& mpi) {
   constexpr int kLength = 30000;
   const int left = (mpi.rank + mpi.size - 1) % mpi.size, right = (mpi.rank + 1) % mpi.size;
@@ -89,7 +89,7 @@ void non_blocking(const check::Environment& mpi) {
   CHECK_OK(MPI_Isendrecv_replace(both.data(), kLength, MPI_INT, left, 2, right, 2, MPI_COMM_WORLD, &requests[1]));
   MPI_Status statuses[2];
   CHECK_OK(MPI_Waitall(2, requests, statuses));
-  if (check::headrace()) {  // MPICH 5.0.2 gives a status of the send
+  if (check::headrace()) {  // MPICH 5.0.2 returns a status of the send
     CHECK_EQ(statuses[0].MPI_SOURCE, left);
     CHECK_EQ(statuses[1].MPI_SOURCE, right);
   }

@@ -1,5 +1,5 @@
-// Long messages that sender and receiver copy together, and every reason why they cannot: the sender is late, the
-// receiver is, the sender may not write the receiver's memory, the receiver may not read the sender's.
+// Long messages that sender and receiver copy together, and every reason why they cannot: the sender or the receiver is
+// late, the sender may not write the receiver's memory, the receiver may not read the sender's.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
@@ -42,7 +42,7 @@ void check_whole(const unsigned char* data, std::size_t bytes, int message) {
   for (std::size_t i = bytes; i < bytes + kGuard; ++i) CHECK_EQ(data[i], 0xaa);
 }
 
-// One message each way at a time.
+// Sends one message at a time in each direction.
 void one_by_one(const check::Environment& mpi, int repeats) {
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (const std::size_t bytes : kSizes) {
@@ -52,7 +52,7 @@ void one_by_one(const check::Environment& mpi, int repeats) {
         if (mpi.rank == from) {
           fill(data.data(), bytes, from);
           CHECK_OK(MPI_Send(data.data(), count, MPI_BYTE, 1 - from, 1, MPI_COMM_WORLD));
-          std::memset(data.data(), 0xaa, data.size());  // the buffer is free again
+          std::memset(data.data(), 0xaa, data.size());  // the buffer may be reused
         } else {
           std::memset(data.data(), 0xaa, data.size());
           CHECK_OK(MPI_Recv(data.data(), count, MPI_BYTE, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
@@ -63,7 +63,7 @@ void one_by_one(const check::Environment& mpi, int repeats) {
   }
 }
 
-// Many at once both ways, some longer than the receiver's buffer, both ranks testing at random.
+// Many messages at once in both directions, some longer than the receiver's buffer; both ranks test at random times.
 void crossing(const check::Environment& mpi, unsigned seed) {
   std::mt19937 random(seed);
   constexpr int kMessages = 12;
@@ -138,7 +138,7 @@ void burst(const check::Environment& mpi, unsigned seed) {
   }
 }
 
-// The receiver is not in MPI from the start of its receive until the sender is done: the sender needs no help.
+// The receiver is not in MPI from the start of its receive until the sender has finished: the sender needs no help.
 void receiver_is_away(const check::Environment& mpi) {
   check::Flags sent(mpi);
   for (int message = 1; message <= 8; ++message) {

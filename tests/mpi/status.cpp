@@ -19,7 +19,7 @@ void expect(const MPI_Status& status, MPI_Datatype type, int count, int elements
   CHECK_EQ(wide, elements);
 }
 
-// Pairs {int, char} with a gap: n bytes' worth of basic elements received.
+// Pairs {int, char} with a gap: checks the number of basic elements in a message of n bytes.
 void elements(const check::Environment& mpi) {
   const int lengths[] = {1, 1};
   const MPI_Aint places[] = {0, 8};
@@ -34,7 +34,7 @@ void elements(const check::Environment& mpi) {
         MPI_Sendrecv(out.data(), pairs, pair, mpi.rank, 0, in.data(), 10, pair, mpi.rank, 0, MPI_COMM_WORLD, &status));
     expect(status, pair, pairs, 2 * pairs);
   }
-  // One pair, and the int of the next one.
+  // A message of one pair and the int of the next one.
   MPI_Datatype odd;
   const int odd_lengths[] = {1, 1};
   const MPI_Aint odd_places[] = {0, 16};
@@ -75,7 +75,7 @@ void settable() {
   CHECK_EQ(wide, huge);
 }
 
-// The error field of a status is written by calls that return several only (section 3.2.5).
+// The error field of a status is written only by calls that return several statuses (section 3.2.5).
 void error_field(const check::Environment& mpi) {
   int value = 0, in = 0;
   MPI_Status status;
@@ -84,7 +84,7 @@ void error_field(const check::Environment& mpi) {
   CHECK_EQ(status.MPI_ERROR, 4711);
 }
 
-// Types of size 0, and receives of nothing.
+// Types of size 0, and receives of empty messages.
 void zero_sized(const check::Environment& mpi) {
   MPI_Datatype nothing;
   CHECK_OK(MPI_Type_contiguous(0, MPI_INT, &nothing));

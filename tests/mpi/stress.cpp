@@ -1,5 +1,5 @@
-// Large numbers of messages: a hundred thousand unexpected ones, many senders to one receiver, all to all at once.
-// Ranks may outnumber the cores.
+// Large numbers of messages: a hundred thousand unexpected ones, many senders and one receiver, and all ranks to all at
+// once. Ranks may outnumber the cores.
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace {
 
-// All are sent before the first receive is posted; they are taken from both ends of the queue.
+// All are sent before the first receive is posted; they are received from both ends of the queue.
 void unexpected(const check::Environment& mpi, int messages) {
   if (mpi.rank == 0) {
     std::vector<MPI_Request> requests(static_cast<std::size_t>(messages));
@@ -23,12 +23,12 @@ void unexpected(const check::Environment& mpi, int messages) {
     CHECK_OK(MPI_Waitall(messages, requests.data(), MPI_STATUSES_IGNORE));
   } else if (mpi.rank == 1) {
     int value = -1;
-    CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, 32001, MPI_COMM_WORLD, MPI_STATUS_IGNORE));  // all others are there now
+    CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, 32001, MPI_COMM_WORLD, MPI_STATUS_IGNORE));  // all others have arrived now
     const int from_the_end = 2000;
-    for (int n = 0; n < from_the_end; ++n) {  // one specific tag each, of the last lap
+    for (int n = 0; n < from_the_end; ++n) {  // receives by one specific tag each, from the last lap
       const int i = messages - 1 - n, first = i % 32000;
       CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, first, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-      CHECK_EQ(value, first * 3);  // the earliest of that tag
+      CHECK_EQ(value, first * 3);  // the earliest message with that tag
     }
     std::vector<char> taken(static_cast<std::size_t>(messages), 0);
     for (int n = 0; n < from_the_end; ++n) taken[static_cast<std::size_t>((messages - 1 - n) % 32000)] = 1;
@@ -42,7 +42,7 @@ void unexpected(const check::Environment& mpi, int messages) {
   }
 }
 
-// The same number of receives posted first, matched by tags in reverse.
+// The same number of receives is posted first, and matched by tags in reverse order.
 void many_posted(const check::Environment& mpi) {
   constexpr int kMessages = 5000;
   if (mpi.rank > 1) return;

@@ -1,6 +1,5 @@
-// MPI_THREAD_MULTIPLE: threads of two ranks that communicate at the same time, each pair with tags of its own or a
-// communicator of its own, sharing wildcards through matched probes, and waiting for each other's messages inside one
-// process.
+// MPI_THREAD_MULTIPLE: threads of two ranks that communicate at the same time, each pair with its own tags or its own
+// communicator, sharing wildcards through matched probes, and waiting for each other's messages inside one process.
 #include <functional>
 #include <thread>
 #include <vector>
@@ -74,7 +73,7 @@ void shared_stream(int rank) {
   for (const auto& values : taken) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       ++seen[static_cast<std::size_t>(values[i])];
-      if (i > 0) CHECK(values[i] > values[i - 1]);  // each thread sees them in order
+      if (i > 0) CHECK(values[i] > values[i - 1]);  // each thread receives its messages in order
     }
   }
   for (const int times : seen) CHECK_EQ(times, 1);
@@ -92,7 +91,7 @@ int main(int argc, char** argv) {
   std::vector<MPI_Comm> own(kThreads);
   for (MPI_Comm& comm : own) CHECK_OK(MPI_Comm_dup(both, &comm));
   on_threads([&](int thread) { pairs(rank, own[static_cast<std::size_t>(thread)], 1); });
-  // Collectives of several threads, each on its communicator.
+  // Collectives in several threads, each on its own communicator.
   on_threads([&](int thread) {
     for (int round = 0; round < 100; ++round) {
       int sum = -1;

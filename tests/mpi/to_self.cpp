@@ -1,5 +1,5 @@
-// Many messages to oneself, completed by every call that tests or waits: each call finds all that have arrived, so that
-// calls stay few, and data is right (sections 3.5 and 3.7.5).
+// Many messages to oneself, completed by every call that tests or waits: each call finds all messages that have
+// arrived, so that few calls are needed, and the data is correct (sections 3.5 and 3.7.5).
 #include <functional>
 #include <vector>
 
@@ -27,7 +27,7 @@ struct Batch {
   [[nodiscard]] int count() const { return static_cast<int>(requests.size()); }
 };
 
-// complete(batch) returns how many requests it has completed, with the statuses of those.
+// complete(batch) returns how many requests it has completed, and stores their statuses.
 void play(int most_calls, const std::function<int(Batch&)>& complete) {
   Batch batch;
   int calls = 0;
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   });
   play(kMessages / 50, [](Batch& batch) { return some(batch, true); });
   play(kMessages / 50, [](Batch& batch) { return some(batch, false); });
-  // One request a call, and few calls that complete none.
+  // Each call completes one request, and few calls complete none.
   play(2 * kMessages, [](Batch& batch) {
     int index = -1;
     CHECK_OK(MPI_Waitany(batch.count(), batch.requests.data(), &index, &batch.statuses[0]));

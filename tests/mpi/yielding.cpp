@@ -1,6 +1,6 @@
 // A rank that waits in a loop of testing calls, or in a thread, yields its core to the process that it waits for. All
-// ranks are on one core here, whatever the machine has: the turns take seconds if each lasts until the scheduler
-// preempts the waiting rank, and the number of unsuccessful calls shows which was the case.
+// ranks are on one core here, however many the machine has: the turns take seconds if each lasts until the scheduler
+// preempts the waiting rank. The number of unsuccessful calls shows whether a rank yields.
 //
 //   mpi_yielding test | testany | testall | testsome | status | iprobe | improbe | threads | overlap | load | spare
 //                spare stays | absent
@@ -31,16 +31,17 @@
 namespace {
 
 constexpr int kTurns = 50;
-// A time slice is milliseconds, in which a rank tests tens of thousands of times.
+// A time slice takes milliseconds, in which a rank tests tens of thousands of times.
 constexpr unsigned long long kMostAsked = 2000;
 constexpr unsigned long long kFewAsked = 20;
-// A thread that has no process to yield to spins ten times as often.
+// A thread that has no process to which it could yield spins ten times as often.
 constexpr unsigned long long kMostSpun = 2000;
 
 bool many_processors = false;
 
 void share_one_core() {
-  // Ranks that the launcher has bound may be on different cores: its own ones are the same for all.
+  // The launcher may have bound the ranks to different cores, but the cores of the launcher itself are the same for
+  // all.
   cpu_set_t allowed;
   if (::sched_getaffinity(::getppid(), sizeof allowed, &allowed) != 0)
     CHECK_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
@@ -115,7 +116,7 @@ const std::map<std::string, Ask> kAsks{
        return flag != 0;
      }}};
 
-// Sends a value around the ranks; returns how often this one tested without success.
+// Sends a value around the ranks; returns how often this rank tested without success.
 unsigned long long ring(const check::Environment& mpi, const std::string& how, int turns) {
   const bool probes = how == "iprobe" || how == "improbe";
   const int from = (mpi.rank + mpi.size - 1) % mpi.size;
@@ -142,7 +143,7 @@ void asking(const check::Environment& mpi, const std::string& how) {
   CHECK(given.times() > 0 || asked < kTurns * kFewAsked);
 }
 
-// A value goes from a thread of rank 0 to one of rank 1, to the other of rank 0, to the other of rank 1.
+// A value is passed from a thread of rank 0 to one of rank 1, to the other of rank 0, to the other of rank 1.
 void threads(const check::Environment& mpi) {
   const auto work = [&](int thread) {
     const int peer = 1 - mpi.rank;
@@ -183,7 +184,7 @@ void overlap(const check::Environment& mpi) {
   CHECK_EQ(value, mpi.rank);
 }
 
-// Another program on this core, for as long as this exists and this process lives.
+// Runs another program on this core as long as this object and this process exist.
 class Load {
  public:
   Load() : process_(::fork()) {
@@ -243,13 +244,13 @@ void compute_until(double moment) {
   }
 }
 
-// Rank 0, on the core of a load, moves to the CPUs that mpiexec has named, once; with `stays`, the setting is off.
+// Rank 0, on the core of a load, moves once to the CPUs that mpiexec has named; with `stays`, the setting is off.
 void leaves_loaded_core(const check::Environment& mpi, bool stays) {
   constexpr double kMostSeconds = 20;
   std::vector<int> every(CPU_SETSIZE);
   std::iota(every.begin(), every.end(), 0);
   use_cpus(every);
-  const std::vector<int> all = allowed_cpus();  // the system has left out those that may not be used
+  const std::vector<int> all = allowed_cpus();  // the system excludes those that may not be used
   const std::vector<int> first(all.begin(), all.begin() + 1);
   std::optional<Load> load;
   if (mpi.rank == 0) {
@@ -264,7 +265,7 @@ void leaves_loaded_core(const check::Environment& mpi, bool stays) {
   const check::Statistic left("HEADRACE_LOADED_CORES_LEFT");
   const double end = MPI_Wtime() + (stays ? 1 : kMostSeconds);
   for (int go_on = 1; go_on != 0;) {
-    // Rank 0 waits for rank 1, which comes late.
+    // Rank 0 waits for rank 1, which is late.
     if (mpi.rank == 1) compute_until(MPI_Wtime() + 2e-3);
     go_on = left.value() == 0 && MPI_Wtime() < end ? 1 : 0;
     CHECK_OK(MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD));
@@ -284,7 +285,7 @@ double core_seconds() {
 // A rank that waits long in a collective for one that computes leaves its core to others most of the time.
 void absent(const check::Environment& mpi) {
   constexpr double kAway = 0.2;
-  for (int i = 0; i < 8; ++i) CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // they share memory from now on
+  for (int i = 0; i < 8; ++i) CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));  // they use shared memory from now on
   const double wall = MPI_Wtime();
   const double core = core_seconds();
   if (mpi.rank == 1) compute_until(wall + kAway);
@@ -294,7 +295,7 @@ void absent(const check::Environment& mpi) {
 
 }  // namespace
 
-// Takes the place of the system's function for the library, too.
+// Replaces the system's function, for the library, too.
 extern "C" long sysconf(int name) {  // NOLINT(readability-inconsistent-declaration-parameter-name)
   static const auto real = reinterpret_cast<long (*)(int)>(::dlsym(RTLD_NEXT, "sysconf"));
   return name == _SC_NPROCESSORS_ONLN && many_processors ? 64 : real(name);

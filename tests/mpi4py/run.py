@@ -22,10 +22,10 @@ VERSION = "4.1.2"
 HERE = Path(__file__).resolve().parent
 
 
-# Modules about one process, for which several hosts make no difference.
+# Test modules that concern one process, so that several hosts make no difference.
 OF_ONE_PROCESS = "test_(address|datatype|doc|mpimem|objmodel|pack|package|pickle|util_dtlib)[.]py$"
 
-# Names of user-level failure mitigation that mpi4py uses if told that they exist; stand-ins otherwise.
+# Names of user-level failure mitigation that mpi4py uses if it is told that they exist, instead of its replacements.
 ULFM = ("ERR_REVOKED", "ERR_PROC_FAILED", "ERR_PROC_FAILED_PENDING", "Comm_revoke", "Comm_is_revoked", "Comm_get_failed",
         "Comm_ack_failed", "Comm_agree", "Comm_iagree", "Comm_shrink", "Comm_ishrink")
 
@@ -35,7 +35,7 @@ def run(*command: str | Path, **keywords) -> None:
 
 
 def build(prefix: Path, environment: Path) -> int:
-    """Makes the environment once; a later call does nothing (the library is found at run time)."""
+    """Builds the environment once; a later call does nothing (the library is found at run time)."""
     ready = environment / "ready"
     if ready.exists():
         return 0
@@ -55,7 +55,7 @@ def build(prefix: Path, environment: Path) -> int:
 
 
 def wheel(prefix: Path, environment: Path) -> int:
-    """The wheel, which opens MPICH's ABI (libmpi.so.12) in the environment's lib; the sources only for their tests."""
+    """Installs the wheel, which opens MPICH's ABI (libmpi.so.12) in the environment's lib; the sources are only needed for their tests."""
     if not (environment / "ready").exists():
         venv.create(environment, with_pip=True, clear=True)
         pip = [environment / "bin" / "python", "-m", "pip", "-q", "--disable-pip-version-check"]
@@ -81,12 +81,12 @@ def wheel(prefix: Path, environment: Path) -> int:
 
 
 def no_settings() -> dict[str, str]:
-    """The environment of a user without any settings."""
+    """Returns the environment of a user without any settings."""
     return {name: value for name, value in os.environ.items() if not re.match("LD_|MPI|HEADRACE_", name)}
 
 
 def failed_tests(log: str) -> list[str]:
-    """The names in unittest's "ERROR: test (module.Class.test)" lines, each once, from any rank."""
+    """Returns the names in unittest's "ERROR: test (module.Class.test)" lines, each once, from any rank."""
     names = set()
     for match in re.finditer(r"^(?:\[[^\]]*\] )?(?:ERROR|FAIL): (\S+) \(([^)]*)\)", log, re.MULTILINE):
         test, place = match.groups()
@@ -96,8 +96,8 @@ def failed_tests(log: str) -> list[str]:
 
 def suite(environment: Path, start: list, ranks: int, settings: dict[str, str], name: str, timeout: int,
           only: list[str] = (), without: str = "", without_tests: list[str] = ()) -> tuple[int, list[str], int] | None:
-    """Runs the suite by the command `start`, without modules of that pattern and tests of those names: the number of tests passed, the
-    names of unexpected failures, the number skipped. None if it did not finish."""
+    """Runs the suite by the command `start`, without modules of that pattern and tests of those names. Returns the number of tests that
+    passed, the names of unexpected failures and the number of skipped tests, or None if the suite did not finish."""
     command = [*start, environment / "bin" / "python", "test/main.py", "-v"]
     for module in only:
         command += ["-i", module]
@@ -145,7 +145,7 @@ def test(prefix: Path, environment: Path, ranks: int, timeout: int, only: list[s
 
 
 def end_of(command: list, name: str, environment: Path, folder: Path, timeout: int, settings: dict[str, str]) -> bool:
-    """Runs one of the programs with pools; true if it has ended well, in time."""
+    """Runs one of the programs with pools; returns true if it succeeded in time."""
     log_path = environment / f"futures-{name}.txt"
     with open(log_path, "w", encoding="utf-8") as log_file:
         try:
@@ -162,7 +162,7 @@ def end_of(command: list, name: str, environment: Path, folder: Path, timeout: i
 
 
 def futures(prefix: Path, environment: Path, timeout: int) -> int:
-    """Pools whose workers are spawned, by a job and by a process without a launcher, and a server that others connect to."""
+    """Pools whose workers are spawned, by a job and by a process without a launcher, and a server to which others connect."""
     folder = environment / f"mpi4py-{VERSION}" / "demo" / "futures"
     python = environment.resolve() / "bin" / "python"
     launch = [prefix / "bin" / "mpiexec", "--timeout", str(timeout), "-n"]

@@ -1,7 +1,7 @@
-"""Small faults, one change of the library each, which show whether the tests find the errors they are meant for.
+"""Small faults, one change of the library each, which show whether the tests find the errors for which they exist.
 
-A fault is a name, a file of the library, the text that is replaced, and its replacement. Each is subtle enough that programs
-go on to run: an order, a bound, a flush, a rank, a release.
+A fault is a name, a file of the library, the text that is replaced, and its replacement. Each is subtle enough that programs continue to
+run: it changes an order, a bound, a flush, a rank or a release.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ class Fault(NamedTuple):
 
     @contextlib.contextmanager
     def applied(self, tree: Path) -> Iterator[None]:
-        """Puts the fault into the sources of a tree, and restores them in any case. ValueError if the text is not there once."""
+        """Puts the fault into the sources of a tree, and restores them in any case. Raises ValueError unless the text occurs exactly
+        once."""
         path = tree / self.file
         text = path.read_text()
         if text.count(self.right) != 1:

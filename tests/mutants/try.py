@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """try.py NUMBER... [--only REGEX] [--hosts N]: prints which test of the change tier finds a fault of faults.py, as rows of a table.
 
-Works on a copy of the tree in build/mutants, which is kept for the next call: sources with the fault, and a build of them, so
-that tests that link a layer have it, too. Tests run to the first failure: the unit tests, those whose names have the fault's
-layer, the rest on one host, and the rest as two hosts. A test that failed has to pass without the fault. With --only, tests of both
-tiers that have this name run alone, and nothing that they do not need is built.
+Works on a copy of the tree in build/mutants, which is kept for the next call: sources with the fault, and a build of them, so that tests
+that link a layer have it, too. Tests run until the first failure: the unit tests, those whose names contain the fault's layer, the others
+on one host, and the others as two hosts. A test that failed must pass without the fault. With --only, only tests of both tiers with this
+name run, and only what they need is built.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from faults import ALL, Fault
 
 ROOT = Path(__file__).resolve().parents[2]
 COPY = ROOT / "build/mutants"
-BUILD = COPY / "build/pip"  # where it is in a checkout, so that ccache knows the paths
+BUILD = COPY / "build/pip"  # the same path as in a checkout, so that ccache finds its entries
 CHANGE = ["-LE", "^night$"]
 LOG = BUILD / "ctest.log"
 
 
 def copy_tree() -> None:
-    """Makes the copy equal to the tree; files that are equal stay untouched, so that nothing is built twice."""
+    """Makes the copy equal to the tree; files that are equal are not written, so that nothing is built twice."""
     names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
                            capture_output=True, text=True).stdout.split("\0")
     wanted = {COPY / name for name in names if name and (ROOT / name).is_file()}
@@ -57,7 +57,7 @@ def ctest(options: list[str]) -> list[str]:
 
 
 def described(options: list[str]) -> list[dict]:
-    """The tests that these options choose, as ctest describes them."""
+    """Returns the tests that these options select, as ctest describes them."""
     done = subprocess.run(ctest(["--show-only=json-v1", *options]), check=True, capture_output=True, text=True)
     return json.loads(done.stdout)["tests"]
 
@@ -67,8 +67,8 @@ def properties(test: dict, name: str) -> list[str]:
 
 
 def build(only: str | None) -> None:
-    """Builds everything; or, for the tests that match `only`, the library, mpiexec, and the targets that their commands and
-    environments name."""
+    """Builds everything or, for the tests that match `only`, the library, mpiexec, and the targets that their commands and environments
+    name."""
     make = ["ninja", "-C", str(BUILD)]
     if not only:
         return run(make)
@@ -88,7 +88,7 @@ def build(only: str | None) -> None:
 
 
 def first_failure(options: list[str], hosts: int) -> str:
-    """The test that failed first, or nothing."""
+    """Returns the test that failed first, or None."""
     environment = dict(os.environ, HEADRACE_AS_HOSTS=str(hosts)) if hosts > 1 else dict(os.environ)
     failed = BUILD / "Testing/Temporary/LastTestsFailed.log"
     failed.unlink(missing_ok=True)
@@ -99,7 +99,7 @@ def first_failure(options: list[str], hosts: int) -> str:
 
 
 def stages(fault: Fault, only: str | None, hosts: int) -> Iterator[tuple[list[str], int]]:
-    """Options of ctest, and as how many hosts."""
+    """Returns the options of ctest, and the number of hosts."""
     if only:
         yield ["-R", only], hosts
         return
@@ -111,7 +111,7 @@ def stages(fault: Fault, only: str | None, hosts: int) -> Iterator[tuple[list[st
 
 
 def attempt(number: int, only: str | None, hosts: int) -> bool:
-    """Prints the row of one fault. False: no test has found it."""
+    """Prints the row of one fault. Returns False if no test has found it."""
     fault = ALL[number - 1]
     found, on = "", hosts
     with fault.applied(COPY):

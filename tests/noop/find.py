@@ -1,11 +1,11 @@
 """Finds for every function of the standard a test that fails if the function does nothing.
 
-    python3 tests/noop/find.py BUILD [FUNCTION ...]     some of them again
+    python3 tests/noop/find.py BUILD [FUNCTION ...]     only these functions
 
-A library that is loaded before ours makes one function return 0 and do nothing else. The tests whose programs call that
-function run with it until one fails, or enough have passed: its name goes to tests/noop/found.tsv, which docs/conformance.md shows
-(`python3 api/generate.py repo` writes that). A function that no test misses is named at the end, and the exit code is 1.
-`make noop` does it all, in about half an hour on two cores.
+A library that is loaded before Headrace's makes one function return 0 and do nothing else. The tests whose programs call that function run
+with it until one fails, or enough have passed. The name of the failed test is written to tests/noop/found.tsv, which docs/conformance.md
+shows (`python3 api/generate.py repo` writes that). Functions for which no test fails are listed at the end, and the exit code is 1. `make
+noop` checks all functions, in about half an hour on two cores.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = Path(__file__).with_name("found.tsv")
-SECONDS = 20  # a test that takes longer by itself is not tried
-PATIENCE = 4  # times the duration of a function's tests by themselves, plus some seconds
+SECONDS = 20  # a test that takes longer without the replacement is not used
+PATIENCE = 4  # factor for the duration of a function's tests without the replacement, to which some seconds are added
 MOST_TRIED = 12
 
 sys.path.insert(0, str(ROOT / "api"))
@@ -36,12 +36,12 @@ class Test:
     name: str
     command: list[str]
     environment: dict[str, str]
-    program: int  # its place in the command
+    program: int  # index of the program in the command
     seconds: float = 1.0
 
 
 def costs(build: Path) -> dict[str, float]:
-    """Time of each test in its last run here."""
+    """Returns the duration of each test in its last run here."""
     file = build / "Testing/Temporary/CTestCostData.txt"
     lines = file.read_text().split("---")[0].splitlines() if file.exists() else []
     return {name: float(cost) for name, _, cost in (line.split() for line in lines)}
@@ -53,7 +53,7 @@ def is_program(word: str, build: Path) -> bool:
 
 
 def tests(build: Path) -> list[Test]:
-    """Tests that run one program of the build, under mpiexec or alone."""
+    """Returns the tests that run one program of the build, under mpiexec or alone."""
     listed = json.loads(subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True, check=True).stdout)
     cost, found = costs(build), []
     for each in listed["tests"]:
@@ -70,7 +70,7 @@ def tests(build: Path) -> list[Test]:
 
 
 def functions_of(file: str, known: dict[str, set[str]]) -> set[str]:
-    """MPI functions that a program or an object calls."""
+    """Returns the MPI functions that a program or an object calls."""
     if file not in known:
         text = subprocess.run(["nm", "--undefined-only", file], capture_output=True, text=True, check=False).stdout
         known[file] = set(re.findall(r"\b(MPI_\w+)", text))
@@ -78,7 +78,7 @@ def functions_of(file: str, known: dict[str, set[str]]) -> set[str]:
 
 
 def source_of(program: Path, function: str, build: Path, known: dict[str, set[str]]) -> str:
-    """The place where the program calls the function, as far as its objects tell."""
+    """Returns the source position at which the program calls the function, if its objects contain that."""
     for folder in build.glob(f"tests/**/CMakeFiles/{program.name}.dir"):
         for thing in sorted(folder.rglob("*.o")):
             if function in functions_of(str(thing), known):
@@ -88,7 +88,7 @@ def source_of(program: Path, function: str, build: Path, known: dict[str, set[st
 
 
 def make_shim(function: str, returns: str, folder: Path) -> Path:
-    """A library with that function alone."""
+    """Builds a library that only has that function."""
     source, library = folder / f"{function}.c", folder / f"{function}.so"
     source.write_text(f"{returns} {function}(void) {{ return 0; }}\n")
     subprocess.run(["cc", "-w", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
@@ -96,7 +96,7 @@ def make_shim(function: str, returns: str, folder: Path) -> Path:
 
 
 def fails(test: Test, shim: Path) -> bool:
-    """Runs the test with the library before ours; a test that does not end fails, too."""
+    """Runs the test with that library before Headrace's; a test that does not end has failed, too."""
     command = [*test.command[:test.program], "env", f"LD_PRELOAD={shim}", *test.command[test.program:]]
     limit = PATIENCE * test.seconds + 10
     for at, word in enumerate(command):
@@ -142,7 +142,8 @@ def main() -> int:
         for function in wanted:
             name, old = function.name, found.pop(function.name, ("", ""))[0]
             shim = make_shim(name, "double" if name in ("MPI_Wtime", "MPI_Wtick") else "long", Path(folder))
-            # Tests found earlier come first, then programs that call few other functions; one test of each program before a second of any.
+            # Tests that were found earlier are first, then programs that call few other functions, with one test of each program before a
+            # second test of any.
             by_program = defaultdict(list)
             for test in sorted(callers[name], key=lambda test: (test.name != old, len(known[test.command[test.program]]))):
                 by_program[test.command[test.program]].append(test)

@@ -1,10 +1,10 @@
 // A run-time library for directives that needs no compiler with offload: the functions that GCC calls for data
-// directives, kernels and queues, with copies on the (fake) CUDA driver, and the standards' functions about them.
-// Preloaded, it comes before libgomp, which falls back to the host without a device.
+// directives, kernels and queues, with copies on the (fake) CUDA driver, and the functions of both standards. It is
+// preloaded, so that it precedes libgomp, which falls back to the host if there is no device.
 //
-// A kernel runs on the CPU, on scratch copies of what it maps. A queue is busy from the first async directive until the
-// program waits. As GCC's library does, it ends a program that asks for queues before it has used OpenACC, and one that
-// asks about OpenACC after it has used a device by OpenMP. One thread. The numbers of map kinds are GCC's
+// A kernel runs on the CPU, on scratch copies of the mapped data. A queue is busy from the first async directive until
+// the program waits. As GCC's library does, it ends a program that requests queues before it has used OpenACC, and one
+// that queries OpenACC after it has used a device through OpenMP. Threads: one. The numbers of map kinds are GCC's
 // (include/gomp-constants.h in its sources).
 #include <dlfcn.h>
 
@@ -64,7 +64,7 @@ Device& use(int number) {
   return device;
 }
 
-// Returns the address on the device, 0 if [host, host + bytes) has no copy.
+// Returns the address on the device, or 0 if [host, host + bytes) has no copy.
 unsigned long long find(int number, const void* host, std::size_t bytes) {
   auto& present = devices[number < 0 ? current : number].present;
   auto* const first = static_cast<char*>(const_cast<void*>(host));
@@ -149,7 +149,7 @@ constexpr int kSynchronous = -2;
 
 }  // namespace
 
-// --- functions that GCC calls for directives ---
+// --- Functions that GCC calls for directives ---
 
 OFFLOAD void GOACC_enter_data(int, std::size_t n, void** hosts, std::size_t* sizes, unsigned short* kinds, int async,
                               int, ...) {
@@ -203,7 +203,7 @@ OFFLOAD void GOMP_target_ext(int device, void (*kernel)(void*), std::size_t n, v
   launch(device, kernel, n, hosts, sizes);
 }
 
-// --- the functions of OpenACC and OpenMP ---
+// --- Functions of OpenACC and OpenMP ---
 
 OFFLOAD int acc_get_num_devices(int) { return number_of_devices(); }
 OFFLOAD int acc_get_device_type() { return kNvidia; }

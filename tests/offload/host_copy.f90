@@ -1,4 +1,4 @@
-! The kernel has written the copy on the device, the host's array is sent; without the mistake where RIGHT is defined.
+! The kernel has written the copy on the device, but the host's array is sent; with RIGHT defined, the program is correct.
 program host_copy
   implicit none
   include 'mpif.h'

@@ -1,4 +1,4 @@
-/* The counts are handed over as device memory, but the CPU reads them. */
+/* The counts are passed in device memory, but the CPU reads them. */
 #include "offload.h"
 
 static double a[2 * N];

@@ -1,4 +1,4 @@
-/* The first directive that uses the device comes before MPI_Init. */
+/* The first directive that uses the device is before MPI_Init. */
 #include "offload.h"
 
 static double a[N];

@@ -1,5 +1,6 @@
 /* Common parts of the programs of this directory. Each is built twice: unchanged, with the mistake that its first line
-   names, and with RIGHT defined, without it. Two ranks; the receiver looks at the values where they must be right. */
+   names, and without it, with RIGHT defined. There are two ranks; in the correct program, the receiver checks the
+   values. */
 #pragma once
 
 #include <mpi.h>
@@ -21,7 +22,7 @@ static inline int local_rank(void) {
   return rank;
 }
 
-/* Chooses one device for each rank of the node, as far as they suffice; the host if there is none. */
+/* Chooses one device for each rank of the node, if there are enough; the host if there is none. */
 static inline void choose_device(void) {
   const int rank = local_rank();
 #ifdef _OPENACC

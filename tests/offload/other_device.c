@@ -16,7 +16,7 @@ int main(void) {
     acc_set_device_num(0, acc_device_nvidia);
 #endif
     MPI_Send(copy, N / 2, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
-    MPI_Send(copy + N / 2, N - N / 2, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD); /* said once all the same */
+    MPI_Send(copy + N / 2, N - N / 2, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD); /* the message still appears only once */
   } else {
     MPI_Recv(a, N / 2, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Recv(a + N / 2, N - N / 2, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -1,4 +1,4 @@
-"""Each wrong program gets its message, once and soon; the correct one beside it gets none (docs/offload.md)."""
+"""Each wrong program produces its message, once and soon; the correct one produces none (docs/offload.md)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import unittest
 from pathlib import Path
 
 MARK = "check device:"
-LIMIT = 5.0  # seconds for the whole program, on a machine that does other things, too; alone it takes 0.1
-# Text of a message after the function, without addresses; docs/offload.md must have it, too.
+LIMIT = 5.0  # seconds for the whole program, on a machine with other work; without that, it takes 0.1
+# Text of a message without addresses; docs/offload.md must contain it, too.
 HOST_COPY = "MPI_Send: buf (ADDRESS) is host memory with a copy on device 0, which holds other data."
 OTHER_DEVICE = "MPI_Send: buf (ADDRESS) is memory of device 1, but device 0 is current;"
 DEFAULT_DEVICE = "MPI_Sendrecv_replace: all 2 ranks of this node use device 0 of 2;"
@@ -59,7 +59,7 @@ class Pitfalls(unittest.TestCase):
     @unittest.skipUnless(shutil.which("gfortran"), "no gfortran")
     def test_host_copy_fortran(self) -> None:
         folder = Path(os.environ["HR_OFFLOAD"])
-        cache = folder.parent / "fortran-cache"  # as the tests of Fortran have it
+        cache = folder.parent / "fortran-cache"  # the same directory as that of the Fortran tests
         for variant in ("wrong", "right"):
             command = [folder.parent / "bin/mpifort", "-cpp", "-D" + variant.upper(), "-fopenacc",
                        Path(__file__).with_name("host_copy.f90"), "-o", folder / f"offload_host_copy_f_{variant}"]
@@ -79,7 +79,7 @@ class Pitfalls(unittest.TestCase):
         self.silent("default_device_wrong", FAKE_CUDA_DEVICES="1")
 
     def test_init_after(self) -> None:
-        self.wrong("init_after", INIT_AFTER, times=2)  # every rank has done it
+        self.wrong("init_after", INIT_AFTER, times=2)  # every rank makes the mistake
         self.silent("init_after_right")
 
     def test_busy_queue(self) -> None:

@@ -10,12 +10,12 @@ Count = Callable[[str, int], tuple[int, int]]
 
 
 def by_code(_: str, code: int) -> tuple[int, int]:
-    """One test, which passed if the program ended well."""
+    """Counts one test, which passed if the program succeeded."""
     return (1, 0) if code == 0 else (0, 1)
 
 
 def automake(text: str, code: int) -> tuple[int, int]:
-    """Sums of "# PASS: n" and "# FAIL: n" (and errors) of every directory."""
+    """Returns the sums of "# PASS: n" and "# FAIL: n" (and errors) of every directory."""
     def total(word: str) -> int:
         return sum(int(number) for number in re.findall(rf"^# {word}: +(\d+)", text, re.M))
     failed = total("FAIL") + total("ERROR")
@@ -31,7 +31,7 @@ def said(passed: str, failed: str) -> Count:
 
 
 def tap(text: str, known: dict[str, str]) -> tuple[int, int]:
-    """Lines of the Test Anything Protocol: "ok 3 - ./coll/red3 10 # ..."; known ones may fail, and count as neither."""
+    """Counts lines of the Test Anything Protocol: "ok 3 - ./coll/red3 10 # ..."; known ones may fail, and are not counted."""
     passed = failed = 0
     for verdict, name, rest in re.findall(r"^(ok|not ok) \d* ?- (\S+)(.*)$", text, re.M):
         if "# SKIP" in rest:
@@ -53,15 +53,15 @@ class Test:
 
 @dataclass
 class Package:
-    name: str  # of Debian's source, or of PyPI's
+    name: str  # name of the source package of Debian or PyPI
     build: list[list[str]]
     tests: list[Test]
-    tests_in: str = "."  # of the build directory
-    tests_in_source: bool = False  # of the source
-    settings: dict[str, str] = field(default_factory=dict)  # of the tests' environment
+    tests_in: str = "."  # directory of the tests within the build directory
+    tests_in_source: bool = False  # true if the tests are in the source directory
+    settings: dict[str, str] = field(default_factory=dict)  # variables of the tests' environment
     python: bool = False
-    python_needs: list[str] = field(default_factory=list)  # packages to build it
-    needs: list[str] = field(default_factory=list)  # Debian packages to build it
+    python_needs: list[str] = field(default_factory=list)  # Python packages that its build needs
+    needs: list[str] = field(default_factory=list)  # Debian packages that its build needs
 
 
 def parallel(name: str, limit: int = 900) -> Test:
@@ -73,16 +73,15 @@ HDF5_TESTS = ["t_mpi", "t_pread", "t_pshutdown", "t_prestart", "t_init_term", "t
 
 PIP = ["{build}/environment/bin/python", "-m", "pip", "install", "-v", "--no-build-isolation", "--no-deps"]
 
-# Tests that its build registers (it looks for words that they do not write: the exit code counts), except those that measure for
-# minutes (mir_perf1, mir_perf2, perf, perfmod, perform), two that multiply matrices without a BLAS (mmatrix, testmatmultc), and
-# seven that fail, three of them alike on MPICH 5 (mulmatpatchc, pg2test, pgtest, test, random, simple_groups_comm,
-# simple_groups_commc).
+# Tests that the build registers (its own check looks for words that they do not print; here, the exit code decides), except those that
+# measure for minutes (mir_perf1, mir_perf2, perf, perfmod, perform), two that multiply matrices without a BLAS (mmatrix, testmatmultc), and
+# seven that fail, three of these on MPICH 5, too (mulmatpatchc, pg2test, pgtest, test, random, simple_groups_comm, simple_groups_commc).
 GLOBAL_ARRAYS_TESTS = """bin d2test g2test g3test ga_shift ghosts jacobi nb2test nbtest ndim
     normc ntestc ntestfc packc patch patch2 patch_enumc patch_enumf perf2 print scan
     scan_addc scan_copyc simple_groups sparse sprsmatmult stride testc
     testmult testmultrect testsolve types-test unpackc""".split()
 
-# MPICH's tests that need more than the standard, or something else, each with the reason.
+# Tests of MPICH that need more than the standard or have another requirement, each with the reason.
 MPICH_KNOWN = {
     "attr/keyval_double_free": "frees a keyval three times by copies of its handle, which is erroneous (section 7.7)",
     "attr/keyval_double_free_comm": "the same",
@@ -148,10 +147,10 @@ ALL = [
         [["env", "MPICC=mpicc", "MPI4PY_BUILD_MPIABI=0", "CFLAGS=-O0 -g0", *PIP, "--no-binary", "mpi4py", "mpi4py"],
          ["env", "CC=mpicc", "CFLAGS=-O1 -g0", *PIP, "{source}"]],
         [Test(name, ["mpiexec", "--timeout", "{limit}", "-n", "{ranks}", "{build}/environment/bin/python", f"{name}.py"])
-         for name in ("test_pencil", "test_darray", "test_mpifft")],  # the others test FFTW alone
+         for name in ("test_pencil", "test_darray", "test_mpifft")],  # the others only test FFTW
         tests_in="tests", tests_in_source=True, python=True, python_needs=["cython>=3.0", "numpy", "scipy"], needs=["libfftw3-dev"]),
     Package(
-        "hypre",  # builds where its sources are
+        "hypre",  # is built in its source directory
         [["cp", "-a", "{source}/src", "{build}"],
          ["sh", "-c", "cd src && ./configure CC=mpicc CXX=mpicxx CFLAGS='-O1 -w' CXXFLAGS='-O1 -w' --disable-fortran"],
          ["make", "-j{cpus}", "-C", "src"],
@@ -162,24 +161,24 @@ ALL = [
          for name in ("ij", "struct", "sstruct", "ams")],
         tests_in="src/test"),
     Package(
-        "globalarrays",  # over windows alone: put, get, accumulate, fetch_and_op, locks
+        "globalarrays",  # only uses windows: put, get, accumulate, fetch_and_op, locks
         [["cmake", "-S", "{source}/ga-master", "-DCMAKE_C_COMPILER=mpicc", "-DCMAKE_Fortran_COMPILER=mpifort", "-DCMAKE_BUILD_TYPE=Release",
           "-DGA_RUNTIME=MPI_RMA", "-DENABLE_FORTRAN=ON", "-DENABLE_I8=OFF",
           "-DENABLE_BLAS=OFF",
           "-DCMAKE_C_FLAGS=-w", "-DCMAKE_Fortran_FLAGS=-w -std=legacy -fallow-argument-mismatch",
-          # Eigenvalues need ScaLAPACK.
+          # Computing eigenvalues needs ScaLAPACK.
           "-DCMAKE_EXE_LINKER_FLAGS=-no-pie -Wl,--allow-multiple-definition,--defsym=gai_diag_seq_=0,--defsym=gai_diag_std_seq_=0"],
          ["make", "-j{cpus}"]],
         [parallel(f"{name}.x", 600) for name in GLOBAL_ARRAYS_TESTS],
         tests_in="global/testing", python=True, needs=["gfortran"]),
     Package(
-        "mpich",  # its test suite alone, for its C interface
+        "mpich",  # only its test suite, for the C interface
         [["{source}/test/mpi/configure", "CC=mpicc", "MPICC=mpicc", "MPIEXEC=mpiexec", "CFLAGS=-O1 -w",
           # Its datatype pools call functions that MPI 3 removed.
           "CPPFLAGS=-DMPI_Type_hvector=MPI_Type_create_hvector -DMPI_Type_hindexed=MPI_Type_create_hindexed",
           "--disable-cxx", "--disable-fortran", "--enable-strictmpi"],
-         ["sed", "-i", "s/ strict=false//", "coll/testlist"],  # persistent ones, which became the standard's
-         # The checker finds members whose arguments disagree; they are errors of the blocking calls.
+         ["sed", "-i", "s/ strict=false//", "coll/testlist"],  # persistent collectives, which are now in the standard
+         # These tests expect errors if the arguments of members disagree; only the checker detects that.
          ["sh", "-c", "cd {source}/test/mpi/errors/coll; grep -Ev 'length|reduceop' testlist >{build}/errors/coll/testlist; "
           "grep -E '^(bcast|reduce|allreduce|gather|scatter|allgather)(length|op)' testlist >{build}/errors/coll/testlist.checked"]],
         [*[mpich(name) for name in ("attr", "coll", "comm", "datatype", "errhan", "group", "info", "init", "io", "mpi_t", "part",

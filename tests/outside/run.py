@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Other projects' programs and their checks on Headrace: unchanged sources from Debian or PyPI, built by our mpicc.
+"""Other projects' programs and their checks on Headrace: unchanged sources from Debian or PyPI, built by Headrace's mpicc.
 
   run.py --prefix P --work W [--hosts 1 2] [--ranks 4] [NAME ...]     P/bin has mpicc and mpiexec; W keeps sources and builds;
                                                                       NAME: hdf5, or hdf5:t_cache for one of its tests
 
-A program that exists already is not fetched or built again: the library is found at run time. Prints the result of each test of
-each program and the totals; the exit code is 1 if one failed. packages.py has the programs.
+A program that exists already is not fetched or built again: the library is found at run time. Prints the result of each test of each
+program and the totals; the exit code is 1 if one failed. The programs are described in packages.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import packages
 
-# Fetches Debian's sources from the system's package sources, with our own files: the system's configuration stays unchanged.
+# Fetches Debian's sources from the system's package sources, with separate files, so that the system's configuration stays unchanged.
 APT = """Dir::Etc::sourcelist "{0}/sources.list";
 Dir::Etc::sourceparts "-";
 Dir::State::lists "{0}/lists";
@@ -28,7 +28,7 @@ Dir::State::lists "{0}/lists";
 
 
 def fetch_debian(name: str, work: Path) -> Path:
-    """The unpacked source package, with Debian's patches."""
+    """Returns the unpacked source package, with Debian's patches."""
     to = work / "src" / name
     if to.exists():
         return to
@@ -48,7 +48,8 @@ def fetch_debian(name: str, work: Path) -> Path:
 
 
 def fetch_python(name: str, needs: list[str], work: Path) -> Path:
-    """The unpacked source distribution, beside an environment that builds it (no isolation: numpy is not built anew)."""
+    """Returns the unpacked source distribution, next to an environment that builds it (without isolation, so that numpy is not built
+    again)."""
     to = work / "src" / name
     if to.exists():
         return to
@@ -60,7 +61,7 @@ def fetch_python(name: str, needs: list[str], work: Path) -> Path:
     subprocess.run([*pip, "download", "--no-binary", name, "--no-deps", "--no-build-isolation", "-d", archives, name], check=True)
     to.mkdir(parents=True)
     with tarfile.open(next(archives.glob("*.tar.gz"))) as archive:
-        for member in archive.getmembers():  # less the folder that all of it is in
+        for member in archive.getmembers():  # without the top folder of the archive
             member.name = member.name.partition("/")[2] or "."
             archive.extract(member, to)
     return to
@@ -71,7 +72,7 @@ def fetch(package: packages.Package, work: Path) -> Path:
 
 
 def build(package: packages.Package, work: Path, environment: dict[str, str]) -> Path:
-    """Returns the build directory, which is made once."""
+    """Returns the build directory, which is created once."""
     source = fetch(package, work)
     to = work / "build" / package.name
     if (to / "built").exists():
@@ -89,7 +90,7 @@ def build(package: packages.Package, work: Path, environment: dict[str, str]) ->
 
 def run(package: packages.Package, build_directory: Path, source: Path, hosts: int, ranks: int, names: list[str],
         environment: dict[str, str]) -> tuple[int, int]:
-    """Number of tests passed, and failed."""
+    """Returns the numbers of tests that passed and failed."""
     passed = failed = 0
     results = build_directory / f"results-{hosts}"
     results.mkdir(exist_ok=True)

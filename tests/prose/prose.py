@@ -36,7 +36,7 @@ _NOT_SOURCES = re.compile(r"build.*|node_modules|__pycache__|\..*")
 
 
 def tracked(tree: Path) -> list[Path]:
-    """The files that git tracks; without a repository all files, except build directories and hidden ones."""
+    """Returns the files that git tracks or, without a repository, all files, except build directories and hidden ones."""
     git = subprocess.run(["git", "-C", str(tree), "ls-files", "-z"], capture_output=True, check=False) if (tree / ".git").exists() else None
     if git and git.returncode == 0:
         return [tree / os.fsdecode(name) for name in git.stdout.split(b"\0") if name]
@@ -48,7 +48,7 @@ def tracked(tree: Path) -> list[Path]:
 
 
 def mark_of(file: Path) -> re.Pattern | None:
-    """Matches the beginning of a comment in that file; None if it is not a source file."""
+    """Returns a pattern that matches the beginning of a comment in that file; None if it is not a source file."""
     name = file.name.removesuffix(".in")
     if name == "CMakeLists.txt":
         return _HASH
@@ -59,7 +59,7 @@ def mark_of(file: Path) -> re.Pattern | None:
 
 
 def bad_comments(lines: list[str], mark: re.Pattern) -> Iterator[tuple[int, str]]:
-    """The number and text of each line that begins a block of comment lines badly."""
+    """Yields the number and text of each line that begins a block of comment lines badly."""
     inside = False
     for number, line in enumerate(lines, 1):
         begin = mark.match(line)
@@ -69,14 +69,14 @@ def bad_comments(lines: list[str], mark: re.Pattern) -> Iterator[tuple[int, str]
 
 
 def long_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The number and text of each line of a document that is too long, outside tables and code."""
+    """Yields the number and text of each line of a document that is too long, outside tables and code."""
     for block in wrap.blocks(text):
         if block.kind in ("prose", "kept"):
             yield from ((number, line) for number, line in enumerate(block.lines, block.first) if len(line) > COLUMNS)
 
 
 def bad_sentences(text: str) -> Iterator[tuple[int, str]]:
-    """The line of each paragraph or list item with a sentence that begins badly, and that sentence. Questions are fine."""
+    """Yields the line of each paragraph or list item with a sentence that begins badly, and that sentence. Questions are fine."""
     for block in wrap.blocks(text):
         if block.kind == "prose":
             for sentence in _SENTENCES.split(re.sub(r"`[^`]*`", "`code`", block.text)):
@@ -85,7 +85,7 @@ def bad_sentences(text: str) -> Iterator[tuple[int, str]]:
 
 
 def lost_lists(text: str) -> Iterator[tuple[int, str]]:
-    """Lists right behind a paragraph: forges show them as lists, and the site as more lines of the paragraph."""
+    """Yields the lists right after a paragraph: forges show them as lists, and the site as more lines of the paragraph."""
     before = None
     for block in wrap.blocks(text):
         if block.kind == "prose" and block.is_item and before and before.kind == "prose" and not before.is_item:
@@ -95,7 +95,7 @@ def lost_lists(text: str) -> Iterator[tuple[int, str]]:
 
 
 def check_document(name: Path, text: str) -> int:
-    """Prints what is wrong with a document, and returns how much that is."""
+    """Prints the faults of a document, and returns their number."""
     found = [*((number, f"longer than {COLUMNS} columns: {line[:60]}...") for number, line in long_lines(text)),
              *((number, f"begins with a relative clause: {sentence[:100]}") for number, sentence in bad_sentences(text)),
              *((number, f"a list needs an empty line before it: {line[:60]}") for number, line in lost_lists(text))]

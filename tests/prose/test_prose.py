@@ -36,7 +36,7 @@ class Prose(unittest.TestCase):
         file.write_text(text, encoding="utf-8")
 
     def checked(self):
-        """The exit code, the places of bad comments, and the lines after them."""
+        """Returns the exit code, the positions of bad comments, and the lines after them."""
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             code = prose.main(self.tree)

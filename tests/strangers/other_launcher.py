@@ -1,4 +1,4 @@
-"""Another launcher: just enough PMI-1 to start a job, with a job name that can be guessed."""
+"""Another launcher: only the part of PMI-1 that starts a job, with a job name that can be guessed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Launcher:
 
 
 def run(folder: str, job: str, ranks: int, *command: str) -> tuple[int, str]:
-    """The first exit code of a rank that is not 0, and the ranks' output. To be called in a process of its own."""
+    """Returns the first exit code of a rank that is not 0, and the ranks' output. Must be called in a separate process."""
     printed = os.open(f"{folder}/printed", os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600)
     for stream in (1, 2):
         os.dup2(printed, stream)

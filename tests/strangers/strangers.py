@@ -1,8 +1,8 @@
 """strangers.py quick|whole: attacks of a second user of the machine on a job, all of which must fail.
 
-Root makes two users (users.py). In each test the stranger does something beside a job of the owner's; the test checks
-what the stranger could do and how the job ended. Skipped with the reason unless run as root. Everything stays on the
-loopback and in directories of the test; processes are known by their user."""
+Root uses two users (users.py). In each test, the stranger acts during a job of the owner; the test checks the effect of that, and how the
+job ended. Skipped with the reason unless run as root. Only the loopback interface and directories of the test are used; processes are
+identified by their user."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SECRET = re.compile(r"[0-9a-f]{16}")
 
 
 def listening(uid: int) -> list[tuple[str, int]]:
-    """Addresses and ports at which that user's processes listen for TCP."""
+    """Returns the addresses and ports at which that user's processes listen for TCP."""
     found = []
     for table, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
         try:
@@ -53,7 +53,7 @@ def listening(uid: int) -> list[tuple[str, int]]:
 
 
 class JobTest(unittest.TestCase):
-    """A folder that is private to the owner; afterwards nothing of either user is left."""
+    """A folder that is private to the owner; afterwards, no process or file of either user remains."""
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory(prefix="headrace-strangers-")
@@ -63,7 +63,7 @@ class JobTest(unittest.TestCase):
         self.home = self.top / "home"
         self.home.mkdir(mode=0o700)
         os.chown(self.home, OWNER, OWNER)
-        self.shared = self.top / "shared"  # as /tmp is
+        self.shared = self.top / "shared"  # writable like /tmp
         self.shared.mkdir()
         os.chmod(self.shared, 0o1777)
         self.addCleanup(self.clean_up)
@@ -85,7 +85,7 @@ class JobTest(unittest.TestCase):
         return self.start(MPIEXEC, "--timeout", "60", *words, **variables)
 
     def ended(self, job: subprocess.Popen, code: int = 0, seconds: float = 90) -> str:
-        """The job's output; it must have ended in time, with that code, without secrets and without many words."""
+        """Returns the job's output. The job must have ended in time, with that code, and its output must be short and without secrets."""
         try:
             output, errors = job.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -98,7 +98,7 @@ class JobTest(unittest.TestCase):
         return output + errors
 
     def server(self, ranks: int = 2) -> tuple[subprocess.Popen, Path, int]:
-        """A job that waits for others at a port; the file with the port's name, and its number."""
+        """Returns a job that waits for others at a port, the file with the port's name, and the port's number."""
         file = self.home / "port"
         job = self.mpiexec("-n", str(ranks), CONNECT, "serve", str(file))
         wait_for(lambda: file.exists() or job.poll() is not None, "a port")
@@ -106,10 +106,10 @@ class JobTest(unittest.TestCase):
         return job, file, int(file.read_text(encoding="ascii").split("_")[2])
 
 
-# --- access of a stranger to a running job ---
+# --- Access of a stranger to a running job ---
 
 def attack_process(process: int) -> list[str]:
-    """Parts of another user's process that this one can access."""
+    """Returns the parts of another user's process that this process can access."""
     had = []
     folder = f"/proc/{process}"
     for name in ("mem", "environ", "maps", "syscall", "stack", "auxv", "root", "cwd", "exe"):
@@ -159,7 +159,7 @@ def attack_process(process: int) -> list[str]:
 
 
 def attack_files() -> list[str]:
-    """The owner's files in the directory for shared memory that can be opened."""
+    """Returns the owner's files in the directory for shared memory that can be opened."""
     had = []
     for entry in SHM.iterdir():
         try:
@@ -173,7 +173,7 @@ def attack_files() -> list[str]:
 
 
 def visible_words(processes: list[int]) -> str:
-    """Command lines and names of sockets, which every user may read."""
+    """Returns command lines and names of sockets, which every user may read."""
     text = Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace")
     for process in processes:
         try:
@@ -195,16 +195,17 @@ class RunningJob(JobTest):
         words = as_user(STRANGER, visible_words, processes)
         for secret in secrets:
             self.assertNotIn(secret, words)
-        # The port that the program opened, on the loopback, and nothing else.
+        # The job listens only at the port that the program opened, on the loopback.
         self.assertEqual(listening(OWNER), [("127.0.0.1", port)])
         self.ended(self.mpiexec("-n", "1", CONNECT, "call", str(file)))
         self.ended(job)
 
 
-# --- ports ---
+# --- Ports ---
 
 def hold(goes_on, ready, ports: list[int], count: int) -> int:
-    """Opens so many connections that send nothing, nonsense, or nearly the right thing; returns how many were closed by the other side."""
+    """Opens this number of connections that send nothing, nonsense, or nearly the right thing; returns the number that the other side
+    closed."""
     held = []
     for number in range(count):
         made = socket.socket()
@@ -287,7 +288,7 @@ class Ports(JobTest):
 
     def test_errors_show_no_secret(self):
         self.ended(self.mpiexec("-n", "1", CONNECT, "errors", HEADRACE_CONNECT_TIMEOUT="0.5"))
-        # A port that does not exist any more; the error ends the program.
+        # The port does not exist any more; the error ends the program.
         job, file, _ = self.server(1)
         kept = file.read_text(encoding="ascii")
         self.ended(self.mpiexec("-n", "1", CONNECT, "call", str(file)))
@@ -301,11 +302,11 @@ class Ports(JobTest):
         self.assertIsNone(SECRET.search(errors), errors)
 
 
-# --- names in /dev/shm ---
+# --- Names in /dev/shm ---
 
 def take_names(goes_on, ready) -> tuple[int, list[str]]:
-    """Watches the directory, and takes names that a file there may be about to get; returns the number of names taken, and data read from
-    files that others filled."""
+    """Watches the directory, and creates files with names that a file of the job may be about to use; returns the number of names, and the
+    data read from files of others."""
     taken: dict[str, int] = {}
     ready()
     while goes_on():
@@ -368,7 +369,7 @@ def squat(name: str, kind: str) -> None:
         os.close(descriptor)
 
 
-# --- files in directories that all users may write to ---
+# --- Files in directories to which all users may write ---
 
 def make_cache(name: str, kind: str, victim: str) -> None:
     if kind == "link":
@@ -409,7 +410,7 @@ class SharedDirectories(JobTest):
         os.chown(name, OWNER, OWNER)
         os.chmod(name, 0o777)
         self.assertIn("is not used", self.ended(self.mpifort(), 1))
-        os.chmod(self.shared, 0o777)  # where all users may rename it
+        os.chmod(self.shared, 0o777)  # in a directory in which all users may rename it
         os.chmod(name, 0o700)
         self.assertIn("is not used", self.ended(self.mpifort(), 1))
         os.chmod(self.shared, 0o1777)

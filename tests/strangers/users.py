@@ -1,5 +1,5 @@
-"""Two users of the machine without names: the owner of the jobs, and a stranger. Processes of both, on the
-loopback and in directories of their own; nothing is written to the machine's list of users."""
+"""Two users of the machine without names: the owner of the jobs, and a stranger. Their processes use the loopback interface and their own
+directories; the machine's list of users is not changed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-_reservations: list[socket.socket] = []  # held until this process ends
+_reservations: list[socket.socket] = []  # kept open until this process ends
 
 
 def _reserve(uid: int) -> bool:
-    """Keeps other runs of these tests, which kill all processes of their users, from the same user."""
+    """Keeps other runs of these tests, which kill all processes of their users, from using the same user."""
     reservation = socket.socket(socket.AF_UNIX)
     try:
         reservation.bind(f"\0headrace-tests-user-{uid}")
@@ -46,7 +46,7 @@ def _uid_lines(process: str) -> list[str]:
 
 
 def owner_of(entry: Path) -> int | None:
-    """The user of a file that others may remove at any time."""
+    """Returns the user of a file that others may remove at any time."""
     try:
         return entry.lstat().st_uid
     except FileNotFoundError:
@@ -58,7 +58,7 @@ STRANGER = _unused(OWNER + 1)
 
 
 def become(uid: int) -> None:
-    """Turns this process into that user's, without any rights of root."""
+    """Makes this a process of that user, without any rights of root."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
@@ -68,7 +68,7 @@ def become(uid: int) -> None:
 
 
 def as_user(uid: int, function: Callable, *arguments, seconds: float = 60):
-    """Calls the function in a process of that user's and returns its result; an exception there is raised here."""
+    """Calls the function in a process of that user and returns its result; an exception there is raised here."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -77,7 +77,7 @@ def as_user(uid: int, function: Callable, *arguments, seconds: float = 60):
             become(uid)
             signal.alarm(int(seconds))
             answer = (True, function(*arguments))
-        except BaseException as problem:  # noqa: BLE001 - it is told to the parent
+        except BaseException as problem:  # noqa: BLE001 - it is passed to the parent
             answer = (False, repr(problem))
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(pickle.dumps(answer))
@@ -95,8 +95,8 @@ def as_user(uid: int, function: Callable, *arguments, seconds: float = 60):
 
 
 class Beside:
-    """Runs a function as the stranger until the end of the block. It gets a function that is true while it shall go on; its return value is
-    `result` afterwards."""
+    """Runs a function as the stranger until the end of the block. The function is passed another one that returns true until the block
+    ends; its return value is `result` afterwards."""
 
     def __init__(self, function: Callable, *arguments) -> None:
         self.function = function
@@ -158,7 +158,7 @@ def processes_of(uid: int) -> list[int]:
 
 
 def wait_for(condition: Callable, what: str, seconds: float = 20):
-    """The first answer that is true; polls the condition instead of sleeping."""
+    """Polls the condition, and returns its first true result."""
     end = time.monotonic() + seconds
     while not (answer := condition()):
         if time.monotonic() > end:

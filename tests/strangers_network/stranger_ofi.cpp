@@ -1,5 +1,5 @@
-// A stranger that speaks libfabric: stranger_ofi PROVIDER HOST PORT. It sends messages of every length and content to
-// the rank that listens there, and tries to write and read its memory by keys that it guesses. Prints "sent N", or what
+// A stranger that uses libfabric: stranger_ofi PROVIDER HOST PORT. It sends messages of every length and content to the
+// rank that listens there, and tries to write and read its memory with guessed keys. Prints "sent N", or the call that
 // libfabric refused.
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -21,7 +21,7 @@
 
 namespace {
 
-// Limit of the time until the rank takes a message: on a machine with too few cores that takes seconds.
+// Limit of the time until the rank receives a message, which takes seconds on a machine with too few cores.
 constexpr std::chrono::seconds kLimit{45};
 
 template <class Function>
@@ -49,7 +49,7 @@ struct Stranger {
     fi_cq_err_entry error{};
     if (::fi_cq_readerr(queue, &error, 0) == 1) ++answered;
   }
-  // Repeats the call until the provider takes it. False: it does not.
+  // Repeats the call until the provider accepts it. Returns false if it does not in time.
   template <class Call>
   bool until_taken(Call&& call) {
     const auto end = std::chrono::steady_clock::now() + kLimit;
@@ -70,7 +70,7 @@ struct Stranger {
   }
 };
 
-// The head of a message as ranks write it, without the secret.
+// Returns the header of a message as ranks write it, without the secret.
 std::vector<std::byte> forged(std::uint64_t front, std::uint32_t sequence, std::uint32_t sender, std::size_t bytes) {
   std::vector<std::byte> message(bytes, std::byte{0xee});
   const std::uint64_t words[] = {front, std::uint64_t{sender} << 32 | sequence, 0, 1, 0, 0};

@@ -1,7 +1,7 @@
-"""A stranger on the host speaks to ranks of a job over TCP as a UCX process would. The job ends right whatever it sends.
+"""A stranger on the host sends messages to ranks of a job over TCP like a UCX process. The job succeeds whatever it sends.
 
-UCX itself obeys some requests (its PUT, its own control messages), which only UCX can mend; everything that UCX
-hands to Headrace is tried here. TCP does not know users, so the stranger may be this one.
+UCX itself obeys some requests (its PUT, its own control messages), which only UCX can correct; everything that UCX passes to Headrace is
+tested here. TCP does not distinguish users, so the stranger may be the same user.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ CONNECT_FRAME, CONNECT_EVENT = 0x20, 1
 MESSAGE_FRAME = 23  # an active message in one frame
 LISTENS = "0A"
 
-# Headrace's own part: the handler's number, and the words in front of a message (src/transport/network/buffers.hpp).
+# Headrace's own part: the handler's number, and the words before a message (src/transport/network/buffers.hpp).
 MESSAGES, DISCONNECTS = range(2)
 KINDS = 64
 
@@ -34,7 +34,7 @@ def frame(kind: int, body: bytes) -> bytes:
 
 
 def message(handler: int, data: bytes = b"", header: bytes = b"") -> bytes:
-    """Arguments of a handler: data, and a separate header, which comes last."""
+    """Returns the arguments of a handler: the data, followed by a separate header."""
     return frame(MESSAGE_FRAME, struct.pack("<HHI", handler, 0, len(header)) + data + header)
 
 
@@ -56,7 +56,7 @@ def sockets_of(process: int) -> set[str]:
 
 
 def listening(process: int) -> list[tuple[str, int]]:
-    """Addresses and ports that the process listens on."""
+    """Returns the addresses and ports at which the process listens."""
     mine, found = sockets_of(process), []
     for family, table in ((socket.AF_INET, "tcp"), (socket.AF_INET6, "tcp6")):
         path = Path(f"/proc/{process}/net/{table}")
@@ -72,7 +72,7 @@ def listening(process: int) -> list[tuple[str, int]]:
 
 
 class Stranger:
-    """A connection opened like UCX does."""
+    """Opens a connection in the same way as UCX."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
@@ -87,7 +87,7 @@ class Stranger:
 
 
 class Job:
-    """Two ranks, as if on two hosts, that talk until they are told to end."""
+    """Two ranks, as if on two hosts, that exchange messages until they are told to end."""
 
     def __init__(self, *words: str, **environment: str) -> None:
         settings = {name: value for name, value in os.environ.items() if not name.startswith(("UCX_", "HEADRACE_"))}
@@ -122,7 +122,7 @@ class Job:
                 raise AssertionError(f"{what}: " + "".join(self.lines + self.errors))
 
     def ready(self) -> list[int]:
-        """The process of each rank."""
+        """Returns the process of each rank."""
         self.wait_for("the ranks do not talk", lambda said: said.count("ready ") == 2)
         return [int(process) for process in re.findall(r"^ready (\d+)", "".join(self.lines), re.MULTILINE)]
 
@@ -156,14 +156,14 @@ class Network(unittest.TestCase):
         return made
 
     def speak(self, address: tuple[str, int], *frames: bytes) -> None:
-        """Sends as much of it as UCX takes before it hangs up."""
+        """Sends as much of the data as UCX accepts before it closes the connection."""
         stranger = Stranger(self.connect(address))
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             stranger.say(*frames)
 
     def assert_dropped(self, least: int, *frames: bytes, before=None) -> None:
-        """Sends this to all ranks of a job; each must drop at least so many messages and then end right. `before`: called with each address
-        first."""
+        """Sends this to all ranks of a job; each must drop at least this number of messages and then succeed. `before`: called with each
+        address first."""
         with Job("--as-hosts", "2", HEADRACE_VERBOSE="1") as job:
             processes = job.ready()
             for process in processes:
@@ -178,7 +178,7 @@ class Network(unittest.TestCase):
             code, out, errors = job.end()
         self.assertEqual(code, 0, out + errors)
         self.assertEqual(len(re.findall("^right$", out, re.MULTILINE)), 2, out)
-        self.assertEqual(errors.count("dropped"), 2, errors)  # one line a rank for any number of messages
+        self.assertEqual(errors.count("dropped"), 2, errors)  # one line per rank, for any number of messages
 
     def test_nothing_listens_outside_the_loopback(self):
         with Job("--as-hosts", "2") as job:
@@ -212,7 +212,7 @@ class Network(unittest.TestCase):
         self.assert_dropped(1, *lies, message(MESSAGES))
 
     def test_frames_of_other_kinds(self):
-        """UCX's own frames, which it takes, ignores or answers by hanging up."""
+        """UCX's own frames, which UCX accepts or ignores, or after which it closes the connection."""
         self.assert_dropped(1, message(MESSAGES), before=lambda address: [
             self.speak(address, frame(kind, b"\xff" * 64)) for kind in range(32)])
 

@@ -1,8 +1,7 @@
-"""A stranger on the host speaks to ranks of a job over libfabric: as a program of libfabric would (stranger_ofi.cpp), and by
-connections that say nothing or nonsense. The job ends right whatever it sends.
+"""A stranger on the host sends messages to ranks of a job over libfabric: as a program of libfabric would (stranger_ofi.cpp), and opens
+connections that carry nothing or nonsense. The job succeeds whatever it sends.
 
-libfabric itself reads the connection first, which only libfabric can mend; its messages, keys and connections are tried here.
-"""
+libfabric itself reads the connection first, which only libfabric can correct; messages, keys and connections are tested here. """
 
 import os
 import re
@@ -74,7 +73,7 @@ class Libfabric(unittest.TestCase):
             self.assertEqual(self.assert_ends_right(job).count("dropped"), 0)
 
     def flood(self, address: tuple[str, int]) -> None:
-        """Connections that say nothing, the beginning of a request to connect, or nonsense; all stay open."""
+        """Opens connections, and sends nothing, the beginning of a request to connect, or nonsense; all stay open."""
         for _ in range(CONNECTIONS):
             self.connect(address)
         for length in range(1, 17):
@@ -107,7 +106,7 @@ class Libfabric(unittest.TestCase):
 
 @unittest.skipUnless((NEWER / "libfabric.so.1").exists(), "HEADRACE_PEERS names no environment with the package mpich")
 class Newer(Libfabric):
-    """The libfabric of MPICH's wheel, whose provider for TCP needs no other above it."""
+    """The libfabric of MPICH's wheel, whose provider for TCP needs no second provider."""
 
     provider = "tcp"
     environment = {"HEADRACE_OFI_DIR": str(NEWER)}

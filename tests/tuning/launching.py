@@ -1,4 +1,4 @@
-"""A scripted launcher: PMI-1 for ranks on this machine that are told to be on several hosts."""
+"""A scripted launcher: PMI-1 for ranks on this machine that are told that they are on several hosts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import subprocess
 
 
 class Job:
-    """`mapping`: PMI_process_mapping, None for a launcher without one; `ours`: behave like Headrace's mpiexec: name the space, hold a query
-    for a key until it is put, and let the mapping count as with --as-hosts. variables[rank]: environment of that rank only."""
+    """`mapping`: PMI_process_mapping, or None for a launcher without one. `ours`: behaves like Headrace's mpiexec, which names the space,
+    delays the reply to a query for a key until it is put, and declares the mapping as with --as-hosts. variables[rank]: environment that
+    only this rank has."""
 
     def __init__(self, command, mapping, ours, variables):
         self.space = "headrace_test" if ours else "kvs_0"
@@ -32,7 +33,7 @@ class Job:
             there.close()
 
     def run(self, limit=60):
-        """Result of each rank: (exit code, output, errors)."""
+        """Returns the result of each rank: (exit code, output, errors)."""
         try:
             while self.lines.get_map():
                 ready = self.lines.select(limit)

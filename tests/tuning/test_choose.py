@@ -1,4 +1,4 @@
-"""From times to rows: choices that stay, choices that change, and the range of a row."""
+"""From times to rows: choices that remain, choices that change, and the range of a row."""
 
 import unittest
 
@@ -101,9 +101,9 @@ class HostsTest(unittest.TestCase):
     def test_rows_of_hosts_and_ranks_on_each(self):
         chosen = {over_hosts(4, 1): [Choice(8, "a", 0.5)], over_hosts(4, 8): [Choice(8, "default", 1), Choice(64, "b", 0.5)]}
         self.assertEqual(self.table(chosen), [
-            (None, 1, None, None, "default"), (None, 2, None, None, "default"),  # fewer hosts than half
+            (None, 1, None, None, "default"), (None, 2, None, None, "default"),  # less than half of the hosts
             (8, 4, 1, None, "a"), (None, 4, 1, None, "default"),
-            (None, 4, 4, None, "default"),  # fewer ranks on each than half
+            (None, 4, 4, None, "default"),  # less than half of the ranks on each
             (8, 4, 8, None, "default"), (64, 4, 8, None, "b")])
 
     def test_rows_of_one_host_stand_first_and_end_before_those_of_hosts(self):

@@ -1,4 +1,4 @@
-"""The tuning file at the start of a job: found, shared by all ranks, or named and ignored."""
+"""The tuning file at the start of a job is found and shared by all ranks, or ignored with a message that names it."""
 
 import os
 import unittest
@@ -36,7 +36,7 @@ class Found(TuningTest):
 
 
 class Shared(TuningTest):
-    """If the ranks find different files, rank 0's counts: otherwise messages would not match."""
+    """If the ranks find different files, that of rank 0 is used: otherwise messages would not match."""
 
     def two_files(self, first, rest):
         program = (BIN / JOB[0], *JOB[1:])

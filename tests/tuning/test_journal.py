@@ -56,7 +56,7 @@ class JournalTest(unittest.TestCase):
         journal = Journal(self.path, HEAD, afresh=True)
         self.assertEqual(journal.found, {})
         journal.close(remove=False)
-        self.assertFalse(self.path.exists())  # an empty one
+        self.assertFalse(self.path.exists())  # the journal is empty
 
     def test_a_failure_is_tried_again(self):
         def fail():
@@ -70,7 +70,7 @@ class JournalTest(unittest.TestCase):
 
 class TimeLeft(unittest.TestCase):
     def run_one(self, faster):
-        """A run whose measurements take the times in SECONDS; the estimates, and the times that really remained."""
+        """A run whose measurements take the times in SECONDS; the estimates, and the times that actually remained."""
         now, said = [0.0], []
 
         def time_of(group, name):

@@ -1,5 +1,5 @@
-"""`headrace tune` on three hosts made of namespaces, one of them 200 us away: pairs with it get other limits than pairs without,
-and ranks use them.
+"""`headrace tune` on three hosts that are namespaces, one of them at a distance of 200 us: pairs with that host get different limits, and
+ranks use them.
 
 Run by namespace_test.py (tests/hosts/bed/README.md)."""
 
@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 HOSTS = os.environ["HR_HOSTS"]
 NAMES = os.environ["HR_HOST_NAMES"].split()
 BUILD = Path(os.environ["HR_BUILD"])
-DELAY = "400us"  # of the far host's packets: 200 us each way
-TRIES = 3  # a busy machine gives no clear result
+DELAY = "400us"  # delay of the packets of the distant host: 200 us each way
+TRIES = 3  # a single measurement on a busy machine may be unclear
 
 
 def hosts(*words):
@@ -30,21 +30,21 @@ def inside(*words, **variables):
 
 class LimitsByHost(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(dir=BUILD)  # /tmp of the hosts is another one
+        folder = tempfile.TemporaryDirectory(dir=BUILD)  # the hosts have a different /tmp
         self.addCleanup(folder.cleanup)
         self.file = Path(folder.name, "tuned.messages")
         hosts("shape", NAMES[2], "--delay", DELAY)
         self.addCleanup(hosts, "shape", NAMES[2])
 
     def limit(self, other):
-        """The limit between ranks of the first host and of this one."""
+        """Returns the limit between ranks of the first host and of this one."""
         done = inside(BUILD / "bin/mpiexec", "--hosts", f"{NAMES[0]}:1,{other}:1", "-n", "2", BUILD / "bin/latency", "--sizes", "8", "--iters", "2",
                       "--reps", "2", HEADRACE_VERBOSE="2", HEADRACE_TUNING_FILE=str(self.file.with_suffix(".json")))
         self.assertEqual(done.returncode, 0, done.stderr)
         return {int(number) for number in re.findall(r"sent unasked: up to (\d+) bytes", done.stderr)}
 
     def tuned(self):
-        """Limits by pairs of hosts, and the file."""
+        """Returns the limits by pairs of hosts, and the file."""
         done = inside(sys.executable, "-B", "-m", "headrace", "tune", "--build", BUILD, "--messages", "--quick", "--rounds", "3", "--no-plot",
                       "--hosts", ",".join(NAMES), "--output", self.file)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -65,7 +65,7 @@ class LimitsByHost(unittest.TestCase):
         self.assertNotEqual(self.limit(NAMES[1]), {limits[far]})
 
     def test_an_allocation(self):
-        """Two hosts of a PBS job: measured on one of them, then between them, on one rank of each and on one for each core."""
+        """Two hosts of a PBS job: measurements are made on one of them, then between them, with one rank on each and with one per core."""
         nodes = self.file.with_suffix(".nodes")
         nodes.write_text(f"{NAMES[0]}\n{NAMES[0]}\n{NAMES[1]}\n{NAMES[1]}\n")
         rows = self.file.with_suffix(".json")

@@ -98,7 +98,7 @@ class KindsOfPeers(unittest.TestCase):
         near, far = of_hosts({"pairs": pairs}, ["a", "b", "c"])
         self.assertEqual((near.names, far.names, far.hosts), (("a,b", "b,c"), ("a,c",), ("a", "c")))
         trials = messages.trials([near, far], False, True)
-        self.assertEqual([max(trial.values) for trial in trials], [262144, 1048576])  # copied in a round trip
+        self.assertEqual([max(trial.values) for trial in trials], [262144, 1048576])  # the values between which a round trip copies
         found = measured(trials, lambda trial, value: 5.0 if value == 262144 and trial.peers is far else 10.0)[0]
         self.assertIn("network_eager_bytes @ a,c = 262144  # host messages of 8 KiB to 1 MiB, a - c, 230 us: 0.50 of the time, 5 us instead of 10",
                       messages.text(found, "", "this", "1", "about"))
@@ -151,7 +151,7 @@ class File(TuningTest):
         self.fits = f"machine = {known['messages']['machine']}\nversion = {known['version']}\n"
 
     def setting(self, name, **variables):
-        """Value and origin in a job; and the last lines."""
+        """Returns the value and its origin in a job, and the last lines."""
         said = subprocess.run([BIN / "mpiexec", "--config"], capture_output=True, text=True, check=True, env={**os.environ, **variables}).stdout
         return tuple(next(line for line in said.splitlines() if line.startswith(name + " ")).split()[1:3]), said
 
@@ -176,7 +176,7 @@ class File(TuningTest):
             self.assertRegex(said, f"left out: .*{why}")
 
     def limits(self, *words, **variables):
-        """The ranks' limits for peers."""
+        """Returns the ranks' limits for their peers."""
         said = subprocess.run([BIN / "mpiexec", *words, "-n", "2", BIN / "latency", "--sizes", "8", "--iters", "2", "--reps", "2"], capture_output=True,
                               text=True, check=True, timeout=60, env={**os.environ, "HEADRACE_VERBOSE": "2", **variables}).stderr
         return {line.split("sent unasked: ")[1] for line in said.splitlines() if "sent unasked: " in line}

@@ -1,4 +1,4 @@
-"""Tables and pictures of before and after."""
+"""Tables and pictures of the times before and after."""
 
 import unittest
 import xml.etree.ElementTree

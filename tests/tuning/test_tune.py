@@ -1,4 +1,4 @@
-"""`headrace tune` from the outside: it measures, writes a file that jobs use, and leaves nothing when it is stopped."""
+"""`headrace tune` from the outside: it measures, writes a file that jobs use, and leaves no files when it is stopped."""
 
 import json
 import os
@@ -67,7 +67,7 @@ class Tune(TuningTest):
             self.assertEqual(row in json.loads(path.read_text())["rows"], kept)
 
     def test_devices(self):
-        """On the fake driver: only algorithms that run there, and rows for device memory."""
+        """On the fake driver, only algorithms that run there are measured, and rows for device memory are written."""
         result = self.run_tune(*QUICK[:-2], "--operations", "allreduce", "--device",
                                LD_LIBRARY_PATH=str(BUILD / "fake_cuda"))
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -94,7 +94,7 @@ class Tune(TuningTest):
         self.assertIn(str(blocked), result.stderr)
 
     def started(self, *words):
-        """A run in progress, with a mark that identifies its processes."""
+        """A run in progress, with a variable that identifies its processes."""
         mark = f"{self.id()}-{time.monotonic_ns()}"
         child = subprocess.Popen(tune(*words), env={**os.environ, "HR_TEST_MARK": mark}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(child.kill)

@@ -1,4 +1,4 @@
-"""Jobs with tuning files, for the tests of this directory."""
+"""Runs jobs with tuning files, for the tests of this directory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def described() -> dict:
 
 
 class TuningTest(unittest.TestCase):
-    """The library looks for the file in a directory of the test's."""
+    """The library looks for the file in a directory of the test."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -48,7 +48,7 @@ class TuningTest(unittest.TestCase):
         return path
 
     def job(self, *words, ranks=3, **variables) -> str:
-        """Standard error of a job that must go well."""
+        """Returns the standard error of a job that must succeed."""
         command = [BIN / "mpiexec", "--timeout", "60", *(words or ("-n", str(ranks), BIN / JOB[0], *JOB[1:]))]
         result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False,
                                 env={**os.environ, "HEADRACE_OVERSUBSCRIBE": "quiet", **variables})

@@ -12,7 +12,7 @@ class Overlap final : public Variant {
     MPI_Request requests[4];
     {
       const Stopwatch watch(times_.update);
-      field_.update(2, strip_.rows - 1);  // a GPU begins, the host goes on
+      field_.update(2, strip_.rows - 1);  // a GPU starts this, and the host continues at once
     }
     {
       const Stopwatch watch(times_.exchange);

@@ -33,7 +33,7 @@ class Staged final : public Variant {
     field_.copy_row(field_.row(0), before_);
   }
 
-  double *first_, *last_, *before_, *after_;  // host memory; at a wall it stays zero
+  double *first_, *last_, *before_, *after_;  // rows in host memory; those at a wall stay zero
 };
 
 }  // namespace

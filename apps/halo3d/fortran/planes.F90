@@ -9,7 +9,7 @@ module planes
 
 contains
 
-  ! The own planes at both ends of an axis: out(:, 1, axis) goes to the higher neighbour, out(:, 2, axis) to the lower.
+  ! The own planes at both ends of an axis: out(:, 1, axis) is sent to the higher neighbour, out(:, 2, axis) to the lower.
   subroutine pack(l, m, n, most, axis, f, out, queue)
     integer, intent(in) :: l, m, n, most, axis, queue
     real, intent(in) :: f(0:l + 1, 0:m + 1, 0:n + 1, 3)
@@ -49,7 +49,7 @@ contains
     end select
   end subroutine pack
 
-  ! A plane that went up comes from below: in(:, 1, axis) becomes the lower halo.
+  ! A plane that was sent upwards arrives from below: in(:, 1, axis) becomes the lower halo.
   subroutine unpack(l, m, n, most, axis, in, f, queue)
     integer, intent(in) :: l, m, n, most, axis, queue
     real, intent(in) :: in(most, 2, 3)

@@ -79,7 +79,7 @@ class OverlapNeighbor final : public Pattern {
   }
 
   void transfer() {
-    const Stopwatch watch(setup_.times.mpi[kAxes - 1]);  // of all directions
+    const Stopwatch watch(setup_.times.mpi[kAxes - 1]);  // requests of all directions
     MPI_Neighbor_alltoallv(send_, counts_.data(), displacements_.data(), type_, receive_, counts_.data(),
                            displacements_.data(), type_, setup_.decomposition.comm());
     setup_.times.messages += kFaces;
@@ -87,7 +87,7 @@ class OverlapNeighbor final : public Pattern {
   }
 
   MPI_Datatype type_;
-  std::array<int, kFaces> counts_{}, displacements_{};  // in the order of the neighbours
+  std::array<int, kFaces> counts_{}, displacements_{};  // arrays in the order of the neighbours
   char *send_ = nullptr, *receive_ = nullptr;           // the backend owns them
   Faces to_send_{}, arrived_{};
   double bytes_ = 0;

@@ -105,7 +105,7 @@ class Graph final : public Streams {
     graph_->launch();
   }
 
-  // An odd step is executed by itself when its result is needed.
+  // An odd step is executed separately when its result is needed.
   void exchange() override {
     if (begun_ % 2 == 1) enqueue_step();
     begun_ = 0;

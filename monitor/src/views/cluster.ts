@@ -7,7 +7,7 @@ import type { Cluster, Node, Switch } from "../types";
 import { passes, type Scene, type View } from "../view";
 import { open } from "./hosts";
 
-const LEVELS = 10; // colours of use
+const LEVELS = 10; // number of colours for use
 const WORST = 5;
 const rate = (value: number): string => `${bytes(value)}/s`;
 
@@ -36,7 +36,7 @@ function legend(): HTMLElement {
 
 interface Said { all: Cluster; switches: Switch[]; }
 
-/** Nodes below their switches; those above a switch are named beside it. */
+/** Nodes below their switches; those above a switch are named next to it. */
 function drawSwitches(scene: Scene, nodes: Node[], switches: Switch[]): HTMLElement {
   const known = new Map(nodes.map((node) => [node.host, node])), placed = new Set<string>();
   const boxes = switches.flatMap((each) => {

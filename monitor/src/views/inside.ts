@@ -7,7 +7,7 @@ import { level } from "./cluster";
 
 interface Parts { inside: Inside; links: Link[]; gpus: Gpu[]; users: User[]; }
 
-const RANKS_MOST = 64; // of a NUMA node
+const RANKS_MOST = 64; // limit for a NUMA node
 const UNKNOWN = -1;
 
 const list = (cpus: [number, number][]): string => cpus.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`).join(", ");
@@ -30,7 +30,7 @@ const linkChip = (link: Link): HTMLElement => chip("link", `${link.link}${link.u
   link.up !== null && link.up < 1 || (link.errors ?? 0) > 0, undefined);
 
 function box(scene: Scene, title: string, node: number, { inside, links, gpus, users }: Parts): HTMLElement | null {
-  const only = inside.numa.length === 1 ? inside.numa[0]!.number : UNKNOWN; // all devices are there
+  const only = inside.numa.length === 1 ? inside.numa[0]!.number : UNKNOWN; // true if all devices exist
   const at = <Thing>(things: Thing[], of: (thing: Thing) => number): Thing[] => things.filter((thing) => of(thing) === node);
   const ranks = at(users, (user) => { const found = nodesOf(user, inside); return found.length === 1 ? found[0]! : UNKNOWN; }).sort((a, b) => a.id - b.id || a.rank - b.rank);
   const rows: [string, HTMLElement[]][] = [["ranks", ranks.slice(0, RANKS_MOST).map((user) => rankChip(scene, user))],

@@ -8,8 +8,8 @@ import type { Scene, View } from "../view";
 import { batch, hostsOf } from "./jobs";
 import { slowRank } from "./slow";
 
-const FRAMES_MOST = 24; // of a group, before the rest is folded
-const read = new Map<number, Stacks | string>(); // by job: the last stacks, or why there are none
+const FRAMES_MOST = 24; // frames of a group that are shown before the rest is folded
+const read = new Map<number, Stacks | string>(); // the last stacks by job, or the reason why there are none
 let reading: number | undefined;
 
 async function readStacks(scene: Scene, job: Job): Promise<void> {

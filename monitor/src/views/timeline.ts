@@ -18,7 +18,7 @@ function verdict(named: Slowest, slowest: (number | null)[]): HTMLElement {
 
 interface Phase { level: number; marks: number; time: number; points: number; wait: number; spread: number; }
 
-const FEW = 8; // points, too few to tell a slow rank from chance
+const FEW = 8; // with fewer points, a slow rank cannot be told from chance
 const MARKS_MOST = 2000; // limit of the server (query.py)
 const palette = ["ink", "mark", "accent", "good", "bad"];
 const flags = (marks: Mark[]): Flag[] => marks.map((mark) => ({ time: mark.first, text: String(mark.level), colour: colour(palette[Math.abs(mark.level) % palette.length]!) }));

@@ -26,13 +26,13 @@ class Bare:
 
     def knows(self, benchmark: Benchmark) -> bool:
         if self._touch and benchmark.touches:
-            return False  # the data of the bare copies is not touched
+            return False  # the bare copies do not touch the data
         if benchmark.name in COLLECTIVES:
             return self._ranks > 1
         return benchmark.name in ("latency", "bandwidth") and self._ranks == 2
 
     def measure(self, benchmark: Benchmark) -> None:
-        """Takes one more measurement. A limit that cannot be measured is reported once and left out."""
+        """Makes one more measurement. A limit that cannot be measured is reported once and left out."""
         if self._failed or not self.knows(benchmark):
             return
         arguments = ["--sizes", self._sizes or benchmark.sizes or "8"]

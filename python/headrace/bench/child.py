@@ -13,7 +13,7 @@ from headrace import own_files
 
 
 class Failed(Exception):
-    """One sentence: why a program produced no result. `said`: all of its output."""
+    """Returns a sentence with the reason why a program produced no result. `said`: all of its output."""
 
     said = ""
 

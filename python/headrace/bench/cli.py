@@ -1,4 +1,4 @@
-"""`headrace bench`: the host benchmarks, alone or (--vs) compared with other libraries; with --gpu the GPU set."""
+"""`headrace bench`: the host benchmarks, separately or (--vs) compared with other libraries; with --gpu the GPU set."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ from headrace.bench.programs import Programs, locate
 
 DESCRIPTION = """Runs the host benchmarks and prints tables of medians.
 
-With --vs other MPI libraries run the same benchmarks, interleaved: each is installed from the package index into a
-cache of its own, runs the same binary where it has the standard ABI, and a rebuild where it has not. Ratios are
-Headrace's figure over the best peer's at that size, formed within each run; their median and spread are printed.
-With --gpu, first: the GPU set; `headrace bench --gpu --help`."""
+With --vs other MPI libraries run the same benchmarks, interleaved: each is installed from the package index into a separate cache, runs the
+same binary if it has the standard ABI, and otherwise a rebuild. Ratios are Headrace's figure over the best peer's at that size, formed
+within each run; their median and spread are printed. With --gpu, first: the GPU set; `headrace bench --gpu --help`."""
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
@@ -121,7 +120,7 @@ def _peers(args: argparse.Namespace, failures: dict[str, str]) -> list[Library]:
 
 def _programs(args: argparse.Namespace, chosen: list[Library], ours: Programs,
               failures: dict[str, str]) -> dict[str, Path]:
-    """Returns the directory of each library's programs; adds libraries whose programs cannot be built to `failures`."""
+    """Returns the directory of each library's programs; adds libraries to `failures` if their programs cannot be built."""
     wanted = sorted({benchmark.program for benchmark in args.chosen})
     directories = {}
     for library in chosen:

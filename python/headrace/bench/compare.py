@@ -32,11 +32,11 @@ class Plan:
     runs: int
     timeout: int
     sizes: str | None = None
-    form: str = "blocking"           # of the collectives
-    arguments: tuple[str, ...] = ()  # for every program
-    touch: bool = False              # write sent and read received data, in the programs that can
-    hosts: tuple[str, ...] = ()      # where ranks run; empty: on this machine
-    wrap: tuple[str, ...] = ()       # a command that starts each rank's program
+    form: str = "blocking"           # form of the collectives
+    arguments: tuple[str, ...] = ()  # arguments for every program
+    touch: bool = False              # write the sent and read the received data, in programs that support this
+    hosts: tuple[str, ...] = ()      # hosts where ranks run; empty: this machine
+    wrap: tuple[str, ...] = ()       # command that starts each rank's program
 
 
 @dataclass

@@ -31,8 +31,8 @@ class Figure:
     limit_name: str = ""
     goal: float | None = None
     more_is_better: bool = False
-    below: float | None = None  # a bound on the value itself
-    below_text: str = ""  # the bound in words, if it is not a round figure
+    below: float | None = None  # bound on the value itself
+    below_text: str = ""  # the bound as a phrase, if it is not a round figure
     note: str = ""
 
     @property
@@ -88,7 +88,7 @@ def figures_table(figures: list[dict], markdown: bool = False) -> str:
 @dataclass
 class Table:
     figures: list[Figure] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)  # by section: why it has no figures, or fewer
+    failures: dict[str, str] = field(default_factory=dict)  # reasons why sections have no figures, or fewer, by section
 
     def text(self, markdown: bool = False) -> str:
         lines = [figures_table([figure.small() for figure in self.figures], markdown)]

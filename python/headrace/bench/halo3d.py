@@ -49,7 +49,7 @@ class Cases:
         rows = []
         for (local, steps, pattern), times in self._times.items():
             whole, alone = zip(*times)
-            ratio = statistics.median(one / other for one, other in times)  # each within a run
+            ratio = statistics.median(one / other for one, other in times)  # each pair of times is from one run
             rows.append([f"{local}^3", str(steps), pattern, number(statistics.median(whole)), f"{number(min(whole))} to {number(max(whole))}",
                          number(statistics.median(alone)), f"{ratio:.3f}"])
         return rows
@@ -91,7 +91,7 @@ def _measure(args: argparse.Namespace, default_build: Path | None) -> dict:
     while done < args.rounds and (done == 0 or time.monotonic() < deadline):
         for local in args.local:
             for steps in args.steps:
-                # Its three steps would map the buffers before the time begins. All values are checked at the end anyway.
+                # The three steps of the check would map the buffers before the timing begins. All values are checked at the end anyway.
                 check = [] if args.warm else ["--no-identity-check"]
                 words = programs.ranks(ranks, "halo3d", "--device", "cuda", "--procs", procs(ranks), "--local", local, "--steps", steps,
                                        "--baseline", "--pattern", args.patterns, *check)

@@ -98,7 +98,7 @@ def headrace(programs: Programs, name: str = "headrace") -> Library:
 
 def find_peer(name: str, root: Path) -> Library:
     """Returns the peer installed in `root`/name; raises Failed if there is none."""
-    candidates = [root / name] + ([root] if name == "mpich" else [])  # `make peers` installs only MPICH's
+    candidates = [root / name] + ([root] if name == "mpich" else [])  # `make peers` installs only MPICH there
     prefix = next((place for place in candidates if (place / "lib/libmpi.so").exists()), None)
     if prefix is None:
         raise Failed(f"{name} is not in {root / name}")
@@ -108,7 +108,7 @@ def find_peer(name: str, root: Path) -> Library:
     if name == "impi":
         library.mpiexec = prefix / "bin/mpiexec.hydra"
         library.env = {"I_MPI_ROOT": str(prefix), "I_MPI_FABRICS": "shm"}
-        if not (library.include / "mpi.h").exists():  # with impi-rt only: its libmpi.so.12 has MPICH's ABI
+        if not (library.include / "mpi.h").exists():  # only impi-rt is installed, whose libmpi.so.12 has MPICH's ABI
             library.include = root / "mpich/include"
     return library
 
@@ -131,7 +131,7 @@ def install_peer(name: str, root: Path) -> Library:
         run([str(target / "bin/pip"), "install", "-q", "--disable-pip-version-check", *PACKAGES[name]], INSTALL_SECONDS)
         return find_peer(name, root)
     except Failed as failed:
-        shutil.rmtree(target, ignore_errors=True)  # an incomplete one must not be found the next time
+        shutil.rmtree(target, ignore_errors=True)  # an incomplete installation must not be found the next time
         raise Failed(f"cannot be installed: {failed}") from failed
 
 

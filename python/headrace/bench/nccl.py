@@ -1,4 +1,4 @@
-"""MPI on device buffers beside NCCL, both called from C++ with one process per GPU, and tables of their times.
+"""MPI on device buffers compared with NCCL, both called from C++ with one process per GPU, and tables of their times.
 
 Runs the program `nccl` with a rank for each GPU, finds NCCL in PyTorch's packages, and prints ratios of all operations,
 then each operation's times. Needs no PyTorch to run, only its package nvidia-nccl, or a libnccl.so.2 of the system.
@@ -81,7 +81,7 @@ def command(programs: Programs, ranks: int, library: Path | str | None, *argumen
 
 
 def devices() -> int:
-    """Returns the number of GPUs that the driver shows to this process; 0 without a driver."""
+    """Returns the number of GPUs that this process can see; 0 without a driver."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -131,7 +131,7 @@ def operation_table(rows: list[dict], markdown: bool) -> str:
 
 
 def _sizes(rows: list[dict], ranks: int) -> list[tuple[int, set[int]]]:
-    """Returns the sizes as given, each with what it may have become: whole floats of `ranks` blocks."""
+    """Returns the given sizes, each with the size that was measured for it: a whole number of floats in `ranks` blocks."""
     found: list[tuple[int, set[int]]] = []
     for size in sorted({row["bytes"] for row in rows if row["bytes"]}):
         became = max(1, size // 4 // ranks) * ranks * 4

@@ -15,8 +15,8 @@ from headrace.bench.child import Failed, run
 from headrace.bench.suite import Benchmark
 
 TIMEOUT = 60           # seconds
-START_SECONDS = 10     # until the server listens
-# By benchmark: the tests of ucx_perftest, the better of which counts, and the column of the last line with the figure.
+START_SECONDS = 10     # time limit for the server to start listening
+# The tests of ucx_perftest for each benchmark, of which the better one counts, and the column of the figure in the last line.
 TESTS = {"latency": (("tag_lat", "ucp_am_lat"), 1), "bandwidth": (("tag_bw", "ucp_am_bw"), 5)}
 SECONDS_A_RUN = 0.05   # about
 BYTES_A_SECOND, MESSAGES_A_SECOND = 2e9, 50e3
@@ -30,7 +30,7 @@ class Perftest:
     def __init__(self, program: Path, hosts: tuple[str, ...], sizes: str | None,
                  wrap: tuple[str, ...] = ()):
         self._program, self._hosts, self._sizes, self._wrap = program, hosts, sizes, wrap
-        self._figures: dict[tuple[str, int, str], list[float]] = {}  # by benchmark, bytes and test
+        self._figures: dict[tuple[str, int, str], list[float]] = {}  # indexed by benchmark, bytes and test
         self._failed = False
 
     def knows(self, benchmark: Benchmark) -> bool:
@@ -56,7 +56,7 @@ class Perftest:
         library = self._program.parent.parent / "lib"
         env = {**SETTINGS, "LD_LIBRARY_PATH": f"{library}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
         count = max(int(SECONDS_A_RUN * min(MESSAGES_A_SECOND, BYTES_A_SECOND / max(bytes_, 1))), 20)
-        # With a time limit, as the server waits forever without a client.
+        # The server has a time limit, as it would otherwise wait for a client forever.
         waiting = subprocess.Popen(["timeout", str(TIMEOUT), *self._wrap, self._program, "-p", port], env={**os.environ, **env},
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         try:

@@ -19,8 +19,8 @@ class Programs:
 
     mpiexec: Path
     library: Path  # libmpi_abi.so.1
-    directories: tuple[Path, ...]  # that contain programs
-    own: tuple[Path, ...] = ()  # that may contain programs built by the user
+    directories: tuple[Path, ...]  # directories that contain programs
+    own: tuple[Path, ...] = ()  # directories that may contain programs built by the user
 
     def find(self, name: str) -> Path:
         found = _first(directory / name for directory in self.directories)
@@ -31,7 +31,7 @@ class Programs:
         return found
 
     def environment(self) -> dict[str, str]:
-        """Returns the environment with our library first, for a moved build and for programs without a run path."""
+        """Returns the environment with Headrace's library first, for a moved build and for programs without a run path."""
         rest = os.environ.get("LD_LIBRARY_PATH")
         return {"LD_LIBRARY_PATH": str(self.library.parent) + (f":{rest}" if rest else "")}
 

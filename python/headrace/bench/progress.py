@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 
 class Progress:
-    """`steps`: all steps to come, by name; steps of one name take about equally long. `limit`: seconds after which none begins. `later`:
+    """`steps`: all remaining steps, by name; steps of one name take about equally long. `limit`: seconds after which none begins. `later`:
     steps that will probably come; the caller keeps them up to date."""
 
     def __init__(self, steps: Iterable[str], limit: float | None = None, clock: Callable[[], float] = time.monotonic):
@@ -36,7 +36,7 @@ class Progress:
                   file=sys.stderr, flush=True)
 
     def skip(self, what: str) -> None:
-        """Counts a step that need not be done."""
+        """Counts a step that is skipped."""
         self._end()
         self.left[what] -= 1
         self.done += 1

@@ -17,7 +17,7 @@ from headrace.bench.programs import Programs
 SMALL = (8, 64, 512, 4096)
 COLLECTIVE_SIZES = (8, 32, 128, 512, 2048, 8192, 32768, 131072, 524288, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20)
 NCCL_OPERATIONS = ("allreduce", "allgather", "alltoall", "reduce_scatter_block", "bcast")
-IN_FLIGHT = 4  # as gpu_limits' "x4"
+IN_FLIGHT = 4  # number of messages in flight, as in "x4" of gpu_limits
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ _NCCL = "NCCL and a synchronisation"
 
 
 def _in_a_graph(nccl: Limits, op: str, size: int) -> str:
-    """The other baseline: NCCL without the host, which a blocking call cannot have."""
+    """The other baseline: NCCL without the work of the host, which a blocking call cannot avoid."""
     time = nccl.microseconds(f"{op} nccl_graph", size)
     return f"NCCL in a graph {time:.3g} us" if time else ""
 

@@ -19,7 +19,7 @@ LARGE = (64 << 20,)
 # Microseconds: a message of up to this size, without MPS (ADR 20).
 LATENCY_GOALS = {8: 20, 4096: 20, 65536: 20, 1 << 20: 60}
 COLLECTIVE_GOALS = {2: 30, 4: 60}
-HOST_GOAL = 0.73  # of the bandwidth of the bus for a copy from pinned memory: 40 of 55 GB/s
+HOST_GOAL = 0.73  # fraction of the bus bandwidth of a copy from pinned memory: 40 of 55 GB/s
 
 
 def mps_runs() -> bool:

@@ -16,9 +16,9 @@ COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "reduce_scatter_block"
 class Benchmark:
     name: str
     program: str
-    sizes: str | None = None  # None: the program's own
+    sizes: str | None = None  # None: the program's own sizes
     arguments: tuple[str, ...] = ()
-    pairs: bool = True   # runs on an even number of ranks
+    pairs: bool = True   # needs an even number of ranks
     times_job: bool = False  # the total time of the launcher is a figure, too
 
     @property

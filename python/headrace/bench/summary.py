@@ -71,7 +71,7 @@ def by_size(summaries: list[dict], markdown: bool = False) -> str:
     peer.
 
     A ratio worse than 1 is set in bold. Summaries with different `ranks` get a column for it. A size a little
-    below a power of two (of a structure, of a block of three ranks) goes into the column of that power.
+    below a power of two (of a structure, of a block of three ranks) is in the column of that power.
     """
     sizes = sorted({_column(row["bytes"]) for summary in summaries for row in summary["rows"]})
     ranked = len({summary.get("ranks") for summary in summaries}) > 1

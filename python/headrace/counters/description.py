@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 
-TEXT_MOST = 1 << 18  # bytes; the library leaves room for 48 KiB
+TEXT_MOST = 1 << 18  # bytes; the library reserves 48 KiB
 _COUNTERS_MOST = 4096
 _NAME_MOST = 256  # characters
 _NUMBER_MOST = 1 << 31

@@ -1,4 +1,4 @@
-"""Finds the pages of this host: memory files that the ranks hold open and, until the job ends, our mpiexec.
+"""Finds the pages of this host: memory files that the ranks hold open and, until the job ends, Headrace's mpiexec.
 
 Reads the pages of this user's processes. With `everyone`, root and service users that may read other users' processes get all pages, and each
 counts as its owner's. A page is accepted only if the file
@@ -23,15 +23,15 @@ from .page import PAGE_MOST, File, Page, Problem
 # Name of a memory file, or of a file in one of the directories: headrace.<job>.counters.<rank>.
 NAME = re.compile(r"headrace\.(?P<job>[\w-]+)\.counters\.(?P<rank>\d+)")
 MEMORY_FILE = re.compile(r"/memfd:" + NAME.pattern + r" \(deleted\)")
-_PAGES_MOST = 4096  # of this user
-_OTHERS_MOST = 1024  # of each other user
+_PAGES_MOST = 4096  # limit for this user
+_OTHERS_MOST = 1024  # limit for each other user
 _PROBLEMS_MOST = 64
-_NAMES_MOST = 1 << 16  # of a directory
+_NAMES_MOST = 1 << 16  # limit for a directory
 
 
 @dataclass
 class Found:
-    pages: list[Page] = field(default_factory=list)   # by job and rank
+    pages: list[Page] = field(default_factory=list)   # sorted by job and rank
     problems: list[str] = field(default_factory=list)  # a sentence for each page that cannot be read
 
     def jobs(self) -> dict[str, list[Page]]:
@@ -42,8 +42,8 @@ class Found:
 
 
 def directories() -> list[str]:
-    """Returns directories of this environment with files other than those that processes hold open. A directory that others can
-    write to is searched only if it was named."""
+    """Returns directories of this environment with files other than those that processes hold open. A directory that others can write to is
+    searched only if it is named explicitly."""
     named = os.environ.get("HEADRACE_SHM_DIR")
     return [named] if named else []
 
@@ -65,7 +65,7 @@ class Idle:
         return {each for each in processes if now - self._since.get(each, now) > self.age}
 
     def looked(self, processes: Iterable[str], owners: set[str]) -> None:
-        """`processes`: all that exist; `owners`: those of the processes looked at that have pages."""
+        """`processes`: all existing processes; `owners`: the owners of the examined processes that have pages."""
         now = time.monotonic()
         before = {each: since for each, since in self._since.items() if since != math.inf}
         self._since = {each: math.inf if each in owners else before.get(each, now) for each in processes}
@@ -90,7 +90,7 @@ def look(job: str | None = None, where: Iterable[str] | None = None, known: Iter
             continue  # the process has ended
         file = (status.st_dev, status.st_ino)
         if file in seen:
-            continue  # also open in mpiexec, or in a child that inherited it
+            continue  # the page is also open in mpiexec, or in a child that inherited it
         seen.add(file)
         owners[status.st_uid] += 1
         if owners[status.st_uid] > _most_of(status.st_uid):
@@ -138,9 +138,9 @@ def open_page(path: str, in_memory: bool = False, everyone: bool = False) -> Pag
     file = File(open_regular(path, PAGE_MOST, owners=owners, follow=in_memory))
     status = file.status()
     if file.size == 0:
-        raise FileNotFoundError(path)  # still being made
+        raise FileNotFoundError(path)  # the page is still being made
     if in_memory and not MEMORY_FILE.fullmatch(file.name()):
-        raise FileNotFoundError(path)  # the descriptor refers to another file by now
+        raise FileNotFoundError(path)  # the descriptor now refers to another file
     if not in_memory and (status.st_nlink != 1 or status.st_mode & 0o002):
         raise Unfit(path, "others can change it, or it has another name as well")
     page = Page(file, path)

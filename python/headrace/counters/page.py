@@ -15,7 +15,7 @@ MAGIC = b"HRCOUNTS"
 VERSION = 1
 HEAD = struct.Struct("=8sIIQQQQQ")
 STATES = {0: "none", 1: "running", 2: "finalized"}
-PAGE_MOST = 1 << 22  # bytes; the library's take some 100 KiB
+PAGE_MOST = 1 << 22  # bytes; the library's pages take some 100 KiB
 
 
 class Problem(Exception):
@@ -139,8 +139,8 @@ class Page:
     def __init__(self, memory, place: str = ""):
         """`memory`: a File, which the page owns from now on, or bytes. Raises Problem."""
         self.place = place
-        self.file: tuple[int, int] | None = None  # device and number, of a page that a process keeps
-        self.owner: int | None = None  # the user whose process keeps it
+        self.file: tuple[int, int] | None = None  # device and inode of a page that a process keeps open
+        self.owner: int | None = None  # the user whose process keeps it open
         self._memory = memory if isinstance(memory, File) else Bytes(memory)
         head = self._memory.part(0, HEAD.size)
         if len(head) < HEAD.size:

@@ -4,9 +4,9 @@
     page                its text, in docs/course/
     program             in the build's bin/ (lib/headrace/bench of an installation); takes --device and --json
     build               how to get the program where it is not there (a sentence; may be left out)
-    sizes               arguments for every step: on the host, on a GPU, and for a quick look (`quick`)
-    published           where the published figures come from, and the steps (`steps`) that a run there had, or null
-    steps               name, change (what is new), ranks, arguments; device: `any`, `host` or `gpu`, where it runs;
+    sizes               arguments for every step: on the host, on a GPU, and for a quick run (`quick`) published           the origin of the
+    published figures, and the steps (`steps`) that a run there had, or null steps               name, change (what is new), ranks,
+    arguments; device: `any`, `host` or `gpu`, where it runs;
                         published: seconds of the run, or null; program: another one
     exercises           question, and the test that holds the solution
 """
@@ -59,7 +59,7 @@ class Chapter:
     exercises: tuple[Exercise, ...]
 
     def published(self, step: Step) -> float | None:
-        """Returns milliseconds per step; None also if the number of steps is not known."""
+        """Returns milliseconds per step; None if there is no time, or if the number of steps is not known."""
         known = step.published is not None and self.published_steps is not None
         return 1e3 * step.published / self.published_steps if known else None
 

@@ -61,8 +61,8 @@ def _picture(lesson: Lesson, args: argparse.Namespace) -> str:
 
 
 def with_own(programs: Programs, directory: Path | None = None) -> Programs:
-    """Adds programs that a reader has built with a chapter's build.sh: in the given directory, the current one, beside build.sh, or
-    in PATH."""
+    """Adds programs that a reader has built with a chapter's build.sh: in the given directory, the current one, next to build.sh, or in
+    PATH."""
     beside = sorted((programs.library.parent.parent / "share/headrace").glob("*/"))
     return replace(programs, own=(*([directory.absolute()] if directory else []), Path.cwd(), *beside, *(Path(place or ".").absolute() for place in os.get_exec_path())))
 

@@ -13,7 +13,7 @@ from headrace.bench.progress import Progress
 from headrace.course.chapter import Chapter, Step
 
 NEEDS_GPU = "needs a GPU"
-# Directives on the host: one thread per rank, as the other ranks have the other cores.
+# Directives on the host use one thread per rank, as the other ranks use the other cores.
 ONE_THREAD = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
 
 
@@ -22,10 +22,10 @@ class Row:
     """A step with its time on this machine and its published time."""
 
     step: Step
-    command: str  # as a reader would type it
-    published: float | None  # milliseconds a step
+    command: str  # command as a reader would type it
+    published: float | None  # milliseconds per step
     note: str = ""  # why there is no figure of this machine
-    samples: list[float] = field(default_factory=list)  # milliseconds a step
+    samples: list[float] = field(default_factory=list)  # milliseconds per step
     device: str = ""
 
     @property
@@ -61,7 +61,7 @@ class Lesson:
     chapter: Chapter
     programs: Programs
     on_gpu: bool
-    why_no_gpu: str = ""  # if one was looked for
+    why_no_gpu: str = ""  # reason why there is no GPU, if one was looked for
     quick: bool = False
     runs: int = 3
     timeout: int = 300

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headrace.course.lesson import NEEDS_GPU, Lesson, Row
 
-WIDTH = 40  # of the longest bar
+WIDTH = 40  # width of the longest bar
 
 
 def _figure(value: float | None) -> str:
@@ -21,7 +21,7 @@ def _speed(value: float | None) -> str:
 
 def _published(row: Row) -> str:
     if row.published is None and row.step.published is not None:
-        return f"{_figure(row.step.published)} s"  # number of steps unknown
+        return f"{_figure(row.step.published)} s"  # the number of steps is not known
     return _figure(row.published)
 
 
@@ -81,7 +81,7 @@ def bars(lesson: Lesson) -> str:
 
 def has_matplotlib() -> bool:
     try:
-        import matplotlib  # noqa: F401 (only whether it is there)
+        import matplotlib  # noqa: F401 (tests only whether it is installed)
     except ImportError:
         return False
     return True

@@ -37,7 +37,7 @@ def _open() -> tuple[str, ctypes.CDLL] | dict:
         try:
             return name, ctypes.CDLL(name)
         except OSError as error:
-            if not str(error).startswith(f"{name}:"):  # it is there, and something that it needs is not
+            if not str(error).startswith(f"{name}:"):  # the library exists, but something that it needs does not
                 broken = {"state": "failed", "code": None, "reason": str(error)}
     return broken
 

@@ -50,7 +50,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
 def _version() -> str:
     try:
         return installation.version()
-    except metadata.PackageNotFoundError:  # from the source tree
+    except metadata.PackageNotFoundError:  # run from the source tree
         return "not installed"
 
 

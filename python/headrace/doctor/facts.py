@@ -50,11 +50,11 @@ class Facts:
     file_size: tuple[int, int] = field(default_factory=lambda: resource.getrlimit(resource.RLIMIT_FSIZE))
     stack: tuple[int, int] = field(default_factory=lambda: resource.getrlimit(resource.RLIMIT_STACK))
     space: Callable[[Path], Space] = space_of
-    prefix: Path | None = None  # of this installation or build of Headrace
+    prefix: Path | None = None  # prefix of this installation or build of Headrace
     # Runs a command and returns the output of a program that ended well: command, seconds, more environment. Raises Failed with a
     # reason.
     run: Callable[..., str] = child.run
-    try_single_copy: Callable[[], str] = single_copy.attempt  # "", or why not
+    try_single_copy: Callable[[], str] = single_copy.attempt  # empty, or the reason why it failed
     try_gpus: Callable[[], dict] = gpu.ask  # see gpu.py
     try_amd: Callable[[], dict] = amd.ask  # see amd.py
 

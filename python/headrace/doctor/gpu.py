@@ -94,7 +94,7 @@ def nvml() -> dict:
         if library.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(device)) != 0:
             continue
         errors = ctypes.c_ulonglong()
-        counted = library.nvmlDeviceGetTotalEccErrors(device, 1, 0, ctypes.byref(errors)) == 0  # uncorrected, since boot
+        counted = library.nvmlDeviceGetTotalEccErrors(device, 1, 0, ctypes.byref(errors)) == 0  # uncorrected errors since boot
         devices.append({
             "name": _text(lambda text, device=device: library.nvmlDeviceGetName(device, text, 128)),
             "persistence": _mode(library.nvmlDeviceGetPersistenceMode, device, 1),

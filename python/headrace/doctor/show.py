@@ -9,7 +9,7 @@ from headrace.doctor.check import Check
 from headrace.doctor.finding import LEVELS, Finding, exit_code
 
 _COLUMNS = 100
-_FORMAT = 1  # of the JSON: changes when a field changes its meaning or is removed
+_FORMAT = 1  # format of the JSON; changes when a field changes its meaning or is removed
 _INDENT = 11
 
 

@@ -13,7 +13,7 @@ import sys
 
 VALUE = 0x5EED0FDA7A
 SECONDS = 4
-_LET_ALL_IN = (0x59616D61, ctypes.c_ulong(-1))  # PR_SET_PTRACER, PR_SET_PTRACER_ANY, as the library does
+_LET_ALL_IN = (0x59616D61, ctypes.c_ulong(-1))  # PR_SET_PTRACER, PR_SET_PTRACER_ANY, as set by the library
 
 
 class _Part(ctypes.Structure):

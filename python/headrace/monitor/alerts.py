@@ -4,10 +4,9 @@
                {"name": "bad link", "when": "link.errors", "above": 0}],
      "command": ["/home/me/bin/tell"], "webhook": "https://example.org/hook"}
 
-A rule holds for a subject (a rank, a link, a GPU, a job, a host) when its figure is above the limit for that many seconds. An alert is
+A rule applies to a subject (a rank, a link, a GPU, a job, a host) when its figure is above the limit for that many seconds. An alert is
 delivered once when the rule begins to hold, and once when it no longer holds. A separate thread makes the deliveries, so that a slow
-command or server does not delay a reading; deliveries that do not fit into its queue are counted, and shown on the page.
-"""
+command or server does not delay a reading; deliveries that do not fit into its queue are counted, and shown on the page. """
 
 from __future__ import annotations
 
@@ -26,9 +25,9 @@ from headrace import own_files
 from headrace.monitor.model import Reading, Sweep, clean
 
 _RULES_MOST = 64
-_SUBJECTS_MOST = 2000  # that rules hold for at the same time
+_SUBJECTS_MOST = 2000  # limit of the subjects for which rules hold at the same time
 _QUEUE_MOST = 200
-_SECONDS = 20.0  # of a command or a web hook
+_SECONDS = 20.0  # time limit of a command or a web hook
 _SHOWN = 4
 
 Machine = dict[str, dict[str, float]]
@@ -79,7 +78,7 @@ def _rule(said: object, number: int) -> Rule:
 
 
 def read(path: Path) -> Rules:
-    """Reads a file of rules, which this user must own and nobody else may change: it names a command. Raises Wrong, OSError."""
+    """Reads a file of rules, which this user must own and no other user may change: it names a command. Raises Wrong, OSError."""
     file = own_files.open_regular(path, own_files.SMALL, owners=(os.geteuid(),))
     with open(file, "rb") as opened:
         if os.fstat(file).st_mode & 0o022:
@@ -138,7 +137,7 @@ class Alerts:
 
     def __init__(self, rules: Rules, deliver: Callable[[Rules, dict], str] = deliver):
         self.rules, self._deliver = rules, deliver
-        self.trouble = ""  # of the last delivery
+        self.trouble = ""  # error of the last delivery
         self._lost = 0
         self._since: dict[tuple[int, str], float] = {}
         self._told: dict[tuple[int, str], str] = {}
@@ -153,7 +152,7 @@ class Alerts:
             event = self._queue.get()
             try:
                 self.trouble = self._deliver(self.rules, event)
-            except Exception as error:  # the next one may be delivered
+            except Exception as error:  # continues, as the next event may be delivered
                 self.trouble = f"{type(error).__name__}: {error}"[:200]
             self._queue.task_done()
 
@@ -231,5 +230,5 @@ class Alerts:
 
 
 def _work(reading: Reading) -> int:
-    """A number that changes when a rank calls an MPI function, sends or receives."""
+    """Returns a number that changes when a rank calls an MPI function, sends or receives."""
     return reading.brief.calls + reading.brief.sent + reading.brief.received

@@ -14,7 +14,7 @@ import time
 
 _SLOWEST = 5.0  # seconds
 _WAITING_MOST = 256
-_FORGET = 300.0  # seconds without a wrong token
+_FORGET = 300.0  # seconds without a wrong token after which earlier ones are forgotten
 
 
 class Slower:

@@ -38,7 +38,7 @@ from headrace.problem import sentence
 _EPILOG = ("Jobs need nothing: their counters are read from outside. Stop it with Ctrl-C; the history stays. "
            "headrace monitor export: the history by SQL and as Parquet. headrace monitor pmpi: the library for other MPIs.")
 _EXTRA = "the page needs Starlette and uvicorn: pip install 'headrace[monitor]'. headrace top needs neither."
-_CHECK_SECONDS = 300.0  # to search a saved run
+_CHECK_SECONDS = 300.0  # time limit for the check of a saved run
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
@@ -80,7 +80,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def _reports(text: str) -> tuple[str, int]:
-    """[ADDRESS:]PORT; port 0: any free one."""
+    """Parses [ADDRESS:]PORT; port 0 means any free port."""
     address, colon, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > 65535 or colon and not address:
         raise ValueError(f"--reports {text}: not [ADDRESS:]PORT")
@@ -140,7 +140,7 @@ def _gather(args: argparse.Namespace) -> Gather:
 def _report(args: argparse.Namespace) -> int:
     reporter = Reporter(Collector(Pages(everyone=args.all_users), None, Host()), args.report_to, secret.read(args.secret_file), _say)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        # In a thread, as the main thread may hold the event's lock now.
+        # Runs in a thread, as the main thread may hold the event's lock now.
         signal.signal(number, lambda *_: threading.Thread(target=reporter.stop.set).start())
     try:
         reporter.run()

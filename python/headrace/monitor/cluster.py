@@ -16,12 +16,12 @@ from headrace.monitor.schema import CHANGES
 RECENT = 60.0  # seconds that count as now
 _HOSTS_MOST = 4096
 _LINKS_MOST = 20_000
-_USERS_MOST = 200  # ranks listed for a link
+_USERS_MOST = 200  # limit of the ranks listed for a link
 _GPU = ("busy", "memory", "throttled", "temperature", "power", "nvlink_tx", "nvlink_rx", "pcie_tx", "pcie_rx")
-_GPU_RANKS_MOST = 8  # named for a GPU
+_GPU_RANKS_MOST = 8  # limit of the ranks named for a GPU
 _LINK = ("rx", "tx", "packets", "waits", "discards", "errors", "retries", "congestion", "speed")
 
-Figures = dict[str, tuple[float, float]]  # by name: mean and highest
+Figures = dict[str, tuple[float, float]]  # mean and highest value, by name
 
 
 def window(db: sqlite3.Connection, began: float | None, ended: float | None) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from headrace.monitor.source import Source
 _DETAILS_SHARE = 0.015  # share of a core for counters by name and peer
 _DETAILS_SECONDS = (0.9, 30.0)
 _TIDY_SECONDS = 10.0
-_LOOK_SHARE = 0.04  # share of a core for looks and writing; a large cluster is looked at less often
+_LOOK_SHARE = 0.04  # share of a core for reading and writing; a large cluster is read less often
 _PERIOD_MOST = 30.0
 _MACHINE_ROWS = 2000  # figures of hosts kept per second; those of a large cluster are kept less often
 
@@ -39,8 +39,8 @@ class State:
     sweep: Sweep = field(default_factory=lambda: Sweep(0.0))
     machine: dict[str, dict[str, float]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
-    cpu_seconds: float = 0.0  # of the thread since its start
-    functions: dict[str, dict[str, Count]] = field(default_factory=dict)  # of each job, from the last round with details
+    cpu_seconds: float = 0.0  # CPU time of the thread since its start
+    functions: dict[str, dict[str, Count]] = field(default_factory=dict)  # functions of each job, from the last round with details
 
 
 class Collector:
@@ -53,8 +53,8 @@ class Collector:
         self._least = period
         self._machine_due = 0.0
         self.due = 0.0  # when the next round begins, by time.monotonic()
-        self.details_least = 0.0  # requested by a monitor that has to store them
-        self.details_seconds = _DETAILS_SECONDS[0]  # between two readings of all counters
+        self.details_least = 0.0  # minimum requested by the monitor that stores them
+        self.details_seconds = _DETAILS_SECONDS[0]  # time between two readings of all counters
         self._details_due = 0.0
         self._tidy_due = 0.0
         self._ended: set[tuple[str, int]] = set()
@@ -90,7 +90,7 @@ class Collector:
         details = now >= self._details_due
         sweep = self.source.sweep(details)
         ended = {(reading.rank.job, reading.rank.rank) for reading in sweep.readings if reading.ended}
-        if not details and ended - self._ended:  # the last figures of these ranks
+        if not details and ended - self._ended:  # these are the last figures of these ranks
             details, sweep = True, self.source.sweep(True)
         self._ended = ended
         sweep.time = sweep.time or clock.now()

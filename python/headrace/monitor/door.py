@@ -5,7 +5,7 @@ the next one is served; a connection that has presented the token is never dropp
 some seconds after its connection was made or the previous request was answered. Dropped and malformed requests are counted and not
 logged.
 
-Owner: the server's loop, whose thread alone uses it.
+Owner: the server's loop, only its thread uses it.
 """
 
 from __future__ import annotations

@@ -23,13 +23,13 @@ from headrace.monitor.schema import FIRST_VIEWS, LATER, VIEWS
 from headrace.problem import sentence
 
 _EXTRA = "--parquet needs pyarrow: pip install 'headrace[parquet]'. --sql needs nothing, and --form csv can be read by everything"
-_ROWS = 65536  # of a batch
+_ROWS = 65536  # rows of a batch
 _WIDEST = 60  # maximum characters per column of a table
 _TIMES = {"began", "ended", "seen", "time"}
 _WORDS = {"job", "program", "host", "cpus", "gpu", "kind", "name", "user", "command", "batch", "batch_job", "batch_name"}
 _REALS = {"least", "mean", "most", "mpi", "value"}
 
-# By file: the rows of one job (:key), and the time range of the machine's rows.
+# Queries by file: the rows of one job (:key), and the time range of the machine's rows.
 TABLES = {
     "jobs": "SELECT key AS job, program, size, began, seen, ended AS finished FROM jobs WHERE key = :key",
     "ranks": """SELECT jobs.key AS job, rank, pid, host, cpus, gpu, ranks.seen, ranks.ended AS finished, calls, mpi_ns, wait_ns, sent, sent_bytes, received,

@@ -1,7 +1,5 @@
-"""The findings of `headrace doctor --job` for a job in the history: of any time, of all hosts, also of a run that has ended or was saved.
-
-The checks are the doctor's own; here, its facts come from the history instead of pages of counters.
-"""
+"""The findings of `headrace doctor --job` for a job in the history: they cover any time and all hosts, also for a run that has ended or was
+saved.  The checks are those of the doctor, applied to facts from the history instead of pages of counters."""
 
 from __future__ import annotations
 
@@ -19,14 +17,14 @@ from headrace.monitor.query import Range
 from headrace.monitor.schema import SAMPLES
 
 _BYTES, _NS = 1, 2
-# Tables of the doctor, and where the history has them: kind, beginning of the key, figure.
+# The doctor's tables, and where the history has their data: kind, beginning of the key, figure.
 _TABLES = {"peer.wait": ("waited_for", "", _NS), "peer.messages": ("sent_to", "", 0), "peer.bytes": ("sent_to", "", _BYTES),
            "received.bytes": ("protocol", "", _BYTES), "received.memory_bytes": ("memory", "received ", _BYTES)}
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What the history has of a rank, with the interface of counters.Snapshot that the doctor uses."""
+    """The history's data on a rank, with the part of the interface of counters.Snapshot that the doctor uses."""
 
     begun: float
     taken: float

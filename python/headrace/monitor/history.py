@@ -1,8 +1,8 @@
 """The history file: written by one thread of one process, read by any number (SQLite in WAL mode).
 
-A file that is damaged or of another version is renamed, and a new one is begun. A full disk costs only history: figures that cannot
-be written now become part of the next span that can be written. A monitor that writes the file holds a lock, which the system
-releases with the process.
+A file that is damaged or of another version is renamed, and a new one is begun. A full disk costs only history: figures that cannot be
+written now are added to the next span that can be written. A monitor that writes the file holds a lock, which the system releases with the
+process.
 """
 
 from __future__ import annotations
@@ -63,8 +63,7 @@ def _unreadable(path: Path, error: Exception) -> Unreadable:
 
 
 def check(path: Path, seconds: float) -> None:
-    """Checks that a run, which somebody else may have saved, contains only what a monitor writes. Raises Unreadable,
-    KeyboardInterrupt."""
+    """Checks that a run, which another user may have saved, contains only what a monitor writes. Raises Unreadable, KeyboardInterrupt."""
     connection = connect(path, seconds)
     try:
         sealed.check_contents(connection)
@@ -85,9 +84,9 @@ class History:
         self.path = path
         self.most_bytes = most_bytes
         self.limits = limits or Limits()
-        self.remarks: list[str] = []  # for the user: files set aside
-        self.trouble = ""  # why nothing is written now
-        self._again = 0.0  # when to try again after a failure
+        self.remarks: list[str] = []  # remarks for the user, such as files set aside
+        self.trouble = ""  # reason why nothing is written now
+        self._again = 0.0  # time of the next attempt after a failure
         if path == default_path():
             own_files.own_directory(path.parent)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -162,12 +161,12 @@ class History:
             self.db.execute("COMMIT")
             self.writer.kept()
             self.trouble = ""
-        except sqlite3.OperationalError as error:  # full disk, inaccessible file
+        except sqlite3.OperationalError as error:  # the disk is full, or the file inaccessible
             self._give_up(error, sweep.time)
         except sqlite3.DatabaseError as error:
             self._set_aside(str(error))
             self._connect()
-        except OverflowError as error:  # figures that no process can have counted
+        except OverflowError as error:  # the figures are impossibly large
             self._give_up(error, sweep.time)
 
     def _give_up(self, error: Exception, now: float) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 from headrace.doctor.facts import cpu_list, ranges
 
 _NODES_MOST = 64
-_RANGES_MOST = 16  # of a node's CPUs
+_RANGES_MOST = 16  # limit of the ranges of a node's CPUs
 _DEVICES_MOST = 256
-_SECONDS = 60.0  # between two looks at a device that was not there
+_SECONDS = 60.0  # time between two searches for a device that was not found
 _FOLDERS = {"infiniband": "class/infiniband", "roce": "class/infiniband", "slingshot": "class/cxi", "ethernet": "class/net"}
 
 
@@ -33,7 +33,7 @@ class Inside:
     def __init__(self, sys: Path = Path("/sys")):
         self.sys = sys
         self._numa: dict[str, float] | None = None
-        self._known: dict[str, tuple[float, int | None]] = {}  # by file: when it was read, and the node
+        self._known: dict[str, tuple[float, int | None]] = {}  # time of reading and node, by file
 
     def look(self, links: Iterable[str], gpus: Mapping[int, str]) -> dict[str, float]:
         """`links`: such as "infiniband.mlx5_0:1"; `gpus`: addresses on the PCI bus by number. Nothing for a host without NUMA nodes."""
@@ -65,7 +65,7 @@ class Inside:
         return figures
 
     def _node(self, file: Path) -> int | None:
-        """Returns None if the kernel does not know it, which it writes as -1."""
+        """Returns None if the kernel does not know the node and writes -1."""
         now = time.monotonic()
         read, node = self._known.get(str(file), (-_SECONDS, None))
         if node is None and now - read >= _SECONDS:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from headrace.monitor.model import Brief, Count, Origin, Reading, Sweep
 
-if TYPE_CHECKING:  # its web server may be missing
+if TYPE_CHECKING:  # the packages of its web server may be missing
     from headrace.monitor.collector import State
     from headrace.monitor.door import Door
 
@@ -28,11 +28,11 @@ _BRIEF = {
     "unexpected": ("headrace_unexpected_messages", "gauge", "Messages that have met no receive", 1),
     "unexpected_bytes": ("headrace_unexpected_bytes", "gauge", "Bytes of messages that have met no receive", 1),
 }
-_RANKS_OF_A_JOB = 1024  # a larger one has its sums only
+_RANKS_OF_A_JOB = 1024  # larger jobs have only sums
 _RANKS_MOST = 4096
 _JOBS_MOST = 500
-_FUNCTIONS_MOST = 24  # of a job; the rest is "other"
-_FIGURES_MOST = 50_000  # of links, and of hosts
+_FUNCTIONS_MOST = 24  # limit per job; the rest is "other"
+_FIGURES_MOST = 50_000  # limit for links, and for hosts
 _LINK = {
     "rx": ("headrace_link_receive_bytes_per_second", "Bytes received over a link"), "tx": ("headrace_link_transmit_bytes_per_second", "Bytes sent over a link"),
     "packets": ("headrace_link_packets_per_second", "Packets in both directions"), "use": ("headrace_link_use_ratio", "Share of a link's speed in use, in its busier direction"),
@@ -62,7 +62,7 @@ def _head(name: str, kind: str, sentence: str) -> Iterable[str]:
 
 
 def _shown(state: State) -> tuple[list[Reading], int]:
-    """Returns the readings of ranks that get series of their own, and the number of the others."""
+    """Returns the readings of ranks that have their own series, and the number of the others."""
     sizes = Counter(reading.rank.job for reading in state.sweep.readings)
     shown = [reading for reading in state.sweep.readings if sizes[reading.rank.job] <= _RANKS_OF_A_JOB][:_RANKS_MOST]
     return shown, len(state.sweep.readings) - len(shown)

@@ -15,9 +15,9 @@ COMMAND_MOST = 400  # maximum characters of a command line
 class Brief(NamedTuple):
     """Figures read every second: sums, then gauges."""
 
-    calls: int = 0  # of MPI functions
-    mpi_ns: int = 0  # inside MPI calls
-    wait_ns: int = 0  # part of that: waiting for another rank
+    calls: int = 0  # calls of MPI functions
+    mpi_ns: int = 0  # time inside MPI calls
+    wait_ns: int = 0  # part of that time spent waiting for other ranks
     sent: int = 0  # messages
     sent_bytes: int = 0
     received: int = 0
@@ -44,11 +44,11 @@ KINDS = {
     "sent_to": 2,  # messages of the program, by peer
     "internal_to": 3,  # messages of the library itself, by peer
     "waited_for": 4,  # waits, by peer
-    "protocol": 5,  # of messages received
+    "protocol": 5,  # protocols of received messages
     "memory": 6,  # "sent device": kind of memory of the buffer
     "size": 7,  # messages sent by size class in bytes: "4-7"; they count no bytes
-    "collective": 8,  # by algorithm; they count no time
-    "access": 9,  # of windows and files: "put", "read"
+    "collective": 8,  # collectives by algorithm; they count no time
+    "access": 9,  # accesses to windows and files: "put", "read"
     "library": 10,  # statistics of the library itself, which MPI_T also provides
     "phase": 11,  # marks of MPI_Pcontrol
     "queue": 12,  # gauge: count is the depth now, bytes the highest depth
@@ -73,7 +73,7 @@ class Origin(NamedTuple):
     user: str = ""
     command: str = ""  # command line of a rank
     batch: str = ""  # batch system: "Slurm", "PBS", "LSF"
-    batch_job: str = ""  # its number of the job
+    batch_job: str = ""  # number of the rank in the job
     batch_name: str = ""
 
 
@@ -107,14 +107,14 @@ class Reading:
 
 
 class Reporter(NamedTuple):
-    """A collector on another host that reports, or has reported."""
+    """A collector on another host that sends reports, or did so."""
 
     host: str
     address: str
     live: bool
-    since: float  # seconds since the epoch: connected, or lost
+    since: float  # time of the connection or the loss, in seconds since the epoch
     ranks: int  # jobs that were running at its last report
-    why: str = ""  # a sentence: why it is lost
+    why: str = ""  # a sentence with the reason why it is lost
 
 
 @dataclass

@@ -13,12 +13,13 @@ from typing import Any
 
 _GPUS_MOST = 64
 _ALL_LINKS = 0xFFFFFFFF
-# Bytes over NVLink since the driver's start, in KiB. Some drivers also look at the field behind one of NVLink, so the last one is another.
+# Bytes over NVLink since the driver's start, in KiB. Some drivers also read the field after one of NVLink, so the last field is a different
+# one.
 _NVLINK = ("NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX", "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX", "NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION")
 _WORDS = ("nvlink_tx", "nvlink_rx")
-_SLOWED = 0x8 | 0x20 | 0x40 | 0x80  # by hardware, by temperature (software, hardware), by the power supply's brake
+_SLOWED = 0x8 | 0x20 | 0x40 | 0x80  # reasons: hardware, temperature (software, hardware), and the power supply's brake
 _PCIE = (("pcie_tx", "NVML_PCIE_UTIL_TX_BYTES"), ("pcie_rx", "NVML_PCIE_UTIL_RX_BYTES"))
-_PCIE_SECONDS = 1.0  # seconds between two queries of a GPU's
+_PCIE_SECONDS = 1.0  # time between two queries of a GPU's rate
 _DRIVER = Path("/proc/driver/nvidia/gpus")
 
 
@@ -72,7 +73,7 @@ class Nvml:
             return
         try:
             self._library.nvmlInit()
-        except Exception:  # no driver, no device, or none that this process may open
+        except Exception:  # there is no driver, no device, or none that this process may open
             return
         atexit.register(self.end)
         self._devices = self._open()

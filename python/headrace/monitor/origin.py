@@ -1,4 +1,4 @@
-"""Finds where a job comes from: its user, command line, and job of the batch system, from /proc of one of its processes.
+"""Finds the origin of a job: its user, command line, and job of the batch system, from /proc of one of its processes.
 
 Only processes of the page's owner are examined, at most a fixed number of bytes is read, and of the environment only the variables of batch
 systems are used.
@@ -29,7 +29,7 @@ def user_name(number: int) -> str:
 
 
 def _read(process: str, name: str, owner: int) -> bytes:
-    """Returns nothing if the process has ended, or belongs to somebody else."""
+    """Returns nothing if the process has ended, or belongs to another user."""
     try:
         if os.stat(f"/proc/{process}").st_uid != owner:
             return b""

@@ -14,8 +14,8 @@ from headrace.monitor import clock
 from headrace.monitor.model import Brief, Count, Details, Mark, Rank, Reading, Sweep, clean
 from headrace.monitor.origin import origin
 
-_LOOK_SECONDS = 1.8  # between two searches for new pages
-_COUNTER_MOST = 1 << 58  # no process can have counted more
+_LOOK_SECONDS = 1.8  # time between two searches for new pages
+_COUNTER_MOST = 1 << 58  # a process cannot have counted more
 _JOB_MOST = 1 << 62  # sum over all ranks of a job that the history can add up
 
 
@@ -61,7 +61,7 @@ class Pages:
         self._gone = set()
         for place, page in seen.items():
             known = self._pages.get(place)
-            if known is page:  # look() takes over only pages of existing processes
+            if known is page:  # look() reuses only pages of existing processes
                 continue
             if known is None or known.about.get("pid") != page.about.get("pid"):
                 self._pages[place] = page
@@ -116,7 +116,7 @@ def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Read
     said = Reading(rank, brief, ended, _details(now) if details else None, marks=_marks(now) if details else ())
     if not ended:
         said.function, said.waits_for = _now(now)
-    if under_way and said.function and said.details is not None:  # the call's own time includes this wait once it has ended
+    if under_way and said.function and said.details is not None:  # the call's time includes this wait only once it has ended
         calls = said.details["call"]
         known = calls.get(said.function, Count(1))
         calls[said.function] = known._replace(ns=known.ns + under_way)
@@ -125,7 +125,7 @@ def reading(page: Page, details: bool, gone: bool, who: dict[str, Rank]) -> Read
 
 def _now(now: Snapshot) -> tuple[str, int | None]:
     number, process = _value(now, "now.function"), _value(now, "now.waiting_for")
-    labels = now.page.labels("function.calls") if number else []  # the first one means none
+    labels = now.page.labels("function.calls") if number else []  # the first label means no function
     function = clean(str(labels[number])) if 0 < number < len(labels) else ""
     waits = bool(_value(now, "now.waiting_since"))
     return function, process - 1 if process and waits else None

@@ -6,14 +6,14 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-_NOTICEABLE = 0.02  # share of the time: least extra wait of the others, on average, when one rank holds them up
+_NOTICEABLE = 0.02  # least mean extra wait of the others, as a share of the time, when one rank holds them up
 
 
 class Point(NamedTuple):
-    least: float  # share of the time that ranks wait
+    least: float  # least share of the time that a rank waits
     mean: float
     most: float
-    mpi: float  # share of the time inside MPI calls, mean
+    mpi: float  # mean share of the time inside MPI calls
     slowest: int | None  # the rank that waits least while the others wait; None if all are alike
     messages: int
     bytes: int

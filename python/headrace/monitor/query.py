@@ -16,20 +16,20 @@ from headrace.monitor.model import KINDS, PEERS, Origin
 from headrace.monitor.points import Point, of_span
 from headrace.monitor.schema import CHANGES, SAMPLES
 
-WORD_MOST = 400  # characters of a search
+WORD_MOST = 400  # maximum number of characters of a search
 ENDED_MOST = 500  # maximum number of jobs in a list
 POINTS_MOST = 1500  # maximum number of points of a timeline: more than a screen has columns
 MARKS_MOST = 2000  # maximum number of marks of a timeline, the last ones
 RANKS_MOST = 1 << 20
-HOSTS_MOST = 8  # hosts with all their figures over time in one answer
-_POINTS_OF_SOME = 200  # combined for a choice of ranks, even if only to name one
+HOSTS_MOST = 8  # maximum number of hosts whose figures over time are in one answer
+_POINTS_OF_SOME = 200  # maximum number of points that are combined for selected ranks
 _POINTS_FEW = 8  # fewer points than this are too few to count how often a rank is the slowest
 _SUMS = ("calls", "mpi_ns", "wait_ns", "sent", "sent_bytes", "received", "received_bytes")
 _GAUGES = ("posted", "unexpected", "unexpected_bytes")
 
 
 class Wrong(Exception):
-    """A request that cannot be answered; the text says why."""
+    """A request that cannot be answered; the text contains the reason."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def ranks_of(text: str) -> frozenset[int] | None:
 
 _ORIGIN = "EXISTS (SELECT 1 FROM origins WHERE origins.job = jobs.id AND has_word({}, {{}}))"
 _WORDS_MOST = 16
-# Fields that a search can name, and their conditions.
+# Fields that a search can use, and their conditions.
 _FIELDS = {
     "job": "has_word(jobs.key, {})",
     "program": "has_word(program, {})",
@@ -233,8 +233,8 @@ def slowest(db: sqlite3.Connection, part: Range) -> dict:
 
 
 def culprit(db: sqlite3.Connection, part: Range) -> dict:
-    """Returns what slowest() does, and about the rank: its place, the share of its time outside MPI, and the stretch in which it was the
-    slowest most of the time (`since`, `until`)."""
+    """Returns the result of slowest(), and data on the rank: its host and cores, the share of its time outside MPI, and the stretch in
+    which it was the slowest most of the time (`since`, `until`)."""
     found = slowest(db, part)
     rank = found["rank"]
     row = next((row for row in ranks(db, part) if row["rank"] == rank), None)

@@ -1,4 +1,4 @@
-"""Opens a history that somebody else may have made for queries: whatever the file contains, it is only read, and every query ends.
+"""Opens a history that another user may have made for queries: whatever the file contains, it is only read, and every query ends.
 
 An SQLite file is partly a program: views, triggers and virtual tables run when a table of that name is read. So the tables must be
 those that a monitor makes, and views are never taken from the file.
@@ -19,8 +19,8 @@ from headrace.own_files import open_regular
 from headrace.monitor.schema import ADDED, LATER, TABLES
 
 _OPERATIONS = 100_000  # instructions of SQLite's virtual machine between two checks of the clock and of signals
-_TEXT_MOST = 1 << 20  # bytes of a value
-_SCHEMA_MOST = 200  # tables, indices and views
+_TEXT_MOST = 1 << 20  # limit of a value's bytes
+_SCHEMA_MOST = 200  # limit of tables, indices and views
 _NULLS = {("points", "slowest")}
 _NAME_MOST = 1000  # characters
 _REAL_MOST = 1e18
@@ -43,7 +43,7 @@ class Late(sqlite3.OperationalError):
 
 @functools.cache
 def _columns() -> dict[str, tuple[tuple[str, str], ...]]:
-    """Returns names and types of our tables' columns."""
+    """Returns names and types of the library's tables' columns."""
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
         db.executescript(TABLES + ADDED)
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -67,7 +67,7 @@ class Sealed(sqlite3.Connection):
         return self.until is not None and time.monotonic() > self.until
 
     def ended(self, error: sqlite3.OperationalError) -> BaseException:
-        """Returns the error behind an interrupted query: too late, or Ctrl-C."""
+        """Returns the cause of an interrupted query: too late, or Ctrl-C."""
         if "interrupted" not in str(error):
             return error
         return Late("the answer takes too long") if self.late() else KeyboardInterrupt()
@@ -102,7 +102,7 @@ def _check_tables(db: Sealed) -> None:
     for name, columns in ours.items():
         if name not in made:
             if name in LATER and not any(name == other for _, other, _ in found):
-                continue  # from before it was kept
+                continue  # the file is from before the table was kept
             raise Unusual(f"it has no table {name}")
         if not str(made[name]).upper().startswith("CREATE TABLE "):
             raise Unusual(f"its {name} is no plain table")
@@ -139,7 +139,7 @@ def check_contents(db: Sealed) -> None:
 def only_reads(db: Sealed) -> None:
     """Restricts statements to reading this file."""
     for table in ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(_ASKING))):
-        with contextlib.suppress(sqlite3.Error):  # some versions of SQLite lack one; the first use of one looks like a write
+        with contextlib.suppress(sqlite3.Error):  # some versions of SQLite lack one of these; its first use appears as a write
             db.execute(f"SELECT 1 FROM {table} LIMIT 0").close()
     db.set_authorizer(_authorize)
 

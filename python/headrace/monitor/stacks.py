@@ -1,7 +1,6 @@
 """The stacks of a job's ranks for the page: as `headrace stack JOB`, of this host, by this user, within a bounded time.
 
-Debuggers stop the ranks that they examine, so one job is examined at a time, and only if somebody asks.
-"""
+Debuggers stop the ranks that they examine, so one job is examined at a time, and only on request. """
 
 from __future__ import annotations
 
@@ -13,10 +12,10 @@ from headrace.monitor.model import clean
 from headrace.monitor.query import Wrong
 
 _RANK_SECONDS = 10.0
-_SECONDS = 60.0  # of all ranks together
+_SECONDS = 60.0  # limit for all ranks together
 _RANKS_MOST = 512
-_GROUPS_MOST = 64  # the smallest ones, and the largest
-_NOW_MOST = 8  # sentences of a group
+_GROUPS_MOST = 64  # maximum number of groups: the smallest ones, and the largest
+_NOW_MOST = 8  # maximum number of sentences of a group
 _one = threading.Lock()
 
 

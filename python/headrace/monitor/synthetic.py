@@ -13,7 +13,7 @@ from headrace.monitor.model import Brief, Count, Details, Mark, Origin, Rank, Re
 
 _FACE = 32 * 32 * 8  # bytes of a face of the halo
 _STEPS = 200  # per second
-_PHASE_STEPS = 4000  # between two marks
+_PHASE_STEPS = 4000  # number of steps between two marks
 
 
 def grid(ranks: int) -> tuple[int, int, int]:
@@ -50,13 +50,13 @@ class Job:
     key: str = "synthetic-1"
     ranks: int = 256
     began: float = 1_760_000_000.0
-    seconds: float = float("inf")  # how long it runs
+    seconds: float = float("inf")  # run time of the job
     program: str = "halo3d"
     slow: int = 37
     device: bool = True
     seed: int = 1
     origin: Origin = Origin("ada", "./halo3d --local 32 --steps 100000", "Slurm", "48213", "halo-weak-256")
-    per_node: int = 0  # ranks of a host, named node0001 and so on; 0: all are on one host, "synthetic"
+    per_node: int = 0  # number of ranks on each host (node0001 and so on); 0: all ranks are on one host, "synthetic"
 
 
 class Synthetic:

@@ -44,7 +44,7 @@ class _Column:
     least: int  # least width; names are truncated, figures are not
     most: int
     gives_way: int = 0  # the order in which columns are left out to save space; 0: never
-    name: bool = False  # on the left
+    name: bool = False  # true if the column is left-aligned
 
 
 _COLUMNS = (

@@ -92,7 +92,7 @@ def _fabric(text: str) -> list[Switch]:
             names[number] = f"{name} {number[-4:]}" if name in names.values() else name
             now = neighbours[number] = Switch(names[number])
         elif line and not line.startswith("["):
-            now = None  # an adapter's own part, which repeats its cables
+            now = None  # an adapter's own section, which repeats its cables
         elif now and (port := _PORT.match(line)):
             number, words = port.groups()
             if number.startswith("S-"):

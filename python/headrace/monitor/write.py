@@ -18,7 +18,7 @@ _ZERO = Brief()
 _NONE = Count()
 _RANK_ROW = "INSERT OR REPLACE INTO ranks VALUES (" + ", ".join("?" * 18) + ")"
 _SAMPLE_ROW = "INSERT INTO samples VALUES (" + ", ".join("?" * 12) + ")"
-_MARKS_MOST = 50_000  # of a job
+_MARKS_MOST = 50_000  # maximum number of marks of a job
 _KEYS_MOST = 100_000  # maximum number of names in the file, so that a program cannot make it grow without end
 
 
@@ -32,7 +32,7 @@ class _Known:
     sampled: float = 0.0
     changed: float = 0.0
     ended: bool = False
-    marks: dict[int, int] = field(default_factory=dict)  # number written, by rank
+    marks: dict[int, int] = field(default_factory=dict)  # number of marks written, by rank
     origin: Origin = Origin()
 
 
@@ -82,7 +82,7 @@ class Writer:
         if known.ended:
             if all(reading.ended and reading.brief == known.briefs.get(reading.rank.rank) for reading in readings):
                 return
-            known = self._meet(key, readings)  # ranks of another host, unknown until now
+            known = self._meet(key, readings)  # these are ranks of another host, unknown until now
             known.ended = False
         self._origin(known, readings)
         self._samples(known, readings, now)
@@ -117,7 +117,7 @@ class Writer:
             return
         self.db.executemany("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?, ?)", rows)
         count = self.db.execute("SELECT count(*) FROM marks WHERE job = ?", (known.id,)).fetchone()[0]
-        if count > _MARKS_MOST:  # drop the oldest
+        if count > _MARKS_MOST:  # the oldest are dropped
             last = self.db.execute("SELECT time FROM marks WHERE job = ? ORDER BY time LIMIT 1 OFFSET ?", (known.id, count - _MARKS_MOST * 3 // 4)).fetchone()[0]
             self.db.execute("DELETE FROM marks WHERE job = ? AND time < ?", (known.id, last))
 

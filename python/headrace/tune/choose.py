@@ -1,9 +1,9 @@
 """Derives rows of the selection table from times. Pure functions.
 
-The built-in choice stays unless another algorithm is better beyond doubt: three quarters of its rounds are faster than three
-quarters of the other's, and the median of the ratios exceeds a margin. Among hundreds of comparisons, some meet this by chance, so
-the first choices are measured again. A row applies to numbers of ranks up to the measured one and above half of it, and likewise
-for hosts and for ranks per host; rows for one host apply only to one host.
+The built-in choice stays unless another algorithm is better beyond doubt: three quarters of its rounds are faster than three quarters of
+the other's, and the median of the ratios exceeds a margin. Among hundreds of comparisons, some fulfil this by chance, so the first choices
+are measured again. A row applies to numbers of ranks up to the measured one and above half of it, and likewise for hosts and for ranks per
+host; rows for one host apply only to one host.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from headrace.bench.figure import number, size_text
 
 DEFAULT = "default"  # the built-in choice
 MARGIN = 0.05  # least gain of an algorithm over it
-CLOSE = 0.03   # this close to the best, the choice of the next smaller size is kept
+CLOSE = 0.03   # an algorithm this close to the best keeps the choice of the next smaller size
 
-Times = dict[str, dict[int, list[float]]]  # by algorithm and bytes as selection counts them: one time per round
+Times = dict[str, dict[int, list[float]]]  # times, one per round, by algorithm and by bytes as selection counts them
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Choice:
     bytes: int
     algorithm: str
     ratio: float  # ratio of its time to that of the built-in choice
-    before: float = 0.0  # microseconds, with the built-in choice
+    before: float = 0.0  # time with the built-in choice, in microseconds
     after: float = 0.0
     rounds: int = 0
 
@@ -41,10 +41,10 @@ class Group:
 
     operation: str
     ranks: int
-    oversubscribed: bool  # more ranks than CPUs
+    oversubscribed: bool  # there are more ranks than CPUs
     memory: str  # host, device
     hosts: int = 1
-    each: int = 0  # ranks on each host, if there are several hosts
+    each: int = 0  # number of ranks on each host, if there are several hosts
 
     def where(self) -> str:
         return f"{self.ranks} ranks" if self.hosts == 1 else f"{self.hosts} hosts x {self.each}"
@@ -84,7 +84,7 @@ def _quartile(times: list[float], number_: int) -> float:
     return statistics.quantiles(times, method="inclusive")[number_ - 1] if len(times) > 1 else times[0]
 
 
-Place = tuple[str, Optional[str], bool, Optional[bool]]  # operation, memory, over hosts, oversubscribed: measured together
+Place = tuple[str, Optional[str], bool, Optional[bool]]  # measured together: operation, memory, over hosts, oversubscribed
 
 
 def _place(row: dict) -> Place:
@@ -135,7 +135,7 @@ def _rows_of_one_host(groups: list[Group], chosen: dict[Group, list[Choice]]) ->
     for group in groups:
         rest = {"max_hosts": 1, "memory": group.memory, "oversubscribed": group.oversubscribed}
         half = group.ranks // 2
-        if half > below:  # not measured in between
+        if half > below:  # no number between the two was measured
             found.append({"operation": group.operation, "max_ranks": half, **rest, "algorithm": DEFAULT, "why": _BETWEEN})
         below = group.ranks
         found += _runs(group, chosen[group], {"max_ranks": group.ranks, **rest})
@@ -161,7 +161,7 @@ def _rows_of_hosts(groups: list[Group], chosen: dict[Group, list[Choice]]) -> li
 
 
 def _without_tail(found: list[dict]) -> list[dict]:
-    while found and found[-1]["algorithm"] == DEFAULT:  # they change nothing
+    while found and found[-1]["algorithm"] == DEFAULT:  # drops rows that change nothing
         found.pop()
     return found
 

@@ -14,10 +14,10 @@ from headrace.tune import explain, run
 from headrace.tune.collectives import OPERATIONS
 from headrace.tune.run import SIZES
 
-DESCRIPTION = """Measures the limits of messages and each algorithm of each collective on this machine, or between hosts, and
-writes the files that programs use from then on. What is there by itself stays where nothing is faster by 5 % and by more
-than the rounds differ; what would change is measured again in as many rounds. Leave the machine alone meanwhile. A run that was
-ended, however that happened, goes on where it was."""
+DESCRIPTION = """Measures the limits of messages and each algorithm of each collective on this machine, or between hosts, and writes the
+files that programs use from then on. The built-in choice remains unless another one is faster by 5 % and by more than the rounds differ;
+changes are measured again in as many rounds. Leave the machine alone meanwhile. A run that was ended, however that happened, goes on where
+it was."""
 
 
 def _size(text: str) -> int:

@@ -28,8 +28,8 @@ OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "reduce_scatter_block",
 class Plan:
     sizes: list[int]
     rounds: int
-    arguments: tuple[str, ...]  # for the benchmark
-    hosts: tuple[str, ...] = ()  # of the groups over hosts
+    arguments: tuple[str, ...]  # arguments for the benchmark
+    hosts: tuple[str, ...] = ()  # hosts of the groups over hosts
     timeout: float = 180
 
 

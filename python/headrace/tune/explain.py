@@ -150,7 +150,7 @@ def _pages(programs: Programs, words: Sequence[str], work: Path) -> Saved:
     if len(words) == 1 and _is_saved(Path(words[0])):
         return Saved(words[0], counters.load(words[0]))
     if len(words) == 1 and words[0].endswith(".hrc"):
-        return Saved(words[0], counters.load(words[0]))  # reports what is wrong with it
+        return Saved(words[0], counters.load(words[0]))  # an unreadable file is reported there
     options = list(words[1:] if Path(words[0]).name in ("mpiexec", "mpirun") else words)
     file = work / "run.hrc"
     print(run([str(programs.mpiexec), "--save-counters", str(file), *options], _SECONDS, programs.environment()), end="")

@@ -24,7 +24,7 @@ from headrace.tune.peers import ALL, Peers, one_host
 from headrace.tune.work import Work
 
 K = 1 << 10
-_LENGTH = 0  # choose() works by sizes; a knob's time is one figure
+_LENGTH = 0  # the only size for choose(), as a knob's time is one figure
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from headrace import own_files
 from headrace.bench.child import Failed, run, run_json
 from headrace.bench.programs import Programs
 
-ALIKE = 2.0  # delays within this factor
-MOST_HOSTS = 16  # hosts whose pairs are measured: each pair takes a tenth of a second or two
+ALIKE = 2.0  # factor within which delays count as similar
+MOST_HOSTS = 16  # maximum number of hosts whose pairs are measured; a pair takes one or two tenths of a second
 CPUS = Path("/sys/devices/system/cpu")
 
 
@@ -25,11 +25,11 @@ class Peers:
     """`name`: the kind in the tuned file, "" for all peers. `pairs`: pairs of similar hosts; the first is measured."""
 
     name: str = ""
-    launch: tuple[str, ...] = ()  # options of mpiexec, besides -n 2
+    launch: tuple[str, ...] = ()  # options of mpiexec in addition to -n 2
     hosts: tuple[str, ...] = ()
     pairs: tuple[str, ...] = ()
     about: str = ""
-    delay: float = 0.0  # of hosts: microseconds of a short message
+    delay: float = 0.0  # time of a short message between hosts, in microseconds
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def last_cache(cpu: int, cpus: Path = CPUS) -> str:
 
 
 def of_this_host(allowed: Sequence[int] | None = None, cpus: Path = CPUS) -> list[Peers]:
-    """Returns same cache and same host, if this host has more than one last-level cache; otherwise all."""
+    """Returns the kinds "same cache" and "same host" if this host has several last-level caches, otherwise "all"."""
     allowed = sorted(os.sched_getaffinity(0)) if allowed is None else sorted(allowed)
     caches: dict[str, list[int]] = {}
     for cpu in allowed:

@@ -55,7 +55,7 @@ def picture(chosen: Mapping[Group, Sequence[Choice]], found: Sequence[Found]) ->
             after = plot.Line("after", [(choice.bytes or 1, choice.after) for choice in choices])
             panels.append(plot.svg(f"{group.operation}, {group.where()}, {group.memory} memory", "microseconds", [before, after]))
     changed = [each for each in found if each.value is not None]
-    panels = [panel for panel in panels if panel]  # a single size makes no line
+    panels = [panel for panel in panels if panel]  # a single size yields no line
     if changed:
         panels.append(_bars(changed))
     if not panels:

@@ -15,7 +15,7 @@ namespace {
 
 Status make_info(const std::vector<std::pair<const char*, std::size_t>>& entries, Ref<comm::Info>& info) {
   info = comm::create_info();
-  if (!info) return fail(Errc::kNoMem, "no more info objects can be made");
+  if (!info) return fail(Errc::kNoMem, "no more info objects can be created");
   for (const auto& [key, value] : entries) HR_TRY(info->set(key, std::to_string(value)));
   return kOk;
 }

@@ -91,7 +91,7 @@ class PersistentBuffered final : public p2p::RequestState {
   Ref<layout::Datatype> type_;
   int proc_;
   p2p::Envelope envelope_;
-  comm::Communicator* comm_;  // its reference is held by the request
+  comm::Communicator* comm_;  // the request holds the reference
 };
 
 }  // namespace
@@ -118,7 +118,7 @@ Status bsend_init(const void* buf, Count count, layout::Datatype& datatype, int 
   HR_TRY(layout::make_view(buf, count, datatype, &view));
   request = Arena<p2p::Request>::instance().create(false, comm.context(), comm.rank(), tag, comm.peer_proc(dest));
   if (request == nullptr) return fail(Errc::kNoMem, "no memory for another request");
-  request->view_ = view;  // MPIX_Matchall looks at it
+  request->view_ = view;  // MPIX_Matchall examines the request
   request->persistent_ = true;
   request->active_ = false;
   keep_communicator(*request, comm);

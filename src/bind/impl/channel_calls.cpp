@@ -73,7 +73,7 @@ class Data {
   }
 
   ChannelBuffer buffer_;
-  std::optional<layout::View> view_;  // not set up for the usual short message
+  std::optional<layout::View> view_;  // empty for the usual short message
 };
 
 bool send_with(Mode mode, const Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
@@ -126,7 +126,7 @@ bool init_with(Mode mode, bool buffered, const Call& call, const void* buf, MPI_
                       });
 }
 
-// Sends a copy of its own, which the attached buffer must have room for.
+// Sends from a copy of the data, for which the attached buffer must have room.
 Status send_buffered(const Place& place, const Data& data, int dest, int tag) {
   {
     const LibraryGuard guard;
@@ -408,7 +408,8 @@ bool improbe(const Call& call, int source, int tag, MPI_Comm comm, int* flag, MP
 
 namespace {
 
-// Starts the receive of a matched message, whose handle ends. False if it is not a channel's, or an argument is wrong.
+// Starts the receive of a matched message, and invalidates its handle. False if the message does not belong to a
+// channel, or an argument is wrong.
 bool receive_matched(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, comm::Communicator** comm,
                      p2p::Request** made, Status* status) {
   p2p::Message* matched =

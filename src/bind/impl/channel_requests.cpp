@@ -144,8 +144,8 @@ void wait_for(Request* request) {
   static_cast<void>(p2p::wait(*request));
 }
 
-// Waits for requests of one channel and gives them back, under one lock. False, and nothing is given back, if none is
-// of a channel, if they are of several, or if one must be reported.
+// Waits for requests that all belong to one channel, and releases them, under one lock. False, with nothing released,
+// if they belong to no channel or to several, or if one of them must be reported.
 bool wait_for_all(int count, MPI_Request* handles) {
   constexpr int kMost = 128;
   if (count > kMost) return false;
@@ -169,7 +169,8 @@ bool wait_for_all(int count, MPI_Request* handles) {
   return true;
 }
 
-// Returns the index of the first complete request; -1 if there is none. *any: whether one counts.
+// Returns the index of the first complete request; -1 if there is none. *any: true if at least one is neither null nor
+// inactive.
 int first_ready(int count, const MPI_Request* handles, bool* any) {
   *any = false;
   for (int i = 0; i < count; ++i) {
@@ -185,7 +186,7 @@ bool all_ready(int count, const MPI_Request* handles) {
   return std::all_of(handles, handles + count, [](MPI_Request each) { return is_ready(request_of(each)); });
 }
 
-// Looks for a complete request, makes a round of progress if there is none, and looks again.
+// Searches for a complete request, makes a round of progress if there is none, and searches again.
 int test_for_ready(int count, const MPI_Request* handles, bool* any) {
   int ready = first_ready(count, handles, any);
   if (ready >= 0 || !*any) return ready;

@@ -23,7 +23,7 @@ Ref<layout::Datatype> lent(layout::Datatype& type) {
   return Ref<layout::Datatype>::adopt(&type);
 }
 
-// Wraps the program's conversion function; `none` stands for no conversion.
+// Wraps the program's conversion function; `none` means no conversion.
 template <class Function, class Number>
 io::Representation::Convert converter(Function* function, Function* none, void* state) {
   if (function == none) return {};

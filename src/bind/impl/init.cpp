@@ -42,7 +42,7 @@ Status is_thread_main(int& flag) {
 // Ends the whole job, whatever the communicator, as section 11.4.2 permits.
 Status abort(comm::Communicator& comm, int errorcode) {
   const char* name = comm.name_.empty() ? "a communicator without a name" : comm.name_.c_str();
-  std::string text = "MPI_Abort: the program asked for it with code " + std::to_string(errorcode) + " on " + name;
+  std::string text = "MPI_Abort: the program called it with code " + std::to_string(errorcode) + " on " + name;
   boot::abort(errorcode, text);
 }
 

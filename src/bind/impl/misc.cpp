@@ -97,7 +97,7 @@ int pcontrol(int level) {
 // MPI_Comm_split_type.
 Status get_hw_resource_info(Ref<comm::Info>& hw_info) {
   hw_info = comm::create_info();
-  if (!hw_info) return fail(Errc::kNoMem, "no more info objects can be made");
+  if (!hw_info) return fail(Errc::kNoMem, "no more info objects can be created");
   return hw_info->set("mpi_shared_memory", "true");
 }
 

@@ -32,7 +32,8 @@ inline Status send_at_once(const void* buf, Count count, const layout::Datatype&
   return p2p::send_plain(data, bytes, comm.peer_proc(dest), outgoing(comm, tag));
 }
 
-// Makes the view of a message on a communicator with a stream: the message comes after the work of that stream alone.
+// Makes the view of a message on a communicator with a stream: the message is ordered after the work of that stream
+// only.
 [[gnu::cold, gnu::noinline]] Status view_after_stream(const void* buf, Count count, const layout::Datatype& datatype,
                                                       comm::Communicator& comm, layout::View* view) {
   HR_TRY(comm.stream_->synchronize());
@@ -68,7 +69,8 @@ Status send_nonblocking(const void* buf, Count count, const layout::Datatype& da
   return kOk;
 }
 
-// Receives into any kind of memory and any layout; contiguous host memory that no driver knows of takes the fast path.
+// Receives into any kind of memory and any layout; contiguous host memory that is unknown to all drivers uses the fast
+// path.
 [[gnu::noinline]] Status receive_nonblocking(void* buf, Count count, const layout::Datatype& datatype,
                                              const p2p::Envelope& wanted, comm::Communicator& comm,
                                              p2p::Request*& request) {

@@ -23,7 +23,7 @@ std::string working_directory() {
 }
 
 // Returns the hints for the launcher. Without a "wdir", children start in the root's working directory; a relative one
-// is relative to that (section 11.8.4 leaves both to us).
+// is relative to that (section 11.8.4 leaves both to the implementation).
 std::vector<std::pair<std::string, std::string>> hints_of(const comm::Info* info) {
   std::vector<std::pair<std::string, std::string>> hints;
   bool names_directory = false;
@@ -58,7 +58,7 @@ Status spawn(comm::Communicator& comm, int root, Status at_root, const std::vect
   int processes = 0;
   for (const boot::SpawnedProgram& program : programs) processes += program.processes;
   if (at_root.ok() && comm.rank() == root && processes == 0)
-    at_root = fail(Errc::kSpawn, "no process was asked for: the sum of maxprocs is 0");
+    at_root = fail(Errc::kSpawn, "no process is requested: the sum of maxprocs is 0");
   std::vector<int> classes;
   const Status status = comm::spawn(comm, root, at_root, programs, &classes, intercomm);
   if (codes != MPI_ERRCODES_IGNORE) {

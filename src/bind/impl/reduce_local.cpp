@@ -1,4 +1,4 @@
-// MPI_Reduce_local (MPI 5.0 section 6.9.7): the operation alone, without communication.
+// MPI_Reduce_local (MPI 5.0 section 6.9.7): only the operation, without communication.
 #include "bind/impl.hpp"
 #include "coll/coll.hpp"
 

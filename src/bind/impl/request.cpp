@@ -152,7 +152,8 @@ Status find_first_ready(int count, const MPI_Request* handles, FirstReady* first
   return status;
 }
 
-// Makes progress while something moves, then finds the first complete request: for calls that report all of them.
+// Makes progress until nothing moves any more, then finds the first complete request. For calls that report all
+// complete requests.
 int first_ready(RequestArray& requests, bool* any, TestGuard& guard) {
   guard.poll_on([&] { return first_ready(requests, any) >= 0 || !*any; }, [] { return false; });
   return first_ready(requests, any);

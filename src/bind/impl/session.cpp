@@ -79,7 +79,7 @@ Status session_get_nth_pset(comm::Session&, comm::Info*, int n, int& pset_len, c
   HR_TRY(comm::pset_name(n, &name));
   if (pset_len < 0) return fail(Errc::kArg, "pset_len is %d: must not be negative", pset_len);
   if (pset_len > 0 && pset_name == nullptr) {
-    return fail(Errc::kArg, "pset_name is a null pointer, but pset_len is %d; 0 asks for the length", pset_len);
+    return fail(Errc::kArg, "pset_name is a null pointer, but pset_len is %d; 0 returns only the length", pset_len);
   }
   if (pset_len > 0) {
     const std::size_t length = std::min(name.size(), static_cast<std::size_t>(pset_len) - 1);

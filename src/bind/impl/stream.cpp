@@ -98,7 +98,8 @@ Status wait_for(MPI_Request* handle, int index, MPI_Status* status) {
   return kOk;
 }
 
-// Most of them together, and then the rest, so that an error comes after what is right.
+// Enqueues as many of the waits as possible together, and then the others one by one, so that an error does not prevent
+// the waits that are valid.
 Status wait_for_all(int count, MPI_Request* handles, MPI_Status* statuses) {
   const auto status_of = [&](int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]; };
   std::vector<enqueue::Waiting> all;

@@ -9,7 +9,7 @@ namespace {
 Task run(const Call& call) {
   const int peers = call.peers();
   const View result = call.recv.all();
-  // In place, the contribution is sent from a copy, because the result overwrites it.
+  // If in place, the contribution is sent from a copy, because the result overwrites it.
   TypedScratch saved(call.in_place ? result.count : 0, *result.type);
   const View own = call.send.none() ? saved.view() : call.send.all();
   if (call.in_place) HR_CO_TRY(layout::copy(result, own));

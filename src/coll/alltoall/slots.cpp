@@ -11,7 +11,7 @@ Task run(const Call& call) {
   const int size = call.size();
   const int rank = call.rank();
   const Blocks& blocks = call.in_place ? call.recv : call.send;
-  // The piece for the process at distance 1 comes first.
+  // The piece for the process at distance 1 is first.
   const std::size_t part =
       call.segment->data_slot_bytes() / static_cast<std::size_t>(size - 1) / kCacheLine * kCacheLine;
   const shared::Rounds rounds(call, shared::rounds_of(call.bytes, part), shared::Rounds::DataSlots::kSwapped);

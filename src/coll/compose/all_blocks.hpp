@@ -1,6 +1,6 @@
 // AllBlocks: the blocks of all processes as packed bytes, host after host; for compositions of gathers and scatters.
 //
-// They lie in the program's buffer if that has the same order and no holes. Otherwise they lie in separate memory:
+// They are in the program's buffer if that has the same order and no holes. Otherwise they are in separate memory:
 // pack() copies them there from the buffer, and unpack() back into the buffer. Owner: a local of the coroutine.
 // Threads: library lock.
 #pragma once

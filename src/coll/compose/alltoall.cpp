@@ -223,9 +223,9 @@ class Carried {
   const Call& call_;
   const Hosts& hosts_;
   const Blocks& out_;
-  std::vector<std::vector<int>> served_;  // by the index of the carrier in this host
-  std::vector<std::size_t> own_lengths_;  // of the outgoing blocks, in the order of served_
-  std::vector<std::size_t> lengths_;      // of the incoming blocks: by sender, then as in serves()
+  std::vector<std::vector<int>> served_;  // ranks served, indexed by the carrier's index on this host
+  std::vector<std::size_t> own_lengths_;  // lengths of the outgoing blocks, in the order of served_
+  std::vector<std::size_t> lengths_;      // lengths of the incoming blocks: by sender, then as in serves()
   Runs told_out_, told_in_, given_, taken_;
   std::optional<Scratch> out_memory_, in_memory_, messages_, arriving_;
 };

@@ -1,4 +1,4 @@
-// DeviceAddresses: where this process's buffers lie, for the GPUs of the other processes. Each process publishes its
+// DeviceAddresses: where this process's buffers are, for the GPUs of the other processes. Each process publishes its
 // own beside its flag line (shared/segment.hpp) at the start of an operation that begins with an exchange of device
 // addresses.
 //
@@ -38,9 +38,9 @@ struct Piece {
 };
 
 struct DeviceAddresses {
-  static constexpr std::uint32_t kReachable = 1;  // all data of this process is on a device and can be mapped
+  static constexpr std::uint32_t kReachable = 1;  // true if all data of this process is on a device and can be mapped
   static constexpr std::uint32_t kTyped = 2;      // some data of this process is not contiguous
-  static constexpr std::uint32_t kKernels = 4;    // this process can read such data
+  static constexpr std::uint32_t kKernels = 4;    // this process can read data that is not contiguous
   static constexpr std::uint32_t kUnproven = 8;   // mapping in either direction may fail
   static constexpr std::uint32_t kMoved = 16;     // this process maps from another context than before
   static constexpr std::uint32_t kMaxAllocations = 24;
@@ -50,8 +50,8 @@ struct DeviceAddresses {
   std::uint32_t allocation_count;
   std::uint32_t piece_count;
   std::uint32_t reserved;
-  std::uint64_t locality;  // of the device on which this process's work runs (mem/device/context.hpp); 0: none
-  Buffer send;             // in place: the same as recv
+  std::uint64_t locality;  // locality of the device on which this process's work runs (mem/device/context.hpp); 0: none
+  Buffer send;             // send buffer; the same as recv if in place
   Buffer recv;
   mem::device::Export allocations[kMaxAllocations];
   Piece pieces[kMaxPieces];

@@ -192,7 +192,7 @@ bool DeviceBuffers::whole_everywhere(const Call& call) const noexcept {
   return own.bytes != 0;
 }
 
-// True if a process of a gather stores its data at the root by itself: the copy engines of several GPUs that store into
+// True if a process of a gather itself stores its data at the root: the copy engines of several GPUs that store into
 // one are faster than those of one GPU that reads from several. Root and sender get the same result.
 bool DeviceBuffers::stores_at_root(const Call& call, int source) noexcept {
   constexpr std::uint64_t kLong = std::uint64_t{1} << 20;

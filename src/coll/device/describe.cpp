@@ -117,7 +117,7 @@ Status DeviceBuffers::give(const Call& call, const Blocks& blocks, int block, in
 }
 
 // Registers memory that this operation reads or writes. The work runs on the device of the first such memory, and must
-// be able to access the rest.
+// be able to access the other memory.
 Status DeviceBuffers::use(const View& view) {
   if (!view.where.is_device()) return unreachable("memory of no device");
   if (!near_.is_device()) near_ = view.where;

@@ -161,7 +161,8 @@ class Mirror {
     return staging_.take(*context, bytes);
   }
 
-  // Leaves the copy to the resident copy kernel of the device if that runs; if not, launches it for the copies to come.
+  // Leaves the copy to the resident copy kernel of the device if that runs; if not, launches it for the following
+  // copies.
   bool begin_resident(bool out) {
     if (segments_.size() != 1 || segments_[0].bytes > knobs().device_resident_copy_bytes) return false;
     const Segment& only = segments_[0];
@@ -217,7 +218,7 @@ class Mirror {
   Blocks blocks_;
   mem::Location where_;
   std::vector<Segment> segments_;
-  std::size_t segment_bytes_ = 0;  // of all segments' copies; their rows (TwoRows) follow
+  std::size_t segment_bytes_ = 0;  // length of all segments' copies; their rows (TwoRows) follow
   std::vector<Count> displacements_;
   std::optional<TypedScratch> typed_;
   mem::device::PinnedStaging staging_;

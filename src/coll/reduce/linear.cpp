@@ -14,7 +14,7 @@ Task run(const Call& call) {
     co_return sent;
   }
   const View result = call.recv.all();
-  // In place, the contribution is saved, because the first vectors to arrive overwrite it.
+  // If in place, the contribution is saved, because the first vectors to arrive overwrite it.
   TypedScratch saved(call.in_place ? result.count : 0, *result.type);
   View own = call.send.none() ? saved.view() : call.send.all();
   if (call.in_place) HR_CO_TRY(layout::copy(result, own));

@@ -1,5 +1,5 @@
 // Reduce of long vectors of two processes: the other process writes its vector into its data slots, and the root
-// combines it with its own. With more processes, the root alone would have too much work.
+// combines it with its own. With more processes, the root would have too much work.
 #include <algorithm>
 
 #include "coll/reduction.hpp"

@@ -13,7 +13,7 @@ Task run(const Call& call) {
   const View result = call.recv.all();
   View own;
   HR_CO_TRY(call.send.block(rank, &own));
-  // In place, the result would overwrite parts that are still to be sent.
+  // If in place, the result would overwrite parts that are still to be sent.
   TypedScratch accumulator(call.in_place ? result.count : 0, *result.type);
   TypedScratch room(result.count, *result.type);
   const View mine = call.in_place ? accumulator.view() : result;

@@ -31,7 +31,7 @@ Task run(const Call& call) {
   const std::vector<Count> begin = beginnings(call);
   const Count elements = typed_capacity(call.segment->data_slot_bytes(), *vector.type);
   const shared::Rounds rounds(call, static_cast<std::uint64_t>((longest(begin) + elements - 1) / elements));
-  // In place, the result would overwrite parts that are still to be added.
+  // If in place, the result would overwrite parts that are still to be added.
   TypedScratch room(call.in_place ? result.count : 0, *result.type);
   const View mine = call.in_place ? room.view() : result;
 

@@ -15,7 +15,7 @@ Task run(const Call& call) {
   const int relative = (rank - call.root + size) % size;
   int bit = 1;
   while (bit < size && (relative & bit) == 0) bit *= 2;
-  const int subtree = std::min(bit, size - relative);  // at the root: all processes
+  const int subtree = std::min(bit, size - relative);  // at the root, the number of all processes
   const bool root = relative == 0;
   const std::size_t block = root ? call.send.bytes(0) : call.recv.bytes(0);
 

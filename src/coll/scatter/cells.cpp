@@ -1,4 +1,4 @@
-// Scatter through the root's flag line, beside which the blocks of all processes lie. The root does not wait for other
+// Scatter through the root's flag line, next to which the blocks of all processes are. The root does not wait for other
 // processes, unless it is several operations ahead.
 #include "coll/registry.hpp"
 #include "coll/shared/flag_lines.hpp"

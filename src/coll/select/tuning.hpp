@@ -14,11 +14,11 @@
 
 namespace hr::coll::tuning {
 
-// The tuning file that the knob tuning_file selects.
+// The tuning file selected by the knob tuning_file.
 struct File {
-  std::string path;     // empty: no file is requested
+  std::string path;     // empty if no file is requested
   bool found = false;   // always true if the knob names a path
-  std::string problem;  // why the file is not used; empty: it is used
+  std::string problem;  // reason why the file is not used; empty if it is used
   std::vector<SelectionRow> rows;
 };
 [[nodiscard]] File read();

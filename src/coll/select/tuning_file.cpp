@@ -177,7 +177,7 @@ Status parse(std::string_view text, const Machine& machine, std::vector<Selectio
   };
   try {
     json = Json::parse(text, look);
-  } catch (const Json::exception& error) {  // not JSON, or a number out of range
+  } catch (const Json::exception& error) {  // the text is not JSON, or a number is out of range
     // Drops the part in brackets, as in "[json.exception.parse_error.101] parse error at line 3, column 5: ...".
     const std::string what = error.what();
     const auto bracket = what.find("] ");

@@ -3,7 +3,7 @@
 //
 // Processes are not at the same sequence number, because non-blocking and some blocking operations let a process run
 // ahead of others. So the decision must not be for a number whose turn another process has already had. The word of
-// rank 0 goes through
+// rank 0 takes these values:
 //
 //   nothing -> wanted (by any process that passes device memory) -> candidate number -> decided number
 //

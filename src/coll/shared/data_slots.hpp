@@ -1,4 +1,4 @@
-// Rounds through data slots: execute operations whose data does not fit beside a flag line.
+// Rounds through data slots: execute operations whose data does not fit next to a flag line.
 //
 // In round k a process writes its piece into its next data slot when that is writable(), announces it with wrote(), and
 // reads the pieces of others once they are written(). So all processes work concurrently, at most a few rounds apart,
@@ -40,7 +40,7 @@ class Rounds {
   void wrote(std::uint64_t steps) const noexcept { steps_.advance(&Control::published, steps); }
   void took(std::uint64_t steps) const noexcept { steps_.advance(&Control::consumed, steps); }
 
-  // A number from a member to the others, beside the data of round 0: set it when that round is writable, and read it
+  // A number from a member to the others, next to the data of round 0: set it when that round is writable, and read it
   // when that round is written.
   void set_note(std::uint64_t note) const noexcept {
     std::atomic_ref(note_of(steps_.segment().rank())).store(note, std::memory_order_relaxed);
@@ -76,7 +76,7 @@ class Rounds {
     return steps_.segment().control(rank).published.notes[first_ % kDataSlots];
   }
 
-  // Short pieces lie at a different offset each time a data slot is used: writing a line that is still in another
+  // Short pieces are at a different offset each time a data slot is used: writing a line that is still in another
   // core's nearest cache takes longer than writing one that has left it.
   [[nodiscard]] std::size_t offset(std::uint64_t index) const noexcept {
     const std::size_t places = steps_.segment().data_slot_bytes() / piece_;

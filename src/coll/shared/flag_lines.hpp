@@ -1,4 +1,4 @@
-// Flag lines of an operation: publishes data beside them and reads it there. See segment.hpp.
+// Flag lines of an operation: publishes data next to them and reads it there. See segment.hpp.
 #pragma once
 
 #include "coll/messages.hpp"
@@ -25,8 +25,8 @@ inline void publish(const Call& call, std::size_t bytes) noexcept {
   publish(call, own);
 }
 
-// Does the same for data that does not lie beside the flag: demotes its cache lines for the readers, and prefetches
-// those of the next operation, which is likely to be as long.
+// Does the same for data that is not next to the flag: demotes its cache lines for the readers, and prefetches those of
+// the next operation, which is likely to be as long.
 void publish_and_demote(const Call& call, FlagLines& own, std::size_t bytes) noexcept;
 inline void publish_data(const Call& call, FlagLines& own, std::size_t bytes) noexcept {
   own.head.bytes = bytes;

@@ -1,7 +1,7 @@
 // Partials: intermediate results of a reduction that processes publish for others to combine further.
 //
 // Partial 0 of a process is its contribution; partial k is its result after k combinations. Each has its own flag, with
-// room for a short partial beside it. Longer ones share the flag lines' room: partial k lies in place k modulo the
+// room for a short partial next to it. Longer ones share the flag lines' room: partial k lies in place k modulo the
 // number of places. The algorithm determines when each is read and by which process. It takes log2 p steps for p
 // processes, whereas reading every member's vector takes p.
 // Owner: a local of the coroutine. Threads: library lock.
@@ -49,7 +49,7 @@ inline void publish_step(const Call& call, int step, std::size_t bytes) noexcept
 
 class Partials {
  public:
-  // To be constructed once this process's flag lines may be written.
+  // Constructed once this process's flag lines may be written.
   Partials(const Call& call, int places) noexcept
       : call_(call),
         places_(places),

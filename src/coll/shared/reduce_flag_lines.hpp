@@ -1,4 +1,4 @@
-// Reductions of vectors that lie beside flag lines. The vectors keep the layout of their type, so that every operation
+// Reductions of vectors that are next to flag lines. The vectors keep the layout of their type, so that every operation
 // can be applied to them.
 //
 // Operands are combined in the same order as by the algorithms that send messages: a program gets the same bits whether
@@ -15,7 +15,8 @@ namespace hr::coll::shared {
   return has_flag_lines(query) && query.span <= kRoomBytes;
 }
 
-// Writes a vector, as long as this process's contribution, into this process's flag lines; FlagLinesFree must hold.
+// Writes a vector that is as long as this process's contribution into this process's flag lines; FlagLinesFree must
+// hold.
 [[nodiscard]] Status write_vector(const View& vector, FlagLines& own);
 // Copies the elements into shared memory of `bytes` bytes, with the layout of their type.
 [[nodiscard]] Status write_elements(const View& vector, std::size_t bytes, std::byte* data);
@@ -29,7 +30,7 @@ namespace hr::coll::shared {
 
 // Copies elements, which may have holes, from one origin to another.
 Status copy_elements(std::byte* from, std::byte* to, Count count, const layout::Datatype& type);
-// Returns MPI_ERR_TRUNCATE: a member's vector takes `bytes` bytes, this process's `expected`.
+// Returns MPI_ERR_TRUNCATE, because a member's vector takes `bytes` bytes and this process's `expected`.
 Status wrong_length(const Call& call, int rank, std::uint64_t bytes, std::size_t expected);
 
 // A binary tree over `leaves` leaves; the number of leaves in the left half of a subtree is a power of two. The first
@@ -55,15 +56,15 @@ class FlagLineVectors {
   FlagLineVectors(const Call& call, Count first, Count count) noexcept
       : FlagLineVectors(call, contribution(call), first, count) {}
 
-  // Sets to = the vector of that rank.
+  // Copies the vector of that rank to `to`.
   Status copy(int rank, std::byte* to) const;
-  // Computes right = the vector of that rank op right.
+  // Computes right = vector op right, with the vector of that rank.
   Status combine_left(int rank, std::byte* right) const;
-  // Computes to = the vector of one rank op that of the other.
+  // Computes to = left op right, with the vectors of the two ranks.
   Status combine_two(int left_rank, int right_rank, std::byte* to) const;
-  // Computes to = all vectors of the tree, combined.
+  // Combines all vectors of the tree into `to`.
   Status combine_tree(const TreeOrder& order, std::byte* to) const { return subtree(order, 0, order.leaves, to); }
-  // Computes to = all vectors, in the order of recursive doubling.
+  // Combines all vectors into `to`, in the order of recursive doubling.
   Status combine_all(std::byte* to) const {
     return call_.size() == 2 ? combine_two(0, 1, to) : combine_tree(TreeOrder::doubling(call_.size()), to);
   }
@@ -74,7 +75,7 @@ class FlagLineVectors {
         type_(*mine.type),
         count_(count),
         origin_(typed_origin(mine.count, type_) + first * type_.extent()),
-        bytes_(typed_bytes(mine)),  // also in its flag line, but other cores hold that by now
+        bytes_(typed_bytes(mine)),  // a copy of the vector is in the flag line, which other cores hold by now
         own_(call.in_place || call.send.none() ? nullptr : moved(mine.address, first * type_.extent())) {}
 
   // Returns the origin of that rank's first element; null if its vector is not as long as this process's.
@@ -85,8 +86,8 @@ class FlagLineVectors {
   const Call& call_;
   const layout::Datatype& type_;
   Count count_;
-  Count origin_;       // of the first element, from the start of a vector's data
-  std::size_t bytes_;  // of a vector's data
+  Count origin_;       // offset of the first element from the start of a vector's data
+  std::size_t bytes_;  // length of a vector's data
   // Origin of the first element in the program's buffer, which is read instead of the published copy, because the copy
   // has left this core's nearest cache; null if the result overwrites the buffer.
   std::byte* own_;

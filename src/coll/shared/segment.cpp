@@ -37,10 +37,10 @@ std::string path_of(int maker, std::uint64_t number) {
          std::to_string(number);
 }
 
-// Returns whether the part was opened. If not, all members continue without shared memory.
+// True if the part was opened. If not, all members continue without shared memory.
 bool opened(Status status) {
   if (status.ok()) return true;
-  log::note_once(state().sharing_failed, "collectives go through messages: %s", take_detail().c_str());
+  log::note_once(state().sharing_failed, "collectives use messages: %s", take_detail().c_str());
   return false;
 }
 

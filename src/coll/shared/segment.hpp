@@ -3,7 +3,7 @@
 // It has two parts. Each is a separate file that is made when a collective first needs it, and whose name is removed
 // before it is used:
 //   flag lines  control words, and kFlagLineSets flag line sets per process. The data of a short operation travels in
-//           the line of the flag that announces it, so that 48 bytes cost one cache line, or in the room beside it;
+//           the line of the flag that announces it, so that 48 bytes cost one cache line, or in the room next to it;
 //           further flags serve later steps of the same operation (partials.hpp)
 //   data slots  several per process, of knob coll_shared_bytes together, through which longer operations move their
 //           data in rounds (data_slots.hpp). If processes share cores there are fewer and longer ones, because each
@@ -157,8 +157,8 @@ class Segment {
   // True if processes outnumber the cores of the node, as agreed when the flag lines were opened.
   [[nodiscard]] bool oversubscribed() const noexcept { return oversubscribed_; }
 
-  // For two members whose flag lines and data slots change hands: returns the member whose memory `rank` writes in this
-  // use (`lap`: number of earlier uses).
+  // If flag lines and data slots of two members change hands: returns the member whose memory `rank` writes in this use
+  // (`lap`: number of earlier uses).
   [[nodiscard]] static int holder(int rank, std::uint64_t lap) noexcept { return (lap & 1) == 0 ? rank : 1 - rank; }
 
   // --- Flag lines ---

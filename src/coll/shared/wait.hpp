@@ -42,7 +42,7 @@ template <class Condition>
   return made;
 }
 
-// True from the second call on, which is in the next round of progress.
+// True from the second call on, that is, from the next round of progress on.
 struct NextRound {
   bool looked = false;
   bool operator()() noexcept { return std::exchange(looked, true); }
@@ -70,7 +70,7 @@ class FlagArrived {
   std::uint64_t arrived_;
 };
 
-// True once the flags of members [next, end) are raised; looks at them in this order, wrapping around after the last
+// True once the flags of members [next, end) are raised; checks them in this order, wrapping around after the last
 // rank.
 class FlagsArrived {
  public:
@@ -96,8 +96,8 @@ class FlagsArrived {
   FlagArrived arrived_;
 };
 
-// Returns a condition for the flags of all other members. It begins with the next rank, so that not all processes look
-// at the same line.
+// Returns a condition for the flags of all other members. It begins with the next rank, so that the processes do not
+// all read the same line.
 [[nodiscard]] inline FlagsArrived others_arrived(const Call& call) noexcept {
   return {call, call.rank() + 1, call.rank() + call.size()};
 }

@@ -28,7 +28,7 @@ void for_each_other(const Communicator& comm, Each&& each) {
   }
 }
 
-// Waits until each of the others has also called this, or has failed; a failure does not end the wait for the rest.
+// Waits until each of the others has also called this, or has failed; a failure does not end the wait for the others.
 void wait_for_each(const std::vector<int>& others, std::uint32_t context, int tag) {
   const int self = boot::processes().self();
   std::vector<p2p::Task> tasks;

@@ -71,8 +71,7 @@ Communicator* communicator_of(std::uint32_t context) {
 }
 
 Status revoked_error() {
-  return fail(Errc::kRevoked,
-              "the communicator was revoked; MPIX_Comm_shrink makes one of the processes that are left");
+  return fail(Errc::kRevoked, "the communicator was revoked; MPIX_Comm_shrink creates one of the remaining processes");
 }
 
 void on_revoked(void (*function)(Communicator& comm)) noexcept { revoked_elsewhere = function; }

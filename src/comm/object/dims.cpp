@@ -90,7 +90,7 @@ class Search {
   }
 
  private:
-  // For a number of factors and a divisor: there is no factorisation with this least factor and a limit up to this one.
+  // For a number of factors and a divisor: no factorisation with this least factor has a limit up to this one.
   struct Failed {
     int least = 0;
     int limit = 0;

@@ -78,7 +78,7 @@ std::uint64_t subject_of(const Key& key) { return std::uint64_t{key.first} << 32
 // A consensus, from this process's start of it or its first message on.
 struct Consensus {
   std::unique_ptr<ConsensusMember> member;  // null until this process's start
-  std::vector<int> procs;                   // of the members, from this process's start on
+  std::vector<int> procs;                   // processes of the members; set from this process's start on
   std::vector<std::pair<int, ConsensusMessage>> early;
   std::size_t failures_seen = 0;
 
@@ -117,7 +117,7 @@ void on_active_message(const p2p::ActiveMessage& arrived) {
     // Members send no more messages than this before this process takes part, and few agreements are that far ahead.
     if (key.first >= p2p::kMostContexts || (known == table().end() && table().size() >= kMostKnown) ||
         (known != table().end() && known->second.early.size() >= kMostEarly))
-      return drop_message(arrived.from, "it is of an agreement that this process does not know");
+      return drop_message(arrived.from, "it belongs to an agreement that is unknown to this process");
     table()[key].early.emplace_back(arrived.from, std::move(message));
     return;
   }

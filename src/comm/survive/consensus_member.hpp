@@ -44,8 +44,8 @@ class MemberSet {
   std::vector<std::uint64_t> words_;
 };
 
-// A member's opinion, or the outcome: the bitwise AND of the flags, the failures that any member knows of, and those
-// that all have acknowledged.
+// A member's opinion, or the outcome: the bitwise AND of the flags, the failures known to any member, and those that
+// all have acknowledged.
 struct Opinion {
   std::int32_t flag = 0;
   MemberSet failed{};
@@ -55,11 +55,11 @@ struct Opinion {
 
 struct ConsensusMessage {
   enum class Kind : std::uint8_t {
-    kOpinion,   // to the leader, with the newest accepted proposal, if any
-    kAsk,       // query of a new leader, to all
-    kProposal,  // from the leader, to all
-    kAccepted,  // to the leader
-    kDecided,   // to all, or in answer to a member's message
+    kOpinion,   // sent to the leader, with the newest accepted proposal, if any
+    kAsk,       // query of a new leader, sent to all
+    kProposal,  // sent by the leader to all
+    kAccepted,  // sent to the leader
+    kDecided,   // sent to all, or in answer to a member's message
   };
   Kind kind = Kind::kOpinion;
   std::int32_t leader = -1;  // kOpinion: leader whose proposal was accepted; kProposal, kAccepted: leader that proposed
@@ -90,7 +90,7 @@ class ConsensusMember {
   struct Answer {
     bool known = false;
     ConsensusMessage message;
-    bool accepted = false;  // this process's proposal
+    bool accepted = false;  // this process has accepted the proposal
   };
 
   [[nodiscard]] int members() const noexcept { return static_cast<int>(answers_.size()); }
@@ -110,7 +110,7 @@ class ConsensusMember {
   int accepted_ = -1;  // leader whose proposal was accepted
   Opinion outcome_;    // accepted, or decided
   bool decided_ = false;
-  bool asked_ = false;     // as leader: all members have been queried
+  bool asked_ = false;     // this process is the leader, and has queried all members
   bool proposed_ = false;  // as leader
   std::vector<Answer> answers_;
 };

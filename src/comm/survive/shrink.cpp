@@ -80,7 +80,7 @@ p2p::Task shrink_task(Shrinking* shrinking) {
     agreement.blocking = false;
     p2p::Task on_context = agree_on_context(agreement, &context);
     const Status made = co_await on_context;
-    // Drops the text: a failure has been or will be noticed after any error here.
+    // Drops the text: any error here means that a failure has been or will be detected.
     if (!made.ok()) static_cast<void>(take_detail());
     shrinking->confirmed.flag = made.ok() ? 1 : 0;
     p2p::Task on_success = reach_consensus(comm, shrinking->participants, &shrinking->confirmed);
@@ -96,13 +96,13 @@ p2p::Task shrink_task(Shrinking* shrinking) {
     // Without a new failure, another attempt would fail for the same reason.
     if (same) {
       HR_CO_TRY(made);
-      co_return fail(Errc::kOther, "another member could not make the communicator");
+      co_return fail(Errc::kOther, "another member could not create the communicator");
     }
   }
 }
 
 Status prepare(Communicator& comm, std::unique_ptr<Shrinking>* shrinking) {
-  // It keeps the old groups until the survivors are known.
+  // The communicator keeps the old groups until the survivors are known.
   Ref<Communicator> made = assemble(comm.local_, comm.remote_, comm.errhandler_);
   HR_TRY(check_no_room(made));
   *shrinking = std::make_unique<Shrinking>(comm, std::move(made));

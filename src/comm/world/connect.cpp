@@ -169,7 +169,7 @@ std::string hex(std::uint64_t number) {
 struct Sides {
   std::vector<int> ours;
   std::vector<int> theirs;
-  int tag = 0;  // the same on both
+  int tag = 0;  // the value is the same on both
 };
 
 Status connect_peers(const GroupInfo& own, const GroupInfo& other, Sides* sides) {
@@ -197,8 +197,8 @@ Status connect_peers(const GroupInfo& own, const GroupInfo& other, Sides* sides)
   return p2p::connect_groups(groups);
 }
 
-// Succeeds if all members have succeeded. Otherwise returns this member's error, or an error which says that another
-// member failed.
+// Succeeds if all members have succeeded. Otherwise returns this member's error, or an error for the failure of another
+// member.
 Status require_all(const Members& members, Status own) {
   std::string text = own.ok() ? "" : take_detail();
   std::uint64_t good = own.ok() ? 1 : 0;
@@ -268,7 +268,7 @@ Status connect_groups(const Members& members, int leader, Status at_leader, Line
   if (wants_network(own, other)) HR_TRY(exchange_info(members, leader, line, true, &own, &other));
   Sides sides;
   const Status connected = connect_peers(own, other, &sides);
-  // No process goes on before all processes of both sides are connected.
+  // No process continues before all processes of both sides are connected.
   const Status all = require_all(members, connected);
   std::string why = all.ok() ? "" : take_detail();
   if (leads) {

@@ -39,7 +39,7 @@ Status spread(const Members& members, const Status& at_leader, Bridge* bridge, B
   return kOk;
 }
 
-// Second half of both constructors, called when every local member knows the bridge and the names of the other side.
+// Second half of both constructors; called when every local member knows the bridge and the names of the other side.
 Status join(const Members& members, const Bridge& bridge, const Blob& names, Ref<Group> local,
             const Ref<Errhandler>& errhandler, Ref<Communicator>* result) {
   if (!of_one_job(members.procs, names)) {

@@ -157,7 +157,7 @@ Status call_port(const Communicator& comm, const std::string& name, double secon
         port.c_str(), seconds);
   }
   const std::string why = take_detail();
-  return fail(Errc::kPort, "%s did not take this connection: %s", port.c_str(), why.c_str());
+  return fail(Errc::kPort, "%s did not accept this connection: %s", port.c_str(), why.c_str());
 }
 
 // Called after a failed spawn, on every member: sets the error codes of the processes that failed, or of all if these
@@ -215,7 +215,8 @@ Status spawn(Communicator& comm, int root, Status at_root, const std::vector<boo
   std::string why = take_detail();
   note_failures(comm, root, stage, words[1] == 0 ? Status(Errc::kSpawn) : Status::from_code(words[1]), codes);
   set_detail(std::move(why));
-  // The children were started but did not connect: that is MPI_ERR_SPAWN, unless a member of this group has failed.
+  // If the children were started but did not connect, the error is MPI_ERR_SPAWN, unless a member of this group has
+  // failed.
   return words[1] == 0 && !is_revoked(comm) && failed_members(comm)->size() == 0 ? Status(Errc::kSpawn) : connected;
 }
 

@@ -24,7 +24,8 @@ class BlockList final : public DeviceMetadata {
     mem::device::DeviceAddress index = 0;   // std::uint32_t[]
     std::uint32_t index_shift = 0;
   };
-  // *resident: the lists of this layout in this context (which must be current), copied there at first use.
+  // *resident: becomes the lists of this layout in this context, which must be current. They are copied there at first
+  // use.
   static Status of(const Layout& layout, mem::device::Context& context, Resident* resident);
 
  private:

@@ -17,7 +17,7 @@ const mem::Location kHostMemory{};
 struct Group {
   Group(const View& view, Count first, Count count) noexcept : elements(view) {
     const Datatype& type = *view.type;
-    const Count distance = (count - 1) * type.extent();  // from the first element to the last
+    const Count distance = (count - 1) * type.extent();  // distance from the first element to the last
     low = type.true_lb() + std::min<Count>(distance, 0);
     bytes = static_cast<std::size_t>(type.true_extent() + std::abs(distance));
     elements.address += first * type.extent();
@@ -28,7 +28,7 @@ struct Group {
   // Returns a view of the same elements in the host copy of their span at `memory`.
   [[nodiscard]] View in_host(std::byte* memory) const noexcept {
     View host = elements;
-    // Computed with integers, as element 0's origin may lie outside the host copy.
+    // Computed with integers, as the origin of element 0 may be outside the host copy.
     host.address =
         reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory) - static_cast<std::uintptr_t>(low));
     host.where = kHostMemory;
@@ -37,8 +37,8 @@ struct Group {
   }
 
   View elements;
-  Count low = 0;          // of the span, from element 0's origin
-  std::size_t bytes = 0;  // of the span
+  Count low = 0;          // start of the span, relative to element 0's origin
+  std::size_t bytes = 0;  // length of the span
 };
 
 // Returns the number of elements to copy to the host at a time: as many as fit a staging piece, at least one.

@@ -14,7 +14,7 @@ namespace hr::layout::device {
 
 class CopyBatch {
  public:
-  // For launches on `stream`, in `context`, which must be current and outlive this.
+  // Launches go to `stream`, in `context`, which must be current and outlive this object.
   CopyBatch(mem::device::Context& context, mem::device::StreamHandle stream) noexcept
       : context_(context), stream_(stream) {}
 

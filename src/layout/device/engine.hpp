@@ -12,7 +12,7 @@
 
 namespace hr::layout::device {
 
-// Both move bytes [offset, offset + bytes) of the packed form of a device view, to or from host memory.
+// Both functions move bytes [offset, offset + bytes) of the packed form of a device view, to or from host memory.
 Status pack(const View& from, std::size_t offset, std::size_t bytes, std::byte* to_host);
 Status unpack(const View& to, std::size_t offset, std::size_t bytes, const std::byte* from_host);
 

@@ -13,7 +13,7 @@ using mem::device::StreamHandle;
 
 DeviceAddress data_of(const View& view) noexcept { return reinterpret_cast<std::uintptr_t>(view.data()); }
 
-// The driver's copies between contexts require that the memory on both sides belongs to a context.
+// The driver's copies between contexts require memory that belongs to a context on both sides.
 Status copy_contiguous(Context& from_context, const View& from, Context& to_context, const View& to, std::size_t bytes,
                        StreamHandle stream, bool* started) {
   const bool owned = from.where.context != nullptr && to.where.context != nullptr;
@@ -31,7 +31,7 @@ Status copy_contiguous(Context& from_context, const View& from, Context& to_cont
   return kOk;
 }
 
-// Runs on the sender's device: stores to a peer need not wait for a reply, loads must.
+// Runs on the sender's device, as stores to a peer need not wait for a reply and loads must.
 Status copy_typed(Context& from_context, const View& from, Context& to_context, const View& to, std::size_t bytes,
                   StreamHandle stream, bool* started) {
   if (!reachable(from_context, to, to_context)) return kOk;

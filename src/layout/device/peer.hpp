@@ -1,4 +1,4 @@
-// Copies from a view in another process straight into a view in this one: by one copy or one kernel, run by this
+// Copies from a view in another process directly into a view in this one: by one copy or one kernel, run by this
 // process, or by the resident copy kernel (mem/device/resident_copier.hpp).
 //
 // The owner of the data describes its view (PeerView, which travels in a message); the other process starts a PeerCopy.
@@ -21,8 +21,8 @@ namespace hr::layout::device {
 // are sent.
 struct PeerView {
   mem::device::Export data;
-  std::uint64_t locality = 0;    // of the device that the data is on (Context::locality())
-  std::uint64_t address = 0;     // contiguous: of the data, in its owner
+  std::uint64_t locality = 0;    // locality of the device that the data is on (Context::locality())
+  std::uint64_t address = 0;     // contiguous: address of the data in its owner
   std::uint64_t contiguous = 1;  // 0: not contiguous, and the fields below are valid
   SideShape side;
   mem::device::Export list;  // allocation of the block list, if there is one
@@ -66,7 +66,7 @@ class PeerCopy {
   void unpin() noexcept;
 
   mem::device::Mapping* mappings_[2] = {};  // data, block list
-  SideShape source_;                        // as mapped here
+  SideShape source_;                        // the sender's side, as mapped here
   int process_ = -1;
   std::uint64_t source_locality_ = 0;
   mem::device::ResidentCopy resident_copy_;

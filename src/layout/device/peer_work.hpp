@@ -18,7 +18,7 @@
 
 namespace hr::layout::device {
 
-// Mappings of peers' allocations for one context, that of `near`; pinned while this object exists.
+// Mappings of peers' allocations for one context, that of `near`. They are pinned while this object exists.
 class PeerMappings {
  public:
   PeerMappings() = default;
@@ -48,7 +48,7 @@ class PeerWork {
   // Starts the moves in few launches: a copy engine moves long contiguous pieces, and one or two contiguous pieces on
   // their own; the others share kernels.
   Status move(const mem::Location& near, std::span<const Move> moves);
-  // MPI_ERR_UNSUPPORTED_OPERATION, and nothing has happened, if there is no kernel.
+  // Errors: MPI_ERR_UNSUPPORTED_OPERATION if there is no kernel; nothing has happened then.
   Status reduce(const mem::Location& near, const Op& op, const Datatype& type, const Reduction& reduction);
   // True if there are kernels for reduce().
   [[nodiscard]] static bool can_reduce(const mem::Location& near, const Op& op, const Datatype& type);

@@ -1,6 +1,6 @@
 // Pitched copies: rows of one length at equal distances on both sides (or on one of them, the other being contiguous),
-// which the copy engine moves by itself. It moves the face of a cube in rows as fast as a contiguous one; a kernel
-// takes 3 us longer on an H200, and occupies multiprocessors that the program could use.
+// which a single operation of the copy engine moves. It moves the face of a cube in rows as fast as a contiguous one; a
+// kernel takes 3 us longer on an H200, and occupies multiprocessors that the program could use.
 #pragma once
 
 #include <cstddef>

@@ -11,8 +11,8 @@ using kernels::ReduceOp;
 
 struct Kernel {
   const char* name;
-  unsigned bytes;      // from one element to the next
-  unsigned alignment;  // of an element
+  unsigned bytes;      // distance from one element to the next
+  unsigned alignment;  // alignment of an element
 };
 
 constexpr Kernel kBits1{"hr_reduce_bits_1", 1, 1}, kBits2{"hr_reduce_bits_2", 2, 2}, kBits4{"hr_reduce_bits_4", 4, 4},
@@ -58,7 +58,7 @@ constexpr Row complex(Basic type, const Kernel& bits, const Kernel& part, const 
 constexpr Row logical(Basic type, const Kernel& bits, const Kernel& logical) {
   return {type, &bits, nullptr, nullptr, nullptr, &logical, false};
 }
-// A pair with padding is copied by its reduction kernel, which leaves the padding alone.
+// A pair with padding is copied by its reduction kernel, which does not change the padding.
 constexpr Row pair(Basic type, const Kernel& loc, const Kernel* bits) {
   return {type, bits == nullptr ? &loc : bits, &loc, nullptr, nullptr, nullptr, false};
 }

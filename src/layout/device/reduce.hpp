@@ -45,8 +45,8 @@ struct ReduceKernel {
 [[nodiscard]] ReduceKernel reduce_kernel(const Op& op, const Datatype& type, const Reduction& reduction) noexcept;
 
 // inout[i] = in[i] op inout[i], as by layout::apply(), for two views of equally many elements of one type, both on
-// devices; complete on return. *done stays false, and nothing has happened, if no kernel can do it: the caller then
-// goes through host memory.
+// devices; complete on return. *done stays false, and nothing is changed, if no kernel can do it: the caller then uses
+// host memory.
 Status apply(const Op& op, const View& in, const View& inout, bool* done);
 
 // Launches one kernel on the context's stream; does not wait. *launched stays false if there is none. The context must

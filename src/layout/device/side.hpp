@@ -17,9 +17,10 @@ namespace hr::layout::device {
 struct SideShape {
   static constexpr std::int32_t kLinear = -1;
 
-  std::uint64_t address = 0;  // linear: of packed byte `first`; else of the first run, or the base of block offsets
-  std::uint64_t first = 0;    // linear only
-  std::uint32_t unit = 16;    // widest access in bytes, a power of two
+  std::uint64_t address =
+      0;  // linear: address of packed byte `first`; else of the first run, or the base of block offsets
+  std::uint64_t first = 0;  // linear only
+  std::uint32_t unit = 16;  // widest access in bytes, a power of two
   std::int32_t ndims = kLinear;
   // The fields below are not used for a linear side.
   std::uint64_t total = 0;    // packed bytes
@@ -50,8 +51,8 @@ SideShape packed_side(mem::device::DeviceAddress address, std::size_t first) noe
 // True if launch_copy() works there. The context must be current.
 [[nodiscard]] bool has_copy_kernels(mem::device::Context& context);
 
-// Returns the arguments of a kernel that moves packed bytes [first, first + bytes) from one side to the other; `blocks`
-// is the number with which each thread has one element.
+// Returns the arguments of a kernel that moves packed bytes [first, first + bytes) from one side to the other;
+// `blocks`: the number of thread blocks that gives each thread one element.
 [[nodiscard]] kernels::CopyArguments copy_arguments(const SideShape& from, const SideShape& to, std::size_t first,
                                                     std::size_t bytes) noexcept;
 // Returns the number of blocks that fill the context's device.

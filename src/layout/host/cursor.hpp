@@ -30,22 +30,22 @@ class Cursor {
     if (shape.ndims > 0) offset_ += pattern * shape.dims[0].stride;
   }
 
-  // Displacement of this pattern's origin from the buffer address.
+  // Returns the displacement of this pattern's origin from the buffer address.
   [[nodiscard]] Count offset() const { return offset_; }
-  // Patterns left in this row (the innermost dimension).
+  // Returns the number of patterns left in this row (the innermost dimension).
   [[nodiscard]] Count row_left() const {
     return shape_.ndims == 0 ? 1 : shape_.dims[shape_.ndims - 1].count - index_[shape_.ndims - 1];
   }
-  // At the start of a row, rows left in this plane; 0 inside a row.
+  // Returns the number of rows left in this plane at the start of a row; 0 inside a row.
   [[nodiscard]] Count rows_left() const {
     if (shape_.ndims < 2 || index_[shape_.ndims - 1] != 0) return 0;
     return shape_.dims[shape_.ndims - 2].count - index_[shape_.ndims - 2];
   }
-  // n <= row_left().
+  // Advances by n patterns; n <= row_left().
   void advance(Count n) {
     if (shape_.ndims > 0) step(shape_.ndims - 1, n);
   }
-  // n <= rows_left().
+  // Advances by n rows; n <= rows_left().
   void advance_rows(Count n) { step(shape_.ndims - 2, n); }
 
  private:

@@ -188,7 +188,7 @@ class Mover {
                                     prefix.begin() - 1);
   }
 
-  // Moves `length` bytes of one pattern, from its byte `inside` on.
+  // Moves `length` bytes of one pattern, starting at its byte `inside`.
   void partial(Count origin, std::size_t inside, std::size_t length, Packed packed) {
     if (shape_.form == Form::kStrided) {
       To::run(at(base_, origin + shape_.offset + static_cast<Count>(inside)), packed, length);
@@ -196,7 +196,8 @@ class Mover {
     }
     const std::size_t first = unit_at(inside);
     const std::size_t end = inside + length;
-    const std::size_t last = unit_at(end);  // contains the first byte not moved; past all units at the pattern's end
+    const std::size_t last =
+        unit_at(end);  // the unit with the first byte not moved; one past the last unit at the pattern's end
     const auto address = [&](std::size_t unit, std::size_t skip) {
       return at(base_, origin + offset_of(unit) + static_cast<Count>(skip));
     };
@@ -218,7 +219,7 @@ class Mover {
 };
 
 // Copies all of a shape if both sides have runs of equal length in dims of equal counts: loops over both without
-// packing in between; else returns false.
+// packing in between. Otherwise returns false.
 bool copy_alike(const Shape& a, const std::byte* from, const Shape& b, std::byte* to, std::size_t bytes) {
   if (a.form != Form::kStrided || b.form != Form::kStrided || a.run != b.run || a.ndims != b.ndims) return false;
   if (bytes != static_cast<std::size_t>(a.total) || a.total != b.total) return false;
@@ -263,8 +264,8 @@ void copy(const Shape& from_shape, const std::byte* from, const Shape& to_shape,
   if (to_shape.form == Form::kContiguous) return pack(from_shape, from, 0, bytes, at(to, to_shape.offset));
   if (from_shape.form == Form::kContiguous) return unpack(to_shape, to, 0, bytes, at(from, from_shape.offset));
   if (copy_alike(from_shape, from, to_shape, to, bytes)) return;
-  // Through the first-level cache: two specialised loops per piece are faster than one that follows two shapes run by
-  // run.
+  // Data passes through the first-level cache, as two specialised loops per piece are faster than one that follows two
+  // shapes run by run.
   alignas(64) std::byte piece[8192];
   for (std::size_t done = 0; done < bytes; done += sizeof piece) {
     const std::size_t length = std::min(sizeof piece, bytes - done);

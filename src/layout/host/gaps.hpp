@@ -1,8 +1,8 @@
-// Short runs with short gaps between them (one component of many, every other element): packing loads whole vectors and
-// removes the gaps; unpacking inserts gaps and stores only the runs. Part of loops.hpp.
+// Loops for short runs with short gaps between them (one component of many, every other element): packing loads whole
+// vectors and removes the gaps; unpacking inserts gaps and stores only the runs. Part of loops.hpp.
 //
-// Gaps are read but not used. This is safe, as a gap shorter than a page lies in the pages of the adjacent runs, and
-// loads never go past the last run. Gaps are never written.
+// Gaps are read but not used. This is safe, as a gap shorter than a page is in the pages of the adjacent runs, and
+// loads never exceed the last run. Gaps are never written.
 #pragma once
 
 #include <cstddef>
@@ -126,7 +126,7 @@ inline Count close_gaps(std::byte* to, const std::byte* from, Count stride, Coun
   // The last step may not load past the last run.
   if ((steps - 1) * kRuns * stride + map.vectors * 64 > (n - 1) * stride + static_cast<Count>(N)) --steps;
   const Count step = kRuns * stride;
-  // For loads from beyond the second-level cache, the hardware prefetches just as well.
+  // Loads from beyond the second-level cache need no prefetch here, as the hardware prefetches them just as well.
   const bool far = kMany && n * stride >= kBeyondFirst && n * stride < 2 * kFar;
   if (map.vectors == 2) {
     close_steps<2>(far, to, from, step, steps, map);
@@ -182,7 +182,8 @@ inline Count open_gaps(std::byte* to, Count stride, const std::byte* from, Count
 
 #elif defined(__AVX2__)
 
-// Only for every other element, and only for removing gaps: masked stores are slow on many processors without AVX-512.
+// Used only for every other element, and only to remove gaps, as masked stores are slow on many processors without
+// AVX-512.
 template <std::size_t N>
 inline bool closes_gaps(Count stride) {
   return kMayReadGaps && stride == static_cast<Count>(2 * N);
@@ -207,7 +208,7 @@ inline __m256i without_gaps(__m256i first, __m256i second) {
 template <std::size_t N, bool>
 inline Count close_gaps(std::byte* to, const std::byte* from, Count, Count n) {
   constexpr Count kRuns = 32 / N;
-  const Count steps = (n - 1) / kRuns;  // the load of the last runs would end in a gap
+  const Count steps = (n - 1) / kRuns;  // excludes the last runs, whose load would end in a gap
   for (Count i = steps; i > 0; --i) {
     const auto* vectors = reinterpret_cast<const __m256i*>(from);
     const __m256i dense = without_gaps<N>(_mm256_loadu_si256(vectors), _mm256_loadu_si256(vectors + 1));

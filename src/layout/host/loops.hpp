@@ -2,7 +2,7 @@
 // set.
 //
 // Everything is in an anonymous namespace and no inline function of the standard library is called: the linker must not
-// replace a function of the rest of the library by one that only some machines can run.
+// replace a function of the other parts of the library by one that only some machines can run.
 //
 // The length selects a Run once per call, so that for runs of up to some hundred bytes the innermost loop has no branch
 // and no call: either the length is a constant, or the run is copied by two accesses that overlap in the middle.
@@ -31,7 +31,7 @@ struct FixedRun {
   }
 };
 
-// The same for runs that begin kHead bytes before a line: no store crosses a line.
+// The same for runs that begin kHead bytes before a line, so that no store crosses a line.
 template <std::size_t N, std::size_t kHead>
 struct LineRun {
   [[gnu::always_inline]] void operator()(std::byte* __restrict to, const std::byte* __restrict from) const {
@@ -67,7 +67,7 @@ struct MediumRun {
     }
     for (; i < last; i += kVector) {
       copy_bytes<kVector>(to + i, from + i);
-      asm volatile("" : "+r"(i));  // else the compiler turns the loop into a call of memcpy
+      asm volatile("" : "+r"(i));  // keeps the compiler from turning the loop into a call of memcpy
     }
     copy_bytes<kVector>(to + last, from + last);
   }
@@ -101,7 +101,7 @@ template <class Run>
   }
 }
 
-// Rows of a few runs: the length N of a row is a constant, so that a row is straight-line code.
+// Rows of a few runs: the length N of a row is a constant, so that a row has no loop.
 template <int N, class Run>
 inline void copy_short_rows(const Run& run, std::byte* __restrict to, const std::byte* __restrict from,
                             const Plane& plane) {
@@ -177,7 +177,7 @@ inline bool is_transposed(const Plane& plane) {
   return crosses(plane.to_stride1, plane.to_stride0) || crosses(plane.from_stride1, plane.from_stride0);
 }
 
-// Scattered stores beyond the caches: lines are prefetched. (The hardware does that for loads.)
+// Scattered stores to data that exceeds the caches: their lines are prefetched. (The hardware does that for loads.)
 template <class Run>
 [[gnu::noinline]] void scatter_rows(const Run& run, std::byte* to, const std::byte* from, const Plane& plane) {
   const Count ahead = 16 * plane.to_stride0;

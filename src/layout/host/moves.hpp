@@ -62,7 +62,7 @@ enum RunClass : std::uint8_t {
 struct Moves {
   const char* name = nullptr;
   RunMoves runs[kRunClasses];
-  std::size_t long_run = 0;  // from this length on kRunLong is used, below it (and above 128) kRunMedium
+  std::size_t long_run = 0;  // least length for kRunLong; kRunMedium is used below it and above 128
   // Move blocks of any lengths.
   void (*pack_blocks)(std::byte* to, const std::byte* origin, const Block* blocks, std::size_t n) = nullptr;
   void (*unpack_blocks)(std::byte* origin, const std::byte* from, const Block* blocks, std::size_t n) = nullptr;

@@ -75,18 +75,18 @@ template <std::size_t N>
 
 // The hardware does not prefetch for stores that leave bytes out, so a loop that writes at least kFar bytes prefetches
 // the lines itself. Processors with vectors as long as a line benefit from this once the data exceeds the first-level
-// cache, and from stores that do not cross lines; older ones do not.
+// cache; they also benefit from stores that do not cross lines. Older ones do neither.
 constexpr bool kWholeLines = kVector == 64;
 constexpr std::int64_t kFar = std::int64_t{1} << 20;
 constexpr std::int64_t kAhead = 1024;
 // Smallest number of bytes for which prefetching pays: more than the first-level cache holds, on processors that
 // benefit from it there.
 constexpr std::int64_t kBeyondFirst = kWholeLines ? std::int64_t{32} << 10 : kFar;
-constexpr std::int64_t kRunsAhead = 32;  // of a list
+constexpr std::int64_t kRunsAhead = 32;  // distance at which the runs of a list are prefetched
 
 // Prefetches for a read: the line is then exclusive in this core's cache, so that the store needs no second request.
-// (PREFETCHW was as good in lists, and a quarter slower than no prefetch for runs of two lines within the second-level
-// cache.)
+// (PREFETCHW was equally fast in lists, and a quarter slower than no prefetch for runs of two lines within the
+// second-level cache.)
 [[gnu::always_inline]] inline void prefetch(const std::byte* line) { __builtin_prefetch(line); }
 
 // Returns the number of runs before the first one that begins at a line; 0 if none of the next ones does. Vectors

@@ -1,4 +1,4 @@
-// Window: a pattern of a few blocks that lies within one vector of 64 bytes, as masks and a permutation of bytes. A
+// Window: a pattern of a few blocks that is within one vector of 64 bytes, as masks and a permutation of bytes. A
 // structure is moved by one load, one permutation and one store, however many members it has; several short structures
 // are moved at once.
 //

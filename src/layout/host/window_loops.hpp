@@ -33,7 +33,7 @@ inline void unpack_step(std::byte* to, const std::byte* from, __m512i scatter, _
 // Steps of a loop over windows.
 struct WindowSteps {
   Count some, step, packed_step;  // patterns per step, and the bytes by which it advances on each side
-  __mmask64 bytes, packed;        // of a step
+  __mmask64 bytes, packed;        // masks of a step
   explicit WindowSteps(const Window& window)
       : some(window.patterns),
         step(some * window.stride),
@@ -70,7 +70,7 @@ inline void unpack_windows_loop(std::byte* typed, const std::byte* from, Count n
   if (n > 0) unpack_step(typed, from, scatter, window_bytes(window, n), packed_bytes(window, n));
 }
 
-// Both move n patterns from or to `typed`, the origin of the first one.
+// Both functions move n patterns from or to `typed`, the origin of the first one.
 inline void pack_windows(std::byte* to, const std::byte* typed, Count n, const Window& window) {
   const bool far = n * window.pattern >= kFar;
   (far ? pack_windows_loop<true> : pack_windows_loop<false>)(to, typed + window.lowest, n, window);

@@ -21,7 +21,7 @@ struct KernelRecord {
   OpKind op;
   Basic type;
   Kernel kernel;
-  Kernel wide = nullptr;  // the same for processors with wider vectors (wide_vectors()), if that pays
+  Kernel wide = nullptr;  // kernel for processors with wider vectors (wide_vectors()), if that is faster
 };
 
 inline constexpr std::size_t kOps = static_cast<std::size_t>(OpKind::kNoOp) + 1;

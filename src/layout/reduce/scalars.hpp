@@ -25,7 +25,7 @@ class Bfloat16 {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const bool nan = (bits & 0x7fffffff) > 0x7f800000;
     const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    bits_ = static_cast<std::uint16_t>(nan ? bits >> 16 | 0x40 : rounded);  // a NaN stays a NaN, made quiet
+    bits_ = static_cast<std::uint16_t>(nan ? bits >> 16 | 0x40 : rounded);  // a NaN remains a NaN, but becomes quiet
   }
   explicit operator float() const noexcept { return std::bit_cast<float>(std::uint32_t{bits_} << 16); }
 
@@ -44,7 +44,7 @@ template <class T>
 struct Complex {
   T re, im;
   friend Complex operator+(Complex a, Complex b) { return {static_cast<T>(a.re + b.re), static_cast<T>(a.im + b.im)}; }
-  // The textbook formula, including its results for infinities: Fortran compilers use it, too, and it vectorises. Each
+  // Uses the textbook formula, with its results for infinities, as Fortran compilers do; it can be vectorised. Each
   // product is rounded, also on the device.
   friend Complex operator*(Complex a, Complex b) {
     return {static_cast<T>(static_cast<T>(a.re * b.re) - static_cast<T>(a.im * b.im)),

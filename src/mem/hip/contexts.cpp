@@ -7,7 +7,7 @@ namespace {
 
 // More than a host has, partitions of devices included.
 constexpr int kMostDevices = 256;
-const char handles[kMostDevices] = {};  // their addresses are the handles
+const char handles[kMostDevices] = {};  // the addresses of these elements are the handles
 
 // Devices that were current before each push of this thread; the library nests few.
 constexpr int kDeepest = 32;
@@ -35,8 +35,8 @@ int device_of(device::ContextHandle context) noexcept {
   return offset < kMostDevices ? static_cast<int>(offset) : -1;
 }
 
-// Before ROCm 7 the answer may say that the current device is active, used or not. "Not in use" does no harm: no
-// mistake is reported then.
+// Before ROCm 7, the current device may be reported as active even if it is not used. "Not in use" is the safe answer:
+// no mistake is reported then.
 Result primary_state(int device, unsigned* flags, int* active) {
   *flags = 0;
   *active = 0;
@@ -79,8 +79,8 @@ Result context_current(device::ContextHandle* context) {
   return result;
 }
 
-// Refuses: memory of a pool cannot be distinguished from other memory, and kernels of another device may not touch it
-// unless the pool's owner allows that. Copies between devices need no access.
+// Always fails, as memory of a pool cannot be distinguished from other memory, and kernels of another device may not
+// touch it unless the pool's owner allows that. Copies between devices need no access.
 Result context_enable_peer(device::ContextHandle, unsigned) { return kNotFound; }
 
 Result context_id(device::ContextHandle context, unsigned long long* id) {

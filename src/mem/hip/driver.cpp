@@ -27,7 +27,7 @@ void* native(void* value) noexcept {
   return value == device::legacy_stream() ? nullptr : value;
 }
 
-// Sets a member of the table to a function that takes the same arguments.
+// Sets a member of the table to a function with the same arguments.
 template <auto kFunction>
 struct Same;
 template <class... Arguments, Result (*Runtime::*kFunction)(Arguments...)>
@@ -157,7 +157,7 @@ Result copy_async(DeviceAddress to, DeviceAddress from, std::size_t bytes, Strea
   return quietly(runtime().hipMemcpyAsync(to, from, bytes, kCopyByAddresses, native(stream)));
 }
 
-// All copies of the library pass addresses (kMemoryTypeUnified), never arrays.
+// The library copies only between addresses (kMemoryTypeUnified), never from or to arrays.
 Result copy_pitched_async(const device::PitchedCopy* copy, StreamHandle stream) {
   if (copy->source_type != device::kMemoryTypeUnified || copy->target_type != device::kMemoryTypeUnified)
     return device::kInvalidValue;
@@ -175,7 +175,7 @@ Result copy_peer_async(DeviceAddress to, device::ContextHandle to_context, Devic
       runtime().hipMemcpyPeerAsync(to, device_of(to_context), from, device_of(from_context), bytes, native(stream)));
 }
 
-// Other processes and the CPU read what comes before an event.
+// The event makes earlier results visible to other processes and to the CPU.
 Result event_create(EventHandle* event, unsigned flags) {
   const QuietCalls quietly;
   return quietly(runtime().hipEventCreateWithFlags(event, flags | kEventReleaseToSystem));

@@ -2,7 +2,7 @@
 // - Host memory that HIP does not know is an error before ROCm 6, and "unregistered" since.
 // - ROCm 5 counts memory types from 0 (host, device), later versions from 1; managed memory has a type only later.
 // - Buffer ids have 32 bits. The attribute for the size of a range has 32 bits, too, so it is not used.
-// - A range of chunks (VMM) is recognised by not being suitable for export; versions that do not report that are asked
+// - A range of chunks (VMM) is recognised by being unsuitable for export; versions that do not report that are queried
 //   for the chunk.
 #include "mem/hip/pointer.hpp"
 
@@ -55,7 +55,7 @@ Range range_of(DeviceAddress address) noexcept {
   const QuietCalls quietly;
   Range range;
   if (quietly(runtime().hipMemGetAddressRange(&range.start, &range.bytes, address)) != device::kSuccess) return {};
-  // For registered memory, the runtime may give the device's address, or none.
+  // The runtime may report the device's address of registered memory, or none.
   if (address - range.start >= range.bytes &&
       quietly(runtime().hipPointerGetAttribute(&range.start, kRangeStart, address)) != device::kSuccess)
     return {};

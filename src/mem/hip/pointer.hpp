@@ -6,7 +6,7 @@
 namespace hr::mem::hip {
 
 device::Result pointer_get_attributes(unsigned count, int* which, void** values, device::DeviceAddress address);
-// Returns kInvalidValue for an attribute that HIP lacks, and for an address that it does not know.
+// Returns kInvalidValue for an attribute that HIP lacks, and for an address that is unknown to it.
 device::Result pointer_get_attribute(void* value, int which, device::DeviceAddress address);
 
 }  // namespace hr::mem::hip

@@ -59,7 +59,7 @@ bool open_runtime() {
                loaded.hipGetErrorName(result));
     return false;
   }
-  constexpr int kOldest = 502, kHundredth = 100000;  // of hundreds of the major version
+  constexpr int kOldest = 502, kHundredth = 100000;  // versions are counted in hundreds per major version
   if (version / kHundredth < kOldest) {
     log::write(log::Level::kError, "the HIP runtime (%s) is of ROCm %d.%d: 5.2 is needed, and it is not used", name,
                version / kHundredth / 100, version / kHundredth % 100);

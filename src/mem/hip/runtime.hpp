@@ -104,16 +104,16 @@ struct Runtime {
   int major = 0;  // of ROCm
 };
 
-// Opens the runtime that the program has loaded, else the newest one that is found, and checks that it has what we use
-// and sees a device. False: the reason has been logged, and the runtime must not be used.
+// Opens the runtime that the program has loaded, else the newest one that is found, and checks that it has the required
+// functions and detects a device. False: the reason has been logged, and the runtime must not be used.
 bool open_runtime();
 
 [[nodiscard]] const Runtime& runtime() noexcept;
 
 // QuietCalls: restores the thread's last error, which programs read by hipGetLastError() after their own calls. Without
-// it, they would take a failure of a call of ours that was expected (host memory, unfinished work) for one of theirs.
-// From ROCm 7 on, an error stays until it is read, so an error of the program's own calls is left alone. Before, each
-// call replaces it.
+// it, they would mistake an expected failure of the library's call (host memory, unfinished work) for one of their own.
+// From ROCm 7 on, an error stays until it is read, so an error of the program's own calls is left unchanged. In earlier
+// versions, each call replaces it.
 class QuietCalls {
  public:
   QuietCalls() noexcept : was_clean_(runtime().major < 7 || runtime().hipPeekAtLastError() == device::kSuccess) {}

@@ -44,7 +44,7 @@ void deliver_cancelled(int from, const transport::Header& header, const std::byt
   delivering->arrive_cancelled(from, header.words[2]);
 }
 void refuse(int from, const transport::Header&, const std::byte*, std::size_t) {
-  drop(from, "a channel takes no messages of its kind");
+  drop(from, "a channel accepts no messages of its kind");
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 //   word 0: kind (8 bits) | unused (24) | context (32) in kEager, kRts and kCancel
 //   word 1: source rank (32) | tag (32) in kEager and kRts; the receiver's cookie in kCts and kData
 //   word 2: bytes of the message in kEager and kRts; the offset in kData; the sender's cookie in the others
-// A cookie is the address of a Request in the process that made it, and a number of its use. Nothing is believed: a
-// cookie must be that of a request of this channel which waits for this process.
+// A cookie is the address of a Request in the process that made it, and the number of its use. Cookies are checked
+// before they are used: one must be that of a request of this channel which waits for this process.
 //
 // Internal to p2p/. Threads: the channel's lock.
 #pragma once
@@ -18,13 +18,13 @@
 namespace hr::p2p::channel {
 
 enum class Kind : std::uint8_t {
-  kEager = 1,  // payload: the data
+  kEager = 1,  // eager message; payload: the data
   kRts,        // the receiver may read the data; payload: RtsBody
   kCts,        // the receiver cannot read the data and wants it by kData; payload: its length (8 bytes)
-  kData,       // payload: a piece
+  kData,       // piece of a message; payload: its bytes
   kDone,       // the receiver has the data
   kCancel,     // the sender withdraws a message that has not matched
-  kCancelled,  // it had not matched
+  kCancelled,  // answer to kCancel: the message had not matched
 };
 
 struct RtsBody {
@@ -46,10 +46,10 @@ void add_handlers(transport::MessageHandlers& handlers);
 // The channel whose messages this thread delivers.
 void set_delivering(Channel* channel) noexcept;
 
-// Drops a message that makes no sense. Threads: the channel's lock; takes the library lock to count it.
+// Drops an invalid message. Threads: the channel's lock; takes the library lock to count it.
 void drop(int from, const char* why) noexcept;
 
-// Tell tools (base/events.hpp) while there are listeners, under the library lock.
+// Reports an event to tools (base/events.hpp) while there are listeners, under the library lock.
 [[gnu::cold, gnu::noinline]] void report(events::Event event, std::initializer_list<std::int64_t> elements);
 inline void tell_matched(const Envelope& envelope, std::size_t bytes, bool came_before) {
   if (events::wanted()) [[unlikely]]

@@ -1,4 +1,4 @@
-// The parts of a channel that all messages use: its lock, its requests, waiting, and what waits for room.
+// The parts of a channel that all messages use: its lock, its requests, waiting, and messages that wait for room.
 #include "p2p/channel.hpp"
 
 #include <sched.h>
@@ -31,7 +31,7 @@ constexpr unsigned kYieldsShared = 64;
 constexpr unsigned kLookAtOthers = 256;
 constexpr double kSleepSeconds = 500e-6;
 
-// A transport's report may come under the channel's lock, and may wait for the library lock.
+// A transport may report under the channel's lock, and may wait for the library lock.
 void fail_process(int proc, Status why) {
   const LibraryGuard guard;
   mark_failed(proc, why);
@@ -39,7 +39,7 @@ void fail_process(int proc, Status why) {
 
 }  // namespace
 
-// Counts this thread among those that wait, and its wait, once it is not short.
+// Counts this thread as waiting, and counts its wait, once the wait is no longer short.
 class Channel::WaitingThread {
  public:
   explicit WaitingThread(const Awaited& awaited) noexcept : awaited_(awaited) {}
@@ -80,7 +80,7 @@ void ChannelLock::wait() noexcept {
 Channel::Channel(int number) : counts_(counters::take_part()), number_(number) {}
 
 Channel::~Channel() {
-  queues_.clear();  // counts what is left in them
+  queues_.clear();  // destroying them counts the remaining messages
   counters::give_back(counts_);
   for (Unexpected* each : spare_) Unexpected::destroy_apart(each);
   for (const auto& each : all_) {
@@ -210,7 +210,7 @@ Status Channel::cancel(Request& request) {
     queues(request.context_)->withdraw(request);
     finish(operation, cancelled);
   } else if (request.phase_ == Phase::kQueued) {
-    request.link_.unlink();  // no other process knows of it
+    request.link_.unlink();  // it is unknown to all other processes
     finish(operation, cancelled);
   } else if (request.phase_ == Phase::kWaiting && request.proc_ == own_) {
     arrive_cancel(own_, request.context_, cookie_of(operation));
@@ -412,8 +412,8 @@ bool Channel::try_end(std::uint32_t context, Status why) {
     set_detail(std::string(text));
     finish(*receive->operation_, completion);
   }
-  // A message that has left may still match, unless its communicator has ended in both processes: it then waits for
-  // nothing. Its data stays readable until its receiver has ended it too, or the program reuses it.
+  // A message that has left may still match, unless its communicator has ended in both processes: in that case it need
+  // not be waited for. Its data stays readable until its receiver has ended it too, or the program reuses it.
   for (const auto& each : all_) {
     Request& send = *each->request;
     const bool open = send.phase_ == Request::Phase::kQueued || send.phase_ == Request::Phase::kWaiting;

@@ -60,7 +60,7 @@ void Channel::fill_slowly(ChannelOperation& operation, const Envelope& envelope,
   finish(operation, completion);
 }
 
-// Reads the data of a matched message from its sender, or asks for it.
+// Reads the data of a matched message from its sender, or requests it.
 void Channel::fetch(ChannelOperation& operation, int from, const Envelope& envelope, std::size_t bytes,
                     std::uint64_t sender, std::uint64_t address) {
   channel::tell_begun(from, envelope.tag, bytes);
@@ -230,7 +230,7 @@ void Channel::arrive_data(int from, std::uint64_t receiver, std::size_t offset, 
 void Channel::arrive_cancel(int from, std::uint32_t context, std::uint64_t sender) {
   Queues* here = queues(context);
   Unexpected* message = here == nullptr ? nullptr : here->find_sent(from, sender);
-  if (message == nullptr) return;  // it has matched, and runs to completion
+  if (message == nullptr) return;  // the message has matched, and the send runs to completion
   here->take(*message);
   end_unexpected(message);
   if (from == own_) return arrive_cancelled(own_, sender);

@@ -98,7 +98,7 @@ void Channel::begin_send(Peer& to, ChannelOperation& operation) {
     to.queued.push_back(request);
     return mark_busy(to);
   }
-  // To this process: the message is matched here.
+  // A message to this process itself is matched here.
   const Envelope envelope{request.context_, request.source_, request.tag_};
   Queues& here = *queues(request.context_);
   request.phase_ = Request::Phase::kWaiting;
@@ -255,7 +255,7 @@ void Channel::control(int proc, const transport::Header& header, const void* pay
     static_cast<void>(take_detail());
     to->eager_below = 0;
   } else if (to->controls.empty()) {
-    // A report of the transport has ended the process's part already.
+    // If sending fails for good, a report of the transport has already ended the operations with that process.
     if (!transport_->send(proc, header, payload, bytes).is_again()) return;
   }
   Control& waiting = to->controls.emplace_back();
@@ -265,7 +265,7 @@ void Channel::control(int proc, const transport::Header& header, const void* pay
   mark_busy(*to);
 }
 
-// Sends what waits for room at this process; true if something moved.
+// Sends the messages that wait for room at that process; true if something moved.
 bool Channel::flush(Peer& to) {
   bool moved = false;
   if (!to.connected && !connect(to).ok()) {

@@ -39,13 +39,13 @@ struct Peer {
   transport::Caps caps;
   std::size_t eager_bytes = 0;
   std::size_t plain_below = 0;  // plain host data of fewer bytes is sent eagerly; 0 if not connected
-  counters::Peer* counted = &counters::page.peers[counters::kPeers - 1];  // its counters, once it is connected
+  counters::Peer* counted = &counters::page.peers[counters::kPeers - 1];  // counters of the peer, once it is connected
   int proc = -1;
   bool connected = false;         // messages may be sent to it
   bool failed = false;            // permanently (process_failure.hpp)
   bool busy = false;              // listed in Engine::busy
   bool has_our_locality = false;  // a wire::Rts::locality has been sent to it
-  std::uint64_t locality = 0;     // its device, from the last CTS that it sent; 0: none
+  std::uint64_t locality = 0;     // device of the peer, from the last CTS that it sent; 0: none
 
   IntrusiveList<Request, &Request::link_> queued;   // envelope messages the transport had no room for, in order
   IntrusiveList<Request, &Request::link_> streams;  // rendezvous sends whose data is being streamed
@@ -64,24 +64,25 @@ struct Engine {
   int rank = 0;
   FreeBlocks free_blocks;
   transport::Handlers handlers;
-  Peer unconnected;                                     // stands for each process not connected yet
-  std::vector<Peer*> peers;                             // indexed by process; never null
-  std::vector<Peer*> busy;                              // peers that are not idle
-  std::vector<std::unique_ptr<Matcher>> matchers;       // indexed by context
-  Matcher no_matcher;                                   // for context numbers out of range; always empty
-  std::vector<transport::Transport*> transports;        // transports that need progress
-  std::unique_ptr<transport::Transport> failure_watch;  // one of the transports, if it is in use (failure_watch.hpp)
+  Peer unconnected;                                // used for each process that is not connected yet
+  std::vector<Peer*> peers;                        // indexed by process; never null
+  std::vector<Peer*> busy;                         // peers that are not idle
+  std::vector<std::unique_ptr<Matcher>> matchers;  // indexed by context
+  Matcher no_matcher;                              // used for context numbers out of range; always empty
+  std::vector<transport::Transport*> transports;   // transports that need progress
+  std::unique_ptr<transport::Transport>
+      failure_watch;  // listed among the transports if it is in use (failure_watch.hpp)
   Sleeper sleeper;
   Request* done = nullptr;  // complete and empty; shared by all sends that complete at once
-  // Request for a blocking receive, so that none has to be allocated; a receive within a receive allocates one.
+  // Request for blocking receives, so that none has to be allocated. A receive within a receive allocates one.
   Request blocking_receive;
   bool blocking_receive_taken = false;
   ContextMembers context_members;
   unsigned failures = 0;              // number of failed processes and ended contexts (process_failure.hpp)
-  std::vector<int> failed_processes;  // in the order of their failure
+  std::vector<int> failed_processes;  // failed processes, in the order of their failure
   FileStates<Engine> file_states;
   int processes_on_node = 1;    // number of processes that share the machine's cores
-  bool oversubscribed = false;  // more processes on this node than cores
+  bool oversubscribed = false;  // true if this node has more processes than cores
 };
 
 inline constinit LayerState<Engine> the_engine;

@@ -34,10 +34,10 @@ enum class Kind : std::uint8_t {
   kDone,               // the receiver has fetched the data itself
   kShare,              // the receiver fetches the data, and the sender may write a part of it: payload: Share
   kShared,             // the sender has written the bytes that it claimed, or with way 1, could not
-  kAsk,                // device data was not final when its kRts was sent: the receiver waits for kReady
+  kAsk,                // the receiver waits for kReady, as device data was not final when its kRts was sent
   kReady,              // the device data is final now
   kRevoke,             // the sender of this has freed an allocation that the receiver may have mapped
-  kPiece,              // a part of a message lies in a chunk of the sender's staging memory: payload: Piece
+  kPiece,              // a part of a message is in a chunk of the sender's staging memory: payload: Piece
   kChunk,              // the receiver has copied the piece out: the chunk is free again
   kStored,             // the sender has stored the data in the receiver's buffer
   kRefuse,             // the sender of this cannot map chunks of device memory (VMM) of the receiver
@@ -66,7 +66,7 @@ enum RtsFlag : std::uint64_t {
   kPending = 1,   // work that the data depends on is pending on the sender's device; kAsk requests kReady
   kDevice = 2,    // the data is on a device
   kManaged = 4,   // the data is in managed memory
-  kMovable = 8,   // the sender's device can move the data by itself
+  kMovable = 8,   // the sender's device can move the data
   kView = 16,     // a layout::device::PeerView follows: the receiver may fetch the data
   kPinned = 64,   // the data is in pinned host memory: the sender's device can store it in the receiver's memory
   kKept = 128,    // the sender's transport keeps the data: a transport::RendezvousData follows
@@ -91,14 +91,14 @@ struct Share {
 
 // Ways in which data travels (flags); 0: as Data, through the transport.
 enum Way : std::uint8_t {
-  kStaged = 1,        // through chunks of the sender's staging memory
+  kStaged = 1,        // moved through chunks of the sender's staging memory
   kFromDevice = 2,    // copied in by the sender's device, else by its CPU
   kToDevice = 4,      // copied out by the receiver's device
-  kWhole = 128,       // as a whole by the transport, from memory to memory
-  kNetwork = 64,      // piece by piece, through pinned memory of both processes and the network
+  kWhole = 128,       // moved as a whole by the transport, from memory to memory
+  kNetwork = 64,      // moved piece by piece, through pinned memory of both processes and the network
   kDeviceChunks = 8,  // the memory described with kChunks, else memory that the processes share
   kPut = 32,          // a layout::device::PeerView follows the clear-to-send: the sender stores the data there
-  kRows = 16,         // clear-to-send: short pieces may lie in two rows; Piece: this one does (mem/device/two_rows.hpp)
+  kRows = 16,         // clear-to-send: short pieces may be in two rows; Piece: this one does (mem/device/two_rows.hpp)
 };
 
 struct Piece {
@@ -106,7 +106,7 @@ struct Piece {
   std::uint64_t memory;  // id of the Export; 0: shared memory
   std::uint64_t at;      // offset in that memory
 };
-// In place of a chunk's number: the sender cannot read its data, Piece::bytes of it will not arrive, and the error's
+// Replaces a chunk's number if the sender cannot read its data: Piece::bytes of it will not arrive, and the error's
 // text follows.
 inline constexpr std::uint32_t kNoChunk = 0xffffffff;
 

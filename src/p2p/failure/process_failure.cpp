@@ -67,7 +67,7 @@ void interrupt(Request& receive, Status why) {
 }
 
 void set_context_members(const ContextMembers& members) {
-  if (Engine* state = engine()) state->context_members = members;  // none in tests of comm/ alone
+  if (Engine* state = engine()) state->context_members = members;  // none in tests that only use comm/
 }
 
 std::span<const int> failed_processes() noexcept {

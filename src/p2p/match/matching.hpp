@@ -73,7 +73,7 @@ class Bins {
   unsigned shift_ = 0;
 };
 
-// Counts in the page of the process (base/counters.hpp), under the library lock; the records lie in the engine's
+// Counts in the page of the process (base/counters.hpp), under the library lock; the records are in the engine's
 // blocks.
 struct ProcessAccounts {
   static void post() noexcept { ++counters::page.posted.now; }
@@ -159,7 +159,7 @@ class MatcherWith {
   // True if a starting receive must check first, as there are unexpected messages or failures.
   [[nodiscard]] bool look_first() const noexcept { return look_ != 0; }
   void look_for_failures() noexcept { look_ |= kFailures; }
-  // Ends the context; `text` says why.
+  // Ends the context; `text` contains the reason.
   void end(Status why, const std::string& text) {
     end_ = why;
     why_ended_ = text;
@@ -195,7 +195,7 @@ class MatcherWith {
   void bin_unexpected();
 
   [[no_unique_address]] Accounts accounts_;
-  IntrusiveList<Request, &Request::link_> posted_;  // all receives, or with bins, those with a wildcard
+  IntrusiveList<Request, &Request::link_> posted_;  // all receives or, with bins, those with a wildcard
   Bins<Request, &Request::link_> posted_bins_;
   std::size_t posted_count_ = 0;
   std::size_t most_posted_ = 0;

@@ -89,7 +89,7 @@ Status BufferPool::room_for(std::size_t wanted, std::size_t* at) {
                   "(%zu messages are in it)",
                   size_, wanted - kOverhead, kOverhead, pending_.size());
     }
-    // Progress may free the space of pending messages, and let in threads that change the buffer.
+    // Progress may free the space of pending messages, and permit other threads to change the buffer.
     poll();
   }
 }

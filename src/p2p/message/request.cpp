@@ -52,7 +52,7 @@ Status may_free(const Request& request) {
 // Cancels a message, unless it has matched its receive, in which case it runs to completion (section 3.8.4).
 Status cancel_message(Request& request) {
   using Phase = Request::Phase;
-  // An interrupted receive (process_failure.hpp) looks complete, but is cancelled like any posted one.
+  // An interrupted receive (process_failure.hpp) appears complete, but is cancelled like any posted receive.
   if (request.complete() && request.phase_ != Phase::kPosted) return kOk;
   if (request.is_receive_ && request.phase_ == Phase::kPosted) {
     matcher(request.context_).withdraw(request);
@@ -66,7 +66,7 @@ Status cancel_message(Request& request) {
     // Only the receiver knows whether a receive has matched the send, which ends by kCancelled, or by the receiver's
     // other messages.
     send_control(request.proc_, wire::cancel(request.context_, reinterpret_cast<std::uint64_t>(&request)));
-    // If both sides are in this process, the answer is awaited here, as programs that send to themselves test right
+    // If both sides are in this process, this waits for the answer, as programs that send to themselves test right
     // after the call whether the send was cancelled.
     const Peer& peer = peer_of(request.proc_);
     while (peer.caps.same_address_space && !request.complete() && peer.transport->progress()) {

@@ -24,8 +24,8 @@ Envelope envelope_of(const Request& send) { return {send.context_, send.source_,
 
 std::uint64_t cookie_of(Request& request) { return reinterpret_cast<std::uint64_t>(&request); }
 
-// True if the data travels with its envelope. This function alone decides; send_plain() makes the same decision for
-// host data, by Peer::plain_below.
+// True if the data travels with its envelope. Only this function decides; send_plain() makes the same decision for host
+// data, by Peer::plain_below.
 //
 // Host data is sent eagerly up to the peer's limit. Eager device data goes through the host, which pays off if it is
 // short, or if the receiver has no faster way: it cannot fetch the data itself, and no resident copy kernels will stage

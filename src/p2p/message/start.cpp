@@ -1,4 +1,4 @@
-// The begin and the end of the engine, and of the paths to other processes.
+// The beginning and the end of the engine, and of the paths to other processes.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,7 +24,8 @@ Status connect(int proc, Peer** out) {
   if (peer_of(proc).failed) return failure_error(proc);
   transport::Paths paths;
   if (const Status status = transport::connect(proc, &paths); !status.ok()) {
-    // In a job that continues without dead processes, this one has died; the launcher's report is only slower.
+    // If the job continues without failed processes, that process has died, and the launcher's report has merely not
+    // arrived yet.
     if (the_engine->failure_watch == nullptr) return status;
     mark_failed(proc, status);
     return failure_error(proc);
@@ -88,7 +89,7 @@ Status init() {
 namespace {
 
 // Waits until all survivors have called finalize(): in a job that continues without failed processes, they may still
-// ask whether a message that they have sent was matched (process_failure.hpp).
+// query whether a message that they have sent was matched (process_failure.hpp).
 Status wait_for_survivors() {
   if (the_engine->failure_watch == nullptr) return kOk;
   HR_TRY(boot::begin_fence());

@@ -2,8 +2,8 @@
 // kernel can mark partitions as ready, or see which have arrived (include/mpix-device.h).
 //
 // Owner: the operation; the words stay in place during its lifetime. Memory order: a marker writes the data before the
-// word, with a release at system scope; is_set() acquires. A receive's words are set by this process alone, a send's by
-// kernels and threads of the program. Threads: library lock.
+// word, with a release at system scope; is_set() acquires. The words of a receive are set only by this process, those
+// of a send by kernels and threads of the program. Threads: library lock.
 #pragma once
 
 #include <cstddef>

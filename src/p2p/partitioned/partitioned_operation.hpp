@@ -20,12 +20,13 @@ namespace hr::p2p {
 
 // A part of the sender, sent as one message.
 struct Part {
-  layout::View view;                   // its data in the buffer, or `aside`
-  std::unique_ptr<std::byte[]> aside;  // receive: of a part that begins or ends within an element of the buffer
-  std::size_t offset = 0;              // in the packed form
-  Request* message = nullptr;          // the pending message
+  layout::View view;  // its data in the buffer, or `aside`
+  std::unique_ptr<std::byte[]>
+      aside;                   // receive: separate memory of a part that begins or ends within an element of the buffer
+  std::size_t offset = 0;      // offset in the packed form
+  Request* message = nullptr;  // the pending message
   bool begun = false;
-  bool settled = false;  // its message has ended and has been handled
+  bool settled = false;  // true if its message has ended and has been handled
 };
 
 class Partitioned final : public RequestState {
@@ -63,7 +64,7 @@ class Partitioned final : public RequestState {
   Status check_ready(int partition) const;
   void make_ready(int partition);
   Status has_arrived(int partition, bool* arrived);
-  // Begins and settles as many parts as possible; true if something moved.
+  // Begins and finishes as many parts as possible; true if something moved.
   bool advance();
   [[nodiscard]] bool is_over() noexcept;
   // Completes the request, and may destroy this.
@@ -97,7 +98,7 @@ class Partitioned final : public RequestState {
   std::unique_ptr<PartitionMarks> marks_;  // null: kernels neither mark nor test partitions
   bool look_for_ready_ = false;            // parts may have become ready before the two sides matched
   std::size_t settled_ = 0;                // leading parts that are settled
-  bool given_up_ = false;                  // no further part is begun
+  bool given_up_ = false;                  // true if no further part is to be started
   Status error_ = kOk;                     // the first error
   std::string why_;
 };

@@ -36,7 +36,7 @@ struct Arrival {
 
 // True if this process is copying the data of this request, or is about to.
 [[nodiscard]] bool is_held(const Request& request) noexcept;
-// True if `bytes` bytes from this offset on lie within the message.
+// True if `bytes` bytes from this offset on are within the message.
 [[nodiscard]] inline bool lies_in(const Request& receive, std::size_t offset, std::size_t bytes) noexcept {
   return offset <= receive.total_ && bytes <= receive.total_ - offset;
 }

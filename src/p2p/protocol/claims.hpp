@@ -2,8 +2,8 @@
 //
 // The copy is cut into granules. A word in memory that both can access counts the claimed ones; the receiver claims
 // from the front, the sender from the back, each up to half of the remainder at a time, so that their speeds decide
-// where they meet; a remainder too small to be worth two system calls goes to one of them. A process that is busy
-// elsewhere claims nothing and delays nothing.
+// where they meet; a remainder too small to be worth two system calls is assigned to one of them. A process that is
+// busy elsewhere claims nothing and delays nothing.
 //
 // The word: generation (32 bits) | granules claimed (32). A process that tries to claim a part of a finished copy,
 // whose word is in use for the next one, finds another generation and claims nothing.

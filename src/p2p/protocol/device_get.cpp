@@ -33,7 +33,7 @@ struct Get {
   Request* receive;
   MessageName message;
   PeerCopy copy;
-  bool waits;  // not started: the sender's data is not final
+  bool waits;  // true if the copy has not started because the sender's data is not final
 };
 
 // A send whose ready-to-send message was sent before its data was final.
@@ -72,7 +72,7 @@ void end(Get& get, Status status) {
   finish_rendezvous(*get.receive, status);
 }
 
-// Polls the latest first: if it is done, the driver need not be asked about earlier ones of its stream (WorkEvent).
+// Polls the latest first: if it is complete, the driver need not be queried for earlier ones of its stream (WorkEvent).
 bool poll_gets() {
   bool moved = false;
   for (std::size_t i = state().gets.size(); i-- > 0;) {

@@ -64,7 +64,7 @@ bool advance(void*) {
   return moved;
 }
 
-// Counts two messages: the clear-to-send, and the notice that the data has been stored.
+// Counts two messages: the clear-to-send, and the message that the data has been stored.
 Estimate probe(const MessageClass& message, const transport::Caps& caps) {
   if (knobs().device_ipc == DeviceIpcChoice::kOff || !caps.same_node || message.bytes == 0) return kNotApplicable;
   if ((message.flags & wire::kPinned) == 0 || !message.to_contiguous || !message.to_exportable) return kNotApplicable;

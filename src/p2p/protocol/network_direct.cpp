@@ -128,7 +128,7 @@ bool cleared(int to_proc, Request& send, const wire::Cts& cts, const std::byte* 
   message->proc = to_proc;
   if (!message->fence.set(send.view_.where).ok()) {
     static_cast<void>(take_detail());
-    return false;  // sent as a stream, which reports the error
+    return false;  // the data is sent as a stream, which reports the error
   }
   state().outgoing.push_back(std::move(message));
   if (!send_rts(*state().outgoing.back())) watch();
@@ -169,7 +169,7 @@ void taken(transport::Operation& self) {
     account(receive, receive.total_, kOk);
   } else if (has_failed(message->from)) {
     finish_rendezvous(receive, failure_error(message->from));
-  }  // else the path is about to fail, which ends the receive
+  }  // otherwise the path is about to fail, which ends the receive
 }
 
 bool deliver_whole(int from, Request& receive, const transport::Header&, const std::byte* payload, std::size_t bytes) {

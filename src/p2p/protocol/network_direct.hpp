@@ -8,7 +8,8 @@
 namespace hr::p2p::network_direct {
 
 // Sender: true if the ready-to-send message of such data may state that the transport can read it in place. Receiver:
-// true if the data of a rendezvous may go straight into this memory, once no work of the program on it is pending.
+// true if the data of a rendezvous may be written directly to this memory, once no work of the program on it is
+// pending.
 [[nodiscard]] bool serves(const Peer& peer, const layout::View& data) noexcept;
 
 }  // namespace hr::p2p::network_direct

@@ -41,7 +41,8 @@ struct PieceHead {
 // A message is cut into at least kPieces pieces, so that their copies overlap, but into none smaller than kLeastPiece.
 constexpr std::size_t kPieces = 4;
 constexpr std::size_t kLeastPiece = std::size_t{128} << 10;
-// If no chunk becomes free for this time, the receivers that have them are assumed to make no progress.
+// Limit of the time without a free chunk, after which the receivers that have the chunks are assumed to make no
+// progress.
 constexpr double kStarvedSeconds = 20e-3;
 
 struct Outgoing;
@@ -66,8 +67,8 @@ struct Outgoing {
   bool by_device;
   std::size_t piece;
   std::list<Part> parts;
-  std::size_t told = 0;  // bytes whose RTS, or whose data, has been sent
-  bool stopped = false;  // its path has failed; fail_pending() ends it
+  std::size_t told = 0;  // number of bytes whose RTS or data has been sent
+  bool stopped = false;  // the path has failed; fail_pending() ends the request
   Status failure{};      // first failure; nothing starts after it
   std::string failure_text;
 };

@@ -19,19 +19,20 @@
 
 namespace hr::p2p {
 
-extern const Rendezvous kLocalCopy;      // the sender is this process: one typed copy
-extern const Rendezvous kDeviceGet;      // one copy or kernel from the sender's device memory
-extern const Rendezvous kDevicePut;      // one copy from pinned memory into the receiver's device memory
+extern const Rendezvous kLocalCopy;      // makes one typed copy, if the sender is this process itself
+extern const Rendezvous kDeviceGet;      // uses one copy or kernel from the sender's device memory
+extern const Rendezvous kDevicePut;      // makes one copy from pinned memory into the receiver's device memory
 extern const Rendezvous kStaged;         // pieces through pinned or device memory, pipelined
 extern const Rendezvous kSingleCopy;     // reads the sender's memory
 extern const Rendezvous kStream;         // pieces through the transport
 extern const Rendezvous kNetworkStaged;  // pieces through pinned memory and the network, pipelined
-extern const Rendezvous kNetworkDirect;  // the network reads and writes device memory by itself
+extern const Rendezvous kNetworkDirect;  // the network itself reads and writes device memory
 extern const Rendezvous kTransportData;  // the transport moves the data from memory to memory
 
 namespace {
 
-// In order of preference among equals. kStream always applies and stays last, as begin_fallback() takes the last one.
+// Listed in order of preference among protocols of equal cost. kStream always applies and stays last, as
+// begin_fallback() takes the last one.
 constexpr std::array kProtocols = {&kTransportData, &kLocalCopy,     &kDeviceGet,  &kDevicePut, &kStaged,
                                    &kNetworkStaged, &kNetworkDirect, &kSingleCopy, &kStream};
 static_assert(kProtocols.back() == &kStream);
@@ -89,7 +90,7 @@ void begin_rendezvous(Request& receive, const ReadyToSend& matched) {
   rts.time_sliced = mem::device::Context::note_peer_device(receive.view_.where, rts.locality);
   receive.recyclable_ = false;
   if (any_failures()) [[unlikely]]
-    receive.begin();  // it may have been interrupted (process_failure.hpp)
+    receive.begin();  // the receive may have been interrupted (process_failure.hpp)
   receive.phase_ = Request::Phase::kMoving;
   receive.proc_ = rts.from_proc;
   receive.offset_ = 0;

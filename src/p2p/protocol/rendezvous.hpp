@@ -33,7 +33,7 @@ struct ReadyToSend {
   std::size_t bytes = 0;             // length of the whole packed form
   std::uint64_t flags = 0;           // wire::RtsFlag
   std::uint64_t locality = 0;        // locality of the device that the data is on (mem/device/context.hpp); 0: none
-  bool time_sliced = false;          // both ends are on one device, which the two processes share by time slicing
+  bool time_sliced = false;  // true if both ends are on one device, which the two processes share by time slicing
   // Additional data described by the flags; valid during begin().
   const std::byte* tail = nullptr;
   std::size_t tail_bytes = 0;
@@ -45,7 +45,7 @@ struct MessageClass {
   std::size_t bytes = 0;        // bytes to move, rounded down to the least of the size class; 0: none
   std::uint64_t flags = 0;      // wire::RtsFlag, except kPending
   bool readable = false;        // the data is contiguous host memory, and its address was sent
-  bool from_contiguous = true;  // as far as the receiver knows
+  bool from_contiguous = true;  // the sender's data is contiguous, as far as the receiver knows
   bool time_sliced = false;     // ReadyToSend::time_sliced
   mem::Kind to = mem::Kind::kHost;
   bool to_contiguous = true;

@@ -41,7 +41,7 @@ struct Copy final : Transfer {
 };
 using List = IntrusiveList<Copy, &Copy::link>;
 
-// Returns the request's state; null if it has none, for example if its receiver copies everything by itself.
+// Returns the request's state; null if it has none, for example if its receiver makes the whole copy.
 Copy* copy_of(const Request& request) noexcept {
   Transfer* const transfer = request.transfer_.get();
   return transfer != nullptr && transfer->is_of(kSingleCopy) ? static_cast<Copy*>(transfer) : nullptr;
@@ -50,7 +50,7 @@ Copy* copy_of(const Request& request) noexcept {
 // Access to the memory of a process, as far as known.
 struct Known {
   bool readable = false;
-  bool writable = true;  // until a write fails
+  bool writable = true;  // false after a write has failed
 };
 
 struct State final : FileState {
@@ -107,7 +107,7 @@ constexpr std::size_t kWorthLettingIn = std::size_t{32} << 10;
 // them are not prolonged much. Owner: the round that makes them. Threads: move() needs no lock.
 class Batch {
  public:
-  using Next = Claims::Part (Claims::*)() noexcept;  // from the front or from the back
+  using Next = Claims::Part (Claims::*)() noexcept;  // claims from the front or from the back
   struct Part {
     Copy* copy;
     std::byte* local;
@@ -135,8 +135,8 @@ class Batch {
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  // Removes copies of which the other side has claimed everything; they end independently of this batch once other
-  // threads are let in.
+  // Removes copies of which the other side has claimed everything, as they end independently of this batch once other
+  // threads may enter.
   template <class Forget>
   void remove_unclaimed(Forget&& forget) {
     std::size_t kept = 0;
@@ -150,8 +150,8 @@ class Batch {
     count_ = kept;
   }
 
-  // Copies the claimed parts, and goes on to claim and copy until nothing is left, letting other threads in meanwhile
-  // if allowed. Returns the first failure; the rest is then still claimed if `claims_all`.
+  // Copies the claimed parts, and continues to claim and copy until nothing is left, permitting other threads to enter
+  // meanwhile if allowed. Returns the first failure; the rest is then still claimed if `claims_all`.
   template <class CopyParts>
   Status move(bool yields_lock, bool claims_all, CopyParts&& copy_parts) {
     std::size_t bytes = 0;
@@ -281,8 +281,7 @@ void write_backs() {
                  [](auto& transport, int proc, auto parts) { return transport.put(proc, nullptr, parts, nullptr); })
            .ok();
   if (failed) {
-    log::note_once(state().refusal_noted, "long messages are copied by their receivers alone: %s",
-                   take_detail().c_str());
+    log::note_once(state().refusal_noted, "only receivers copy long messages: %s", take_detail().c_str());
     known(batch.proc()).writable = false;
   }
   for (const Batch::Part& part : batch.parts()) {
@@ -292,7 +291,7 @@ void write_backs() {
     const std::size_t bytes = part.claims.back_bytes();
     const bool all = bytes == send.total_;
     send_control(batch.proc(), wire::shared(send.peer_cookie_, bytes, failed));
-    copy.read_again = failed && !all && !released;  // if this side claimed all, there is no first kDone
+    copy.read_again = failed && !all && !released;  // there is no first kDone if this side claimed everything
     if (!failed && (all || released)) finish_send(send, Completion{});
   }
 }
@@ -312,7 +311,7 @@ Status begin(const ReadyToSend& rts, Request& receive) {
   receive.peer_cookie_ = rts.sender_cookie;
   const std::uint64_t address = rts.remote_address;
   Known& sender = known(receive.proc_);
-  // If processes share cores, a helping sender would need the core that reads.
+  // If processes share cores, a helping sender would compete with the reader for a core.
   if (!receive.view_.where.pinned && !node_oversubscribed()) {
     // Tests whether reading is permitted before a message is sent to the sender. No more than that is copied at once,
     // as the message may have matched its receive within a call that should return soon.

@@ -9,14 +9,14 @@
 //
 // The sender reports how much it has written (kShared). The receiver answers kDone once it has finished reading, if it
 // read anything; a sender that wrote everything needs no answer. If the system does not let the sender write its bytes,
-// the receiver reads them, and answers with a second kDone. Memory that turns out not to be readable goes through the
-// fallback.
+// the receiver reads them, and answers with a second kDone. If memory turns out not to be readable, the fallback is
+// used.
 //
 // The system calls of a round are made without the library lock, if it is enabled and the copy is long: other threads
 // enter the library, start and deliver messages, and make rounds. Meanwhile
 // - the requests of this round are in no list, so no other round copies parts of them, and no two claims are the same.
 //   This side has claimed a part of each that it has not accounted for, so a receive cannot complete, and its word is
-//   not given back (requests of which this side has claimed nothing leave the round before other threads are let in). A
+//   not given back (requests of which this side has claimed nothing leave the round before other threads may enter). A
 //   send is marked as being written from: an arriving kDone is recorded, and handled after the copy;
 // - kShared may arrive for a receive that is being read: it is accounted for, bytes that the sender could not write are
 //   read, and the round that reads the rest finishes the receive, or the other way round. No kCts arrives for a send

@@ -33,7 +33,7 @@ Status begin(const ReadyToSend& rts, Request& receive) {
     add(Statistic::single_copies);
   } else {
     disable(kSingleCopy, rts.from_proc);
-    log::note_once(own<State>().refusal_noted, "large messages take two copies instead of one: %s",
+    log::note_once(own<State>().refusal_noted, "large messages need two copies instead of one: %s",
                    take_detail().c_str());
   }
   return status;

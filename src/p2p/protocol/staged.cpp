@@ -67,7 +67,7 @@ Status begin(const ReadyToSend& rts, Request& receive) {
   Movers by_device = movers(rts, receive.view_);
   if (by_device.receiver && !layout::device::movable(receive.view_)) {
     if (receive.view_.where.is_device()) {
-      return fail(Errc::kUnsupportedOperation, "without kernels, data of derived types goes through the host");
+      return fail(Errc::kUnsupportedOperation, "without kernels, data of derived types is copied through the host");
     }
     by_device.receiver = false;
     if (!by_device.sender) return fail(Errc::kUnsupportedOperation, "no device takes part");

@@ -1,4 +1,4 @@
-// Staged: messages from or to device memory that cannot go straight from memory to memory. The sender copies pieces
+// Staged: messages from or to device memory that cannot move directly from memory to memory. The sender copies pieces
 // into chunks of staging memory, the receiver copies them out, several at a time, so that the copies of both and the
 // messages between them overlap. Chunks are pinned memory that the processes share, or, from device to device if the
 // peer can map it, device memory of the sender (pool, VMM and managed memory cannot be mapped themselves).
@@ -30,7 +30,7 @@ void watch();
 // --- staged_send.cpp ---
 
 // True if resident copy kernels (p2p/wait/resident_copy_scope.hpp) may stage this short device data, which is faster
-// than going through the host.
+// than a copy through the host.
 [[nodiscard]] bool uses_resident_copier(const Peer& peer, const layout::View& data);
 // Exports device chunks for a message from this device or managed view; false if there are none.
 bool export_chunks(const Peer& peer, const layout::View& data, mem::device::Export* chunks);
@@ -52,7 +52,7 @@ void release_chunks();
 
 // Prepares to receive through these chunks; false if the receiver cannot reach them.
 bool accept_chunks(const layout::View& data, int from_proc, const mem::device::Export& chunks);
-// Handles a piece; false if it is not part of the message, or does not lie in memory of that process.
+// Handles a piece; false if it is not part of the message, or is not in memory of that process.
 [[nodiscard]] bool arrive_piece(int from_proc, Request& receive, const transport::Header& header,
                                 const std::byte* payload, std::size_t bytes);
 // Forgets memory that the process has freed.

@@ -10,9 +10,9 @@
 namespace hr::p2p::staged {
 namespace {
 
-// A message is cut into at least kPieces pieces, so that their copies overlap,
+// A message is cut into at least kPieces pieces, so that their copies overlap.
 constexpr std::size_t kPieces = 4;
-// but into none smaller than these sizes: starting a copy takes about as long as moving that much.
+// Pieces are not smaller than these sizes, as starting a copy takes about as long as moving that many bytes.
 constexpr std::size_t kLeastByCpu = std::size_t{64} << 10;
 constexpr std::size_t kLeastByEngines = std::size_t{512} << 10;
 constexpr std::size_t kLeastDevice = std::size_t{4} << 20;

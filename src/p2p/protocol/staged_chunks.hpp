@@ -22,7 +22,7 @@ class Chunks {
   // Allocates device memory where `like` is. Errors: the driver's.
   Status allocate(const mem::Location& like);
 
-  // Id of this memory in wire::Piece.
+  // Returns the id of this memory in wire::Piece.
   [[nodiscard]] std::uint64_t id() const noexcept { return device_.id(); }
   [[nodiscard]] const mem::device::ExportedBuffer& device() const noexcept { return device_; }
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
@@ -32,7 +32,7 @@ class Chunks {
 
   // Pins shared memory for copies by devices.
   Status pin(const layout::View& view);
-  // Both return the address of a chunk: host() for the CPU (shared memory), address() for devices.
+  // Return the address of a chunk: host() the one for the CPU (shared memory), address() the one for devices.
   [[nodiscard]] std::byte* host(std::uint32_t chunk) const noexcept { return shared_.data() + chunk * chunk_bytes_; }
   [[nodiscard]] mem::device::DeviceAddress address(std::uint32_t chunk) const noexcept {
     return (shared_.empty() ? device_.address() : pinned_.address()) + chunk * chunk_bytes_;

@@ -28,7 +28,7 @@ struct Arrival {
 
 // This process's state for one sender.
 struct Sender {
-  std::deque<Arrival> arrivals;  // in the order of their copies' ends
+  std::deque<Arrival> arrivals;  // pieces, in the order in which their copies end
   mem::device::PinnedRange pinned;
   bool pin_refused = false;
   std::vector<mem::device::Export> chunks;  // device memory of the sender
@@ -69,11 +69,11 @@ Status start(int from_proc, Sender& sender, Arrival& arrival, std::size_t offset
                                arrival.rows ? ChunkCopy::In::kPinnedRows : ChunkCopy::In::kPinned, from_proc);
   }
   const mem::device::Export* const memory = chunks_of(sender, piece.memory);
-  if (memory == nullptr) return fail(Errc::kOther, "staging memory of rank %d is gone", from_proc);
+  if (memory == nullptr) return fail(Errc::kOther, "staging memory of rank %d does not exist any more", from_proc);
   return arrival.copy.unpack(target, offset, piece.bytes, *memory, piece.at, from_proc);
 }
 
-// Unpacks by the CPU.
+// Unpacks with the CPU.
 Status unpack_rows(const layout::View& to, std::size_t offset, mem::device::TwoRows rows, const std::byte* chunk) {
   HR_TRY(layout::unpack(to, offset, rows.width(), chunk));
   HR_TRY(layout::unpack(to, offset + rows.width(), rows.width(), chunk + rows.pitch()));

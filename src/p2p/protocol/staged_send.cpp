@@ -18,8 +18,8 @@
 namespace hr::p2p::staged {
 namespace {
 
-// If no chunk is returned for this time, the receivers are assumed to make no progress, and other messages must not
-// wait.
+// Limit of the time without a returned chunk, after which the receivers are assumed to make no progress, and other
+// messages must not wait for them.
 constexpr double kStarvedSeconds = 20e-3;
 
 struct Part {
@@ -30,8 +30,7 @@ struct Part {
   layout::device::ChunkCopy copy;
 };
 
-// A pending send. The next part starts at Request::offset_; everything before is in `parts`, or the receiver knows of
-// it.
+// A pending send. The next part starts at Request::offset_; everything before is in `parts`, or known to the receiver.
 struct Outgoing {
   Request* send;
   int proc;
@@ -39,7 +38,7 @@ struct Outgoing {
   Chunks* chunks;
   std::size_t piece;
   std::deque<Part> parts;  // being copied into chunks, in order
-  std::size_t told = 0;    // bytes that the receiver knows of
+  std::size_t told = 0;    // bytes that are known to the receiver
   Status failure{};        // first failure; nothing starts after it
   std::string failure_text;
 };
@@ -48,8 +47,8 @@ struct State final : FileState {
   std::vector<std::unique_ptr<Outgoing>> outgoing;
   std::size_t first = 0;  // index of the message that gets the first chunk; advances in turn
   std::unique_ptr<Chunks> shared;
-  std::vector<std::unique_ptr<Chunks>> on_devices;  // one per GPU context
-  bool no_device_chunks = false;                    // noted once, and not tried again
+  std::vector<std::unique_ptr<Chunks>> on_devices;  // chunks of each GPU context
+  bool no_device_chunks = false;                    // the failure is noted once, and not retried
   bool not_pinned = false;                          // noted once
 };
 State& state() { return own<State>(); }
@@ -106,7 +105,7 @@ layout::device::ChunkCopy::In chunk_kind(std::uint8_t way, bool rows) noexcept {
   return rows ? In::kPinnedRows : In::kPinned;
 }
 
-// Packs by the CPU.
+// Packs with the CPU.
 Status pack_rows(const layout::View& from, std::size_t offset, mem::device::TwoRows rows, std::byte* chunk) {
   HR_TRY(layout::pack(from, offset, rows.width(), chunk));
   HR_TRY(layout::pack(from, offset + rows.width(), rows.width(), chunk + rows.pitch()));

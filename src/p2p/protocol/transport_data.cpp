@@ -122,7 +122,7 @@ Status begin(const ReadyToSend& rts, Request& receive) {
 }
 
 void deliver_not_cancelled(int from, const transport::Header& header, const std::byte*, std::size_t) {
-  auto* const send = reinterpret_cast<Request*>(header.words[2]);  // any number, until it is found
+  auto* const send = reinterpret_cast<Request*>(header.words[2]);  // may be any number until it is found in the table
   const auto found = own<State>().sends.find(send);
   if (found == own<State>().sends.end() || send->proc_ != from) return;
   found->second->in_doubt = false;

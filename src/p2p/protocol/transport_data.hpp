@@ -1,6 +1,6 @@
-// Transport data: messages in host memory whose data the transport moves into place by itself.
+// Transport data: messages in host memory whose data the transport itself moves to its destination.
 //
-// The receiver fetches the data (Transport::receive_rendezvous()), straight into its buffer if that is contiguous host
+// The receiver fetches the data (Transport::receive_rendezvous()), directly into its buffer if that is contiguous host
 // memory, else unpacking it piece by piece. The send is complete when the transport is done with it. A send that is
 // being cancelled completes only after the receiver has answered whether a receive had matched it, as the transport
 // ends received and declined data in the same way. Threads: library lock.
@@ -18,7 +18,7 @@ namespace hr::p2p::transport_data {
 // must complete the request; otherwise it is completed later.
 Status send_rts(Peer& peer, Request& send, const transport::Header& header, wire::Rts rts, bool* done);
 
-// Sender: asks the receiver to drop the message. False: the transport does not keep data of this send.
+// Sender: requests that the receiver drop the message. False: the transport does not keep data of this send.
 bool cancel(Request& send);
 // Sender: detaches the transport's data from a request that ends in another way.
 void detach(Request& send);

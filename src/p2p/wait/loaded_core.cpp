@@ -14,12 +14,12 @@ namespace hr::p2p {
 namespace {
 
 constexpr double kWithinSeconds = 1;
-// More than the system's own work occasionally takes.
+// Limit of the lost time: more than the system's own work occasionally takes.
 constexpr double kTooLongSeconds = 5e-3;
 
 struct Core {
   LostTime lost;
-  bool left = false;  // or there is nowhere to go
+  bool left = false;  // true if the thread has left its core, or has no other core to move to
 };
 Core core;
 

@@ -17,7 +17,7 @@ namespace {
 // A waiter gives a core back within microseconds; a computation keeps it for the rest of its time slice, which takes
 // milliseconds with every scheduler.
 constexpr double kLongYieldSeconds = 500e-6;
-// Time for which a result is valid. Detecting a load again may cost one of its time slices.
+// Time for which a result remains valid. Detecting a load again may cost one of its time slices.
 constexpr double kHolds = 100e-3;
 // Interruptions this close to one another indicate a load; a single one is due to the system's own work.
 constexpr double kOften = 50e-3;
@@ -54,7 +54,7 @@ Since look() noexcept {
   return since;
 }
 
-// Returns how long this thread has been away from its core since count_from().
+// Returns the time for which this thread has been off its core since count_from().
 double seconds_away(double now) noexcept { return now - last.wall - (core_seconds() - last.core); }
 void count_from(double now) noexcept {
   last.wall = now;
@@ -80,7 +80,7 @@ bool yield_to_another() noexcept {
 
 void find(Kind found, double now) noexcept {
   if (progress.found.kind == found && found == Kind::kWaitingPeers)
-    return;  // found again in a while, as CPU assignments change
+    return;  // the check is repeated later, as CPU assignments change
   progress.found.kind = found;
   progress.found.until = now + kHolds;
 }

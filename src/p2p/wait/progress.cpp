@@ -83,13 +83,13 @@ bool is_crowded() noexcept {
   return state == nullptr || state->oversubscribed || shared_cpus::outnumbered();
 }
 
-// True if other waiters need this core, which their number shows, or a yield that let one run.
+// True if other waiters need this core, as shown by their number, or by a yield that let one of them run.
 bool is_shared() noexcept {
   return cores_are_shared() || oversubscription::known() == oversubscription::Kind::kWaitingPeers;
 }
 bool is_loaded() noexcept { return oversubscription::known() == oversubscription::Kind::kLoad; }
 
-// Under the library lock, but other threads read the number.
+// The library lock is held, but other threads read the number without it.
 void count_waiting(int more) noexcept {
   const std::atomic_ref<int> number(progress.waiting_threads);
   number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
@@ -104,7 +104,7 @@ unsigned calls_until_next_pause() noexcept {
   return is_loaded() ? calls >> std::min(progress.pauses, kMostHalvings) : calls;
 }
 
-// False while a message waits for room at a peer, or a wait for a condition, as no doorbell rings for these.
+// False while a message waits for room at a peer, or a thread waits for a condition, as no doorbell rings for these.
 bool may_sleep() noexcept {
   const Engine* state = engine();
   return state != nullptr && state->sleeper.can_sleep() && state->busy.empty() && progress.polled_waits == 0;
@@ -249,7 +249,7 @@ void Backoff::end() noexcept {
   set_spin_limits();
 }
 
-// True if a polled wait has lasted so long that it should not take a whole core any more. Where the system or the host
+// True if a polled wait has lasted so long that it should no longer occupy a whole core. Where the system or the host
 // of a virtual machine lets two of the ranks run in turn, each would otherwise spend its turn waiting for the other: a
 // thread that sleeps keeps its turn for the moment when the awaited word is written.
 bool Backoff::naps() const noexcept {

@@ -22,10 +22,10 @@
 namespace hr::p2p::progress_thread {
 namespace {
 
-// With a core to spare: pauses between two rounds, and time for which the thread polls after the last progress.
+// If there is a core to spare: pauses between two rounds, and time for which the thread polls after the last progress.
 constexpr int kPausesBetweenLooks = 8;
 constexpr double kWatchSeconds = 1e-3;
-// Without one: time that the program must have stayed outside MPI, at first and at most.
+// If there is none: time that the program must have stayed outside MPI, at first and at most.
 constexpr double kShortestNap = 100e-6;
 constexpr double kLongestNap = 1e-3;
 // Limits of a sleep. The event that ends a wait for a device or for a word in shared memory rings no doorbell.
@@ -43,8 +43,8 @@ struct State {
   bool running = false;
   pid_t owner = 0;  // process that started the thread: a forked child has none
   bool watches = false;
-  std::atomic<bool> watching{false};  // runs and watches
-  bool unbound = false;               // may use every core
+  std::atomic<bool> watching{false};  // the thread runs and watches
+  bool unbound = false;               // the thread may use every core
   std::atomic<bool> stopping{false};
   std::atomic<Attention> attention{Attention::kNone};
   std::atomic<bool> asleep{false};  // true while a watching thread sleeps; set under the lock
@@ -127,8 +127,8 @@ void stand_in() {
       continue;
     }
     rest = kShortestNap;
-    // If something moved, there may be more, for which no doorbell rings. A thread that waits for the lock gets it
-    // before the next round.
+    // If something moved, more messages may follow for which no doorbell rings. A thread that waits for the lock gets
+    // it before the next round.
     if (poll_on()) {
       LibraryLock::release();
       last = now_seconds();
@@ -165,7 +165,7 @@ bool may_watch() {
 }
 
 Status launch() {
-  // For programs that end without MPI_Finalize: the thread ends before the objects that it uses are destroyed.
+  // In programs that end without MPI_Finalize, the thread ends before the objects that it uses are destroyed.
   static const int registered = std::atexit(stop);
   static_cast<void>(registered);
   for (auto* flag : {&state.asleep, &state.woken}) flag->store(false, std::memory_order_relaxed);
@@ -175,7 +175,7 @@ Status launch() {
   const int error = with_signals_blocked([] { return start_library_thread(&state.thread, run, nullptr); });
   if (error != 0) {
     return fail(Errc::kOther,
-                "no progress thread can be started: %s (HEADRACE_PROGRESS_THREAD=off: progress within MPI calls alone)",
+                "no progress thread can be started: %s (HEADRACE_PROGRESS_THREAD=off: progress only within MPI calls)",
                 std::strerror(error));
   }
   state.running = true;
@@ -183,7 +183,7 @@ Status launch() {
   state.watching.store(state.watches, std::memory_order_relaxed);
   LibraryLock::wait_awake(state.watches);
   log::write(log::Level::kDecision, "progress thread: %s",
-             state.watches ? "watches while the program computes" : "sleeps until messages come");
+             state.watches ? "watches while the program computes" : "sleeps until messages arrive");
   if (state.watches && !state.unbound && has_one_core()) {
     log::write(
         log::Level::kNote,

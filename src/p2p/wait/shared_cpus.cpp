@@ -17,10 +17,10 @@
 namespace hr::p2p::shared_cpus {
 namespace {
 
-// Other processes tell their CPUs when they initialise, or change them, at any time.
+// Time for which a result is valid: other processes publish or change their CPUs at any time.
 constexpr double kHolds = 20e-3;
 
-// Returns a nonzero number that stands for a set of CPUs.
+// Returns a nonzero number that identifies a set of CPUs.
 std::uint64_t number_of(const topo::CpuSet& cpus) noexcept {
   std::uint64_t number = 14695981039346656037U;  // FNV-1a
   for (const unsigned cpu : cpus) number = (number ^ cpu) * 1099511628211U;

@@ -20,7 +20,7 @@ namespace {
 constexpr double kUnheard = 200e-6;
 constexpr double kLongest = 1;
 
-// For a program that ends without MPI_Finalize: the listener ends before the objects that it wakes are destroyed.
+// In a program that ends without MPI_Finalize, the listener ends before the objects that it wakes are destroyed.
 void close_at_exit() {
   if (engine() != nullptr) engine()->sleeper.end_listener();
 }
@@ -64,7 +64,7 @@ void Sleeper::sleep(const Armed& armed, double at_most_seconds) {
 
 bool Sleeper::listen(Heard& to) {
   if (!to.transport->arm_arrivals()) return false;
-  // An earlier sleep has armed it, and the event is still outstanding.
+  // An earlier sleep has armed the descriptor, and the event has not occurred yet.
   if (to.armed.exchange(true, std::memory_order_acq_rel)) return true;
   epoll_event wanted{};
   wanted.events = EPOLLIN | EPOLLONESHOT;
@@ -111,7 +111,7 @@ void Sleeper::run() noexcept {
 
 void Sleeper::give_up() noexcept {
   log::write(log::Level::kNote,
-             "no thread can wait for the network beside shared memory; waits look for messages %.0f times a second",
+             "no thread can wait for both the network and shared memory; waits poll for messages %.0f times a second",
              1 / kUnheard);
   heard_.clear();
   limit_ = kUnheard;

@@ -26,7 +26,7 @@ void barrier() noexcept {
   }
 }
 
-// Returns the half of the state that sleepers wait on.
+// Returns the address of the half of the state on which sleepers wait.
 std::uint32_t* futex_of(std::atomic<std::uint64_t>& state) noexcept {
   static_assert(sizeof state == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
   return reinterpret_cast<std::uint32_t*>(&state) + (std::endian::native == std::endian::little ? 1 : 0);

@@ -42,7 +42,7 @@ struct Doorbell {
   std::atomic<std::uint64_t> pid_probe_address;
   std::atomic<std::uint64_t> pid_probe;
   std::atomic<std::uint32_t> left;  // nonzero: the owner receives no more messages
-  std::atomic<std::uint64_t> cpus;  // number that stands for the owner's CPUs (Transport::tell_cpus())
+  std::atomic<std::uint64_t> cpus;  // number of the set of the owner's CPUs (Transport::tell_cpus())
   // Number of channels that the owner uses (Transport::offer_channels()); does not change once its job communicates.
   std::atomic<std::uint32_t> channels;
   // Two bitmaps of words() words each follow: connected, then pending.

@@ -15,7 +15,7 @@ namespace hr::transport::shm {
 inline constexpr std::size_t kPartsTogether = 16;
 
 struct Process {
-  int rank;  // for error texts
+  int rank;  // rank, for error texts
   pid_t pid;
 };
 

@@ -65,7 +65,7 @@ struct Place {
 };
 
 struct RingMemory {
-  // Written by the consumer alone.
+  // Written only by the consumer.
   alignas(kCacheLine) std::atomic<std::uint64_t> cells_consumed;
   std::atomic<std::uint64_t> bytes_consumed;
   // The first cell starts on a new pair of lines, as the neighbouring line is fetched along with it.
@@ -135,7 +135,7 @@ class Producer {
     usable_ = usable;
     wanted_ = 0;
   }
-  // Accepts that there is no more memory: the byte ring shrinks to its usable part as soon as it is empty.
+  // Records that there is no more memory: the byte ring shrinks to its usable part as soon as it is empty.
   void settle() noexcept {
     settles_ = true;
     wanted_ = 0;
@@ -193,7 +193,7 @@ class Producer {
   std::uint64_t cells_consumed_ = 0;  // last seen
   std::uint64_t bytes_consumed_ = 0;  // last seen
   ReaderDistance reader_;
-  Place reserved_{};  // for payloads longer than a cell
+  Place reserved_{};  // reserved location of a payload longer than a cell
   std::uint32_t reserved_bytes_ = 0;
 };
 

@@ -18,10 +18,10 @@ constexpr std::size_t kWords = 64;
 constexpr double kSettleSeconds = 1;
 constexpr unsigned kSettlePauseMicroseconds = 100;
 
-// First bytes of the file.
+// Head of the file.
 struct Head {
   alignas(kCacheLine) std::atomic<std::uint32_t> attached;
-  Segment::Sizes sizes;  // valid if the processes have not agreed on them
+  Segment::Sizes sizes;  // read if the processes have not agreed on the sizes
 };
 static_assert(sizeof(Head) <= 2 * kCacheLine);
 

@@ -1,6 +1,6 @@
 // Segment: the shared-memory file of a job on a node. It holds a doorbell, shared words and a staging area per process,
-// a ring per ordered pair and exchange buffers per pair. Behind these lie the areas of channels, each with doorbells,
-// rings and exchange buffers of its own (Transport::make_channel()).
+// a ring per ordered pair and exchange buffers per pair. These are followed by the areas of channels, each with its own
+// doorbells, rings and exchange buffers (Transport::make_channel()).
 //
 // The file is sparse. A ring gets memory when its sender first connects, and more when it first needs it (reserve(), so
 // that a full /dev/shm is an error and not a bus error later); a staging area, when its process first stages data. The
@@ -79,11 +79,11 @@ class Segment {
   [[nodiscard]] std::size_t staging_offset(int process) const noexcept;
 
   SharedFile file_{"make rings smaller with HEADRACE_SHM_RING_BYTES"};
-  SharedFile* memory_ = &file_;  // of a channel's area: the file of the whole segment
+  SharedFile* memory_ = &file_;  // file of the whole segment, if this is a channel's area
   std::size_t base_ = 0;         // offset of the area in the file
   Sizes sizes_;
-  std::size_t bytes_ = 0;          // without the areas of channels
-  std::size_t words_offset_ = 0;   // after the doorbells
+  std::size_t bytes_ = 0;          // length without the areas of channels
+  std::size_t words_offset_ = 0;   // offset of the words, which follow the doorbells
   std::size_t control_bytes_ = 0;  // head, doorbells and words
   std::size_t area_bytes_ = 0;     // staging_bytes, in whole pages
 };

@@ -34,12 +34,12 @@ constexpr std::size_t first_bytes_for(int processes) {
   constexpr std::size_t kPage = 4096;
   return processes <= 16 ? 16384 : kPage - sizeof(RingMemory) % kPage;
 }
-// With up to this many processes, rings get their memory in MPI_Init, where no message waits for it: all of the
-// processes will exchange messages.
+// Largest number of processes for which rings get their memory in MPI_Init, where no message waits for it, as all of
+// the processes will exchange messages.
 constexpr int kReserveAtOnce = 4;
-// Messages delivered from one ring before the next ring gets its turn.
+// Number of messages delivered from one ring before the next ring gets its turn.
 constexpr int kBatch = 8;
-// Milliseconds; far more than the launcher needs.
+// Time for the launcher's report, in milliseconds; far more than it needs.
 constexpr int kLaunchersTime = 1000;
 constexpr int kMostWaitsForPid = 100;  // milliseconds
 // A longer piece of a stream would leave the first-level cache before it is read.
@@ -57,7 +57,7 @@ const std::uint64_t pid_probe = make_pid_probe();
 
 // Key in the host's store whose value is the segment's name.
 constexpr const char* kFile = "shm";
-constexpr std::string_view kFailed = "failed: ";  // in place of the name; the reason follows
+constexpr std::string_view kFailed = "failed: ";  // precedes the reason; published instead of the name
 
 // Returns the payload bytes of a ring: fewer with many ranks on the node, so that an all-to-all does not fill the
 // memory.
@@ -80,7 +80,7 @@ std::size_t staging_bytes() {
   return std::bit_floor(knobs().device_pipeline_chunk_bytes) * static_cast<std::size_t>(knobs().device_pipeline_chunks);
 }
 
-// Areas of channels take addresses, but no memory before their first use.
+// Areas of channels occupy addresses, but no memory before their first use.
 constexpr int kMostChannels = 32;
 constexpr std::size_t kMostChannelBytes = std::size_t{1} << 30;
 
@@ -231,7 +231,7 @@ class Shm : public Transport {
   struct Incoming {
     Consumer consumer;
     int rank;
-    int index;  // on the node
+    int index;  // index on the node
   };
   bool drain(Incoming& from);
   [[nodiscard]] std::size_t tuned_eager_bytes(int proc) const;
@@ -250,7 +250,7 @@ class Shm : public Transport {
   std::string path_;      // path of the segment's file, if it has a name
   Status created_ = kOk;  // result, in the process that makes the segment
   std::string why_not_created_;
-  Doorbell* bell_ = nullptr;       // this process's doorbell
+  Doorbell* bell_ = nullptr;       // doorbell of this process
   bool ring_stays_small_ = false;  // noted once
   unsigned sent_in_a_row_ = 0;
   std::uint32_t connections_ = 0;  // number of bell_->connections already accepted
@@ -259,14 +259,14 @@ class Shm : public Transport {
   bool direct_ = true;             // this process polls the rings of all its senders
   enum class Staging : std::uint8_t { kUnasked, kReserved, kNone } own_staging_ = Staging::kUnasked;
   int node_ = 0;
-  std::vector<int> ranks_;                         // rank by index on the node
-  std::vector<int> local_of_;                      // index on the node by rank, -1 elsewhere
+  std::vector<int> ranks_;                         // ranks, indexed by index on the node
+  std::vector<int> local_of_;                      // indices on the node, indexed by rank; -1 for ranks of other nodes
   std::vector<Outgoing> outgoing_;                 // indexed by index on the node
   std::vector<ExchangeBuffers> exchange_buffers_;  // likewise
   std::vector<Incoming> incoming_;
   enum class Memory : std::uint8_t { kUnknown, kPeers, kNotReached };
   std::unique_ptr<std::atomic<Memory>[]> memory_;  // indexed by index on the node; copies may lack the library lock
-  std::vector<int> incoming_of_;                   // index into incoming_ by index on the node; -1: not connected
+  std::vector<int> incoming_of_;  // indices into incoming_, indexed by index on the node; -1: not connected
 };
 
 void Shm::create(const Job& job) {
@@ -277,7 +277,7 @@ void Shm::create(const Job& job) {
   if (own_ != 0) return;
   created_ = segment_.create(path_, sizes_);
   if (!created_.ok()) why_not_created_ = take_detail();
-  // If this fails, the others must be informed, as they would otherwise wait forever.
+  // If creation fails, the others must be informed, as they would otherwise wait forever.
   boot::node_put(kFile, created_.ok() ? segment_.name() : std::string(kFailed) + why_not_created_);
 }
 
@@ -297,8 +297,8 @@ Status Shm::open() {
       std::string why = take_detail();
       const Status named = segment_.attach(path_, sizes_);
       if (!named.ok()) {
-        // Or the creator has died: the launcher knows why, and is about to end this process. Its report must appear
-        // before that of this process.
+        // Otherwise the creator has died: the launcher knows why, and is about to end this process. Its report must
+        // appear before that of this process.
         if (answer != path_) ::poll(nullptr, 0, kLaunchersTime);
         set_detail(std::move(why));
       }
@@ -402,7 +402,7 @@ Status Shm::make_room(int peer, std::size_t bytes) {
     return kOk;
   }
   if (bytes > producer.usable()) return status;
-  log::note_once(ring_stays_small_, "messages to rank %d go through less shared memory than planned: %s",
+  log::note_once(ring_stays_small_, "messages to rank %d use less shared memory than planned: %s",
                  ranks_[static_cast<std::size_t>(peer)], take_detail().c_str());
   producer.settle();
   return kOk;
@@ -593,7 +593,7 @@ class Between final : public Shm {
  private:
   static constexpr unsigned kLookAfter = 64;  // rounds of progress
   static constexpr double kLookSeconds = 0.1;
-  static constexpr std::int32_t kGone = -1;  // in place of a pid: the process has left
+  static constexpr std::int32_t kGone = -1;  // value instead of a pid: the process has left
 
   void check_presence();
 

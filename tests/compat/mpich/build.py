@@ -21,11 +21,11 @@ MPI_TESTS = ROOT / "tests/mpi"
 HALO3D = ROOT / "apps/halo3d"
 BENCH = ROOT / "bench"
 
-# The headers of these two: the ABI's owner, and the one that compiled most binaries in the field.
+# Headers of two libraries: the owner of the ABI, and the library that compiled most existing binaries.
 MPICH = "mpich==4.3.2"
 INTEL = "impi-devel==2021.18.1"
 
-# Tests of the library that use MPI alone, nothing of ours.
+# Tests of the library that only use MPI, and no other functions of Headrace.
 TESTS = ("buffered", "cancel", "completion", "derived", "large_count", "persistent", "probe", "self_and_null",
          "empty_buffers", "sendrecv", "status", "threads", "comm/attributes", "comm/create", "comm/errors", "comm/inter", "comm/topology",
          "coll/inter", "coll/movement", "coll/neighbor", "coll/reductions",
@@ -54,8 +54,7 @@ def compile_program(environment: Path, name: str, files: list[Path], includes: l
     if program.exists() and program.stat().st_mtime > max(path.stat().st_mtime for path in [*files, Path(__file__)]):
         return
     optimise = "-O2" if name == "cost" else "-O0"
-    # Intel's mpicxx names another place of installation; its header matters, without the old C++ bindings, which need a library
-    # of their own.
+    # Intel's mpicxx names another place of installation; its header matters, without the old C++ bindings, which need a separate library.
     first = [f"-I{environment / 'intel'}", "-DMPICH_SKIP_MPICXX"] if name.endswith("_intel") else []
     extra = sorted(objects.glob("apps/halo3d/*.a")) if name == "halo3d" else []
     # MPICH's library needs others, which are missing here: programs only link to it.

@@ -114,7 +114,7 @@ class Header(unittest.TestCase):
             self.assertFalse((Path(LIBRARY).parent / name).exists(), name)
 
     def test_it_does_not_bring_the_standard_names_with_it(self):
-        # mpi4py looks for MPI_Abi_get_version in a library it has opened, and in the libraries that one needs.
+        # mpi4py searches MPI_Abi_get_version in a library that it has opened, and in the libraries that one needs.
         output = subprocess.run(["readelf", "-d", LIBRARY], check=True, capture_output=True, text=True).stdout
         self.assertNotIn("libmpi_abi", output)
 

@@ -1,5 +1,5 @@
 // Partitioned messages in a ring: a kernel of the sender marks the partitions while it runs, and a kernel of the
-// receiver asks for them and checks those that have arrived; afterwards a kernel and the host check everything.
+// receiver tests for them and checks those that have arrived; afterwards a kernel and the host check everything.
 #include <string>
 
 #include "mpi_memory.hpp"

@@ -16,7 +16,7 @@ namespace random_collectives {
 struct Place {
   hr::test::MemoryKind kind;
   int device;
-  bool gaps;  // between elements: a derived type
+  bool gaps;  // true for gaps between elements, by a derived type
 };
 
 class Area {

@@ -128,7 +128,7 @@ class Pending {
 
   Call call_;
   const Group& group_;
-  bool restarts_;  // on all ranks: the operands are unchanged after the first time
+  bool restarts_;  // true on all ranks if the operands are unchanged after the first start
   Place send_place_, receive_place_;
   std::unique_ptr<Area> send_, receive_;
   Blocks send_blocks_, receive_blocks_;

@@ -11,11 +11,11 @@ namespace {
 enum Family : unsigned {
   kOrder = 1,       // minimum and maximum
   kArithmetic = 2,  // sum and product
-  kComplexSum = 4,  // of both numbers
+  kComplexSum = 4,  // sum of both numbers
   kBits = 8,
   kTruth = 16,
   kLocation = 32,
-  kComposition = 64,  // ours, not commutative: of x -> a x + b, modulo 2^32
+  kComposition = 64,  // an operation of this program, not commutative: of x -> a x + b, modulo 2^32
   kOwnSum = 128,      // ours, commutative
 };
 
@@ -77,7 +77,7 @@ void add_all(void* in, void* inout, int* length, MPI_Datatype*) {
   for (int i = 0; i < *length; ++i) static_cast<double*>(inout)[i] += static_cast<const double*>(in)[i];
 }
 
-// True if this library has the type and reduces it: tried on this process alone.
+// True if this library has the type and reduces it: tested only in this process.
 bool reduces(MPI_Datatype type, std::size_t bytes) {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   int size = 0;

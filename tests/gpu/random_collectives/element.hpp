@@ -33,7 +33,8 @@ struct Operation {
   MPI_Op op;
   unsigned family;
   Values values;
-  Element (*combine)(const Element& left, const Element& right);  // of neighbouring ranks, the lower one left
+  Element (*combine)(const Element& left,
+                     const Element& right);  // combines elements of neighbouring ranks, with the lower rank on the left
 };
 
 // Types and operations of this library: owns those that had to be made. Must die before MPI_Finalize.

@@ -25,13 +25,13 @@ using random_exchange::generator;
 struct Settings {
   std::uint64_t seed = 1;
   int calls = 1000;
-  int largest = 30000;   // elements of a buffer
-  int devices = 1;       // that every rank can use
+  int largest = 30000;   // limit of the elements of a buffer
+  int devices = 1;       // number of devices that every rank can use
   int trace = -1;        // first call that is named on standard error
-  int all_devices = 60;  // of 100 calls, those where all ranks take memory that other GPUs reach
+  int all_devices = 60;  // percentage of calls in which all ranks use memory that other GPUs reach
 };
 
-// World, a duplicate, world in reverse order, in a random order, its halves, and a grid.
+// Communicators: MPI_COMM_WORLD, a duplicate, one in reverse order, one in a random order, halves, and a grid.
 class Groups {
  public:
   Groups(const check::Environment& mpi, std::uint64_t seed) {
@@ -235,7 +235,7 @@ Settings parse(int argc, char** argv) {
       check::fail(__FILE__, __LINE__, "unknown option " + name);
     }
   }
-  CHECK_OK(MPI_Bcast(&settings.seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));  // of a random one
+  CHECK_OK(MPI_Bcast(&settings.seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));  // makes a random seed the same everywhere
   settings.devices = gpu::device_count();
   CHECK_OK(MPI_Allreduce(MPI_IN_PLACE, &settings.devices, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
   return settings;

@@ -22,7 +22,7 @@ struct Network {
   MPI_Comm comm = MPI_COMM_NULL;
   std::string name;
   bool neighborhood = false;
-  std::vector<Link> in, out;  // in the order of the blocks
+  std::vector<Link> in, out;  // links in the order of the blocks
 };
 
 // All ranks with all, grids with and without borders, a graph, and random edges: some repeated, some to oneself.

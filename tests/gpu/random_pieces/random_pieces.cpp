@@ -35,7 +35,7 @@ struct Settings {
   std::uint64_t seed = 1;
   int calls = 300;
   std::string expect = "device";
-  int form = -1;  // of all calls; -1: any
+  int form = -1;  // form of all calls; -1: any
 };
 
 enum class Form { kBlocking, kNonblocking, kPersistent };
@@ -44,7 +44,7 @@ struct Call {
   int number;
   Form form;
   bool all_devices;
-  bool scattered;  // each piece in an allocation of its own, named by absolute addresses
+  bool scattered;  // each piece in a separate allocation, named by absolute addresses
 };
 
 // Draws the message of a link.
@@ -243,7 +243,7 @@ class Player {
     if (settings_.expect == "messages") CHECK_EQ(on_devices, 0U);
     constexpr int kWarmUp = 20;  // calls of a communicator before; a persistent one needs none
     const bool warm = call.form == Form::kPersistent || calls_[&network] >= kWarmUp;
-    // Scattered pieces may lie in more allocations than an address exchange has room for.
+    // Scattered pieces may be in more allocations than an address exchange has room for.
     if (settings_.expect != "device" || !call.all_devices || call.scattered || !warm || check::world_size() == 1)
       return;
     ++due_;
@@ -274,7 +274,8 @@ class Player {
   Networks networks_;
   std::map<const Network*, int> calls_;
   std::vector<std::unique_ptr<Pending>> pending_;
-  unsigned long long by_devices_ = 0, due_ = 0;  // operations that GPUs executed, and those that they must
+  unsigned long long by_devices_ = 0,
+                     due_ = 0;  // number of operations that GPUs executed, and of those that they must execute
 };
 
 Settings parse(int argc, char** argv) {

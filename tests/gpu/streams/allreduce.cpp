@@ -1,5 +1,5 @@
-// Persistent reductions that MPIX_Matchall has matched: each operation and type of those that streams carry out alone,
-// and of those that they do not, in a stream and in graphs, beside messages, in place, and in every memory.
+// Persistent reductions that MPIX_Matchall has matched: each operation and type of those that streams execute without
+// the host, and of the others, in a stream and in graphs, together with messages, in place, and in every memory.
 //
 //   mpi_streams_allreduce [all]
 #include <cstdlib>
@@ -15,8 +15,8 @@ namespace {
 
 using Bytes = std::vector<unsigned char>;
 
-// An element type, and values of which neither sums nor products leave the range. If `exact`, results do not depend on
-// the order of the operands.
+// An element type, and values whose sums and products stay within its range. If `exact`, results do not depend on the
+// order of the operands.
 struct Type {
   const char* name;
   MPI_Datatype type;
@@ -35,7 +35,7 @@ void fraction(std::mt19937& random, bool exact, unsigned char* element) {
   const T value = static_cast<T>(random() % 4096) / static_cast<T>(3000) - static_cast<T>(0.5);
   std::memcpy(element, &value, sizeof value);
 }
-// Of 16 bits: 1 to 2.
+// Values from 1 to 2, for types of 16 bits.
 template <std::uint16_t kOne, std::uint16_t kFraction>
 void short_real(std::mt19937& random, bool exact, unsigned char* element) {
   const auto more = static_cast<unsigned>(random());
@@ -72,8 +72,8 @@ struct What {
   std::size_t count = 1;
   MemoryKind kind = MemoryKind::kDevice;
   bool in_place = false;
-  std::size_t offset = 0;  // elements before the buffers
-  bool by_streams = true;  // if the devices can
+  std::size_t offset = 0;  // number of elements before the buffers
+  bool by_streams = true;  // executed by streams, if the devices support that
 };
 
 class Reduction {
@@ -96,7 +96,7 @@ class Reduction {
     (what_.in_place ? to_ : from_).put(values(lane_.rank, seed));
     if (!what_.in_place) to_.put(Bytes(bytes() + before(), 0xa5));
   }
-  // The operands from the first rank's to the last one's, so all ranks get the same bits.
+  // Combines the operands from the first rank's to the last one's, so that all ranks get the same bits.
   void check(unsigned seed, const char* where) {
     Bytes wanted = values(0, seed);
     for (int rank = 1; rank < lane_.size; ++rank) {
@@ -132,7 +132,7 @@ class Reduction {
   Buffer from_, to_;
 };
 
-// Looks whether the devices of this run carry out reductions alone.
+// True if the devices of this run execute reductions without the host.
 bool devices_can(const Lane& lane) {
   Reduction one(lane, {kTypes[0], kOps[0], 4}, true);
   CHECK_OK(MPIX_Matchall(1, &one.request));
@@ -175,7 +175,7 @@ void every_way(const Lane& lane, const std::vector<What>& whats) {
     CHECK_OK(MPIX_Startall_enqueue(count, requests.data(), lane.comm()));
     CHECK_OK(MPIX_Waitall_enqueue(count, requests.data(), MPI_STATUSES_IGNORE));
   };
-  std::vector<MPI_Status> statuses(requests.size());  // written until the stream has come so far
+  std::vector<MPI_Status> statuses(requests.size());  // written until the stream has reached that point
   round("one by one", [&] {
     for (std::size_t n = 0; n < requests.size(); ++n) {
       CHECK_OK(MPIX_Startall_enqueue(1, &requests[n], lane.comm()));
@@ -235,7 +235,7 @@ void others(const Kernels& kernels) {
   CHECK_OK(MPI_Op_free(&user));
 }
 
-// A sum of one more each time, between kernels, with a message beside it: `starts` of both a launch.
+// A sum of one more each time, between kernels, and a message at the same time: `starts` of both a launch.
 class Chain {
  public:
   Chain(const Lane& lane, std::size_t count)
@@ -262,7 +262,7 @@ class Chain {
   Chain& operator=(const Chain&) = delete;
 
   void step(unsigned spins) {
-    lane_.fill(to_, 12345, lane_.rank == 0 ? spins : 0);  // the ranks come at different times
+    lane_.fill(to_, 12345, lane_.rank == 0 ? spins : 0);  // the ranks arrive at different times
     CHECK_OK(MPIX_Startall_enqueue(3, requests_, lane_.comm()));
     CHECK_OK(MPIX_Waitall_enqueue(3, requests_, MPI_STATUSES_IGNORE));
     lane_.step(total_, to_, from_);
@@ -289,7 +289,7 @@ class Chain {
   MPI_Request requests_[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 
-// In graphs, in the stream, and by turns; two communicators at once.
+// Runs chains in graphs, in the stream, and in both by turns; on two communicators at once.
 void chain(const Kernels& kernels) {
   constexpr int kLaunches = 100, kStarts = 3;
   const Lane lane(kernels), other(kernels);
@@ -320,7 +320,7 @@ void chain(const Kernels& kernels) {
   beside.expect_after(kLaunches);
 }
 
-// The host can neither start it nor wait for it.
+// Checks that the host can neither start such a request nor wait for it.
 void refused(const Kernels& kernels) {
   const Lane lane(kernels);
   if (!devices_can(lane)) return;
@@ -338,7 +338,7 @@ void refused(const Kernels& kernels) {
   one.check(7, "after refused calls");
 }
 
-// A communicator that is revoked lets the streams of its members go on.
+// Checks that streams continue when the communicator that they wait on is revoked.
 void revoked(const Kernels& kernels) {
   const Lane lane(kernels);
   if (!devices_can(lane)) return;

@@ -1,5 +1,5 @@
 // The last rank dies while the streams of the others wait for it: by an enqueued receive that names it, by one from any
-// rank, by a reduction, in a graph, and by a message or a reduction that was matched before. The streams go on soon,
+// rank, by a reduction, in a graph, and by a message or a reduction that was matched before. The streams continue soon,
 // the next call returns MPIX_ERR_PROC_FAILED, and the others still reach each other. At its end each says "went on".
 // Run it with mpiexec --enable-recovery on two ranks or more.
 #include <signal.h>
@@ -12,7 +12,7 @@
 namespace streams {
 namespace {
 
-// Seconds that a busy machine may need; without the mend the stream waits for ever.
+// Number of seconds that a busy machine may need; a faulty library lets the stream wait forever.
 constexpr double kSoon = 10;
 
 void run(const check::Environment& mpi, const std::string& what) {
@@ -50,9 +50,9 @@ void run(const check::Environment& mpi, const std::string& what) {
     } else {
       CHECK_OK(MPIX_Allreduce_enqueue(from.get(), to.get(), 16, MPI_UINT32_T, MPI_SUM, lane.comm()));
     }
-    lane.fill(to, 9);  // the stream goes on
+    lane.fill(to, 9);  // the stream must continue
   };
-  // It dies once the others are ready, and have had everything that it has sent.
+  // The last rank dies once the others are ready, and have received everything that it has sent.
   for (int rank = 0; rank < victim; ++rank) {
     if (mpi.rank == rank) CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, victim, 1, MPI_COMM_WORLD));
     if (mpi.rank == victim) CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));

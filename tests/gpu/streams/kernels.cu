@@ -1,4 +1,4 @@
-// Work of a program around enqueued operations. Each kernel can take its time, so that a missing wait shows.
+// Work of a program around enqueued operations. Each kernel can be delayed, so that a missing wait is detected.
 #include "portability.hpp"
 
 namespace {

@@ -1,10 +1,11 @@
-// Latency of operations in streams and graphs, medians of five runs, beside blocking calls. Prints a table; figures are
-// of interest on real devices only. The last columns count, since the row before, the operations of this rank that the
-// library's thread carried out, and the starts that its streams carry out alone, which a graph counts at its capture.
+// Latency of operations in streams and graphs, medians of five runs, compared with blocking calls. Prints a table;
+// figures are of interest on real devices only. The last columns count, since the row before, the operations of this
+// rank that the library's thread carried out, and the starts that its streams carry out alone, which a graph counts at
+// its capture.
 //
 //   mpi_streams_latency [--short] [--only-matched]
-//   mpi_streams_latency --enqueue|--matched|--reduced TIMES     makes only so many of each call, for a count of driver
-//   calls
+//   mpi_streams_latency --enqueue|--matched|--reduced TIMES     makes only this number of each call, for a count of
+//   driver calls
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int kRuns = 5;
 
-// Returns the median of the slowest rank's microseconds for one of `times` repetitions.
+// Returns the median of the slowest rank's time per repetition, in microseconds, with `times` repetitions per run.
 template <class Work>
 double median(int times, const Work& work) {
   std::vector<double> all;
@@ -49,7 +50,7 @@ class Table {
     std::fflush(stdout);
   }
 
-  // `inside` operations a launch.
+  // Measures a graph with `inside` operations per launch.
   template <class Work>
   void in_graph(const char* what, const Lane& lane, int inside, int per, const Work& work) const {
     const Graph graph(lane, 2, [&] {
@@ -69,7 +70,7 @@ class Table {
       return 0.0;
     });
   }
-  // Only the calls, not the work.
+  // Measures only the calls, not the work.
   template <class Work>
   void host(const char* what, const Lane& lane, const Work& work) const {
     const int few = std::min(repeats_, 50);
@@ -176,7 +177,7 @@ void matched_allreduce(const Table& table, const Kernels& kernels, int bytes, co
   CHECK_OK(MPI_Request_free(&request));
 }
 
-// The parts of which the operations consist, by the driver alone.
+// Measures the parts of the operations, with calls of the driver only.
 void bare(const Table& table, const Kernels& kernels) {
   constexpr int kCanFlush = 98;  // the device's attribute
   constexpr unsigned kFlush = 1U << 30;
@@ -269,8 +270,8 @@ void run(const check::Environment& mpi, bool brief, bool only_matched) {
   bare(table, kernels);
 }
 
-// The same buffers in every call, as in a program's main loop. The stream begins with a wait for the host, so that no
-// operation is over when the stream is to wait for it.
+// Uses the same buffers in every call, as in a program's main loop. The stream begins with a wait for the host, so that
+// no operation is complete when the stream is to wait for it.
 template <class Work>
 void enqueue(const check::Environment& mpi, int times, const Lane& lane, const Work& work) {
   constexpr int kGate = 99;

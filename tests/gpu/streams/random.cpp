@@ -82,7 +82,7 @@ class Running {
 
   void enqueue() {
     const MPI_Comm comm = lane_.comm();
-    if (what_.from != MemoryKind::kHost) {  // a kernel writes what is sent, over what the host wrote
+    if (what_.from != MemoryKind::kHost) {  // a kernel overwrites the host's data with the data that is sent
       lane_.fill(from_, first_of(lane_.rank), 20000);
     }
     switch (what_.form) {
@@ -153,7 +153,7 @@ void run(const check::Environment& mpi, unsigned seed, int exchanges) {
     const int launches = in_graph ? (plan.number(10) == 0 ? 100 : 1 + static_cast<int>(plan.number(4))) : 1;
     const int mode = static_cast<int>(plan.number(3));
     std::vector<std::unique_ptr<Running>> running;
-    // A graph belongs to its communicator for good.
+    // A graph belongs to its communicator permanently.
     std::unique_ptr<Lane> own;
     if (in_graph) own = std::make_unique<Lane>(kernels);
     for (int i = 0; i < batch; ++i) {

@@ -19,9 +19,9 @@ Word value_of(int rank, int round) { return static_cast<Word>(rank * 1000003 + r
 
 void poison(Buffer& buffer) { buffer.put(std::vector<Word>(buffer.size() / sizeof(Word), kPoison)); }
 
-// A ring in which every round's data is made and taken away by kernels, with nothing between but the stream. Pageable
-// memory of the host, which kernels cannot read and copies read at their call, has a place for each round instead,
-// which the host reads in the end. Its memory is made before, as the driver may wait for all streams then.
+// A ring in which kernels make and consume the data of every round, ordered only by the stream. Pageable memory of the
+// host, which kernels cannot read and copies read at their call, has a place for each round instead, which the host
+// reads in the end. Its memory is allocated beforehand, as the driver may wait for all streams when it allocates.
 class Ring {
  public:
   Ring(const Lane& lane, MemoryKind kind, std::size_t count)
@@ -179,7 +179,7 @@ void two_communicators(const Kernels& kernels) {
     CHECK_OK(MPIX_Recv_enqueue(late.get(), 1024, MPI_UINT32_T, waiting.rank + 1, 0, waiting.comm(), MPI_STATUS_IGNORE));
   }
   for (int i = 0; i < 5; ++i) exchange.run("beside a stream that waits");
-  // Calls of the host go on, too.
+  // Calls of the host continue to work, too.
   CHECK_OK(MPI_Allreduce(data.get(), sum.get(), 1024, MPI_UINT32_T, MPI_MAX, MPI_COMM_WORLD));
   expect(sum.take<Word>(), counting(1024, 3), "a reduction beside a stream that waits");
   if (sends) {
@@ -270,7 +270,7 @@ void persistent(const Kernels& kernels) {
   for (MPI_Request& each : requests) CHECK_OK(MPI_Request_free(&each));
 }
 
-// Every launch of the graph sends what the last one left.
+// Every launch of the graph sends the result of the previous one.
 void graph(const Kernels& kernels) {
   constexpr int kLaunches = 100;
   constexpr std::size_t kCount = 600;
@@ -298,7 +298,7 @@ void graph(const Kernels& kernels) {
       lane.step(sums, sum, unused);
       CHECK_OK(MPIX_Waitall_enqueue(2, persistent, MPI_STATUSES_IGNORE));
       lane.step(agains, again, unused);
-      lane.step(total, to, from);  // the next launch sends one more
+      lane.step(total, to, from);  // the next launch sends values that are one greater
     });
     for (int launch = 0; launch < kLaunches; ++launch) exchange.launch();
     lane.wait();
@@ -354,8 +354,8 @@ struct Matched {
   MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
 };
 
-// Messages that were matched before: in a stream, in graphs, and in both by turns, with others in between. The sends
-// are started before the receives, and each is waited for alone.
+// Messages that were matched beforehand: in a stream, in graphs, and in both by turns, with other messages in between.
+// The sends are started before the receives, and each is waited for separately.
 void matched(const Kernels& kernels) {
   constexpr int kRounds = 40, kLaunchesAhead = 8;
   const Lane lane(kernels);
@@ -395,7 +395,7 @@ void matched(const Kernels& kernels) {
   lane.wait();
   for (const auto& each : all) each->expect_total(kRounds);
 
-  // The host can neither start nor wait for requests that streams carry out by themselves.
+  // The host can neither start nor wait for requests that streams execute by themselves.
   const bool moved_by_streams = hr::test::on_fake_driver() && on_one_host();
   if (!moved_by_streams) return;
   Matched& first = *all.front();
@@ -410,7 +410,7 @@ void matched(const Kernels& kernels) {
   CHECK_OK(MPI_Get_count(&statuses[0], MPI_UINT32_T, &count));
   CHECK(statuses[0].MPI_SOURCE == lane.previous && statuses[0].MPI_TAG == 0 && count == 2);
   lane.step(first.total, first.to, first.from);
-  CHECK_OK(MPIX_Waitall_enqueue(2, pair, statuses));  // both are over
+  CHECK_OK(MPIX_Waitall_enqueue(2, pair, statuses));  // both requests are complete
   lane.wait();
   first.expect_total(kRounds + 1);
   MPI_Request any = MPI_REQUEST_NULL;
@@ -512,7 +512,7 @@ void waiting(const Kernels& kernels) {
       messages[i]->check(round, "a stream beside one that waits");
     }
     messages.front()->send(*lanes[1]);
-    lanes[1]->wait();  // its buffers are written next
+    lanes[1]->wait();  // the buffers of this lane are written next
     lanes.front()->wait();
     messages.front()->check(round, "a stream that waited");
   }
@@ -527,7 +527,7 @@ void waiting(const Kernels& kernels) {
   messages.front()->check(7, "100 launches of a graph");
 }
 
-// Calls that a capture cannot hold fail, and the capture goes on.
+// Calls that cannot be captured fail, and the capture continues.
 void refused_in_capture(const Kernels& kernels) {
   for (int mode = 0; mode < 3; ++mode) {
     const Lane lane(kernels);
@@ -559,13 +559,14 @@ void refused_in_capture(const Kernels& kernels) {
   }
 }
 
-// Blocking calls on the communicator come after the work of its stream, though it is independent of the default stream.
+// Blocking calls on the communicator are ordered after the work of its stream, though it is independent of the default
+// stream.
 void blocking(const Kernels& kernels) {
   const Lane lane(kernels), stuck(kernels);
   Buffer from(40000, MemoryKind::kDevice), to(40000, MemoryKind::kDevice), late(64, MemoryKind::kDevice);
   poison(to);
   gpu::synchronize();
-  if (lane.rank == 0) {  // calls on the other communicator do not wait for this one
+  if (lane.rank == 0) {  // calls on the other communicator do not wait for this stream
     CHECK_OK(MPIX_Recv_enqueue(late.get(), 16, MPI_UINT32_T, 0, 1, stuck.comm(), MPI_STATUS_IGNORE));
   }
   for (int round = 0; round < 3; ++round) {
@@ -646,7 +647,7 @@ void errors(const Kernels& kernels) {
     CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     CHECK_OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));  // MPI_REQUEST_NULL
 
-    // A message that is too long: the stream goes on, the next call says it.
+    // If a message is too long, the stream continues, and the next call reports the error.
     Buffer small(16, MemoryKind::kDevice);
     CHECK_OK(MPIX_Isend_enqueue(data.get(), 16, MPI_UINT32_T, lane.rank, 4, lane.comm(), &request));
     CHECK_OK(MPIX_Recv_enqueue(small.get(), 4, MPI_UINT32_T, lane.rank, 4, lane.comm(), MPI_STATUS_IGNORE));
@@ -655,7 +656,7 @@ void errors(const Kernels& kernels) {
     CHECK_CLASS(MPIX_Send_enqueue(data.get(), 16, MPI_UINT32_T, MPI_PROC_NULL, 0, lane.comm()), MPI_ERR_TRUNCATE);
     CHECK_OK(MPIX_Send_enqueue(data.get(), 16, MPI_UINT32_T, MPI_PROC_NULL, 0, lane.comm()));
 
-    // A buffer that is freed before the stream comes to the operation. Devices may keep it mapped in its pool.
+    // The buffer is freed before the stream reaches the operation. Devices may keep it mapped in its pool.
     const Lane other(kernels);
     auto freed = std::make_unique<Buffer>(64, MemoryKind::kPool);
     const gpu::Event gate = gpu::create_event();
@@ -701,7 +702,7 @@ void many(const Kernels& kernels) {
   }
   lane.wait();
   expect(to.take<Word>(), counting(kMessages, value_of(lane.previous, 0)), "many messages");
-  // MPI_Comm_free waits for what nobody has waited for.
+  // MPI_Comm_free waits for operations for which the program has not waited.
   CHECK_OK(MPIX_Recv_enqueue(to.get(), 1, MPI_UINT32_T, lane.previous, 8, lane.comm(), MPI_STATUS_IGNORE));
   CHECK_OK(MPIX_Send_enqueue(from.get(), 1, MPI_UINT32_T, lane.next, 9, lane.comm()));
   // The two do not match: the messages come from communicators of the host.

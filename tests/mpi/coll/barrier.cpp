@@ -1,6 +1,6 @@
 // No rank leaves a barrier before all have entered it: each rank writes the number of its barrier to memory that all
-// see, after a random delay, and checks every other's number when it leaves. In three forms, on the world and on a
-// communicator in another order, more often than a communicator has sets of flag lines.
+// ranks see, after a random delay, and checks the number of every other rank when it leaves. This runs in three forms,
+// on MPI_COMM_WORLD and on a communicator in another order, more often than a communicator has sets of flag lines.
 #include <cstdio>
 
 #include "coll_test.hpp"

@@ -19,7 +19,7 @@ namespace coll_test {
 inline constexpr int kPerElement = 6;  // integers in an element of every shape
 inline constexpr int kPoison = -77777777;
 
-// A datatype of six integers, and their places (in integers, from the element's origin).
+// A datatype of six integers, and the offsets of these (in integers, from the element's origin).
 struct Shape {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   std::array<int, kPerElement> offsets{};
@@ -32,7 +32,7 @@ class Shapes {
     add({0, 1, 2, 3, 4, 5}, 6);     // one run
     add({0, 1, 3, 4, 6, 7}, 9);     // strided
     add({9, 7, 5, 4, 0, 2}, 12);    // out of order
-    add({-3, -2, 0, 1, 4, 5}, 10);  // data before the origin
+    add({-3, -2, 0, 1, 4, 5}, 10);  // some data before the origin
   }
   ~Shapes() {
     for (Shape& shape : shapes_) MPI_Type_free(&shape.type);
@@ -56,7 +56,7 @@ class Shapes {
   std::vector<Shape> shapes_;
 };
 
-// A communicator, and this process in it.
+// A communicator, its size, and this process's rank in it.
 struct Where {
   MPI_Comm comm;
   int rank = 0;
@@ -67,7 +67,7 @@ struct Where {
   }
 };
 
-// Room for elements of a shape, poisoned all over; knows which integers belong to an element.
+// Room for elements of a shape, filled with a poison value; knows which integers belong to an element.
 class Buffer {
  public:
   Buffer(const Shape& shape, int elements)
@@ -105,7 +105,7 @@ inline int value(int round, int source, int target, int element, int k) {
   return static_cast<int>(h >> 8);
 }
 
-// Choices that are the same on every rank.
+// Random choices that are the same on every rank.
 class Choices {
  public:
   Choices() {
@@ -121,8 +121,8 @@ class Choices {
   std::mt19937 engine_;
 };
 
-// World, world in reverse order, world in a random order, so that ranks are spread over hosts in any way, and a subset
-// of the ranks.
+// Communicators of all ranks in their order, in reverse order and in a random order, so that the ranks of a host may be
+// anywhere, and one of a subset of the ranks.
 class Communicators {
  public:
   Communicators(int rank, int size, Choices& choices) {
@@ -142,14 +142,14 @@ class Communicators {
   }
   Communicators(const Communicators&) = delete;
   Communicators& operator=(const Communicators&) = delete;
-  // Returns the same one on all ranks, but MPI_COMM_NULL on those that are not in it.
+  // Returns the same communicator on all ranks, but MPI_COMM_NULL on those that are not in it.
   MPI_Comm any(Choices& choices) const { return comms_[static_cast<std::size_t>(choices.below(4))]; }
 
  private:
   std::array<MPI_Comm, 4> comms_{};
 };
 
-// Returns a root that ranks in and outside the communicator draw alike.
+// Returns a random root, the same for ranks within and outside the communicator.
 inline int any_root(Choices& choices, int size) { return choices.below(1 << 20) % size; }
 
 enum class Form { kBlocking, kNonblocking, kPersistent };
@@ -186,8 +186,8 @@ void execute(Form form, Blocking blocking, Nonblocking nonblocking, Persistent p
       break;
   }
 }
-// EXECUTE(form, B, b, cast, buffer, ...): MPI_Bcast, MPI_Ibcast or MPI_Bcast_init. The initial is separate, as its
-// case differs.
+// EXECUTE(form, B, b, cast, buffer, ...): MPI_Bcast, MPI_Ibcast or MPI_Bcast_init. The initial letter is passed
+// separately in both cases.
 #define EXECUTE(form, Initial, initial, rest, ...) \
   ::coll_test::execute(form, MPI_##Initial##rest, MPI_I##initial##rest, MPI_##Initial##rest##_init, __VA_ARGS__)
 

@@ -66,7 +66,7 @@ void many(MPI_Comm world, const check::Environment& mpi, Choices& choices) {
     pending[i].round = static_cast<int>(i);
     pending[i].root = choices.below(mpi.size);
     start(pending[i], choices.flip() ? world : second, mpi.rank, mpi.size, &requests[i]);
-    // The program's messages with any tag must not match those of collectives.
+    // A receive of the program with any tag must not match the messages of collectives.
     if (i % 8 == 0) {
       int got = kPoison;
       MPI_Status status;

@@ -1,4 +1,4 @@
-// Wrong arguments that one process can detect by itself: the class of the error, and the communicator still works
+// Wrong arguments that a single process can detect: the error has the right class, and the communicator still works
 // afterwards.
 #include "coll_test.hpp"
 
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   CHECK(check::error_text(MPI_Allreduce(a.data(), a.data(), 1, MPI_INT, MPI_SUM, comm)).size() > 10);
   CHECK_OK(MPI_Allreduce(a.data(), a.data(), 0, MPI_INT, MPI_SUM, comm));
 
-  // In place where that is not allowed.
+  // MPI_IN_PLACE where that is not allowed.
   CHECK_CLASS(MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER);
   CHECK_CLASS(MPI_Allreduce(a.data(), MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
   CHECK_CLASS(MPI_Gather(a.data(), 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, mpi.rank, comm), MPI_ERR_BUFFER);
@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   // No neighbors without a topology.
   CHECK_CLASS(MPI_Neighbor_alltoall(a.data(), 1, MPI_INT, b.data(), 1, MPI_INT, comm), MPI_ERR_TOPOLOGY);
 
-  // A receiver with less room than the root's data gets the error from its request.
+  // A receiver that has less room than the root has data gets the error from its request.
   if (mpi.size > 1) {
     CHECK_OK(MPI_Ibcast(a.data(), mpi.rank == 1 ? 1 : 2, MPI_INT, 0, comm, &request));
     const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);

@@ -1,7 +1,7 @@
-// Collectives that go over hosts level by level, if ranks are on several (mpiexec --as-hosts): every operation that has
-// a composition, every root, blocking, non-blocking and several at once, in place, short and long; on a communicator
-// with ranks in blocks of hosts, on one with ranks round robin over hosts, and on one with a host of a single process.
-// Every element is checked.
+// Collectives that are composed of parts within and between hosts, if the ranks are on several (mpiexec --as-hosts):
+// every operation that has a composition, with every root; blocking, non-blocking and several at once, in place, short
+// and long; on a communicator with ranks in blocks of hosts, on one with ranks round robin over hosts, and on one with
+// a host of a single process. Every element is checked.
 #include <algorithm>
 
 #include "coll_test.hpp"
@@ -38,7 +38,7 @@ Ints sums(int round, int size, int count) {
   return made;
 }
 
-// Joins runs of ranks, first * 1000 + last: associative, and 0 if two runs are not adjacent.
+// Joins runs of ranks, each stored as first * 1000 + last: associative; the result is 0 if two runs are not adjacent.
 void join(void* in, void* inout, int* length, MPI_Datatype*) {
   const auto* left = static_cast<int*>(in);
   auto* right = static_cast<int*>(inout);
@@ -96,7 +96,7 @@ void reductions(const Where& w, const Trial& t, MPI_Op joining) {
           w.comm);
   CHECK(result == (w.rank == t.root ? wanted : Ints(count, kPoison)));
 
-  // In the order of ranks.
+  // The reduction is in the order of ranks.
   const Ints run(count, (w.rank + 1) * 1000 + w.rank + 1);
   const Ints whole(count, 1000 + w.size);
   std::fill(result.begin(), result.end(), kPoison);
@@ -107,7 +107,7 @@ void reductions(const Where& w, const Trial& t, MPI_Op joining) {
   if (w.rank == t.root) CHECK(result == whole);
 }
 
-// No rank leaves before all have come.
+// No rank leaves before all have entered.
 void barriers(const Where& w, int round) {
   const int late = round % w.size;
   if (w.rank == late) {
@@ -119,7 +119,7 @@ void barriers(const Where& w, int round) {
   CHECK_OK(MPI_Barrier(w.comm));
   const double left = MPI_Wtime();
   CHECK_OK(MPI_Bcast(&come, 1, MPI_DOUBLE, late, w.comm));
-  CHECK(left >= come);  // one clock: one machine
+  CHECK(left >= come);  // all ranks use the same clock, because they are on one machine
 }
 
 // Operations that are started together, and completed in reverse order.

@@ -11,7 +11,7 @@ namespace {
 struct Sides {
   MPI_Comm comm;
   int rank, size, others;
-  bool first;  // of the two groups
+  bool first;  // true if this process is in the first group
   Form form;
 
   // Returns the argument `root` if process `root` of the first (or second) group is the root.
@@ -137,7 +137,7 @@ void unrooted(const Sides& s) {
   EXECUTE(s.form, A, a, lltoallw, out.data(), counts.data(), bytes.data(), types.data(), many.data(), counts.data(),
           bytes.data(), types.data(), s.comm);
   check_many(true);
-  // One direction only.
+  // Data moves in one direction only.
   EXECUTE(s.form, A, a, llgather, one.data(), s.first ? kCount : 0, MPI_INT, many.data(), s.first ? 0 : kCount, MPI_INT,
           s.comm);
   if (!s.first) check_many(false);
@@ -152,7 +152,7 @@ void unrooted(const Sides& s) {
   };
   for (int k = 0; k < kCount; ++k) CHECK_EQ(sum[static_cast<std::size_t>(k)], wanted(k));
 
-  // Both groups divide a vector of the same length, each into different parts.
+  // Both groups divide a vector of the same length, each group into parts of its own length.
   const int share = s.others * 2;
   Ints vector(static_cast<std::size_t>(s.size * share));
   for (std::size_t k = 0; k < vector.size(); ++k) vector[k] = s.mine() * 7 + static_cast<int>(k);

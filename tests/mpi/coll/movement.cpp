@@ -15,7 +15,7 @@ struct Trial {
   MPI_Comm comm;
 };
 
-// Blocks of a v operation: count and place (in elements), with gaps and in reverse order.
+// Blocks of a v operation: count and displacement (in elements), with gaps and in reverse order.
 struct Partition {
   std::vector<int> counts, displacements;
   int elements = 0;
@@ -156,7 +156,7 @@ void alltoall(const Trial& t) {
   recv.check_holes();
 }
 
-// In place, both sides of a pair exchange the same count.
+// With MPI_IN_PLACE, both members of a pair exchange the same count.
 int count_of_pair(const Trial& t, int a, int b) {
   return t.in_place ? count_between(t, a < b ? a : b, a < b ? b : a) : count_between(t, a, b);
 }

@@ -1,5 +1,5 @@
-// Neighborhood collectives on grids, graphs and distributed graphs, in three forms. On the grids every dimension is
-// periodic, even those of one and two processes, where a process is its own neighbor or has one neighbor twice.
+// Neighborhood collectives on grids, graphs and distributed graphs, in three forms. In the grids, every dimension is
+// periodic, even one of one or two processes, where a process is its own neighbor or has one neighbor twice.
 #include "coll_test.hpp"
 
 using namespace coll_test;
@@ -16,7 +16,7 @@ struct Edges {
 
 int tag_of(int source, int block, int k) { return value(1, source, block, 0, k); }
 
-// Blocks have `count` integers, or count + slot % 2 in the v and w forms; the block number is part of the value.
+// A block has `count` integers, or count + slot % 2 in the v and w forms; its values include the block number.
 void alltoall(const Edges& e, int count, Form form) {
   const std::size_t out = e.destinations.size();
   const std::size_t in = e.sources.size();
@@ -36,7 +36,7 @@ void alltoall(const Edges& e, int count, Form form) {
   CHECK_EQ(recv.back(), kPoison);
 }
 
-// Returns the length of block number `block` of a process: known at both ends.
+// Returns the length of block number `block` of a process: both ends compute it.
 int length(int source, int block) { return (source + 2 * block) % 4; }
 
 void alltoallv(const Edges& e, bool typed, Form form) {
@@ -127,7 +127,7 @@ void grid(int size, std::vector<int> dims, bool periodic) {
       e.sources.push_back(neighbor);
       e.destinations.push_back(neighbor);
     }
-    // The previous process sends towards +1, its second block of the dimension.
+    // The previous process sends in the positive direction: its second block of the dimension.
     e.source_block.push_back(2 * d + 1);
     e.source_block.push_back(2 * d);
   }
@@ -135,14 +135,14 @@ void grid(int size, std::vector<int> dims, bool periodic) {
   CHECK_OK(MPI_Comm_free(&e.comm));
 }
 
-// Rank i sends to i + 1 twice and to i + 3; receives likewise.
+// Rank i sends to i + 1 twice and to i + 3; the receives correspond.
 void dist_graph(int size, int rank) {
   Edges e;
   e.rank = rank;
   e.destinations = {(rank + 1) % size, (rank + 3) % size, (rank + 1) % size};
   e.sources = {(rank + 3 * size - 3) % size, (rank + size - 1) % size, (rank + size - 1) % size};
   e.source_block = {1, 0, 2};
-  // Edges between the same processes arrive in the order they are sent.
+  // The data of edges between the same two processes arrives in the order in which it is sent.
   if ((size - 2) % size == 0 || size <= 2) {
     e.source_block = {0, 1, 2};
   }
@@ -152,7 +152,7 @@ void dist_graph(int size, int rank) {
   CHECK_OK(MPI_Comm_free(&e.comm));
 }
 
-// A ring in both directions as a graph.
+// A graph that is a ring in both directions.
 void graph(int size, int rank) {
   if (size < 3) return;
   std::vector<int> index;

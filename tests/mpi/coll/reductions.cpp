@@ -1,5 +1,5 @@
-// Reductions in three forms: predefined operations, and one of the test's that is not commutative (products of 2x2
-// matrices modulo a prime), whose result reveals any change of the order of ranks.
+// Reductions in three forms: predefined operations, and an operation of this test that is not commutative (products of
+// 2x2 matrices modulo a prime), whose result reveals any change of the order of ranks.
 #include <algorithm>
 
 #include "coll_test.hpp"
@@ -32,7 +32,7 @@ void multiply_all(void* in, void* inout, int* length, MPI_Datatype* type) {
   }
 }
 
-// Elements of an operation: made, combined, and compared.
+// Functions that create, combine and compare the elements of an operation.
 template <class T>
 struct Kind {
   MPI_Datatype type;
@@ -45,7 +45,7 @@ struct Kind {
 template <class T>
 struct Vector {
   std::vector<T> data;
-  // Room behind the elements reveals writes beyond them.
+  // The room after the elements reveals writes beyond them.
   Vector(std::size_t count, const T& poison) : data(count + 3, poison) {}
 };
 
@@ -151,7 +151,7 @@ void all_reductions(const Kind<T>& kind, Trial t) {
   }
 }
 
-// The same bits on all ranks, although sums of doubles depend on their order.
+// All ranks have the same bits, although sums of doubles depend on their order.
 void same_bits_everywhere(const Trial& t) {
   std::vector<double> send(static_cast<std::size_t>(t.count));
   std::vector<double> recv(send.size(), -1);
@@ -162,7 +162,8 @@ void same_bits_everywhere(const Trial& t) {
   CHECK(recv == of_first);
   std::vector<double> again(send.size(), -1);
   CHECK_OK(MPI_Allreduce(send.data(), again.data(), t.count, MPI_DOUBLE, MPI_SUM, t.comm));
-  if (check::headrace()) CHECK(recv == again);  // recommended only (section 6.9.1); ours whatever the form
+  if (check::headrace())
+    CHECK(recv == again);  // only recommended (section 6.9.1); Headrace guarantees it for every form
 }
 
 // A persistent allreduce reads the buffer's content at each start.

@@ -1,6 +1,6 @@
-// Special cases of collectives through shared memory: every size at which the algorithm changes, members that are
-// several operations ahead of others or late, communicators that overlap, memory freed with the communicator, and a
-// machine that has none to give.
+// Special cases of collectives through shared memory: every size at which the algorithm changes, members that are late
+// or several operations ahead of others, communicators that overlap, memory freed with the communicator, and a machine
+// without free memory.
 //
 //   mpi_coll_shared_memory                 with shared memory
 //   mpi_coll_shared_memory no-room         rank 0 cannot make the file
@@ -103,13 +103,13 @@ void movements(const Where& where, int round, std::size_t count) {
   CHECK(data == filled(round, root, count, static_cast<std::size_t>(where.rank) * count));
 }
 
-// Elements of eight bytes around every size at which the algorithm changes or another piece begins.
+// Vectors of eight-byte elements around every size at which the algorithm changes or another piece begins.
 void every_threshold(const Where& where) {
   std::vector<std::size_t> counts = {1, 2, 3};
   for (const std::size_t bytes : {48, 4096, 16384, 32768, 65536, 131072, 262144, 524288, 1048576}) {
     const std::size_t count = bytes / 8;
     counts.insert(counts.end(), {count - 1, count, count + 1});
-    counts.push_back(count / static_cast<std::size_t>(where.size));  // blocks that fill it together
+    counts.push_back(count / static_cast<std::size_t>(where.size));  // all blocks together fill it
   }
   int round = 0;
   for (const std::size_t count : counts) {
@@ -119,14 +119,14 @@ void every_threshold(const Where& where) {
   }
 }
 
-// Lengths of every kind one after the other, so often that flag lines and data slots are reused many times: no
-// operation may overwrite parts that another one still reads.
+// Operations of every kind of length follow one another so often that flag lines and data slots are reused many times:
+// no operation may overwrite parts that another one still reads.
 void lengths_at_random(const Where& where) {
   unsigned seed = std::random_device{}();
   CHECK_OK(MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, where.comm));
   if (where.rank == 0) std::printf("lengths_at_random: seed %u\n", seed);
   std::mt19937 random(seed);
-  constexpr std::size_t kRound[] = {6, 128, 256, 512, 1024, 2048, 4096};  // longs: of 48 B to 32 KiB
+  constexpr std::size_t kRound[] = {6, 128, 256, 512, 1024, 2048, 4096};  // numbers of longs: 48 B to 32 KiB
   for (int round = 0; round < 120; ++round) {
     const std::size_t count = kRound[random() % std::size(kRound)] - 3 + random() % 7;
     if (random() % 2 == 0) {
@@ -137,7 +137,7 @@ void lengths_at_random(const Where& where) {
   }
 }
 
-// Sums of elements longer than the pieces in which vectors pass slots.
+// Sums of elements that are longer than the pieces in which vectors pass through slots.
 void long_elements(const Where& where) {
   for (const int longs : {500, 700, 4100, 5000, 8192}) {
     MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -170,7 +170,7 @@ void long_elements(const Where& where) {
   }
 }
 
-// No rank needs to wait for the others: senders are far ahead of late ranks, with short and long data in turn.
+// No rank needs to wait for the others: senders are far ahead of late ranks, with short and long data alternately.
 void running_ahead(const Where& where) {
   constexpr int kRounds = 60;
   for (int round = 0; round < kRounds; ++round) {
@@ -188,7 +188,7 @@ void running_ahead(const Where& where) {
   }
 }
 
-// Pending operations of every length with blocking ones and messages between; completed in reverse order.
+// Pending operations of every length, with blocking ones and messages between them, are completed in reverse order.
 void pending(const Where& where) {
   constexpr std::size_t kMany = 12;
   std::vector<Longs> send(kMany);
@@ -226,7 +226,7 @@ int mappings() {
   return found;
 }
 
-// Communicators are made and freed, also while an operation is pending, and their memory with them.
+// Communicators and their memory are created and freed, also while an operation is pending.
 void made_and_freed(MPI_Comm parent) {
   int before = 0;
   for (int cycle = 0; cycle < 60; ++cycle) {
@@ -246,7 +246,7 @@ void made_and_freed(MPI_Comm parent) {
   CHECK_EQ(mappings(), before);
 }
 
-// Pairs around a ring, each process in two of them, in different orders.
+// Pairs around a ring, where each process is in two of them, used in different orders.
 void overlapping(const Where& world) {
   if (world.size < 3) return;
   MPI_Comm pairs[2] = {MPI_COMM_NULL, MPI_COMM_NULL};

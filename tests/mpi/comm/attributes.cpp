@@ -1,4 +1,5 @@
-// Caching: callbacks on dup, free, delete and at MPI_Finalize (section 7.7, 11.2.4).
+// Caching: callbacks when a communicator is duplicated or freed, when an attribute is deleted, and in MPI_Finalize
+// (section 7.7, 11.2.4).
 #include <cstdint>
 #include <cstdlib>
 
@@ -35,7 +36,7 @@ void life() {
   CHECK_OK(MPI_Comm_free_keyval(&keyval));
   CHECK_EQ(keyval, MPI_KEYVAL_INVALID);
   MPI_Comm twin;
-  CHECK_OK(MPI_Comm_dup(comm, &twin));  // the freed keyval still copies
+  CHECK_OK(MPI_Comm_dup(comm, &twin));  // the attribute of the freed keyval is still copied
   CHECK_EQ(copies, 1);
   CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
   refuse = 1;
@@ -86,7 +87,7 @@ void predefined() {
   CHECK(flag != 0);
 }
 
-// At MPI_Finalize the attributes of self go first, newest first, and MPI still works.
+// MPI_Finalize first deletes the attributes of MPI_COMM_SELF, newest first, and MPI still works then.
 int at_finalize = 0;
 int finalizing(MPI_Comm, int, void* value, void* extra_state) {
   int rank = -1;

@@ -1,4 +1,4 @@
-// Contexts are reused, and agreements of several threads neither deadlock nor give one context twice.
+// Contexts are reused, and concurrent agreements of several threads neither deadlock nor assign a context twice.
 #include <array>
 #include <thread>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace {
 
-// More communicators than there are contexts, one after the other.
+// Creates more communicators than there are contexts, one after the other.
 void dup_and_free() {
   for (int i = 0; i < 10000; ++i) {
     MPI_Comm comm;
@@ -17,7 +17,7 @@ void dup_and_free() {
   }
 }
 
-// Freed while a receive on it is pending: its context must not go to the next one.
+// A communicator is freed while a receive on it is pending: the next one must not get its context.
 void freed_while_pending(const check::Environment& mpi) {
   const int right = (mpi.rank + 1) % mpi.size;
   const int left = (mpi.rank + mpi.size - 1) % mpi.size;
@@ -46,7 +46,7 @@ void freed_while_pending(const check::Environment& mpi) {
   }
 }
 
-// Threads of a rank create from different communicators at once, in different orders on different ranks.
+// Threads of a rank create communicators from different ones at once, in different orders on different ranks.
 void threads(const check::Environment& mpi) {
   constexpr int kThreads = 4;
   std::array<MPI_Comm, kThreads> parents;

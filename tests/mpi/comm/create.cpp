@@ -6,7 +6,7 @@
 
 namespace {
 
-// All ranks except one, for every choice of that rank.
+// Groups of all ranks except one, for every choice of that rank.
 void with_group(const check::Environment& mpi) {
   MPI_Group world = check::group_of(MPI_COMM_WORLD);
   for (int out = 0; out < mpi.size; ++out) {
@@ -36,7 +36,7 @@ void disjoint(const check::Environment& mpi) {
   CHECK_OK(MPI_Comm_create(MPI_COMM_WORLD, group, &comm));
   check::ring(comm, mpi.rank % 2);
   CHECK_OK(MPI_Comm_free(&comm));
-  // The same, by each group on its own.
+  // The same with a separate call for each group.
   CHECK_OK(MPI_Comm_create_group(MPI_COMM_WORLD, group, mpi.rank % 2, &comm));
   check::ring(comm, mpi.rank % 2 + 2);
   CHECK_OK(MPI_Comm_free(&comm));

@@ -1,4 +1,4 @@
-// MPI_Comm_idup: several pending at once, completed in any order, beside other work.
+// MPI_Comm_idup: several calls pending at once, completed in any order, during other work.
 #include <array>
 
 #include "ring.hpp"
@@ -19,7 +19,7 @@ void in_any_order(const check::Environment& mpi) {
     CHECK_EQ(check::compare(comms[i], MPI_COMM_WORLD), MPI_CONGRUENT);
     check::ring(comms[i], i);
   }
-  // All communicators at once: none may receive another's message.
+  // All communicators are used at once: none may receive another's message.
   for (int i = 0; i < kCount; ++i) {
     const int right = (mpi.rank + 1) % mpi.size;
     int out = i;
@@ -34,7 +34,7 @@ void in_any_order(const check::Environment& mpi) {
   }
 }
 
-// Blocking creations and messages while one is pending: they must not wait for it.
+// Blocking creations and messages while a duplication is pending must not wait for it.
 void beside_others(const check::Environment& mpi) {
   MPI_Comm later;
   MPI_Request request;

@@ -1,11 +1,11 @@
-// Intercommunicators: create, dup, split, create on them, merge.
+// Intercommunicators: creation, duplication, splitting, MPI_Comm_create on them, and merging.
 #include <vector>
 
 #include "ring.hpp"
 
 namespace {
 
-// A message to every rank of the other group and from each.
+// Exchanges messages with every rank of the other group.
 void across(MPI_Comm inter, int value) {
   int remote = 0;
   CHECK_OK(MPI_Comm_remote_size(inter, &remote));
@@ -68,7 +68,7 @@ void copies(const Halves& halves) {
   MPI_Comm later;
   MPI_Request request;
   CHECK_OK(MPI_Comm_idup(copy, &later, &request));
-  CHECK_OK(MPI_Comm_free(&copy));  // while the copy of it is pending
+  CHECK_OK(MPI_Comm_free(&copy));  // while its duplication is pending
   CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   across(later, 3);
   CHECK_OK(MPI_Comm_free(&later));
@@ -87,7 +87,8 @@ void merges(const check::Environment& mpi, const Halves& halves) {
     CHECK_OK(MPI_Comm_free(&merged));
   }
   MPI_Comm merged;
-  CHECK_OK(MPI_Intercomm_merge(halves.inter, 1, &merged));  // equal on both sides: any order, but one
+  CHECK_OK(MPI_Intercomm_merge(halves.inter, 1,
+                               &merged));  // equal on both sides: the order is arbitrary, but the same everywhere
   check::ring(merged, 6);
   CHECK_OK(MPI_Comm_free(&merged));
 }
@@ -136,7 +137,7 @@ void from_groups(const check::Environment& mpi) {
   CHECK_OK(MPI_Group_free(&world));
 }
 
-// A mistake of the leader is an error on all processes.
+// A wrong argument of the leader is an error on all processes.
 void mistakes(const check::Environment& mpi, const Halves& halves) {
   MPI_Comm comm = halves.own;
   CHECK_OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));

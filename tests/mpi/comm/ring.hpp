@@ -1,4 +1,4 @@
-// Checks that a communicator works and is isolated: a message around its ring, with a value of its own.
+// Checks that a communicator works and is isolated: sends a message with a unique value around its ring.
 #pragma once
 
 #include "common/check.hpp"

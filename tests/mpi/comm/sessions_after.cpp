@@ -1,4 +1,4 @@
-// A session after MPI_Finalize, with none open before: all processes of the job are there again, and messages,
+// A session after MPI_Finalize, with none open before: all processes of the job take part again, and messages,
 // collectives and windows work (MPI 5.0 section 11.3). More sessions follow; then some processes have none.
 #include "ring.hpp"
 
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   CHECK_OK(MPI_Finalized(&finalized));
   CHECK_EQ(finalized, 1);
   for (int round = 0; round < 3; ++round) use(round);
-  // A process alone: the others do not wait for it.
+  // A session of one process: the others do not wait for it.
   MPI_Session session = MPI_SESSION_NULL;
   for (int more = 0; more < rank; ++more) {
     CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));

@@ -14,7 +14,7 @@ void colors_and_keys(const check::Environment& mpi) {
   CHECK(half == MPI_COMM_NULL);
 
   MPI_Comm same_key;
-  CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 5, 5, &same_key));  // ties keep the old order
+  CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 5, 5, &same_key));  // equal keys keep the old order
   CHECK_EQ(check::compare(same_key, MPI_COMM_WORLD), MPI_CONGRUENT);
   CHECK_OK(MPI_Comm_free(&same_key));
 }
@@ -32,7 +32,7 @@ void undefined(const check::Environment& mpi) {
   }
 }
 
-// Parts of parts, all alive at once, each with its own messages.
+// Splits parts again; all communicators exist at once, each with its own messages.
 void nested(const check::Environment& mpi) {
   MPI_Comm chain[6];
   chain[0] = MPI_COMM_WORLD;

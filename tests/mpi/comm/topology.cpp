@@ -43,7 +43,7 @@ void cartesian(const check::Environment& mpi) {
   CHECK_OK(MPI_Comm_free(&grid));
 }
 
-// A grid smaller than the communicator leaves processes out.
+// A grid smaller than the communicator excludes some processes.
 void small_grid(const check::Environment& mpi) {
   MPI_Comm grid;
   const int none = 0;
@@ -92,7 +92,8 @@ void distributed_graph(const check::Environment& mpi) {
   CHECK_OK(MPI_Dist_graph_neighbors(comm, 2, sources.data(), in_weights.data(), 2, targets.data(), out_weights.data()));
   const int left = (mpi.rank + mpi.size - 1) % mpi.size;
   for (int i = 0; i < 2; ++i) {
-    // From the left neighbor with 10 + left, from oneself with 20 + rank (with one rank both come from oneself).
+    // The weight is 10 + left from the left neighbor, and 20 + rank from this process (with one rank, both edges begin
+    // there).
     CHECK(in_weights[i] == (in_weights[i] < 20 ? 10 + left : 20 + mpi.rank));
     CHECK(sources[i] == (in_weights[i] < 20 ? left : mpi.rank));
     CHECK(out_weights[i] == (out_weights[i] < 20 ? 10 : 20) + mpi.rank);

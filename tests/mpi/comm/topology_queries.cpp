@@ -1,5 +1,5 @@
-// Queries of a topology, and its mapping of processes; the info of a session; requests that are queried without being
-// completed.
+// Queries of a topology, and its mapping of processes; the info object of a session; requests that are queried without
+// being completed.
 #include <array>
 #include <vector>
 
@@ -76,7 +76,7 @@ void session() {
   CHECK_OK(MPI_Session_finalize(&made));
 }
 
-// One of two receives has its message, however often it is queried.
+// The message of one of two receives has arrived, and queries report that repeatedly.
 void requests(const check::Environment& mpi) {
   int values[2] = {-1, -1}, out[2] = {10, 11};
   MPI_Request receives[2];

@@ -1,4 +1,4 @@
-// Checks for test programs of several ranks: a failed one prints rank, file, line and values, and ends the job with
+// Checks for test programs of several ranks: a failed check prints rank, file, line and values, and ends the job with
 // MPI_Abort, so that no other rank waits forever. Header only. Threads: any, as far as MPI_Abort may be called.
 #pragma once
 
@@ -88,7 +88,7 @@ inline void raises(const char* file, int line, const char* call, int code, int w
   }
 }
 
-// True if the library under test is Headrace: features of ours alone are checked only there.
+// True if the library under test is Headrace: features that only Headrace has are checked only then.
 inline bool headrace() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;

@@ -88,7 +88,7 @@ def messages(ranks: int, seed: int, count: int, devices: bool, environment: dict
             pages = pages_of(process, ranks)
             for page, file in zip(pages, files):
                 compare(page, json.loads(file.read_text()))
-            # Sums over all ranks: everything sent was received.
+            # In the sums over all ranks, everything sent was received.
             snapshots = [page.read() for page in pages]
             total = lambda *names: sum(snapshot.value(name) for snapshot in snapshots for name in names)
             same("all messages received", total("received.messages"), total("peer.messages", "peer.internal_messages"))
@@ -120,7 +120,7 @@ def alone() -> None:
 
 
 def unseen() -> None:
-    """Switched off: there is no page, and nothing is saved."""
+    """With counters switched off, there is no page, and nothing is saved."""
     with tempfile.TemporaryDirectory() as directory:
         (Path(directory) / "go").touch()
         run = Path(directory) / "run.hrc"
@@ -130,7 +130,7 @@ def unseen() -> None:
 
 
 def without_mpiexec() -> None:
-    """Its mpiexec is killed: nothing is left."""
+    """Nothing remains of a job whose mpiexec is killed."""
     with tempfile.TemporaryDirectory() as directory:
         process = subprocess.Popen([MPIEXEC, "-n", "2", KNOWN, directory, "1", "16"], stderr=subprocess.DEVNULL)
         pages = pages_of(process, 2)
@@ -142,7 +142,7 @@ def without_mpiexec() -> None:
 
 
 def saved() -> None:
-    """Pages saved by --save-counters: of ranks that end well, and of those of a killed job."""
+    """Pages saved by --save-counters: those of ranks that end normally, and those of a killed job."""
     with tempfile.TemporaryDirectory() as directory:
         run = Path(directory) / "run.hrc"
         (Path(directory) / "go").touch()
@@ -158,7 +158,7 @@ def saved() -> None:
         (Path(directory) / "0.json").unlink()
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         until((Path(directory) / "0.json").exists, "the file")
-        # The page of a killed rank stays with mpiexec.
+        # mpiexec keeps the page of a killed rank.
         os.kill(pages_of(process, 3)[1].about["pid"], signal.SIGKILL)
         same("exit code", process.wait(60), 128 + signal.SIGKILL)
         same("states after a death", {page.read().state for page in counters.load(run)}, {"running"})
@@ -250,7 +250,7 @@ def compare_threads(page: counters.Page, known: dict, one: bool) -> None:
     same(f"{rank}, all bytes", now.value("sent.all_bytes"), now.value("peer.bytes") + now.value("peer.internal_bytes"))
     calls, sent = now.table("function.calls"), now.table("function.bytes")
     for name, number in known["calls"].items():
-        # Rank 1 is in another MPI_Recv.
+        # Rank 1 is in one more MPI_Recv.
         same(f"{rank}, {name}", calls.get(name, 0) - (page.rank == 1 and name == "MPI_Recv" and calls.get(name, 0) > number), number)
     for name, number in known["sent_in"].items():
         same(f"{rank}, bytes sent in {name}", sent.get(name, 0), number)

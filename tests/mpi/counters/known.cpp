@@ -29,7 +29,7 @@ struct Message {
   bool from_device, to_device;
 };
 
-// The same on all ranks.
+// Returns the same messages on all ranks.
 std::vector<Message> plan(unsigned seed, int count, int ranks, bool devices) {
   std::mt19937 random(seed);
   const auto below = [&](unsigned limit) { return random() % limit; };

@@ -54,7 +54,7 @@ class Reader(unittest.TestCase):
 
     @staticmethod
     def with_parts(parts: list[tuple[int, ...]], most: list[list[int]] | None = None, stride: int = 48) -> bytes:
-        """A page of the words one, some[0], some[1], highest, and function, since and process of now, with parts behind it."""
+        """A page of the words one, some[0], some[1], highest, and function, since and process of the present, followed by parts."""
         first = HEAD.size
         text = {"about": {"job": "job_1", "rank": 0, "size": 2}, "dimensions": {"kind": {"length": 2}},
                 "counters": [{"name": "one", "at": first}, {"name": "some", "at": first + 8, "dimension": "kind", "stride": 8},
@@ -107,7 +107,7 @@ class Reader(unittest.TestCase):
         path = self.path / NAME.format(0)
         path.write_bytes(page())
         path.chmod(0)
-        if os.getuid() == 0:  # root may read everything, and is told the owner
+        if os.getuid() == 0:  # root may read everything, and the message names the owner
             os.chown(path, 54_321, -1)
             self.assertEqual(counters.look(job="job_1", where=[self.directory.name], everyone=False).pages, [])
             found = counters.look(job="job_1", where=[self.directory.name], everyone=True)

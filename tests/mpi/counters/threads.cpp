@@ -1,8 +1,8 @@
-// Threads that talk on channels, and record what they do: threads <directory> <threads> <rounds>.
+// Threads that exchange messages on channels, and record them: threads <directory> <threads> <rounds>.
 //
-// Each thread of the two ranks has a communicator of its own, and sends messages of every kind to the other rank and to
+// Each thread of the two ranks has its own communicator, and sends messages of every kind to the other rank and to
 // itself. Every rank writes <directory>/<rank>.json and stays until <directory>/go exists: rank 0 outside MPI, rank 1
-// in MPI_Recv on a channel. Meanwhile check.py looks at the pages.
+// in MPI_Recv on a channel. Meanwhile check.py reads the pages.
 #include <unistd.h>
 
 #include <bit>
@@ -186,7 +186,7 @@ int main(int argc, char** argv) {
     const std::lock_guard<std::mutex> guard(of_all);
     all.add(known);
   };
-  for (int again = 0; again < 2; ++again) {  // threads end, and others go on with their parts
+  for (int again = 0; again < 2; ++again) {  // threads end, and new ones continue to use their parts
     std::vector<std::thread> running;
     for (MPI_Comm each : comms) running.emplace_back(run, each);
     for (std::thread& each : running) each.join();
@@ -202,7 +202,7 @@ int main(int argc, char** argv) {
       << ",\"sizes\":" << json(all.sizes) << ",\"sent_in\":" << json(all.sent_in) << "}";
   std::rename((directory + "/" + std::to_string(rank) + ".part").c_str(),
               (directory + "/" + std::to_string(rank) + ".json").c_str());
-  // Rank 1 waits on a channel; rank 0 computes, as far as MPI is concerned.
+  // Rank 1 waits on a channel; rank 0 makes no MPI calls, as if it computed.
   if (rank == 1) CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 0, 9, comms[0], MPI_STATUS_IGNORE));
   while (::access((directory + "/go").c_str(), F_OK) != 0) ::usleep(1000);
   if (rank == 0) CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 1, 9, comms[0]));

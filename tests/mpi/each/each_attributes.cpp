@@ -1,4 +1,5 @@
-// Attributes of datatypes, and those of communicators by their names of MPI-1: values, callbacks, and freed keys.
+// Attributes of datatypes, and attributes of communicators through the names of MPI-1: values, callbacks, and freed
+// keys.
 #include "../common/check.hpp"
 
 namespace {
@@ -12,7 +13,7 @@ struct Calls {
 
 int marks[2];
 
-// A copy has the second mark.
+// Copies the attribute: the copy has the second mark.
 int copy(Calls& calls, int key, void* in, void* out, int* flag) {
   ++calls.copies;
   calls.last_key = key;
@@ -50,7 +51,7 @@ void expect(int line, const Calls& calls, int key, int copies, int deletes, cons
 }
 #define EXPECT(...) expect(__LINE__, __VA_ARGS__)
 
-// Returns nullptr if there is none.
+// Returns the value of the attribute, or nullptr if there is none.
 void* of(MPI_Datatype type, int key) {
   void* value = &marks;
   int flag = -7;
@@ -91,7 +92,7 @@ void types() {
   CHECK_OK(MPI_Type_free(&twin));
   EXPECT(calls, key, 2, 1, &marks[0]);
 
-  // The key is gone for the program; an existing attribute still has its callbacks.
+  // The program cannot use the key any more, but an existing attribute still has its callbacks.
   const int old = key;
   CHECK_OK(MPI_Type_free_keyval(&key));
   CHECK_EQ(key, MPI_KEYVAL_INVALID);
@@ -131,7 +132,7 @@ void comms() {
   EXPECT(calls, old, 1, 3, &marks[0]);
 }
 
-// With the functions of the standard.
+// Uses the predefined callbacks of the standard.
 void plain() {
   int key = MPI_KEYVAL_INVALID;
   CHECK_OK(MPI_Keyval_create(MPI_DUP_FN, MPI_NULL_DELETE_FN, &key, nullptr));

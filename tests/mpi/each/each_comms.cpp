@@ -30,7 +30,7 @@ void names() {
   CHECK_OK(MPI_Comm_free(&copy));
 }
 
-// Returns the hint's value, "-" if there is none.
+// Returns the hint's value, or "-" if there is none.
 std::string hint(MPI_Comm comm, const char* key) {
   MPI_Info info = MPI_INFO_NULL;
   CHECK_OK(MPI_Comm_get_info(comm, &info));
@@ -43,7 +43,7 @@ std::string hint(MPI_Comm comm, const char* key) {
   return found == 1 ? value : "-";
 }
 
-// Other libraries may leave out every hint, and ignore those that were given.
+// Other libraries may leave out every hint, and ignore those that are set.
 void hints(const check::Environment& mpi) {
   MPI_Info info = MPI_INFO_NULL;
   CHECK_OK(MPI_Info_create(&info));
@@ -108,7 +108,7 @@ void handlers() {
   CHECK_OK(MPI_Comm_free(&copy));
 }
 
-// Appends digits: those of inout come last.
+// Appends digits: those of inout are last.
 void append(void* in, void* inout, int* count, MPI_Datatype*) {
   const long* left = static_cast<const long*>(in);
   long* right = static_cast<long*>(inout);

@@ -14,7 +14,7 @@ int last_used() {
   return *value;
 }
 
-// Other libraries may still know a removed one.
+// Other libraries may still recognise a removed code.
 void expect_unknown(int code) {
   int error_class = -7;
   const int result = MPI_Error_class(code, &error_class);
@@ -40,7 +40,7 @@ void add_and_remove() {
   const int after = last_used();
   CHECK(after > before);
   CHECK(after >= error_class);
-  if (check::headrace()) CHECK(after >= code && after >= other);  // MPICH counts classes alone
+  if (check::headrace()) CHECK(after >= code && after >= other);  // MPICH considers only classes
 
   CHECK_EQ(check::error_text(error_class), std::string());
   CHECK_EQ(check::error_text(code), std::string());

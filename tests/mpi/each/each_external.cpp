@@ -1,4 +1,4 @@
-// external32: sizes, bytes written out here, and the values read back; and distances between addresses.
+// external32: sizes, bytes that are written out here, and the values read back; and distances between addresses.
 #include <cstring>
 
 #include "../common/check.hpp"
@@ -19,7 +19,7 @@ void sizes() {
   CHECK_EQ(wide, 8 * kInts);
 }
 
-// Behind two bytes that stay.
+// The packed data follows two bytes that must not change.
 void there_and_back() {
   constexpr MPI_Aint kRoom = sizeof written + 4;
   unsigned char packed[kRoom];

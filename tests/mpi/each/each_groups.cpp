@@ -21,7 +21,7 @@ void release(MPI_Group& group) {
   CHECK(group == MPI_GROUP_NULL);
 }
 
-// Checks that the group has these members in this order; frees it.
+// Checks that the group has these members in this order; and frees it.
 void expect(int line, MPI_Group group, const std::vector<int>& ranks) {
   if (group == MPI_GROUP_NULL) check::fail(__FILE__, line, "no group was made");
   MPI_Group wanted = of(ranks);
@@ -62,7 +62,7 @@ void sets(int size) {
   made = MPI_GROUP_NULL;
   CHECK_OK(MPI_Group_difference(group_a, group_b, &made));
   EXPECT(made, first_only);
-  made = all;  // an empty result is a result, too
+  made = all;  // The result differs from this value, even if it is empty.
   CHECK_OK(MPI_Group_difference(group_a, group_a, &made));
   CHECK(made == MPI_GROUP_EMPTY);
   release(group_a);

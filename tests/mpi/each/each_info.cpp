@@ -13,7 +13,7 @@ void release(MPI_Info& info) {
   CHECK(info == MPI_INFO_NULL);
 }
 
-// Key by key, in their order.
+// Compares the keys and values in their order.
 void expect(int line, MPI_Info info, const std::vector<std::pair<std::string, std::string>>& wanted) {
   int keys = -7;
   CHECK_OK(MPI_Info_get_nkeys(info, &keys));
@@ -61,7 +61,7 @@ void absent(MPI_Info info) {
   CHECK_EQ(std::string(text), std::string("???"));
 }
 
-// A buffer that is too short gets the beginning; one of length 0 gives the length alone.
+// A buffer that is too short receives the beginning; with length 0, only the length is returned.
 void short_buffers(MPI_Info info) {
   char text[8];
   std::memset(text, '?', sizeof text);

@@ -34,7 +34,7 @@ void fields() {
   CHECK_EQ(count, 5);
 }
 
-// A status of a message, as the library wrote it.
+// The status of a received message, as the library has set it.
 void received(const check::Environment& mpi) {
   const int to = (mpi.rank + 1) % mpi.size, from = (mpi.rank + mpi.size - 1) % mpi.size;
   int in = -1, source = -7, tag = -7;
@@ -137,8 +137,8 @@ void query_fails() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
-// The same holds for the free function's code, wherever it is called: in the wait, or in the completion if the handle
-// is gone.
+// The code of the free function is returned, too, wherever that is called: in the wait, or in the completion if the
+// handle has been freed.
 void free_fails() {
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));

@@ -102,7 +102,7 @@ void blocks() {
   CHECK_EQ(narrow_low, -8);
   CHECK_EQ(narrow_extent, 60);
 
-  // The first block first.
+  // The block that was defined first is first in the data.
   int memory[20] = {}, in[6] = {};
   for (int i = 0; i < 20; ++i) memory[i] = i;
   CHECK_OK(MPI_Type_commit(&type));

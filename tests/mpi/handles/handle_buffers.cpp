@@ -1,5 +1,5 @@
-// Flushes of the buffers of buffered sends (MPI 5.0 section 3.6), of the process, a communicator and a session:
-// complete when the messages in the buffer are, and then the buffer can be used again.
+// Flushes of the buffers of buffered sends (MPI 5.0 section 3.6), those of the process, of a communicator and of a
+// session: they are complete when the messages in the buffer are, and then the buffer can be reused.
 #include <vector>
 
 #include "../common/check.hpp"
@@ -78,7 +78,8 @@ void receive(MPI_Comm comm, int from, char value) {
   for (char each : data) CHECK_EQ(each, value);
 }
 
-// Twice to this process itself: the request is not complete before the message is received, then there is room.
+// Sends twice to this process itself: the request is not complete before the message is received; afterwards there is
+// room.
 void to_self(Owner owner) {
   Attached buffer(owner);
   int rank = -1;
@@ -101,7 +102,7 @@ void to_self(Owner owner) {
   }
 }
 
-// Rank 1 receives late: until then rank 0 must not report that it has left its flush.
+// Rank 1 receives late: until then, rank 0 must not return from its flush.
 void to_other(Owner owner) {
   Attached buffer(owner);
   int rank = -1;
@@ -111,7 +112,7 @@ void to_other(Owner owner) {
     CHECK_OK(MPI_Bsend(data.data(), kBytes, MPI_CHAR, 1, kData, buffer.comm));
     buffer.flush();
     CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 1, kFlushed, buffer.comm));
-    // The buffer is empty: at once, there is room for another.
+    // The buffer is empty, so there is room for another message at once.
     data.assign(data.size(), 'd');
     CHECK_OK(MPI_Bsend(data.data(), kBytes, MPI_CHAR, 1, kData, buffer.comm));
     CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, kSeen, buffer.comm, MPI_STATUS_IGNORE));

@@ -1,5 +1,5 @@
 // Queries of the environment (MPI 5.0 sections 9.1, 9.2, 20.2): versions, names, the clock's tick, memory, the ABI and
-// its Fortran sizes, the marks of MPI_Pcontrol. Every output argument holds another value before.
+// its Fortran sizes, the marks of MPI_Pcontrol. Every output argument has a different value before the call.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ int keys_of(MPI_Info info) {
   return keys;
 }
 
-// Returns a text that a function wrote over 0xff's, checking its length.
+// Returns a text that a function has written to a buffer of bytes 0xff, and checks its length.
 std::string text(const std::vector<char>& room, int length) {
   CHECK(length > 0 && length < static_cast<int>(room.size()));
   CHECK_EQ(room[static_cast<std::size_t>(length)], '\0');
@@ -83,7 +83,7 @@ bool mapped(void* page) {
   return ::mincore(page, static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)), &in_memory) == 0;
 }
 
-// So much that it goes back to the system when freed. (The sanitizers' allocators keep it.)
+// Allocates so much that it is returned to the system when freed. (The sanitizers' allocators keep it.)
 void memory() {
   constexpr MPI_Aint kBytes = 64L << 20;
   void* base = nullptr;
@@ -114,7 +114,7 @@ void abi() {
   CHECK_OK(MPI_Info_free(&info));
 }
 
-// No Fortran runtime has set the sizes here: this program does, once.
+// No Fortran runtime has set the sizes here, so this program sets them once.
 void fortran_sizes() {
   MPI_Info set = MPI_INFO_NULL, before = MPI_INFO_ENV, after = MPI_INFO_NULL;
   CHECK_OK(MPI_Abi_get_fortran_info(&before));
@@ -199,7 +199,7 @@ int main(int argc, char** argv) {
     hardware();
     memory();
     abi();
-    if (check::headrace()) {  // MPICH 5.0.2 has set them itself
+    if (check::headrace()) {  // MPICH 5.0.2 has already set them itself
       fortran_sizes();
       fortran_booleans();
     }

@@ -1,5 +1,5 @@
-// Handles as integers (MPI 5.0 sections 19.3.4 and 20.4.5): a predefined handle is its constant in the ABI, another one
-// has a unique number that leads back to it.
+// Handles as integers (MPI 5.0 sections 19.3.4 and 20.4.5): the number of a predefined handle is its constant in the
+// ABI; another handle has a unique number, from which the handle can be found.
 #include <cstdint>
 #include <set>
 
@@ -20,7 +20,7 @@ struct Kind {
 #define KIND(Name, Handle) \
   Kind<Handle> { #Name, MPI_##Name##_c2f, MPI_##Name##_f2c, MPI_##Name##_toint, MPI_##Name##_fromint }
 
-constexpr int kLastConstant = 4095;  // of the ABI
+constexpr int kLastConstant = 4095;  // highest number of a constant in the ABI
 
 // Numbers seen so far for handles that are not predefined.
 std::set<int> given;

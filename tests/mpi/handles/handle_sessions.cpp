@@ -1,4 +1,4 @@
-// Error handlers of sessions (MPI 5.0 section 9.3.4): made, set, found again, called with the session and the code.
+// Error handlers of sessions (MPI 5.0 section 9.3.4): created, set, queried, and called with the session and the code.
 #include "../common/check.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
-// Statuses in their three forms, C's, the array of Fortran and the type of mpi_f08 (MPI 5.0 section 19.3.5): a real
-// status survives every conversion from one form to another, with source, tag, error, count and the mark of a cancelled
-// operation.
+// Statuses in their three forms, C's, the array of Fortran and the type of mpi_f08 (MPI 5.0 section 19.3.5): a status
+// that the library has set survives every conversion from one form to another, with source, tag, error, count and the
+// mark of a cancelled operation.
 #include <cstring>
 
 #include "../common/check.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kTag = 77, kCount = 5;
 
-// MPI_SOURCE, MPI_TAG and MPI_ERROR of the array, from 0.
+// MPI_SOURCE, MPI_TAG and MPI_ERROR in the array; the first is 0.
 struct Places {
   int source, tag, error;
 };
@@ -65,7 +65,7 @@ void convert(const MPI_Status& from, int rank, bool cancelled) {
   CHECK_OK(MPI_Status_f082c(&f08, &c));
   expect(c, rank, cancelled);
 
-  // Around the triangle, both ways.
+  // Converts it around the three forms in both directions.
   auto again = poisoned<FortranStatus>();
   CHECK_OK(MPI_Status_f082f(&f08, again.words));
   expect(again, rank);

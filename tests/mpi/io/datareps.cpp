@@ -1,5 +1,5 @@
-// Data representations: external32 byte for byte, internal, and two of the program's, also through views with holes,
-// collectively, by non-blocking calls, and at the end of the file within the data.
+// Data representations: external32 byte by byte, internal, and two that the program defines; also through views with
+// holes, by collective and by non-blocking calls, and where the file ends within the data.
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -29,7 +29,7 @@ void external32(const check::Environment& mpi) {
   MPI_File file = open_file(name);
   constexpr int kCount = 100;
   MPI_Datatype filetype = MPI_DATATYPE_NULL;
-  MPI_Type_create_resized(MPI_LONG, 0, 4 * mpi.size, &filetype);  // bytes are the file's
+  MPI_Type_create_resized(MPI_LONG, 0, 4 * mpi.size, &filetype);  // extents are those in the file
   MPI_Type_commit(&filetype);
   MPI_Aint extent = 0;
   CHECK_OK(MPI_File_set_view(file, 0, MPI_LONG, MPI_LONG, "external32", MPI_INFO_NULL));
@@ -79,7 +79,7 @@ void external32(const check::Environment& mpi) {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// A representation of the program's: ints are three times as long, each byte three times.
+// A representation that the program defines: every byte of an int is stored three times.
 struct State {
   int reads = 0, writes = 0, extents = 0;
 };

@@ -1,4 +1,5 @@
-// Wrong use of files, and refusals of the system: the class of the error, a helpful text, and a file that stays usable.
+// Wrong use of files, and errors of the system: the error has the right class and a helpful text, and the file stays
+// usable.
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -73,7 +74,7 @@ void opening(const check::Environment& mpi) {
   }
 }
 
-// Accesses that the mode of the file forbids, on all ranks alike, also in collective calls.
+// Accesses that the mode of the file forbids, on all ranks, also in collective calls.
 void accesses() {
   const Name name("errors");
   int number = 5;
@@ -116,7 +117,7 @@ void arguments(const check::Environment& mpi) {
   if (mpi.size > 1) {
     CHECK_CLASS(MPI_File_set_size(file, mpi.rank), MPI_ERR_NOT_SAME);
     CHECK_CLASS(MPI_File_seek_shared(file, mpi.rank, MPI_SEEK_SET), MPI_ERR_NOT_SAME);
-    // One rank alone is wrong: it gets its error, and the others are not held up.
+    // Only one rank has wrong arguments: it gets an error, and the others do not wait for it.
     const int count = mpi.rank == 1 ? 1 : 0;
     const int code = MPI_File_write_at_all(file, mpi.rank == 1 ? -1 : 0, data, count, MPI_BYTE, MPI_STATUS_IGNORE);
     if (mpi.rank == 1) CHECK_CLASS(code, MPI_ERR_ARG);
@@ -169,7 +170,7 @@ void handlers() {
   CHECK_OK(MPI_File_get_errhandler(MPI_FILE_NULL, &found));
   CHECK(found == MPI_ERRORS_RETURN);
   CHECK_OK(MPI_File_create_errhandler(note, &handler));
-  // Handler of files to be opened, and of calls without a file.
+  // This handler is for files opened later, and for calls without a file.
   CHECK_OK(MPI_File_set_errhandler(MPI_FILE_NULL, handler));
   check_open("/nowhere/at/all", MPI_MODE_RDONLY, MPI_ERR_NO_SUCH_FILE);
   CHECK_EQ(calls, 1);
@@ -205,7 +206,7 @@ void deleted() {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// A file that may grow to 64 KiB: data reported as written is there.
+// A file that may grow to 64 KiB: data reported as written is in the file.
 void full(const check::Environment& mpi) {
   const Name name("errors");
   constexpr std::size_t kLimit = 65536;
@@ -217,7 +218,7 @@ void full(const check::Environment& mpi) {
   ::setrlimit(RLIMIT_FSIZE, &small);
   std::vector<unsigned char> data(2 * kLimit, static_cast<unsigned char>(mpi.rank + 1));
   MPI_Status status;
-  // Every rank by itself, at the same bytes.
+  // Every rank writes independently, at the same bytes.
   CHECK_CLASS(MPI_File_write_at(file, 0, data.data(), static_cast<int>(data.size()), MPI_BYTE, &status),
               MPI_ERR_NO_SPACE);
   CHECK_EQ(io_test::count_of(status, MPI_BYTE), static_cast<int>(kLimit));
@@ -243,8 +244,8 @@ void full(const check::Environment& mpi) {
   if (mpi.rank == 0) CHECK_EQ(io_test::content(name.c_str()).size(), data.size() * static_cast<std::size_t>(mpi.size));
 }
 
-// A file system without room, if a process may mount one and all see it: ranks of other hosts do not, even if they see
-// its directory.
+// A full file system, if a process may mount one and all ranks see it. Ranks of other hosts do not see it, even if they
+// see its directory.
 void no_space(const check::Environment& mpi) {
   const char* const directory = "/tmp/headrace.full";
   const std::string mark = std::string(directory) + "/mark";

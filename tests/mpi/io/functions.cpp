@@ -1,5 +1,5 @@
-// Queries and settings of a file: every function of the chapter that moves no data, and the accesses in simple cases
-// with known results; many requests at once; atomic mode; large counts.
+// Queries and settings of a file: every function of the chapter that moves no data, and accesses in simple cases with
+// known results; many requests at once; atomic mode; large counts.
 #include <array>
 #include <cstring>
 
@@ -119,7 +119,7 @@ void views_and_pointers() {
   CHECK_CLASS(MPI_File_seek(file, -6, MPI_SEEK_CUR), MPI_ERR_ARG);
   CHECK_EQ(position_of(file), 5);
   MPI_Type_free(&vector);
-  // Reading at the end gives nothing; the pointer advances by the requested amount.
+  // Reading at the end returns no data; the pointer advances by the requested amount.
   CHECK_OK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
   CHECK_EQ(position_of(file), 0);
   CHECK_OK(MPI_File_seek(file, 1000, MPI_SEEK_SET));
@@ -146,7 +146,7 @@ void many_requests(const check::Environment& mpi) {
     CHECK_OK(MPI_File_iwrite_at_c(file, offset, &data[static_cast<std::size_t>(i * kInts)], kInts, MPI_INT,
                                   &requests[static_cast<std::size_t>(i)]));
   }
-  // Messages work meanwhile.
+  // Messages work in the meantime.
   int sum = 0;
   MPI_Allreduce(&mpi.rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK_EQ(sum, mpi.size * (mpi.size - 1) / 2);
@@ -183,7 +183,7 @@ void many_requests(const check::Environment& mpi) {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// In atomic mode a reader of data that others overwrite sees one of the states.
+// In atomic mode a reader of data that others overwrite sees either the old or the new data.
 void atomic(const check::Environment& mpi) {
   const Name name("functions");
   MPI_File file = open_file(name);
@@ -193,7 +193,7 @@ void atomic(const check::Environment& mpi) {
   CHECK_OK(MPI_File_set_atomicity(file, 1));
   CHECK_OK(MPI_File_get_atomicity(file, &flag));
   CHECK_EQ(flag, 1);
-  // Every second page, so that it takes several system calls.
+  // The view has every second page, so that an access takes several system calls.
   MPI_Datatype pages = MPI_DATATYPE_NULL;
   constexpr int kPages = 8, kBytes = 4096;
   MPI_Type_vector(kPages, kBytes, 2 * kBytes, MPI_BYTE, &pages);
@@ -218,7 +218,7 @@ void atomic(const check::Environment& mpi) {
     }
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  // All ranks write the same bytes together; the data of one of them remains.
+  // All ranks write the same bytes together; afterwards, the file has the data of one of them.
   std::memset(data.data(), 100 + mpi.rank, data.size());
   CHECK_OK(MPI_File_write_at_all(file, 0, data.data(), kPages * kBytes, MPI_BYTE, MPI_STATUS_IGNORE));
   MPI_Barrier(MPI_COMM_WORLD);
@@ -229,7 +229,7 @@ void atomic(const check::Environment& mpi) {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// Several files at once, of other communicators, and files left open when their communicator ends.
+// Several files at once, on different communicators, and files that are open when their communicator is freed.
 void several() {
   const Name one("functions"), other("others");
   MPI_Comm comm = MPI_COMM_NULL;
@@ -256,7 +256,7 @@ void several() {
   }
 }
 
-// Ranks with an empty filetype.
+// Some ranks have an empty filetype.
 void nothing(const check::Environment& mpi) {
   const Name name("functions");
   const Info info{{"romio_cb_write", "enable"}, {"romio_cb_read", "enable"}};

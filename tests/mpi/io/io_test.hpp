@@ -1,4 +1,5 @@
-// Common parts of the tests of files: a name known to all ranks, the file's bytes without MPI, infos in a line.
+// Common parts of the tests of files: a name known to all ranks, the file's bytes read without MPI, and info objects
+// from one line of text.
 #pragma once
 
 #include <mpi.h>
@@ -19,8 +20,8 @@ namespace io_test {
 
 using Bytes = std::vector<unsigned char>;
 
-// A file of this run in TMPDIR, else in memory (a disk in use by others makes every MPI_File_sync slow); the same on
-// every rank; removed at the end. Collective.
+// The name of a file of this run in TMPDIR, otherwise in memory (on a disk that others use, every MPI_File_sync is
+// slow); the same on every rank. The file is removed at the end. Collective.
 class Name {
  public:
   explicit Name(const char* what) {

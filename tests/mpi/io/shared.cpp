@@ -1,5 +1,5 @@
 // The shared pointer: all ranks use it at once, in every form; ordered accesses; its position afterwards. Every record
-// of the file is found once, whole, and those of one rank in its order.
+// of the file is found once and complete, and the records of a rank are in its order.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -48,7 +48,7 @@ MPI_Offset shared_position(MPI_File file) {
 
 constexpr int kRecords = 40;
 
-// All ranks at once, blocking and not, one to three records a call.
+// All ranks write at once, by blocking and non-blocking calls, one to three records per call.
 void at_once(const check::Environment& mpi, MPI_Datatype type) {
   const Name name("shared");
   MPI_File file = open_file(name, type, 64);
@@ -83,7 +83,7 @@ void at_once(const check::Environment& mpi, MPI_Datatype type) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
 
-  // Read by all at once: every record by one rank, once.
+  // All ranks read at once: each record is read once, by one rank.
   CHECK_OK(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
   int seen = 0;
   std::int64_t sum = 0;
@@ -112,7 +112,7 @@ void at_once(const check::Environment& mpi, MPI_Datatype type) {
   CHECK_OK(MPI_File_close(&file));
 }
 
-// Ranks in order, each with a different number of records, some with none.
+// The ranks access in order, each a different number of records, some none.
 void ordered(const check::Environment& mpi, MPI_Datatype type) {
   const Name name("ordered");
   MPI_File file = open_file(name, type, 8);
@@ -192,7 +192,7 @@ void append(const check::Environment& mpi) {
   }
 }
 
-// Sequential files: nothing but the shared pointer, and a view that begins where it is.
+// Sequential files: they only have the shared pointer, and a new view begins at its position.
 void sequential(const check::Environment& mpi) {
   const Name name("sequential");
   MPI_File file = MPI_FILE_NULL;

@@ -1,5 +1,5 @@
-// Files used by several threads at once: each its own, and all of them one that the ranks share, by offsets and by the
-// shared pointer, while the main thread exchanges messages.
+// Files used by several threads at once: each thread uses its own, and all use one that the ranks share, by offsets and
+// by the shared pointer, while the main thread exchanges messages.
 #include <atomic>
 #include <cstring>
 #include <thread>

@@ -32,10 +32,10 @@ struct Settings {
 struct Round {
   int etype_bytes;
   int tile;                  // etypes
-  std::vector<int> owner;    // of each etype of a tile; -1: none
-  bool distributed = false;  // by a distributed array, with...
+  std::vector<int> owner;    // owner of each etype of a tile; -1: none
+  bool distributed = false;  // true if a distributed array with these parameters divides the tile
   int gsizes[2], psizes[2], distribs[2], dargs[2];
-  int displacement, first_tile, tiles;  // where data begins (tiles), how much there is
+  int displacement, first_tile, tiles;  // where data begins, and how much there is, in tiles
   int hints;
   int way_to_write, way_to_read;
   bool old_content;
@@ -117,7 +117,7 @@ MPI_Datatype make_etype(int bytes) {
     const MPI_Aint places[] = {0, 8, 12};
     const MPI_Datatype types[] = {MPI_DOUBLE, MPI_SHORT, MPI_INT};
     MPI_Type_create_struct(3, lengths, places, types, &type);
-    // 8 + 4 + 12 bytes without a gap.
+    // A type of 8 + 4 + 12 bytes without a gap.
   } else if (bytes == 4) {
     MPI_Type_dup(MPI_INT, &type);
   } else {
@@ -159,7 +159,7 @@ MPI_Datatype make_filetype(const Round& round, int rank, int ranks, MPI_Datatype
       break;
     }
     default: {
-      // Two halves, one nested in the other.
+      // The type consists of two halves, one of them nested in the other.
       const int half = count / 2;
       MPI_Datatype parts[2];
       MPI_Type_create_indexed_block(half, 1, places.data(), etype, &parts[0]);
@@ -175,7 +175,7 @@ MPI_Datatype make_filetype(const Round& round, int rank, int ranks, MPI_Datatype
   return resized(type, extent);
 }
 
-// A buffer of `units` etypes in memory: its type, and the place of each etype.
+// A buffer of `units` etypes in memory: its type, and the offset of each etype.
 struct Memory {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int count = 0;
@@ -355,7 +355,7 @@ class Part {
   }
   void fill() { buffer_.put(expected(units())); }
   void poison() { buffer_.put(Bytes(memory_.span, 0xc3)); }
-  // Checks that the first `there` etypes have arrived, and that nothing else has changed.
+  // Checks that the first `there` etypes have arrived, and that no other byte has changed.
   void check(const char* what, std::size_t there) const {
     const Bytes found = buffer_.take<unsigned char>();
     const Bytes wanted = expected(there);
@@ -426,7 +426,7 @@ void read_back(const Settings& settings, const Round& round, MPI_File file, int 
   Part part(settings, round, rank, random, etype);
   part.poison();
   const MPI_Status status = read_by(round.way_to_read, part.call(file));
-  // Etypes before the end of the file.
+  // Counts the etypes before the end of the file.
   std::size_t there = 0;
   const std::vector<int> places = round.places_of(rank);
   for (int tile = round.first_tile; tile < round.first_tile + round.tiles; ++tile) {

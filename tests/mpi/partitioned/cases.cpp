@@ -1,5 +1,5 @@
-// Partitioned communication: matching in the order of init calls, arrival partition by partition, threads that mark
-// partitions, MPI_PROC_NULL, wrong use.
+// Partitioned communication: matching in the order of init calls, arrival of single partitions, threads that mark
+// partitions, MPI_PROC_NULL, and wrong use.
 #include <algorithm>
 #include <string>
 #include <thread>
@@ -20,8 +20,8 @@ void expect(int line, const char* call, int code, int wanted, const std::string&
 }
 #define EXPECT(call, error_class, word) expect(__LINE__, #call, (call), error_class, word)
 
-// Several sends of one envelope match several receives of it in the order of the init calls, also if the receives come
-// first, or late, or the starts are in another order.
+// Several sends of one envelope match several receives of it in the order of the init calls, also if the receives are
+// first or late, or the starts are in another order.
 void order(const check::Environment& mpi) {
   constexpr int kMessages = 12;
   const int peer = mpi.rank ^ 1;
@@ -59,7 +59,7 @@ void order(const check::Environment& mpi) {
   }
 }
 
-// A partition arrives while others are not ready, and no other does.
+// A partition arrives while others are not ready, and these do not arrive.
 void piecewise(const check::Environment& mpi) {
   if (mpi.rank > 1) return;
   constexpr int kSend = 6, kReceive = 3, kElements = 2000;
@@ -82,14 +82,14 @@ void piecewise(const check::Environment& mpi) {
         CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 1, 3, world));
         CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, 3, world, MPI_STATUS_IGNORE));
         CHECK_OK(MPI_Pready_range(2 * which + 1, 2 * which + 1, request));
-        // Makes progress until the other side has seen it.
+        // Makes progress until the other side has seen the partition.
         CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1, 4, world, MPI_STATUS_IGNORE));
       } else {
         CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 0, 3, world));
         CHECK_OK(MPI_Recv(nullptr, 0, MPI_BYTE, 0, 3, world, MPI_STATUS_IGNORE));
         for (int i = 0; i < 100; ++i) {
           CHECK_OK(MPI_Parrived(request, which, &flag));
-          CHECK_EQ(flag, 0);  // half of it
+          CHECK_EQ(flag, 0);  // only a half of it has arrived
         }
         CHECK_OK(MPI_Send(nullptr, 0, MPI_BYTE, 0, 3, world));
         while (flag == 0) CHECK_OK(MPI_Parrived(request, which, &flag));
@@ -107,7 +107,7 @@ void piecewise(const check::Environment& mpi) {
   CHECK_OK(MPI_Request_free(&request));
 }
 
-// Some partitions, or all, are ready before there is a receive that they could meet.
+// Some partitions, or all, are ready before a matching receive exists.
 void ready_before_its_receive(const check::Environment& mpi) {
   if (mpi.rank > 1) return;
   constexpr int kPartitions = 5;
@@ -138,7 +138,7 @@ void ready_before_its_receive(const check::Environment& mpi) {
   }
 }
 
-// Threads mark partitions of one send, others test those of the receive, the main one waits.
+// Some threads mark the partitions of a send, others test those of the receive, and the main thread waits.
 void threads(const check::Environment& mpi) {
   constexpr int kThreads = 4, kEach = 16, kElements = 300;
   constexpr int kPartitions = kThreads * kEach;
@@ -201,7 +201,7 @@ void nobody() {
   CHECK_OK(MPI_Request_free(&receive));
 }
 
-// No partitions, and partitions without elements.
+// Messages without partitions, and with partitions without elements.
 void empty(const check::Environment& mpi) {
   MPI_Request send, receive;
   int flag = -1;
@@ -262,7 +262,7 @@ void wrong_use(const check::Environment& mpi) {
   EXPECT(MPI_Pready_range(0, 3, send), MPI_ERR_ARG, "partition 1");
   const int twice[2] = {2, 2};
   EXPECT(MPI_Pready_list(2, twice, send), MPI_ERR_ARG, "partition 2");
-  const int rest[3] = {3, 0, 2};  // no failed call has marked one
+  const int rest[3] = {3, 0, 2};  // failed calls have marked none
   CHECK_OK(MPI_Pready_list(3, rest, send));
   CHECK_OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
   CHECK_OK(MPI_Wait(&receive, MPI_STATUS_IGNORE));

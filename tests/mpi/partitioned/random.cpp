@@ -1,5 +1,6 @@
 // Random partitioned messages between all ranks: layouts, numbers of partitions, memory kinds, order and form of the
-// calls that mark them as ready; every byte of every buffer is checked, and each partition as soon as it has arrived.
+// calls that mark them as ready; every byte of every buffer is checked, and each partition as soon as it has been
+// reported as arrived.
 //
 //   mpi_partitioned_random [seed] [rounds] [host]
 //
@@ -27,7 +28,7 @@ using Generator = std::mt19937_64;
 int draw(Generator& random, int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
 
 struct Side {
-  int partitions, elements, ints;  // of each: ints an element, elements a partition
+  int partitions, elements, ints;  // ints per element, elements per partition
   bool strided;
   MemoryKind memory;
 };
@@ -65,7 +66,7 @@ int value_of(const Message& message, int start, int index) {
   return static_cast<int>(mixed);
 }
 
-// One side of a message on this rank.
+// This rank's side of a message.
 class End {
  public:
   End(const Message& message, bool is_receive, MPI_Comm comm)
@@ -104,7 +105,7 @@ class End {
     std::shuffle(open_.begin(), open_.end(), random);
   }
 
-  // Takes one possible step; false when the operation is over.
+  // Executes one possible step; returns false if the operation is complete.
   bool step(Generator& random) {
     if (over_) return false;
     is_receive_ ? ask(random) : mark(random);
@@ -231,7 +232,7 @@ void play(const std::vector<Message>& messages, int rank, MPI_Comm comm, Generat
     if (message.source == rank) ends.push_back(std::make_unique<End>(message, false, comm));
     if (message.target == rank) ends.push_back(std::make_unique<End>(message, true, comm));
   }
-  // Ordinary messages with the same tags do not match parts of these.
+  // Ordinary messages with the same tags do not match parts of partitioned messages.
   const int size = check::world_size();
   int token = -1;
   MPI_Request ordinary;

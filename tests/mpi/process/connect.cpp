@@ -60,7 +60,7 @@ void within() {
   CHECK_OK(MPI_Comm_free(&half));
 }
 
-// Two jobs; the name is passed in a file, which appears complete.
+// Two jobs; the name is passed in a file, which is complete when it appears.
 void serve(const std::string& file) {
   char port[MPI_MAX_PORT_NAME] = "";
   const bool leads = rank_in(MPI_COMM_WORLD) == 0;
@@ -73,7 +73,7 @@ void serve(const std::string& file) {
     MPI_Comm inter = MPI_COMM_NULL;
     CHECK_OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
     family::use(inter, true);
-    // The last one stays connected to MPI_Finalize.
+    // The last connection remains until MPI_Finalize.
     CHECK_OK(round == 2 ? MPI_Comm_free(&inter) : MPI_Comm_disconnect(&inter));
   }
   if (leads) CHECK_OK(MPI_Close_port(port));
@@ -94,7 +94,7 @@ void call(const std::string& file) {
   }
 }
 
-// A pair of processes with a socket, which they can use again afterwards.
+// Two processes join through a socket, which they can use again afterwards.
 void join(const std::string& path) {
   const int rank = rank_in(MPI_COMM_WORLD);
   sockaddr_un address{};
@@ -118,7 +118,7 @@ void join(const std::string& path) {
     CHECK_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
   for (int round = 0; round < 2; ++round) {
-    // The program may use the socket at once afterwards.
+    // The program may use the socket immediately afterwards.
     MPI_Comm inter = MPI_COMM_NULL;
     CHECK_OK(MPI_Comm_join(socket, &inter));
     const char said = static_cast<char>('a' + rank);
@@ -133,7 +133,7 @@ void join(const std::string& path) {
   ::close(socket);
 }
 
-// The secrets of a port, which come after its address and number, are never printed.
+// The secrets of a port, which follow its address and number in its name, are never printed.
 void expect_no_secret(int code, const std::string& port) {
   const std::string text = check::error_text(code);
   for (std::size_t at = port.size() - 65; at + 8 <= port.size(); ++at) {
@@ -172,7 +172,7 @@ void errors() {
     CHECK(inter == MPI_COMM_NULL);
   }
   CHECK_CLASS(MPI_Comm_accept(wrong.c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
-  // Open, but without an accept (the test sets HEADRACE_CONNECT_TIMEOUT).
+  // The port is open, but no process accepts there (the test sets HEADRACE_CONNECT_TIMEOUT).
   const double begin = MPI_Wtime();
   const int late = MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
   CHECK_CLASS(late, MPI_ERR_PORT);
@@ -221,7 +221,8 @@ void errors() {
   for (const int each : {pipes[0], pipes[1], ends[0], ends[1]}) ::close(each);
 }
 
-// Dies when every other member of MPI_COMM_WORLD has come here, so that it disturbs none of their earlier calls.
+// Exits when every other member of MPI_COMM_WORLD has called this function, so that it disturbs none of their earlier
+// calls.
 void die_behind_all() {
   int word = 0;
   for (int other = 0; other < size_of(MPI_COMM_WORLD); ++other) {
@@ -248,13 +249,13 @@ void loses(int case_number) {
   MPI_Comm half = MPI_COMM_NULL, inter = MPI_COMM_NULL;
   CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : 1, 0, &half));
   CHECK_OK(MPI_Comm_set_errhandler(half, MPI_ERRORS_RETURN));
-  see_off(case_number == 0 ? 2 : 1);  // one that was to connect; a member of the accepting group
+  see_off(case_number == 0 ? 2 : 1);  // a process that was to connect, or a member of the accepting group
   if (rank < 2) {
     CHECK_CLASS(MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &inter), MPIX_ERR_PROC_FAILED);
   } else if (case_number == 0) {
     CHECK_CLASS(MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter), MPIX_ERR_PROC_FAILED);
   } else {
-    // The port stays open, and no process accepts there if the others knew of the failure before this call came.
+    // The port stays open, and no process accepts there if the others knew of the failure before this call.
     MPI_Info info = MPI_INFO_NULL;
     CHECK_OK(MPI_Info_create(&info));
     CHECK_OK(MPI_Info_set(info, "timeout", "1"));
@@ -270,8 +271,8 @@ void loses(int case_number) {
   std::exit(0);
 }
 
-// A process that had failed before MPI_Comm_accept began, but after the port was opened, may have been about to
-// connect, too; it is reported once, and the next call waits for others.
+// A process that had failed before MPI_Comm_accept began, but after the port was opened, may also have been about to
+// connect; it is reported once, and the next call waits for others.
 void lost_before() {
   const int rank = rank_in(MPI_COMM_WORLD);
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));

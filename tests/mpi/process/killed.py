@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""killed.py MPIEXEC PROGRAM [ROUNDS]: kills parents or children of spawning programs at random moments, under
-mpiexec and without it. Each time everything must end soon, and leave neither a process nor a file in shared memory."""
+"""killed.py MPIEXEC PROGRAM [ROUNDS]: kills parents or children of spawning programs at random moments, under mpiexec and without it. Each
+time, all processes must end soon, and no process or file in shared memory may remain."""
 
 import contextlib
 import os
@@ -48,8 +48,8 @@ def state(pid: int) -> str:
 
 
 def killed_while_running(pid: int) -> bool:
-    """True if the signal killed the process. One that is about to exit ends as if there had been no signal: it can't be stopped any more,
-    which tells the two apart."""
+    """True if the signal killed the process. A process that is about to exit ends as if there had been no signal; it is distinguished by
+    the fact that it cannot be stopped any more."""
     try:
         os.kill(pid, signal.SIGSTOP)
         wait_for(lambda: state(pid) in "TZX", LIMIT)
@@ -62,7 +62,7 @@ def killed_while_running(pid: int) -> bool:
 
 def kill_all(marker: str) -> None:
     for pid in ours(marker):
-        with contextlib.suppress(ProcessLookupError):  # one may end others with it
+        with contextlib.suppress(ProcessLookupError):  # the end of one may end others
             os.kill(pid, signal.SIGKILL)
 
 
@@ -107,7 +107,7 @@ def main() -> int:
         if not good:
             print(said)
             for pid in ours(marker):
-                with contextlib.suppress(OSError):  # it has ended
+                with contextlib.suppress(OSError):  # the process has ended
                     print(pid, Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode())
             kill_all(marker)
         shutil.rmtree(shm)

@@ -1,4 +1,5 @@
-// Programs that spawn (MPI 5.0 section 11.8). Run as "spawn CASE [children]"; the children get the case to play.
+// Programs that spawn (MPI 5.0 section 11.8). Run as "spawn CASE [children]"; the children receive the case as an
+// argument.
 #include <unistd.h>
 
 #include <climits>
@@ -52,7 +53,7 @@ void values(int children) {
     MPI_Comm inter =
         spawn(MPI_COMM_WORLD, size_of(MPI_COMM_WORLD) - 1, round == 1 ? "connected child" : "child", children);
     family::use(inter, true);
-    // Freed in one round: both sides stay connected until they end together.
+    // In one round, the communicator is freed only, so both sides stay connected until they end together.
     CHECK_OK(round == 1 ? MPI_Comm_free(&inter) : MPI_Comm_disconnect(&inter));
   }
 }
@@ -90,7 +91,7 @@ void fill_universe(MPI_Comm parent) {
   CHECK_OK(MPI_Comm_disconnect(&inter));
 }
 
-// Each rank spawns for itself, all at once, several at a time.
+// Each rank spawns on MPI_COMM_SELF, all at once, several children at a time.
 void self(int children) {
   std::vector<MPI_Comm> inters;
   for (int at = 0; at < 3; ++at) inters.push_back(spawn(MPI_COMM_SELF, 0, "child", children));
@@ -137,10 +138,10 @@ void member(MPI_Comm parent, const std::string& argument) {
   CHECK_OK(MPI_Comm_disconnect(&parent));
 }
 
-// A child has children of its own, and introduces them to its parents.
+// A child spawns children, and introduces them to its parents.
 void nested(MPI_Comm parent, const std::string& part) {
   const bool top = parent == MPI_COMM_NULL;
-  MPI_Comm above = MPI_COMM_NULL;  // of parents and children
+  MPI_Comm above = MPI_COMM_NULL;  // of the parents and the children
   if (!top) CHECK_OK(MPI_Intercomm_merge(parent, 1, &above));
   if (part == "grandchild") {
     MPI_Comm own = MPI_COMM_NULL;
@@ -173,7 +174,7 @@ void nested(MPI_Comm parent, const std::string& part) {
   CHECK_OK(MPI_Comm_disconnect(&next));
 }
 
-// --- info ---
+// --- Info keys ---
 
 void info(const std::string& directory) {
   std::filesystem::create_directories(directory + "/bin");
@@ -217,9 +218,9 @@ void told(MPI_Comm parent, const std::string& where, const std::string& one) {
   CHECK_OK(MPI_Comm_disconnect(&parent));
 }
 
-// --- refusals ---
+// --- Invalid calls ---
 
-// Every rank gets the error, and a code for each process to be spawned.
+// Every rank receives the error, and a code for each process to be spawned.
 void refuses(const char* command, int processes, const std::map<std::string, std::string>& hints, const char* says) {
   MPI_Info info = info_of(hints);
   std::vector<int> codes(processes + 1, -1);
@@ -254,7 +255,7 @@ void errors() {
   CHECK_CLASS(MPI_Comm_spawn(own_path().c_str(), MPI_ARGV_NULL, 1, MPI_INFO_NULL, size_of(MPI_COMM_WORLD),
                              MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE),
               MPI_ERR_ROOT);
-  // Spawning still works after all that.
+  // Spawning still works after these errors.
   inter = spawn(MPI_COMM_WORLD, 0, "child", 1);
   family::use(inter, true);
   CHECK_OK(MPI_Comm_disconnect(&inter));
@@ -287,10 +288,10 @@ void fail_before_init(const std::string& how) {
   std::_Exit(how == "exits" ? 3 : 0);
 }
 
-// --- ends ---
+// --- Ends of processes ---
 
-// The children make no MPI call once they have disconnected: their parents' calls must end all the same. The last ones
-// go on after their parents have ended.
+// The children make no MPI call once they have disconnected: their parents' calls must complete nevertheless. The last
+// children continue after their parents have ended.
 void leave(const std::string& file) {
   constexpr int kRounds = 20;
   const bool first = rank_in(MPI_COMM_WORLD) == 0;
@@ -315,7 +316,7 @@ void stay(MPI_Comm parent, const std::string& file) {
   family::use_within(MPI_COMM_WORLD);
 }
 
-// A child that dies ends the calls that wait for it; the parent continues (-disable-auto-cleanup).
+// If a child dies, the calls that wait for it end; the parent continues (-disable-auto-cleanup).
 void mourn() {
   MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "die", 2);
   CHECK_OK(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
@@ -329,7 +330,7 @@ void mourn() {
 }
 
 void die(MPI_Comm parent) {
-  // Not before the other child has left MPI_Init.
+  // The child must not die before the other child has left MPI_Init.
   int value = 5;
   if (rank_in(MPI_COMM_WORLD) == 1) {
     CHECK_OK(MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
@@ -373,12 +374,12 @@ int main(int argc, char** argv) {
   if (part == "leave") leave(words.at(1));
   if (part == "mourn") mourn();
   if (part == "elsewhere") {
-    // The job has shared memory alone, or not even that, until it spawns on another host.
+    // The job only uses shared memory, or not even that, until it spawns on another host.
     MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "child", children, {{"host", "h2:" + std::to_string(children)}});
     family::use(inter, true);
     CHECK_OK(MPI_Comm_disconnect(&inter));
   }
-  // Runs until it is killed.
+  // This child runs until it is killed.
   while (part == "loop") {
     MPI_Comm inter = spawn(MPI_COMM_WORLD, 0, "child", children);
     family::use(inter, true);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned char kSenderGap = 0x5a, kReceiverGap = 0xc3;
 
-// Returns the message of an exchange: any bytes, but the same ones on both sides.
+// Returns the message of an exchange: random bytes, the same on both sides.
 std::vector<unsigned char> message_of(const Settings& settings, const Exchange& exchange) {
   Generator random = generator(settings.seed, static_cast<std::uint64_t>(exchange.index), 2);
   std::vector<unsigned char> message(exchange.bytes());
@@ -139,7 +139,7 @@ void Endpoint::check_status() const {
   if (check::headrace()) {
     CHECK_OK(MPI_Get_elements_x(&status_, layout_.type(), &found));
     CHECK_EQ(found, exchange_.units() * exchange_.unit.size());
-  } else {  // MPICH 5.0.2 divides by zero there
+  } else {  // for MPICH 5.0.2, which divides by zero in this case
     CHECK_OK(MPI_Get_count_c(&status_, MPI_BYTE, &found));
     CHECK_EQ(found, exchange_.bytes());
   }

@@ -1,5 +1,5 @@
-// One rank's part in one exchange: a buffer of the planned kind and layout, its MPI operation, and the check of every
-// byte afterwards, of the message, of the gaps, and of the guards around them.
+// One rank's part in one exchange: a buffer of the planned kind and layout, its MPI operation, and afterwards the check
+// of every byte of the message, of the gaps, and of the guards around them.
 #pragma once
 
 #include <mpi.h>
@@ -18,7 +18,7 @@ class Endpoint {
   Endpoint(const Settings& settings, const Exchange& exchange, Side side);
 
   const Exchange& exchange() const { return exchange_; }
-  // Starts the operation, or does all of it if the plan says so; then request() is null.
+  // Starts the operation, or executes it completely if the plan demands that; then request() is null.
   void start(MPI_Comm comm);
   void receive_matched(MPI_Message* message, MPI_Status* status);
   MPI_Request& request() { return request_; }
@@ -37,7 +37,7 @@ class Endpoint {
   Side side_;
   Layout layout_;
   hr::test::DeviceMemory memory_;
-  std::vector<unsigned char> expected_;  // the buffer's content when all is over
+  std::vector<unsigned char> expected_;  // content of the buffer after the operation
   MPI_Request request_ = MPI_REQUEST_NULL;
   MPI_Status status_;
   bool persistent_ = false;

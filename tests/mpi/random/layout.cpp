@@ -44,7 +44,8 @@ Layout::Layout(const Exchange& exchange, Generator& random, bool extra)
   finish();
 }
 
-// Puts the unit's basic types at places and in an order of this side's own, perhaps with gaps and a padded extent.
+// Arranges the unit's basic types at offsets and in an order that only this side uses, perhaps with gaps and a padded
+// extent.
 void Layout::make_unit(const Exchange& exchange, Generator& random) {
   const std::size_t members = exchange.unit.size();
   std::vector<std::size_t> order(members);
@@ -95,7 +96,7 @@ void Layout::contiguous(Generator& random, bool extra) {
   high_ = room * extent_;
 }
 
-// a * b blocks of c, a fixed stride apart.
+// Makes a * b blocks of c units with a fixed stride.
 void Layout::vector(Generator& random) {
   name_ = "vector";
   const int stride = c_ + draw(random, 0, c_ < 5 ? 10 : 3);
@@ -109,7 +110,7 @@ void Layout::vector(Generator& random) {
 void Layout::nested(Generator& random) {
   name_ = "nested vectors";
   const bool interleaved = chance(random, 50);
-  // Interleaved: the next vector starts right after the first block of the one before.
+  // If interleaved, the next vector begins right after the first block of the previous one.
   const int stride = interleaved ? a_ * c_ + draw(random, 0, 3) : c_ + draw(random, 0, 3);
   const std::ptrdiff_t step =
       (interleaved ? c_ : static_cast<std::ptrdiff_t>(b_) * stride + draw(random, 0, 5)) * extent_;
@@ -127,7 +128,7 @@ void Layout::nested(Generator& random) {
   }
 }
 
-// A negative stride: the first block is the highest.
+// Uses a negative stride: the first block has the highest address.
 void Layout::backwards(Generator& random) {
   name_ = "negative hvector";
   const std::ptrdiff_t stride = -(static_cast<std::ptrdiff_t>(b_) * c_ + draw(random, 0, 4)) * extent_;
@@ -161,14 +162,14 @@ void Layout::subarray(Generator& random) {
   high_ = static_cast<std::ptrdiff_t>(sizes[0]) * sizes[1] * sizes[2] * extent_;
 }
 
-// a * b blocks of c (or of lengths that sum up to the same), shuffled, with gaps.
+// Makes a * b shuffled blocks of c units (or of lengths with the same sum), with gaps.
 void Layout::indexed(Generator& random) {
   if (a_ * b_ > 20000) return subarray(random);
   const std::size_t blocks = static_cast<std::size_t>(a_) * static_cast<std::size_t>(b_);
   std::vector<int> lengths(blocks, c_);
   const bool equal = chance(random, 40);
   if (!equal) {
-    for (std::size_t i = 0; i + 1 < blocks; i += 2) {  // shift some from one block to its neighbour
+    for (std::size_t i = 0; i + 1 < blocks; i += 2) {  // moves some units from one block to its neighbour
       const int moved = draw(random, 0, c_);
       lengths[i] -= moved;
       lengths[i + 1] += moved;

@@ -1,4 +1,5 @@
-// One side's layout of an exchange: a random datatype, and, independent of the library, the place of each byte of it.
+// One side's layout of an exchange: a random datatype, and the offset of each of its bytes, computed independently of
+// the library.
 //
 // Owns the datatype and frees it; must die before MPI_Finalize, and may die before a non-blocking operation with it is
 // complete.
@@ -24,7 +25,7 @@ class Layout {
   MPI_Datatype type() const { return type_; }
   int count() const { return count_; }
   const std::string& name() const { return name_; }
-  // Bytes of a buffer, and the offset of the address given to MPI (types may reach below it).
+  // Bytes of a buffer, and the offset of the address that is passed to MPI (types may have data below it).
   std::size_t span() const { return static_cast<std::size_t>(high_ - low_) + 2 * kGuard; }
   std::size_t origin() const { return static_cast<std::size_t>(kGuard - low_); }
 
@@ -32,11 +33,11 @@ class Layout {
   void place(const std::vector<unsigned char>& message, std::vector<unsigned char>& buffer) const;
 
  private:
-  static constexpr std::ptrdiff_t kGuard = 64;  // also behind: must stay untouched
+  static constexpr std::ptrdiff_t kGuard = 64;  // also after the data: must not change
 
   struct Run {
     std::ptrdiff_t offset;  // bytes
-    std::size_t units;      // each `extent_` bytes after the previous one
+    std::size_t units;      // each is `extent_` bytes after the previous one
   };
   struct Placed {
     std::ptrdiff_t offset;
@@ -53,7 +54,7 @@ class Layout {
   void finish();
 
   int a_, b_, c_;
-  std::vector<Placed> unit_;  // of one unit, in signature order
+  std::vector<Placed> unit_;  // basic types of one unit, in signature order
   std::ptrdiff_t extent_ = 0;
   MPI_Datatype unit_type_ = MPI_DATATYPE_NULL, type_ = MPI_DATATYPE_NULL;
   int count_ = 1;

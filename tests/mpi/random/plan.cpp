@@ -8,7 +8,7 @@ namespace {
 const Basic kBasics[] = {{MPI_CHAR, 1},  {MPI_BYTE, 1},   {MPI_SHORT, 2},   {MPI_INT, 4},
                          {MPI_FLOAT, 4}, {MPI_DOUBLE, 8}, {MPI_INT64_T, 8}, {MPI_UINT16_T, 2}};
 
-// 0 to `largest` bytes: half of the messages below 2 KiB, a tenth near the top.
+// Returns 0 to `largest` bytes: half of the messages are below 2 KiB, and a tenth near the largest.
 std::size_t draw_bytes(Generator& random, std::size_t largest) {
   int bits = 0;
   while (std::size_t{2} << bits <= largest) ++bits;
@@ -18,7 +18,7 @@ std::size_t draw_bytes(Generator& random, std::size_t largest) {
   return group <= 3 ? 0 : std::min(largest, below + random() % below);
 }
 
-// Factors for the sides to build their types from; few long runs and many short ones.
+// Draws the factors from which the sides build their types: few long runs, or many short ones.
 void draw_factors(Generator& random, Exchange& exchange, std::size_t bytes) {
   const std::size_t units = bytes / exchange.unit_bytes();
   if (units == 0) {
@@ -63,12 +63,12 @@ Exchange draw_exchange(const Settings& settings, int ranks, int index, bool wild
   };
   exchange.send_device = device();
   exchange.receive_device = device();
-  // A blocking send to oneself, or to a rank that has not begun to receive, would never end.
+  // A blocking send to oneself, or to a rank that has not begun to receive, would never complete.
   const bool may_block = !wild && exchange.source != exchange.target;
   exchange.send = static_cast<SendHow>(
       draw(random, may_block ? 0 : static_cast<int>(SendHow::kIsend), static_cast<int>(SendHow::kPersistentSsend)));
-  // Buffered sends of device memory would make the library stage the data in the user's host buffer: it may, but the
-  // buffer attached here is meant for small messages.
+  // Buffered sends of device memory would make the library stage the data in the user's host buffer: that is permitted,
+  // but the buffer attached here is meant for small messages.
   if (exchange.send == SendHow::kIbsend && exchange.bytes() > 60000) exchange.send = SendHow::kIsend;
   exchange.receive =
       wild ? ReceiveHow::kAnyMprobe : static_cast<ReceiveHow>(draw(random, 0, static_cast<int>(ReceiveHow::kImprobe)));

@@ -1,4 +1,4 @@
-// Plan of the random exchange: computed alike on every rank from the seed, without communication.
+// Plan of the random exchange: computed from the seed on every rank with the same result, without communication.
 //
 // An exchange is one message. Its signature (the sequence of basic types) is a short random unit, repeated a * b * c
 // times; each side chooses its own layout in memory (layout.hpp). Every exchange and every side draws from its own
@@ -22,7 +22,7 @@ using Generator = std::mt19937_64;
 // A generator for one purpose: equal on all ranks.
 Generator generator(std::uint64_t seed, std::uint64_t index, std::uint64_t purpose);
 
-// Uniform in [lowest, highest], the same on every machine (the standard's distributions are not).
+// Returns a number uniform in [lowest, highest], the same on every machine (the standard's distributions are not).
 int draw(Generator& generator, int lowest, int highest);
 inline bool chance(Generator& generator, int percent) { return draw(generator, 1, 100) <= percent; }
 
@@ -56,7 +56,7 @@ struct Exchange {
 // Exchanges that are pending together. All ranks go through them in the order of their index.
 struct Batch {
   int number;
-  // Every receive takes any message (MPI_Mprobe with both wildcards) after all sends are started.
+  // True if every receive takes any message (by MPI_Mprobe with both wildcards) after all sends have been started.
   bool wild;
   std::vector<Exchange> exchanges;
 };
@@ -64,10 +64,10 @@ struct Batch {
 struct Settings {
   std::uint64_t seed = 1;
   int exchanges = 2000;
-  std::size_t largest = std::size_t{4} << 20;  // bytes of a message
+  std::size_t largest = std::size_t{4} << 20;  // bytes of the largest message
   std::vector<hr::test::MemoryKind> kinds = {hr::test::MemoryKind::kHost};
   int devices = 0;  // number that every rank can use; half of the buffers are on one of them
-  // A file that ends the run; none: one pass.
+  // A file that ends the run; if empty, the run is one pass.
   std::string until;
 };
 

@@ -4,9 +4,9 @@
 //   random_exchange [--seed N | --seed random] [--exchanges N] [--largest BYTES] [--kinds host,device,...]
 //                   [--until FILE]
 //
-// With --until: all of it repeatedly, until rank 0 finds that file. Without --kinds: all kinds if there is a CUDA
-// driver (real or the tests' own), else host; half of the buffers are on the device of the rank, the others on any. On
-// failure the seed and --exchanges (the index in the message plus one) repeat it.
+// With --until, the run is repeated until rank 0 finds that file. Without --kinds: all kinds if there is a CUDA driver
+// (real or the tests' own), otherwise host; half of the buffers are on the device of the rank, the others on any. To
+// repeat a failure, use the seed and --exchanges (the index in the message plus one).
 #include <unistd.h>
 
 #include <cstdlib>
@@ -43,7 +43,7 @@ class Player {
     std::vector<std::unique_ptr<Endpoint>> endpoints;
     std::vector<Endpoint*> expected;  // to be received by probes with wildcards
     for (const Exchange& exchange : batch.exchanges) {
-      // The receive comes first: a message to oneself may be sent synchronously.
+      // The receive is first, because a message to this rank itself may be sent synchronously.
       if (exchange.target == rank_) {
         endpoints.push_back(std::make_unique<Endpoint>(settings_, exchange, Endpoint::Side::kReceive));
         if (batch.wild) expected.push_back(endpoints.back().get());
@@ -80,7 +80,7 @@ class Player {
     }
   }
 
-  // Completes everything that was started, in one of MPI's ways.
+  // Completes all requests that were started, by one of MPI's functions.
   void complete(const Batch& batch, const std::vector<std::unique_ptr<Endpoint>>& endpoints) const {
     std::vector<Endpoint*> open;
     for (const auto& endpoint : endpoints) {

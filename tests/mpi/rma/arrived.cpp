@@ -22,7 +22,7 @@ constexpr std::size_t kWords = 30000;
 constexpr int kRounds = 40;
 constexpr std::size_t kLengths[] = {1, 400, kWords};
 
-// Memory of all ranks, in a file without a name that all have mapped.
+// Returns memory for all ranks, in a file without a name that all have mapped.
 std::int64_t* map_shared(std::size_t bytes, int rank) {
   char path[4096] = {};
   int file = -1;

@@ -1,5 +1,5 @@
 // Atomicity and mutual exclusion: counters that all ranks update at once by every kind of update, on windows of every
-// kind (argument), and sections that an exclusive lock keeps apart.
+// kind (argument), and critical sections protected by an exclusive lock.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -17,7 +17,7 @@ Value& at(const WindowMemory& memory, int index) {
   return static_cast<Value*>(memory.own())[index];
 }
 
-// Tickets: every number once.
+// Draws tickets: every number appears once.
 void tickets(const check::Environment& mpi, const std::string& kind) {
   WindowMemory memory(kind, 64, 8);
   at<std::int64_t>(memory, 0) = 0;
@@ -39,7 +39,7 @@ void tickets(const check::Environment& mpi, const std::string& kind) {
   for (std::size_t i = 0; i < all.size(); ++i) CHECK_EQ(all[i], i);
 }
 
-// Compare-and-swap gives back what was there, whether it swaps or not. Each rank has its own element of each target.
+// Compare-and-swap returns the old value, whether it swaps or not. Each rank has its own element of each target.
 template <class Value>
 void swaps_tell(const check::Environment& mpi, const std::string& kind, MPI_Datatype type) {
   WindowMemory memory(kind, static_cast<std::size_t>(mpi.size) * sizeof(Value), static_cast<int>(sizeof(Value)));
@@ -65,7 +65,7 @@ void swaps_tell(const check::Environment& mpi, const std::string& kind, MPI_Data
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// One number by additions of all forms, some non-blocking, by compare-and-swap loops, and by its owner.
+// One number is updated by additions of all forms, some non-blocking, by compare-and-swap loops, and by its owner.
 template <class Value>
 void sums(const check::Environment& mpi, const std::string& kind, MPI_Datatype type, bool swaps) {
   WindowMemory memory(kind, 16 * sizeof(Value), static_cast<int>(sizeof(Value)));
@@ -106,7 +106,7 @@ void sums(const check::Environment& mpi, const std::string& kind, MPI_Datatype t
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Read, add, write: right only without another rank in between.
+// Reads, adds and writes: correct only if no other rank does the same at that time.
 void exclusion(const check::Environment& mpi, const std::string& kind) {
   WindowMemory memory(kind, 64, 1);
   at<int>(memory, 0) = 0;
@@ -121,9 +121,9 @@ void exclusion(const check::Environment& mpi, const std::string& kind) {
     ++value;
     CHECK_OK(MPI_Put(&value, 1, MPI_INT, target, place, 1, MPI_INT, memory.window));
     CHECK_OK(MPI_Win_unlock(target, memory.window));
-    if (i % 5 == 0) {  // readers in between
+    if (i % 5 == 0) {  // readers among the writers
       CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, memory.window));
-      for (int again = 0; again < 10; ++again) {  // it stays as it is while they have the lock
+      for (int again = 0; again < 10; ++again) {  // the value does not change while they have the lock
         int other = -1;
         CHECK_OK(MPI_Get(&other, 1, MPI_INT, target, place, 1, MPI_INT, memory.window));
         CHECK_OK(MPI_Win_flush(target, memory.window));
@@ -141,7 +141,7 @@ void exclusion(const check::Environment& mpi, const std::string& kind) {
   CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Single elements are updated while another rank begins with vectors at the same place: in each window once.
+// Single elements are updated while another rank begins to use vectors at the same place: once in each window.
 void vectors_among_elements(const check::Environment& mpi, const std::string& kind) {
   constexpr int kLength = 2048, kElements = 2000, kVectors = 60;
   const std::vector<std::int64_t> ones(kLength, 1);
@@ -165,7 +165,7 @@ void vectors_among_elements(const check::Environment& mpi, const std::string& ki
   }
 }
 
-// Accumulates of one origin to one place are applied in their order, short and long ones.
+// Accumulates of one origin to one place are applied in their order, both short and long ones.
 void order(const check::Environment& mpi, const std::string& kind) {
   constexpr int kLong = 20000;
   WindowMemory memory(kind, kLong * sizeof(int), 4);
@@ -219,7 +219,7 @@ void pairs(const check::Environment& mpi, const std::string& kind) {
   CHECK_EQ(at<Pair>(memory, 1).index, -1);
 }
 
-// Every operation of the table, once, against C++.
+// Every operation of the table, once, compared with C++.
 void operations(const check::Environment& mpi, const std::string& kind) {
   WindowMemory memory(kind, 64, 4);
   const int target = (mpi.rank + 1) % mpi.size;

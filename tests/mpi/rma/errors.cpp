@@ -1,4 +1,4 @@
-// Wrong use of windows: the right class, and a text that describes the mistake.
+// Wrong use of windows: the error has the right class, and a text that describes the mistake.
 #include <string>
 #include <vector>
 
@@ -51,7 +51,7 @@ void epochs(const check::Environment& mpi) {
   CHECK_OK(MPI_Win_unlock(0, win));
   CHECK_OK(MPI_Win_fence(0, win));
   WRONG(MPI_Rput(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win, &request), MPI_ERR_RMA_SYNC, "with a request");
-  CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));  // nothing was done since the fence
+  CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));  // no operation has been started since the fence
   CHECK_OK(MPI_Win_unlock(0, win));
   CHECK_OK(MPI_Win_fence(0, win));
   CHECK_OK(MPI_Put(&value, 1, MPI_INT, mpi.rank, 0, 1, MPI_INT, win));
@@ -92,7 +92,7 @@ void arguments(const check::Environment& mpi) {
   CHECK_OK(MPI_Op_create([](void*, void*, int*, MPI_Datatype*) {}, 1, &own));
   WRONG(MPI_Accumulate(value, 1, MPI_INT, 0, 0, 1, MPI_INT, own, win), MPI_ERR_OP, "predefined");
   CHECK_OK(MPI_Op_free(&own));
-  // MPI_PROC_NULL as the target: no effect.
+  // An operation with the target MPI_PROC_NULL has no effect.
   value[0] = 5;
   CHECK_OK(MPI_Put(value, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, win));
   CHECK_OK(MPI_Get(value, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, win));

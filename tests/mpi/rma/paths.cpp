@@ -1,6 +1,6 @@
-// Every path to a target's memory (src/rma/window.hpp) is actually taken: the library counts operations by the system,
-// by the network and by messages; those on own and mapped memory count as none of these. Rank 0 is the origin, the last
-// rank the target.
+// Every path to a target's memory (src/rma/window.hpp) is actually used: the library counts operations by the system,
+// by the network and by messages; operations on its own and on mapped memory are in none of these counters. Rank 0 is
+// the origin, the last rank the target.
 //
 //   paths <own|mapped|system|network|message> <create|allocate|dynamic>
 #include <cstdint>
@@ -31,7 +31,7 @@ class Counters {
   Statistic message_{"HEADRACE_RMA_BY_MESSAGE"};
 };
 
-// Makes a call and checks which paths its operations took.
+// Makes a call and checks which paths its operations used.
 template <class Call>
 void count(const Counters& counters, const Amounts& expected, const Call& call) {
   const Amounts before = counters.now();
@@ -62,13 +62,13 @@ void use(const WindowMemory& memory, int target, const std::string& path) {
     CHECK_OK(MPI_Win_flush(target, win));
   });
   CHECK(back == data);
-  // A part in the middle, with another datatype.
+  // An operation on a part in the middle, with another datatype.
   count(counters, moves, [&] {
     CHECK_OK(MPI_Get(back.data(), 8, MPI_BYTE, target, memory.displacement(target, 16), 8, MPI_BYTE, win));
     CHECK_OK(MPI_Win_flush(target, win));
   });
   CHECK_EQ(back[0], data[2]);
-  // Elements with gaps at the target.
+  // An operation on elements with gaps at the target.
   MPI_Datatype gaps;
   CHECK_OK(MPI_Type_vector(10, 1, 2, MPI_INT64_T, &gaps));
   CHECK_OK(MPI_Type_commit(&gaps));

@@ -1,5 +1,5 @@
 // Rank 0 reads its own memory, by calls that complete at once, until the others have changed it: these calls must serve
-// the others' operations, which come by messages (MPI 5.0 section 12.7.3).
+// the others' operations, which arrive as messages (MPI 5.0 section 12.7.3).
 //
 //   polling <create|allocate|shared|dynamic> <fetch|get|rget|flush_all|lock|accumulate|collective|null|error>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // A rank dies while others depend on it in a window (mpiexec --enable-recovery): every wait ends with an error that
-// names it, the others go on, and the window can be freed.
+// names it, the others continue, and the window can be freed.
 //
 //   process_failure <fence|start|wait|lock|flush|request>
 #include <mpi-ext.h>
@@ -19,7 +19,7 @@ struct Case {
   std::vector<std::int64_t> memory = std::vector<std::int64_t>(1000);
 };
 
-// The victim dies once all others have come here, so that no earlier call depends on it.
+// The victim dies once all others have called this function, so that no earlier call depends on it.
 void connect_and_die(const Case& it) {
   if (it.rank != it.victim) {
     CHECK_OK(MPI_Send(nullptr, 0, MPI_INT, it.victim, 1, MPI_COMM_WORLD));
@@ -61,7 +61,7 @@ void fence(Case& it) {
   expect_failure(until_it_fails([&] { return MPI_Win_fence(0, it.win); }));
 }
 
-// The group of the victim alone.
+// Returns a group of which the victim is the only member.
 MPI_Group group_of_victim(const Case& it) {
   MPI_Group all;
   MPI_Group one;
@@ -97,7 +97,7 @@ void lock(Case& it) {
   expect_failure(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, it.win));
 }
 
-// Operations that the victim would have had to execute.
+// Checks operations that the victim would have had to execute.
 void flush(Case& it) {
   open(it, "create");
   CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, it.victim, 0, it.win));
@@ -115,7 +115,7 @@ void flush(Case& it) {
   static_cast<void>(MPI_Win_unlock(it.victim, it.win));
 }
 
-// Operations with a request: the wait for each ends.
+// Checks operations with requests: the wait for each request ends.
 void request(Case& it) {
   open(it, "create");
   CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));

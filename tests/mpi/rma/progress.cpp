@@ -1,4 +1,5 @@
-// Passive target: rank 0 stays out of MPI until the others, which report that without MPI, are done with its memory.
+// Passive target: rank 0 makes no MPI call until the others have finished their operations on its memory, which they
+// report without MPI.
 //
 //   progress <allocate|create|dynamic|shared>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Thousands of random puts, gets, accumulates and get-accumulates with random datatypes on both sides, in epochs of all
-// kinds, against a model of every rank's memory that all ranks compute from one seed; every element is checked after
-// every epoch, and every result.
+// kinds, compared with a model of every rank's memory that all ranks compute from one seed; every element is checked
+// after every epoch, and every result, too.
 //
 //   random_mix <create|allocate|shared|dynamic> [--seed N] [--epochs N] [--memory KIND]
 //              [--mappings none|some]
@@ -8,7 +8,7 @@
 // --memory: kind for windows of "create" and for origins' buffers (tests/gpu/device_memory.hpp), host by default.
 // --mappings: whether this process maps device memory of others.
 // Within an epoch puts, gets and updates have separate places in the target, so that the result is determined; updates
-// of several origins meet in the same places.
+// of several origins may be in the same places.
 #include <algorithm>
 #include <array>
 #include <complex>
@@ -32,7 +32,7 @@ using Random = std::mt19937_64;
 
 int below(Random& random, int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); }
 
-// A datatype over some base type, and the elements of a row that it has, in the order of its typemap.
+// A datatype over some base type, and the elements of a row that it contains, in the order of its typemap.
 struct Shape {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int count = 1;
@@ -48,21 +48,21 @@ Shape contiguous(MPI_Datatype base, int elements) {
   return shape;
 }
 
-// `elements` elements, somewhere in 4 * elements.
+// Makes a type of `elements` elements, placed anywhere within 4 * elements.
 Shape random_shape(Random& random, MPI_Datatype base, int elements) {
   Shape shape;
   shape.derived = true;
   switch (below(random, 5)) {
     case 0:
       return contiguous(base, elements);
-    case 1: {  // vector: blocks of one or two
+    case 1: {  // a vector of blocks of one or two elements
       const int block = elements % 2 == 0 ? 2 : 1;
       const int stride = block + below(random, 2 * block + 1);
       CHECK_OK(MPI_Type_vector(elements / block, block, stride, base, &shape.type));
       for (int i = 0; i < elements; ++i) shape.places.push_back(i / block * stride + i % block);
       break;
     }
-    case 2: {  // single elements in any order
+    case 2: {  // a list of single elements in any order
       std::vector<int> at(static_cast<std::size_t>(elements));
       for (int i = 0; i < elements; ++i) at[static_cast<std::size_t>(i)] = 3 * i + below(random, 3);
       std::shuffle(at.begin(), at.end(), random);
@@ -70,7 +70,7 @@ Shape random_shape(Random& random, MPI_Datatype base, int elements) {
       shape.places = at;
       break;
     }
-    case 3: {  // several of a resized type
+    case 3: {  // several elements of a resized type
       MPI_Datatype one;
       MPI_Aint lower = 0;
       MPI_Aint extent = 0;
@@ -81,7 +81,7 @@ Shape random_shape(Random& random, MPI_Datatype base, int elements) {
       for (int i = 0; i < elements; ++i) shape.places.push_back(2 * i);
       break;
     }
-    default: {  // part of a matrix
+    default: {  // a part of a matrix
       const int rows = elements % 3 == 0 ? 3 : 1;
       const int columns = elements / rows;
       const int sizes[2] = {rows, columns + 2};
@@ -153,7 +153,7 @@ class Mix {
   }
 
  private:
-  static constexpr int kPlaces = 24;  // of each rank's memory
+  static constexpr int kPlaces = 24;  // places in each rank's memory
 
   void store(const std::vector<Element>& values) {
     if (memory_ != nullptr) {
@@ -177,7 +177,7 @@ class Mix {
   std::vector<Call> plan(bool passive) {
     std::vector<Call> calls;
     const int number = 1 + below(random_, 4 * size_);
-    std::vector<std::vector<Kind>> use(static_cast<std::size_t>(size_));  // of each place
+    std::vector<std::vector<Kind>> use(static_cast<std::size_t>(size_));  // how each place is used
     std::vector<std::vector<bool>> taken(static_cast<std::size_t>(size_));
     for (auto& each : use) {
       for (int place = 0; place < kPlaces; ++place)
@@ -234,7 +234,7 @@ class Mix {
           check::fail(__FILE__, line, "element " + std::to_string(i) + " of an origin's buffer is wrong");
       }
     }
-    std::vector<Element> values;  // its present or expected content
+    std::vector<Element> values;  // present or expected content
     DeviceMemory memory;
     std::vector<int> places;
   };

@@ -1,4 +1,4 @@
-// Several threads of each rank work on one window, and on windows of their own, at once.
+// Several threads of each rank work on one window, and on a window of each thread, at once.
 #include <pthread.h>
 
 #include <cstdint>
@@ -19,7 +19,7 @@ void in_threads(const std::function<void(int)>& work) {
   for (std::thread& each : threads) each.join();
 }
 
-// One window, one counter, and a place for each thread.
+// All threads use one window with one counter and a place for each thread.
 void together(const check::Environment& mpi, const std::string& kind) {
   rma_test::WindowMemory memory(kind, 8 * (1 + kThreads * static_cast<std::size_t>(mpi.size)), 8);
   auto* const own = static_cast<std::int64_t*>(memory.own());
@@ -55,7 +55,7 @@ void together(const check::Environment& mpi, const std::string& kind) {
   CHECK_EQ(all, kTimes * kThreads * mpi.size);
 }
 
-// Each thread waits in the epochs of a window of its own.
+// Each thread waits in the epochs of its own window.
 void apart(const check::Environment& mpi, const std::string& kind) {
   std::vector<MPI_Comm> comms(kThreads);
   for (MPI_Comm& each : comms) CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &each));

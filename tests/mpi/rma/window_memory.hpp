@@ -1,4 +1,4 @@
-// A window of any kind for tests: made, freed, and with the address and displacement to use for each rank.
+// A window of any kind for tests: creates and frees it, and returns the address and displacement to use for each rank.
 #pragma once
 
 #include <mpi.h>
@@ -11,10 +11,11 @@
 
 namespace rma_test {
 
-// Made by every rank: memory of `bytes` bytes in a window of the kind "create", "allocate", "shared" or "dynamic".
+// Created by every rank: has memory of `bytes` bytes in a window of the kind "create", "allocate", "shared" or
+// "dynamic".
 class WindowMemory {
  public:
-  // `memory`: of "create" and "dynamic"; null: from the heap.
+  // `memory`: memory for "create" and "dynamic"; if null, it is allocated from the heap.
   WindowMemory(const std::string& kind, std::size_t bytes, int unit, MPI_Comm comm = MPI_COMM_WORLD,
                void* memory = nullptr, MPI_Info info = MPI_INFO_NULL)
       : kind_(kind), own_(memory) {
@@ -47,7 +48,7 @@ class WindowMemory {
   }
   ~WindowMemory() {
     if (kind_ == "dynamic") {
-      // Waits until no rank uses it any more.
+      // Waits until no rank uses the window any more.
       MPI_Group group;
       CHECK_OK(MPI_Win_get_group(window, &group));
       CHECK_OK(MPI_Group_free(&group));

@@ -1,4 +1,5 @@
-// Windows as objects: kinds, sizes, attributes, names, hints, groups, error handlers, memory (sections 12.2 and 7.7).
+// Windows as objects: their kinds, sizes, attributes, names, hints, groups, error handlers and memory (sections 12.2
+// and 7.7).
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -42,7 +43,7 @@ void kinds(const check::Environment& mpi) {
   CHECK_OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
   check_attributes(win, MPI_BOTTOM, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
   CHECK_OK(MPI_Win_free(&win));
-  // The window's order is that of its group.
+  // Ranks of the window are in the order of its group.
   MPI_Comm turned;
   CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -mpi.rank, &turned));
   CHECK_OK(MPI_Win_allocate(8, 8, MPI_INFO_NULL, turned, &base, &win));
@@ -55,7 +56,7 @@ void kinds(const check::Environment& mpi) {
   CHECK_EQ(same, MPI_IDENT);
   CHECK_OK(MPI_Group_free(&of_comm));
   CHECK_OK(MPI_Group_free(&of_win));
-  CHECK_OK(MPI_Comm_free(&turned));  // the window goes on
+  CHECK_OK(MPI_Comm_free(&turned));  // the window stays valid
   *static_cast<std::int64_t*>(base) = mpi.rank;
   std::int64_t found = -1;
   const int own = mpi.size - 1 - mpi.rank;
@@ -81,7 +82,7 @@ void shared(const check::Environment& mpi) {
     if (own != 0) std::memset(base, mpi.rank, static_cast<std::size_t>(own));
     CHECK_OK(MPI_Win_fence(0, win));
     char* before = nullptr;
-    if (!apart) CHECK(base != nullptr);  // also of rank 0, which has no bytes
+    if (!apart) CHECK(base != nullptr);  // also that of rank 0, which has no bytes
     for (int rank = 0; rank < mpi.size; ++rank) {
       MPI_Aint size = -1;
       int unit = -1;
@@ -100,7 +101,7 @@ void shared(const check::Environment& mpi) {
     char* first = nullptr;
     CHECK_OK(MPI_Win_shared_query(win, MPI_PROC_NULL, &size, &unit, &first));
     if (mpi.size > 1) CHECK_EQ(size, 10);
-    // Stores of others are seen after a fence.
+    // Stores of other ranks are visible after a fence.
     CHECK_OK(MPI_Win_fence(0, win));
     if (mpi.size > 1 && mpi.rank == 0) first[3] = 99;
     CHECK_OK(MPI_Win_fence(0, win));
@@ -201,7 +202,7 @@ void handlers() {
   CHECK_OK(MPI_Win_free(&win));
 }
 
-// Memory that is attached and detached, in several pieces.
+// Attaches and detaches several pieces of memory.
 void dynamic(const check::Environment& mpi) {
   MPI_Win win;
   CHECK_OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
@@ -235,7 +236,7 @@ void dynamic(const check::Environment& mpi) {
   CHECK_OK(MPI_Win_free(&win));
 }
 
-// Many windows at once, and many one after the other.
+// Creates many windows at once, and many one after the other.
 void many(const check::Environment& mpi) {
   std::vector<MPI_Win> windows(30);
   std::vector<int*> bases(30);

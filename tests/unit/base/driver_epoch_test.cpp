@@ -20,7 +20,7 @@ TEST(DriverEpoch, EndsWhenTheProgramMayHaveUsedADevice) {
     DriverEpoch::track(~std::uint64_t{0});
     EXPECT_TRUE(DriverEpoch::tracked());
   }
-  // Calls are within the gap, however long they take.
+  // Calls follow one another within the gap, however long they take.
   const std::uint64_t first = epoch_of_a_call();
   EXPECT_NE(first, 0u);
   EXPECT_EQ(epoch_of_a_call(), first);
@@ -33,14 +33,14 @@ TEST(DriverEpoch, EndsWhenTheProgramMayHaveUsedADevice) {
   {
     const LibraryGuard call;
     EXPECT_EQ(DriverEpoch::current(), second);
-    EXPECT_NE(epoch_of_a_call(), second);  // a call from a callback
+    EXPECT_NE(epoch_of_a_call(), second);  // as in a call from a callback
     EXPECT_NE(DriverEpoch::current(), second);
   }
-  // Another device has quicker calls, so every gap is now too long.
+  // Another device has faster calls, so every gap is now too long.
   {
     const LibraryGuard call;
     DriverEpoch::track(0);
-    DriverEpoch::track(1000);  // the shortest gap counts
+    DriverEpoch::track(1000);  // the shortest gap applies
   }
   const std::uint64_t third = epoch_of_a_call();
   for (const std::uint64_t left = ticks(); ticks() == left;) spin_pause();

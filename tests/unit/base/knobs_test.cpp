@@ -123,7 +123,7 @@ TEST(Knobs, EveryDefaultTextIsItsOwnValue) {
 
 }  // namespace
 
-// The knobs are read once a process, so the file and the variables are set before any test runs.
+// The knobs are read once per process, so the file and the variables are set before any test runs.
 void prepare_knob_environment() {
   const std::string path = ::testing::TempDir() + "headrace_knobs_test.conf";
   std::ofstream(path)

@@ -37,8 +37,8 @@ TEST_F(LastCache, TheHighestLevel) {
   add(5, 3, 3, "0-7,64-71");
   EXPECT_EQ(of(5), "0-7,64-71");
   add(6, 0, 1, "6");
-  EXPECT_EQ(of(6), "");  // a core's own cache tells nothing about others
-  EXPECT_EQ(of(7), "");  // no such CPU
+  EXPECT_EQ(of(6), "");  // a core's own cache contains no information about other cores
+  EXPECT_EQ(of(7), "");  // there is no such CPU
 }
 
 TEST(LastCacheOf, ProcessesThatAreBound) {

@@ -21,7 +21,7 @@ struct Thing final : Object {
 
 Arena<Thing>& arena() { return Arena<Thing>::instance(); }
 
-// Out of line: hides from the compiler which value a program passes.
+// Not inline, so that the compiler does not know the value that a program passes.
 [[gnu::noinline]] bool owns(const void* address) { return arena().owns(address); }
 
 TEST(Arena, KnowsItsLiveObjectsAndNothingElse) {
@@ -110,7 +110,7 @@ TEST(Ref, CountsReferences) {
     Ref<Thing> second = first;
     EXPECT_EQ(first->references(), 2u);
     Ref<Thing> moved = std::move(second);
-    EXPECT_FALSE(second);  // NOLINT(bugprone-use-after-move): what a move leaves behind is part of the contract
+    EXPECT_FALSE(second);  // NOLINT(bugprone-use-after-move): the state after a move is part of the contract
     EXPECT_EQ(moved->references(), 2u);
     moved = Ref<Thing>();
     EXPECT_EQ(first->references(), 1u);

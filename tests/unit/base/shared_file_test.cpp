@@ -1,4 +1,5 @@
-// The shared-memory file: one memory for all that have it open, zero at first, no trace after a failure.
+// The shared-memory file: the same memory for all that have it open, zero at first, and no file remains after a
+// failure.
 #include "base/shared_file.hpp"
 
 #include <fcntl.h>
@@ -68,7 +69,7 @@ TEST(SharedFile, TooMuchMemoryIsAnErrorThatLeavesNothing) {
   EXPECT_FALSE(exists(path));
 }
 
-// File of two groups that connect: the first process makes it, the others map it.
+// The file of two groups that connect: the first process creates it, the others map it.
 TEST(SharedFile, IsMadeByTheFirstWhoComes) {
   const std::string path = path_for("connect");
   SharedFile first("");
@@ -82,7 +83,7 @@ TEST(SharedFile, IsMadeByTheFirstWhoComes) {
   EXPECT_FALSE(exists(path));
 }
 
-// Names that another user could have created, as far as a test of one user can show it.
+// Names that another user could have created, as far as a test by one user can check that.
 TEST(SharedFile, TakesNoFileThatOthersCouldHaveMade) {
   const std::string path = path_for("foreign");
   const std::string target = path_for("target");

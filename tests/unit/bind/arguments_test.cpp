@@ -1,4 +1,4 @@
-// Errors for wrong arguments: the class, and a sentence with function, argument and value.
+// Errors for wrong arguments: the class is right, and the text names the function, the argument and the value.
 #include "check.hpp"
 
 namespace hr::test {

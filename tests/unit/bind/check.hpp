@@ -1,4 +1,4 @@
-// Checks of an error code: its class, and its text by MPI_Error_string.
+// Checks of an error code: its class, and its text from MPI_Error_string.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ inline std::string text_of(int code) {
   return std::string(text, static_cast<std::size_t>(length));
 }
 
-// Expects the class, and words that the message must contain: function, argument, value.
+// Expects the class, and words that the message must contain: the function, the argument and the value.
 inline void expect_error(int code, int error_class, const std::string& words) {
   EXPECT_EQ(class_of(code), error_class) << text_of(code);
   EXPECT_NE(text_of(code).find(words), std::string::npos) << text_of(code);

@@ -24,7 +24,7 @@ TEST(Extension, SmallFloatsAreDatatypes) {
 }
 
 TEST(Extension, SmallFloatsAreRoundedToNearestEven) {
-  // 256 + 1 lies between 256 and 258, 256 + 3 between 258 and 260: the even significand wins. A NaN stays one.
+  // 256 + 1 lies between 256 and 258, 256 + 3 between 258 and 260: the even significand is chosen. A NaN remains one.
   const std::uint16_t in[] = {0x3f80, 0x4040, 0x7f81, 0x7f7f};
   std::uint16_t inout[] = {0x4380, 0x4380, 0x3f80, 0x7f7f};
   EXPECT_EQ(MPI_Reduce_local(in, inout, 4, MPIX_BFLOAT16, MPI_SUM), MPI_SUCCESS);

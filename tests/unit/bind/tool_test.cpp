@@ -133,7 +133,7 @@ TEST_F(Tool, EveryPerformanceVariableDescribesItself) {
   EXPECT_EQ(indices.back(), number - 1);
 }
 
-// A variable of a class in its own session.
+// A performance variable of a class, in its own session.
 class Performance : public Tool {
  protected:
   void SetUp() override {

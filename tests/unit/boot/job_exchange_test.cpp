@@ -1,4 +1,4 @@
-// Agreement of a job at its start, with launchers of several kinds: a thread for each process, one key-value space.
+// Agreement of a job at its start, with launchers of several kinds: one thread per process and one key-value space.
 #include "boot/job_exchange.hpp"
 
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@ struct Space {
 };
 
 struct Kind {
-  bool ours;            // names jobs, lets a process wait for a value and compares views
-  bool declares_hosts;  // the launcher declares the processes' hosts, whatever they see
+  bool ours;            // behaves like Headrace's: names jobs, lets a process wait for a value, and compares views
+  bool declares_hosts;  // the launcher declares the processes' hosts, whatever they detect
 };
 
 class Process final : public Provider {
@@ -89,7 +89,7 @@ struct Result {
   int fences = 0;
 };
 
-// Starts a job whose process 0 publishes `said`; host_of gives the host of each rank.
+// Starts a job whose process 0 publishes `said`; host_of returns the host of each rank.
 std::vector<Result> start(Kind kind, int size, int (*host_of)(int), const std::string& said) {
   Space space(size);
   std::vector<Result> results(static_cast<std::size_t>(size));

@@ -13,7 +13,7 @@
 namespace hr::boot {
 namespace {
 
-// Answers each line with answers[command]; a missing command ends the conversation.
+// Replies to each line with answers[command]; a missing command ends the conversation.
 class ScriptedLauncher {
  public:
   explicit ScriptedLauncher(std::map<std::string, std::string> answers) : answers_(std::move(answers)) {
@@ -43,7 +43,7 @@ class ScriptedLauncher {
         auto answer = answers_.find(line);
         if (answer == answers_.end()) answer = answers_.find(line.substr(4, line.find(' ') - 4));
         if (answer == answers_.end()) return static_cast<void>(::close(server));
-        // In two pieces: a line may arrive in parts.
+        // Sends the line in two pieces, because it may arrive in parts.
         const std::string text = answer->second + "\n";
         EXPECT_GE(::send(server, text.data(), 3, MSG_NOSIGNAL), 0);
         EXPECT_GE(::send(server, text.data() + 3, text.size() - 3, MSG_NOSIGNAL), 0);
@@ -101,7 +101,7 @@ TEST(Pmi1, AFenceInTwoStepsEndsWithItsAnswer) {
   bool done = false;
   while (!done) ASSERT_TRUE(fence_done(&done).ok()) << take_detail();
   std::string value;
-  EXPECT_TRUE(get(0, "anything", &value).ok()) << take_detail();  // the answer has been taken
+  EXPECT_TRUE(get(0, "anything", &value).ok()) << take_detail();  // the reply has been consumed
   EXPECT_TRUE(finalize().ok());
 }
 

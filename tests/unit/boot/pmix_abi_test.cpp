@@ -1,4 +1,4 @@
-// Our declarations of PMIx against those of an installed library.
+// Headrace's declarations of PMIx, compared with those of an installed library.
 #include "boot/pmix_abi.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST(PmixAbi, KeysAreTheLibrarys) {
   EXPECT_EQ(std::string(kUniverseSize), PMIX_UNIV_SIZE);
 }
 
-// True if parameters and results have types that are passed alike.
+// True if parameters and results have types that are passed in the same way.
 template <class Ours, class Theirs>
 struct Passed : std::false_type {};
 template <class Result, class... Parameters, class TheirResult, class... TheirParameters>

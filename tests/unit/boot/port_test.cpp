@@ -1,5 +1,5 @@
-// A port among strangers: a caller without the secret is dropped soon and does not keep others out, and no message
-// shows the secret.
+// A port to which strangers connect: a caller without the secret is dropped soon and does not keep others out, and no
+// message shows the secret.
 #include "boot/port.hpp"
 
 #include <arpa/inet.h>
@@ -49,7 +49,7 @@ class Strangers {
       if (!words.empty()) static_cast<void>(::send(made, words.data(), words.size(), MSG_NOSIGNAL));
     }
   }
-  // Returns how many connections the port has not closed.
+  // Returns the number of connections that the port has not closed.
   [[nodiscard]] int left() const {
     int count = 0;
     for (const int each : sockets_) {
@@ -64,7 +64,7 @@ class Strangers {
   std::vector<int> sockets_;
 };
 
-// Advances both sides until the caller is accepted; null after so many seconds.
+// Advances both sides until the caller is accepted; returns null after this number of seconds.
 std::unique_ptr<Channel> accept(Port& port, Channel& caller, double seconds) {
   std::unique_ptr<Channel> accepted;
   for (const double end = now_seconds() + seconds; now_seconds() < end && (accepted == nullptr || !caller.greeted());) {
@@ -105,7 +105,7 @@ TEST(Port, FourHundredSilentConnectionsKeepNobodyOut) {
   const double begin = now_seconds();
   EXPECT_NE(accept(port, *caller, 10), nullptr);
   EXPECT_LT(now_seconds() - begin, 3) << "each place is held for a moment only";
-  // All of them are dropped soon, with or without other callers.
+  // All strangers are dropped soon, with or without other callers.
   for (const double end = now_seconds() + 10; now_seconds() < end && strangers.left() != 0;) {
     EXPECT_EQ(port.accept(), nullptr);
   }

@@ -1,4 +1,4 @@
-// The start of a job of up to 10,000 processes, process by process, against a launcher that answers as if the others
+// The start of a job of up to 10,000 processes, process by process, with a launcher that replies as if the others
 // existed: messages and bytes of each kind of process, and the memory it keeps. `--gtest_print_time=0` with this
 // program prints the table of docs/adr/0025-who-is-on-my-host.md.
 #include <gtest/gtest.h>
@@ -16,11 +16,11 @@
 namespace hr::boot {
 namespace {
 
-// Bytes of a network address as a launcher gets it: UCX's of a host with one Ethernet, as text.
+// Bytes of a network address as a launcher stores it: UCX's of a host with one Ethernet, as text.
 constexpr std::size_t kAddress = 300;
 
 struct Counts {
-  std::size_t messages = 0;  // to the launcher; each has an answer
+  std::size_t messages = 0;  // messages to the launcher, each of which has a reply
   std::size_t fences = 0;
   std::size_t put = 0;  // bytes of keys and values
   std::size_t got = 0;
@@ -103,7 +103,7 @@ std::size_t in_use() {
   return heap.uordblks + heap.hblkhd;
 }
 
-// Starts one process, from init() to the transports' fence; *kept: the memory it keeps.
+// Starts one process, from init() to the transports' fence; *kept receives the memory that it keeps.
 Counts start(Job& job, int rank, std::size_t* kept) {
   Counts counts;
   const std::size_t before = in_use();

@@ -1,11 +1,11 @@
-// Recorded costs: microseconds that each algorithm took on ranks of one host, with a core for each.
+// Recorded costs: microseconds that each algorithm took on ranks of one host that each have a core.
 //
 // Measured on 2026-11-27 on 64 virtual cores of Intel Xeons (docs/performance/intel-xeon.md) with the benchmark
 // `collective` and each algorithm forced (HEADRACE_COLL_FORCE): medians on 33 and 48 ranks; on 62 and 64 ranks
 // (recorded as 64), the better of the two best times, because other work on that machine disturbed these runs. A median
-// of more than twice the best time was disturbed, too: the best time, or a shorter one on more ranks, replaces it.
-// Sizes are those of the larger buffer. An algorithm that does not apply to a size has the time of its replacement,
-// which no selection names. Data only, immutable.
+// of more than twice the best time is considered disturbed, too, and replaced by the best time, or by a shorter time on
+// more ranks. Sizes are those of the larger buffer. An algorithm that does not apply to a size has the time of its
+// replacement, which no selection names. Data only, immutable.
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@ inline constexpr std::size_t kMostAlgorithms = 8;
 
 struct RecordedNames {
   Operation operation;
-  std::array<const char*, kMostAlgorithms> names;  // of the costs, in this order
+  std::array<const char*, kMostAlgorithms> names;  // algorithms of the costs, in this order
 };
 
 struct RecordedCosts {
   Operation operation;
   int ranks;
   std::size_t bytes;
-  std::array<double, kMostAlgorithms> us;  // 0: not measured
+  std::array<double, kMostAlgorithms> us;  // microseconds; 0: not measured
 };
 
 inline constexpr RecordedNames kRecordedNames[] = {

@@ -1,4 +1,4 @@
-// The selection table and the registry it names.
+// The selection table, and the registry of algorithms that it names.
 #include "coll/select.hpp"
 
 #include <gtest/gtest.h>
@@ -172,11 +172,11 @@ TEST_F(SelectTest, TunedRowsGoBeforeTheDefaultOnes) {
   EXPECT_EQ(chosen(made), "linear");
 }
 
-// A row was measured under its conditions and says nothing about others.
+// A row was measured under its conditions and does not apply under others.
 TEST_F(SelectTest, TheFirstTunedRowThatCoversDecides) {
   const SelectionRow rows[] = {
       {Operation::kAllreduce, 64, 8, SelectionRow::Memory::kAny, "default"},
-      {Operation::kAllreduce, 128, 8, SelectionRow::Memory::kAny, "cells"},  // there is no shared memory
+      {Operation::kAllreduce, 128, 8, SelectionRow::Memory::kAny, "cells"},  // not applicable without shared memory
       {Operation::kAllreduce, 256, 8, SelectionRow::Memory::kAny, "ring"},
   };
   begin_job(rows);
@@ -198,7 +198,7 @@ TEST_F(SelectTest, TunedRowsAskWhetherProcessesOutnumberTheCores) {
   EXPECT_EQ(chosen(made), "ring");
 }
 
-// Long vectors: along a ring of slots, on shared cores from 128 KiB on.
+// Long vectors use a ring of slots; on shared cores, this begins at 128 KiB.
 TEST_F(SelectTest, LongVectors) {
   Query made = query(Operation::kAllreduce, 1 << 20, 8);
   made.element = 4;
@@ -218,7 +218,8 @@ TEST_F(SelectTest, LongVectors) {
   EXPECT_EQ(chosen(made), "slots_ring");
 }
 
-// With a core each: short vectors step by step if there are many, longer ones through slots.
+// If each process has a core, short vectors are reduced in steps if there are many processes, and longer ones through
+// slots.
 TEST_F(SelectTest, ShortVectorsOfProcessesWithCoresOfTheirOwn) {
   Query made = query(Operation::kAllreduce, 0, 0);
   made.element = 4;
@@ -246,7 +247,7 @@ TEST_F(SelectTest, ShortVectorsOfProcessesWithCoresOfTheirOwn) {
   EXPECT_EQ(of(Operation::kAllreduce, 64, 8192), "slots");
   EXPECT_EQ(of(Operation::kBarrier, 48, 0), "cells");
   EXPECT_EQ(of(Operation::kBarrier, 64, 0), "cells_dissemination");
-  made.commutative = false;  // the ways through slots do not apply
+  made.commutative = false;  // algorithms that use slots do not apply
   EXPECT_EQ(of(Operation::kAllreduce, 16, 4096), "cells");
   EXPECT_EQ(of(Operation::kReduce, 8, 8192), "cells_binomial");
   made.commutative = made.oversubscribed = true;
@@ -254,7 +255,7 @@ TEST_F(SelectTest, ShortVectorsOfProcessesWithCoresOfTheirOwn) {
   EXPECT_EQ(of(Operation::kReduce, 8, 8192), "cells");
 }
 
-// Partials need flags and room for all steps.
+// Partial results need flags and room for all steps.
 TEST_F(SelectTest, PartialsHaveTheirLimits) {
   const Algorithm* doubling = find_algorithm(Operation::kAllreduce, "cells_doubling");
   const Algorithm* binomial = find_algorithm(Operation::kReduce, "cells_binomial");
@@ -266,7 +267,7 @@ TEST_F(SelectTest, PartialsHaveTheirLimits) {
   EXPECT_TRUE(doubling->probe(made));
   made.ranks = 512;
   EXPECT_TRUE(binomial->probe(made));
-  made.ranks = 255;  // the first ones work in pairs: two steps more than doublings
+  made.ranks = 255;  // the first ranks work in pairs, which takes two additional steps
   EXPECT_TRUE(doubling->probe(made));
   made.ranks = 513;
   EXPECT_FALSE(doubling->probe(made));
@@ -314,7 +315,7 @@ TEST_F(SelectTest, BlocksLongerThanACellGoThroughSlots) {
   }
 }
 
-// With many processes, each reads a long block from its owner's buffer rather than from a slot that all of them fill.
+// If there are many processes, each reads long blocks from the owners' buffers instead of slots that all of them fill.
 TEST_F(SelectTest, BlocksOfMany) {
   Query made = query(Operation::kAlltoall, 64, 64);
   made.sharing = Sharing::kDataSlots;
@@ -336,7 +337,7 @@ TEST_F(SelectTest, BlocksOfMany) {
   EXPECT_EQ(chosen(made), "slots");
 }
 
-// The cost of the selected algorithm on n ranks, by the record of about as many.
+// Returns the cost of the selected algorithm on n ranks, according to the record of the nearest number of ranks.
 double cost_of(const RecordedCosts& record, const RecordedNames& names, const Query& made) {
   const std::string name = chosen(made);
   const auto* at = std::find_if(names.names.begin(), names.names.end(),
@@ -344,8 +345,8 @@ double cost_of(const RecordedCosts& record, const RecordedNames& names, const Qu
   return at == names.names.end() ? 0 : record.us[static_cast<std::size_t>(at - names.names.begin())];
 }
 
-// Ranks with a core each, on either side of each number of ranks at which rows end: no choice takes much longer than
-// the best one of the record.
+// For ranks with a core each, on either side of each number of ranks at which a row ends, no choice takes much longer
+// than the best one of the record.
 TEST_F(SelectTest, NoChoiceIsFarFromTheBestOnes) {
   constexpr double kFactor = 1.5;
   std::set<int> limits{32, 33, 48, 64};
@@ -376,7 +377,8 @@ TEST_F(SelectTest, NoChoiceIsFarFromTheBestOnes) {
   }
 }
 
-// Several hosts, some with several processes: level by level, where the order of operands allows it.
+// On several hosts, some with several processes, operations are composed of levels if the order of operands allows
+// that.
 TEST_F(SelectTest, OverHosts) {
   Query made = query(Operation::kAllreduce, 8, 4);
   made.hosts = 2;
@@ -393,7 +395,7 @@ TEST_F(SelectTest, OverHosts) {
     made.operation = operation;
     EXPECT_EQ(chosen(made), "hosts") << name(operation);
   }
-  made.ranks_per_host = 1;  // nothing to compose
+  made.ranks_per_host = 1;  // there is nothing to compose
   EXPECT_EQ(chosen(made), "binomial");
   made.hosts = 1;
   EXPECT_EQ(chosen(made), "binomial");
@@ -444,7 +446,7 @@ TEST_F(SelectTest, HostsAndRanksPerHostAreAskedFor) {
   EXPECT_EQ(chosen(made), "ring");
 }
 
-// A plan is found for its own key alone.
+// A plan is found only for its own key.
 TEST_F(SelectTest, PlansOfOtherCallsAreNotTaken) {
   Plans plans;
   PlanKey key{.bytes = 8, .span = 8, .element = 4, .kind = 12u << 8};
@@ -453,7 +455,7 @@ TEST_F(SelectTest, PlansOfOtherCallsAreNotTaken) {
   plans.keep(key, ring);
   EXPECT_EQ(plans.find(key), ring);
   PlanKey other = key;
-  other.bytes = 9;  // of the same size class
+  other.bytes = 9;  // in the same size class
   EXPECT_EQ(plans.find(other), nullptr);
   plans.clear();
   EXPECT_EQ(plans.find(key), nullptr);

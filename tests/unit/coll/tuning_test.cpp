@@ -1,4 +1,4 @@
-// The tuning file: accepted and refused content, the messages, and the transfer of rows to other processes.
+// The tuning file: accepted and refused content, messages, and the transfer of rows to other processes.
 #include "coll/select/tuning.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST(TuningFileTest, RowsAreTakenAsTheyStand) {
   EXPECT_EQ(rows[1].algorithm, "default");
 }
 
-// Files of earlier versions say "crowded".
+// Files of earlier versions contain "crowded".
 TEST(TuningFileTest, OversubscribedHasTwoNames) {
   std::vector<SelectionRow> rows;
   const std::string text =
@@ -152,7 +152,7 @@ TEST(TuningFileTest, EveryTruncationIsRefused) {
   for (std::size_t length = 0; length < end; ++length) refusal(whole.substr(0, length));
 }
 
-// Bytes changed at random: refused with a reason or accepted as a whole, never anything else.
+// A file with randomly changed bytes is either refused with a reason or accepted as a whole.
 TEST(TuningFileTest, DamagedFilesAreTakenOrRefused) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));

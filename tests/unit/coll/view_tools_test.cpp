@@ -35,7 +35,7 @@ TEST(ViewTools, ScratchIsInlineWhenSmall) {
   std::memset(large.data(), 1, 100000);
 }
 
-// A type with data before and after its origin, spread out backwards.
+// A type with data before and after its origin, with a negative stride.
 TEST(ViewTools, TypedScratchHoldsEveryElementOfAnOddType) {
   Datatype& integer = *layout::predefined_type(abi::kInt);
   for (const Count extent : {Count{24}, Count{-24}}) {

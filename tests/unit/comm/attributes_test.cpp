@@ -13,7 +13,7 @@ void* value(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
 
 class AttributesTest : public testing::Test {
  protected:
-  // A keyval whose callbacks write into `log`: "copy 1", "delete 2" with the value.
+  // A keyval whose callbacks write into `log`: "copy 1", "delete 2" each with the value.
   int logged(bool keep = true) {
     return create_keyval(
         KeyvalKind::kCommunicator,
@@ -78,7 +78,7 @@ TEST_F(AttributesTest, CopiesInOrderAndDeletesNewestFirst) {
   EXPECT_EQ(log, (Log{"copy 1", "copy 2", "copy 3"}));
   log.clear();
   ASSERT_TRUE(copy.clear(&object).ok());
-  EXPECT_EQ(log, (Log{"delete 3", "delete 1"}));  // 2 refused to be copied
+  EXPECT_EQ(log, (Log{"delete 3", "delete 1"}));  // the copy callback of 2 refused
   EXPECT_TRUE(copy.empty());
 }
 

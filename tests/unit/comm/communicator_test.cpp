@@ -1,4 +1,5 @@
-// Communicators of one process: life, contexts, attributes, error handlers. Several processes: tests/mpi/comm.
+// Communicators of one process: lifetime, contexts, attributes, error handlers. For several processes, see
+// tests/mpi/comm.
 #include "comm/communicator.hpp"
 
 #include <gtest/gtest.h>
@@ -78,7 +79,7 @@ TEST_F(CommunicatorTest, ContextsAreGivenBackWithTheLastReference) {
   }
   Ref<Communicator> copy;
   ASSERT_TRUE(dup(*self(), nullptr, &copy).ok());
-  const Ref<Communicator> pending = copy;  // as a pending operation holds it
+  const Ref<Communicator> pending = copy;  // a reference like that of a pending operation
   ASSERT_TRUE(free(*copy.detach()).ok());
   Ref<Communicator> other;
   ASSERT_TRUE(dup(*self(), nullptr, &other).ok());

@@ -1,4 +1,5 @@
-// ConsensusMember: all members of random worlds; the test delivers and loses their messages, and kills members.
+// ConsensusMember: all members of random sets of processes; the test delivers and loses their messages, and kills
+// members.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -10,7 +11,7 @@
 namespace hr::comm {
 namespace {
 
-// Members that learn of failures at different times. Messages between two stay in order.
+// The members, which detect failures at different times. Messages between two members stay in order.
 class Universe {
  public:
   Universe(int members, std::uint64_t seed) : size_(members), random_(seed) {
@@ -29,7 +30,7 @@ class Universe {
     }
   }
 
-  // Makes random steps until none is possible any more.
+  // Makes random steps until none is possible.
   void run(int deaths) {
     for (;;) {
       const int what = draw(0, 9);
@@ -59,7 +60,7 @@ class Universe {
       ASSERT_EQ(each.outcome(), *outcome) << "member " << member;
     }
     if (outcome == nullptr) return;
-    // Every survivor's flag has counted, and no survivor is in a set of failed members.
+    // Every survivor's flag is in the result, and no survivor is in a set of failed members.
     for (int member = 0; member < size_; ++member) {
       if (dead_[at(member)]) continue;
       EXPECT_EQ(outcome->flag & 1 << member, 0);
@@ -125,7 +126,7 @@ class Universe {
   int size_;
   std::mt19937_64 random_;
   std::vector<bool> dead_, joined_;
-  std::vector<std::vector<bool>> knows_;  // [member][other]: that the other is dead
+  std::vector<std::vector<bool>> knows_;  // [member][other]: true if the member knows that the other is dead
   std::vector<std::deque<ConsensusMessage>> lines_;
   std::vector<std::unique_ptr<ConsensusMember>> members_;
 };

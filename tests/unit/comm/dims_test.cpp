@@ -32,12 +32,12 @@ TEST(DimsTest, IsBalanced) {
   EXPECT_EQ(dims(5, {5, 1}), (List{5, 1}));
 }
 
-// The difference of the largest and the smallest is minimal; grids are like those of other libraries.
+// The difference of the largest and the smallest dimension is minimal; grids are the same as those of other libraries.
 TEST(DimsTest, IsAsCloseAsOtherLibrariesMakeIt) {
   EXPECT_EQ(dims(7488, {0, 0, 0}), (List{26, 18, 16}));
   EXPECT_EQ(dims(4620, {0, 0, 0}), (List{22, 15, 14}));
-  EXPECT_EQ(dims(360, {0, 0, 0}), (List{10, 6, 6}));    // as far apart as 9 x 8 x 5
-  EXPECT_EQ(dims(1008, {0, 0, 0}), (List{12, 12, 7}));  // closer than 14 x 9 x 8
+  EXPECT_EQ(dims(360, {0, 0, 0}), (List{10, 6, 6}));    // the same difference as 9 x 8 x 5
+  EXPECT_EQ(dims(1008, {0, 0, 0}), (List{12, 12, 7}));  // a smaller difference than 14 x 9 x 8
   EXPECT_EQ(dims(7425, {0, 0, 0}), (List{27, 25, 11}));
   EXPECT_EQ(dims(2160, {0, 0, 0, 0}), (List{10, 6, 6, 6}));
   EXPECT_EQ(dims(9936, {0, 0, 0, 0, 0}), (List{23, 6, 6, 4, 3}));

@@ -1,5 +1,5 @@
 // Memory of a process of a job of 10,000 before its first message: tables of boot and comm, and the registry of
-// transports with `self` alone.
+// transports with only `self`.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -27,7 +27,7 @@ class Launcher final : public boot::Provider {
     identity->size = kProcesses;
     identity->job_id = "scale";
     identity->has_launcher = true;
-    // This process has a host of its own: there is no shared memory.
+    // This process is alone on its host, so there is no shared memory.
     for (int rank = 0; rank < kProcesses; ++rank) hosts->push_back(rank == identity->rank ? 1 : 2 + rank / 64);
     return kOk;
   }
@@ -52,7 +52,7 @@ std::size_t in_use() {
   return heap.uordblks + heap.hblkhd;
 }
 
-// Returns pages that the process has written, including arenas of objects that do not come from malloc.
+// Returns pages that the process has written, including arenas of objects that are not allocated by malloc.
 std::size_t pages() {
   std::ifstream file("/proc/self/smaps_rollup");
   for (std::string word; file >> word;) {

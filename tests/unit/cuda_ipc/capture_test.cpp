@@ -1,5 +1,5 @@
 // Calls allowed while a stream is captured, and the driver's copies of host memory that is registered in part:
-// assumptions of the fake driver and of the library (mem/device.hpp, host_copy.hpp).
+// assumptions that the fake driver and the library make (mem/device.hpp, host_copy.hpp).
 #include <sys/mman.h>
 
 #include "fixture.hpp"

@@ -64,7 +64,7 @@ class Import {
 
 class Chunks : public Ipc {
  protected:
-  // Returns the bytes of a chunk: few for a device, many for its driver's needs.
+  // Returns the number of bytes of a chunk: the least that the driver permits.
   static std::size_t bytes() { return Segment::granularity(); }
   static std::uint64_t export_chunk(Remote& other, Address address) {
     const Reply exported = other.ask({.what = What::kExportChunk, .address = address});
@@ -96,7 +96,7 @@ TEST_F(Chunks, EachHasAnIdOfItsOwnEachTimeItIsMapped) {
   }
 }
 
-// One pair of attributes describes the chunk, whatever the other pair describes.
+// One pair of attributes describes the chunk, independently of the other pair.
 TEST_F(Chunks, QueriesReportTheirBounds) {
   const Segment segment = Segment::full(4);
   for (std::size_t i = 0; i < 4; ++i) {
@@ -178,7 +178,7 @@ TEST_F(Chunks, StayUntilTheLastUseEnds) {
   const Address there = other.ask({.what = What::kMapChunks, .bytes = bytes(), .value = 1}).address;
   const std::uint64_t exported = export_chunk(other, there);
   const auto settled = [&](std::uint64_t expected) {
-    (void)other.ask({.what = What::kUsed});  // the fake driver looks at a process's descriptors in that process
+    (void)other.ask({.what = What::kUsed});  // the fake driver checks a process's descriptors in that process
     expect_used(expected);
   };
   other.ask({.what = What::kFill, .address = there, .bytes = bytes(), .value = 0x51});

@@ -62,12 +62,12 @@ TEST_F(Devices, MemoryOfAProcessThatSeesOneOfThem) {
   int device = -1;
   auto* attribute = hr::test::driver_function<int(void*, int, Address)>("cuPointerGetAttribute");
   EXPECT_EQ(attribute(&device, 9 /* DEVICE_ORDINAL */, here), 0);
-  // A real driver names the device of the context that the memory was opened in.
+  // A real driver names the device of the context in which the memory was opened.
   if (fake_driver()) {
     EXPECT_EQ(device, 1);
   }
   EXPECT_EQ(close(here), 0);
-  // The reverse: our memory on a device that the other process does not see.
+  // The reverse: memory of this process on a device that the other process does not see.
   Remote blind({"CUDA_VISIBLE_DEVICES=1"});
   Remote exporter;
   const Shared shared = share(exporter, 0, 0x22);

@@ -1,4 +1,4 @@
-// The fake driver's faults on request (tests/fake_cuda/faults.cpp), and its answer to a forked child.
+// The fake driver's faults on request (tests/fake_cuda/faults.cpp), and its error in a forked child.
 #include <sys/wait.h>
 #include <unistd.h>
 

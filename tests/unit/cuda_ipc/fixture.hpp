@@ -9,7 +9,8 @@
 
 namespace cuda_ipc {
 
-inline constexpr std::size_t kBytes = std::size_t{4} << 20;  // not a part of a larger allocation on hardware
+inline constexpr std::size_t kBytes = std::size_t{4}
+                                      << 20;  // large enough that on hardware it is an allocation of its own
 
 inline bool fake_driver() { return gpu::device_name().rfind("Fake", 0) == 0; }
 
@@ -19,7 +20,7 @@ class Ipc : public hr::test::GpuTest {
     Address there = 0;
     Handle handle{};
   };
-  // Makes memory in the other process, every byte `value`, exported.
+  // Allocates and exports memory in the other process, and sets every byte to `value`.
   static Shared share(Remote& other, int device, unsigned char value, std::size_t bytes = kBytes) {
     other.ask({.what = What::kSelect, .device = device});
     const Reply made = other.ask({.what = What::kAllocate, .bytes = bytes});

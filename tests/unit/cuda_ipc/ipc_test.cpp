@@ -1,4 +1,4 @@
-// Exporting and opening device memory: the memory that a handle names, refusals, and use by engines and kernels.
+// Exporting and opening device memory: the memory that a handle names, errors, and use by copy engines and kernels.
 #include <cstring>
 #include <thread>
 
@@ -29,7 +29,7 @@ TEST_F(Ipc, AnInteriorPointerRefersToTheWholeAllocation) {
     EXPECT_EQ(base, here);
     EXPECT_GE(bytes, kBytes);
     EXPECT_TRUE(holds(here, 0x11));
-    // Opens at the same address for the handle of the base.
+    // The handle of the base opens at the same address.
     EXPECT_EQ(open(shared.handle), here);
     EXPECT_EQ(close(here), 0);
     EXPECT_EQ(close(here), 0);
@@ -119,7 +119,7 @@ TEST_F(Ipc, AttributesAreThoseOfTheMemory) {
   }
 }
 
-// One kernel of the library from mapped memory to our own, and back.
+// A kernel of the library copies from mapped memory to that of this process, and back.
 TEST_F(Ipc, KernelsMayUseIt) {
   gpu::Module module(headrace_fatbin);
   const gpu::Function copy = module.function("hr_copy_16");

@@ -105,7 +105,7 @@ Reply execute(const Request& request) {
       reply.result = get(&reply.uuid, request.device);
       break;
     }
-    case What::kSetWord: {  // of the shared memory behind descriptor `device`
+    case What::kSetWord: {  // in the shared memory of descriptor `device`
       void* memory = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, request.device, 0);
       __atomic_store_n(static_cast<unsigned*>(memory), request.value, __ATOMIC_RELEASE);
       ::munmap(memory, 4096);

@@ -1,4 +1,4 @@
-// Remote: another process with the CUDA driver that serves requests: this very program, started again.
+// Remote: another process with the CUDA driver that executes requests: this program, started again.
 //
 // Owner: ends the process when it dies. Threads: one at a time.
 #pragma once
@@ -39,8 +39,8 @@ enum class What {
   kUsed,
   kUuid,
   kSetWord,
-  // Memory in chunks, exportable when `value` is not 0; the descriptor of one, in the low half of the
-  // answer's value, with the process in the high one; a descriptor to close, in `device`.
+  // Memory in chunks, exportable if `value` is not 0. The low half of the reply's value is the descriptor of a chunk,
+  // and the high half the process. `device` is a descriptor to close.
   kMapChunks,
   kUnmapChunks,
   kExportChunk,
@@ -58,7 +58,7 @@ struct Request {
 struct Reply {
   int result = 0;
   Address address = 0;
-  std::uint64_t value = 0;  // kUsed: bytes; kCheck: 1 when every byte has the value
+  std::uint64_t value = 0;  // for kUsed, a number of bytes; for kCheck, 1 if every byte has the value
   Handle handle{};
   Uuid uuid{};
 };
@@ -66,12 +66,13 @@ struct Reply {
 // Executes a request as a Remote does; the tests do the same in their own process.
 Reply execute(const Request& request);
 
-// The other end: serves requests from a socket until it is closed. Returns the exit code of the process.
+// The other end: executes requests from a socket until it is closed. Returns the exit code of the process.
 int serve(int socket);
 
 class Remote {
  public:
-  // `environment`: NAME=VALUE, besides our own. A file descriptor `kept` is open there under the same number.
+  // `environment`: NAME=VALUE, in addition to that of this process. The file descriptor `kept` is open in the other
+  // process under the same number.
   explicit Remote(const std::vector<std::string>& environment = {}, int kept = -1);
   ~Remote();
   Remote(const Remote&) = delete;

@@ -1,4 +1,5 @@
-// Words that streams write and wait for, in device memory and in registered memory that another process shares.
+// Words that streams write, and for which they wait, in device memory and in registered memory that another process
+// shares.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,7 +32,7 @@ TEST_F(StreamValue, OneStreamWaitsForAnother) {
   hr::test::DeviceMemory copied(kBytes, hr::test::MemoryKind::kDevice);
   std::vector<unsigned char> found(kBytes);
   ASSERT_EQ(wait_(second, address, 7, 0 /* at least */), 0);
-  // Within the device: a copy to pageable memory of the host would wait in the call.
+  // The copy is within the device, because a copy to pageable host memory would wait in the call.
   gpu::copy_async(copied.get(), data.get(), kBytes, second);
   gpu::copy_async(data.get(), ones.data(), kBytes, first);
   ASSERT_EQ(write_(first, address, 7, 0), 0);

@@ -1,4 +1,4 @@
-// Libraries of another MPI where ours belong.
+// Libraries of another MPI in the place of Headrace's.
 #include "program/foreign_library.hpp"
 
 #include <elf.h>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An ELF file of one header and one note, whose owner is given.
+// An ELF file of one header and one note, whose owner is the argument.
 std::string library_with_note(std::string_view owner) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -75,7 +75,7 @@ TEST_F(ForeignLibrary, AnotherIsNamedWithItsPackage) {
 
 TEST_F(ForeignLibrary, BrokenFilesAreForeign) {
   const std::string ours = library_with_note("Headrace");
-  // Takes every length, to see that none is read past its end.
+  // Checks that a file of any length is not read past its end.
   for (std::size_t size = 1; size < ours.size() - 4; ++size) {
     write("lib/libmpi.so.12", std::string_view(ours).substr(0, size));
     EXPECT_NE(found(), "") << size;

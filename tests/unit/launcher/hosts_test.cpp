@@ -1,4 +1,4 @@
-// Placement of ranks: lists of hosts, allocations, filling, and the command that reaches a host.
+// Placement of ranks: lists of hosts, allocations, filling, and the command that starts an agent on a host.
 #include <gtest/gtest.h>
 
 #include "plan/rank_layout.hpp"
@@ -77,7 +77,7 @@ TEST(Layout, ProgramsFillTheSameHostsTogether) {
   EXPECT_EQ(laid_out(hosts, {program(4, 1)}), "abab");
   EXPECT_EQ(laid_out(hosts, {program(0)}), "aab");
   EXPECT_EQ(laid_out(hosts, {program(0, 2)}), "aabb");
-  // Each program with its own options, or on its own hosts.
+  // Each program has its own options, or its own hosts.
   EXPECT_EQ(laid_out(hosts, {program(2, 1), program(2)}), "abaa");
   EXPECT_EQ(laid_out(hosts, {program(1, 0, {{"c", 4, true}}), program(3), program(2, 0, {{"b", 2, true}})}), "caabbb");
 }
@@ -95,7 +95,7 @@ TEST(Layout, TooManyRanksAreRefused) {
   options.hosts = {{"localhost", 1, false}};
   RankLayout layout;
   EXPECT_FALSE(lay_out(&options, &layout).ok());
-  EXPECT_NE(take_detail().find("65537 ranks; one job takes up to 65536"), std::string::npos);
+  EXPECT_NE(take_detail().find("65537 ranks; a job has up to 65536"), std::string::npos);
 }
 
 TEST(RankMap, KnowsPlaces) {

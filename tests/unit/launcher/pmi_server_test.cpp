@@ -102,7 +102,7 @@ TEST(JobThatGoesOn, NobodyWaitsForWhoHasDied) {
   first.server->mark_failed(1);
   second.server->mark_failed(1);
   ASSERT_EQ(first.fences.size(), 1u);
-  first.server->mark_failed(2);  // of another host: as before
+  first.server->mark_failed(2);  // a rank of another host changes nothing
   EXPECT_EQ(first.fences.size(), 1u);
   // A host without remaining ranks is always ready.
   second.server->mark_failed(2);
@@ -124,7 +124,7 @@ TEST(JobThatGoesOn, WhatADeadRankWouldHavePutIsNotWaitedFor) {
   EXPECT_EQ(host.answers[1].back(), "cmd=get_result rc=-1 msg=key_not_found value=unknown");
 }
 
-// Sends a block of a request, with `more` lines.
+// Sends a block of a request with the lines `more`.
 void say_program(Host& host, int number, int of, const std::vector<std::string>& more) {
   const auto say = [&host](const std::string& line) { host.server->handle_line(0, line); };
   for (const std::string& line : {std::string("mcmd=spawn"), std::string("nprocs=1"), std::string("execname=prog")})
@@ -198,7 +198,7 @@ TEST_F(TwoHosts, TheNextProgramOfARankIsAJobOfItsOwn) {
   first_.ask(0, "cmd=put kvsname=space key=a value=1");
   EXPECT_EQ(first_.ask(0, handshake), "cmd=response_to_init rc=-1 busy=10") << "the first one has not ended";
   first_.ask(0, "cmd=finalize");
-  // It may begin while another rank's first one has not ended.
+  // A request may begin while another rank's first one has not ended.
   EXPECT_NE(first_.ask(0, handshake).find("rc=0"), std::string::npos);
   EXPECT_EQ(first_.ask(0, "cmd=get_my_kvsname"), "cmd=my_kvsname rc=0 kvsname=space_2");
   EXPECT_EQ(first_.ask(0, "cmd=get kvsname=space_2 key=a"), "cmd=get_result rc=-1 msg=key_not_found value=unknown");
@@ -210,7 +210,7 @@ TEST_F(TwoHosts, TheNextProgramOfARankIsAJobOfItsOwn) {
   first_.ask(1, "cmd=finalize");
   first_.ask(1, handshake);
   EXPECT_EQ(first_.ask(1, "cmd=get kvsname=space_2 key=a"), "cmd=get_result rc=0 msg=success value=2");
-  // Other hosts get it under the same key, separate from the first one's.
+  // Other hosts receive the request under the same key, separate from the first one.
   first_.ask(0, "cmd=barrier_in");
   first_.ask(1, "cmd=barrier_in");
   ASSERT_EQ(first_.fences.size(), 1u);

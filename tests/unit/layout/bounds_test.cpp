@@ -1,4 +1,4 @@
-// Size, bounds and extents (section 5.1.7) of every constructor, against the definitions.
+// Size, bounds and extents (section 5.1.7) of every constructor, compared with the definitions.
 #include <gtest/gtest.h>
 
 #include "base/abi.hpp"

@@ -1,4 +1,4 @@
-// Folding by commit: every way to write a type must give the forms for which the engines are fast.
+// Folding by commit: every way to construct a type must result in the forms for which the engines are fast.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// Counting elements of partial messages (section 5.1.11) against the written-out typemap.
+// Counting elements of partial messages (section 5.1.11) compared with the explicit typemap.
 #include "layout/elements.hpp"
 
 #include <gtest/gtest.h>

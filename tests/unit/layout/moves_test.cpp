@@ -1,5 +1,5 @@
-// Every loop of every set of moves that this machine can run, against one memcpy a run. All memory lies between pages
-// that must not be touched, directly at one of them, and every byte of the target is compared, those of the gaps too.
+// Every loop of every set of moves that this machine can run, compared with one memcpy per run. All memory is between
+// inaccessible pages, adjacent to one of them, and every byte of the target is compared, also in the gaps.
 #include "layout/host/moves.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 
 std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-// `bytes` of random content with a forbidden page directly behind (or with `at_start` before) them.
+// `bytes` of random content with an inaccessible page directly after them or, with `at_start`, before them.
 class Fenced {
  public:
   Fenced(std::size_t bytes, bool at_start, std::uint64_t seed) : bytes_(bytes) {
@@ -56,7 +56,7 @@ class MovesTest : public testing::Test {
   std::mt19937_64 random_{seed_};
 };
 
-// One side of a plane: strides in which no two runs touch the same byte, and the first run's place in memory.
+// One side of a plane: strides with which no two runs have a common byte, and the first run's position in memory.
 struct Side {
   Count stride1, stride0, origin, span;
 };
@@ -118,7 +118,7 @@ TEST_F(MovesTest, PlanesOfEveryLength) {
   }
 }
 
-// One side dense, the other with gaps of every length up to four runs.
+// One side is dense, the other has gaps of every length up to four runs.
 TEST_F(MovesTest, ShortRunsWithShortGaps) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {1, 2, 4, 8, 12, 16, 32}) {
@@ -147,7 +147,7 @@ TEST_F(MovesTest, LongerRunsAnywhereInALine) {
         const Count stride0 = one_in(2) ? (length / 64 + 1) * 64 : length + to_line * number(0, 5);
         const Count stride1 = one_in(2) ? n0 * ((stride0 + 63) / 64 * 64) : n0 * stride0 + to_line * number(0, 5);
         Side to = side_of(length, n1, n0, stride0, stride1);
-        to.span += to_line * number(0, 64 / to_line);  // where the memory begins
+        to.span += to_line * number(0, 64 / to_line);  // so that the memory begins anywhere in a line
         const Side from = side_of(length, n1, n0, length + number(0, 70), n0 * (length + 70));
         expect_plane(*moves, length, n1, n0, to, from, false);
         expect_plane(*moves, length, n1, n0, side_of(length, n1, n0, length, n0 * length), from, one_in(2));
@@ -157,7 +157,7 @@ TEST_F(MovesTest, LongerRunsAnywhereInALine) {
   }
 }
 
-// Enough blocks that vectors are aligned to lines, and lines are prefetched.
+// There are so many blocks that vectors are aligned to lines, and lines are prefetched.
 TEST_F(MovesTest, ManyShortRunsWithShortGaps) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {4, 8, 16}) {
@@ -192,7 +192,7 @@ TEST_F(MovesTest, RunsInLinesOfTheirOwnFarApart) {
   }
 }
 
-// Checks a list of half of the places that lie `pitch` apart around the origin, both ways.
+// Checks a list of half of the positions at multiples of `pitch` around the origin, in both directions.
 void expect_list(const Moves& moves, Count length, std::size_t n, Count pitch, bool shuffled, bool at_start,
                  std::mt19937_64& random) {
   SCOPED_TRACE(std::string(moves.name) + ", " + std::to_string(n) + " runs of " + std::to_string(length));
@@ -231,7 +231,7 @@ TEST_F(MovesTest, ListsOfEveryLength) {
   }
 }
 
-// Long enough that lines are prefetched: from the first-level cache on, and beyond the second.
+// Lists are long enough that lines are prefetched: some exceed the first-level cache, and some the second.
 TEST_F(MovesTest, LongLists) {
   for (const Moves* const moves : all_moves()) {
     for (const Count length : {1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 40, 50, 64, 128, 200, 320, 600}) {
@@ -279,7 +279,7 @@ TEST_F(MovesTest, BlocksOfMixedLengths) {
 TEST_F(MovesTest, PatternsInAWindow) {
   int several = 0;
   for (int round = 0; round < 3000; ++round) {
-    // Blocks in any order, the first byte of the window anywhere.
+    // Blocks are in any order, and the window begins at any byte.
     std::vector<Block> blocks;
     const Count room = one_in(2) ? number(1, 20) : number(1, 64);
     for (Count at = number(0, 2); at < room;) {
@@ -302,7 +302,7 @@ TEST_F(MovesTest, PatternsInAWindow) {
       SCOPED_TRACE(std::to_string(round) + ": " + std::to_string(n) + " patterns, stride " + std::to_string(stride));
       const Fenced typed(static_cast<std::size_t>(side.span), one_in(2), 1);
       const Fenced packed(static_cast<std::size_t>(n * pattern), one_in(2), 2);
-      const Count first = side.origin - lowest - shift;  // of the first pattern's origin
+      const Count first = side.origin - lowest - shift;  // offset of the first pattern's origin
       std::vector<std::byte> wanted_typed = typed.content();
       Count at = 0;
       for (Count i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// Predefined operations for every type of the table in section 6.9.2, against one scalar at a time.
+// Predefined operations for every type of the table in section 6.9.2, compared with the result for single scalars.
 #include "layout/op.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace hr::layout::test {
 namespace {
 
-constexpr std::size_t kElements = 67;  // odd, so that vector loops have a rest
+constexpr std::size_t kElements = 67;  // odd, so that vector loops have a remainder
 
 Op& op(std::uintptr_t abi_value) { return *predefined_op(abi_value); }
 
@@ -95,7 +95,7 @@ TEST(Op, CIntegers) {
   expect_integer<std::int64_t>(abi::kOffset, true);
 }
 
-// Not in the standard's table, but in other libraries.
+// Operations that are not in the standard's table, but in other libraries.
 TEST(Op, CharactersAndBytes) {
   expect_integer<char>(abi::kChar, true);
   expect_integer<unsigned char>(abi::kByte, true);
@@ -211,7 +211,7 @@ TEST(Op, MinlocAndMaxloc) {
   expect_pairs<int, int>(abi::k2integer);
 }
 
-// The table, and a kernel behind each of its cells.
+// Checks the table, and that each of its cells has a kernel.
 TEST(Op, TableOfAllowedTypes) {
   using G = BasicGroup;
   const std::set<G> integers = {G::kCInteger, G::kFortranInteger, G::kMultiLanguage};

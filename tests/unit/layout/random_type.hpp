@@ -15,13 +15,13 @@ namespace hr::layout::test {
 struct Made {
   Ref<Datatype> type;
   Reference reference;
-  std::string how;  // printed when a test fails
+  std::string how;  // description, printed if a test fails
 };
 
 class RandomTypes {
  public:
   explicit RandomTypes(std::uint64_t seed) : random_(seed) {}
-  // These bytes make all choices (tests/fuzz); after their end, each choice is the least one.
+  // These bytes determine all choices (tests/fuzz); after their end, each choice is the least one.
   explicit RandomTypes(std::span<const std::uint8_t> choices) : choices_(choices), by_choices_(true) {}
 
   // Makes a type of at most about `most` entries, not committed.
@@ -40,7 +40,7 @@ class RandomTypes {
   bool by_choices_ = false;
 };
 
-// Returns HR_TEST_SEED, or a fixed one; printed, so that a failure can be repeated.
+// Returns HR_TEST_SEED, or a fixed seed, and prints it, so that a failure can be repeated.
 std::uint64_t test_seed();
 
 // Returns a predefined type with a reference added.

@@ -1,5 +1,5 @@
-// The reference for tests of datatypes: typemaps written out, entry by entry, straight from the definitions of MPI 5.0
-// chapter 5. Slow and simple on purpose; shares no code with src/layout.
+// The reference for tests of datatypes: typemaps as lists of entries, directly from the definitions of MPI 5.0 chapter
+// 5. Intentionally slow and simple; shares no code with src/layout.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Entry {
   Count displacement;
 };
 
-// Bytes from the lowest to the highest of some entries, the origin among them.
+// The bytes from the lowest to the highest of some entries, including the origin.
 struct Reach {
   Count low = 0, high = 0;
 };
@@ -24,8 +24,8 @@ Reach reach(const std::vector<Entry>& entries);
 
 struct Reference {
   std::vector<Entry> entries;
-  std::vector<Count> lb_markers, ub_markers;  // of resized types
-  std::vector<Count> ends = {};               // upper bounds of the parts, padding included
+  std::vector<Count> lb_markers, ub_markers;  // markers of resized types
+  std::vector<Count> ends = {};               // upper bounds of the parts, including padding
 
   [[nodiscard]] Count size() const;
   [[nodiscard]] Count lb() const;
@@ -33,14 +33,14 @@ struct Reference {
   [[nodiscard]] Count extent() const { return ub() - lb(); }
   [[nodiscard]] Count true_lb() const;
   [[nodiscard]] Count true_ub() const;
-  // True if no byte belongs to two entries of `count` elements: the type may be used in a receive.
+  // True if no byte belongs to two entries of `count` elements: then the type may be used in a receive.
   [[nodiscard]] bool disjoint(Count count) const;
   // Returns the entries of `count` elements.
   [[nodiscard]] std::vector<Entry> elements(Count count) const;
 };
 
 Reference basic_reference(const Datatype& type);
-// Section 5.1.2, the most general constructor: all others are stated through it.
+// Section 5.1.2, the most general constructor: all others are defined by it.
 Reference struct_reference(const std::vector<Count>& blocks, const std::vector<Count>& displacements,
                            const std::vector<Reference>& types);
 Reference resized_reference(const Reference& old, Count lb, Count extent);

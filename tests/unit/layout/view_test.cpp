@@ -1,4 +1,4 @@
-// Pack, unpack and copy of random types against the written-out typemap, whole and cut anywhere.
+// Pack, unpack and copy of random types compared with the explicit typemap, as a whole and cut anywhere.
 #include "layout/view.hpp"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ void expect_moves(RandomTypes& random, const Made& made, Count count) {
   View to;
   view_of(target, made, count, &to);
   ASSERT_OK(unpack(to, 0, to.packed, expected.data()));
-  ASSERT_EQ(target.bytes(), wanted.bytes());  // the guard bytes and the holes too
+  ASSERT_EQ(target.bytes(), wanted.bytes());  // including the guard bytes and the holes
 
   Memory pieces(made.reference, count, 2);
   view_of(pieces, made, count, &to);
@@ -120,7 +120,7 @@ TEST(View, CopyBetweenUnlikeTypes) {
   EXPECT_GT(compared, 500);
 }
 
-// Every length for which the code of runs is specialised, both strides, both ways.
+// Every length for which the code of runs is specialised, with both strides and in both directions.
 TEST(View, RunsOfEveryLength) {
   RandomTypes random(7);
   const Ref<Datatype> a_byte = predefined(abi::kByte);
@@ -147,7 +147,7 @@ TEST(View, RunsOfEveryLength) {
   }
 }
 
-// Many small structs: the path that goes block by block over a chunk of patterns.
+// Many small structs: the path that copies single blocks of a chunk of patterns.
 TEST(View, ArraysOfStructs) {
   RandomTypes random(11);
   const Ref<Datatype> parts[] = {predefined(abi::kChar), predefined(abi::kDouble), predefined(abi::kShort)};
@@ -162,7 +162,7 @@ TEST(View, ArraysOfStructs) {
   for (const Count count : {1, 3, 4, 127, 128, 129, 300}) expect_moves(random, one, count);
 }
 
-// One component of several, in long rows: whole vectors take gaps out and put them in.
+// One component of several, in long rows: whole vectors remove gaps and insert them.
 TEST(View, ShortRunsWithShortGaps) {
   RandomTypes random(test_seed() + 2);
   for (const std::uintptr_t basic : {abi::kFloat, abi::kDouble, abi::kCDoubleComplex}) {
@@ -185,7 +185,7 @@ TEST(View, ShortRunsWithShortGaps) {
   }
 }
 
-// Single elements, a few of which happen to be adjacent: still one loop over runs of one length.
+// Single elements, a few of which are adjacent: the path is still one loop over runs of one length.
 TEST(View, ListsWithNeighbours) {
   RandomTypes random(test_seed() + 3);
   for (const std::uintptr_t basic : {abi::kShort, abi::kFloat, abi::kDouble, abi::kCDoubleComplex}) {
@@ -236,7 +236,7 @@ TEST(View, ErrorsNameTheCause) {
   EXPECT_FAILS(make_view(nullptr, 1, *a_double, &view), Errc::kBuffer);
   EXPECT_NE(take_detail().find("MPI_DOUBLE"), std::string::npos);
   EXPECT_FAILS(make_view(reinterpret_cast<void*>(0x10), 1, *a_double, &view), Errc::kBuffer);
-  EXPECT_OK(make_view(nullptr, 0, *a_double, &view));  // no data, no address needed
+  EXPECT_OK(make_view(nullptr, 0, *a_double, &view));  // without data, no address is needed
   EXPECT_TRUE(view.contiguous);
   double value = 0;
   EXPECT_FAILS(make_view(&value, INT64_MAX / 4, *a_double, &view), Errc::kCount);

@@ -1,5 +1,5 @@
-// The short path of host memory in programs that use CUDA: only host memory takes it, and memory that its address alone
-// identifies as host memory does.
+// The short path of host memory in programs that use CUDA: only host memory uses it, and all memory that is recognised
+// as host memory by its address.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -18,7 +18,7 @@ using ContiguousHost = hr::test::GpuTest;
 
 std::byte own_data[64];
 
-// False: make_view() has to ask the driver, or rejects the buffer.
+// Returns false if make_view() has to query the driver, or rejects the buffer.
 bool is_host(const void* buffer, Count count) {
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
@@ -30,7 +30,7 @@ TEST_F(ContiguousHost, OfTheHeapTheStackAndTheProgramsData) {
   std::byte stack[64];
   std::vector<std::byte> heap(64);
   EXPECT_TRUE(is_host(stack, 64));
-#ifndef __SANITIZE_ADDRESS__  // whose heap is not the system's
+#ifndef __SANITIZE_ADDRESS__  // its heap is not that of the system
   EXPECT_TRUE(is_host(heap.data(), 64));
 #endif
   EXPECT_TRUE(is_host(own_data, 64));
@@ -53,7 +53,7 @@ TEST_F(ContiguousHost, OfNothingThatADeviceKnows) {
 
 int looked_at = 0;
 
-// A check of every buffer sees those, too.
+// A check of every buffer includes those buffers.
 TEST_F(ContiguousHost, NotWhereEveryBufferIsLookedAt) {
   view_checker = [](const View&) { ++looked_at; };
   EXPECT_FALSE(is_host(own_data, 64));

@@ -1,4 +1,4 @@
-// Elements of a type in memory of any kind, next to the reference's picture of them.
+// Elements of a type in memory of any kind, with the content that the reference expects.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace hr::layout::test {
 using hr::test::DeviceMemory;
 using hr::test::MemoryKind;
 
-// Room for `count` elements, random content with guard bytes around, mirrored on the host.
+// Room for `count` elements, with random content, guard bytes around them, and a copy on the host.
 class Elements {
  public:
   Elements(const Made& made, Count count, MemoryKind kind, int device, std::uint64_t seed)
@@ -28,7 +28,7 @@ class Elements {
     memory_.write(content_);
   }
 
-  // Called again after the memory has changed, like a new MPI call.
+  // Must be called again after the memory has changed, as a new MPI call does.
   Status view(View* view) { return make_view(memory_.bytes() + origin(), count_, *made_->type, view); }
   [[nodiscard]] std::vector<std::byte> packed() const { return reference_pack(entries_, content_.data() + origin()); }
   // Updates the expected content: the given range of `packed`, by offsets of the packed form, has arrived.
@@ -49,7 +49,7 @@ class Elements {
       *low = std::min(*low, entry.displacement);
       high = std::max(high, entry.displacement + entry.type->size);
     }
-    // A multiple of 16 before the origin, like an allocation's start.
+    // The low end is a multiple of 16 before the origin, like the start of an allocation.
     *low = -((-*low + 15) / 16 * 16);
     return static_cast<std::size_t>(high - *low + 2 * kGuard);
   }

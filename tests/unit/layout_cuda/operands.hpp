@@ -1,4 +1,4 @@
-// Operands of reductions: random values that reach every corner case of arithmetic, and results that may differ between
+// Operands of reductions: random values with every special case of arithmetic, and results that may differ between
 // processors.
 #pragma once
 
@@ -40,7 +40,7 @@ inline Parts parts_of(Basic basic) {
     case Basic::kUint32:
     case Basic::kLogical32:
     case Basic::k2Int:
-    case Basic::kShortInt:  // a short and the padding behind it
+    case Basic::kShortInt:  // a short and the padding after it
       return {Parts::Kind::kInteger, 4};
     case Basic::kInt64:
     case Basic::kUint64:
@@ -51,7 +51,7 @@ inline Parts parts_of(Basic basic) {
     case Basic::kLogical128:
       return {Parts::Kind::kInteger, 16};
     case Basic::kFloatInt:
-      return {Parts::Kind::kFloat, 4};  // the index too: any bits are an integer
+      return {Parts::Kind::kFloat, 4};  // also for the index: any bits are an integer
     case Basic::kDoubleInt:
       return {Parts::Kind::kDouble, 8};
     default:

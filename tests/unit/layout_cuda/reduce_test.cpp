@@ -1,5 +1,5 @@
-// Reductions by kernels against the host engine, bit by bit: every type and operation, all relevant numbers of inputs
-// and outputs, in place, from peers, at any alignment; nothing beside the results changes.
+// Reductions by kernels, compared bit by bit with the host engine: every type and operation, all relevant numbers of
+// inputs and outputs, in place, from peers, at any alignment; no byte except the results changes.
 #include "layout/device/reduce.hpp"
 
 #include <gtest/gtest.h>
@@ -23,12 +23,12 @@ constexpr std::uintptr_t kOperations[] = {abi::kMin,    abi::kMax,    abi::kSum,
                                           abi::kLor,    abi::kLxor,   abi::kBand,    abi::kBor,  abi::kBxor,
                                           abi::kMinloc, abi::kMaxloc, abi::kReplace, abi::kNoOp};
 
-// Several buffers in one piece of memory, with room between them, and its expected content.
+// Several buffers in one piece of memory, with room between them, and the expected content.
 class Arena {
  public:
   Arena(std::size_t bytes, int device)
       : picture_(bytes, std::byte{0xa5}), memory_(bytes, MemoryKind::kDevice, device) {}
-  // Returns the offset of a buffer that is `shift` bytes behind a multiple of 64.
+  // Returns the offset of a buffer that is `shift` bytes after a multiple of 64.
   std::size_t take(std::size_t bytes, std::size_t shift) {
     const std::size_t at = used_ + 64 + shift;
     used_ = (at + bytes + 63) / 64 * 64;
@@ -65,7 +65,8 @@ class ReduceByKernel : public hr::test::GpuTest {
     return std::uniform_int_distribution<std::size_t>(low, high)(random_);
   }
 
-  // Checks one reduction of random operands; `peer` puts buffers on the last device, too. False: there are no kernels.
+  // Checks one reduction of random operands; with `peer`, some buffers are on the last device. Returns false if there
+  // are no kernels.
   bool check(const BasicType& row, Op& op, int ninputs, int noutputs, std::size_t count, Alignment alignment,
              bool peer) {
     const Datatype& type = *predefined_type(row.abi);
@@ -91,7 +92,7 @@ class ReduceByKernel : public hr::test::GpuTest {
       std::byte* const to = inputs.back().picture();
       for (std::size_t at = 0; at + parts.bytes <= bytes; at += parts.bytes) scalars.put(parts, to + at);
     }
-    // In place: an output that is an input.
+    // An output may be the same as an input.
     const std::size_t shared = number(0, static_cast<std::size_t>(2 * ninputs));
     for (int i = 0; i < noutputs; ++i) {
       outputs.push_back(i == 0 && shared < inputs.size() ? inputs[shared] : make_buffer());
@@ -151,7 +152,7 @@ class ReduceByKernel : public hr::test::GpuTest {
     ASSERT_OK(context->synchronize("a reduction"));
   }
 
-  // Folds the operands from the left with the host engine, and puts the result into the outputs' expected content.
+  // Combines the operands from the left with the host engine, and puts the result into the outputs' expected content.
   static void expect(Op& op, const Datatype& type, const BasicType& row, const std::vector<Buffer>& inputs,
                      const std::vector<Buffer>& outputs, std::size_t first, std::size_t count) {
     const auto extent = static_cast<std::size_t>(type.extent());
@@ -165,7 +166,7 @@ class ReduceByKernel : public hr::test::GpuTest {
       ASSERT_OK(apply(op, left.data(), right.data(), static_cast<Count>(count), type));
       left = std::move(right);
     }
-    // Pairs member by member: padding stays.
+    // The members of pairs are compared separately, and padding must not change.
     const std::size_t value = row.value_abi != 0 ? basic_type(row.value_abi)->size : extent;
     const std::size_t index = row.value_abi != 0 ? basic_type(row.index_abi)->size : 0;
     for (const Buffer& output : outputs) {
@@ -226,7 +227,7 @@ TEST_F(ReduceByKernel, FromAndToPeers) {
   }
 }
 
-// Long enough that threads loop several times, with several vectors in flight.
+// Vectors are so long that threads loop several times, with several vectors in flight.
 TEST_F(ReduceByKernel, LongVectors) {
   struct Case {
     std::uintptr_t type, op;
@@ -234,7 +235,7 @@ TEST_F(ReduceByKernel, LongVectors) {
     std::size_t bytes;
   };
   const auto threads = static_cast<std::size_t>(context_of(Arena(256, 0))->multiprocessors()) * 4 * 256;
-  const std::size_t much = 15 * threads * 16 / 2;  // seven vectors a thread, eight for some
+  const std::size_t much = 15 * threads * 16 / 2;  // seven vectors per thread, eight for some
   const Case cases[] = {{abi::kFloat, abi::kSum, 2, 1, much},      {abi::kByte, abi::kReplace, 1, 2, much},
                         {abi::kUint8T, abi::kMax, 2, 2, much},     {abi::kReal2, abi::kProd, 3, 1, much / 2},
                         {abi::kDouble, abi::kMin, 8, 1, much / 4}, {abi::kDoubleInt, abi::kMinloc, 2, 1, much / 4}};

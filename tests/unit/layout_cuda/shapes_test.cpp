@@ -42,7 +42,7 @@ std::vector<std::byte> numbered(std::size_t bytes) {
   return content;
 }
 
-// Checks that the device engine gives the host engine's results, out and back.
+// Checks that the device engine has the same results as the host engine, in both directions.
 void expect_like_host(const Datatype& type, Count count, std::size_t bytes, std::size_t shift, MemoryKind kind,
                       int other_device) {
   const std::vector<std::byte> content = numbered(bytes + shift);
@@ -89,7 +89,7 @@ TEST_F(Shapes, FacesOfACube) {
 }
 
 TEST_F(Shapes, EveryAlignment) {
-  // 48 of every 80 bytes: 16-byte accesses where the address allows, down to single bytes.
+  // 48 of every 80 bytes: the accesses are 16 bytes wide or, depending on the address, less, down to single bytes.
   Ref<Datatype> type;
   ASSERT_TRUE(make_vector(1000, 48, 80, *predefined_type(abi::kByte), CallForm::kLarge, &type).ok());
   type = committed(kOk, type);
@@ -133,7 +133,7 @@ TEST_F(Shapes, LongTransfersGoInPieces) {
 }
 
 TEST_F(Shapes, TypeFreedAndMadeAgain) {
-  // The block list on the device is freed with the type: a new type at the same address must not find the old one's.
+  // The block list on the device is freed with the type: a new type at the same address must not use the old list.
   for (Count round = 0; round < 20; ++round) {
     const Count lengths[] = {1 + round, 3, 2};
     const Count displacements[] = {0, 40 + round * 2, 100};
@@ -144,7 +144,7 @@ TEST_F(Shapes, TypeFreedAndMadeAgain) {
 }
 
 TEST_F(Shapes, MoreElementsThanFit31Bits) {
-  // The same few bytes again and again (stride 0), so that little memory holds a packed form of 5 GiB.
+  // The same few bytes are repeated (stride 0), so that little memory holds a packed form of 5 GiB.
   const Count lengths[] = {1, 2, 1, 1};
   const Count displacements[] = {7, 0, 30, 11};
   for (const bool regular : {true, false}) {
@@ -177,7 +177,7 @@ TEST_F(Shapes, MoreElementsThanFit31Bits) {
 }
 
 TEST_F(Shapes, AbsoluteAddresses) {
-  // MPI_BOTTOM and addresses of device memory.
+  // A type with addresses of device memory, used with MPI_BOTTOM.
   DeviceMemory device(1 << 16, MemoryKind::kDevice);
   const std::vector<std::byte> content = numbered(1 << 16);
   device.write(content);
@@ -212,7 +212,7 @@ TEST_F(Shapes, ComesAfterWorkOnTheDefaultStream) {
   gpu::fill(device.get(), 0, bytes);
   View view;
   ASSERT_TRUE(make_view(device.get(), 1, *type, &view).ok());
-  gpu::copy_async(device.get(), stage.get(), bytes, gpu::kDefaultStream);  // not waited for
+  gpu::copy_async(device.get(), stage.get(), bytes, gpu::kDefaultStream);  // the test does not wait for it
   std::vector<std::byte> packed(view.packed);
   ASSERT_TRUE(pack(view, 0, packed.size(), packed.data()).ok()) << take_detail();
   for (std::size_t i = 0; i < packed.size(); ++i) ASSERT_EQ(packed[i], content[i / 4 * 8 + i % 4]) << i;

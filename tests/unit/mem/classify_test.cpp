@@ -1,4 +1,4 @@
-// The kind of memory of an address.
+// The kind of memory at an address.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -26,7 +26,7 @@ TEST_F(Classify, EveryKind) {
   for (const MemoryKind kind : test::kAllKinds) {
     SCOPED_TRACE(kind);
     DeviceMemory memory(100000, kind);
-    if (kind == MemoryKind::kManaged) std::memset(memory.get(), 1, memory.size());  // the host touches it
+    if (kind == MemoryKind::kManaged) std::memset(memory.get(), 1, memory.size());  // the host accesses it
     for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, std::size_t{99999}}) {
       const Location location = where(memory.bytes() + offset);
       switch (kind) {
@@ -35,7 +35,7 @@ TEST_F(Classify, EveryKind) {
           EXPECT_FALSE(location.pinned);
           break;
         case MemoryKind::kHostRegistered:
-          // It may lie in the heap, about which the driver is not queried.
+          // The memory may be in the heap, for which the driver is not queried.
           EXPECT_EQ(location.kind, Kind::kHost);
           break;
         case MemoryKind::kHostPinned:
@@ -50,7 +50,7 @@ TEST_F(Classify, EveryKind) {
           EXPECT_EQ(location.kind, Kind::kDevice);
           EXPECT_EQ(location.device, 0);
           EXPECT_EQ(location.chunks, kind == MemoryKind::kVmm);
-          // For VMM memory it may be a chunk.
+          // For VMM memory, the range may be a chunk.
           const bool whole = kind == MemoryKind::kDevice || kind == MemoryKind::kPool;
           const auto begin = reinterpret_cast<std::uintptr_t>(memory.get());
           EXPECT_LE(location.base, whole ? begin : begin + offset);
@@ -72,12 +72,12 @@ TEST_F(Classify, ManagedMemoryIsWhereItWasTouchedLast) {
     gpu::synchronize();
     EXPECT_EQ(where(bytes).kind, Kind::kDevice);
     EXPECT_TRUE(where(bytes).managed);
-    EXPECT_EQ(bytes[100000], round + 7);  // which brings it back
+    EXPECT_EQ(bytes[100000], round + 7);  // this access moves the memory back
     EXPECT_EQ(where(bytes + 100000).kind, Kind::kManaged);
   }
 }
 
-// The middle of a long buffer counts.
+// The location of a long buffer is that of its middle.
 TEST_F(Classify, ManagedMemoryTouchedByBoth) {
   const std::size_t size = std::size_t{8} << 20;
   DeviceMemory memory(size, MemoryKind::kManaged);
@@ -160,7 +160,7 @@ TEST_F(Classify, RangeMustStayInsideTheAllocation) {
 }
 
 TEST_F(Classify, RangeOverSeveralMappings) {
-  DeviceMemory memory(std::size_t{9} << 20, MemoryKind::kVmm);  // several physical chunks on either driver
+  DeviceMemory memory(std::size_t{9} << 20, MemoryKind::kVmm);  // several physical chunks on both drivers
   const Location location = where(memory.get());
   EXPECT_TRUE(check_range(memory.get(), memory.size(), location).ok()) << take_detail();
   EXPECT_FALSE(check_range(memory.get(), std::size_t{1} << 40, location).ok());

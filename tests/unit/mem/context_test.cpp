@@ -45,7 +45,7 @@ TEST_F(Contexts, ExhaustedMemorySaysSo) {
   EXPECT_NE(text.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << text;
 }
 
-// Like a progress thread, which has no context of its own.
+// This thread is like a progress thread, which has no CUDA context.
 TEST_F(Contexts, AThreadWithoutAContextExportsMemory) {
   DeviceMemory memory(4096, MemoryKind::kDevice);
   const Location location = where(memory.get());
@@ -56,7 +56,7 @@ TEST_F(Contexts, AThreadWithoutAContextExportsMemory) {
   shutdown();
 }
 
-// Work on a stream completes in order. unit_mem_one_question runs this with a driver that fails the second question.
+// Work on a stream completes in order. unit_mem_one_question runs this with a driver in which the second query fails.
 TEST_F(Contexts, ALaterEventAnswersForEarlierOnesOfItsStream) {
   DeviceMemory memory(4096, MemoryKind::kDevice);
   device::Context* context = nullptr;
@@ -72,7 +72,7 @@ TEST_F(Contexts, ALaterEventAnswersForEarlierOnesOfItsStream) {
     EXPECT_TRUE(done);
     EXPECT_FALSE(each->recorded());
   }
-  // The end of one operation says nothing about later ones, nor about other streams.
+  // The end of one operation does not imply that of later ones, or of those in other streams.
   ASSERT_TRUE(third.record(*context, context->stream()).ok()) << take_detail();
   device::StreamHandle other = nullptr;
   ASSERT_TRUE(context->copy_stream(0, &other).ok()) << take_detail();
@@ -96,7 +96,7 @@ int open_descriptors() {
   return static_cast<int>(std::distance(begin(open), end(open)));
 }
 
-// Objects known, opened and made before shutdown() are unknown, closed and released after it.
+// After shutdown(), objects that were known, opened or created before are unknown, closed or released.
 TEST_F(Contexts, NothingIsLeftAfterShutdown) {
   static int begun = 0;
   const DeviceMemory memory(4096, MemoryKind::kDevice);
@@ -136,20 +136,20 @@ TEST_F(Contexts, MemoryOfAContextThatIsNotThePrimary) {
   void* memory = gpu::allocate(4096);
   const Location location = where(memory);
   EXPECT_EQ(location.context, mine);
-  gpu::select(0);  // another context is current now
+  gpu::select(0);  // so that another context is current
   expect_working(memory, location);
-  // Between two contexts of one device.
+  // Copies between two contexts of one device.
   DeviceMemory primary(4096, MemoryKind::kDevice);
   EXPECT_TRUE(copy(memory, location, primary.get(), where(primary.get()), 4096).ok()) << take_detail();
   ASSERT_EQ(destroy(mine), 0);
   std::vector<std::byte> host(16);
   EXPECT_FALSE(copy(host.data(), Location{}, memory, location, 16).ok());
   EXPECT_NE(take_detail().find("destroyed"), std::string::npos);
-  gpu::detail::allocations().erase(memory);  // gone with its context
+  gpu::detail::allocations().erase(memory);  // the memory was freed with its context
   gpu::select(0);
 }
 
-// cudaDeviceReset: the primary context is destroyed and made anew, perhaps at the same address.
+// cudaDeviceReset: the primary context is destroyed and created again, perhaps at the same address.
 TEST_F(Contexts, SurvivesAResetOfTheDevice) {
   auto* reset = driver_function<int(int)>("cuDevicePrimaryCtxReset_v2");
   {
@@ -157,7 +157,7 @@ TEST_F(Contexts, SurvivesAResetOfTheDevice) {
     expect_working(memory.get(), where(memory.get()));
   }
   ASSERT_EQ(reset(0), 0);
-  gpu::detail::driver().contexts[0] = nullptr;  // retain it anew
+  gpu::detail::driver().contexts[0] = nullptr;  // so that it is retained again
   gpu::select(0);
   DeviceMemory memory(4096, MemoryKind::kDevice);
   expect_working(memory.get(), where(memory.get()));

@@ -27,7 +27,7 @@ std::vector<std::byte> pattern(std::size_t bytes, unsigned salt) {
   return content;
 }
 
-// Copies the middle of one into the middle of the other and checks every byte.
+// Copies from the middle of `from` to the middle of `to`, and checks every byte.
 void check_copy(DeviceMemory& to, DeviceMemory& from, std::size_t bytes, std::size_t to_offset,
                 std::size_t from_offset) {
   const std::vector<std::byte> source = pattern(from.size(), 1);
@@ -87,7 +87,7 @@ TEST_F(Copy, LeavesTheCallersContextCurrent) {
   DeviceMemory other(4096, MemoryKind::kDevice, 1);
   std::vector<std::byte> host(4096);
   ASSERT_TRUE(copy(host.data(), Location{}, other.get(), where(other.get()), 4096).ok()) << take_detail();
-  void* mine = gpu::allocate(4096);  // device 0 is still the selected one
+  void* mine = gpu::allocate(4096);  // allocated on device 0, which is still selected
   EXPECT_EQ(where(mine).device, 0);
   gpu::free(mine);
 }
@@ -109,7 +109,7 @@ TEST_F(Copy, ManagedMemoryComesAfterWorkOnTheDefaultStream) {
   DeviceMemory device(bytes, MemoryKind::kDevice);
   DeviceMemory managed(bytes, MemoryKind::kManaged);
   device.write(pattern(bytes, 5));
-  managed.write(pattern(bytes, 6));  // the host has it until the copy is done
+  managed.write(pattern(bytes, 6));  // it is on the host until the copy is complete
   gpu::copy_async(managed.get(), device.get(), bytes, gpu::kDefaultStream);
   // The memory may be on either side by now.
   DeviceMemory host(bytes, MemoryKind::kHost);
@@ -118,7 +118,7 @@ TEST_F(Copy, ManagedMemoryComesAfterWorkOnTheDefaultStream) {
 }
 
 TEST_F(Copy, FailureNamesCallPointerDeviceAndError) {
-  // Far beyond the end of the allocation (in the library, check_range() refuses such a buffer earlier).
+  // The address is far beyond the end of the allocation (in the library, check_range() refuses such a buffer earlier).
   DeviceMemory memory(1 << 20, MemoryKind::kDevice);
   DeviceMemory target(1 << 20, MemoryKind::kDevice);
   const std::size_t bytes = std::size_t{1} << 40;

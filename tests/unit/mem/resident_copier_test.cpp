@@ -1,4 +1,4 @@
-// The kernel that waits for copies to make: every size and alignment, as many pending copies as it has room for, and
+// The kernel that waits for copies to execute: every size and alignment, as many pending copies as it has room for, and
 // copies submitted while it exits.
 #include "mem/device/resident_copier.hpp"
 
@@ -48,7 +48,8 @@ class ResidentCopiers : public test::GpuTest {
   }
 
   ResidentCopier& resident_copier() { return context_->resident_copier(); }
-  // Waits until it runs: unused launches become ever rarer, and on a slow machine it may have exited again.
+  // Waits until the kernel runs: launches that are not used become less and less frequent, and on a slow machine it may
+  // have exited again.
   void come(std::size_t bytes) {
     for (const auto end = Clock::now() + kLimit; !resident_copier().running(bytes);) {
       ASSERT_LT(Clock::now(), end) << "it does not come";

@@ -54,7 +54,7 @@ TEST(WithoutCuda, ClassificationBeginsWithInitialisation) {
   if (expected() != "before_init") GTEST_SKIP() << "runs in a process of its own";
   Location location;
   ASSERT_TRUE(classify(&location, &location).ok());
-  gpu::select(0);  // the program initialises CUDA after the library's first look
+  gpu::select(0);  // the program initialises CUDA after the library's first check
   test::DeviceMemory memory(4096, test::MemoryKind::kDevice);
   ASSERT_TRUE(classify(memory.get(), &location).ok());
   EXPECT_TRUE(location.is_device());

@@ -1,5 +1,5 @@
-// Autotune: number of messages before the other way is taken, the final choice, and when it is tried again. The test is
-// the clock.
+// Autotune: the number of messages before the other way is used, the final choice, and the time at which it is tested
+// again. The test provides the clock.
 #include "p2p/protocol/autotune.hpp"
 
 #include <gtest/gtest.h>
@@ -19,20 +19,21 @@ TEST(AutotuneCosts, WithoutIntervalsTheTransferTimeDecides) {
   EXPECT_EQ(Autotune::saved({10, 30}, {kUnknown, kUnknown}), -kUnknown);
 }
 
-// A program fetches data back into its caches after another process has read it; the transfer time does not show that.
+// A program fetches data back into its caches after another process has read it; the transfer time does not include
+// that.
 TEST(AutotuneCosts, IntervalsDecideWhereTheyAreKnown) {
   EXPECT_DOUBLE_EQ(Autotune::saved({10, 40}, {12, 30}), 1);
   EXPECT_DOUBLE_EQ(Autotune::saved({10, 40}, {12, 39}), 0.1);
   EXPECT_DOUBLE_EQ(Autotune::saved({10, 20}, {5, 25}), -0.5);
 }
 
-// Computation between messages varies from one to the next.
+// The computing time between messages varies.
 TEST(AutotuneCosts, LongIntervalsAreIgnored) {
   EXPECT_DOUBLE_EQ(Autotune::saved({10, 1000}, {12, 900}), -0.2);
   EXPECT_DOUBLE_EQ(Autotune::saved({10, 1000}, {7, 1100}), 0.3);
 }
 
-// Messages that take a set time for each way, one after the other.
+// A program that sends one message after the other, which take a given time for each way.
 class Program {
  public:
   explicit Program(std::size_t bytes) : bytes_(bytes) {}
@@ -41,7 +42,7 @@ class Program {
   void computes(std::uint64_t after_first, std::uint64_t after_second) {
     computes_[0] = after_first, computes_[1] = after_second;
   }
-  // Returns the way that the message took.
+  // Transfers a message, and returns the way that it used.
   unsigned transfer(std::uint64_t late = 0) {
     const bool timed = autotune.begin(now_);
     const unsigned way = autotune.way();
@@ -50,7 +51,7 @@ class Program {
     now_ += computes_[way];
     return way;
   }
-  // Returns how many of so many messages take the first way.
+  // Transfers messages, and returns the number of them that use the first way.
   int first_of(int messages) {
     int first = 0;
     for (int i = 0; i < messages; ++i) first += transfer() == 0 ? 1 : 0;
@@ -78,7 +79,7 @@ struct Sizes {
 };
 class FirstAutotune : public testing::TestWithParam<Sizes> {};
 
-// The first way, then the second; then no more measurements for a while, for any result.
+// The first way, then the second; then there are no measurements for some time, whatever the result is.
 TEST_P(FirstAutotune, TakesSoManyMessages) {
   const auto [bytes, messages] = GetParam();
   for (const bool second_is_faster : {true, false}) {
@@ -95,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, FirstAutotune,
                          testing::Values(Sizes{std::size_t{64} << 20, 2}, Sizes{std::size_t{1} << 20, 10},
                                          Sizes{40000, 40}, Sizes{20000, 40}));
 
-// Samples of a process that loses its core do not decide.
+// Samples of a process that loses its core do not determine the choice.
 TEST(Autotune, TheLeastSampleCounts) {
   Program program(1000000);
   program.takes(100, 10);
@@ -117,7 +118,7 @@ TEST(Autotune, TheSecondWayMustSaveAPartToBeTaken) {
 class Window {
  public:
   explicit Window(std::size_t bytes) : bytes_(bytes) {}
-  // `first`, `others`: time until the first one ends, and from each end to the next.
+  // `first`, `others`: the time until the first message ends, and that between the ends of the following ones.
   void transfer(std::uint64_t first, std::uint64_t others) {
     const unsigned way = autotune.way();
     for (int i = 0; i < kMessages; ++i) EXPECT_TRUE(autotune.begin(now_));
@@ -136,7 +137,7 @@ class Window {
   std::uint64_t now_ = 1'000'000'000;
 };
 
-// The first window settles, the second one is the sample.
+// The first window is for settling, and the second one is the sample.
 TEST(Autotune, AWayDoesNotChangeWhileMessagesAreUnderWay) {
   Window window(10000000);
   for (int i = 0; i < 2; ++i) {
@@ -146,7 +147,8 @@ TEST(Autotune, AWayDoesNotChangeWhileMessagesAreUnderWay) {
   EXPECT_EQ(window.autotune.way(), 1U);
 }
 
-// Reads all end at once, half as late again as the last streamed message: no single message shows which is faster.
+// Reads all end at once, after one and a half times the time of the last streamed message, so single messages do not
+// show which way is faster.
 TEST(Autotune, AWindowIsTimedAsAWhole) {
   Window window(1000000);
   while (!window.autotune.decided()) {
@@ -169,10 +171,10 @@ TEST(Autotune, ADroppedMessageTellsNothing) {
   EXPECT_EQ(program.autotune.way(), 1U);
 }
 
-// --- again ---
+// --- Repeated measurements ---
 
-// A program that starts to touch its data, which the intervals show: this is found within as many messages as were sent
-// before, or the least distance, and two measurements.
+// A program that starts to touch its data, which the intervals show: the change is detected within the number of
+// messages that were sent before, or the least distance, and two measurements.
 TEST(Autotune, AProgramThatChangesIsFoundOut) {
   for (const int before : {0, 500, 3000, 20000}) {
     Program program(65536);
@@ -193,7 +195,7 @@ TEST(Autotune, AProgramThatChangesIsFoundOut) {
   }
 }
 
-// `times`: how many times as slow the other way is.
+// `times`: factor by which the other way is slower.
 TEST(Autotune, MeasuringCostsLessThanOnePercent) {
   for (const unsigned times : {1U, 2U, 4U, 20U, 100U}) {
     Program program(40000);
@@ -231,7 +233,7 @@ TEST(Autotune, TheDistanceGrowsWhileTheChoiceIsConfirmed) {
   EXPECT_LT(program.autotune.between(), Autotune::kMostBetween) << "it is looked at sooner after a change";
 }
 
-// About equal ways: the choice stays.
+// If both ways are about equal, the choice stays.
 TEST(Autotune, AChoiceIsNotOverturnedByLittle) {
   Program program(40000);
   program.takes(100, 80);

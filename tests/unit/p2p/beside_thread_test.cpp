@@ -1,5 +1,5 @@
-// Beside a progress thread, and other threads of the program: work without the lock, and wake-ups. The transport is the
-// test's own, so that only the test causes events.
+// Beside a progress thread, and other threads of the program: work without the lock, and wake-ups. The transport is
+// part of the test, so that only the test causes events.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -40,8 +40,8 @@ bool await(Condition&& condition) {
   return true;
 }
 
-// A transport on which nothing arrives, only wake() ends a sleep, and a long read lasts until another thread has been
-// within the library.
+// A transport on which no message arrives, only wake() ends a sleep, and a long read lasts until another thread has
+// called the library.
 class TestTransport final : public transport::Transport {
  public:
   ~TestTransport() override {
@@ -97,7 +97,7 @@ class TestTransport final : public transport::Transport {
     sleeping_on_.reset();
     armed_ = false;
     lock.unlock();
-    const LibraryGuard guard;  // the ringing thread has left: the library lock is free
+    const LibraryGuard guard;  // waits until the ringing thread has released the library lock
   }
   void wake() noexcept override {
     const std::lock_guard lock(mutex_);
@@ -116,9 +116,9 @@ class TestTransport final : public transport::Transport {
   }
 
   std::atomic<int> looks{0};
-  std::atomic<int> moves{0};  // so many looks still move something
+  std::atomic<int> moves{0};  // number of polls that still make progress
   std::function<void()> on_look;
-  std::function<void()> on_sleep;  // without the library lock
+  std::function<void()> on_sleep;  // called without the library lock
   std::atomic<int> sleeps{0};
   std::atomic<std::uint32_t> wakes{0};
   std::atomic<bool> others_got_in{false};
@@ -188,12 +188,12 @@ TEST_F(BesideThread, LongCopiesLetOthersIn) {
   release(receive);
 }
 
-// Work that no message announces: a testing thread wakes the progress thread, which then keeps watching instead of
-// looking once.
+// For work that no message announces, a thread that tests wakes the progress thread, which then polls continuously
+// instead of once.
 TEST_F(BesideThread, AskingWakesTheThreadForWorkThatRingsNoBell) {
   ASSERT_TRUE(progress_thread::start().ok());
   bool watched_on = false;
-  // If the thread loses its core for a millisecond, it does not check a second time.
+  // If the thread loses its core for a millisecond, it does not poll a second time.
   for (int attempt = 0; attempt < 200 && !watched_on; ++attempt) {
     ASSERT_TRUE(await([&] { return transport.sleeps == attempt + 1; }));
     const int looks = transport.looks;
@@ -204,7 +204,7 @@ TEST_F(BesideThread, AskingWakesTheThreadForWorkThatRingsNoBell) {
       end_polled_wait();
     }
     ASSERT_TRUE(await([&] { return transport.sleeps > attempt + 1; })) << "nobody woke it";
-    watched_on = transport.looks > looks + 2;  // one of them was ours
+    watched_on = transport.looks > looks + 2;  // one of these polls was made by this thread
   }
   EXPECT_TRUE(watched_on);
 }
@@ -216,14 +216,14 @@ Task wait_for(Request* request) {
   co_return status;
 }
 
-// The first task, which brings the hook of all tasks, and those that follow it.
+// Checks the first task, which installs the hook of all tasks, and those that follow it.
 TEST_F(BesideThread, ATaskThatIsLaunchedWakesTheThreadOnce) {
   ASSERT_TRUE(progress_thread::start().ok());
   std::array<Request*, 3> awaited{};
   std::array<Request*, 3> tasks{};
   for (std::size_t i = 0; i < awaited.size(); ++i) {
     ASSERT_TRUE(await([&] { return transport.asleep(); }));
-    const LibraryGuard guard;  // as long as the thread is woken
+    const LibraryGuard guard;  // held while the thread is woken
     const std::uint32_t wakes = transport.wakes;
     awaited[i] = Arena<Request>::instance().create();
     ASSERT_TRUE(run_as_request(wait_for(awaited[i]), nullptr, nullptr, &tasks[i]).ok());
@@ -237,14 +237,14 @@ TEST_F(BesideThread, ATaskThatIsLaunchedWakesTheThreadOnce) {
   }
 }
 
-// Another thread delivers a message; it gets in as soon as the waiting one lets it in after some round: after every
-// round up to the first that sleeps, then some more times after that one. The load that the waiting thread finds
-// decides which one that is.
+// Another thread delivers a message; it enters the library when the waiting thread permits that after a round: after
+// every round up to the first that sleeps, and several times after that one, whose number depends on the load that the
+// waiting thread detects.
 TEST_F(BesideThread, AWaitDoesNotSleepOnWhatAnotherThreadHasTaken) {
-  engine()->oversubscribed = true;  // it soon sleeps
+  engine()->oversubscribed = true;  // so that it soon sleeps
   set_spin_limits();
   constexpr int kMet = 10;
-  int met = 0;  // the thread got in after the round that slept
+  int met = 0;  // number of times that the thread entered after the round that slept
   int round = 1;
   bool missed = false;
   const auto end = std::chrono::steady_clock::now() + kLimit;
@@ -262,7 +262,7 @@ TEST_F(BesideThread, AWaitDoesNotSleepOnWhatAnotherThreadHasTaken) {
     };
     transport.on_sleep = [&] {
       slept = true;
-      comes = true;  // now at the latest
+      comes = true;  // the message arrives now at the latest
     };
     std::thread other([&] {
       EXPECT_TRUE(await([&] { return comes.load(); }));
@@ -292,7 +292,7 @@ TEST_F(BesideThread, AWaitDoesNotSleepOnWhatAnotherThreadHasTaken) {
   set_spin_limits();
 }
 
-// The rest of a long copy, for example, rings no doorbell.
+// The remaining part of a long copy, for example, does not ring the doorbell.
 TEST_F(BesideThread, AThreadThatDoesNotWatchSleepsOnlyOnceNothingMoves) {
   ASSERT_TRUE(set_knob("progress_thread", "sleep"));
   transport.moves = 1000;
@@ -309,7 +309,7 @@ TEST_F(BesideThread, OnlyTheThreadsRoundsCount) {
   EXPECT_FALSE(progress_thread::take_round());
 }
 
-// This holds until the thread makes a round again; it makes none while the lock is held.
+// This is so until the thread polls again, which it cannot do while the lock is held.
 TEST_F(BesideThread, ManyCallsInARowThatFindNoRoundMakeDoWithoutTheThread) {
   ASSERT_TRUE(progress_thread::start().ok());
   {

@@ -61,7 +61,7 @@ TEST_F(Arrivals, PayloadsThatAreTooShort) {
     const wire::Rts rts{1, 0, flag | wire::kDevice, 0};
     expect_dropped(1, wire::envelope(Kind::kRts, envelope, 100), &rts, sizeof rts);
   }
-  // Data marked as kept by a transport that has kept none.
+  // Data is marked as kept by a transport that has kept none.
   struct {
     wire::Rts rts{1, 0, wire::kKept, 0};
     transport::RendezvousData data{0x40000000};
@@ -103,7 +103,7 @@ TEST_F(Arrivals, WhatDoesNotFitASend) {
   expect_ok(send);
 }
 
-// A second clear-to-send would put the send into two queues.
+// A second clear-to-send would add the send to two queues.
 TEST_F(Arrivals, ASendThatIsClearedTwice) {
   auto data = data_of(kLong);
   Request* send = start_send(data, 1, 7);

@@ -1,4 +1,4 @@
-// Choices of rendezvous protocols on the mock transport: kept for a class of messages and a peer, and made anew.
+// Choices of rendezvous protocols on the mock transport: kept for a class of messages and a peer, and made again.
 #include "base/clock.hpp"
 #include "mock_test.hpp"
 #include "p2p/progress.hpp"
@@ -37,7 +37,7 @@ class Choices : public OnMock {
     message.readable = true;
     return message;
   }
-  // Receives a rendezvous of that process that takes a while; returns its protocol's kind.
+  // Receives a rendezvous message of that process, which takes some time; returns the kind of its protocol.
   static Kind transfer(int proc, std::size_t bytes, double read_seconds, double stream_seconds) {
     const auto sent = data_of(bytes);
     std::vector<unsigned char> got(bytes, 0xee);
@@ -87,7 +87,7 @@ TEST_F(Choices, AreNotMadeAgainForEachMessage) {
   EXPECT_EQ(choice_of(2, host_message(1 << 20), other).count(), 1U);
 }
 
-// A change discovered between two messages: GPUs shared by time slices.
+// A change that is discovered between two messages: GPUs are shared by time slices.
 TEST_F(Choices, TimeSlicesThatAreFoundOutChangeThem) {
   MessageClass message = host_message(1 << 20);
   message.flags = wire::kDevice | wire::kMovable | wire::kView;
@@ -116,12 +116,12 @@ TEST_F(Choices, ADisabledProtocolIsGoneFromAllOfThatPeer) {
   EXPECT_EQ(&one, &choice_of(1, one_class, caps()));
   EXPECT_EQ(&other, &choice_of(1, other_class, caps()));
   EXPECT_EQ(choice_of(1, host_message(1 << 22), caps()).count(), 1U) << "a class that is new";
-  autotune->end(1 << 20, 2);  // of a pending message
+  autotune->end(1 << 20, 2);  // the end of a pending message
   EXPECT_EQ(choice_of(2, one_class, caps()).count(), 2U);
   EXPECT_EQ(choice_of(2, one_class, caps()).autotune(), autotune_of_other_peer) << "what was tried is known";
 }
 
-// From messages to the choice and back: reading first, then streams.
+// Messages determine the choice, and the choice the messages: first reads, then streams.
 TEST_F(Choices, AutotuningDecides) {
   constexpr double kQuick = 1e-6, kSlow = 3e-3;  // far apart, so that a busy machine changes nothing
   int read = 0;

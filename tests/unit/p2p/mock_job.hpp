@@ -1,4 +1,4 @@
-// A job whose other processes are mocks: this program is rank 0 of `size`, and plays the others.
+// A job whose other processes are mocks: this program is rank 0 of `size`, and simulates the others.
 #pragma once
 
 #include "mock_transport/mock.hpp"
@@ -7,7 +7,7 @@ namespace hr::mock_job {
 
 inline constexpr int kSize = 4;
 
-// Called before boot::init().
+// Must be called before boot::init().
 void set_size(int size) noexcept;
 
 }  // namespace hr::mock_job

@@ -9,7 +9,7 @@ namespace {
 using transport::mock::kForEver;
 using wire::Kind;
 
-constexpr std::size_t kLong = 200001;  // not eager, several pieces
+constexpr std::size_t kLong = 200001;  // too long for an eager message; several pieces
 
 class Messages : public OnMock {};
 
@@ -66,7 +66,7 @@ TEST_F(Messages, SendsThatFindNoRoomGoInOrderOnceThereIsSome) {
   poll_some();
   EXPECT_EQ(network().waiting(1), 0U);
   for (const Request* send : sends) EXPECT_FALSE(send->complete());
-  // Messages to another peer still have room.
+  // There is still room for messages to another peer.
   auto other = data_of(5);
   expect_ok(start_send(other, 2, 0));
   network().refuse(1, 3);
@@ -100,7 +100,7 @@ TEST_F(Messages, AStreamIsSentInPiecesAlsoWhereThereIsNoRoomMeanwhile) {
   }
 }
 
-// Without readable memory the ready-to-send message is answered, and pieces come.
+// Without readable memory, the receiver replies to the ready-to-send message, and pieces arrive.
 TEST_F(Messages, AStreamIsReceived) {
   const auto sent = data_of(kLong);
   std::vector<unsigned char> got(kLong + 8, 0xee);
@@ -132,7 +132,7 @@ TEST_F(Messages, ALongMessageToOneselfIsOneCopy) {
   EXPECT_EQ(got, sent);
 }
 
-// A truncated message, by every protocol that runs here.
+// Truncated messages in every protocol that runs here.
 TEST_F(Messages, AShortBufferGetsWhatFitsAndAnError) {
   auto sent = data_of(kLong);
   std::vector<unsigned char> got(1000, 0xee);
@@ -184,7 +184,7 @@ TEST_F(Messages, MessagesOfOneProcessMatchInOrderWhateverOthersDo) {
   std::vector<unsigned char> got(10);
   Request* any = start_receive(got, abi::kAnySource, abi::kAnyTag);
   ASSERT_TRUE(ends(any));
-  EXPECT_EQ(any->completion_.source, 2);  // the first one is late
+  EXPECT_EQ(any->completion_.source, 2);  // the message of process 1 is late
   release(any);
   std::vector<unsigned char> first(10);
   std::vector<unsigned char> second(10);
@@ -234,7 +234,7 @@ TEST_F(Messages, TagsAndContextsAreKeptApart) {
   expect_ok(receive);
 }
 
-// --- buffered sends, and the end ---
+// --- Buffered sends, and the end of the engine ---
 
 TEST_F(Messages, AFlushOfTheBufferWaitsForRoom) {
   std::vector<unsigned char> buffer(100000);

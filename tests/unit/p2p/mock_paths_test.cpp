@@ -19,7 +19,7 @@ Caps caps_of(double latency, double bytes_per_second) {
 
 class TwoPaths : public OnMock {
  protected:
-  void SetUp() override {}  // with(), once the caps are known
+  void SetUp() override {}  // the test calls with() once it knows the caps
   static void with(const Caps& first, const Caps& second) {
     transport::mock::set_caps(first);
     transport::mock::set_second_caps(second);
@@ -31,7 +31,7 @@ class TwoPaths : public OnMock {
     OnMock::TearDown();
   }
   static transport::mock::Network& second() { return *transport::mock::second_network(); }
-  // True if a short message takes the second transport.
+  // True if a short message uses the second transport.
   static bool by_second() {
     auto data = data_of(100);
     expect_ok(start_send(data, 1, 1));
@@ -63,7 +63,7 @@ TEST_F(TwoPaths, OfEqualsTheFirst) {
   EXPECT_FALSE(by_second());
 }
 
-// All of a peer's messages, so that they stay in order; messages that arrive by the other path are received
+// All messages to a peer use one path, so that they stay in order; messages that arrive by the other path are received
 // nevertheless.
 TEST_F(TwoPaths, LongMessagesGoTheSameWay) {
   with(caps_of(1e-6, 1e8), caps_of(10e-6, 1e8));
@@ -81,7 +81,7 @@ TEST_F(TwoPaths, LongMessagesGoTheSameWay) {
   EXPECT_EQ(got, sent);
 }
 
-// The path that can read memory, or reads it faster, does so, while messages go by the other.
+// The path that can read memory, or reads it faster, does so, while messages use the other one.
 TEST_F(TwoPaths, MemoryHasAPathOfItsOwn) {
   Caps reads = caps_of(10e-6, 2e9);
   reads.remote_read = true;

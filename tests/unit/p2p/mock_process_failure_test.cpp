@@ -103,7 +103,7 @@ TEST_F(ProcessFailure, WhatIsStartedLaterFailsAtOnce) {
   expect_failed(receive, 1);
 }
 
-// Messages received earlier are still there.
+// Messages that arrived earlier can still be received.
 TEST_F(ProcessFailure, OfTheSenderOfAnUnexpectedMessage) {
   const auto sent = data_of(20);
   eager_from(1, 5, sent);
@@ -137,7 +137,7 @@ TEST_F(ProcessFailure, WhatComesLateFindsNothing) {
   auto data = data_of(kLong);
   Request* send = start_send(data, 1, 1);
   const auto rts = payload_of<wire::Rts>(expect(1, Kind::kRts));
-  // The path fails at this end; messages sent by the other side still arrive.
+  // The path fails at this end, but messages from the other side still arrive.
   mark_failed(1, fail(Errc::kOther, "the cable is out"));
   ASSERT_TRUE(ends(send));
   EXPECT_NE(send->detail().find("the cable is out"), std::string::npos);
@@ -152,7 +152,7 @@ TEST_F(ProcessFailure, WhatComesLateFindsNothing) {
   expect_failed(start_receive(got, 1, 9), 1);
 }
 
-// An answer finds that the path has failed: only its receive waits for it.
+// A reply fails because of the failed path, and only its receive waits for it.
 TEST_F(ProcessFailure, FoundByAnAnswer) {
   const auto sent = data_of(kLong);
   std::vector<unsigned char> got(kLong);

@@ -56,7 +56,7 @@ TEST_F(Reading, ANewEngineTriesToReadAgain) {
   network().refuse_memory(true);
   expect_streamed();
   network().refuse_memory(false);
-  expect_streamed();  // it is not tried again
+  expect_streamed();  // reading is not attempted again
   TearDown();
   SetUp();
   expect_read();

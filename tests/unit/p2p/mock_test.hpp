@@ -18,7 +18,7 @@
 
 namespace hr::p2p {
 
-// Rounds of progress within which everything here ends, unless a test sets more.
+// Rounds of progress within which every operation here ends, unless a test sets more.
 inline constexpr int kBound = 1000;
 inline constexpr std::uint32_t kContext = 16;
 
@@ -60,7 +60,7 @@ class OnMock : public ::testing::Test {
     EXPECT_TRUE(ireceive(view_of(data), {kContext, source, tag}, &request).ok());
     return request;
   }
-  // Polls until it is complete; false if that exceeds the bound.
+  // Polls until the request is complete; returns false if that exceeds the bound.
   static bool ends(const Request* request, int bound = kBound) {
     for (int round = 0; round < bound && !request->complete(); ++round) poll();
     return request->complete();
@@ -68,7 +68,7 @@ class OnMock : public ::testing::Test {
   static void poll_some(int rounds = 50) {
     for (int round = 0; round < rounds; ++round) poll();
   }
-  // Expects that it ended with the error of a failed process that the text names; releases it.
+  // Expects that the request ended with the error of a failed process, which the text names, and releases it.
   static void expect_failed(Request* request, int proc) {
     ASSERT_TRUE(ends(request));
     EXPECT_EQ(request->completion_.error.errc(), Errc::kProcFailed);
@@ -81,7 +81,7 @@ class OnMock : public ::testing::Test {
     release(request);
   }
 
-  // --- the other processes ---
+  // --- The other processes ---
   static void eager_from(int proc, int tag, const std::vector<unsigned char>& data) {
     network().send_from(proc, wire::envelope(wire::Kind::kEager, {kContext, proc, tag}, data.size()), data.data(),
                         data.size());
@@ -112,7 +112,7 @@ class OnMock : public ::testing::Test {
     if (message.payload.size() >= sizeof value) std::memcpy(&value, message.payload.data(), sizeof value);
     return value;
   }
-  // Clears the send, and takes its data until it is complete.
+  // Sends the clear-to-send, and receives the data until the send is complete.
   static std::vector<unsigned char> stream_to(int proc, const transport::mock::Message& message) {
     const auto rts = payload_of<wire::Rts>(message);
     const std::size_t bytes = message.header.words[2];

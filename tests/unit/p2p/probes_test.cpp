@@ -1,4 +1,5 @@
-// Results of the rendezvous protocols' probes: from figures of the transport and of devices alone, without a job.
+// Results of the rendezvous protocols' probes: computed only from figures of the transport and of devices, without a
+// job.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +26,7 @@ transport::Caps network_caps() {
   return {.max_payload = 8192, .chunk_bytes = 8192, .latency_seconds = 10e-6, .bytes_per_second = 2e9};
 }
 
-// Returns the names of those that apply, the best first.
+// Returns the names of the protocols that apply, the best one first.
 std::string order(const MessageClass& message, const transport::Caps& caps) {
   std::string names;
   double last = -1;
@@ -125,7 +126,7 @@ TEST(Probes, Devices) {
   }
 }
 
-// If the network takes device memory itself, autotuning decides between that and pieces, which come first.
+// If the network takes device memory itself, autotuning decides between that and pieces, which are the first choice.
 TEST(Probes, DeviceMemoryOfOtherHosts) {
   transport::Caps caps = network_caps();
   caps.rendezvous = true;
@@ -156,7 +157,7 @@ TEST(Probes, DeviceMemoryOfOtherHosts) {
   EXPECT_EQ(probe("network direct").seconds, kNever);
 }
 
-// On a GPU shared by time slices copy engines are faster, up to the length at which one switch is.
+// On a GPU that is shared by time slices, copy engines are faster up to the length at which one switch is faster.
 TEST(Probes, TimeSlices) {
   MessageClass message = device_message(std::size_t{1} << 20);
   message.time_sliced = true;
@@ -168,7 +169,7 @@ TEST(Probes, TimeSlices) {
   EXPECT_EQ(order(message, memory_caps()).find("device_get"), 0U) << "one kernel, not two";
 }
 
-// Every input of a probe distinguishes classes.
+// Message classes differ in every input of a probe.
 TEST(Probes, ClassesHaveKeysOfTheirOwn) {
   std::vector<MessageClass> classes;
   classes.push_back(host_message(1 << 20));

@@ -27,7 +27,7 @@ class TaskTest : public ::testing::Test {
     ASSERT_TRUE(boot::finalize().ok());
   }
   void TearDown() override { EXPECT_EQ(Arena<Request>::instance().live(), live_before); }
-  static inline std::size_t live_before = 0;  // the engine has one of its own
+  static inline std::size_t live_before = 0;  // includes the task of the engine
 };
 
 Request* pending_request() { return Arena<Request>::instance().create(); }
@@ -38,7 +38,7 @@ void finish(Request* request, Status error = kOk) {
   request->finish(completion);
 }
 
-// Two requests, the second one after the first; counts its stages.
+// Starts two requests, the second one after the first, and counts the stages.
 struct TwoStages {
   std::array<Request*, 2> requests;
   int* stage;
@@ -139,7 +139,7 @@ layout::View bytes(void* address, std::size_t size) {
   return view;
 }
 
-// A message to ourselves through both halves of p2p.
+// Sends a message to this process through both halves of p2p.
 struct Loop {
   void* from;
   void* to;

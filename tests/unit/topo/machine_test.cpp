@@ -35,7 +35,7 @@ TEST(Machine, WhatIsNotAllowedIsNotThere) {
 TEST(Machine, UnknownLevelsHaveAMeaning) {
   Machine machine;
   machine.allowed = {0, 1, 5};
-  machine.levels[0] = {{0}, {1}, {5}};  // hardware threads alone
+  machine.levels[0] = {{0}, {1}, {5}};  // only hardware threads
   EXPECT_EQ(machine.parts(Level::kCore), (std::vector<CpuSet>{{0}, {1}, {5}}));
   EXPECT_EQ(machine.parts(Level::kNuma), (std::vector<CpuSet>{{0, 1, 5}}));
   EXPECT_TRUE(machine.parts(Level::kL3).empty());

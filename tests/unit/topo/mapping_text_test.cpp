@@ -44,12 +44,12 @@ TEST(MappingText, NothingElseIsTaken) {
     EXPECT_FALSE(from_text(text, &mapping).ok()) << text;
     EXPECT_NE(take_detail().find("mapping"), std::string::npos);
   }
-  // A large result of a short text.
+  // A short text with a large result.
   std::string bomb = "0 0 4 1 8 1 0 1 1 -1 0 7 1 - 1000";
   for (int at = 0; at < 1000; ++at) bomb += " 0-65535";
   EXPECT_FALSE(from_text(bomb, &mapping).ok());
   (void)take_detail();
-  // Texts cut anywhere, and with any byte changed: no crash, no endless list.
+  // Texts that are cut anywhere or have any byte changed cause neither a crash nor an endless list.
   for (std::size_t at = 0; at < good.size(); ++at) {
     (void)from_text(good.substr(0, at), &mapping);
     std::string changed = good;

@@ -1,5 +1,5 @@
-// The doorbell: a ring wakes a sleeper, a ring before the sleep is not lost, and no thread of the owner hides another
-// one or its ring by anything it does between them.
+// The doorbell: a ring wakes a sleeper, a ring before the sleep is not lost, and no action of one of the owner's
+// threads hides another thread or its ring.
 #include "transport/shm/doorbell.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ struct DoorbellFixture : testing::Test {
   }
   ~DoorbellFixture() override { std::free(bell); }
   [[nodiscard]] std::uint32_t armed() const { return Doorbell::armed_in(bell->state.load()); }
-  // Sleeps, and returns how long it took.
+  // Sleeps, and returns the duration.
   double slept(std::uint32_t rings) const {
     const double before = now_seconds();
     bell->sleep(rings, kSleepSeconds);
@@ -65,7 +65,7 @@ TEST_F(DoorbellFixture, SleepReturnsAtOnceWhenRungBefore) {
   EXPECT_LT(slept(rings), kSoonSeconds);
 }
 
-// Between the ring and the sleep another thread arms, finds something, and goes to work.
+// Between the ring and the sleep another thread arms, finds a message, and handles it.
 TEST_F(DoorbellFixture, ARingBeforeTheSleepIsNotLostToThreadsThatArmAfterIt) {
   const std::uint32_t rings = bell->arm();
   bell->ring();
@@ -105,7 +105,7 @@ bool is_asleep(pid_t thread) {
   return name_end != std::string::npos && line.compare(name_end, 3, ") S") == 0;
 }
 
-// One thread sleeps; another one is about to, finds something, and goes to work, for which it wakes the first.
+// One thread sleeps; another one is about to sleep, but finds a message, and wakes the first before it handles it.
 TEST_F(DoorbellFixture, AThreadThatDoesNotSleepAfterAllHidesNobodyElse) {
   std::atomic<pid_t> sleeping{0};
   std::thread sleeper([&] {
@@ -115,7 +115,7 @@ TEST_F(DoorbellFixture, AThreadThatDoesNotSleepAfterAllHidesNobodyElse) {
     bell->disarm(rings);
   });
   while (sleeping == 0) std::this_thread::yield();
-  // Without membarrier the sleep ends by itself.
+  // Without membarrier, the sleep ends after a time.
   const bool has_barrier = process_barrier::register_this_process();
   const double before = now_seconds();
   while (has_barrier && !is_asleep(sleeping) && now_seconds() - before < 20) std::this_thread::yield();
@@ -125,8 +125,7 @@ TEST_F(DoorbellFixture, AThreadThatDoesNotSleepAfterAllHidesNobodyElse) {
   EXPECT_LT(now_seconds() - before, kSoonSeconds) << "the ring did not wake the sleeper";
 }
 
-// All of these at the same time: threads that sleep until the next message, one that arms and disarms continuously, one
-// that rings.
+// At the same time, several threads sleep until the next message, one arms and disarms continuously, and one rings.
 TEST_F(DoorbellFixture, EveryRingIsSeenByAllThreads) {
   constexpr int kMessages = 20000;
   constexpr double kLongestTest = 5;

@@ -43,7 +43,7 @@ const MessageHandlers kCollect = [] {
   return handlers;
 }();
 
-// One of two processes. The lower one makes the exchange buffers.
+// One of two processes. The one with the lower number creates the exchange buffers.
 struct Side {
   Side(RingMemory* out, RingMemory* in, std::byte* memory, int room, bool lower)
       : exchange_buffers(memory, room, lower),
@@ -118,7 +118,7 @@ TEST_F(ExchangeBuffersFixture, AnswersLieWhereTheMessagesLay) {
       EXPECT_EQ(arrived_at, place);
     }
   }
-  // The first payloads went through the rings; one exchange buffer was enough.
+  // The first payloads used the rings; one exchange buffer was sufficient.
   EXPECT_GE(by_exchange_buffer, 20);
   EXPECT_LT(by_exchange_buffer, 40);
   EXPECT_EQ(lower.exchange_buffers.made(), 1);
@@ -165,7 +165,8 @@ TEST_F(ExchangeBuffersFixture, NoneWhereThereIsNoRoomForThem) {
   }
 }
 
-// Both sides send some messages in each turn, of any length, and then read the other's: exchanges as well as turns.
+// In each turn, both sides send some messages of any length, and then read those of the other: simultaneous exchanges
+// as well as alternate messages.
 TEST_F(ExchangeBuffersFixture, RandomPingPongsArriveInOrderAndWhole) {
   const unsigned seed = std::random_device{}();
   RecordProperty("seed", static_cast<int>(seed));

@@ -83,7 +83,7 @@ TEST_F(RingFixture, ShortMessagesStopAtAFullRing) {
   EXPECT_FALSE(send_short());
   arrived.clear();
   consumer.take(3, kCollect);
-  ASSERT_TRUE(producer.send({{next, 0, 0}}, &next, sizeof next));  // it looks at what has been consumed
+  ASSERT_TRUE(producer.send({{next, 0, 0}}, &next, sizeof next));  // it checks how much has been consumed
   ++next;
   EXPECT_FALSE(send_short());
   while (consumer.ready()) consumer.take(3, kCollect);
@@ -141,7 +141,7 @@ TEST_F(RingFixture, UsesOnlyWhatHasMemoryAndSaysWhatItWants) {
   for (std::size_t at = 2 * kUsable; at < kPayload; ++at) ASSERT_EQ(memory->payload()[at], std::byte{0xff}) << at;
 }
 
-// Greatest length of a pair's ring.
+// A ring of the greatest length for a pair.
 struct LongRing : testing::Test {
   static constexpr std::size_t kLong = std::size_t{2} << 20;
   LongRing() {
@@ -154,8 +154,8 @@ struct LongRing : testing::Test {
   RingMemory* memory;
 };
 
-// A message goes into an empty ring, even if the rest of the lap is shorter; one longer than the ring wants memory for
-// ever.
+// A message fits into an empty ring, even if the remaining part of the lap is shorter; one that is longer than the ring
+// never fits.
 TEST_F(LongRing, WhatFitsAnEmptyRingGoes) {
   Producer producer(memory, kLong);
   Consumer consumer(memory);
@@ -172,7 +172,7 @@ TEST_F(LongRing, WhatFitsAnEmptyRingGoes) {
   EXPECT_GT(producer.wanted(), kLong);
 }
 
-// Several laps, with memory that grows step by step, and a reader that lags by a varying amount.
+// Several laps, with memory that grows in steps, and a reader that lags by a varying amount.
 TEST_F(LongRing, RandomMessagesArriveInOrderAndWhole) {
   const unsigned seed = std::random_device{}();
   RecordProperty("seed", static_cast<int>(seed));

@@ -1,4 +1,5 @@
-// The shared-memory file: removed from the directory once all are attached, sparse, with a clear error on failure.
+// The shared-memory file: removed from the directory once all processes are attached, sparse, with a clear error on
+// failure.
 #include "transport/shm/segment.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // A network transport between two endpoints of one process, which the launcher of a singleton introduces to each other:
-// UCX's, or libfabric's with HEADRACE_NETWORK=ofi.
+// that of UCX or, with HEADRACE_NETWORK=ofi, that of libfabric.
 #include "transport/ucx/ucx.hpp"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ class Ucx : public ::testing::Test {
   static void SetUpTestSuite() { ASSERT_TRUE(boot::init().ok()); }
 
   void SetUp() override {
-    // A launcher's keys can be written only once, but a singleton's repeatedly.
+    // With a launcher, a key can be written only once, but in a singleton repeatedly.
     seen = {};
     handlers_[0].of_kind.fill(take<0>);
     handlers_[1].of_kind.fill(take<1>);
@@ -80,7 +80,7 @@ class Ucx : public ::testing::Test {
     for (int rank : {0, 1}) ASSERT_TRUE(side(rank).connect(1 - rank).ok()) << take_detail();
   }
   void TearDown() override {
-    // Each waits until the other has received its messages.
+    // Each side waits until the other has received its messages.
     const auto finalize = [](std::unique_ptr<Transport>& side) {
       if (side != nullptr) {
         EXPECT_TRUE(side->finalize().ok());
@@ -116,7 +116,7 @@ class Ucx : public ::testing::Test {
   std::array<std::unique_ptr<Transport>, 2> sides_;
 };
 
-// Short messages behind long ones would overtake them unless something restores the order.
+// Short messages after long ones overtake them unless the transport restores the order.
 TEST_F(Ucx, MessagesArriveInOrderWhateverTheirSizes) {
   const std::size_t kSizes[] = {side(0).caps(1).max_payload, 0, 8, 40000, 1, 9000, 65000, 100, 2000, 3};
   constexpr std::uint64_t kCount = 500;
@@ -132,7 +132,7 @@ TEST_F(Ucx, MessagesArriveInOrderWhateverTheirSizes) {
         return !status.is_again();
       }));
       ASSERT_TRUE(status.ok()) << take_detail();
-      std::ranges::fill(payload, std::byte{0xee});  // it has been copied
+      std::ranges::fill(payload, std::byte{0xee});  // the payload has been copied
     }
     auto& got = seen[static_cast<std::size_t>(to)].messages;
     ASSERT_TRUE(until([&] { return got.size() == kCount; })) << got.size();
@@ -149,7 +149,7 @@ TEST_F(Ucx, MessagesArriveInOrderWhateverTheirSizes) {
 TEST_F(Ucx, AMessageIsBuiltInPlace) {
   std::byte* slot = side(0).reserve(1, 5000);
   ASSERT_NE(slot, nullptr);
-  // Given up in favour of another one.
+  // This reservation is replaced by the next one.
   slot = side(0).reserve(1, 60000);
   ASSERT_NE(slot, nullptr);
   for (std::size_t at = 0; at < 60000; ++at) slot[at] = letter(1, at);
@@ -164,7 +164,7 @@ TEST_F(Ucx, WhoDoesNotReceiveHoldsTheSenderBack) {
   const std::vector<std::byte> payload(side(0).caps(1).max_payload, std::byte{5});
   std::uint64_t sent = 0;
   Status status;
-  // More than the buffers of any system can hold.
+  // The messages are more than the buffers of any system can hold.
   while (sent < 4096 && (status = side(0).send(1, header(sent), payload.data(), payload.size())).ok()) ++sent;
   ASSERT_TRUE(status.is_again()) << sent;
   EXPECT_EQ(side(0).reserve(1, 8), nullptr);
@@ -186,7 +186,7 @@ std::vector<std::byte> letters(std::uint64_t number, std::size_t bytes) {
   return data;
 }
 
-// Ready-to-send messages keep their places among other messages; the data is fetched in any order.
+// Ready-to-send messages keep their positions among other messages; the data is fetched in any order.
 TEST_F(Ucx, RtsMessagesKeepTheOrder) {
   constexpr std::uint64_t kCount = 300;
   constexpr std::size_t kLongBytes = 300000;
@@ -217,7 +217,7 @@ TEST_F(Ucx, RtsMessagesKeepTheOrder) {
   std::vector<std::vector<std::byte>> taken(kCount);
   std::vector<Sink> sinks(kCount);
   std::vector<Operation> takes(kCount);
-  // The last one first.
+  // The data of the last message is fetched first.
   for (std::uint64_t number = kCount; number-- > 0;) {
     ASSERT_EQ(got[number].number, number);
     if (number % 3 != 2) {
@@ -325,7 +325,7 @@ TEST_F(Ucx, MemoryOfOthersIsReadAndWritten) {
   // An incomplete key is refused, and the path stays open.
   RemoteKey part_of_key = key;
   part_of_key.bytes = 8;
-  std::memset(part_of_key.data, 0x5a, 8);  // another number than the one that is known by now
+  std::memset(part_of_key.data, 0x5a, 8);  // a number different from the known one
   Operation refused;
   EXPECT_EQ(side(0).put(1, &part_of_key, {&all, 1}, &refused).errc(), Errc::kUnsupportedOperation);
   side(1).withdraw(key);
@@ -379,7 +379,7 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   ASSERT_TRUE(side(0).get(1, &key, {&part, 1}, &read).ok());
   ASSERT_TRUE(until([&] { return read.complete; }));
   EXPECT_EQ(ours, 1U);
-  // Data that has not been taken, that is being taken, and that is taken too late.
+  // Data that has not been fetched, that is being fetched, and that is fetched too late.
   std::vector<std::byte> data(std::size_t{64} << 20, std::byte{7});
   std::vector<std::byte> space(data.size(), std::byte{1});
   std::array<Operation, 3> ready, takes;
@@ -393,7 +393,7 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
     return side(0).receive_rendezvous(1, rendezvous_in(seen[0].messages[which]), &sinks[which], &takes[which]);
   };
   ASSERT_TRUE(take(1).ok());
-  ASSERT_TRUE(until([&] { return space[0] == std::byte{7}; }));  // it has begun
+  ASSERT_TRUE(until([&] { return space[0] == std::byte{7}; }));  // the fetch has begun
   ASSERT_FALSE(takes[1].complete);
   std::atomic<bool> gone{false};
   std::thread goes([&] {
@@ -414,7 +414,7 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   EXPECT_TRUE(!flush.ok() || until([&] { return flushed.complete; })) << "no put is pending, so it may succeed";
   EXPECT_TRUE(fails(get, unread));
   EXPECT_TRUE(fails(kOk, ready[0]));
-  // Operations in progress end, with success or failure: the other side flushes before it leaves.
+  // Operations in progress end, with success or failure: the other side flushes before it closes.
   ASSERT_TRUE(until([&] { return takes[1].complete; }));
   if (takes[1].status.ok()) {
     EXPECT_EQ(space, data);
@@ -431,7 +431,7 @@ TEST_F(Ucx, APeerThatIsGoneIsReportedOnce) {
   EXPECT_EQ(seen[0].failed.size(), 1U);
 }
 
-// A program may send short messages alone, and make no other call.
+// A program may only send short messages, and make no other call.
 TEST_F(Ucx, AShortMessageToAPeerThatIsGoneIsRefusedInTheEnd) {
   ASSERT_TRUE(sent(0, header(1)));
   ASSERT_TRUE(sent(1, header(1)));
@@ -570,7 +570,7 @@ TEST(UcxSleepers, EveryThreadThatIsArmedIsWoken) {
     for (std::thread& thread : threads) thread.join();
     ASSERT_LT(now_seconds() - start, kLimit / 2);
   }
-  // No wake-up is left for the next sleep.
+  // No wake-up remains for the next sleep.
   const auto bell = sleepers.arm();
   const double start = now_seconds();
   sleepers.sleep(bell.value(), 0.01);

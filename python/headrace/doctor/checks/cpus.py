@@ -1,4 +1,4 @@
-"""Checks the CPUs: which may be used, hardware threads per core, the frequency governor."""
+"""Checks the CPUs: the usable ones, hardware threads per core, and the frequency governor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.doctor.facts import Facts, cpu_list, ranges
 from headrace.doctor.finding import Finding, note, ok, warning
 
 _CPUS = "/sys/devices/system/cpu"
-_OWN_GOVERNORS = ("intel_pstate", "amd-pstate-epp", "amd_pstate_epp")  # drivers whose powersave governor follows the load
+_OWN_GOVERNORS = ("intel_pstate", "amd-pstate-epp", "amd_pstate_epp")  # drivers whose governor "powersave" follows the load
 
 
 def _use(facts: Facts) -> Iterator[Finding]:

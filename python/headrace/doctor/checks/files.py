@@ -15,7 +15,7 @@ from headrace import own_files
 from headrace.doctor.facts import Facts
 from headrace.doctor.finding import Finding, error, note, ok, warning
 
-_MOST = 1 << 28  # bytes of a file
+_MOST = 1 << 28  # largest size of a file
 _SHOWN = 6
 _AGAIN = "pip install --force-reinstall --no-deps headrace"
 
@@ -38,7 +38,7 @@ def _packages(folder: Path) -> Iterator[Package]:
         package = Package(name.replace("_", "-"), version)
         try:
             rows = list(csv.reader(own_files.read_text(info / "RECORD", _MOST).splitlines()))
-        except OSError:  # of a package that another tool has installed
+        except OSError:  # the package was installed by another tool
             continue
         for row in rows:
             if len(row) == 3:

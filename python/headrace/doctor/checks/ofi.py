@@ -15,7 +15,7 @@ from headrace.doctor.finding import Finding, error, note, ok
 _NAME = "libfabric.so.1"
 _SECONDS = 5
 _OLDEST = (1, 9)
-_STARTS_ONE = (1, 19)  # oldest version that starts only the provider asked for
+_STARTS_ONE = (1, 19)  # oldest version that starts only the requested provider
 _ASK = """import ctypes, sys
 version = ctypes.CDLL(sys.argv[1]).fi_version()
 path = [line.split()[-1] for line in open("/proc/self/maps") if "libfabric.so" in line][0]
@@ -36,7 +36,7 @@ def find(facts: Facts) -> tuple[str, str] | str:
 
 
 def _own_networks(facts: Facts) -> list[str]:
-    """Returns devices for which libfabric is the library of choice, as host_has_own_network() in the library does."""
+    """Returns the devices for which libfabric is preferred, as host_has_own_network() in the library does."""
     verbs = [name for name in facts.names("/sys/class/infiniband") if name.startswith(("efa", "rdmap", "hfi1"))]
     return [name for name in facts.names("/sys/class/cxi") if name.startswith("cxi")] + verbs
 

@@ -11,12 +11,12 @@ from headrace.doctor.finding import Finding, note, ok, warning
 
 _PROGRAMS = ("mpicc", "mpiexec")
 _LIBRARIES = ("libmpi_abi.so.1", "libmpi.so.12")
-_MARK = b"HEADRACE_"  # contained in everything that we build
+_MARK = b"HEADRACE_"  # contained in all of Headrace's files
 _SHOWN = 8
 
 
 def is_ours(path: Path) -> bool:
-    """True for files of any version of Headrace: looks for a mark, as names and links are not reliable."""
+    """True for files of any version of Headrace: searches for a mark, as names and links are not reliable."""
     try:
         return _MARK in own_files.read_bytes(path, 1 << 28)
     except OSError:

@@ -1,4 +1,4 @@
-"""Single copy: tests whether a rank may read another's memory, and if not, looks for the cause."""
+"""Single copy: tests whether a rank may read another's memory, and if not, determines the cause."""
 
 from __future__ import annotations
 

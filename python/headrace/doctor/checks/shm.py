@@ -43,7 +43,7 @@ def _left_over(facts: Facts, directory: str) -> Iterator[Finding]:
             state = facts.path(f"{directory}/{name}").stat()
         except OSError:
             continue
-        if name.startswith(_PREFIX) and facts.user in (state.st_uid, 0):  # processes of other users cannot be examined
+        if name.startswith(_PREFIX) and facts.user in (state.st_uid, 0):  # other users' processes cannot be examined
             names.append((f"{directory}/{name}", state.st_blocks * 512))
     if not names:
         return

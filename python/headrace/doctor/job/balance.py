@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from headrace.doctor.finding import Finding, note, ok, warning
 from headrace.doctor.job.facts import Job, JobFacts, numbers
 
-_MUCH = 0.25   # of the time
+_MUCH = 0.25   # fraction of the time
 _SPREAD = 0.2  # difference between the ranks that wait most and least
 _MOST_OF_IT = 0.5
 

@@ -15,11 +15,11 @@ class Rank:
     rank: int
     about: dict  # identity: host, pid, program, cores, gpu, ...
     now: counters.Snapshot
-    alive: bool  # of a file: True
+    alive: bool  # always True for a file
 
     @property
     def seconds(self) -> float:
-        """Returns the seconds since MPI_Init."""
+        """Returns the time since MPI_Init, in seconds."""
         return max((self.now.ended or self.now.taken) - self.now.begun, 0.001)
 
     def count(self, name: str) -> int:
@@ -70,7 +70,8 @@ def _jobs(pages: Iterable[counters.Page], running: bool, problems: list[str]) ->
 
 
 def of(what: str) -> JobFacts:
-    """`what`: a file, the name of a job, or "" for all jobs of this user on this host. Raises counters.Problem or OSError."""
+    """Reads the facts of jobs. `what`: a file, the name of a job, or "" for all jobs of this user on this host. Raises counters.Problem or
+    OSError."""
     if what and Path(what).is_file():
         return JobFacts(_jobs(counters.load(what), running=False, problems=[]))
     found = counters.look(what or None, everyone=bool(what))

@@ -8,7 +8,7 @@ from headrace.doctor.finding import Finding, note, ok
 from headrace.doctor.job.facts import JobFacts, Rank
 
 _SHORT = 256          # mean bytes
-_MANY = 100_000       # a second, to one rank
+_MANY = 100_000       # messages per second to one rank
 
 
 def _busiest(rank: Rank) -> tuple[float, float, int] | None:

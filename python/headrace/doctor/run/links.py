@@ -16,7 +16,7 @@ _SHORT = 8
 _MOST_CORES = 8
 HOST_AND_GPUS = "host and GPUs"
 
-Times = Mapping[tuple[int, int], float]  # microseconds by ranks; latency: the lower rank first; else from, to
+Times = Mapping[tuple[int, int], float]  # microseconds by pair of ranks; latencies have the lower rank first, other times the sender
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Links:
 
     what: str  # "hosts", "GPUs", "host and GPUs", "cores"
     ends: Sequence[str]
-    bytes: int  # of a long message
+    bytes: int  # length of a long message
     latency: Times  # empty between a host and its GPUs
     stream: Times
-    together: Times  # the same with all ranks busy
+    together: Times  # times of long messages while all ranks communicate
 
     @property
     def in_company(self) -> bool:
@@ -47,7 +47,7 @@ class Links:
 @dataclass(frozen=True)
 class RunFacts:
     measured: Sequence[Links]
-    builds: Mapping[str, str] = field(default_factory=dict)  # of the library, by host
+    builds: Mapping[str, str] = field(default_factory=dict)  # builds of the library, by host
     library: str = ""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from headrace.doctor.finding import Finding, ok, warning
 from headrace.doctor.run.links import Links, RunFacts, slower
 
-_ODD = 1.5   # times the median
+_ODD = 1.5   # multiple of the median
 _SHOWN = 5
 _REMEDY = {
     "hosts": "look at that cable, port, and interface (ethtool, ibstat, counters of errors), and at what else uses it",

@@ -1,4 +1,4 @@
-"""Network interfaces with hardware behind them: /sys/class/net. Bridges, tunnels and loopback have none."""
+"""Network interfaces of hardware: /sys/class/net. Bridges, tunnels and loopback have none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def state(port: Port, interface: Path) -> None:
 
 def ports(sys: Path) -> Iterator[Port]:
     for interface in folders(sys / "class/net"):
-        if not (interface / "device").exists() or (interface / "device/cxi").exists():  # the latter is Slingshot's
+        if not (interface / "device").exists() or (interface / "device/cxi").exists():  # an interface with "cxi" belongs to Slingshot
             continue
         port = Port("ethernet", interface.name)
         state(port, interface)

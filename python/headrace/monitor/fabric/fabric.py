@@ -16,8 +16,8 @@ from .port import RATES, Port
 READERS = (infiniband.ports, slingshot.ports, ethernet.ports)
 _PORTS_MOST = 128
 _REMARKS_MOST = 4
-_FASTER = 1.5  # times the link's speed; counters are read at slightly different times
-_LEAST_SECONDS = 0.2  # shorter intervals make no rate
+_FASTER = 1.5  # multiple of the link's speed, as counters are read at slightly different times
+_LEAST_SECONDS = 0.2  # shortest interval for which a rate is computed
 
 
 class Fabric:

@@ -25,8 +25,8 @@ class Port:
     name: str  # "mlx5_0:1"
     up: bool | None = None
     speed: float = 0.0  # bytes per second, each way; 0: unknown
-    counters: dict[str, int] = field(default_factory=dict)  # sums by figure of RATES
-    strange: list[str] = field(default_factory=list)  # files with content that is no counter
+    counters: dict[str, int] = field(default_factory=dict)  # sums, indexed by figure of RATES
+    strange: list[str] = field(default_factory=list)  # files whose content is not a counter
 
 
 def text(path: Path) -> str:

@@ -27,13 +27,13 @@ from headrace.monitor.limits import Seldom
 from headrace.monitor.model import Reading, Reporter, Sweep
 from headrace.monitor.source import Source
 
-_FRESH = 1.25  # periods; older reports are left out of a sweep
-_LOST_SECONDS = 10.0  # seconds without a report
-_FORGET_SECONDS = 900.0  # after which a lost host's jobs count as ended
+_FRESH = 1.25  # age in periods beyond which a report is left out of a sweep
+_LOST_SECONDS = 10.0  # seconds without a report after which a host counts as lost
+_FORGET_SECONDS = 900.0  # seconds after which a lost host's jobs count as ended
 _CONNECTIONS_MOST = 1024
-_STRANGERS_MOST = 256  # that have not proven the secret yet
-_REFUSED_MOST = 64  # that have given a wrong proof, and wait for the answer
-_CLOSED_SECONDS = 0.3  # after which the end of the monitor is noticed
+_STRANGERS_MOST = 256  # limit of connections that have not proven the secret yet
+_REFUSED_MOST = 64  # limit of connections that have sent a wrong proof, and wait for the answer
+_CLOSED_SECONDS = 0.3  # seconds after which the end of the monitor is noticed
 _AHEAD = 0.3  # fraction of a period: time before the collector's round at which reports are requested
 _CLOCK = 0.5  # seconds by which another host's clock may be off before its times are corrected
 
@@ -42,12 +42,12 @@ _CLOCK = 0.5  # seconds by which another host's clock may be off before its time
 class _Host:
     name: str
     address: str
-    channel: Channel | None  # None: lost, or ended by itself
+    channel: Channel | None  # None if the host is lost, or its collector has ended
     since: float
     heard: float = 0.0  # monotonic
     why: str = ""
     readings: dict[tuple[str, int], Reading] = field(default_factory=dict)
-    finals: set[tuple[str, int]] = field(default_factory=set)  # ended, and not in its newest report
+    finals: set[tuple[str, int]] = field(default_factory=set)  # ranks that have ended, and are not in its newest report
     machine: dict[str, float] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
@@ -76,7 +76,7 @@ class Gather:
         self._slower = Slower()
         self._wrong = Seldom(say)
         self._misunderstood = Seldom(say)
-        self._strangers: dict[socket.socket, Greeting] = {}  # used by the thread that takes connections only, like the next one
+        self._strangers: dict[socket.socket, Greeting] = {}  # used only by the thread that accepts connections, like the next member
         self._refused: dict[socket.socket, float] = {}  # until when
         self._closing = False
         self._open: set[socket.socket] = set()
@@ -118,7 +118,7 @@ class Gather:
         except (BlockingIOError, ConnectionAbortedError):
             return  # gone again
         except OSError:
-            if self._strangers:  # no descriptors left
+            if self._strangers:  # there are no descriptors left
                 self._forget_stranger(next(iter(self._strangers)), waiting).close()
             elif not self._closing:
                 time.sleep(0.05)
@@ -158,7 +158,7 @@ class Gather:
             return
         try:
             threading.Thread(target=self._serve, args=(connection, channel), name="headrace-report", daemon=True).start()
-        except RuntimeError:  # no more threads
+        except RuntimeError:  # the system has no more threads
             with self._lock:
                 self._open.discard(connection)
             connection.close()
@@ -255,7 +255,7 @@ class Gather:
             if host.channel is not channel:
                 return  # another connection of the host has taken over
             host.channel, host.since, host.why = None, clock.now(), why
-            if not why:  # announced by the host itself
+            if not why:  # the host itself has announced its end
                 host.readings = {key: reading for key, reading in host.readings.items() if reading.ended}
         if why and not self._closing:
             self._say(f"the collector on {host.name} ({host.address}) is lost: {why}; its figures are those of then")

@@ -12,7 +12,7 @@ _RANKS_MOST = 1 << 16
 _NAMES_MOST = 1 << 13  # maximum number of counters of one kind in one rank
 _MARKS_MOST = 1024
 _MACHINE_MOST = 4096
-_PARTS = (15, 16)  # of a rank; collectors of older versions do not send its origin
+_PARTS = (15, 16)  # number of a rank's fields; collectors of older versions do not send its origin
 
 
 class Wrong(Exception):
@@ -23,7 +23,7 @@ class Wrong(Exception):
 class Report:
     place: str  # identifies this host
     host: str
-    time: float  # by that host's clock
+    time: float  # time by that host's clock
     readings: list[Reading] = field(default_factory=list)
     machine: dict[str, float] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)

@@ -18,7 +18,7 @@ from headrace.monitor.hosts.channel import Channel, Refused, WrongSecret, connec
 from headrace.monitor.hosts.message import Report, pack
 from headrace.monitor.model import Reading
 
-_ENDED_MOST = 20_000  # ranks kept for an unreachable monitor
+_ENDED_MOST = 20_000  # limit of ended ranks kept for an unreachable monitor
 _AGAIN = (1.0, 30.0)  # seconds between two tries
 _WAIT = (0.1, 5.0)  # range of periods that a monitor may request
 
@@ -63,7 +63,7 @@ class Reporter:
     def _look(self) -> None:
         try:
             self.collector.round()
-        except Exception as error:  # the next readings are sent then
+        except Exception as error:  # continues with the next readings
             self.say(f"could not look at this host's jobs ({type(error).__name__}: {error}); it is tried again")
         now = {(reading.rank.job, reading.rank.rank): reading for reading in self.collector.state.sweep.readings}
         for key, before in self._outbox.items():

@@ -2,7 +2,7 @@
  *
  * The page is a memory file that others find at /proc/<process>/fd; it ends with the process. It is made when MPI_Init
  * has returned; nothing is counted before, or where HEADRACE_COUNTERS is "off". HEADRACE_PMPI_SAVE names a directory
- * where MPI_Finalize leaves it as a file. Calls that an MPI makes of itself within a call are not counted. Threads:
+ * where MPI_Finalize leaves it as a file. MPI calls that the MPI library makes within a call are not counted. Threads:
  * any; sums are added to atomically (relaxed), the current activity is that of the last call. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -20,10 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HR_ROWS_MOST 1024 /* peers with a row of their own */
+#define HR_ROWS_MOST 1024 /* limit of the peers that have their own rows */
 #define HR_SIZES 64
 #define HR_MARKS 64
-#define HR_REQUESTS 4096 /* persistent sends that are remembered */
+#define HR_REQUESTS 4096 /* limit of the persistent sends that are remembered */
 #define HR_NAME 96
 
 typedef uint64_t hr_value;
@@ -54,13 +54,13 @@ struct hr_page {
   struct hr_mark mark[HR_MARKS];
   hr_value sizes[HR_SIZES];
   struct hr_function functions[HR_FUNCTIONS];
-  struct hr_peer peers[]; /* the last one stands for all that have none; then the text */
+  struct hr_peer peers[]; /* the last row is for all peers without one; the text follows */
 };
 
 struct hr_call {
-  int function; /* 0: within another call, or not counted */
+  int function; /* 0 within another call, or if it is not counted */
   int waits;
-  int peer; /* a row; -1: for no single one */
+  int peer; /* a row; -1 if it waits for no single peer */
   hr_value began;
 };
 
@@ -71,9 +71,9 @@ struct hr_request {
 };
 
 static struct hr_page* hr_shared;
-static char hr_name[HR_NAME + 40]; /* of the page */
+static char hr_name[HR_NAME + 40]; /* name of the page */
 static int hr_size, hr_rows;
-static int* hr_row_of; /* of a rank of the world; -1: none yet */
+static int* hr_row_of; /* row of each world rank; -1: none yet */
 static int hr_rows_used;
 static MPI_Group hr_world_group;
 static int hr_keyval = MPI_KEYVAL_INVALID;

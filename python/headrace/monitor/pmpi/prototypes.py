@@ -12,7 +12,7 @@ _NAME = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*$")
 @dataclass(frozen=True)
 class Function:
     name: str  # without MPI_
-    declarations: tuple[str, ...]  # of its arguments
+    declarations: tuple[str, ...]  # declarations of its arguments
     arguments: tuple[str, ...]  # their names
 
     def has(self, *names: str) -> bool:

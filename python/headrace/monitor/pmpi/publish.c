@@ -21,7 +21,7 @@ static struct hr_page* hr_make(const char* job, int rank, const struct hr_text* 
   const size_t text_at = (sizeof(struct hr_page) + (size_t)hr_rows * sizeof(struct hr_peer) + 7) / 8 * 8,
                bytes = text_at + text->used;
   snprintf(hr_name, sizeof hr_name, "headrace.%s.counters.%d", job, rank);
-  const int file = memfd_create(hr_name, MFD_CLOEXEC); /* stays open: it is how others find it */
+  const int file = memfd_create(hr_name, MFD_CLOEXEC); /* stays open, as others find the page through it */
   if (file < 0) return NULL;
   struct hr_page* page = ftruncate(file, (off_t)bytes) == 0 && posix_fallocate(file, 0, (off_t)bytes) == 0
                              ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
@@ -71,7 +71,7 @@ static void hr_publish(void) {
   free(text.at);
 }
 
-/* The directory may be one that others can write to: a file of theirs by this name is left alone. */
+/* The directory may be one that others can write to: another user's file of this name is not touched. */
 static FILE* hr_own_file(const char* path) {
   struct stat status;
   const int file = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);

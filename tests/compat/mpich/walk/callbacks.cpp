@@ -167,7 +167,7 @@ void attributes() {
   CHECK_OK(MPI_Comm_free(&expected_comm));
   CHECK_EQ(deletes, 2);
 
-  // The predefined functions, alone and combined with one of the program's functions.
+  // The predefined functions, separately and combined with one of the program's functions.
   for (MPI_Comm_delete_attr_function* const remove : {MPI_COMM_NULL_DELETE_FN, &refuse}) {
     for (MPI_Comm_copy_attr_function* const copy : {MPI_COMM_NULL_COPY_FN, MPI_COMM_DUP_FN}) {
       MPI_Comm base;

@@ -10,7 +10,7 @@ void statuses() {
   CHECK_OK(MPI_Recv(&value, 1, MPI_INT, MPI_PROC_NULL, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
   CHECK_EQ(status.MPI_SOURCE, MPI_PROC_NULL);
   CHECK_EQ(status.MPI_TAG, MPI_ANY_TAG);
-  CHECK_EQ(status.MPI_ERROR, 0x55555555);  // a single completion leaves it alone
+  CHECK_EQ(status.MPI_ERROR, 0x55555555);  // a single completion does not change it
   CHECK_OK(MPI_Get_count(&status, MPI_INT, &count));
   CHECK_EQ(count, 0);
 
@@ -33,7 +33,7 @@ void statuses() {
   CHECK_OK(MPI_Test_cancelled(&status, &flag));
   CHECK_EQ(flag, 0);
 
-  // 63 bits of count, and the bit beside them.
+  // 63 bits of count, and the adjacent bit.
   MPI_Status unwritten;
   std::memset(&unwritten, 0x80, sizeof unwritten);
   CHECK_OK(MPI_Status_set_elements(&unwritten, MPI_INT, 3));

@@ -1,4 +1,4 @@
-// Common parts of this program. See main.cpp.
+// Declarations that all files of this program share. See main.cpp.
 #pragma once
 
 #include <array>
