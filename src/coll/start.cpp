@@ -13,6 +13,7 @@
 #include "coll/shared/wait.hpp"
 #include "p2p/progress.hpp"
 #include "p2p/progress_thread.hpp"
+#include "p2p/turns.hpp"
 
 namespace hr::coll {
 namespace {
@@ -88,17 +89,6 @@ void tell(events::Event event, const Call& call, std::initializer_list<std::int6
   std::size_t count = 4;
   for (const std::int64_t each : more) elements[count++] = each;
   if (events::wanted(event)) events::detail::sink(event, {elements, count});
-}
-
-// Operations through shared memory need no progress, so a loop of them would starve processes that wait for this one;
-// therefore progress is made every kCallsPerTurn calls.
-constexpr unsigned kCallsPerTurn = 32;
-constinit unsigned calls_to_turn = kCallsPerTurn;
-void take_turn() {
-  if (--calls_to_turn != 0) [[likely]]
-    return;
-  calls_to_turn = kCallsPerTurn;
-  p2p::poll();
 }
 
 // Runs an operation, and reports its beginning and its end to tools.
@@ -211,7 +201,7 @@ Task execute_enqueued(const Call& call) {
 Status run(Call& call) {
   if (call.comm->stream_ != nullptr) [[unlikely]]
     HR_TRY(come_after_stream(call));
-  take_turn();
+  p2p::take_turn();  // operations through shared memory need no progress
   call.tag = call.comm->next_collective_tag();
   call.blocking = true;
   if (events::wanted()) [[unlikely]] {

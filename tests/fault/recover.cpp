@@ -1,10 +1,10 @@
 // Ranks die one after the other at random moments; the survivors see the error, create their own communicator and
 // continue. At its end a rank reports its part and whether the result is right: "recovered, N are left".
 //
-//   recover OPERATION SEED [DEATHS]     one of the table below, or "random": another one before each death recover
-//   solver SEED [DEATHS]        a computation that continues from its last checkpoint to the right result recover leave
-//   SEED                  like "random", but a rank that sees the error ends at once, by MPI_Finalize recover
-//   told-OPERATION              barrier, send, receive or request: see be_told()
+//   recover OPERATION SEED [DEATHS]     one of the table below, or "random": another one before each death
+//   recover solver SEED [DEATHS]        a computation that continues from its last checkpoint, to the right result
+//   recover leave SEED                  like "random", but a rank that sees the error ends at once, by MPI_Finalize
+//   recover told-OPERATION              barrier, send, start, receive or request: see be_told()
 //   recover wait                        prints who has started it, and waits for others to be killed
 //
 // Run it with mpiexec --enable-recovery. With a CUDA driver, half of the buffers are device memory.
@@ -535,12 +535,18 @@ void solve(Group& group, int deaths, std::mt19937_64& plan) {
 void be_told(const Group& group, const std::string& by) {
   now_doing = "told";
   constexpr int kVictim = 1;
+  int value = 0;
+  MPI_Request persistent = MPI_REQUEST_NULL;
+  CHECK_OK(MPI_Send_init(&value, 1, MPI_INT, kVictim, 5, group.comm, &persistent));
   if (group.rank == kVictim) ::raise(SIGKILL);
-  for (int value = 0, code = MPI_SUCCESS; code != MPIX_ERR_REVOKED;) {
+  for (int code = MPI_SUCCESS; code != MPIX_ERR_REVOKED;) {
     if (by == "barrier") {
       code = MPI_Barrier(group.comm);
     } else if (by == "send") {
       code = MPI_Send(&value, 1, MPI_INT, kVictim, 5, group.comm);
+    } else if (by == "start") {
+      code = MPI_Start(&persistent);
+      if (code == MPI_SUCCESS) code = MPI_Wait(&persistent, MPI_STATUS_IGNORE);
     } else if (by == "receive") {
       code = MPI_Recv(&value, 1, MPI_INT, kVictim, 5, group.comm, MPI_STATUS_IGNORE);
     } else {
@@ -552,6 +558,7 @@ void be_told(const Group& group, const std::string& by) {
     if (code == MPIX_ERR_PROC_FAILED) CHECK(text_of(code).find("rank 1") != std::string::npos);
     if (code == MPIX_ERR_PROC_FAILED && group.rank == 0) CHECK_OK(MPIX_Comm_revoke(group.comm));
   }
+  CHECK_OK(MPI_Request_free(&persistent));
 }
 
 }  // namespace

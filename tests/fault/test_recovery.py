@@ -50,7 +50,7 @@ class Recovery(FilesTest):
         self.recovers(4, "leave", SEED, 1, "--as-hosts", "2")
 
     def test_who_only_meets_errors_is_told_of_a_revocation(self):
-        for what in ("barrier", "send", "receive", "request"):
+        for what in ("barrier", "send", "start", "receive", "request"):
             with self.subTest(what=what):
                 self.recovers(4, "told-" + what, SEED)
         self.recovers(4, "told-send", SEED, 1, "--as-hosts", "2")

@@ -4,6 +4,7 @@
 #include "comm/session.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/task.hpp"
+#include "p2p/turns.hpp"
 
 namespace hr::bind::impl {
 namespace {
@@ -99,7 +100,10 @@ class PersistentBuffered final : public p2p::RequestState {
 Status check_room(comm::Communicator& comm, std::size_t bytes) { return pool_for(comm).check_room(bytes); }
 
 Status bsend(const void* buf, Count count, layout::Datatype& datatype, int dest, int tag, comm::Communicator& comm) {
-  if (dest == abi::kProcNull) return kOk;
+  if (dest == abi::kProcNull) {
+    p2p::take_turn();
+    return kOk;
+  }
   layout::View view;
   HR_TRY(layout::make_view(buf, count, datatype, &view));
   return pool_for(comm).send(view, comm.peer_proc(dest), {comm.context(), comm.rank(), tag});

@@ -8,6 +8,7 @@
 #include "comm/group.hpp"
 #include "io/datarep.hpp"
 #include "io/io.hpp"
+#include "p2p/turns.hpp"
 
 namespace hr::bind::impl {
 namespace {
@@ -68,8 +69,14 @@ Status file_close(io::File& fh) {
 Status file_delete(const char* filename, comm::Info* /*info*/) { return io::remove(filename); }
 Status file_set_size(io::File& fh, Count size) { return io::set_size(fh, size); }
 Status file_preallocate(io::File& fh, Count size) { return io::preallocate(fh, size); }
-Status file_get_size(io::File& fh, MPI_Offset& size) { return io::get_size(fh, &size); }
-Status file_sync(io::File& fh) { return io::sync(fh); }
+Status file_get_size(io::File& fh, MPI_Offset& size) {
+  p2p::take_turn();
+  return io::get_size(fh, &size);
+}
+Status file_sync(io::File& fh) {
+  p2p::take_turn();
+  return io::sync(fh);
+}
 Status file_set_atomicity(io::File& fh, bool flag) { return io::set_atomicity(fh, flag); }
 
 Status file_get_atomicity(io::File& fh, int& flag) {

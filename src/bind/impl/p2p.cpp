@@ -8,6 +8,7 @@
 #include "bind/status.hpp"
 #include "mem/independent.hpp"
 #include "p2p/buffered.hpp"
+#include "p2p/turns.hpp"
 
 namespace hr::bind::impl {
 namespace {
@@ -51,8 +52,10 @@ inline Status view_on(const void* buf, Count count, const layout::Datatype& data
 
 Status send_blocking(const void* buf, Count count, const layout::Datatype& datatype, int dest, int tag,
                      comm::Communicator& comm, p2p::Mode mode) {
-  if (dest == abi::kProcNull) [[unlikely]]
+  if (dest == abi::kProcNull) [[unlikely]] {
+    p2p::take_turn();
     return kOk;
+  }
   layout::View view;
   HR_TRY(view_on(buf, count, datatype, comm, &view));
   return p2p::send(view, comm.peer_proc(dest), outgoing(comm, tag), mode);
@@ -119,6 +122,8 @@ Status recv(void* buf, Count count, layout::Datatype& datatype, int source, int 
     layout::View view;
     HR_TRY(view_on(buf, count, datatype, comm, &view));
     error = p2p::receive(view, incoming(comm, source, tag), &completion);
+  } else {
+    p2p::take_turn();
   }
   fill_status(status, completion);
   return error;
@@ -189,7 +194,11 @@ Status recv_init(void* buf, Count count, layout::Datatype& datatype, int source,
 
 Status probe(int source, int tag, comm::Communicator& comm, MPI_Status* status) {
   p2p::Completion completion = from_nobody();
-  if (source != abi::kProcNull) HR_TRY(p2p::probe(incoming(comm, source, tag), &completion));
+  if (source != abi::kProcNull) {
+    HR_TRY(p2p::probe(incoming(comm, source, tag), &completion));
+  } else {
+    p2p::take_turn();
+  }
   fill_status(status, completion);
   return kOk;
 }
@@ -197,7 +206,11 @@ Status probe(int source, int tag, comm::Communicator& comm, MPI_Status* status) 
 Status iprobe(int source, int tag, comm::Communicator& comm, int& flag, MPI_Status* status) {
   p2p::Completion completion = from_nobody();
   bool found = true;
-  if (source != abi::kProcNull) HR_TRY(p2p::iprobe(incoming(comm, source, tag), &found, &completion));
+  if (source != abi::kProcNull) {
+    HR_TRY(p2p::iprobe(incoming(comm, source, tag), &found, &completion));
+  } else {
+    p2p::take_turn();
+  }
   flag = found ? 1 : 0;
   if (found) fill_status(status, completion);
   return kOk;
@@ -206,6 +219,7 @@ Status iprobe(int source, int tag, comm::Communicator& comm, int& flag, MPI_Stat
 Status mprobe(int source, int tag, comm::Communicator& comm, p2p::Message*& message, MPI_Status* status) {
   p2p::Completion completion = from_nobody();
   if (source == abi::kProcNull) {
+    p2p::take_turn();
     message = no_process_message();
   } else {
     HR_TRY(p2p::mprobe(incoming(comm, source, tag), &message, &completion));
@@ -220,6 +234,7 @@ Status improbe(int source, int tag, comm::Communicator& comm, int& flag, p2p::Me
   bool found = true;
   message = nullptr;
   if (source == abi::kProcNull) {
+    p2p::take_turn();
     message = no_process_message();
   } else {
     HR_TRY(p2p::improbe(incoming(comm, source, tag), &found, &message, &completion));

@@ -6,6 +6,7 @@
 #include "bind/raise.hpp"
 #include "bind/test_guard.hpp"
 #include "p2p/progress.hpp"
+#include "p2p/turns.hpp"
 
 namespace hr::bind::impl {
 namespace {
@@ -177,7 +178,11 @@ Status report_some(RequestArray& requests, MPI_Request* handles, int& outcount, 
 Status wait(MPI_Request* request, MPI_Status* status) {
   p2p::Request* object = nullptr;
   HR_TRY(find_request(*request, -1, &object));
-  if (!is_ready(object)) HR_TRY(p2p::wait(*object));
+  if (!is_ready(object)) {
+    HR_TRY(p2p::wait(*object));
+  } else if (!counts(object)) [[unlikely]] {
+    p2p::take_turn();
+  }
   return report_and_release(request, object, status);
 }
 
@@ -192,6 +197,7 @@ Status test(MPI_Request* request, int& flag, MPI_Status* status, TestGuard& guar
 }
 
 Status waitall(int count, MPI_Request* array_of_requests, MPI_Status* array_of_statuses) {
+  p2p::take_turn();
   RequestArray requests;
   HR_TRY(requests.look_up(count, array_of_requests));
   return report_all(requests, array_of_requests, array_of_statuses);
@@ -218,6 +224,7 @@ Status waitany(int count, MPI_Request* array_of_requests, int& index, MPI_Status
     first.request = requests[first.index];
   }
   if (!first.any) {
+    p2p::take_turn();
     index = MPI_UNDEFINED;
     report_empty(status);
     return kOk;
@@ -333,7 +340,7 @@ Status startall(int count, MPI_Request* array_of_requests) {
     if (!object->persistent()) return fail(Errc::kRequest, "request %d is not persistent and cannot be started", i);
     if (object->active())
       return fail(Errc::kRequest, "request %d is already active; wait for it before starting it again", i);
-    HR_TRY(object->state_->start(*object));
+    HR_TRY(raised_for(*object, object->state_->start(*object)));
   }
   return kOk;
 }

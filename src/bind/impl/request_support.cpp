@@ -1,6 +1,7 @@
 #include "bind/impl/request_support.hpp"
 
 #include "bind/handles.hpp"
+#include "p2p/turns.hpp"
 
 namespace hr::bind::impl {
 namespace {
@@ -11,6 +12,7 @@ class NothingState final : public p2p::RequestState {
   Status start(p2p::Request& request) override {
     request.active_ = true;
     request.finish(completion_);
+    p2p::take_turn();
     return kOk;
   }
   // Does nothing: the request is complete as soon as it is started.
@@ -32,6 +34,7 @@ void destroy_communicator(Object* communicator) {
 }
 
 Status done_already(const p2p::Completion& completion, p2p::Request*& request) {
+  p2p::take_turn();
   request = p2p::completed_request(completion);
   return request == nullptr ? no_memory() : kOk;
 }

@@ -19,9 +19,11 @@ class PersistentState final : public RequestState {
 
   Status start(Request& request) override {
     Peer* peer = nullptr;
-    if (!is_receive_) HR_TRY(connected_peer(proc_, &peer));
+    const Status connected = is_receive_ ? kOk : connected_peer(proc_, &peer);
+    // A revocation takes precedence over the failure of the process.
     if (any_failures()) [[unlikely]]
       HR_TRY(may_send(envelope_.context));
+    HR_TRY(connected);
     request.begin();
     request.active_ = true;
     request.completion_ = {};

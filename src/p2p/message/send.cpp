@@ -257,9 +257,11 @@ Status isend(const layout::View& data, int to_proc, const Envelope& envelope, Mo
     }
   }
   Peer* peer = nullptr;
-  HR_TRY(connected_peer(to_proc, &peer));
+  const Status connected = connected_peer(to_proc, &peer);
+  // A revocation takes precedence over the failure of the process.
   if (any_failures()) [[unlikely]]
     HR_TRY(may_send(envelope.context));
+  HR_TRY(connected);
   Request* request = make_request(data, false, envelope, to_proc);
   if (request == nullptr)
     return fail(Errc::kNoMem, "no memory for another request (%zu are live)", Arena<Request>::instance().live());

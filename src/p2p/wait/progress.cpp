@@ -11,6 +11,7 @@
 #include "p2p/core/steps.hpp"
 #include "p2p/counting.hpp"
 #include "p2p/progress_thread.hpp"
+#include "p2p/turns.hpp"
 #include "p2p/wait/oversubscription.hpp"
 #include "topo/allowed_cpus.hpp"
 
@@ -137,6 +138,11 @@ bool poll() {
   if (moved && progress.sleeping_waits != 0) [[unlikely]]
     wake_waiting();
   return moved;
+}
+
+void let_others_in() {
+  calls_to_turn = kCallsPerTurn;
+  poll();
 }
 
 bool any_failures() noexcept { return engine()->failures != 0; }

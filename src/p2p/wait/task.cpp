@@ -5,6 +5,7 @@
 #include "p2p/core/engine.hpp"
 #include "p2p/process_failure.hpp"
 #include "p2p/progress.hpp"
+#include "p2p/turns.hpp"
 
 namespace hr::p2p {
 
@@ -76,6 +77,8 @@ bool Task::advance(bool* resumed) {
 Status run_blocking(Task task) {
   if (!task.done()) {
     HR_TRY(wait_until([&task] { return task.advance(); }));
+  } else {
+    take_turn();
   }
   return task.result();
 }
@@ -135,6 +138,7 @@ void TaskState::launch(Task task) {
   task_ = std::move(task);
   if (task_.done()) {
     finish();
+    take_turn();
     return;
   }
   request_.retain();
