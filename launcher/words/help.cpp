@@ -25,10 +25,10 @@ constexpr const char* kExamples =
     "line that is not understood.\n";
 
 // Returns a text such as "-n,--np N"; a single letter has one dash, as usual.
-std::string written(const OptionSpec& word) {
+std::string written(const OptionSpec& word, const char* between = ",") {
   std::string text;
   for (const std::string_view name : names_of(word)) {
-    text += (text.empty() ? "" : ",") + std::string(name.size() == 1 ? "-" : "--") + std::string(name);
+    text += (text.empty() ? "" : between) + std::string(name.size() == 1 ? "-" : "--") + std::string(name);
   }
   if (!word.values.empty()) text += " " + std::string(word.values);
   return text;
@@ -65,7 +65,7 @@ void print_names(const char* title, OptionEffect effect, bool without_help) {
   std::string all;
   for (const OptionSpec& word : option_table()) {
     if (word.effect != effect || (without_help && !word.help.empty())) continue;
-    all += (all.empty() ? "" : " ") + written(word);
+    all += (all.empty() ? "" : "; ") + written(word, ", ");  // with spaces, where a line can end
   }
   std::printf("\n%s\n", title);
   print_wrapped(all, 0, 2);

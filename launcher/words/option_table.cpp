@@ -124,15 +124,21 @@ Status output_files(ParseState& parsed, const ParsedOption& given) {
   return read_output_directory(given, given.value(), &parsed.options);
 }
 
-// Handles Open MPI 5's "tag" and "dir=NAME", and its words for the form of the labels.
+// Handles Open MPI 5's "tag" and "dir=NAME", and its words for the form of the labels; the note says of the others that
+// they are without effect.
 Status apply_output(ParseState& parsed, const ParsedOption& given) {
   for (const std::string& word : split(given.value(), ',')) {
     if (word.starts_with("tag") || word.starts_with("rank")) {
       parsed.options.label = true;
     } else if (word.starts_with("dir=")) {
       HR_TRY(read_output_directory(given, word.substr(4), &parsed.options));
+    } else if (word == "timestamp") {
+      parsed.without_effect.push_back(given.text() + ": timestamp (mpiexec ... | ts adds times)");
+    } else if (word.starts_with("merge")) {
+      parsed.without_effect.push_back(given.text() + ": " + word + " (2>&1 after the command line joins the two)");
     } else {
-      return fail(Errc::kOther, "%s: mpiexec accepts tag and dir=NAME, not \"%s\"", given.text().c_str(), word.c_str());
+      return fail(Errc::kOther, "%s: mpiexec accepts tag, rank and dir=NAME, not \"%s\"", given.text().c_str(),
+                  word.c_str());
     }
   }
   return kOk;
@@ -404,7 +410,8 @@ constexpr OptionSpec kOptions[] = {
     {"merge-stderr-to-stdout", kNoValue, kIgnored, nullptr, "", "2>&1 after the command line joins the two"},
     {"tmpdir keepalive stream-buffering localhost report-pid report-uri max-restarts rlimits", kOne, kIgnored, nullptr,
      "VALUE", ""},
-    {"print-all-exitcodes disable-hostname-propagation show-progress report-state-on-timeout get-stack-traces",
+    {"print-all-exitcodes disable-hostname-propagation show-progress report-state-on-timeout get-stack-traces "
+     "report-child-jobs-separately",
      kNoValue, kIgnored, nullptr, "", ""},
     {"noprefix noconf leave-session-attached debug-daemons debug-daemons-file do-not-resolve index-argv-by-rank "
      "loadbalance order-nodes pmi-port silent-abort nogpu rdma RDMA ofi OFI psm2 PSM2 ib IB shm dapl",
@@ -418,7 +425,7 @@ constexpr OptionSpec kOptions[] = {
     {"rankfile rf", kOne, kRefused, nullptr, "FILE",
      "mpiexec reads no rank files; name hosts in the order of ranks with --hosts a:2,b:1, and the CPUs of each rank "
      "with --bind-to user:0,2-3,8+12"},
-    {"gdb gdba debug debugger debug-devel d tv", kNoValue, kRefused, nullptr, "",
+    {"gdb gdba debug debugger debug-devel d tv stop-on-exec stop-in-init stop-in-app", kNoValue, kRefused, nullptr, "",
      "mpiexec starts no debugger; put it before the program (mpiexec -n 2 xterm -e gdb --args ./program), or attach "
      "gdb -p PID to a rank; --timeout 60 shows where each rank waits"},
     {"xterm", kOne, kRefused, nullptr, "RANKS", "put it before the program: mpiexec -n 2 xterm -hold -e ./program"},
@@ -440,6 +447,8 @@ constexpr OptionSpec kOptions[] = {
      "mpiexec starts jobs itself and uses no daemons of other libraries; omit this option"},
     {"continuous", kNoValue, kRefused, nullptr, "", "--enable-recovery lets the others continue when a rank dies"},
     {"ilp64", kNoValue, kRefused, nullptr, "", "INTEGER has 4 bytes in the MPI ABI's Fortran bindings"},
+    {"runtime-options", kOne, kRefused, nullptr, "WORDS",
+     "write each word as an option: --do-not-launch, --enable-recovery"},
     {"xml", kNoValue, kRefused, nullptr, "", "headrace map --json prints the placement of ranks as JSON"},
 };
 

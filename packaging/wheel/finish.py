@@ -7,18 +7,23 @@ refused if it needs more than `platform`, is too large, or needs a library that 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 MOST = 15 * 1000 * 1000  # bytes
-# The wheel's own libraries, which find each other by their run paths.
-OWN = ("libmpi_abi.so.1", "libmpi.so.12", "libheadrace_fortran.so.1")
 
 
 def refuse(why: str) -> None:
     raise SystemExit(f"finish.py: {why}")
+
+
+def old_enough(tag: str, platform: str) -> bool:
+    """True if all systems of `platform` are systems of `tag`; a tag of no C library, linux_x86_64, has none for certain."""
+    found, wanted = (re.fullmatch(r"manylinux_(\d+)_(\d+)_(\w+)", each) for each in (tag, platform))
+    return bool(found and wanted) and found[3] == wanted[3] and (int(found[1]), int(found[2])) <= (int(wanted[1]), int(wanted[2]))
 
 
 def main(wheel: Path, platform: str, to: Path) -> None:
@@ -27,6 +32,10 @@ def main(wheel: Path, platform: str, to: Path) -> None:
         refuse(f"auditwheel: {told.stdout}{told.stderr}")
     verdict = json.loads(told.stdout)
     print(json.dumps(verdict, indent=1))
+    if verdict["external_libs"]:
+        refuse(f"systems may lack {', '.join(sorted(verdict['external_libs']))}")
+    if not old_enough(verdict["overall_tag"], platform):
+        refuse(f"auditwheel says {verdict['overall_tag']}, and the wheel is to be {platform}")
     size = wheel.stat().st_size
     if size > MOST:
         refuse(f"{wheel.name} has {size} bytes, and {MOST} are the most")
@@ -39,4 +48,5 @@ def main(wheel: Path, platform: str, to: Path) -> None:
     print(f"{to / named.name}: {size / 1e6:.1f} MB, {len(zipfile.ZipFile(to / named.name).namelist())} files")
 
 
-main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))

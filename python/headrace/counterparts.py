@@ -33,7 +33,7 @@ TABLE = (
     Counterpart("OMPI_MCA_btl_*_eager_limit OMPI_MCA_btl_*_rndv_eager_limit", "HEADRACE_EAGER_BYTES, HEADRACE_NETWORK_EAGER_BYTES"),
     Counterpart("OMPI_MCA_btl_tcp_if_* OMPI_MCA_oob_tcp_if_* OMPI_MCA_btl_openib_if_* PMIX_MCA_ptl_tcp_if_*",
                 "HEADRACE_NETWORK_DEVICES names the networks to use"),
-    Counterpart("OMPI_MCA_btl OMPI_MCA_pml OMPI_MCA_mtl", "HEADRACE_TRANSPORTS; the choice is made without it"),
+    Counterpart("OMPI_MCA_btl OMPI_MCA_pml OMPI_MCA_mtl", "HEADRACE_NETWORK, HEADRACE_TRANSPORTS; the choice is made without them"),
     Counterpart("OMPI_MCA_coll_tuned_dynamic_rules_filename", "headrace tune, HEADRACE_TUNING_FILE"),
     Counterpart("OMPI_MCA_coll_tuned_* OMPI_MCA_coll", "HEADRACE_COLL_FORCE"),
     Counterpart("OMPI_MCA_mpi_yield_when_idle", "HEADRACE_SPIN_ROUNDS; waiting ranks that share cores yield anyway"),
@@ -56,6 +56,7 @@ TABLE = (
     Counterpart("MPICH_SMP_SINGLE_COPY_* MPIR_CVAR_CH4_CMA_*", "HEADRACE_SHM_SINGLE_COPY, HEADRACE_SINGLE_COPY_BYTES"),
     Counterpart("MPICH_RANK_REORDER_*", "mpiexec --rank-by"),
     Counterpart("MPICH_OFI_NUM_NICS", "HEADRACE_NETWORK_RAILS"),
+    Counterpart("MPIR_CVAR_OFI_USE_PROVIDER", "HEADRACE_OFI_PROVIDER"),
     Counterpart("MPICH_OFI_NIC_* MPIR_CVAR_OFI_* MPICH_OFI_IFNAME", "HEADRACE_NETWORK_DEVICES"),
     Counterpart("MPICH_VERSION_DISPLAY MPICH_ENV_DISPLAY MPIR_CVAR_DEBUG_SUMMARY MPIR_CVAR_*DEBUG*", "HEADRACE_VERBOSE, headrace config"),
     Counterpart("HYDRA_HOST_FILE", "mpiexec --hostfile"),
@@ -64,7 +65,8 @@ TABLE = (
     Counterpart("HYDRA_IFACE", "HEADRACE_NETWORK_DEVICES"),
     # Intel MPI
     Counterpart("I_MPI_DEBUG I_MPI_PRINT_VERSION I_MPI_HYDRA_DEBUG", "HEADRACE_VERBOSE"),
-    Counterpart("I_MPI_FABRICS I_MPI_OFI_PROVIDER I_MPI_DEVICE", "HEADRACE_TRANSPORTS; the choice is made without it"),
+    Counterpart("I_MPI_FABRICS I_MPI_DEVICE", "HEADRACE_NETWORK, HEADRACE_TRANSPORTS; the choice is made without them"),
+    Counterpart("I_MPI_OFI_PROVIDER", "HEADRACE_OFI_PROVIDER"),
     Counterpart("I_MPI_PIN*", "mpiexec --bind-to, --map-by"),
     Counterpart("I_MPI_PERHOST", "mpiexec -ppn"),
     Counterpart("I_MPI_ADJUST_*", "HEADRACE_COLL_FORCE"),
@@ -97,8 +99,9 @@ TABLE = (
     Counterpart("MV2_ASYNC_PROGRESS MV2_OPTIMIZED_ASYNC_PROGRESS", "HEADRACE_PROGRESS_THREAD"),
     Counterpart("MV2_SHOW_ENV_INFO MV2_DEBUG_*", "HEADRACE_VERBOSE, headrace config"),
     Counterpart("MV2_USE_BLOCKING MV2_SPIN_COUNT", "HEADRACE_SPIN_ROUNDS"),
-    # libfabric, below MPICH and Intel MPI
-    Counterpart("FI_PROVIDER FI_*_IFACE", "HEADRACE_NETWORK_DEVICES; messages between hosts go by UCX"),
+    # libfabric, below MPICH and Intel MPI: it reads these itself, where Headrace uses it
+    Counterpart("FI_PROVIDER", "HEADRACE_OFI_PROVIDER; libfabric reads it in jobs with HEADRACE_NETWORK=ofi"),
+    Counterpart("FI_*_IFACE", "HEADRACE_NETWORK_DEVICES; libfabric reads it in jobs with HEADRACE_NETWORK=ofi"),
 )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from headrace import installation
 from headrace.bench.child import Failed
 from headrace.doctor import amd, gpu
-from headrace.doctor.checks import ucx
+from headrace.doctor.checks import ofi, ucx
 from headrace.doctor.facts import Facts
 
 FORMAT = 1
@@ -28,8 +28,9 @@ def _compiler(wrapper: Path) -> dict:
     return {"command": found.stdout.strip()}
 
 
-def _ucx(prefix: Path) -> dict:
-    found = ucx.find(Facts(prefix=prefix))
+def _library(check, prefix: Path) -> dict:
+    """Returns version and place of a network library, by its check of the doctor."""
+    found = check.find(Facts(prefix=prefix))
     if isinstance(found, str):
         return {"version": None, "why": found}
     return {"version": found[0], "library": str(found[1])}
@@ -70,7 +71,7 @@ def describe(prefix: Path) -> dict:
         "options": {"threads": "MPI_THREAD_MULTIPLE", "files": "MPI-IO", "fault_tolerance": "ULFM (mpiexec --enable-recovery)",
                     "gpu_buffers": "CUDA, HIP", "started_by": ["mpiexec", "PMI-1", "PMI-2", "PMIx"],
                     "extensions": ["cuda", "hip", "ulfm", "float16", "prequest"]},
-        "networks": {"shared_memory": "within a host", "ucx": _ucx(prefix)},
+        "networks": {"shared_memory": "within a host", "ucx": _library(ucx, prefix), "libfabric": _library(ofi, prefix)},
         "gpus": _gpus(),
         "amd_gpus": _amd_gpus(),
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
 
 #include "base/statistics.hpp"
 #include "comm/failure.hpp"
@@ -21,11 +22,11 @@ using mem::device::StreamOperation;
 // The requests of one call by kind: the driver gets the work of several pairs at once.
 class Kinds {
  public:
-  // Memory of one call, kept for the next calls of the thread.
+  // Memory of one call, kept for the next calls of the thread; base/status.cpp says why only the pointer is thread-local.
   static Kinds& of_call() {
-    static thread_local Kinds kinds;
-    kinds.clear();
-    return kinds;
+    static thread_local const auto kinds = std::make_unique<Kinds>();
+    kinds->clear();
+    return *kinds;
   }
   void add(Matched& one) {
     switch (one.kind_) {

@@ -31,6 +31,41 @@ def nvcc() -> Path | None:
     return found[-1] if found else None
 
 
+# Two ranks; the lines of docs/streams.md make a stream and a communicator, and exchange n numbers.
+STREAMS = """#include <cuda_runtime.h>
+#include <mpi-ext.h>
+#include <stdio.h>
+
+const int n = 1000;
+__global__ void produce(float* out, float value) { for (int i = 0; i < n; ++i) out[i] = value; }
+__global__ void copy(float* to, const float* from) { for (int i = 0; i < n; ++i) to[i] = from[i]; }
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, size, devices, grid = 1, block = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int left = (rank + size - 1) % size, right = (rank + 1) % size;
+  float *out, *in, *seen, found;
+  cudaStream_t stream;
+  MPI_Request request;
+  cudaGetDeviceCount(&devices);
+  cudaSetDevice(rank % devices);
+  cudaMalloc((void**)&out, n * sizeof(float));
+  cudaMalloc((void**)&in, n * sizeof(float));
+  cudaMalloc((void**)&seen, n * sizeof(float));
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+LINES
+  cudaMemcpyAsync(&found, seen + n - 1, sizeof(float), cudaMemcpyDeviceToHost, stream);
+  cudaStreamSynchronize(stream);
+  printf("rank %d got %g\\n", rank, found);
+  MPI_Comm_free(&comm);
+  MPIX_Stream_free(&mine);
+  MPI_Finalize();
+}
+"""
+
+
 class Examples(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="headrace-examples-")
@@ -92,6 +127,19 @@ class Examples(unittest.TestCase):
                     self.assertEqual(said, ["done"])
                 else:
                     self.assertTrue([line for line in said if re.fullmatch(r"rank \d, step \d: got .*", line)], said)
+
+    @unittest.skipUnless((FAKE / "libcuda.so.1").exists(), "the fake CUDA driver is not built")
+    def test_streams_run(self):
+        """The first lines of docs/streams.md, with what they need around them."""
+        page = (ROOT / "docs/streams.md").read_text(encoding="utf-8")
+        lines = re.search(r"\n\n((?:    .*\n|\n)+)", page)[1]
+        self.assertIn("MPIX_Stream_comm_create", lines)
+        for theirs, ours in (("(out);", "(out, rank);"), ("consume", "copy"), ("(in);", "(seen, in);")):
+            self.assertEqual(lines.count(theirs), 1, theirs)
+            lines = lines.replace(theirs, ours)
+        result = self.on_the_fake_driver(STREAMS.replace("LINES", lines))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(sorted(result.stdout.splitlines()), ["rank 0 got 1", "rank 1 got 0"])
 
     def on_the_fake_driver(self, source: str):
         """Compiled for the host, once as the program and once as the kernels that the driver runs."""

@@ -270,7 +270,7 @@ class OtherMpi(MachineTest):
         for owner, remedies in (("open-mpi", ("OMPI_MCA_btl_tcp_if_include: HEADRACE_NETWORK_DEVICES", "no counterpart: OMPI_MCA_odls_base_x")),
                                 ("mpich", ("MPIR_CVAR_ASYNC_PROGRESS: HEADRACE_PROGRESS_THREAD",)),
                                 ("mvapich", ("MV2_USE_CUDA: HEADRACE_CUDA",)), ("intel-mpi", ("HEADRACE_COLL_FORCE",)),
-                                ("libfabric", ("HEADRACE_NETWORK_DEVICES",))):
+                                ("libfabric", ("FI_PROVIDER: HEADRACE_OFI_PROVIDER",))):
             with self.subTest(owner):
                 finding = self.assert_found(f"mpi.variables-{owner}", "note")
                 for remedy in remedies:
@@ -353,9 +353,17 @@ class Ucx(MachineTest):
         failed = Failed("exit code 1")
         failed.said = "Traceback\nOSError: libucp.so.0: cannot open shared object file"
         self.answers["-c"] = failed
-        self.assert_found("ucx.missing", "note", "libucp.so.0: cannot open")
         self.set(SLURM_JOB_NUM_NODES="4")
+        self.assert_found("ucx.missing", "note", "libucp.so.0: cannot open")  # libfabric takes its place
+        self.set(HEADRACE_NETWORK="ucx")
         self.assert_found("ucx.missing", "error")
+        self.set(HEADRACE_NETWORK="auto")
+        self.answers["libfabric.so.1"] = "found 1.8 /lib/libfabric.so.1\n"
+        self.assert_found("ucx.missing", "error")
+        self.answers["libfabric.so.1"] = failed
+        self.assert_found("ucx.missing", "error")
+        self.set(SLURM_JOB_NUM_NODES="1")
+        self.assert_found("ucx.missing", "note")
 
     def test_old(self):
         self.answers["-c"] = "found 1.9.0 /usr/lib/libucp.so.0\n"

@@ -47,7 +47,8 @@ NOTED = [
     ("--mca btl self,vader", NOTE + "--mca btl self,vader"), ("--mca a b --prtemca c d", NOTE + "--mca a b, --prtemca c d"),
     ("-rmk slurm", NOTE + "-rmk slurm"), ("-iface=eth0", NOTE + "-iface eth0"), ("--prte x", NOTE + "--prte x"),
     ("-print-all-exitcodes", NOTE + "-print-all-exitcodes"),
-    ("--timestamp-output", NOTE + "--timestamp-output (mpiexec ... | ts adds times)"), ("-print-rank-map", "is bound to CPU"),
+    ("--timestamp-output", NOTE + "--timestamp-output (mpiexec ... | ts adds times)"),
+    ("--output timestamp", NOTE + "--output timestamp: timestamp (mpiexec ... | ts adds times)"), ("-print-rank-map", "is bound to CPU"),
     ("-v", "is bound to CPU"), ("--display-map", "is bound to CPU"), ("--report-bindings", "is bound to CPU"),
 ]
 
@@ -128,6 +129,7 @@ class Table(LaunchTest):
 
     def test_help_names_every_word(self):
         text = run("--help").stdout
+        self.assertLessEqual(max(map(len, text.splitlines())), 120)
         for words, _ in TAKEN + NOTED:
             for word in words.split():
                 if word.startswith("-") and len(word) > 2:

@@ -1,9 +1,12 @@
-"""Completion of mpiexec and headrace: bash completes words; zsh and fish accept their scripts, if these shells are installed."""
+"""Completion of mpiexec and headrace: bash, zsh and fish complete words, if these shells are installed."""
 
 import os
+import pty
+import select
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -80,6 +83,32 @@ class Others(unittest.TestCase):
         text = subprocess.run(["zsh", "-fc", f"autoload -Uz compinit; fpath=({script.parent} $fpath); compinit -D -u; "
                                "print $_comps[mpiexec] $_comps[headrace]"], timeout=30, check=True, capture_output=True, text=True).stdout
         self.assertEqual(text.split(), ["_headrace", "_headrace"])
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
+    def test_zsh_completes(self):
+        """At a terminal: the line is typed, then a tab, and the shell writes the rest of the word."""
+        place = SHARE / "zsh/site-functions"
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execvpe("zsh", ["zsh", "-f", "-i"], {"PATH": os.environ["PATH"], "TERM": "dumb", "HOME": "/nowhere", "PS1": "> "})
+        try:
+            self.type(terminal, f"PS1='' PROMPT_EOL_MARK=''; fpath=({place} $fpath); autoload -Uz compinit; compinit -u -D; echo re''ady\n", "ready")
+            for line, wanted in (("mpirun --bind-to soc", "socket"), ("mpiexec -n 2 --map-by scat", "scatter"), ("headrace inf", "info"),
+                                 ("headrace info --modulef", "--modulefile")):
+                self.type(terminal, line + "\t", wanted)
+                self.type(terminal, "\x15echo ne''xt\n", "next")  # clears the line
+        finally:
+            os.close(terminal)  # a hang-up ends the shell
+            os.waitpid(child, 0)
+
+    def type(self, terminal, text, wanted):
+        """Types the text and reads until the shell has written what is wanted."""
+        os.write(terminal, text.encode())
+        said, end = "", time.monotonic() + 20
+        while wanted not in said:
+            ready, _, _ = select.select([terminal], [], [], max(0, end - time.monotonic()))
+            self.assertTrue(ready, f"{text!r}: {said!r}")
+            said += os.read(terminal, 4096).decode(errors="replace").replace("\a", "")
 
     @unittest.skipUnless(shutil.which("fish"), "no fish here")
     def test_fish_completes(self):

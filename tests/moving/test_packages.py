@@ -45,6 +45,27 @@ class Versions(unittest.TestCase):
                 if package != "ccache":
                     self.assertRegex(text, rf"[ \\]{re.escape(package)}\s", name)
 
+    def test_images_take_the_sources_alone(self):
+        """COPY . leaves out what git ignores as a directory: gigabytes in a tree that was built."""
+        def words(name):
+            return {line.strip("/").removeprefix("**/") for line in (ROOT / name).read_text(encoding="utf-8").splitlines()}
+        ignored = {word for word in words(".gitignore") if not word.startswith("*")}
+        self.assertLessEqual(ignored, words(".dockerignore"))
+
+    def test_all_know_both_network_libraries(self):
+        """A build without one of their headers succeeds, but its jobs cannot use that library."""
+        settings = {name for path in (ROOT / "cmake").glob("*.cmake")
+                    for name in re.findall(r"HEADRACE_[A-Z]+_INCLUDE_DIR", path.read_text(encoding="utf-8"))}
+        libraries = {"HEADRACE_UCX_INCLUDE_DIR": "ucx", "HEADRACE_OFI_INCLUDE_DIR": "libfabric"}
+        self.assertEqual(settings, set(libraries))
+        for path in (PACKAGING / "spack/packages/headrace/package.py", EASYCONFIG, PACKAGING / "conda/recipe.yaml",
+                     PACKAGING / "container/Containerfile", PACKAGING / "container/headrace.def", ROOT / "docs/packages.md"):
+            text = path.read_text(encoding="utf-8").lower()
+            for setting, library in libraries.items():
+                self.assertRegex(text, rf"\b(lib)?{library}\b", f"{path.name}: {library}")
+                if path.suffix in (".py", ".eb", ".md"):
+                    self.assertIn(setting.lower(), text, path.name)
+
 
 class _Record:
     """Stands in for a module of Spack: records each directive with its arguments."""
@@ -82,19 +103,19 @@ class Spack(unittest.TestCase):
         virtual = {words[0].split("@")[0] for name, words, _ in self.said if name == "provides"}
         self.assertEqual(virtual, {"mpi", "mpi-abi"})
         needs = {re.split("[@:]", words[0])[0] for name, words, _ in self.said if name == "depends_on"}
-        self.assertLessEqual({"cmake", "ninja", "hwloc", "nlohmann-json", "py-pyyaml", "python", "ucx", "cuda"}, needs)
+        self.assertLessEqual({"cmake", "ninja", "hwloc", "nlohmann-json", "py-pyyaml", "python", "ucx", "libfabric", "cuda"}, needs)
 
     def test_words_for_cmake_name_what_is_there(self):
         class Spec(dict):
             def __init__(self, on):
                 self.on = on
-                self["cuda"] = self["ucx"] = types.SimpleNamespace(prefix=types.SimpleNamespace(bin="/p/bin", include="/p/include"))
+                self["cuda"] = self["ucx"] = self["libfabric"] = types.SimpleNamespace(prefix=types.SimpleNamespace(bin="/p/bin", include="/p/include"))
 
             def satisfies(self, what):
                 return what[1:] in self.on
 
         known = "".join(path.read_text(encoding="utf-8") for path in [ROOT / "CMakeLists.txt", *(ROOT / "cmake").glob("*.cmake")])
-        for on in ((), ("cuda", "ucx")):
+        for on in ((), ("cuda", "ucx", "libfabric")):
             package = self.names["Headrace"]()
             package.spec = Spec(on)
             for word in package.cmake_args():
@@ -165,8 +186,8 @@ class EasyBuild(unittest.TestCase):
             result = subprocess.run([sys.executable, "-B", "-c", script, str(EASYCONFIG)], capture_output=True, text=True, timeout=100,
                                     check=False, env={**CLEAN, "HOME": home, "MODULESHOME": home, "module": "x", "TMPDIR": home}, cwd=home)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn(f"Headrace {VERSION} mpi CMakeMake", result.stdout)
-        for name in ("CMake", "hwloc", "UCX", "CUDA"):
+        self.assertIn(f"Headrace {VERSION} mpi CMakeNinja", result.stdout)
+        for name in ("CMake", "hwloc", "UCX", "libfabric", "CUDA"):
             self.assertIn(f"'{name}'", result.stdout)
 
 

@@ -106,7 +106,8 @@ class Names(unittest.TestCase):
 
     def test_a_compiler_that_is_not_there(self):
         for variables, words, said in (({"OMPI_CC": "nocc -m64"}, (), "OMPI_CC names the compiler nocc, which is not there"),
-                                       ({}, ("-cc=nocc",), "-cc names the compiler nocc, which is not there")):
+                                       ({}, ("-cc=nocc",), "-cc names the compiler nocc, which is not there. Add its directory to PATH, or"),
+                                       ({"HEADRACE_CC": "nvcc", "PATH": "/usr/bin:/bin"}, (), "to PATH (mostly /usr/local/cuda/bin), or name another: HEADRACE_CC=")):
             result = run(BIN / "mpicc", *words, "a.c", **variables)
             self.assertEqual(result.returncode, 1)
             self.assertIn(said, result.stderr)

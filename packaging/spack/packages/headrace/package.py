@@ -24,6 +24,7 @@ class Headrace(CMakePackage, CudaPackage):
 
     variant("cuda", default=True, description="Compile the kernels that move data of derived types on GPUs")
     variant("ucx", default=True, description="Messages between hosts, by UCX")
+    variant("libfabric", default=True, description="Messages between hosts, by libfabric")
 
     provides("mpi@:5.0")
     provides("mpi-abi")
@@ -37,8 +38,9 @@ class Headrace(CMakePackage, CudaPackage):
     depends_on("py-pyyaml@6:", type="build")
     depends_on("nlohmann-json@3.10:", type="build")
     depends_on("hwloc@2.1:")
-    # Its headers are compiled against; the library is opened when a job spans hosts.
+    # Their headers are compiled against; the library is opened when a job spans hosts.
     depends_on("ucx@1.13:", when="+ucx")
+    depends_on("libfabric@1.9:", when="+libfabric")
     depends_on("cuda@11.8:", when="+cuda", type="build")
 
     # The driver is opened at run time; one build serves all GPUs.
@@ -65,6 +67,10 @@ class Headrace(CMakePackage, CudaPackage):
             args.append(self.define("HEADRACE_UCX_INCLUDE_DIR", self.spec["ucx"].prefix.include))
         else:
             args.append(self.define("HEADRACE_UCX_INCLUDE_DIR", "OFF"))
+        if self.spec.satisfies("+libfabric"):
+            args.append(self.define("HEADRACE_OFI_INCLUDE_DIR", self.spec["libfabric"].prefix.include))
+        else:
+            args.append(self.define("HEADRACE_OFI_INCLUDE_DIR", "OFF"))
         return args
 
     @property
@@ -82,6 +88,8 @@ class Headrace(CMakePackage, CudaPackage):
         env.set("MPIF90", self.prefix.bin.mpif90)
         if self.spec.satisfies("+ucx"):
             env.set("HEADRACE_UCX_DIR", self.spec["ucx"].prefix.lib)
+        if self.spec.satisfies("+libfabric"):
+            env.set("HEADRACE_OFI_DIR", self.spec["libfabric"].prefix.lib)
 
     def setup_dependent_build_environment(self, env, dependent_spec):
         self.setup_run_environment(env)

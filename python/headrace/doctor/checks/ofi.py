@@ -35,6 +35,16 @@ def find(facts: Facts) -> tuple[str, str] | str:
         return said[-1].partition("OSError: ")[2] if said else str(failed)
 
 
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)[:2]))
+
+
+def usable(facts: Facts) -> bool:
+    """True if jobs can use the libfabric that is found."""
+    opened = find(facts)
+    return not isinstance(opened, str) and _numbers(opened[0]) >= _OLDEST
+
+
 def _own_networks(facts: Facts) -> list[str]:
     """Returns the devices for which libfabric is preferred, as host_has_own_network() in the library does."""
     verbs = [name for name in facts.names("/sys/class/infiniband") if name.startswith(("efa", "rdmap", "hfi1"))]
@@ -71,7 +81,7 @@ def look(facts: Facts) -> Iterator[Finding]:
             yield ok("ofi.absent", f"libfabric is not found ({opened}), and nothing asks for it")
     else:
         version, path = opened
-        numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
+        numbers = _numbers(version)
         if numbers < _OLDEST:
             here = False
             make = error if chosen else note

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headrace.bench.child import Failed
+from headrace.doctor.checks import ofi
 from headrace.doctor.facts import Facts, is_file
 from headrace.doctor.finding import Finding, error, note, ok, warning
 
@@ -111,10 +112,13 @@ def _chosen_transports(facts: Facts, network: dict[str, list[str]]) -> Iterator[
 def look(facts: Facts) -> Iterator[Finding]:
     opened = find(facts)
     if isinstance(opened, str):
+        install = "pip install 'headrace[ucx]', or HEADRACE_UCX_DIR=<directory of libucp.so.0>"
+        asked = facts.environment.get("HEADRACE_NETWORK") == "ucx" or bool(facts.environment.get("HEADRACE_UCX_DIR"))
+        if ofi.usable(facts) and not asked:
+            yield note("ucx.missing", f"UCX is not found: {opened}", "messages to other hosts go by libfabric", install)
+            return
         several = "SLURM_JOB_NUM_NODES" in facts.environment and facts.environment["SLURM_JOB_NUM_NODES"] != "1"
-        make = error if several or facts.environment.get("HEADRACE_UCX_DIR") else note
-        yield make("ucx.missing", f"UCX is not found: {opened}", "jobs stay on one host",
-                   "pip install 'headrace[ucx]', or HEADRACE_UCX_DIR=<directory of libucp.so.0>")
+        yield (error if several or asked else note)("ucx.missing", f"UCX is not found: {opened}", "jobs stay on one host", install)
         return
     version, path = opened
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST:
