@@ -237,8 +237,9 @@ Status start_matched(std::span<p2p::Request* const> requests, Attached& attached
     matched.started_ = true;
     matched.captured_ = captured;
     if (matched.released_) note_error(matched, can_complete(matched), attached);
+    // The others' buffers must stay open until the stream has done the work, in a graph, too.
+    if (!captured || matched.kind_ == Matched::Kind::kLong) attached.matched_ = true;
     if (captured) continue;
-    attached.matched_ = true;
     refuse_wait_of_host(*each, matched);
   }
   return kOk;

@@ -151,6 +151,36 @@ void chain(const Kernels& kernels) {
   CHECK_OK(MPI_Request_free(&request));
 }
 
+// Request and communicator are freed right after the launch of a graph.
+void left_early(const Kernels& kernels) {
+  constexpr std::size_t kCount = 30001;
+  Buffer values(kCount * sizeof(Word), MemoryKind::kDevice), spun(64, MemoryKind::kDevice);
+  values.put(counting(kCount, 1));
+  gpu::synchronize();
+  int size = 0;
+  {
+    const Lane lane(kernels);
+    size = lane.size;
+    MPI_Request request = MPI_REQUEST_NULL;
+    CHECK_OK(MPI_Allreduce_init(MPI_IN_PLACE, values.get(), kCount, MPI_UINT32_T, MPI_SUM, lane.comm(), MPI_INFO_NULL,
+                                &request));
+    CHECK_OK(MPIX_Matchall(1, &request));
+    const Graph graph(lane, 2, [&] {
+      lane.fill(spun, 1, 20000);
+      CHECK_OK(MPIX_Startall_enqueue(1, &request, lane.comm()));
+      CHECK_OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
+    });
+    // Without such kernels, MPI does not wait for graphs.
+    graph.launch();
+    if (!kernels_wait(lane)) lane.wait();
+    CHECK_OK(MPI_Request_free(&request));
+  }
+  gpu::synchronize();
+  std::vector<Word> wanted = counting(kCount, 1);
+  for (Word& each : wanted) each *= static_cast<Word>(size);
+  expect(values.take<Word>(), wanted, "a sum whose communicator was freed early");
+}
+
 // Requests are freed while the stream works on them, their buffers soon after it, and others take their place.
 void freed(const Kernels& kernels) {
   constexpr int kRounds = 12;
@@ -189,6 +219,7 @@ int main(int argc, char** argv) {
   if (refused) return 0;
   streams::orders(kernels);
   streams::chain(kernels);
+  streams::left_early(kernels);
   streams::freed(kernels);
   return 0;
 }
